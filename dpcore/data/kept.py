@@ -1,0 +1,138 @@
+"""Margins kept between queries, shared by every layout of a block."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from dpcore.data.table import row_factors
+from dpcore.grid import FEATURE_BITS, round_parameters
+
+__all__ = ["KeptMargins", "truncate_rows"]
+
+_RELATIVE_BITS = 20
+
+
+class KeptMargins:
+    """A block's margins of the last ``w`` and the last direction; a layout adds ``_product``,
+    ``weighted_sum`` and the exact sums of its rows' absolute and squared grid steps."""
+
+    def __init__(
+        self,
+        y: np.ndarray,
+        n_features: int,
+        sums: tuple[np.ndarray, np.ndarray],
+        raw_norm_bound: float,
+        row_norm: float,
+    ) -> None:
+        self.y = y
+        self.n_rows = y.shape[0]
+        self.n_features = n_features
+        self.raw_norm_bound = raw_norm_bound
+        self._norms = {
+            "l1": _upper(sums[0].astype(np.float64)),
+            "l2": _upper(np.sqrt(_above(sums[1].astype(np.float64)))),
+        }
+        self.factor = row_factors(self._norms["l2"], row_norm)
+        self._kept: tuple[np.ndarray, np.ndarray] | None = None
+        self._direction: tuple[np.ndarray, np.ndarray] | None = None
+
+    def _product(self, v: np.ndarray) -> np.ndarray:
+        raise TypeError("a layout of rows defines its own product")
+
+    def row_norms(self, norm: Literal["l1", "l2"]) -> np.ndarray:
+        return self._norms[norm]
+
+    def margins(self, w: np.ndarray) -> np.ndarray:
+        return self._raw_margins(round_parameters(w, self.raw_norm_bound)) * self.factor
+
+    def line(self, w: np.ndarray, direction: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        z = self._raw_margins(round_parameters(w, self.raw_norm_bound))
+        direction = round_parameters(direction, self.raw_norm_bound)
+        if self._direction is None or not np.array_equal(self._direction[0], direction):
+            self._direction = (direction, self._product(direction))
+        return z, self._direction[1]
+
+    def _raw_margins(self, w: np.ndarray) -> np.ndarray:
+        if self._kept is None or not np.array_equal(self._kept[0], w):
+            along = self._along_line(w)
+            self._kept = (w, self._product(w) if along is None else along)
+        return self._kept[1]
+
+    def _along_line(self, w: np.ndarray) -> np.ndarray | None:
+        """Return the raw margins of ``w`` if it is exactly ``kept - step * direction``."""
+        if self._kept is None or self._direction is None:
+            return None
+        (kept, z), (direction, z_direction) = self._kept, self._direction
+        j = int(np.argmax(np.abs(direction)))
+        if direction[j] == 0.0:
+            return None
+        step = (kept[j] - w[j]) / direction[j]
+        if not np.array_equal(kept - step * direction, w):
+            return None
+        return z - step * z_direction
+
+
+def _above(values: np.ndarray) -> np.ndarray:
+    """Return the next float64 above each value that is not zero: undoes one rounding to nearest."""
+    return np.where(values == 0.0, 0.0, np.nextafter(values, np.inf))
+
+
+def _upper(norms_in_steps: np.ndarray) -> np.ndarray:
+    return np.ldexp(_above(norms_in_steps), -FEATURE_BITS)
+
+
+def truncate_rows(
+    values: np.ndarray, row_of: np.ndarray | None, n_rows: int, raw_norm_bound: float
+) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]:
+    """Return ``values`` truncated towards zero to the feature grid, with each row's exact sums.
+
+    ``values`` : dense (n_rows, n_features), or the data of a CSR block with ``row_of`` naming each
+    value's row. The sums are int64 of shape (n_rows,): of absolute grid steps and of their squares.
+    Every row's integers satisfy ``sum of squares <= (raw_norm_bound * 2**16)**2``: a row that does
+    not is shrunk and truncated again.
+    """
+
+    limit = int(np.floor(np.float64(raw_norm_bound) ** 2 * 2.0 ** (2 * FEATURE_BITS)))
+    shrink = _first_shrink(values, row_of, n_rows, raw_norm_bound)
+    while True:
+        spread = shrink[:, None] if row_of is None else shrink[row_of]
+        steps = np.trunc(np.ldexp(values * spread, FEATURE_BITS)).astype(np.int64)
+        squares = _integer_sums(steps * steps, row_of, n_rows)
+        over = squares > limit
+        if not over.any():
+            break
+        shrink = np.where(over, shrink * (1 - 2.0**-16), shrink)
+    sums = (_integer_sums(np.abs(steps), row_of, n_rows), squares)
+    return np.ldexp(steps.astype(np.float64), -FEATURE_BITS), sums
+
+
+def _first_shrink(
+    values: np.ndarray, row_of: np.ndarray | None, n_rows: int, raw_norm_bound: float
+) -> np.ndarray:
+    """Return the factor in (0, 1] that brings each row's norm to about the bound.
+
+    Norms are summed in integers relative to the row's largest entry, so that no square overflows
+    and dense and sparse rows get the same factor to the bit.
+    """
+    size = np.abs(values)
+    if row_of is None:
+        largest = size.max(axis=1, initial=0.0)
+    else:
+        largest = np.zeros(n_rows)
+        np.maximum.at(largest, row_of, size)
+    exponent = np.clip(np.frexp(largest)[1], -64, None)
+    spread = exponent[:, None] if row_of is None else exponent[row_of]
+    steps = np.trunc(np.ldexp(size, _RELATIVE_BITS - spread)).astype(np.int64)
+    norms = np.sqrt(_integer_sums(steps * steps, row_of, n_rows).astype(np.float64))
+    target = np.ldexp(raw_norm_bound, _RELATIVE_BITS - exponent)
+    return np.where(norms > target, target / np.where(norms > target, norms, 1.0), 1.0)
+
+
+def _integer_sums(steps: np.ndarray, row_of: np.ndarray | None, n_rows: int) -> np.ndarray:
+    if row_of is None:
+        return steps.sum(axis=1)
+    sums = np.zeros(n_rows, dtype=np.int64)
+    np.add.at(sums, row_of, steps)
+    return sums

@@ -1,0 +1,146 @@
+"""Rows in blocks of a fixed size, stored on the feature grid, with every bound verified.
+
+A row is stored as it was encoded, truncated towards zero to ``2**-16``: its *raw* form, of l2 norm
+at most the public ``raw_norm_bound``. A row whose raw norm exceeds the public ``row_norm`` carries
+one factor below 1; the row that the algorithms see is factor times raw, of norm at most
+``row_norm``. The factor meets the margin after the exact product and the coefficient before it is
+truncated, alike in every layout, so every layout releases the same bits.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Literal, Protocol
+
+import numpy as np
+
+from dpcore.errors import DataError, InvalidInputError
+from dpcore.grid import BLOCK_ROWS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from scipy.sparse import csr_matrix
+
+__all__ = ["Block", "Table", "row_factors"]
+
+
+class Block(Protocol):
+    """Some rows of a table; how they are stored is the block's own business."""
+
+    n_rows: int
+    n_features: int
+    y: np.ndarray
+    """float64 of shape (n_rows,): -1 and +1, or the clamped target of a regression."""
+    factor: np.ndarray
+    """float64 of shape (n_rows,), in (0, 1]: the scale of each row."""
+
+    def margins(self, w: np.ndarray) -> np.ndarray:
+        """Return ``x.w`` for every (scaled) row, float64 of shape (n_rows,): a pure function of the
+        row and of ``w`` rounded to its grid. The array is the caller's to write on."""
+        ...
+
+    def line(self, w: np.ndarray, direction: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the raw margins of ``w`` and of ``direction``, read only; both are kept, so that
+        the margins of ``w - step * direction`` cost no further pass."""
+        ...
+
+    def row_norms(self, norm: Literal["l1", "l2"]) -> np.ndarray:
+        """Return an upper bound of each raw row's norm, float64 of shape (n_rows,)."""
+        ...
+
+    def weighted_sum(self, c: np.ndarray) -> np.ndarray:
+        """Return ``sum_i c_i raw_i``, float64 of shape (n_features,).
+
+        Exact in any order when the ``c_i`` stand on ``2**-k`` and ``|c_i| ||raw_i|| <= clip`` with
+        k from ``dpcore.grid.coefficient_bits(clip, ...)``.
+        """
+        ...
+
+
+def row_factors(norms: np.ndarray, row_norm: float) -> np.ndarray:
+    """Return factors in (0, 1] with ``factor * norm <= row_norm``, given upper bounds of the norms.
+
+    Division rounds to nearest; two steps down leave room for the rounding of any later product.
+    """
+    safe = np.where(norms > row_norm, norms, 1.0)
+    scaled = np.nextafter(np.nextafter(row_norm / safe, 0.0), 0.0)
+    return np.where(norms > row_norm, scaled, 1.0)
+
+
+class Table:
+    """All rows of one fit. Inside the trust boundary: only an engine may hold it.
+
+    Parameters
+    ----------
+    blocks : the rows, ``BLOCK_ROWS`` at a time.
+    n_features : public width, intercept included.
+    raw_norm_bound, row_norm : public bounds of the raw and of the scaled rows' l2 norms.
+    capacity : public upper figure for the number of rows.
+    """
+
+    def __init__(
+        self,
+        blocks: Sequence[Block],
+        *,
+        n_features: int,
+        raw_norm_bound: float,
+        row_norm: float,
+        capacity: int = 2**27,
+    ) -> None:
+        self.blocks = tuple(blocks)
+        self.n_features = n_features
+        self.raw_norm_bound = raw_norm_bound
+        self.row_norm = row_norm
+        self.capacity = capacity
+
+    @property
+    def n_rows(self) -> int:
+        """The exact number of rows: private under add-or-remove-one."""
+        return sum(block.n_rows for block in self.blocks)
+
+    def __repr__(self) -> str:
+        return f"Table(n_features={self.n_features}, row_norm={self.row_norm})"
+
+    @classmethod
+    def from_matrix(
+        cls,
+        X: np.ndarray | csr_matrix,
+        y: np.ndarray,
+        *,
+        row_norm: float,
+        raw_norm_bound: float,
+        capacity: int | None = None,
+    ) -> Table:
+        """Return the table of a dense (n_samples, n_features) array or a SciPy CSR matrix.
+
+        Values are truncated towards zero to the feature grid; a row above ``raw_norm_bound`` is
+        shrunk until its integers satisfy the bound. ``y`` : float64 of shape (n_samples,).
+
+        Raises InvalidInputError for bounds that are not finite and positive or a width of zero,
+        DataError for values that are not finite or lengths that differ.
+        """
+        from dpcore.data.csr import CsrBlock
+        from dpcore.data.dense import DenseBlock
+
+        for name, value in (("row_norm", row_norm), ("raw_norm_bound", raw_norm_bound)):
+            if not (math.isfinite(value) and 2.0**-8 <= value <= 2.0**12):
+                raise InvalidInputError(f"Expected 2^-8 <= {name}={value!r} <= 2^12.")
+        if X.ndim != 2 or X.shape[1] == 0:
+            raise InvalidInputError("The data have no feature columns.")
+        y = np.ascontiguousarray(y, dtype=np.float64)
+        if y.shape != (X.shape[0],):
+            raise DataError("The number of labels is not the number of rows.")
+        values = X if isinstance(X, np.ndarray) else X.data
+        if not (np.isfinite(values).all() and np.isfinite(y).all()):
+            raise DataError("The data hold a value that is not finite (NaN or infinity).")
+        block_type = DenseBlock if isinstance(X, np.ndarray) else CsrBlock
+        slices = [slice(i, i + BLOCK_ROWS) for i in range(0, X.shape[0], BLOCK_ROWS)]
+        blocks = [block_type.from_rows(X[s], y[s], raw_norm_bound, row_norm) for s in slices]
+        return cls(
+            blocks,
+            n_features=int(X.shape[1]),
+            raw_norm_bound=raw_norm_bound,
+            row_norm=row_norm,
+            capacity=capacity or 2**27,
+        )

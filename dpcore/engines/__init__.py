@@ -1,0 +1,1 @@
+"""Engines answer queries exactly; their answers go to the session only."""

@@ -1,0 +1,40 @@
+"""Errors a caller can meet. A message never holds a private value: no row, no exact answer."""
+
+__all__ = [
+    "BudgetExceededError",
+    "DataError",
+    "DpcoreError",
+    "InvalidInputError",
+    "ModelFileError",
+    "RegistryError",
+    "UnsupportedEventError",
+]
+
+
+class DpcoreError(Exception):
+    """Base of every error of the project; the command line prints it as one line, exit status 2."""
+
+
+class InvalidInputError(DpcoreError, ValueError):
+    """A parameter, a budget or a combination of parts that cannot be used as given."""
+
+
+class DataError(DpcoreError, ValueError):
+    """A file or array that does not satisfy its schema. Its text (file, line, column) is for the
+    owner of the data only: it is raised while loading, before anything is asked of the data."""
+
+
+class BudgetExceededError(DpcoreError):
+    """The filter refuses the event: nothing was drawn and nothing was charged."""
+
+
+class UnsupportedEventError(DpcoreError):
+    """The accountant cannot bound the cost of this event, and never guesses."""
+
+
+class ModelFileError(DpcoreError, ValueError):
+    """A model file that is cut short, altered or of another format version."""
+
+
+class RegistryError(DpcoreError, LookupError):
+    """An unknown, ambiguous or failed plugin name."""

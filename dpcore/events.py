@@ -1,0 +1,78 @@
+"""What a release costs, as data. Accountants interpret events; an event never changes its meaning.
+
+Every number in an event is rounded to the side that costs more: a ``noise_multiplier`` down,
+an ``epsilon`` up.
+"""
+
+import math
+from dataclasses import dataclass
+
+from dpcore.errors import InvalidInputError
+
+__all__ = [
+    "ComposedDpEvent",
+    "DpEvent",
+    "ExponentialMechanismDpEvent",
+    "GaussianDpEvent",
+    "LaplaceDpEvent",
+    "PureDpEvent",
+]
+
+
+def _require_positive(name: str, value: float) -> None:
+    if not (isinstance(value, float) and math.isfinite(value) and value > 0):
+        raise InvalidInputError(f"Expected {name}={value!r} to be a finite float > 0.")
+
+
+@dataclass(frozen=True, slots=True)
+class DpEvent:
+    """Base of all events."""
+
+
+@dataclass(frozen=True, slots=True)
+class GaussianDpEvent(DpEvent):
+    """Normal noise of standard deviation ``noise_multiplier`` times the l2 sensitivity."""
+
+    noise_multiplier: float
+
+    def __post_init__(self) -> None:
+        _require_positive("noise_multiplier", self.noise_multiplier)
+
+
+@dataclass(frozen=True, slots=True)
+class LaplaceDpEvent(DpEvent):
+    """Continuous Laplace noise, floored or not, of scale ``noise_multiplier`` times the l1
+    sensitivity (pure epsilon = 1 / noise_multiplier)."""
+
+    noise_multiplier: float
+
+    def __post_init__(self) -> None:
+        _require_positive("noise_multiplier", self.noise_multiplier)
+
+
+@dataclass(frozen=True, slots=True)
+class PureDpEvent(DpEvent):
+    """Any release that is ``epsilon``-DP, and of which nothing more is known."""
+
+    epsilon: float
+
+    def __post_init__(self) -> None:
+        _require_positive("epsilon", self.epsilon)
+
+
+@dataclass(frozen=True, slots=True)
+class ExponentialMechanismDpEvent(DpEvent):
+    """A release of bounded range ``epsilon`` (Dong, Durfee & Rogers 2020): the log-ratio of two
+    outcomes' probabilities moves by at most ``epsilon`` between neighbours."""
+
+    epsilon: float
+
+    def __post_init__(self) -> None:
+        _require_positive("epsilon", self.epsilon)
+
+
+@dataclass(frozen=True, slots=True)
+class ComposedDpEvent(DpEvent):
+    """Several events charged as one."""
+
+    events: tuple[DpEvent, ...]

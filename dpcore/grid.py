@@ -1,0 +1,91 @@
+"""The grids on which everything between a row and a released value is exact.
+
+Features stand on ``2**-FEATURE_BITS``, parameters on ``2**-PARAMETER_BITS`` or coarser. A margin
+``x.w`` is then a sum of multiples of ``2**-40`` whose partial sums, in any order, are at most
+``||x|| ||w||`` by Cauchy and Schwarz; below ``2**13`` that is at most 53 bits, so every partial sum
+is a float64 and the margin has the same bits from any kernel, in any order, on any processor.
+Parameters are released values, so rounding them is post-processing and free.
+"""
+
+import math
+
+import numpy as np
+
+from dpcore.errors import InvalidInputError
+
+__all__ = [
+    "BLOCK_ROWS",
+    "DIRECTION_BITS",
+    "FEATURE_BITS",
+    "PARAMETER_BITS",
+    "STEP_BITS",
+    "coefficient_bits",
+    "round_parameters",
+    "round_to",
+]
+
+FEATURE_BITS = 16
+PARAMETER_BITS = 24
+DIRECTION_BITS = 14
+STEP_BITS = 10
+"""A direction times a step size stands on ``2**-(DIRECTION_BITS + STEP_BITS)``, the parameters'
+grid, so that ``w - step * direction`` is exact and kept margins equal recomputed ones."""
+
+BLOCK_ROWS = 8192
+"""Rows of a block, a public constant: float64 sums over one block are exact (coefficient_bits)."""
+
+_MARGIN_LIMIT = 2.0**13
+_EXACT_BITS = 53
+_SUM_BITS = 62
+_NOISE_BITS = 57
+
+
+def round_to(values: np.ndarray | float, bits: int) -> np.ndarray:
+    """Return ``values`` rounded to multiples of ``2**-bits``, float64."""
+    array = np.asarray(values, dtype=np.float64)
+    return np.ldexp(np.rint(np.ldexp(array, bits)), -bits)
+
+
+def round_parameters(w: np.ndarray, raw_norm_bound: float) -> np.ndarray:
+    """Return ``w`` on the finest grid, at most ``2**-24``, on which margins are exact.
+
+    ``w`` : float64 array of shape (n_features,), a public value. ``raw_norm_bound`` : public bound
+    of the l2 norm of every stored row. Rounding is idempotent in effect: a value on the grid stays.
+
+    Raises InvalidInputError for a value that is not finite.
+    """
+    w = np.ascontiguousarray(w, dtype=np.float64)
+    norm = float(np.linalg.norm(w))
+    if not math.isfinite(norm):
+        raise InvalidInputError("Expected finite parameters w with a finite norm.")
+    # The slack covers the rounding of the norm itself and of w to the grid.
+    reach = raw_norm_bound * (norm * (1 + 2.0**-20) + math.sqrt(w.size) * 2.0**-PARAMETER_BITS)
+    excess = max(0, math.frexp(reach / _MARGIN_LIMIT)[1])
+    if excess > 2 * PARAMETER_BITS:
+        raise InvalidInputError("The norm of the parameters w is too large for exact margins.")
+    return round_to(w, PARAMETER_BITS - excess)
+
+
+def coefficient_bits(clip: float, capacity: int, noise_multiplier: float = 1.0) -> int:
+    """Return k: row coefficients are truncated to ``2**-k``, products stand on ``2**-(16+k)``.
+
+    The largest k with which a block's float64 sum of clipped rows is exact (``BLOCK_ROWS * clip``
+    below 2^53 steps), the sum over ``capacity`` rows stays below 2^62 steps, and noise of
+    ``2 * clip * noise_multiplier`` below 2^58 steps. All figures are public.
+
+    Raises InvalidInputError if not even k = 0 is possible (noise of no use at all).
+    """
+    if not (math.isfinite(clip) and clip > 0):
+        raise InvalidInputError(f"Expected clip={clip!r} to be finite and > 0.")
+    log_clip = math.frexp(clip)[1]
+    bits = min(
+        _EXACT_BITS - FEATURE_BITS - BLOCK_ROWS.bit_length() - log_clip + 1,
+        _SUM_BITS - FEATURE_BITS - int(capacity).bit_length() - log_clip,
+        _NOISE_BITS - FEATURE_BITS - math.frexp(noise_multiplier)[1] - log_clip - 1,
+    )
+    if bits < 0:
+        raise InvalidInputError(
+            f"Noise of {noise_multiplier:.3g} times clip={clip:.3g} does not fit the 64-bit grid: "
+            "the budget is too small for one release. Raise epsilon or delta."
+        )
+    return min(bits, 40)

@@ -1,0 +1,44 @@
+"""The whole extension surface: six hooks, each handed a ``register`` function.
+
+``register(name, target, *, summary, reference="")``: ``name`` in kebab case, ``target`` as
+``"package.module:Attribute"``, imported only when it is used.
+"""
+
+from collections.abc import Callable
+
+import pluggy
+
+__all__ = ["hookimpl", "hookspec"]
+
+hookspec = pluggy.HookspecMarker("dpcore")
+hookimpl = pluggy.HookimplMarker("dpcore")
+
+
+@hookspec
+def register_optimizers(register: Callable[..., None]) -> None:
+    """Register classes that follow ``dpcore.protocols.Optimizer``."""
+
+
+@hookspec
+def register_mechanisms(register: Callable[..., None]) -> None:
+    """Register classes that follow ``dpcore.protocols.Mechanism``."""
+
+
+@hookspec
+def register_accountants(register: Callable[..., None]) -> None:
+    """Register classes that follow ``dpcore.protocols.Accountant``."""
+
+
+@hookspec
+def register_losses(register: Callable[..., None]) -> None:
+    """Register classes that follow ``dpcore.protocols.Loss``."""
+
+
+@hookspec
+def register_datasets(register: Callable[..., None]) -> None:
+    """Register functions ``load() -> dpcore.data.datasets.Dataset``."""
+
+
+@hookspec
+def register_engines(register: Callable[..., None]) -> None:
+    """Register classes that follow ``dpcore.protocols.Engine``, built from a table."""

@@ -1,0 +1,38 @@
+"""Hinge loss ``max(0, 1 - y z)``."""
+
+import math
+from typing import ClassVar
+
+import numpy as np
+from numba import njit
+
+__all__ = ["HingeSvm"]
+
+
+class HingeSvm:
+    """Hinge loss: ``|l'| <= 1``, not smooth; the subgradient at the kink is 0."""
+
+    name: ClassVar[str] = "hinge-svm"
+    summary: ClassVar[str] = "support vector machine: max(0, 1 - y z)"
+    classification: ClassVar[bool] = True
+    lipschitz = 1.0
+    smoothness = math.inf
+
+    def value(self, z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
+        hinge_value(z, y, out)
+
+    def dvalue(self, z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
+        hinge_dvalue(z, y, out)
+
+
+@njit(cache=True, error_model="numpy")
+def hinge_value(z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
+    for i in range(z.shape[0]):
+        slack = 1.0 - y[i] * z[i]
+        out[i] = slack if slack > 0.0 else 0.0
+
+
+@njit(cache=True, error_model="numpy")
+def hinge_dvalue(z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
+    for i in range(z.shape[0]):
+        out[i] = -y[i] if y[i] * z[i] < 1.0 else 0.0

@@ -1,0 +1,46 @@
+"""Huberised hinge loss (Chapelle 2007; Chaudhuri, Monteleoni & Sarwate 2011, section 5.1)."""
+
+from typing import ClassVar
+
+import numpy as np
+from numba import njit
+
+__all__ = ["HuberSvm"]
+
+_H = 0.5
+
+
+class HuberSvm:
+    """Huberised hinge with half-width h = 0.5: zero above 1 + h, linear below 1 - h, a parabola
+    between. ``|l'| <= 1``, ``l'' <= 1 / (2 h) = 1``."""
+
+    name: ClassVar[str] = "huber-svm"
+    summary: ClassVar[str] = "support vector machine with a smoothed hinge, h = 0.5"
+    classification: ClassVar[bool] = True
+    lipschitz = 1.0
+    smoothness = 1.0 / (2.0 * _H)
+
+    def value(self, z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
+        huber_value(z, y, out)
+
+    def dvalue(self, z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
+        huber_dvalue(z, y, out)
+
+
+@njit(cache=True, error_model="numpy")
+def huber_value(z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
+    for i in range(z.shape[0]):
+        m = y[i] * z[i]
+        gap = 1.0 + _H - m
+        middle = gap * gap * (1.0 / (4.0 * _H))
+        inner = middle if gap > 0.0 else 0.0
+        out[i] = 1.0 - m if m < 1.0 - _H else inner
+
+
+@njit(cache=True, error_model="numpy")
+def huber_dvalue(z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
+    for i in range(z.shape[0]):
+        m = y[i] * z[i]
+        gap = 1.0 + _H - m
+        inner = -gap * (1.0 / (2.0 * _H)) if gap > 0.0 else 0.0
+        out[i] = y[i] * (-1.0 if m < 1.0 - _H else inner)

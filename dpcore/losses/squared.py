@@ -1,0 +1,38 @@
+"""Squared loss ``(z - y)^2 / 2`` for ridge regression."""
+
+import math
+from typing import ClassVar
+
+import numpy as np
+from numba import njit
+
+__all__ = ["Squared"]
+
+
+class Squared:
+    """Squared loss: no bound on the slope (a query clips it), ``l'' = 1`` in the margin."""
+
+    name: ClassVar[str] = "ridge"
+    summary: ClassVar[str] = "least squares: (z - y)^2 / 2, y a clamped real target"
+    classification: ClassVar[bool] = False
+    lipschitz = math.inf
+    smoothness = 1.0
+
+    def value(self, z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
+        squared_value(z, y, out)
+
+    def dvalue(self, z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
+        squared_dvalue(z, y, out)
+
+
+@njit(cache=True, error_model="numpy")
+def squared_value(z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
+    for i in range(z.shape[0]):
+        residual = z[i] - y[i]
+        out[i] = 0.5 * residual * residual
+
+
+@njit(cache=True, error_model="numpy")
+def squared_dvalue(z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
+    for i in range(z.shape[0]):
+        out[i] = z[i] - y[i]

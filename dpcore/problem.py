@@ -1,0 +1,105 @@
+"""What an optimizer is told (public facts only) and what it gives back."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from dpcore.errors import InvalidInputError
+from dpcore.sensitivity import NeighboringRelation
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from dpcore.protocols import Accountant, Loss, Optimizer
+
+__all__ = ["Problem", "Solution", "check_fits"]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Public facts of one fit: nothing here depends on a row.
+
+    Parameters
+    ----------
+    loss : the row loss.
+    l2 : weight of the regulariser; the objective is
+        ``sum of losses + (n_public * l2 / 2) ||w||^2``. >= 0.
+    n_features : width of ``w``, the intercept's column included.
+    row_norm : public bound of the l2 norm of every (scaled) row.
+    raw_norm_bound : public bound of the l2 norm of every row as stored, before its factor.
+    relation : the neighbouring relation of the run.
+    n : the number of rows under replace-one; ``None`` under add-or-remove-one, where it is private.
+    n0 : the schema's public figure for the number of rows, or ``None``.
+    capacity : public upper figure of the number of rows, for the grid of the sums. More rows than
+        that cost utility, never privacy.
+    """
+
+    loss: Loss
+    l2: float
+    n_features: int
+    row_norm: float
+    raw_norm_bound: float
+    relation: NeighboringRelation
+    n: int | None = None
+    n0: int | None = None
+    capacity: int = 2**27
+
+    def __post_init__(self) -> None:
+        if self.n is not None and not self.relation.size_is_public:
+            raise InvalidInputError("The number of rows is private under add-or-remove-one.")
+        if not (math.isfinite(self.l2) and self.l2 >= 0):
+            raise InvalidInputError(f"Expected l2={self.l2!r} to be finite and >= 0.")
+        if self.n_features < 1:
+            raise InvalidInputError("The data have no feature columns.")
+
+    @property
+    def n_public(self) -> int | None:
+        """``n`` where it is public, else the schema's ``n0``, else ``None``."""
+        return self.n if self.n is not None else self.n0
+
+
+@dataclass(frozen=True)
+class Solution:
+    """An optimizer's result: a function of released values and public facts.
+
+    Parameters
+    ----------
+    w : float64 array of shape (n_features,).
+    status : a sentence that says how the run ended.
+    details : JSON-able figures for the report (steps taken, released counts).
+    """
+
+    w: np.ndarray
+    status: str
+    details: dict[str, Any] = field(default_factory=dict)
+
+
+def check_fits(optimizer: Optimizer, problem: Problem, accountant: Accountant) -> None:
+    """Raise InvalidInputError, naming both parties, if a declared need is not met."""
+    name = type(optimizer).__name__
+    relation = problem.relation.value
+    if relation not in optimizer.relations:
+        raise InvalidInputError(
+            f"{name} has no guarantee under {relation}; it has one under: "
+            f"{', '.join(optimizer.relations)}."
+        )
+    loss = problem.loss
+    unmet = {
+        "classification": not loss.classification,
+        "lipschitz-loss": not math.isfinite(loss.lipschitz),
+        "strong-convexity": not problem.l2 > 0,
+        "adaptive-accountant": not accountant.fully_adaptive,
+    }
+    advice = {
+        "classification": f"a classification loss, and {loss.name} is for real-valued targets",
+        "lipschitz-loss": f"a Lipschitz loss, and {loss.name} has no bound on its slope",
+        "strong-convexity": "strong convexity; pass --l2 greater than 0",
+        "adaptive-accountant": f"a fully adaptive filter, and {accountant.name} is none; use zcdp",
+    }
+    for need in optimizer.needs:
+        if need not in unmet:
+            raise InvalidInputError(f"{name} declares the unknown need {need!r}.")
+        if unmet[need]:
+            raise InvalidInputError(f"{name} needs {advice[need]}.")

@@ -1,0 +1,159 @@
+"""The contracts between the parts. Structural: a plugin implements them, it inherits nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, runtime_checkable
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    import numpy as np
+
+    from dpcore.data.table import Block
+    from dpcore.events import DpEvent
+    from dpcore.noise.source import NoiseSource
+    from dpcore.problem import Problem, Solution
+    from dpcore.sensitivity import NeighboringRelation, Sensitivity
+    from dpcore.session import PrivacySession
+
+__all__ = ["Accountant", "Engine", "Loss", "Mechanism", "Optimizer", "Query"]
+
+
+@runtime_checkable
+class Mechanism(Protocol):
+    """A randomised release and what it costs.
+
+    Every mechanism is a frozen dataclass of one noise parameter, ``noise_multiplier``: the scale of
+    its noise over the sensitivity it needs (l2 bound, l1 bound, or the range of the change of the
+    scores). The scale on the answer's grid is that product rounded *up*, the event's figure is that
+    scale over the sensitivity rounded to the side that costs more.
+    """
+
+    noise_multiplier: float
+    needs: ClassVar[str]
+    """``"l2"``, ``"l1"`` or ``"range"``: which figure of the sensitivity it is scaled to."""
+
+    def event(self, sensitivity: Sensitivity) -> DpEvent:
+        """Return what one release costs, known before the data are touched.
+
+        Raises InvalidInputError for a sensitivity of the wrong norm or a noise scale that does not
+        fit the grid.
+        """
+        ...
+
+    # For scores ``exact`` holds utilities: the largest is the best.
+    def release(self, exact: np.ndarray, sensitivity: Sensitivity, noise: NoiseSource) -> Any:
+        """Return the noisy value of ``exact`` (int64 steps of the sensitivity's grid): a float64
+        array in the answer's unit, or, for a selection, the chosen index as an int."""
+        ...
+
+
+@runtime_checkable
+class Accountant(Protocol):
+    """Adds up events, and refuses the one that would exceed the budget. An immutable value."""
+
+    name: ClassVar[str]
+    unit: ClassVar[str]
+    """What ``budget`` and ``spent`` count: rho, mu^2, RDP at one order, epsilon."""
+    fully_adaptive: ClassVar[bool]
+    """Whether it is a valid filter when events are chosen from earlier outputs."""
+    epsilon: float
+    delta: float
+    conversion: str
+
+    @classmethod
+    def from_budget(cls, epsilon: float, delta: float, conversion: str | None = None) -> Self:
+        """Return the empty accountant whose filter enforces (epsilon, delta)."""
+        ...
+
+    @property
+    def budget(self) -> float: ...
+
+    @property
+    def spent(self) -> float: ...
+
+    @property
+    def remaining(self) -> float: ...
+
+    def supports(self, event: DpEvent) -> bool: ...
+
+    def cost(self, event: DpEvent) -> Fraction:
+        """Return an upper bound of the event's cost in ``unit``; UnsupportedEventError if none."""
+        ...
+
+    def compose(self, event: DpEvent) -> Self:
+        """Return the accountant after the event; BudgetExceededError if it does not fit."""
+        ...
+
+    def get_epsilon(self, delta: float) -> float:
+        """Return the epsilon of what was spent, rounded up: book-keeping, not the guarantee."""
+        ...
+
+
+@runtime_checkable
+class Loss(Protocol):
+    """A function of a row's margin ``z = x.w`` and label ``y``, row by row.
+
+    ``value`` and ``dvalue`` fill ``out`` from contiguous float64 arrays of one length; each entry
+    is a pure function of its own ``z`` and ``y``: same bits in any order, split or company
+    (``dpcore.testing.check_loss``). They run on raw rows, inside the trust boundary.
+    """
+
+    name: ClassVar[str]
+    classification: ClassVar[bool]
+    """True: labels are -1.0 and +1.0. False: labels are real numbers (ridge)."""
+    lipschitz: float
+    """Bound of ``|dvalue|``, ``inf`` if there is none."""
+    smoothness: float
+    """Lipschitz constant of ``dvalue`` in the margin, ``inf`` if there is none."""
+
+    def value(self, z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None: ...
+
+    def dvalue(self, z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None: ...
+
+
+@runtime_checkable
+class Query(Protocol):
+    """A question whose exact answer is a sum over rows of integers."""
+
+    kind: ClassVar[str]
+    """The word under which its releases are counted: gradient, selection, count."""
+
+    def start(self) -> np.ndarray:
+        """Return the public value the sum starts from: int64 zeros, or a public offset, in grid
+        steps. It is the whole answer over an empty table."""
+        ...
+
+    def answer_block(self, block: Block) -> np.ndarray:
+        """Return the block's part, int64 of the shape of ``start()``, in grid steps."""
+        ...
+
+    def sensitivity(self, relation: NeighboringRelation) -> Sensitivity: ...
+
+
+@runtime_checkable
+class Engine(Protocol):
+    """Answers a query over all rows: each block exactly once, integers added modulo 2^64.
+
+    Inside the trust boundary: its answers are exact and go to the session only.
+    """
+
+    def answer(self, query: Query) -> np.ndarray: ...
+
+
+@runtime_checkable
+class Optimizer(Protocol):
+    """A paper's algorithm: a frozen dataclass whose fields are its hyper-parameters.
+
+    It sees public facts (``problem``) and released values (``session``), nothing else. The class
+    attributes below declare what it needs; ``dpcore.problem.check_fits`` compares it with a run.
+    """
+
+    slots: ClassVar[dict[str, tuple[str, ...]]]
+    """Slot name -> registered names that can fill it, the default first."""
+    relations: ClassVar[tuple[str, ...]]
+    needs: ClassVar[tuple[str, ...]]
+    """Words among ``classification``, ``lipschitz-loss``, ``strong-convexity`` and
+    ``adaptive-accountant``."""
+
+    def minimize(self, problem: Problem, session: PrivacySession) -> Solution: ...

@@ -1,0 +1,38 @@
+"""The number of rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+import numpy as np
+
+from dpcore.sensitivity import Sensitivity
+
+if TYPE_CHECKING:
+    from dpcore.data.table import Block
+    from dpcore.sensitivity import NeighboringRelation
+
+__all__ = ["RowCount"]
+
+
+class RowCount:
+    """The number of rows, a private figure under add-or-remove-one.
+
+    A row counts 1 (add-or-remove-one, replace-special: 1). Under replace-one the count does not
+    change; the bound 1 stands there too, so that the release stays defined.
+    """
+
+    kind: ClassVar[str] = "count"
+
+    def __init__(self, norm: Literal["l1", "l2"] = "l2") -> None:
+        self.norm = norm
+
+    def start(self) -> np.ndarray:
+        return np.zeros(1, dtype=np.int64)
+
+    def answer_block(self, block: Block) -> np.ndarray:
+        return np.array([block.n_rows], dtype=np.int64)
+
+    def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
+        # One coordinate: the bound is the same in every norm.
+        return Sensitivity(self.norm, 1.0, relation)

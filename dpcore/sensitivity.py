@@ -1,0 +1,65 @@
+"""Which tables are neighbours, and how far apart their exact answers can be."""
+
+import math
+from dataclasses import dataclass
+from enum import Enum
+from typing import Literal
+
+from dpcore.errors import InvalidInputError
+
+__all__ = ["NeighboringRelation", "Norm", "Sensitivity"]
+
+Norm = Literal["l1", "l2", "linf"]
+
+
+class NeighboringRelation(Enum):
+    """When two tables count as neighbours (names as in Google's dp_accounting).
+
+    ``ADD_OR_REMOVE_ONE``: one has a row more; the number of rows is private.
+    ``REPLACE_ONE``: one row differs; the number of rows is public. About twice as strong at the
+    same epsilon. ``REPLACE_SPECIAL``: one row is swapped for one that contributes nothing.
+    """
+
+    ADD_OR_REMOVE_ONE = "add-or-remove-one"
+    REPLACE_ONE = "replace-one"
+    REPLACE_SPECIAL = "replace-special"
+
+    @property
+    def rows_changed(self) -> int:
+        """Largest number of row contributions in which the sums over two neighbours differ."""
+        return 2 if self is NeighboringRelation.REPLACE_ONE else 1
+
+    @property
+    def size_is_public(self) -> bool:
+        return self is not NeighboringRelation.ADD_OR_REMOVE_ONE
+
+
+@dataclass(frozen=True, slots=True)
+class Sensitivity:
+    """A bound on the change of an exact answer between neighbouring tables.
+
+    An exact answer is an int64 array that counts steps of ``2**-grid_bits``; ``bound`` and
+    ``change_range`` are in the answer's own unit (steps times ``2**-grid_bits``), as exact floats.
+
+    Parameters
+    ----------
+    norm : the norm in which ``bound`` holds, over all coordinates of the answer.
+    bound : finite and > 0; the largest norm of the difference over all neighbours.
+    relation : the neighbouring relation under which both figures hold.
+    grid_bits : the answer stands on multiples of ``2**-grid_bits``.
+    change_range : for scores, the largest ``max_i(change of u_i) - min_i(change of u_i)``; ``None``
+        for an answer that is not a vector of scores.
+    """
+
+    norm: Norm
+    bound: float
+    relation: NeighboringRelation
+    grid_bits: int = 0
+    change_range: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.norm not in ("l1", "l2", "linf"):
+            raise InvalidInputError(f"Expected norm={self.norm!r} to be l1, l2 or linf.")
+        for name, value in (("bound", self.bound), ("change_range", self.change_range)):
+            if value is not None and not (math.isfinite(value) and value > 0):
+                raise InvalidInputError(f"Expected {name}={value!r} to be finite and > 0.")

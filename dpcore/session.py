@@ -1,0 +1,128 @@
+"""The single door: an optimizer gets noisy answers here, and nothing else."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from dpcore.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dpcore.events import DpEvent
+    from dpcore.noise.source import NoiseSource
+    from dpcore.protocols import Accountant, Engine, Mechanism, Query
+    from dpcore.sensitivity import NeighboringRelation
+
+__all__ = ["LedgerEntry", "PrivacySession"]
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerEntry:
+    """One charge: made before its noise was drawn, and never taken back.
+
+    ``cost`` is in the accountant's unit, rounded up; book-keeping, not a guarantee of its own.
+    """
+
+    index: int
+    kind: str
+    mechanism: str
+    event: DpEvent
+    cost: float
+
+
+class PrivacySession:
+    """Knows the data, the accountant and the noise, and releases noisy answers, one at a time.
+
+    Parameters
+    ----------
+    engine : answers queries exactly; held privately.
+    accountant : an empty or partly spent filter; its budget is what the run guarantees.
+    relation : the neighbouring relation of every release.
+    noise : the source of every random bit.
+    on_release : called with the session after each release (progress); sees public facts only.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        accountant: Accountant,
+        relation: NeighboringRelation,
+        noise: NoiseSource,
+        on_release: Callable[[PrivacySession], None] | None = None,
+    ) -> None:
+        self._engine = engine
+        self._accountant = accountant
+        self._relation = relation
+        self._noise = noise
+        self._on_release = on_release
+        self._lock = threading.Lock()
+        self._ledger: list[LedgerEntry] = []
+        self._trusted: set[str] = {_qualified(engine), _qualified(accountant)}
+
+    def release(self, query: Query, mechanism: Mechanism) -> Any:
+        """Return a noisy answer: safe to use, print and keep in any way.
+
+        Raises BudgetExceededError (nothing drawn, nothing charged), UnsupportedEventError or
+        InvalidInputError (a mechanism that does not fit the query), all before the data are asked.
+        """
+        with self._lock:
+            sensitivity = query.sensitivity(self._relation)
+            if sensitivity.relation is not self._relation:
+                raise InvalidInputError(
+                    f"{type(query).__name__} states its sensitivity under "
+                    f"{sensitivity.relation.value}, the session runs under {self._relation.value}."
+                )
+            event = mechanism.event(sensitivity)
+            accountant = self._accountant.compose(event)
+            self._commit(query, mechanism, event, accountant)
+            exact = self._engine.answer(query)
+            value = mechanism.release(exact, sensitivity, self._noise)
+        if self._on_release is not None:
+            self._on_release(self)
+        return value
+
+    def _commit(
+        self, query: Query, mechanism: Mechanism, event: DpEvent, accountant: Accountant
+    ) -> None:
+        entry = LedgerEntry(
+            index=len(self._ledger),
+            kind=query.kind,
+            mechanism=type(mechanism).__name__,
+            event=event,
+            cost=float(self._accountant.cost(event)),
+        )
+        self._ledger.append(entry)
+        self._accountant = accountant
+        parts = (query, mechanism, getattr(query, "loss", None))
+        self._trusted.update(_qualified(part) for part in parts if part is not None)
+
+    @property
+    def accountant(self) -> Accountant:
+        """The filter as it stands: an immutable value, a function of released values only."""
+        return self._accountant
+
+    @property
+    def relation(self) -> NeighboringRelation:
+        return self._relation
+
+    @property
+    def ledger(self) -> tuple[LedgerEntry, ...]:
+        return tuple(self._ledger)
+
+    @property
+    def releases(self) -> dict[str, int]:
+        """How many releases of each kind were charged."""
+        return dict(Counter(entry.kind for entry in self._ledger))
+
+    @property
+    def trusted_parts(self) -> tuple[str, ...]:
+        """``module:Class`` of every part that ran inside the trust boundary."""
+        return tuple(sorted(self._trusted))
+
+
+def _qualified(part: object) -> str:
+    return f"{type(part).__module__}:{type(part).__qualname__}"
