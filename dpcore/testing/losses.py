@@ -1,0 +1,81 @@
+"""Checks of a loss: row by row to the bit, and its constants."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dpcore.protocols import Loss
+
+__all__ = ["check_loss"]
+
+
+def check_loss(loss: Loss) -> None:
+    """Raise AssertionError unless the loss is a function of each row alone and keeps its constants.
+
+    Same bits on a permuted, a split and a single-row call: a loss that looks at other rows (the
+    mean margin, say) would void every sensitivity. Then ``|dvalue| <= lipschitz``, the slope of
+    ``dvalue`` at most ``smoothness``, and ``dvalue`` against finite differences of ``value``.
+    """
+    rng = np.random.default_rng(0)
+    tails = np.array([0.0, 1.0, -1.0, 1e-9, -1e-9, 36.0, -36.0, 700.0, -700.0, 1e4, -1e4])
+    z = np.concatenate([tails, rng.normal(scale=3.0, size=501), rng.uniform(-800, 800, size=500)])
+    if loss.classification:
+        y = np.where(rng.random(z.size) < 0.5, -1.0, 1.0)
+    else:
+        y = rng.uniform(-1, 1, size=z.size)
+    for function in (loss.value, loss.dvalue):
+        _check_row_by_row(function, z, y, rng)
+    _check_constants(loss, z, y)
+
+
+def _called(function: Callable, z: np.ndarray, y: np.ndarray) -> np.ndarray:
+    out = np.full(z.size, np.nan)
+    function(np.ascontiguousarray(z), np.ascontiguousarray(y), out)
+    return out
+
+
+def _check_row_by_row(
+    function: Callable, z: np.ndarray, y: np.ndarray, rng: np.random.Generator
+) -> None:
+    name = function.__name__
+    whole = _called(function, z, y)
+    assert not np.isnan(whole).any(), f"{name} gives NaN on a finite margin."
+    order = rng.permutation(z.size)
+    permuted = np.empty_like(whole)
+    permuted[order] = _called(function, z[order], y[order])
+    cut = z.size // 3 + 1
+    split = np.concatenate(
+        [_called(function, z[:cut], y[:cut]), _called(function, z[cut:], y[cut:])]
+    )
+    single = np.array([_called(function, z[i : i + 1], y[i : i + 1])[0] for i in range(z.size)])
+    for how, other in (("permuted", permuted), ("split", split), ("single-row", single)):
+        assert other.tobytes() == whole.tobytes(), (
+            f"{name} gives other bits on a {how} call: a row's loss depends on the other rows."
+        )
+
+
+def _check_constants(loss: Loss, z: np.ndarray, y: np.ndarray) -> None:
+    slope = _called(loss.dvalue, z, y)
+    assert (np.abs(slope) <= loss.lipschitz).all(), "|dvalue| exceeds the declared lipschitz."
+    values = _called(loss.value, z, y)
+    assert (values >= 0).all(), "A loss is never negative."
+    h = 1e-4
+    above, below = _called(loss.value, z + h, y), _called(loss.value, z - h, y)
+    # Rounding of the values, divided by the step, and one kink or the curvature within the step.
+    tolerance = 1e-3 + 4 * np.finfo(float).eps * np.abs(values) / h
+    kinked = not math.isfinite(loss.smoothness)
+    wrong = np.abs((above - below) / (2 * h) - slope) > tolerance
+    near_kink = np.abs(_called(loss.dvalue, z + h, y) - _called(loss.dvalue, z - h, y)) > 0.1
+    assert not (wrong & ~(near_kink & kinked)).any(), "dvalue is not the slope of value."
+    if not kinked:
+        change = np.abs(_called(loss.dvalue, z + h, y) - _called(loss.dvalue, z - h, y)) / (2 * h)
+        noise = 4 * np.finfo(float).eps * (1 + np.abs(slope)) / h
+        assert (change <= loss.smoothness * (1 + 1e-6) + noise).all(), (
+            "dvalue is steeper than the declared smoothness."
+        )

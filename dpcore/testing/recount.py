@@ -1,0 +1,78 @@
+"""A second count of a ledger, by other formulas than the accountants': Renyi orders in floats."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from dpcore.events import (
+    ComposedDpEvent,
+    ExponentialMechanismDpEvent,
+    GaussianDpEvent,
+    LaplaceDpEvent,
+    PureDpEvent,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from dpcore.events import DpEvent
+
+__all__ = ["recounted_epsilon", "renyi_divergence"]
+
+
+def renyi_divergence(event: DpEvent, alpha: float) -> float:
+    """Return a bound of the Renyi divergence of one release at order ``alpha`` > 1.
+
+    Gaussian: Mironov 2017, Prop. 7. Laplace: Mironov 2017, Prop. 6. Pure: the two-point law that
+    dominates every epsilon-DP release (Kairouz, Oh & Viswanath 2015). Bounded range: alpha
+    epsilon^2 / 8 (Cesar & Rogers 2021).
+    """
+    match event:
+        case GaussianDpEvent(noise_multiplier=m):
+            return alpha / (2 * m * m)
+        case LaplaceDpEvent(noise_multiplier=m):
+            up = math.log(alpha / (2 * alpha - 1)) + (alpha - 1) / m
+            down = math.log((alpha - 1) / (2 * alpha - 1)) - alpha / m
+            return _log_add(up, down) / (alpha - 1)
+        case PureDpEvent(epsilon=e):
+            log_q = -e - math.log1p(math.exp(-e))
+            log_p = -math.log1p(math.exp(-e))
+            up = alpha * log_p + (1 - alpha) * log_q
+            down = alpha * log_q + (1 - alpha) * log_p
+            return _log_add(up, down) / (alpha - 1)
+        case ExponentialMechanismDpEvent(epsilon=e):
+            return alpha * e * e / 8
+        case ComposedDpEvent(events=events):
+            return sum(renyi_divergence(part, alpha) for part in events)
+    raise AssertionError(f"The recount does not know {type(event).__name__}.")
+
+
+def recounted_epsilon(events: Iterable[DpEvent], delta: float) -> float:
+    """Return the epsilon of all events together, the best of a grid of Renyi orders.
+
+    Conversion: Canonne, Kamath & Steinke 2020, Prop. 12. The accountant under test optimises the
+    order, so its budget may be under this by what the grid gives away, below 1e-9.
+    """
+    events = list(events)
+    if not events:
+        return 0.0
+
+    def epsilon(log_order: float) -> float:
+        alpha = 1 + math.exp(log_order)
+        total = sum(renyi_divergence(event, alpha) for event in events)
+        loss = math.log(1 / delta) + (alpha - 1) * math.log1p(-1 / alpha) - math.log(alpha)
+        return total + loss / (alpha - 1)
+
+    low, high = -12.0, 25.0
+    while high - low > 1e-7:
+        third = (high - low) / 3
+        if epsilon(low + third) < epsilon(high - third):
+            high -= third
+        else:
+            low += third
+    return epsilon((low + high) / 2)
+
+
+def _log_add(a: float, b: float) -> float:
+    return max(a, b) + math.log1p(math.exp(-abs(a - b)))

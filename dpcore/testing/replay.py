@@ -1,0 +1,144 @@
+"""Record a run on one table, replay its released values on another (Cebere et al., PETS 2026).
+
+If an optimizer uses released values only, the replay asks the same questions in the same order and
+ends at the same bits whatever table lies behind the door; and each pair of exact answers is a
+test of the declared sensitivity.
+"""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcore.engines.local import LocalEngine
+from dpcore.session import PrivacySession
+
+if TYPE_CHECKING:
+    from dpcore.data.table import Table
+    from dpcore.protocols import Accountant, Mechanism, Query
+    from dpcore.sensitivity import NeighboringRelation, Sensitivity
+
+__all__ = ["CountingEngine", "Record", "RecordingSession", "ReplaySession", "assert_within"]
+
+
+@dataclass(frozen=True)
+class Record:
+    """One release of a run: what was asked, the exact answer, what was given."""
+
+    query: str
+    mechanism: str
+    exact: np.ndarray
+    sensitivity: Sensitivity
+    value: Any
+
+
+class CountingEngine(LocalEngine):
+    """A local engine that keeps its answers, to compare them with the ledger."""
+
+    def __init__(self, table: Table) -> None:
+        super().__init__(table)
+        self.answers: list[np.ndarray] = []
+
+    def answer(self, query: Query) -> np.ndarray:
+        exact = super().answer(query)
+        self.answers.append(exact.copy())
+        return exact
+
+
+class RecordingSession(PrivacySession):
+    """A session that records what passes through the door."""
+
+    def __init__(
+        self, table: Table, accountant: Accountant, relation: NeighboringRelation, noise: Any
+    ) -> None:
+        self.engine = CountingEngine(table)
+        self.records: list[Record] = []
+        super().__init__(self.engine, accountant, relation, noise)
+
+    def release(self, query: Query, mechanism: Mechanism) -> Any:
+        value = super().release(query, mechanism)
+        self.records.append(
+            Record(
+                _fingerprint(query),
+                repr(mechanism),
+                self.engine.answers[-1],
+                query.sensitivity(self.relation),
+                copy.deepcopy(value),
+            )
+        )
+        return value
+
+
+class ReplaySession(PrivacySession):
+    """A session that charges and asks as ever, and gives the recorded values.
+
+    ``exacts`` are its own exact answers, in order.
+    """
+
+    def __init__(
+        self,
+        records: list[Record],
+        table: Table,
+        accountant: Accountant,
+        relation: NeighboringRelation,
+    ) -> None:
+        self.engine = CountingEngine(table)
+        super().__init__(self.engine, accountant, relation, noise=_NoNoise())
+        self._records = records
+        self.exacts: list[np.ndarray] = []
+
+    def release(self, query: Query, mechanism: Mechanism) -> Any:
+        event = mechanism.event(query.sensitivity(self.relation))
+        accountant = self._accountant.compose(event)
+        index = len(self.exacts)
+        assert index < len(self._records), (
+            "The replay asks for more releases than the recorded run: its control flow depends on "
+            "something that was not released."
+        )
+        record = self._records[index]
+        assert (_fingerprint(query), repr(mechanism)) == (record.query, record.mechanism), (
+            f"Release {index} of the replay asks another question than the recorded run: it "
+            "depends on something that was not released."
+        )
+        self._commit(query, mechanism, event, accountant)
+        self.exacts.append(self.engine.answer(query))
+        return copy.deepcopy(record.value)
+
+
+def assert_within(
+    exact: np.ndarray, other: np.ndarray, sensitivity: Sensitivity, what: str
+) -> None:
+    """Raise AssertionError if two neighbours' exact answers differ by more than declared."""
+    # Python integers: no difference of two int64 can overflow or round.
+    change = [int(a) - int(b) for a, b in zip(exact.ravel(), other.ravel(), strict=True)]
+    bound = sensitivity.bound * 2.0**sensitivity.grid_bits
+    if sensitivity.norm == "l2":
+        holds = sum(c * c for c in change) <= bound * bound * (1 + 1e-15)
+    else:
+        size = (sum if sensitivity.norm == "l1" else max)(abs(c) for c in change)
+        holds = size <= bound
+    assert holds, (
+        f"{what}: an exact answer moved by more than its declared {sensitivity.norm} bound."
+    )
+    if sensitivity.change_range is not None:
+        spread = max(change) - min(change)
+        limit = sensitivity.change_range * 2.0**sensitivity.grid_bits
+        assert spread <= limit, f"{what}: scores moved apart by more than the declared range."
+
+
+def _fingerprint(query: Query) -> str:
+    """Return everything a query was built from, as text; arrays to the bit."""
+    parts = [type(query).__qualname__]
+    for name, value in sorted(vars(query).items()):
+        text = value.tobytes().hex() if isinstance(value, np.ndarray) else repr(value)
+        parts.append(f"{name}={text if '0x' not in text else type(value).__qualname__}")
+    return ";".join(parts)
+
+
+class _NoNoise:
+    """A replay draws nothing; an optimizer that asks this for noise gets an AttributeError."""
+
+    seeded = True

@@ -1,0 +1,39 @@
+"""Run the checks: one by one for ``dpcore check``, or as pytest parameters."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dpcore.testing.optimizers import OPTIMIZER_CHECKS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from dpcore.protocols import Optimizer
+
+__all__ = ["parametrize_with_checks", "run_checks"]
+
+
+def run_checks(optimizer: Optimizer) -> list[tuple[str, bool, str]]:
+    """Return (check, passed, reason) for every check, in order; a reason only where it failed."""
+    results = []
+    for check in OPTIMIZER_CHECKS:
+        try:
+            check(optimizer)
+        except Exception as error:
+            results.append((check.__name__, False, f"{type(error).__name__}: {error}"))
+        else:
+            results.append((check.__name__, True, ""))
+    return results
+
+
+def parametrize_with_checks(optimizers: Iterable[Optimizer]) -> Callable[[Any], Any]:
+    """Return a pytest decorator: the test gets every pair of ``optimizer`` and ``check``."""
+    import pytest
+
+    pairs = [
+        pytest.param(optimizer, check, id=f"{type(optimizer).__name__}-{check.__name__}")
+        for optimizer in optimizers
+        for check in OPTIMIZER_CHECKS
+    ]
+    return pytest.mark.parametrize(("optimizer", "check"), pairs)

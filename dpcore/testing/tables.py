@@ -1,0 +1,90 @@
+"""Small tables and their neighbours, for checks. Made data: nothing here is private."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcore.data.table import Table
+from dpcore.problem import Problem
+from dpcore.sensitivity import NeighboringRelation
+
+if TYPE_CHECKING:
+    from dpcore.protocols import Loss
+
+__all__ = ["Rows", "extreme_rows", "make_problem", "make_rows", "neighbours"]
+
+ROW_NORM, RAW_NORM_BOUND = 1.5, 2.0
+"""Rows longer than the first carry a factor; none is longer than the second."""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows of a made table: X float64 (n, d), its last column an intercept of 1/2; y of -1, +1."""
+
+    X: np.ndarray
+    y: np.ndarray
+
+    def table(self) -> Table:
+        return Table.from_matrix(
+            self.X, self.y, row_norm=ROW_NORM, raw_norm_bound=RAW_NORM_BOUND, capacity=2**20
+        )
+
+
+def make_rows(n: int, n_features: int = 5, seed: int = 0) -> Rows:
+    """Return ``n`` rows with a planted rule and one label in ten flipped."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-0.8, 0.8, size=(n, n_features))
+    X[:, -1] = 0.5
+    y = np.where(X @ rng.normal(size=n_features) > 0, 1.0, -1.0)
+    return Rows(X, np.where(rng.random(n) < 0.1, -y, y))
+
+
+def extreme_rows(n_features: int, seed: int = 0) -> list[tuple[np.ndarray, float]]:
+    """Return rows that stretch a bound: zeros, axes and corners at the raw bound, random ones."""
+    rng = np.random.default_rng(seed)
+    points = [np.zeros(n_features), np.full(n_features, -RAW_NORM_BOUND / np.sqrt(n_features))]
+    points += [sign * RAW_NORM_BOUND * np.eye(n_features)[0] for sign in (1.0, -1.0)]
+    for _ in range(3):
+        direction = rng.normal(size=n_features)
+        points.append(RAW_NORM_BOUND * direction / np.linalg.norm(direction))
+    return [(point, label) for point in points for label in (1.0, -1.0)]
+
+
+def neighbours(rows: Rows, relation: NeighboringRelation, seed: int = 0) -> list[Rows]:
+    """Return neighbouring tables of ``rows`` with extreme rows added or put in a row's place."""
+    extremes = extreme_rows(rows.X.shape[1], seed)
+    if relation is NeighboringRelation.REPLACE_ONE:
+        made = []
+        for k, (x, label) in enumerate(extremes):
+            X, y = rows.X.copy(), rows.y.copy()
+            i = k % len(y)
+            X[i], y[i] = x, label
+            made.append(Rows(X, y))
+        return made
+    added = [
+        Rows(np.vstack([rows.X, x[None, :]]), np.append(rows.y, label)) for x, label in extremes
+    ]
+    removed = Rows(rows.X[1:], rows.y[1:])
+    # A row added in front moves every other row to another place in its block.
+    shifted = Rows(np.vstack([extremes[-1][0], rows.X]), np.append(extremes[-1][1], rows.y))
+    return [*added, removed, shifted]
+
+
+def make_problem(
+    rows: Rows, relation: NeighboringRelation, loss: Loss, l2: float = 0.0, n0: int | None = 400
+) -> Problem:
+    """Return the public facts of a made table."""
+    return Problem(
+        loss=loss,
+        l2=l2,
+        n_features=rows.X.shape[1],
+        row_norm=ROW_NORM,
+        raw_norm_bound=RAW_NORM_BOUND,
+        relation=relation,
+        n=len(rows.y) if relation.size_is_public else None,
+        n0=n0,
+        capacity=2**20,
+    )

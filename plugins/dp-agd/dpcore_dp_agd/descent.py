@@ -1,0 +1,151 @@
+"""Algorithm 2 of Lee & Kifer 2018, on released values only."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcore.accountants.calibrate import noise_multiplier
+from dpcore.errors import BudgetExceededError
+from dpcore.grid import DIRECTION_BITS, STEP_BITS, round_parameters, round_to
+from dpcore.problem import Solution
+from dpcore.queries import ClippedGradientSum, ClippedLossLine
+
+if TYPE_CHECKING:
+    from dpcore.problem import Problem
+    from dpcore.session import PrivacySession
+    from dpcore_dp_agd.plan import RunPlan
+
+__all__ = ["Descent", "candidate_steps", "unit_direction"]
+
+
+def candidate_steps(largest: float, count: int) -> np.ndarray:
+    """Return 0 and ``count`` evenly spaced step sizes up to ``largest``, on the step grid."""
+    largest = max(largest, count * 2.0**-STEP_BITS)
+    return round_to(np.linspace(0.0, largest, count + 1), STEP_BITS)
+
+
+def unit_direction(v: np.ndarray) -> np.ndarray:
+    """Return ``v / ||v||`` on the direction grid; zeros for zeros."""
+    norm = float(np.linalg.norm(v))
+    return round_to(v / norm, DIRECTION_BITS) if norm > 0 else np.zeros_like(v)
+
+
+class Descent:
+    """The state of one run: the point, the smoothed direction, the running average, the shares."""
+
+    def __init__(self, plan: RunPlan, problem: Problem, session: PrivacySession) -> None:
+        self._plan = plan
+        self._problem = problem
+        self._session = session
+        self._multipliers: dict[tuple[Any, float], float] = {}
+        self._w = np.zeros(problem.n_features)
+        self._average = np.zeros(problem.n_features)
+        self._smoothed = np.zeros(problem.n_features)
+        self._share = plan.gradient_share
+        self._largest = plan.max_step
+        self._chosen: list[float] = []
+        self._remeasured = 0
+
+    def minimize(self) -> Solution:
+        """Return the fitted parameters when the filter has refused a release."""
+        try:
+            while True:
+                self._step()
+        except BudgetExceededError:
+            if not self._session.ledger:
+                raise
+        details = {
+            "steps_taken": len(self._chosen),
+            "gradients_remeasured": self._remeasured,
+            "clip": self._plan.clip,
+            "max_step": self._plan.max_step,
+        }
+        return Solution(
+            w=self._average if self._plan.options.averaging >= 0 else self._w,
+            status="The budget is used up: the filter refused the next release.",
+            details=details,
+        )
+
+    def _step(self) -> None:
+        """Take one step, or raise BudgetExceededError and leave the point where it is."""
+        measured = self._share
+        gradient = self._measure(measured)
+        while True:
+            smoothed = self._plan.options.momentum * self._smoothed + self._regularised(gradient)
+            direction = unit_direction(smoothed)
+            steps = candidate_steps(self._largest * self._decay(), self._plan.options.candidates)
+            chosen = self._select(direction, steps)
+            if chosen > 0:
+                break
+            # Step size 0 won: measure again with the difference of the shares (GradAvg), and
+            # weigh each measurement by what it cost, the inverse of its variance.
+            self._share = measured * (1 + self._plan.options.gamma)
+            again = self._measure(self._share - measured)
+            gradient = (measured * gradient + (self._share - measured) * again) / self._share
+            measured = self._share
+            self._remeasured += 1
+        self._smoothed = smoothed
+        self._move(direction, float(steps[chosen]))
+
+    def _move(self, direction: np.ndarray, step: float) -> None:
+        self._w = round_parameters(self._w - step * direction, self._problem.raw_norm_bound)
+        self._chosen.append(step)
+        taken, options = len(self._chosen), self._plan.options
+        if options.averaging >= 0:
+            # Polynomial-decay averaging (Shamir & Zhang 2013, section 4): w_t weighs about t^eta.
+            fresh = (1 + options.averaging) / (taken + options.averaging)
+            self._average = (1 - fresh) * self._average + fresh * self._w
+        if taken % options.tau == 0:
+            largest = (1 + options.eta) * max(self._chosen[-options.tau :])
+            self._largest = min(largest, self._plan.max_step) if options.cap_step else largest
+
+    def _decay(self) -> float:
+        progress = min(1.0, len(self._chosen) / self._plan.steps)
+        return 1.0 - self._plan.options.step_decay * progress
+
+    def _measure(self, share: float) -> np.ndarray:
+        """Return the noisy sum of clipped gradients, released at a cost of ``share``."""
+        multiplier = self._multiplier(self._plan.gradient, share)
+        mechanism = self._plan.gradient(multiplier)
+        query = ClippedGradientSum(
+            self._problem, self._w, self._plan.clip, mechanism.needs, multiplier
+        )
+        return self._session.release(query, mechanism)
+
+    def _select(self, direction: np.ndarray, steps: np.ndarray) -> int:
+        """Return the index of a step size of small loss, released at the selection's share."""
+        mechanism = self._plan.selection(
+            self._multiplier(self._plan.selection, self._plan.selection_share)
+        )
+        query = ClippedLossLine(
+            self._problem,
+            self._w,
+            direction,
+            steps,
+            self._plan.options.loss_clip,
+            offset=self._penalties(direction, steps),
+        )
+        return self._session.release(query, mechanism)
+
+    def _multiplier(self, mechanism: Any, share: float) -> float:
+        key = (mechanism, share)
+        if key not in self._multipliers:
+            self._multipliers[key] = noise_multiplier(
+                self._session.accountant, mechanism.nominal_event, share
+            )
+        return self._multipliers[key]
+
+    def _weight_of_l2(self) -> float:
+        """Return n l2, n a public figure or a released count."""
+        return self._problem.l2 * (self._plan.n or 0.0)
+
+    def _regularised(self, gradient: np.ndarray) -> np.ndarray:
+        return gradient + self._weight_of_l2() * self._w
+
+    def _penalties(self, direction: np.ndarray, steps: np.ndarray) -> np.ndarray | None:
+        if self._problem.l2 == 0:
+            return None
+        points = self._w[None, :] - steps[:, None] * direction[None, :]
+        return 0.5 * self._weight_of_l2() * np.square(points).sum(axis=1)

@@ -1,0 +1,126 @@
+"""The plan of a run: every figure fixed before the rows are asked anything but, perhaps, how many
+there are."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcore.accountants.calibrate import noise_multiplier
+from dpcore.errors import InvalidInputError
+from dpcore.events import GaussianDpEvent, PureDpEvent
+from dpcore.queries import ClippedGradientSum, RowCount
+from dpcore_dp_agd import defaults
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from dpcore.problem import Problem
+    from dpcore.protocols import Accountant
+    from dpcore.session import PrivacySession
+    from dpcore_dp_agd.optimizer import DpAgd
+
+__all__ = ["RunPlan", "plan_run"]
+
+
+@dataclass(frozen=True)
+class RunPlan:
+    """Resolved parameters. Shares are in the accountant's unit; ``n`` is public or released."""
+
+    options: DpAgd
+    gradient: Any
+    selection: Any
+    n: float | None
+    clip: float
+    max_step: float
+    steps: float
+    gradient_share: float
+    selection_share: float
+
+
+def plan_run(
+    options: DpAgd, mechanisms: Mapping[str, Any], problem: Problem, session: PrivacySession
+) -> RunPlan:
+    """Return the plan; counts the rows, as a charged release, only where a figure must follow from
+    their number and none is public.
+
+    Raises InvalidInputError, before anything is charged, for a budget too small for one release.
+    """
+    _check_budget(options, mechanisms["gradient"], problem, session.accountant)
+    asked = None in (options.clip, options.max_step, options.steps) and options.splits is None
+    n: float | None = problem.n_public
+    if n is None and (asked or problem.l2 > 0):
+        n = _count(options, mechanisms["gradient"], session)
+    accountant = session.accountant
+    u = 1.0
+    if n is not None:
+        mu = 1 / noise_multiplier(
+            accountant, mechanisms["gradient"].nominal_event, accountant.remaining
+        )
+        mu /= problem.relation.rows_changed
+        u = max(defaults.signal(max(n, 1.0), mu, problem.n_features), 1e-6)
+    gradient_share, selection_share = _shares(options, accountant, u)
+    steps = accountant.remaining / (gradient_share + selection_share)
+    return RunPlan(
+        options=options,
+        gradient=mechanisms["gradient"],
+        selection=mechanisms["selection"],
+        n=n,
+        clip=options.clip or defaults.clip_for(u, problem.row_norm),
+        max_step=options.max_step or defaults.max_step_for(u),
+        steps=steps,
+        gradient_share=gradient_share,
+        selection_share=selection_share,
+    )
+
+
+def _shares(options: DpAgd, accountant: Accountant, u: float) -> tuple[float, float]:
+    """Return the first gradient's and each selection's share of the budget."""
+    if options.splits is not None:
+        epsilon = accountant.epsilon / (2 * options.splits)
+        multiplier = math.sqrt(2 * math.log(1.25 / accountant.delta)) / epsilon
+        gradient = accountant.cost(GaussianDpEvent(multiplier))
+        return float(gradient), float(accountant.cost(PureDpEvent(epsilon)))
+    share = accountant.remaining / (options.steps or defaults.steps_for(u))
+    return share * (1 - options.selection_share), share * options.selection_share
+
+
+def _count(options: DpAgd, mechanism: Any, session: PrivacySession) -> float:
+    """Return a noisy number of rows, at least 1, charged at ``count_share`` of the budget."""
+    share = session.accountant.remaining * options.count_share
+    multiplier = noise_multiplier(session.accountant, mechanism.nominal_event, share)
+    query = RowCount(norm=mechanism.needs)
+    return max(1.0, float(session.release(query, mechanism(multiplier))[0]))
+
+
+def _check_budget(options: DpAgd, mechanism: Any, problem: Problem, accountant: Accountant) -> None:
+    """Raise InvalidInputError, with an epsilon that would do, if no gradient fits the grid."""
+    if _fits(options, mechanism, problem, accountant):
+        return
+    epsilon = accountant.epsilon
+    for _ in range(200):
+        epsilon *= 2
+        larger = type(accountant).from_budget(epsilon, accountant.delta, accountant.conversion)
+        if _fits(options, mechanism, problem, larger):
+            break
+    raise InvalidInputError(
+        f"epsilon={accountant.epsilon:g}, delta={accountant.delta:g} is too small for one release: "
+        f"its noise would not fit 64 bits. epsilon={epsilon:.2g} would be enough."
+    )
+
+
+def _fits(options: DpAgd, mechanism: Any, problem: Problem, accountant: Accountant) -> bool:
+    clip = options.clip or problem.row_norm
+    try:
+        # The noise of the smallest share there is: the most steps, twice over for re-measuring.
+        share = _shares(options, accountant, u=1e9)[0] * min(1.0, options.gamma) / 2
+        multiplier = noise_multiplier(accountant, mechanism.nominal_event, share)
+        w = np.zeros(problem.n_features)
+        query = ClippedGradientSum(problem, w, clip, mechanism.needs, multiplier)
+        mechanism(multiplier).event(query.sensitivity(problem.relation))
+    except InvalidInputError:
+        return False
+    return True

@@ -1,0 +1,105 @@
+"""The authors' code as it behaves: not private at the epsilon it prints, kept for comparison.
+
+Departures from their Algorithm 2 that it reproduces: noisy minimum by one-sided exponential noise,
+whose true epsilon is up to the number of candidates less one times the claim; the candidate before
+the selected one is applied; a gradient's share is deducted twice; the second and later measurements
+are averaged with the first only; scores and gradients have the add-or-remove sensitivities under
+either relation. Not reproduced: fitting a min-max scaler on the private rows, which is the loader's.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from dpcore.errors import BudgetExceededError
+from dpcore.events import PureDpEvent
+from dpcore.grid import round_parameters
+from dpcore.mechanisms.base import ScaledNoise
+from dpcore.mechanisms.gaussian import Gaussian
+from dpcore.problem import Solution
+from dpcore.queries import ClippedGradientSum, ClippedLossLine
+from dpcore_dp_agd.descent import candidate_steps, unit_direction
+
+if TYPE_CHECKING:
+    from dpcore.noise.source import NoiseSource
+    from dpcore.problem import Problem
+    from dpcore.sensitivity import Sensitivity
+    from dpcore.session import PrivacySession
+    from dpcore_dp_agd.optimizer import DpAgd
+
+__all__ = ["PublishedNoisyMin", "minimize_as_published"]
+
+_SPLITS, _CANDIDATES, _MAX_STEP, _CLIP, _GAMMA = 60, 20, 2.0, 3.0, 0.1
+
+
+@dataclass(frozen=True)
+class PublishedNoisyMin(ScaledNoise):
+    """argmin of loss plus one-sided exponential noise. NOT private at the event it claims."""
+
+    name: ClassVar[str] = "published-noisy-min"
+    summary: ClassVar[str] = "not private: the authors' selection, for comparison"
+    needs: ClassVar[str] = "range"
+
+    def event(self, sensitivity: Sensitivity) -> PureDpEvent:
+        return PureDpEvent(1 / self.noise_multiplier)
+
+    def release(self, exact: np.ndarray, sensitivity: Sensitivity, noise: NoiseSource) -> int:
+        losses = -exact.astype(np.float64)
+        drawn = noise.exponential(self.scale(sensitivity), exact.shape[0])
+        return int(np.argmin(losses + drawn.astype(np.float64)))
+
+
+def minimize_as_published(options: DpAgd, problem: Problem, session: PrivacySession) -> Solution:
+    """Return what the authors' loop returns, with their constants."""
+    accountant = session.accountant
+    epsilon = 0.5 * accountant.epsilon / _SPLITS
+    rho_select = 0.5 * epsilon**2
+    rho_gradient = epsilon**2 / (4 * math.log(1.25 / accountant.delta))
+    rho = (
+        math.sqrt(math.log(1 / accountant.delta) + accountant.epsilon)
+        - math.sqrt(math.log(1 / accountant.delta))
+    ) ** 2
+    selection = PublishedNoisyMin(1 / epsilon / problem.relation.rows_changed)
+    w, largest, taken, chosen = np.zeros(problem.n_features), _MAX_STEP, 0, []
+
+    def measure(share: float) -> np.ndarray:
+        multiplier = 1 / math.sqrt(2 * share) / problem.relation.rows_changed
+        query = ClippedGradientSum(problem, w, _CLIP, "l2", multiplier)
+        return session.release(query, Gaussian(multiplier))
+
+    try:
+        while rho > 0:
+            first = gradient = measure(rho_gradient)
+            rho -= rho_gradient
+            steps, index = candidate_steps(largest, _CANDIDATES), 0
+            while index == 0 and rho >= 0:
+                direction = unit_direction(gradient)
+                query = ClippedLossLine(problem, w, direction, steps, _CLIP)
+                index = session.release(query, selection)
+                rho -= rho_select
+                if index == 0:
+                    before, rho_gradient = rho_gradient, (1 + _GAMMA) * rho_gradient
+                    share = before / rho_gradient
+                    gradient = share * first + (1 - share) * measure(rho_gradient - before)
+                    rho -= rho_gradient - before
+            if index > 0:
+                if rho >= 0:
+                    applied = steps[index - 1] * direction
+                    w = round_parameters(w - applied, problem.raw_norm_bound)
+                rho -= rho_gradient
+                chosen.append(steps[index])
+                taken += 1
+                if taken % 10 == 0:
+                    largest, chosen = min(1.1 * max(chosen), _MAX_STEP), []
+    except BudgetExceededError:
+        if not session.ledger:
+            raise
+    return Solution(
+        w=w,
+        status="The published loop ended: its own budget is used up. Not private.",
+        details={"steps_taken": taken},
+    )
