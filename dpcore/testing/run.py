@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dpcore.errors import InvalidInputError
 from dpcore.testing.optimizers import OPTIMIZER_CHECKS
 
 if TYPE_CHECKING:
@@ -16,6 +17,8 @@ __all__ = ["parametrize_with_checks", "run_checks"]
 
 def run_checks(optimizer: Optimizer) -> list[tuple[str, bool, str]]:
     """Return (check, passed, reason) for every check, in order; a reason only where it failed."""
+    if not __debug__:
+        raise InvalidInputError("The checks are assertions: run Python without -O.")
     results = []
     for check in OPTIMIZER_CHECKS:
         try:

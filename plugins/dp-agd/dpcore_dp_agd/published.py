@@ -2,9 +2,10 @@
 
 Departures from their Algorithm 2 that it reproduces: noisy minimum by one-sided exponential noise,
 whose true epsilon is up to the number of candidates less one times the claim; the candidate before
-the selected one is applied; a gradient's share is deducted twice; the second and later measurements
-are averaged with the first only; scores and gradients have the add-or-remove sensitivities under
-either relation. Not reproduced: fitting a min-max scaler on the private rows, which is the loader's.
+the selected one is applied; a gradient's share is deducted twice; the second and later
+measurements are averaged with the first only; scores and gradients have the add-or-remove
+sensitivities under either relation. Not reproduced: fitting a min-max scaler on the private rows,
+which is the loader's.
 """
 
 from __future__ import annotations
