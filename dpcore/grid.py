@@ -55,7 +55,8 @@ def round_parameters(w: np.ndarray, raw_norm_bound: float) -> np.ndarray:
     Raises InvalidInputError for a value that is not finite.
     """
     w = np.ascontiguousarray(w, dtype=np.float64)
-    norm = float(np.linalg.norm(w))
+    with np.errstate(over="ignore", invalid="ignore"):
+        norm = float(np.linalg.norm(w))
     if not math.isfinite(norm):
         raise InvalidInputError("Expected finite parameters w with a finite norm.")
     # The slack covers the rounding of the norm itself and of w to the grid.

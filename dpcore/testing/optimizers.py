@@ -15,7 +15,7 @@ from dpcore.noise.source import SeededNoise
 from dpcore.sensitivity import NeighboringRelation
 from dpcore.testing.recount import recounted_epsilon
 from dpcore.testing.replay import RecordingSession, ReplaySession, assert_within
-from dpcore.testing.tables import Rows, make_problem, make_rows, neighbours
+from dpcore.testing.tables import Rows, faint_rows, make_problem, make_rows, neighbours
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,7 +46,9 @@ def check_outputs_released(optimizer: Optimizer) -> None:
             rows = make_rows(300, seed=1)
             recorded = _record(optimizer, rows, relation, n0=n0)
             n = 300 if relation.size_is_public else 161
-            _replay(optimizer, recorded, rows, make_rows(n, seed=2), relation, n0)
+            strangers = [make_rows(n, seed=2), faint_rows(n)]
+            for stranger in strangers if relation.size_is_public else [*strangers, faint_rows(0)]:
+                _replay(optimizer, recorded, rows, stranger, relation, n0)
 
 
 def check_sensitivity_on_neighbours(optimizer: Optimizer) -> None:

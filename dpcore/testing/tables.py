@@ -14,7 +14,7 @@ from dpcore.sensitivity import NeighboringRelation
 if TYPE_CHECKING:
     from dpcore.protocols import Loss
 
-__all__ = ["Rows", "extreme_rows", "make_problem", "make_rows", "neighbours"]
+__all__ = ["Rows", "extreme_rows", "faint_rows", "make_problem", "make_rows", "neighbours"]
 
 ROW_NORM, RAW_NORM_BOUND = 1.5, 2.0
 """Rows longer than the first carry a factor; none is longer than the second."""
@@ -40,6 +40,11 @@ def make_rows(n: int, n_features: int = 5, seed: int = 0) -> Rows:
     X[:, -1] = 0.5
     y = np.where(X @ rng.normal(size=n_features) > 0, 1.0, -1.0)
     return Rows(X, np.where(rng.random(n) < 0.1, -y, y))
+
+
+def faint_rows(n: int, n_features: int = 5) -> Rows:
+    """Return ``n`` rows of one class and next to no length: nothing like those of make_rows."""
+    return Rows(np.full((n, n_features), 2.0**-14), np.ones(n))
 
 
 def extreme_rows(n_features: int, seed: int = 0) -> list[tuple[np.ndarray, float]]:

@@ -1,0 +1,214 @@
+"""The clip, exactly: |c|^2 sum x^2 <= clip^2 in rational numbers, whatever the row."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpcore.errors import InvalidInputError
+from dpcore.losses.logistic import Logistic
+from dpcore.losses.squared import Squared
+from dpcore.queries import ClippedGradientSum, ClippedLossLine, RowCount
+from dpcore.queries.gradient import clip_coefficients
+from dpcore.queries.loss_line import clipped_total
+from dpcore.sensitivity import NeighboringRelation
+from dpcore.testing import check_query
+from dpcore.testing.tables import make_problem, make_rows
+
+RELATIONS = (NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE)
+
+
+def clipped(c, norm, clip, bits=20, factor=1.0):
+    c = np.array([float(c)])
+    clip_coefficients(c, np.array([float(factor)]), np.array([float(norm)]), clip, 2.0**bits)
+    return float(c[0])
+
+
+@settings(max_examples=300)
+@given(
+    st.floats(-1e6, 1e6),
+    st.integers(1, 2**40),
+    st.floats(2.0**-10, 2.0**10),
+    st.integers(0, 30),
+    st.floats(0.01, 1.0),
+)
+def test_a_row_never_contributes_more_than_the_clip(c, steps, clip, bits, factor):
+    norm = steps * 2.0**-16
+    got = Fraction(clipped(c, norm, clip, bits, factor))
+    assert abs(got) * Fraction(norm) <= Fraction(clip)
+    assert (got * 2**bits).denominator == 1
+
+
+def test_rounding_to_nearest_is_the_positive_control():
+    # clip / norm rounded to nearest, as plain code has it: some contributions exceed the clip.
+    rng = np.random.default_rng(0)
+    norms = rng.integers(1, 2**20, size=2000) * 2.0**-16
+    exceeded = [Fraction(1.0 / n) * Fraction(n) > 1 for n in norms.tolist()]
+    assert any(exceeded)
+    for n in norms.tolist():
+        assert Fraction(clipped(1e9, n, 1.0, bits=36)) * Fraction(n) <= 1
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_what_is_not_finite_contributes_nothing(value):
+    assert clipped(value, 1.0, 1.0) == 0.0
+
+
+def test_a_row_of_zeros_contributes_nothing():
+    assert clipped(3.0, 0.0, 1.0) == 0.0
+
+
+def test_small_coefficients_are_kept():
+    assert clipped(0.25, 1.0, 1.0) == 0.25
+    assert clipped(-0.25, 1.0, 1.0) == -0.25
+
+
+def test_losses_that_are_not_finite_fall_into_the_clip():
+    values = np.array([np.nan, np.inf, -1.0, 0.5, 7.0])
+    assert clipped_total(values, 2.0, 4.0) == 8 + 8 + 0 + 2 + 8
+
+
+class NanLoss(Logistic):
+    """A loss gone wrong on one kind of row."""
+
+    def dvalue(self, z, y, out):
+        super().dvalue(z, y, out)
+        out[y > 0] = np.nan
+
+
+def test_a_row_with_a_nan_gradient_is_as_good_as_removed():
+    rows = make_rows(50)
+    problem = make_problem(rows, RELATIONS[0], NanLoss())
+    query = ClippedGradientSum(problem, np.ones(5), 1.0)
+    kept = rows.y < 0
+    without = type(rows)(rows.X[kept], rows.y[kept])
+    answers = [sum(query.answer_block(b) for b in r.table().blocks) for r in (rows, without)]
+    assert np.array_equal(*answers)
+
+
+@pytest.mark.parametrize("loss", [Logistic(), Squared()])
+@pytest.mark.parametrize(
+    "make_query",
+    [
+        lambda p: ClippedGradientSum(p, np.linspace(-2, 2, 5), 0.3),
+        lambda p: ClippedGradientSum(p, np.linspace(-200, 200, 5), 1.7),
+        lambda p: ClippedGradientSum(p, np.linspace(-2, 2, 5), 0.3, norm="l1"),
+        lambda p: ClippedLossLine(p, np.ones(5), np.linspace(-50, 9, 5), np.arange(9) / 8, 1.5),
+        lambda p: ClippedLossLine(
+            p, np.ones(5), -np.ones(5), np.arange(4) / 8, 0.5, offset=np.arange(4) * 10.0
+        ),
+        lambda p: RowCount(),
+    ],
+)
+def test_declared_sensitivity_holds_and_answers_are_sums(make_query, loss):
+    check_query(make_query, loss)
+
+
+class HalfDeclared(ClippedGradientSum):
+    """Broken on purpose: the replace-one bound of an add-or-remove analysis."""
+
+    def sensitivity(self, relation):
+        return super().sensitivity(NeighboringRelation.ADD_OR_REMOVE_ONE)
+
+
+class NarrowRange(ClippedLossLine):
+    """Broken on purpose: scores that move either way, declared as if they moved together."""
+
+    def sensitivity(self, relation):
+        return super().sensitivity(NeighboringRelation.ADD_OR_REMOVE_ONE)
+
+
+class Unclipped(ClippedGradientSum):
+    """Broken on purpose: the clipped copy is computed and the raw data used."""
+
+    def answer_block(self, block):
+        c = np.empty(block.n_rows)
+        self.loss.dvalue(block.margins(self.w), block.y, c)
+        return np.ldexp(block.weighted_sum(np.trunc(c * 2**20) / 2**20), 16 + self.bits).astype(
+            np.int64
+        )
+
+
+class Mean(ClippedGradientSum):
+    """Broken on purpose: divided by the number of rows at hand."""
+
+    def answer_block(self, block):
+        return super().answer_block(block) // block.n_rows
+
+
+@pytest.mark.parametrize(
+    ("make_query", "reason"),
+    [
+        (lambda p: HalfDeclared(p, np.zeros(5), 0.2), "declared l2"),
+        (
+            lambda p: NarrowRange(p, np.zeros(5), np.eye(5)[0], np.arange(-4.0, 5.0) * 8, 1.0),
+            "declared range",
+        ),
+        (lambda p: Unclipped(p, np.zeros(5), 0.1), "declared l2"),
+        (lambda p: Mean(p, np.zeros(5), 0.5), "sum of the rows"),
+    ],
+)
+def test_a_broken_query_is_caught(make_query, reason):
+    with pytest.raises(AssertionError, match=reason):
+        check_query(make_query)
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_both_relations_state_their_own_constants(relation):
+    problem = make_problem(make_rows(10), relation, Logistic())
+    rows = relation.rows_changed
+    gradient = ClippedGradientSum(problem, np.zeros(5), 0.75).sensitivity(relation)
+    assert (gradient.norm, gradient.bound) == ("l2", 0.75 * rows)
+    line = ClippedLossLine(problem, np.zeros(5), np.ones(5), np.arange(3.0), 4.0)
+    assert line.sensitivity(relation).change_range == 4.0 * rows
+
+
+def test_squared_loss_on_adversarial_rows_stays_within_the_clip():
+    # An unbounded slope: only the clip bounds it.
+    rows = make_rows(20)
+    problem = make_problem(rows, RELATIONS[0], Squared())
+    query = ClippedGradientSum(problem, np.full(5, 1000.0), 0.5)
+    for i in range(20):
+        alone = type(rows)(rows.X[i : i + 1], rows.y[i : i + 1] * 1e6)
+        answer = query.answer_block(alone.table().blocks[0]).tolist()
+        assert sum(a * a for a in answer) <= (0.5 * 2 ** (16 + query.bits)) ** 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        ({"clip": np.nan}, "clip"),
+        ({"clip": -1.0}, "clip"),
+        ({"w": np.full(5, np.nan)}, "parameters w"),
+        ({"norm": "l3"}, "norm"),
+    ],
+)
+def test_gradient_queries_that_make_no_sense_are_refused(arguments, reason):
+    problem = make_problem(make_rows(5), RELATIONS[0], Logistic())
+    with pytest.raises(InvalidInputError, match=reason):
+        ClippedGradientSum(**{"problem": problem, "w": np.zeros(5), "clip": 1.0, **arguments})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        ({"loss_clip": np.inf}, "loss_clip"),
+        ({"loss_clip": 0.0}, "loss_clip"),
+        ({"step_sizes": np.array([np.nan])}, "step_sizes"),
+        ({"offset": np.array([np.nan, 0.0, 0.0])}, "offset"),
+        ({"offset": np.zeros(2)}, "offset"),
+    ],
+)
+def test_line_queries_that_make_no_sense_are_refused(arguments, reason):
+    problem = make_problem(make_rows(5), RELATIONS[0], Logistic())
+    defaults = {
+        "problem": problem,
+        "w": np.zeros(5),
+        "direction": np.ones(5),
+        "step_sizes": np.arange(3.0),
+        "loss_clip": 1.0,
+    }
+    with pytest.raises(InvalidInputError, match=reason):
+        ClippedLossLine(**{**defaults, **arguments})

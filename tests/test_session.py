@@ -1,0 +1,222 @@
+"""The door: order of its steps, refusals, the ledger."""
+
+import os
+import threading
+
+import numpy as np
+import pytest
+
+from dpcore.accountants.gdp import GdpAccountant
+from dpcore.accountants.pure import PureAccountant
+from dpcore.accountants.zcdp import ZcdpAccountant
+from dpcore.engines.local import LocalEngine
+from dpcore.errors import BudgetExceededError, InvalidInputError, UnsupportedEventError
+from dpcore.losses.logistic import Logistic
+from dpcore.mechanisms.exponential import Exponential
+from dpcore.mechanisms.gaussian import Gaussian
+from dpcore.mechanisms.laplace import Laplace
+from dpcore.noise.source import SeededNoise, SystemNoise
+from dpcore.queries import ClippedGradientSum, ClippedLossLine, RowCount
+from dpcore.sensitivity import NeighboringRelation, Sensitivity
+from dpcore.session import PrivacySession
+from dpcore.testing.tables import make_problem, make_rows
+
+ADD = NeighboringRelation.ADD_OR_REMOVE_ONE
+REPLACE = NeighboringRelation.REPLACE_ONE
+ROWS = make_rows(64)
+
+
+class Steps:
+    """Wraps the parts of a session and notes the order in which they act."""
+
+    def __init__(self):
+        self.seen = []
+
+    def engine(self):
+        steps = self
+
+        class Engine(LocalEngine):
+            def answer(self, query):
+                steps.seen.append("answer")
+                return super().answer(query)
+
+        return Engine(ROWS.table())
+
+    def mechanism(self, multiplier):
+        steps = self
+
+        class Noisy(Gaussian):
+            def event(self, sensitivity):
+                steps.seen.append("event")
+                return super().event(sensitivity)
+
+            def release(self, exact, sensitivity, noise):
+                steps.seen.append(f"noise with {len(steps.session.ledger)} charged")
+                return super().release(exact, sensitivity, noise)
+
+        return Noisy(multiplier)
+
+
+def session(epsilon=1.0, accountant=ZcdpAccountant, engine=None, relation=ADD, noise=None):
+    return PrivacySession(
+        engine or LocalEngine(ROWS.table()),
+        accountant.from_budget(epsilon, 1e-6),
+        relation,
+        noise or SeededNoise(1),
+    )
+
+
+def gradient(relation=ADD, **options):
+    problem = make_problem(ROWS, relation, Logistic())
+    return ClippedGradientSum(problem, np.zeros(5), 1.0, **options)
+
+
+def line(relation=ADD):
+    problem = make_problem(ROWS, relation, Logistic())
+    return ClippedLossLine(problem, np.zeros(5), np.ones(5), np.arange(4) / 4, 2.0)
+
+
+def test_cost_then_charge_then_data_then_noise():
+    steps = Steps()
+    steps.session = session(engine=steps.engine())
+    steps.session.release(gradient(), steps.mechanism(10.0))
+    assert steps.seen == ["event", "answer", "noise with 1 charged"]
+
+
+def test_a_refused_release_asks_draws_and_charges_nothing():
+    steps = Steps()
+    steps.session = opened = session(engine=steps.engine())
+    before = opened.accountant
+    with pytest.raises(BudgetExceededError):
+        opened.release(gradient(), steps.mechanism(0.01))
+    assert steps.seen == ["event"]
+    assert opened.accountant is before and opened.ledger == () and opened.releases == {}
+
+
+def test_the_charge_stays_when_the_engine_fails():
+    class Broken(LocalEngine):
+        def answer(self, query):
+            raise MemoryError
+
+    opened = session(engine=Broken(ROWS.table()))
+    with pytest.raises(MemoryError):
+        opened.release(gradient(), Gaussian(10.0))
+    assert opened.accountant.spent > 0 and len(opened.ledger) == 1
+
+
+def test_the_ledger_lists_every_event_in_order():
+    opened = session()
+    opened.release(gradient(), Gaussian(20.0))
+    opened.release(line(), Exponential(30.0))
+    opened.release(RowCount(), Gaussian(40.0))
+    assert [e.kind for e in opened.ledger] == ["gradient", "selection", "count"]
+    assert [e.index for e in opened.ledger] == [0, 1, 2]
+    assert opened.releases == {"gradient": 1, "selection": 1, "count": 1}
+    assert sum(e.cost for e in opened.ledger) == pytest.approx(opened.accountant.spent, rel=1e-12)
+
+
+def test_the_budget_can_be_spent_and_not_passed():
+    opened = session()
+    with pytest.raises(BudgetExceededError):
+        while True:
+            opened.release(gradient(), Gaussian(30.0))
+    assert 0 <= opened.accountant.remaining < 1 / (2 * 30.0**2) * 1.001
+    assert opened.accountant.spent <= opened.accountant.budget
+
+
+@pytest.mark.parametrize(
+    ("accountant", "query", "mechanism", "error"),
+    [
+        (ZcdpAccountant, gradient(), Laplace(9.0), InvalidInputError),
+        (ZcdpAccountant, gradient(norm="l1"), Gaussian(9.0), InvalidInputError),
+        (ZcdpAccountant, gradient(), Exponential(9.0), InvalidInputError),
+        (PureAccountant, gradient(), Gaussian(9.0), UnsupportedEventError),
+        (GdpAccountant, line(), Exponential(9.0), UnsupportedEventError),
+    ],
+)
+def test_what_does_not_fit_is_refused_before_the_data(accountant, query, mechanism, error):
+    steps = Steps()
+    opened = session(accountant=accountant, engine=steps.engine())
+    with pytest.raises(error):
+        opened.release(query, mechanism)
+    assert steps.seen == [] and opened.ledger == ()
+
+
+def test_a_sensitivity_under_another_relation_is_refused():
+    class Elsewhere(RowCount):
+        def sensitivity(self, relation):
+            return Sensitivity("l2", 1.0, ADD)
+
+    opened = session(relation=REPLACE)
+    with pytest.raises(InvalidInputError, match="replace-one"):
+        opened.release(Elsewhere(), Gaussian(9.0))
+    assert opened.ledger == ()
+
+
+def test_replace_one_gets_twice_the_noise():
+    # The same multiplier and noise stream, so the drawn deviates are equal: only the scale moves.
+    values = []
+    for relation in (ADD, REPLACE):
+        query = gradient(relation)
+        exact = LocalEngine(ROWS.table()).answer(query) * 2.0 ** -(16 + query.bits)
+        released = session(relation=relation).release(query, Gaussian(20.0))
+        values.append(released - exact)
+    np.testing.assert_allclose(values[1], 2 * values[0], rtol=1e-6, atol=1e-3)
+
+
+def test_releases_from_many_threads_are_one_at_a_time():
+    class Alone(LocalEngine):
+        inside = 0
+
+        def answer(self, query):
+            self.inside += 1
+            assert self.inside == 1
+            exact = super().answer(query)
+            self.inside -= 1
+            return exact
+
+    opened = session(epsilon=2.0, engine=Alone(ROWS.table()))
+    refused = []
+
+    def work():
+        for _ in range(40):
+            try:
+                opened.release(gradient(), Gaussian(40.0))
+            except BudgetExceededError:
+                refused.append(1)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert opened.accountant.remaining >= 0
+    assert len(opened.ledger) + len(refused) == 160
+    assert [e.index for e in opened.ledger] == list(range(len(opened.ledger)))
+
+
+def test_a_thousand_releases_on_the_same_rows_all_differ(monkeypatch):
+    # A generator seeded with one byte would give 256 results at most. The entropy is the system's.
+    sizes = []
+    urandom = os.urandom
+    monkeypatch.setattr(os, "urandom", lambda n: sizes.append(n) or urandom(n))
+    opened = session(epsilon=100.0, noise=SystemNoise())
+    results = {opened.release(RowCount(), Gaussian(100.0))[0] for _ in range(200)}
+    vectors = {opened.release(gradient(), Gaussian(100.0)).tobytes() for _ in range(1000)}
+    assert len(vectors) == 1000 and len(results) > 20
+    assert sum(sizes) >= 1000 * 5 * 8
+
+
+def test_parts_inside_the_trust_boundary_are_named():
+    opened = session()
+    opened.release(gradient(), Gaussian(20.0))
+    assert "dpcore.losses.logistic:Logistic" in opened.trusted_parts
+    assert "dpcore.queries.gradient:ClippedGradientSum" in opened.trusted_parts
+    assert "dpcore.mechanisms.gaussian:Gaussian" in opened.trusted_parts
+    assert "dpcore.accountants.zcdp:ZcdpAccountant" in opened.trusted_parts
+
+
+@pytest.mark.parametrize("bound", [0.0, -1.0, np.nan, np.inf])
+def test_a_sensitivity_of_nothing_is_refused(bound):
+    with pytest.raises(InvalidInputError, match="bound"):
+        Sensitivity("l2", bound, ADD)

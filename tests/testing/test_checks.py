@@ -1,0 +1,218 @@
+"""Each check of an optimizer catches the cheat it is there for."""
+
+import dataclasses
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+from dpcore.accountants.zcdp import ZcdpAccountant
+from dpcore.errors import BudgetExceededError, InvalidInputError
+from dpcore.mechanisms.gaussian import Gaussian
+from dpcore.problem import Solution
+from dpcore.queries import ClippedGradientSum
+from dpcore.testing import (
+    OPTIMIZER_CHECKS,
+    check_bad_parameters_refused,
+    check_huge_epsilon_limit,
+    check_never_overspends,
+    check_outputs_released,
+    check_repeatable_when_seeded,
+    check_sensitivity_on_neighbours,
+    check_tiny_budget_refused,
+    parametrize_with_checks,
+    run_checks,
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Honest:
+    """Noisy gradient descent with a fixed number of steps."""
+
+    steps: int = 60
+    clip: float = 1.5
+    rate: float = 4.0
+
+    slots: ClassVar[dict] = {}
+    relations: ClassVar[tuple] = ("add-or-remove-one", "replace-one")
+    needs: ClassVar[tuple] = ()
+
+    def __post_init__(self):
+        if not (0 < self.clip < 100 and 0 < self.rate < 100):
+            raise InvalidInputError("Expected clip and rate between 0 and 100.")
+
+    def minimize(self, problem, session):
+        w = np.zeros(problem.n_features)
+        n = problem.n_public or 400
+        share = session.accountant.budget / self.steps
+        multiplier = float(np.sqrt(1 / (2 * share)) * (1 + 1e-12)) if share else 1e300
+        try:
+            for _ in range(self.steps):
+                w = self.step(problem, session, w, multiplier, n)
+        except BudgetExceededError:
+            if not session.ledger:
+                raise
+        return Solution(w, "Done.")
+
+    def query(self, problem, w, multiplier):
+        return ClippedGradientSum(problem, w, self.clip, noise_multiplier=multiplier)
+
+    def step(self, problem, session, w, multiplier, n):
+        query = self.query(problem, w, multiplier)
+        gradient = session.release(query, Gaussian(multiplier))
+        return w - self.rate * (gradient / n + problem.l2 * w)
+
+
+class ExactNorm(Honest):
+    """Normalises by the norm of the exact gradient."""
+
+    def step(self, problem, session, w, multiplier, n):
+        exact = session._engine.answer(self.query(problem, w, multiplier)).astype(float)
+        gradient = session.release(self.query(problem, w, multiplier), Gaussian(multiplier))
+        return w - gradient / (1 + np.linalg.norm(exact))
+
+
+class KeepsData(Honest):
+    """Keeps a reference to the rows and starts from their mean."""
+
+    def minimize(self, problem, session):
+        solution = super().minimize(problem, session)
+        block = session._engine._table.blocks[0]
+        return Solution(solution.w + 1e-9 * block.margins(np.ones(5)).mean(), "Done.")
+
+
+class OwnNoise(Honest):
+    """Draws noise of its own."""
+
+    def step(self, problem, session, w, multiplier, n):
+        moved = super().step(problem, session, w, multiplier, n)
+        return moved + 1e-6 * np.random.default_rng().normal(size=w.size)
+
+
+class SpendsOn(Honest):
+    """After a refusal it goes on with a fresh accountant."""
+
+    def minimize(self, problem, session):
+        solution = super().minimize(problem, session)
+        budget = session.accountant
+        session._accountant = ZcdpAccountant.from_budget(budget.epsilon, budget.delta)
+        Honest.minimize(self, problem, session)
+        return solution
+
+
+class RaisesBudget(Honest):
+    """Swaps the accountant for one of a larger budget."""
+
+    def minimize(self, problem, session):
+        delta = session.accountant.delta
+        session._accountant = ZcdpAccountant.from_budget(100.0, delta)
+        return super().minimize(problem, session)
+
+
+class StepsByRows(Honest):
+    """Steps by one over the exact number of rows."""
+
+    def step(self, problem, session, w, multiplier, n):
+        return super().step(problem, session, w, multiplier, session._engine._table.n_rows)
+
+
+class BranchesOnExact(Honest):
+    """Stops when the exact gradient is short: the number of releases leaks."""
+
+    def step(self, problem, session, w, multiplier, n):
+        exact = session._engine._table.blocks[0].margins(w)
+        if np.abs(exact).mean() > 0.2:
+            raise BudgetExceededError("early")
+        return super().step(problem, session, w, multiplier, n)
+
+
+class TellsInStatus(Honest):
+    """Puts an exact figure into the status."""
+
+    def minimize(self, problem, session):
+        solution = super().minimize(problem, session)
+        return Solution(solution.w, f"Done with {session._engine._table.n_rows} rows.")
+
+
+class HalfQuery(ClippedGradientSum):
+    def sensitivity(self, relation):
+        declared = super().sensitivity(relation)
+        return dataclasses.replace(declared, bound=declared.bound / 2)
+
+
+class HalfSensitivity(Honest):
+    """Brings a query that declares half its sensitivity."""
+
+    def query(self, problem, w, multiplier):
+        return HalfQuery(problem, w, 0.3, noise_multiplier=multiplier)
+
+
+class Lazy(Honest):
+    """Never gets anywhere."""
+
+    def step(self, problem, session, w, multiplier, n):
+        super().step(problem, session, w, multiplier, n)
+        return w
+
+
+class SpendsBeforeLooking(Honest):
+    """Asks first, then finds its parameters senseless."""
+
+    def __post_init__(self):
+        pass
+
+    def minimize(self, problem, session):
+        session.release(ClippedGradientSum(problem, np.zeros(5), 1.0), Gaussian(50.0))
+        if not np.isfinite(self.rate):
+            raise InvalidInputError("rate")
+        return super().minimize(problem, session)
+
+
+@parametrize_with_checks([Honest()])
+def test_an_honest_optimizer_passes(optimizer, check):
+    check(optimizer)
+
+
+@pytest.mark.parametrize(
+    ("cheat", "check", "reason"),
+    [
+        (ExactNorm(), check_outputs_released, "not charged"),
+        (ExactNorm(), check_never_overspends, "not charged"),
+        (KeepsData(), check_outputs_released, "more than the released values"),
+        (OwnNoise(), check_outputs_released, "another question|more than the released"),
+        (OwnNoise(), check_repeatable_when_seeded, "outside the session"),
+        (SpendsOn(), check_never_overspends, "over the budget"),
+        (RaisesBudget(), check_never_overspends, "budget changed"),
+        (StepsByRows(), check_outputs_released, "another question"),
+        (BranchesOnExact(), check_outputs_released, "stopped early|more releases|more than"),
+        (TellsInStatus(), check_outputs_released, "status"),
+        (HalfSensitivity(), check_sensitivity_on_neighbours, "declared l2"),
+        (Lazy(), check_huge_epsilon_limit, "possible gain"),
+        (SpendsBeforeLooking(), check_bad_parameters_refused, "only after a release"),
+    ],
+)
+def test_a_cheat_is_caught(cheat, check, reason):
+    with pytest.raises(AssertionError, match=reason):
+        check(cheat)
+
+
+class IgnoresBudget(Honest):
+    """Goes round the filter when the budget is hopeless."""
+
+    def minimize(self, problem, session):
+        session._engine.answer(self.query(problem, np.zeros(5), 1.0))
+        return super().minimize(problem, session)
+
+
+def test_asking_before_a_hopeless_budget_is_refused_is_caught():
+    with pytest.raises(AssertionError, match="hopeless budget"):
+        check_tiny_budget_refused(IgnoresBudget())
+
+
+def test_run_checks_reports_each_check_with_its_reason():
+    results = run_checks(KeepsData())
+    assert [name for name, _, _ in results] == [check.__name__ for check in OPTIMIZER_CHECKS]
+    failed = {name: reason for name, passed, reason in results if not passed}
+    assert "check_outputs_released" in failed
+    assert "released values" in failed["check_outputs_released"]
