@@ -11,7 +11,7 @@ of a sum of n unit gradients over the length of the noise, were the budget spent
 
 import math
 
-__all__ = ["signal", "steps_for", "clip_for", "max_step_for"]
+__all__ = ["clip_for", "max_step_for", "signal", "steps_for"]
 
 
 def signal(n: float, mu: float, n_features: int) -> float:
@@ -21,16 +21,15 @@ def signal(n: float, mu: float, n_features: int) -> float:
 
 def steps_for(u: float) -> int:
     """Return the planned number of steps, 10 to 400."""
-    return int(min(400, max(10, round(30 * (u / 30) ** 0.65))))
+    return int(min(400, max(10, round(45 * (u / 39) ** 0.64))))
 
 
 def clip_for(u: float, row_norm: float) -> float:
-    """Return the clip of a row's gradient; no larger than the row bound (the losses' slopes are
-    at most 1), no smaller than a fiftieth of it."""
-    share = 0.18 * (u / 30) ** 0.3
-    return row_norm * min(1.0, max(0.02, share))
+    """Return the clip of a row's gradient: a share of the row bound (the classification losses'
+    slopes are at most 1) that grows with the signal, from a fiftieth to all of it."""
+    return row_norm * min(1.0, max(0.02, 0.125 * (u / 39) ** 0.36))
 
 
-def max_step_for(u: float) -> float:
-    """Return the largest first step, in the length of ``w`` for rows of norm about 1."""
-    return 1.3 * (u / 30) ** -0.2
+def max_step_for(row_norm: float) -> float:
+    """Return the largest first step, in the length of w: it moves a margin by 8 at most."""
+    return min(1024.0, 8.0 / row_norm)

@@ -48,17 +48,17 @@ class DpAgd:
     )
     clip: float | None = _option(None, "bound of a row's gradient", "norm of a gradient")
     max_step: float | None = _option(None, "largest candidate of the first steps", "norm of w")
-    selection_share: float = _option(0.02, "share of the budget for selecting step sizes", "1")
-    candidates: int = _option(10, "step sizes to choose from, beside 0", "step sizes")
-    loss_clip: float = _option(6.0, "bound of a row's loss in the selection", "loss")
-    gamma: float = _option(0.1, "growth of a gradient's share after step size 0 won", "1")
+    selection_share: float = _option(0.015, "share of the budget for selecting step sizes", "1")
+    candidates: int = _option(20, "step sizes to choose from, beside 0", "step sizes")
+    loss_clip: float = _option(2.0, "bound of a row's loss in the selection", "loss")
+    gamma: float = _option(0.05, "growth of a gradient's share after step size 0 won", "1")
     eta: float = _option(0.1, "headroom of the largest candidate over the last steps", "1")
     tau: int = _option(10, "steps between updates of the largest candidate", "steps")
     cap_step: bool = _option(True, "whether max_step also bounds later candidates")
     step_decay: float = _option(
-        0.9, "part of the largest candidate taken off, linearly, over the planned steps", "1"
+        0.6, "part of the largest candidate taken off, linearly, over the planned steps", "1"
     )
-    momentum: float = _option(0.8, "weight of the earlier directions in the next one", "1")
+    momentum: float = _option(0.85, "weight of the earlier directions in the next one", "1")
     averaging: float = _option(
         3.0, "iterate t weighs about t^averaging in the result; negative: the last iterate", "1"
     )

@@ -50,7 +50,7 @@ def plan_run(
     Raises InvalidInputError, before anything is charged, for a budget too small for one release.
     """
     _check_budget(options, mechanisms["gradient"], problem, session.accountant)
-    asked = None in (options.clip, options.max_step, options.steps) and options.splits is None
+    asked = None in (options.clip, options.steps or options.splits)
     n: float | None = problem.n_public
     if n is None and (asked or problem.l2 > 0):
         n = _count(options, mechanisms["gradient"], session)
@@ -70,7 +70,7 @@ def plan_run(
         selection=mechanisms["selection"],
         n=n,
         clip=options.clip or defaults.clip_for(u, problem.row_norm),
-        max_step=options.max_step or defaults.max_step_for(u),
+        max_step=options.max_step or defaults.max_step_for(problem.row_norm),
         steps=steps,
         gradient_share=gradient_share,
         selection_share=selection_share,

@@ -1,0 +1,28 @@
+"""Differentially private linear models behind one door: ``fit`` and ``load_model``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dpcore.api import fit
+    from dpcore.model import load_model
+
+__all__ = ["__version__", "fit", "load_model"]
+
+__version__ = "0.1.0"
+
+_LAZY = {"fit": "dpcore.api", "load_model": "dpcore.model"}
+
+
+def __getattr__(name: str) -> Any:
+    # Imported on use, so that the command line starts without NumPy.
+    if name in _LAZY:
+        import importlib
+
+        return getattr(importlib.import_module(_LAZY[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LAZY})

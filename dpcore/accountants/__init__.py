@@ -1,0 +1,22 @@
+"""Accountants: immutable filters that add up what releases cost and refuse the one too many."""
+
+from dpcore.accountants.additive import AdditiveAccountant
+from dpcore.accountants.gdp import GdpAccountant
+from dpcore.accountants.pure import PureAccountant
+from dpcore.accountants.rdp import RdpAccountant
+from dpcore.accountants.zcdp import ZcdpAccountant
+
+__all__ = [
+    "ACCOUNTANTS",
+    "GdpAccountant",
+    "PureAccountant",
+    "RdpAccountant",
+    "ZcdpAccountant",
+]
+
+ACCOUNTANTS: tuple[type[AdditiveAccountant], ...] = (
+    ZcdpAccountant,
+    GdpAccountant,
+    RdpAccountant,
+    PureAccountant,
+)

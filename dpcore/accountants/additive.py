@@ -1,0 +1,209 @@
+"""The filter that every built-in accountant is: costs add up, and the sum never passes the budget.
+
+Costs are integers in units of 2**-120: each event's is rounded up, the budget is rounded down, so
+sums are exact, independent of order, and on the safe side. An event's own figures already are
+relative to the sensitivity, so the rules are the same under every neighbouring relation.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, ClassVar, Self
+
+from dpcore.errors import BudgetExceededError, InvalidInputError, UnsupportedEventError
+from dpcore.events import ComposedDpEvent, DpEvent
+from dpcore.rounding import float_down, float_up
+
+__all__ = ["AdditiveAccountant", "validated_delta", "validated_epsilon"]
+
+_UNIT_BITS = 120
+
+
+def _number(name: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise InvalidInputError(f"Expected {name}={value!r} to be a number.")
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number):
+        raise InvalidInputError(f"Expected {name}={value!r} to be finite.")
+    return number
+
+
+def validated_epsilon(epsilon: Any) -> float:
+    """Return ``epsilon`` as a float; InvalidInputError unless finite and > 0."""
+    number = _number("epsilon", epsilon)
+    if number <= 0:
+        raise InvalidInputError(f"Expected epsilon={epsilon!r} > 0.")
+    return number
+
+
+def validated_delta(delta: Any, zero_allowed: bool = False) -> float:
+    """Return ``delta`` as a float; InvalidInputError unless 0 < delta < 1, or 0 where allowed."""
+    number = _number("delta", delta)
+    if number < 0 or (number == 0 and not zero_allowed):
+        hint = " Only the pure accountant allows delta = 0." if number == 0 else ""
+        raise InvalidInputError(f"Expected delta={delta!r} > 0.{hint}")
+    if number >= 1:
+        raise InvalidInputError(f"Expected delta={delta!r} < 1.")
+    return number
+
+
+def _ticks_up(x: Fraction) -> int:
+    return -((-x.numerator << _UNIT_BITS) // x.denominator)
+
+
+def _ticks_down(x: Fraction) -> int:
+    return (x.numerator << _UNIT_BITS) // x.denominator
+
+
+@dataclass(frozen=True, kw_only=True)
+class AdditiveAccountant:
+    """Base of the built-in accountants; see ``dpcore.protocols.Accountant``.
+
+    A subclass sets the class variables and implements ``_open`` (the budget of an epsilon and
+    delta), ``_leaf_cost`` (one event's cost) and ``_epsilon`` (the report). Build one with
+    ``from_budget``.
+
+    Parameters
+    ----------
+    epsilon, delta : the guarantee that the filter enforces.
+    conversion : how it was turned into ``unit``.
+    budget_ticks, spent_ticks : units of 2**-120 of ``unit``.
+    """
+
+    name: ClassVar[str]
+    unit: ClassVar[str]
+    fully_adaptive: ClassVar[bool]
+    conversions: ClassVar[tuple[str, ...]]
+    """Ways to turn (epsilon, delta) into ``unit``, the default first."""
+    events: ClassVar[tuple[type[DpEvent], ...]]
+    """What it can account for. Exact types: a subclass of an event may mean something else."""
+    delta_may_be_zero: ClassVar[bool] = False
+
+    epsilon: float
+    delta: float
+    conversion: str
+    budget_ticks: int
+    spent_ticks: int = 0
+
+    @classmethod
+    def from_budget(cls, epsilon: float, delta: float, conversion: str | None = None) -> Self:
+        epsilon = validated_epsilon(epsilon)
+        delta = validated_delta(delta, cls.delta_may_be_zero)
+        conversion = cls.conversions[0] if conversion is None else conversion
+        if conversion not in cls.conversions:
+            raise InvalidInputError(
+                f"Expected conversion={conversion!r} to be one of {', '.join(cls.conversions)} "
+                f"for the {cls.name} accountant."
+            )
+        budget, public = cls._open(epsilon, delta, conversion)
+        return cls(
+            epsilon=epsilon,
+            delta=delta,
+            conversion=conversion,
+            budget_ticks=_ticks_down(budget),
+            **public,
+        )
+
+    @classmethod
+    def _open(cls, epsilon: float, delta: float, conversion: str) -> tuple[Fraction, dict]:
+        """Return the budget, rounded down, and further fields fixed with it."""
+        raise NotImplementedError
+
+    def _leaf_cost(self, event: Any) -> Fraction:
+        """Return the cost, rounded up, of an event whose type is in ``events``."""
+        raise NotImplementedError
+
+    def _epsilon(self, spent: Fraction, delta: float) -> float:
+        """Return the epsilon, rounded up, of ``spent > 0``."""
+        raise NotImplementedError
+
+    @property
+    def budget(self) -> float:
+        return float_down(Fraction(self.budget_ticks, 1 << _UNIT_BITS))
+
+    @property
+    def spent(self) -> float:
+        return float_up(Fraction(self.spent_ticks, 1 << _UNIT_BITS))
+
+    @property
+    def remaining(self) -> float:
+        return float_down(Fraction(self.budget_ticks - self.spent_ticks, 1 << _UNIT_BITS))
+
+    @classmethod
+    def supports(cls, event: DpEvent) -> bool:
+        if type(event) is ComposedDpEvent:
+            return all(cls.supports(part) for part in event.events)
+        return type(event) in cls.events
+
+    def cost(self, event: DpEvent) -> Fraction:
+        return Fraction(self._ticks(event), 1 << _UNIT_BITS)
+
+    def _ticks(self, event: DpEvent) -> int:
+        if type(event) is ComposedDpEvent:
+            return sum(self._ticks(part) for part in event.events)
+        if type(event) not in self.events:
+            raise UnsupportedEventError(_unsupported(self.name, event))
+        return _ticks_up(self._leaf_cost(event))
+
+    def compose(self, event: DpEvent) -> Self:
+        ticks = self._ticks(event)
+        spent = self.spent_ticks + ticks
+        if spent > self.budget_ticks:
+            raise BudgetExceededError(self._refusal(event, ticks))
+        return replace(self, spent_ticks=spent)
+
+    def get_epsilon(self, delta: float) -> float:
+        delta = validated_delta(delta, self.delta_may_be_zero)
+        if self.spent_ticks == 0:
+            return 0.0
+        found = self._epsilon(Fraction(self.spent_ticks, 1 << _UNIT_BITS), delta)
+        # What fits into the budget is (epsilon, delta)-DP by the filter's own conversion.
+        return min(found, self.epsilon) if delta >= self.delta else found
+
+    def _refusal(self, event: DpEvent, ticks: int) -> str:
+        needed = float_up(Fraction(ticks, 1 << _UNIT_BITS))
+        pair = f"{needed:.6g}", f"{self.remaining:.6g}"
+        if pair[0] == pair[1]:
+            pair = repr(needed), repr(self.remaining)
+        text = (
+            f"The release needs {pair[0]} of the {self.name} accountant's budget ({self.unit}), "
+            f"of which {pair[1]} remains"
+        )
+        if self.spent_ticks:
+            return f"{text}."
+        enough = self._enough(event)
+        hint = f": an epsilon of {enough:.4g} would be enough for it" if enough else ""
+        return f"{text}. The budget is too small for one release at delta={self.delta:g}{hint}."
+
+    def _enough(self, event: DpEvent) -> float | None:
+        """Return an epsilon of four digits, near the smallest, whose budget holds the event."""
+
+        def holds(epsilon: float) -> bool:
+            trial = self.from_budget(epsilon, self.delta, self.conversion)
+            return trial._ticks(event) <= trial.budget_ticks
+
+        low, factor = self.epsilon, 2.0
+        while (high := low * factor) < 1e300 and not holds(high):
+            low, factor = high, factor * factor
+        if high >= 1e300:
+            return None
+        while high / low > 1.001:
+            middle = math.sqrt(low) * math.sqrt(high)
+            low, high = (low, middle) if holds(middle) else (middle, high)
+        shown = float(f"{high * 1.0006:.4g}")
+        return shown if holds(shown) else None
+
+
+def _unsupported(name: str, event: DpEvent) -> str:
+    from dpcore.accountants import ACCOUNTANTS
+
+    others = [cls.name for cls in ACCOUNTANTS if cls.supports(event)]
+    kind = type(event).__name__
+    hint = f"{', '.join(others)} can" if others else "no built-in accountant can"
+    return f"The {name} accountant cannot bound the cost of a {kind}; {hint}."

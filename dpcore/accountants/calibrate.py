@@ -1,0 +1,74 @@
+"""How much noise a given share of the budget asks for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from dpcore.errors import InvalidInputError, UnsupportedEventError
+from dpcore.events import DpEvent
+
+if TYPE_CHECKING:
+    from dpcore.protocols import Accountant
+
+__all__ = ["noise_multiplier"]
+
+_LARGEST = 2.0**1000
+_SMALLEST = 2.0**-1000
+
+
+def noise_multiplier(
+    accountant: Accountant, make_event: Callable[[float], DpEvent], cost: float | Fraction
+) -> float:
+    """Return the smallest noise multiplier m, to 1e-12, whose event costs at most ``cost``.
+
+    ``accountant.cost(make_event(m)) <= cost`` is verified at the value returned.
+
+    Parameters
+    ----------
+    accountant : in whose unit ``cost`` is counted.
+    make_event : the event of a mechanism with that noise multiplier, e.g. ``GaussianDpEvent``; its
+        cost does not increase with m.
+    cost : > 0, in the accountant's unit.
+
+    Raises
+    ------
+    InvalidInputError : ``cost`` is not a finite number > 0, or less than any release costs.
+    UnsupportedEventError : the accountant cannot hold the mechanism's events; names what can.
+    """
+    if not (isinstance(cost, float | int | Fraction) and math.isfinite(cost) and cost > 0):
+        raise InvalidInputError(f"Expected cost={cost!r} to be finite and > 0.")
+    limit = Fraction(cost)
+    try:
+        accountant.cost(make_event(1.0))
+    except UnsupportedEventError as error:
+        raise UnsupportedEventError(f"{_owner(make_event)}: {error}") from None
+
+    def holds(m: float) -> bool:
+        return accountant.cost(make_event(m)) <= limit
+
+    low, high = _bracket(holds, cost)
+    while high - low > 5e-13 * high:
+        middle = low + (high - low) / 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high
+
+
+def _owner(make_event: Callable[[float], DpEvent]) -> str:
+    """Return the name of the mechanism whose class method this is, or of the callable itself."""
+    owner = getattr(make_event, "__self__", make_event)
+    return getattr(owner, "__name__", type(owner).__name__)
+
+
+def _bracket(holds: Callable[[float], bool], cost: float | Fraction) -> tuple[float, float]:
+    """Return (low, high), a factor 2 apart, where ``holds`` is true at ``high`` only."""
+    high = 1.0
+    while not holds(high):
+        if high >= _LARGEST:
+            raise InvalidInputError(f"Expected cost={float(cost)!r} to be enough for one release.")
+        high *= 2
+    while high > _SMALLEST and holds(high / 2):
+        high /= 2
+    return high / 2, high

@@ -1,0 +1,44 @@
+"""Pure differential privacy: epsilons add up."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+from dpcore.accountants.additive import AdditiveAccountant
+from dpcore.events import DpEvent, ExponentialMechanismDpEvent, LaplaceDpEvent, PureDpEvent
+from dpcore.rounding import float_up
+
+__all__ = ["PureAccountant"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PureAccountant(AdditiveAccountant):
+    """Adds up epsilons (Dwork, McSherry, Nissim & Smith 2006). Gaussian noise has none.
+
+    Fully adaptive (Rogers, Roth, Ullman & Vadhan 2016, Section 3): along every path of outputs the
+    log ratio is at most the sum of that path's epsilons. ``get_epsilon`` ignores its delta.
+    """
+
+    name: ClassVar[str] = "pure"
+    unit: ClassVar[str] = "epsilon"
+    fully_adaptive: ClassVar[bool] = True
+    conversions: ClassVar[tuple[str, ...]] = ("basic",)
+    events: ClassVar[tuple[type[DpEvent], ...]] = (
+        PureDpEvent,
+        ExponentialMechanismDpEvent,
+        LaplaceDpEvent,
+    )
+    delta_may_be_zero: ClassVar[bool] = True
+
+    @classmethod
+    def _open(cls, epsilon: float, delta: float, conversion: str) -> tuple[Fraction, dict]:
+        return Fraction(epsilon), {}
+
+    def _leaf_cost(self, event: Any) -> Fraction:
+        # Bounded range epsilon straddles 0, so it implies epsilon-DP: Dong, Durfee & Rogers 2020.
+        if isinstance(event, LaplaceDpEvent):
+            return 1 / Fraction(event.noise_multiplier)
+        return Fraction(event.epsilon)
+
+    def _epsilon(self, spent: Fraction, delta: float) -> float:
+        return float_up(spent)

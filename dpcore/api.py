@@ -1,0 +1,110 @@
+"""``dpcore.fit``: the command line's words, for rows that are already in memory."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from dpcore.data.arrays import dataset_from_arrays
+from dpcore.plan import Settings, make_plan
+from dpcore.source import schema_reasons
+from dpcore.training import finish, fit_dataset
+
+if TYPE_CHECKING:
+    from dpcore.data.schema import Schema
+    from dpcore.model import Model
+
+__all__ = ["fit"]
+
+
+def fit(
+    X: Any,
+    y: Any = None,
+    *,
+    algo: str = "dp-agd",
+    epsilon: float = 1.0,
+    delta: float = 1e-8,
+    classes: Sequence[Any] | None = None,
+    bounds: Sequence[float] | None = None,
+    row_norm: float | None = None,
+    intercept: bool = True,
+    n0: int | None = None,
+    capacity: int | None = None,
+    schema: Schema | Mapping[str, Any] | None = None,
+    loss: str = "logistic",
+    l2: float = 0.0,
+    relation: str = "add-or-remove-one",
+    accountant: str | None = None,
+    conversion: str | None = None,
+    engine: str = "local",
+    use: Mapping[str, str] | None = None,
+    params: Mapping[str, Any] | None = None,
+    preset: str | None = None,
+    as_published: bool = False,
+    seed: int | None = None,
+) -> Model:
+    """Return a private linear model of the rows, with its statement in ``privacy``.
+
+    Parameters
+    ----------
+    X : ndarray or SciPy CSR of shape (n_samples, n_features), whose width and dtype are the
+        caller's public claim; or, with a ``schema`` of named columns, a pandas frame.
+    y : labels; ``None`` where they are a column of the frame.
+    classes : the (negative, positive) label, by default (-1, 1); ``bounds`` for a real-valued
+        target. Never read off the values.
+    row_norm : public l2 norm that rows, the intercept's 1 included, are scaled down to; default 1.
+    n0, capacity : public figures for the number of rows.
+    schema : replaces classes, bounds, row_norm, intercept, n0 and capacity.
+    accountant : ``None`` for zcdp, or what the preset names.
+    use, params, preset : slots, hyper-parameters and preset of the algorithm; see ``dpcore info``.
+    seed : makes the run repeatable and the result not private.
+
+    Raises
+    ------
+    InvalidInputError, RegistryError, DataError : before any budget is spent.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpcore import fit
+    >>> X = np.array([[0.0, 0.5], [0.5, 0.0]] * 50)
+    >>> model = fit(X, np.array([0, 1] * 50), classes=(0, 1), epsilon=1.0, row_norm=2.0)
+    >>> model.privacy["private"]
+    True
+    """
+    from dpcore.data.schema import Schema
+
+    started = time.perf_counter()
+    settings = Settings(
+        algo=algo,
+        loss=loss,
+        l2=l2,
+        epsilon=epsilon,
+        delta=delta,
+        relation=relation,
+        accountant=accountant,
+        conversion=conversion,
+        engine=engine,
+        use=dict(use or {}),
+        params=dict(params or {}),
+        preset=preset,
+        as_published=as_published,
+        seed=seed,
+    )
+    plan = make_plan(settings)
+    if isinstance(schema, Mapping):
+        schema = Schema.from_dict(schema)
+    dataset = dataset_from_arrays(
+        X,
+        y,
+        classes=classes,
+        bounds=bounds,
+        row_norm=row_norm,
+        schema=schema,
+        intercept=intercept,
+        n0=n0,
+        capacity=capacity,
+    )
+    model = fit_dataset(plan, dataset, schema_reasons(dataset))
+    return finish(plan, model, dataset, started, {}).model

@@ -1,0 +1,39 @@
+"""The command line. Each command is a file; heavy imports happen inside the commands."""
+
+from __future__ import annotations
+
+import typer
+
+from dpcore.cli.account import account_command
+from dpcore.cli.check import check_command
+from dpcore.cli.errors import OneLineErrors
+from dpcore.cli.info import info_command
+from dpcore.cli.list import list_command
+from dpcore.cli.predict import predict_command
+from dpcore.cli.schema import schema_command
+from dpcore.cli.train import train_command
+
+__all__ = ["app", "main"]
+
+# Pretty tracebacks would print local variables, which may hold rows.
+app = typer.Typer(
+    cls=OneLineErrors,
+    name="dpcore",
+    help="Differentially private linear models, one plugin per published algorithm.",
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+app.command("train")(train_command)
+app.command("predict")(predict_command)
+app.command("list")(list_command)
+app.command("info")(info_command)
+app.command("check")(check_command)
+app.command("account")(account_command)
+app.command("schema")(schema_command)
+
+
+def main() -> None:
+    """Run the command line of the process and exit."""
+    app()

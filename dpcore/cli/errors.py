@@ -1,0 +1,45 @@
+"""Errors as the command line shows them: one line on standard error, exit status 2."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+from dpcore.errors import DpcoreError
+
+__all__ = ["OneLineErrors"]
+
+_UsageError: type[Exception] = typer.BadParameter.__bases__[0]
+
+
+class OneLineErrors(TyperGroup):
+    """The group of commands: a caller's mistake ends as ``dpcore: what and what to do``."""
+
+    def make_context(self, info_name: str | None, args: list[str], *rest: Any, **extra: Any) -> Any:
+        if not args:  # the help text
+            return super().make_context(info_name, args, *rest, **extra)
+        try:
+            return super().make_context(info_name, args, *rest, **extra)
+        except _UsageError as error:
+            _fail(error.format_message(), error)  # type: ignore[attr-defined]
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except _UsageError as error:
+            _fail(error.format_message(), error)  # type: ignore[attr-defined]
+        except DpcoreError as error:
+            _fail(str(error), error)
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            named = f"{error.filename}: " if error.filename else ""
+            _fail(f"{named}{error.strerror or type(error).__name__}.", error)
+
+
+def _fail(message: str, error: BaseException) -> None:
+    line = " ".join(message.split())
+    typer.echo(f"dpcore: {line}", err=True)
+    raise typer.Exit(2) from error

@@ -1,0 +1,109 @@
+"""``dpcore info NAME``: what can be set, what it needs, and what it guarantees."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import math
+from dataclasses import asdict
+from typing import Annotated, Any
+
+import typer
+
+from dpcore.parameters import describe_parameters
+from dpcore.registry import Entry, load_registry
+
+__all__ = ["describe", "info_command"]
+
+_DEFINITION = (
+    "(epsilon, delta)-differential privacy with the unit of one row; epsilon and delta are the "
+    "budget that the accountant's filter enforces"
+)
+
+
+def info_command(
+    name: Annotated[str, typer.Argument(help="Any registered name; see dpcore list.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Show parameters, slots, needs, relations, theorem and departures of one entry."""
+    registry = load_registry()
+    described = [
+        describe(entry, None if entry.kind == "dataset" else registry.load(entry.kind, name))
+        for entry in registry.find(name)
+    ]
+    if as_json:
+        typer.echo(json.dumps(described[0] if len(described) == 1 else described, indent=2))
+        return
+    for facts in described:
+        _print(facts)
+
+
+def describe(entry: Entry, target: Any) -> dict[str, Any]:
+    """Return what is known of an entry as JSON-able data; ``target`` is its class."""
+    facts: dict[str, Any] = asdict(entry)
+    if target is None:
+        return facts
+    facts["doc"] = inspect.getdoc(target) or ""
+    if entry.kind == "optimizer":
+        return {**facts, **_describe_optimizer(target)}
+    for name in ("needs", "unit", "fully_adaptive", "classification", "lipschitz", "smoothness"):
+        value = getattr(target, name, None)
+        if isinstance(value, float) and not math.isfinite(value):
+            value = "unbounded"
+        if isinstance(value, (str, bool, int, float)):
+            facts[name] = value
+    return facts
+
+
+def _describe_optimizer(target: Any) -> dict[str, Any]:
+    presets = getattr(target, "presets", {})
+    return {
+        "parameters": [asdict(parameter) for parameter in describe_parameters(target)],
+        "slots": {slot: list(names) for slot, names in target.slots.items()},
+        "presets": {name: dict(values) for name, values in presets.items()},
+        "needs": list(target.needs),
+        "privacy_definition": _DEFINITION,
+        "neighboring_relations": list(target.relations),
+        "theorem": getattr(target, "theorem", ""),
+        "departures": list(getattr(target, "departures", ())),
+        "as_published": "as_published" in inspect.signature(target).parameters,
+    }
+
+
+def _print(facts: dict[str, Any]) -> None:
+    typer.echo(f"{facts['name']}: {facts['summary']}")
+    typer.echo(f"  {facts['kind']} of {facts['distribution']} {facts['version']}")
+    if facts["reference"]:
+        typer.echo(f"  paper: {facts['reference']}")
+    if facts["kind"] == "optimizer":
+        _print_optimizer(facts)
+        return
+    for name in ("needs", "unit", "fully_adaptive", "classification", "lipschitz", "smoothness"):
+        if name in facts:
+            typer.echo(f"  {name}: {facts[name]}")
+    for line in facts.get("doc", "").splitlines():
+        typer.echo(f"  {line}".rstrip())
+
+
+def _print_optimizer(facts: dict[str, Any]) -> None:
+    typer.echo(f"  privacy: {facts['privacy_definition']}")
+    typer.echo(f"  neighboring relations: {', '.join(facts['neighboring_relations'])}")
+    typer.echo(f"  theorem: {facts['theorem'] or 'not stated'}")
+    typer.echo(f"  needs: {', '.join(facts['needs']) or 'nothing'}")
+    typer.echo("parameters (--set NAME=VALUE)")
+    for p in facts["parameters"]:
+        default = "chosen from public facts" if p["default"] is None else p["default"]
+        unit = f" {p['unit']}" if p["unit"] not in ("", "1") else ""
+        typer.echo(f"  {p['name']}: {p['type']}{', in' if unit else ''}{unit}; default {default}")
+        if p["help"]:
+            typer.echo(f"    {p['help']}")
+    if facts["slots"]:
+        typer.echo("slots (--use SLOT=NAME; the first is the default)")
+    for slot, names in facts["slots"].items():
+        typer.echo(f"  {slot}: {', '.join(names)}")
+    if facts["presets"]:
+        typer.echo(f"presets (--preset NAME): {', '.join(facts['presets'])}")
+    if facts["departures"]:
+        typer.echo("departures from the paper")
+    for departure in facts["departures"]:
+        typer.echo(f"  - {departure}")

@@ -1,0 +1,87 @@
+"""``dpcore list``: what is installed, by kind, and what failed to load."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from dpcore.errors import InvalidInputError
+from dpcore.registry import KINDS, Entry, Registry, load_registry, near_names, plural
+
+__all__ = ["list_command"]
+
+
+def list_command(
+    kind: Annotated[
+        str | None,
+        typer.Argument(help="One of: " + ", ".join(map(plural, KINDS)) + ". Default: all."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown tables.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit 1 if a plugin failed.")] = False,
+) -> None:
+    """List the algorithms and parts that are installed, and the plugins that failed."""
+    kinds = [_kind_of(kind)] if kind else list(KINDS)
+    registry = load_registry()
+    if as_json:
+        _print_json(registry, kinds)
+    elif markdown:
+        _print_markdown(registry, kinds)
+    else:
+        _print_tables(registry, kinds)
+    if strict and registry.failures:
+        raise typer.Exit(1)
+
+
+def _kind_of(word: str) -> str:
+    for kind in KINDS:
+        if word in (kind, plural(kind)):
+            return kind
+    raise InvalidInputError(f"There is no kind {word!r}.{near_names(word, map(plural, KINDS))}")
+
+
+def _print_json(registry: Registry, kinds: list[str]) -> None:
+    tables = {plural(kind): [_row(e) for e in registry.entries(kind)] for kind in kinds}
+    failed = [asdict(failure) for failure in registry.failures]
+    typer.echo(json.dumps({**tables, "failed": failed}, indent=2))
+
+
+def _row(entry: Entry) -> dict[str, str]:
+    row = asdict(entry)
+    del row["kind"], row["target"]
+    return row
+
+
+def _print_markdown(registry: Registry, kinds: list[str]) -> None:
+    for kind in kinds:
+        entries = registry.entries(kind)
+        if not entries:
+            continue
+        typer.echo(f"| {kind} | what it does | reference | from |\n|---|---|---|---|")
+        for e in entries:
+            cells = (f"`{e.name}`", e.summary, e.reference, f"{e.distribution} {e.version}")
+            typer.echo(f"| {' | '.join(cell.replace('|', '&#124;') for cell in cells)} |")
+        typer.echo("")
+    for failure in registry.failures:
+        typer.echo(f"Failed: `{failure.name}` of {failure.distribution}: {failure.reason}")
+
+
+def _print_tables(registry: Registry, kinds: list[str]) -> None:
+    for kind in kinds:
+        entries = registry.entries(kind)
+        typer.echo(plural(kind))
+        width = max((len(e.name) for e in entries), default=0)
+        for e in entries:
+            typer.echo(f"  {e.name:<{width}}  {e.summary}")
+            source = f"{e.distribution} {e.version}"
+            typer.echo(f"  {'':<{width}}  {source}{'; ' if e.reference else ''}{e.reference}")
+        if not entries:
+            typer.echo("  none installed")
+    if registry.failures:
+        typer.echo("failed")
+        for failure in registry.failures:
+            typer.echo(f"  {failure.name} ({failure.distribution} {failure.version})")
+            typer.echo(f"    {failure.reason}")

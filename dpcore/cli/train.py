@@ -1,0 +1,137 @@
+"""``dpcore train``: from a table to a private model and its statement."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dpcore.cli.progress import budget_progress
+from dpcore.errors import InvalidInputError
+from dpcore.outfile import check_writable
+from dpcore.parameters import parse_assignment
+from dpcore.plan import Settings, make_plan
+
+if TYPE_CHECKING:
+    from dpcore.source import DataRequest
+    from dpcore.training import Training
+
+__all__ = ["train_command"]
+
+
+def train_command(
+    algo: Annotated[str, typer.Option(help="Algorithm; see dpcore list optimizers.")] = "dp-agd",
+    data: Annotated[str, typer.Option(help="A data set's name, or a file.")] = "census-sim",
+    schema: Annotated[Path | None, typer.Option(help="Schema (TOML) of a data file.")] = None,
+    schema_from_data: Annotated[
+        bool,
+        typer.Option("--schema-from-data", help="Read bounds and categories off the rows: leaks."),
+    ] = False,
+    target: Annotated[str | None, typer.Option(help="Label column of a data file.")] = None,
+    loss: Annotated[str, typer.Option(help="Loss; see dpcore list losses.")] = "logistic",
+    l2: Annotated[float, typer.Option(help="Weight of the regulariser, >= 0.")] = 0.0,
+    epsilon: Annotated[float, typer.Option(help="Privacy budget: epsilon > 0.")] = 1.0,
+    delta: Annotated[float, typer.Option(help="Privacy budget: 0 < delta < 1.")] = 1e-8,
+    relation: Annotated[
+        str, typer.Option(help="Neighbouring relation: add-or-remove-one or replace-one.")
+    ] = "add-or-remove-one",
+    accountant: Annotated[
+        str | None, typer.Option(help="Accountant; zcdp if neither you nor a preset says.")
+    ] = None,
+    conversion: Annotated[
+        str | None, typer.Option(help="The accountant's rule from (epsilon, delta) to its unit.")
+    ] = None,
+    engine: Annotated[str, typer.Option(help="What sums over the rows.")] = "local",
+    use: Annotated[list[str] | None, typer.Option(help="SLOT=NAME, as often as needed.")] = None,
+    assignments: Annotated[
+        list[str] | None, typer.Option("--set", help="KEY=VALUE, as often as needed.")
+    ] = None,
+    preset: Annotated[str | None, typer.Option(help="A named set of parameters.")] = None,
+    as_published: Annotated[
+        bool, typer.Option("--as-published", help="Run the authors' code as it is: not private.")
+    ] = False,
+    bad_rows: Annotated[
+        str, typer.Option(help="Rows that do not satisfy the schema: refuse or drop.")
+    ] = "refuse",
+    test_fraction: Annotated[
+        float | None, typer.Option(help="Hold out rows and report on them, without privacy.")
+    ] = None,
+    test: Annotated[Path | None, typer.Option(help="A second file to report on.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Model file to write.")] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="Repeatable noise, for tests and figures: not private.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
+) -> None:
+    """Fit a private linear model."""
+    settings = Settings(
+        algo=algo,
+        loss=loss,
+        l2=l2,
+        epsilon=epsilon,
+        delta=delta,
+        relation=relation,
+        accountant=accountant,
+        conversion=conversion,
+        engine=engine,
+        use=_assignments(use, "--use"),
+        params=_assignments(assignments, "--set"),
+        preset=preset,
+        as_published=as_published,
+        seed=seed,
+    )
+    if out is not None:
+        check_writable(out)
+    plan = make_plan(settings)
+
+    from dpcore.source import DataRequest
+    from dpcore.training import train
+
+    request = DataRequest(data, schema, target, bad_rows, schema_from_data, test, test_fraction)
+    with budget_progress(hidden=quiet or as_json) as on_release:
+        training = train(plan, request, on_release)
+    if out is not None:
+        training.model.save(out)
+    if as_json:
+        typer.echo(json.dumps(training.report(), indent=2, allow_nan=False))
+    elif not quiet:
+        _print(training, request, out)
+
+
+def _assignments(texts: list[str] | None, option: str) -> dict[str, str]:
+    pairs = [parse_assignment(text, option) for text in texts or ()]
+    if len({key for key, _ in pairs}) < len(pairs):
+        raise InvalidInputError(f"{option} sets the same name twice.")
+    return dict(pairs)
+
+
+def _print(training: Training, request: DataRequest, out: Path | None) -> None:
+    report = training.report()
+    rows = f", {report['n_train']} rows" if "n_train" in report else ""
+    releases = ", ".join(f"{count} {kind}" for kind, count in report["releases"].items())
+    lines = [
+        f"Fitted {report['algo']} on {report['data']}: {report['loss']} loss, l2 "
+        f"{report['l2']:g}, {report['n_features']} features{rows}.",
+        f"Coefficients of norm {report['coef_norm']:.4g}; releases: {releases or 'none'}.",
+        f"Status: {report['status']}",
+        f"Privacy: {training.model.privacy['sentence']}",
+        f"Book-keeping: {report['spent']:.4g} of {report['budget']:.4g} {report['unit']} charged "
+        f"by {report['accountant']} ({report['conversion']}).",
+    ]
+    if training.diagnostics:
+        shown = ", ".join(_figure(name, value) for name, value in training.diagnostics.items())
+        lines.append(f"Computed WITHOUT privacy, in no file: {shown}.")
+    else:
+        lines.append("No test asked for; --test-fraction 0.2 holds rows out and reports on them.")
+    lines.append(f"Model: {out}" if out else "Model: not kept; --out model.json writes it.")
+    typer.echo("\n".join(lines))
+
+
+def _figure(name: str, value: float | None) -> str:
+    label = name.replace("_", " ")
+    if value is None:
+        return f"{label} undefined"
+    return f"{label} {value:.2%}" if name.endswith("accuracy") else f"{label} {value:.4f}"

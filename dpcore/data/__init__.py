@@ -1,0 +1,1 @@
+"""Schemas, readers, encoding, data sets and the tables that hold rows."""

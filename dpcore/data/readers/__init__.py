@@ -1,0 +1,36 @@
+"""One reader per file format; each is chosen by the file's suffix or by name."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+
+from dpcore.errors import InvalidInputError
+
+__all__ = ["FORMATS", "format_of"]
+
+FORMATS = {
+    "csv": (".csv", ".tsv", ".data", ".txt"),
+    "parquet": (".parquet", ".pq"),
+    "libsvm": (".libsvm", ".svm", ".svmlight"),
+    "whitespace": (".dat",),
+    "npz": (".npz",),
+}
+"""Format name -> suffixes; the separator of text is the schema's. A further ``.gz`` is unpacked."""
+
+
+def format_of(path: str, format: str | None = None) -> str:
+    """Return the format to read ``path`` with: the one that is named, else by suffix.
+
+    Raises InvalidInputError for an unknown format or suffix.
+    """
+    if format is not None:
+        if format not in FORMATS:
+            raise InvalidInputError(f"Unknown format {format!r}. Known: {', '.join(FORMATS)}.")
+        return format
+    name = PurePath(path).name.lower().removesuffix(".gz")
+    for known, suffixes in FORMATS.items():
+        if name.endswith(suffixes):
+            return known
+    raise InvalidInputError(
+        f"Cannot tell the format of {path!r} from its name; name one of: {', '.join(FORMATS)}."
+    )

@@ -1,0 +1,109 @@
+"""NumPy archives: ``X`` and ``y``, or the parts of a CSR matrix and ``y``. Never unpickles."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from scipy.sparse import csr_matrix
+
+from dpcore.data.raw_matrix import RawMatrix
+from dpcore.errors import DataError
+
+__all__ = ["canonical_csr", "labels_of", "read_npz", "real_matrix"]
+
+_CSR_PARTS = ("data", "indices", "indptr", "shape")
+
+
+def read_npz(path: str, *, labelled: bool = True) -> RawMatrix:
+    """Return the rows of an ``.npz`` file with ``X`` (dense) or ``data, indices, indptr, shape``
+    (as ``scipy.sparse.save_npz`` writes them), and ``y``.
+
+    Raises DataError if it cannot be read, lacks a part, or holds anything but numbers.
+    """
+    arrays = _load(path)
+    if "X" in arrays:
+        X = real_matrix(arrays["X"], path)
+    elif all(part in arrays for part in _CSR_PARTS):
+        X = _csr(arrays, path)
+    else:
+        raise DataError(f"{path}: no array X, nor the CSR parts {', '.join(_CSR_PARTS)}.")
+    if labelled and "y" not in arrays:
+        raise DataError(f"{path}: no array y with the labels.")
+    labels = labels_of(arrays["y"], path) if labelled else None
+    return RawMatrix(X, labels, path, lambda row: f"row {row + 1}")
+
+
+def real_matrix(X: Any, source: str) -> np.ndarray:
+    """Return a 2-D array of real numbers as float64; DataError for anything else."""
+    try:
+        array = np.asarray(X)
+        if array.dtype.kind not in "buif":
+            raise TypeError
+        # A long double above float64's range becomes infinite, and is refused as that.
+        with np.errstate(over="ignore"):
+            array = array.astype(np.float64, order="C", copy=False)
+    except (TypeError, ValueError):
+        raise DataError(f"{source}: X does not hold real numbers.") from None
+    if array.ndim != 2:
+        raise DataError(f"{source}: expected X of 2 dimensions, found {array.ndim}.")
+    if array.shape[1] == 0:
+        raise DataError(f"{source}: X has no columns.")
+    return array
+
+
+def canonical_csr(X: csr_matrix, source: str) -> csr_matrix:
+    """Return a float64 CSR copy with ascending indices and no duplicates.
+
+    Raises DataError for parts that do not fit together.
+    """
+    if X.dtype.kind not in "buif":
+        raise DataError(f"{source}: X does not hold real numbers.")
+    if X.shape[1] == 0:
+        raise DataError(f"{source}: X has no columns.")
+    try:
+        copy = csr_matrix(X, dtype=np.float64, copy=True)
+        copy.check_format(full_check=True)
+    except (TypeError, ValueError):
+        raise DataError(f"{source}: the parts of a CSR matrix do not fit together.") from None
+    with np.errstate(over="ignore", invalid="ignore"):
+        copy.sum_duplicates()
+    return copy
+
+
+def labels_of(y: Any, source: str) -> pa.ChunkedArray:
+    """Return a 1-D array of labels as one Arrow column; DataError for anything else."""
+    try:
+        return pa.chunked_array([pa.array(y if hasattr(y, "dtype") else list(y))])
+    except (pa.ArrowException, TypeError, ValueError):
+        raise DataError(f"{source}: y is not a one-dimensional array of labels.") from None
+
+
+def _csr(arrays: Mapping[str, np.ndarray], source: str) -> csr_matrix:
+    data, indices, indptr, shape = (arrays[part] for part in _CSR_PARTS)
+    try:
+        n_rows, width = (int(n) for n in shape)
+        if indices.dtype.kind not in "iu" or indptr.dtype.kind not in "iu":
+            raise TypeError
+        X = csr_matrix((data, indices, indptr), shape=(n_rows, width))
+    except (TypeError, ValueError, OverflowError):
+        raise DataError(f"{source}: the parts of a CSR matrix do not fit together.") from None
+    return canonical_csr(X, source)
+
+
+def _load(path: str) -> dict[str, np.ndarray]:
+    if not Path(path).exists():
+        raise DataError(f"No such file: {path}.")
+    try:
+        with Path(path).open("rb") as file:
+            archive = np.load(file, allow_pickle=False)
+            if not isinstance(archive, np.lib.npyio.NpzFile):
+                raise ValueError
+            return {name: archive[name] for name in archive.files}
+    except Exception as error:  # NumPy and zipfile name no complete set for damaged bytes
+        raise DataError(
+            f"{path}: not a whole .npz file of plain arrays ({type(error).__name__})."
+        ) from None

@@ -1,0 +1,87 @@
+"""Rows scaled down to a public l2 norm: any finite magnitude, no overflow, no statistic of others.
+
+The result is a function of each row alone. Its norm is at most ``row_norm`` up to the rounding of
+float64; ``dpcore.data.table.Table`` truncates it to the feature grid and verifies the bound in
+integers.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+__all__ = ["scale_rows"]
+
+_JUST_BELOW_ONE = 1.0 - 2.0**-50
+_CHUNK_CELLS = 2**22
+
+
+def scale_rows(
+    X: np.ndarray | csr_matrix, row_norm: float, *, intercept: bool
+) -> np.ndarray | csr_matrix:
+    """Return rows of l2 norm at most ``row_norm``; a row within it keeps its values.
+
+    ``X`` : finite float64 of shape (n_rows, width), dense or CSR. With ``intercept`` a last column
+    of ones is appended first, so that it is scaled with its row. Dense in gives dense in C order.
+    """
+    if isinstance(X, np.ndarray):
+        return _scale_dense(X, row_norm, intercept)
+    return _scale_sparse(X, row_norm, intercept)
+
+
+def _scale_dense(X: np.ndarray, row_norm: float, intercept: bool) -> np.ndarray:
+    n_rows, width = X.shape
+    out = np.empty((n_rows, width + intercept))
+    out[:, :width] = X
+    out[:, width:] = 1.0
+    step = max(1, _CHUNK_CELLS // out.shape[1])
+    for begin in range(0, n_rows, step):
+        rows = out[begin : begin + step]
+        largest = np.abs(rows).max(axis=1)
+        unit = rows / np.where(largest > 0, largest, 1.0)[:, None]
+        root = _norms(np.square(unit).ravel(), np.repeat(np.arange(len(rows)), rows.shape[1]))
+        over = _is_over(largest, root, row_norm)
+        rows[over] = unit[over] * _shrunk(root[over], row_norm)[:, None]
+    return out
+
+
+def _scale_sparse(X: csr_matrix, row_norm: float, intercept: bool) -> csr_matrix:
+    from scipy.sparse import csr_matrix
+
+    n_rows, width = X.shape
+    indptr, indices, data = X.indptr, X.indices, X.data.astype(np.float64)
+    if intercept:
+        indptr = X.indptr + np.arange(n_rows + 1, dtype=X.indptr.dtype)
+        ones_at = X.indptr[1:]
+        data = np.insert(data, ones_at, 1.0)
+        indices = np.insert(indices, ones_at, width)
+    counts = np.diff(indptr)
+    row_of = np.repeat(np.arange(n_rows), counts)
+    largest = np.zeros(n_rows)
+    np.maximum.at(largest, row_of, np.abs(data))
+    unit = data / np.where(largest > 0, largest, 1.0)[row_of]
+    root = _norms(np.square(unit), row_of, n_rows)
+    over = _is_over(largest, root, row_norm)
+    factor = _shrunk(np.where(over, root, 1.0), row_norm)
+    data = np.where(over[row_of], unit * factor[row_of], data)
+    return csr_matrix((data, indices, indptr), shape=(n_rows, width + intercept))
+
+
+def _norms(squares: np.ndarray, row_of: np.ndarray, n_rows: int = 0) -> np.ndarray:
+    """bincount adds one after the other: the same bits for dense and sparse, alone or in company,
+    where ``sum`` pairs up differently with the shape of the array."""
+    return np.sqrt(np.bincount(row_of, squares, n_rows))
+
+
+def _is_over(largest: np.ndarray, root: np.ndarray, row_norm: float) -> np.ndarray:
+    """Whether largest * root > row_norm, where the product itself may overflow."""
+    with np.errstate(over="ignore"):
+        return root * (largest / row_norm) > 1.0
+
+
+def _shrunk(root: np.ndarray, row_norm: float) -> np.ndarray:
+    return row_norm / root * _JUST_BELOW_ONE

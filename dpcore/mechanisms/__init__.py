@@ -1,0 +1,1 @@
+"""Randomised releases, one file each: what the noise is, what it costs, and why."""

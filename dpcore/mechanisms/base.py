@@ -1,0 +1,103 @@
+"""What the built-in mechanisms have in common: one noise multiplier, scaled to one figure."""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+
+from dpcore.errors import InvalidInputError
+from dpcore.noise.scale import GridScale, round_up
+from dpcore.sensitivity import Sensitivity
+
+__all__ = ["ScaledNoise", "add_modulo", "pure_epsilon", "require_utilities", "shortfalls"]
+
+
+@dataclass(frozen=True)
+class ScaledNoise:
+    """Noise of scale ``noise_multiplier`` times the figure of the sensitivity that ``needs`` names.
+
+    Raises InvalidInputError if ``noise_multiplier`` is not a finite float > 0.
+    """
+
+    noise_multiplier: float
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    needs: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        value = self.noise_multiplier
+        if not (isinstance(value, float) and math.isfinite(value) and value > 0):
+            raise InvalidInputError(
+                f"Expected noise_multiplier={value!r} to be a finite float > 0."
+            )
+
+    def scale(self, sensitivity: Sensitivity) -> GridScale:
+        """Return the noise scale in grid steps, rounded up.
+
+        Raises InvalidInputError for a sensitivity without the figure, or noise beyond the grid.
+        """
+        return GridScale.at_least(
+            self.noise_multiplier, self._figure(sensitivity), sensitivity.grid_bits
+        )
+
+    def exact_multiplier(self, sensitivity: Sensitivity) -> Fraction:
+        """Return the scale that is really drawn over the sensitivity: at least what was asked."""
+        return self.scale(sensitivity).over(self._figure(sensitivity), sensitivity.grid_bits)
+
+    def _figure(self, sensitivity: Sensitivity) -> float:
+        if self.needs == "range":
+            if sensitivity.change_range is None:
+                raise InvalidInputError(
+                    f"The {self.name} mechanism needs the range of the change of scores, and this "
+                    f"{sensitivity.norm} sensitivity states none."
+                )
+            return sensitivity.change_range
+        if sensitivity.norm != self.needs:
+            raise InvalidInputError(
+                f"The {self.name} mechanism needs an {self.needs} sensitivity, and this one is in "
+                f"{sensitivity.norm}."
+            )
+        return sensitivity.bound
+
+
+def pure_epsilon(multiplier: Fraction | float) -> float:
+    """Return 1 / multiplier, rounded up: the epsilon of noise of that multiple of a change."""
+    return round_up(1 / Fraction(multiplier))
+
+
+def add_modulo(exact: np.ndarray, noise: np.ndarray, grid_bits: int) -> np.ndarray:
+    """Return ``exact + noise`` modulo 2^64, in the answer's unit: float64 of the same shape.
+
+    ``exact``, ``noise`` : int64 arrays of one shape, in steps of ``2**-grid_bits``. A sum that
+    leaves 64 bits wraps around: a function of x + Z, so post-processing; it costs utility only.
+
+    Raises InvalidInputError for an exact answer that is not int64.
+    """
+    _require_steps(exact)
+    return np.ldexp(np.add(exact, noise).astype(np.float64), -grid_bits)
+
+
+def shortfalls(utilities: np.ndarray) -> np.ndarray:
+    """Return how far each utility is below the largest, exactly: uint64 of the same shape.
+
+    ``utilities`` : int64 array of shape (n_candidates,). Differences of two int64 fit in uint64.
+
+    Raises InvalidInputError for anything else, or if there are no candidates.
+    """
+    require_utilities(utilities)
+    return utilities.max(keepdims=True).view(np.uint64) - utilities.astype(np.uint64)
+
+
+def require_utilities(utilities: np.ndarray) -> None:
+    """Raise InvalidInputError unless this is a vector of int64 with one candidate or more."""
+    _require_steps(utilities)
+    if utilities.ndim != 1 or not utilities.size:
+        raise InvalidInputError("Expected a vector of utilities of one candidate or more.")
+
+
+def _require_steps(exact: np.ndarray) -> None:
+    if not isinstance(exact, np.ndarray) or exact.dtype != np.int64:
+        raise InvalidInputError("Expected the exact answer as an int64 array of grid steps.")

@@ -1,0 +1,46 @@
+"""Gaussian noise on a sum of bounded l2 sensitivity."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from dpcore.events import GaussianDpEvent
+from dpcore.mechanisms.base import ScaledNoise, add_modulo
+from dpcore.noise.scale import round_down
+from dpcore.noise.source import NoiseSource
+from dpcore.sensitivity import Sensitivity
+
+__all__ = ["Gaussian"]
+
+
+@dataclass(frozen=True)
+class Gaussian(ScaledNoise):
+    """Adds floor(sigma N), N an exact normal deviate, to an answer on the grid.
+
+    For x on the grid x + floor(sigma N) is floor(x + sigma N): post-processing of the continuous
+    Gaussian mechanism. It is 1/(2 noise_multiplier^2)-zCDP (Bun & Steinke 2016, Prop. 1.6) and
+    1/noise_multiplier-GDP (Dong, Roth & Su 2022, Thm. 1), under the sensitivity's own relation.
+
+    Parameters
+    ----------
+    noise_multiplier : sigma over the l2 sensitivity, > 0.
+    """
+
+    name: ClassVar[str] = "gaussian"
+    summary: ClassVar[str] = "Exact normal noise, floored to the grid of the sum."
+    needs: ClassVar[str] = "l2"
+
+    @classmethod
+    def nominal_event(cls, noise_multiplier: float) -> GaussianDpEvent:
+        """Return the event of the multiplier as given; the grid can only lower its cost."""
+        return GaussianDpEvent(noise_multiplier)
+
+    def event(self, sensitivity: Sensitivity) -> GaussianDpEvent:
+        return GaussianDpEvent(round_down(self.exact_multiplier(sensitivity)))
+
+    def release(
+        self, exact: np.ndarray, sensitivity: Sensitivity, noise: NoiseSource
+    ) -> np.ndarray:
+        drawn = noise.gaussian(self.scale(sensitivity), np.shape(exact))
+        return add_modulo(exact, drawn, sensitivity.grid_bits)

@@ -1,0 +1,182 @@
+"""A fitted linear model: released coefficients, the public encoding, and the privacy statement."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcore.data.schema import INTERCEPT, Schema
+from dpcore.data.table import Table
+from dpcore.errors import DpcoreError, InvalidInputError, ModelFileError
+from dpcore.modelfile import read_model_file, write_model_file
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+__all__ = ["Model", "load_model"]
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """A linear model, everything in it released or public.
+
+    Parameters
+    ----------
+    w : float64 array of shape (n_features,), the intercept last if the schema has one.
+    schema : the public encoding of rows and labels.
+    algo : name, distribution, parameters and slots of the algorithm.
+    privacy : the privacy statement (``dpcore.statement``) as data.
+    ledger : one summary for each kind of release and mechanism.
+    status, details : how the run ended, and the algorithm's figures.
+    report : what ``dpcore train --json`` prints; in no file, since it may hold figures that were
+        computed without privacy.
+    """
+
+    w: np.ndarray
+    schema: Schema
+    loss: str
+    l2: float
+    algo: Mapping[str, Any]
+    privacy: Mapping[str, Any]
+    ledger: tuple[Mapping[str, Any], ...]
+    status: str
+    details: Mapping[str, Any]
+    versions: Mapping[str, str]
+    report: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def coef(self) -> np.ndarray:
+        """Coefficients without the intercept, float64."""
+        return self.w[:-1] if self.schema.intercept else self.w
+
+    @property
+    def intercept(self) -> float:
+        return float(self.w[-1]) if self.schema.intercept else 0.0
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        return tuple(name for name in self.schema.feature_names if name != INTERCEPT)
+
+    @property
+    def classes(self) -> tuple[Any, Any] | None:
+        """The negative and the positive class; ``None`` for a real-valued target."""
+        label = self.schema.label
+        if label.is_real:
+            return None
+        negative = label.negative[0] if label.negative else f"not {label.positive[0]}"
+        return negative, label.positive[0]
+
+    @property
+    def row_norm(self) -> float:
+        """The public l2 norm that rows are scaled down to."""
+        return min(self.schema.row_norm, self.schema.raw_norm_bound)
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return the margin of every row, float64 of shape (n_rows,); above 0: positive class.
+
+        X : what ``fit`` takes: an array or CSR matrix of the same width, or a frame with the
+        schema's columns. A row is scaled down to the public row norm, as in training.
+
+        Raises DataError or InvalidInputError for rows that do not satisfy the schema.
+        """
+        from dpcore.data.arrays import features_from_arrays
+
+        return self.margins(features_from_arrays(X, self.schema))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the predicted class of every row, or the predicted value of a regression."""
+        return self.labels(self.decision_function(X))
+
+    def margins(self, encoded: np.ndarray | csr_matrix) -> np.ndarray:
+        """Return the margins of encoded rows, the intercept's column included."""
+        if encoded.shape[0] == 0:
+            return np.zeros(0)
+        table = Table.from_matrix(
+            encoded,
+            np.zeros(encoded.shape[0]),
+            row_norm=self.row_norm,
+            raw_norm_bound=self.schema.raw_norm_bound,
+        )
+        return np.concatenate([block.margins(self.w) for block in table.blocks])
+
+    def labels(self, margins: np.ndarray) -> np.ndarray:
+        """Return the class that each margin stands for, or the margins of a regression."""
+        if self.classes is None:
+            return margins
+        return np.asarray(self.classes)[(margins > 0).astype(np.intp)]
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model file, whole or not at all."""
+        write_model_file(
+            path,
+            {
+                "algo": dict(self.algo),
+                "loss": self.loss,
+                "l2": self.l2,
+                "coefficients": self.coef.tolist(),
+                "intercept": self.intercept if self.schema.intercept else None,
+                "feature_names": list(self.feature_names),
+                "classes": None if self.classes is None else list(self.classes),
+                "row_norm": self.row_norm,
+                "schema": self.schema.to_dict(),
+                "status": self.status,
+                "details": dict(self.details),
+                "privacy": dict(self.privacy),
+                "ledger": [dict(entry) for entry in self.ledger],
+                "versions": dict(self.versions),
+            },
+        )
+
+
+def load_model(path: str | os.PathLike[str]) -> Model:
+    """Return the model of a file; ModelFileError if it is not a whole, unaltered model file."""
+    content = read_model_file(path)
+    try:
+        schema = Schema.from_dict(content["schema"])
+    except DpcoreError as error:
+        raise ModelFileError(f"{os.fspath(path)!r}: {error}") from error
+    intercept = content["intercept"]
+    w = np.array(content["coefficients"] + ([] if intercept is None else [intercept]), float)
+    model = Model(
+        w=w,
+        schema=schema,
+        loss=content["loss"],
+        l2=float(content["l2"]),
+        algo=content["algo"],
+        privacy=content["privacy"],
+        ledger=tuple(content["ledger"]),
+        status=content["status"],
+        details=content["details"],
+        versions=content["versions"],
+    )
+    _check_agreement(os.fspath(path), content, model)
+    return model
+
+
+def check_coefficients(w: Any, n_features: int, algo: str) -> np.ndarray:
+    """Return an optimizer's ``w`` as float64; InvalidInputError for a wrong shape or value."""
+    try:
+        array = np.array(w, dtype=np.float64)
+    except (TypeError, ValueError):
+        array = np.full(1, np.nan)
+    if array.shape != (n_features,) or not np.isfinite(array).all():
+        raise InvalidInputError(f"{algo} returned no {n_features} finite coefficients.")
+    return array
+
+
+def _check_agreement(name: str, content: Mapping[str, Any], model: Model) -> None:
+    """Raise ModelFileError if what the file says twice does not agree."""
+    schema = model.schema
+    agrees = (
+        model.w.size == schema.n_features
+        and (content["intercept"] is not None) == schema.intercept
+        and tuple(content["feature_names"]) == model.feature_names
+        and content["classes"] == (None if model.classes is None else list(model.classes))
+        and content["row_norm"] == model.row_norm
+    )
+    if not agrees:
+        raise ModelFileError(f"The coefficients in {name!r} do not fit its schema.")

@@ -1,0 +1,126 @@
+"""The model file: JSON, one format version, a checksum over everything else in it. No pickle.
+
+The checksum is SHA-256 over the canonical JSON (sorted keys, no spaces, ASCII) of the file without
+its ``checksum``. It finds a file that was cut short or altered by accident; it is no signature.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from dpcore.errors import ModelFileError
+from dpcore.outfile import write_whole
+
+__all__ = ["FORMAT", "FORMAT_VERSION", "read_model_file", "write_model_file"]
+
+FORMAT = "dpcore-model"
+FORMAT_VERSION = 1
+
+_Check = Callable[[Any], bool]
+
+
+def _text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _table(value: Any) -> bool:
+    return isinstance(value, dict)
+
+
+def _number(value: Any) -> bool:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return False
+    return math.isfinite(value) if isinstance(value, float) else abs(value) < 2**53
+
+
+def _positive(value: Any) -> bool:
+    return _number(value) and value > 0
+
+
+def _optional(check: _Check) -> _Check:
+    return lambda value: value is None or check(value)
+
+
+def _list_of(check: _Check) -> _Check:
+    return lambda value: isinstance(value, list) and all(map(check, value))
+
+
+_FIELDS: dict[str, tuple[_Check, str]] = {
+    "algo": (_table, "an object"),
+    "loss": (_text, "text"),
+    "l2": (_number, "a finite number"),
+    "coefficients": (_list_of(_number), "a list of finite numbers"),
+    "intercept": (_optional(_number), "a finite number or null"),
+    "feature_names": (_list_of(_text), "a list of text"),
+    "classes": (
+        _optional(lambda v: _list_of(lambda c: _text(c) or _number(c))(v) and len(v) == 2),
+        "a list of two classes or null",
+    ),
+    "row_norm": (_positive, "a finite number > 0"),
+    "schema": (_table, "an object"),
+    "status": (_text, "text"),
+    "details": (_table, "an object"),
+    "privacy": (_table, "an object"),
+    "ledger": (_list_of(_table), "a list of objects"),
+    "versions": (_table, "an object"),
+}
+
+
+def write_model_file(path: str | os.PathLike[str], content: Mapping[str, Any]) -> None:
+    """Write the fields of a model, whole or not at all, with format version and checksum."""
+    body = {"format": FORMAT, "format_version": FORMAT_VERSION, **content}
+    body["checksum"] = checksum(body)
+    write_whole(path, json.dumps(body, indent=1, allow_nan=False) + "\n")
+
+
+def read_model_file(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Return the fields of a model file, each checked.
+
+    Raises ModelFileError for a file that is missing, cut short, altered or of another version.
+    """
+    name = os.fspath(path)
+    try:
+        content = json.loads(Path(path).read_text(encoding="utf-8"), parse_constant=_no_constant)
+    except OSError as error:
+        raise ModelFileError(f"Cannot read model file {name!r}: {error.strerror}.") from error
+    except (ValueError, RecursionError) as error:
+        raise ModelFileError(
+            f"{name!r} is not a whole JSON file: cut short, or no model file."
+        ) from error
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise ModelFileError(f"{name!r} is not a dpcore model file.")
+    version = content.get("format_version")
+    if version != FORMAT_VERSION or isinstance(version, bool):
+        raise ModelFileError(
+            f"{name!r} has format version {version!r}; this dpcore reads {FORMAT_VERSION}."
+        )
+    if content.pop("checksum", None) != checksum(content):
+        raise ModelFileError(f"{name!r} was altered after it was written: wrong checksum.")
+    _check_fields(name, content)
+    return content
+
+
+def checksum(content: Mapping[str, Any]) -> str:
+    """Return ``sha256:...`` of the canonical JSON of ``content``."""
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    return f"sha256:{hashlib.sha256(text.encode('ascii')).hexdigest()}"
+
+
+def _check_fields(name: str, content: Mapping[str, Any]) -> None:
+    for field, (check, expected) in _FIELDS.items():
+        if field not in content:
+            raise ModelFileError(f"{name!r} lacks {field!r}.")
+        if not check(content[field]):
+            raise ModelFileError(f"Expected {field!r} in {name!r} to be {expected}.")
+    if len(content["coefficients"]) != len(content["feature_names"]):
+        raise ModelFileError(f"{name!r} has not one coefficient for each feature.")
+
+
+def _no_constant(word: str) -> Any:
+    raise ValueError(word)

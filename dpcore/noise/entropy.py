@@ -1,0 +1,133 @@
+"""Random words: from the operating system, or, for tests and figures, from a seed."""
+
+import hashlib
+import os
+import threading
+import weakref
+from typing import Any, NoReturn, Protocol
+
+import numpy as np
+
+from dpcore.errors import InvalidInputError
+
+__all__ = ["Entropy", "SeededEntropy", "SystemEntropy", "Unshareable"]
+
+_BUFFER_WORDS = 2048
+_SEEDED_BLOCK_BYTES = 8192
+
+
+class Entropy(Protocol):
+    """A stream of independent uniform 64-bit words. No word is handed out twice."""
+
+    @property
+    def seeded(self) -> bool:
+        """Whether the words follow from a seed, so that nothing drawn from them is private."""
+        ...
+
+    def words(self, n: int) -> np.ndarray:
+        """Return the next ``n`` words: a fresh, writable uint64 array of shape (n,)."""
+        ...
+
+
+class Unshareable:
+    """Refuses to be pickled or copied: a second copy would draw the same noise again."""
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(f"{type(self).__name__} cannot be pickled or copied: noise is drawn once.")
+
+    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+        self.__reduce__()
+
+    def __copy__(self) -> NoReturn:
+        self.__reduce__()
+
+    def __deepcopy__(self, memo: Any) -> NoReturn:
+        self.__reduce__()
+
+
+class SystemEntropy(Unshareable):
+    """Words from ``os.urandom``, through a buffer that is zeroed as it is used.
+
+    A forked child starts with an empty buffer of its own, so it never draws the parent's words. One
+    thread draws at a time. (The bytes object that ``os.urandom`` returns is freed, not zeroed.)
+    """
+
+    seeded = False
+
+    def __init__(self) -> None:
+        self._forget()
+        _all_system_entropies.add(self)
+
+    def _forget(self) -> None:
+        self._lock = threading.Lock()
+        self._buffer = np.zeros(0, dtype=np.uint64)
+        self._used = 0
+        self._pid = os.getpid()
+
+    def words(self, n: int) -> np.ndarray:
+        if self._pid != os.getpid():
+            self._forget()
+        with self._lock:
+            if n > self._buffer.size - self._used:
+                self._refill(n)
+            taken = slice(self._used, self._used + n)
+            fresh = self._buffer[taken].copy()
+            self._buffer[taken] = 0
+            self._used += n
+            return fresh
+
+    def _refill(self, n: int) -> None:
+        """Put new words behind the unused ones, ``n`` in all at least."""
+        rest = self._buffer[self._used :]
+        drawn = os.urandom(8 * max(n - rest.size, _BUFFER_WORDS))
+        refilled = np.concatenate((rest, np.frombuffer(drawn, dtype=np.uint64)))
+        self._buffer[:] = 0
+        self._buffer, self._used = refilled, 0
+
+
+_all_system_entropies: "weakref.WeakSet[SystemEntropy]" = weakref.WeakSet()
+
+
+def _forget_in_child() -> None:
+    for entropy in tuple(_all_system_entropies):
+        entropy._forget()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_in_child)
+
+
+class SeededEntropy(Unshareable):
+    """Words that follow from a seed: SHAKE-256 of the seed and a block counter.
+
+    The same seed gives the same words however they are asked for, on any machine. For tests and for
+    reproducing figures only.
+
+    Raises InvalidInputError for a negative seed.
+    """
+
+    seeded = True
+
+    def __init__(self, seed: int) -> None:
+        if seed < 0:
+            raise InvalidInputError(f"Expected seed={seed!r} >= 0.")
+        self._seed = seed
+        self._blocks = 0
+        self._rest = b""
+        self._lock = threading.Lock()
+
+    def words(self, n: int) -> np.ndarray:
+        with self._lock:
+            parts = [self._rest]
+            missing = 8 * n - len(self._rest)
+            while missing > 0:
+                parts.append(self._next_block())
+                missing -= _SEEDED_BLOCK_BYTES
+            stream = b"".join(parts)
+            self._rest = stream[8 * n :]
+            return np.frombuffer(stream[: 8 * n], dtype="<u8").astype(np.uint64)
+
+    def _next_block(self) -> bytes:
+        text = f"dpcore seed {self._seed} block {self._blocks}"
+        self._blocks += 1
+        return hashlib.shake_256(text.encode()).digest(_SEEDED_BLOCK_BYTES)

@@ -1,0 +1,88 @@
+"""The scale of a noise on the integer grid: one dyadic rational, never a rounded float."""
+
+import math
+import sys
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dpcore.errors import InvalidInputError
+
+__all__ = ["GridScale", "round_down", "round_up"]
+
+_SIGNIFICANT_BITS = 53
+_LARGEST_BITS = 58
+
+
+@dataclass(frozen=True, slots=True)
+class GridScale:
+    """``significand / 2**shift`` steps of the answer's grid: below 2^58, at most 53 bits if not
+    whole.
+
+    Raises InvalidInputError for a scale outside these limits.
+    """
+
+    significand: int
+    shift: int = 0
+
+    def __post_init__(self) -> None:
+        if self.significand < 1 or self.shift < 0:
+            raise InvalidInputError("Expected a noise scale with significand >= 1 and shift >= 0.")
+        if self.shift and self.significand >> _SIGNIFICANT_BITS:
+            raise InvalidInputError("Expected a noise scale of 53 significant bits.")
+        if self.significand >> _LARGEST_BITS:
+            raise InvalidInputError(
+                "The noise does not fit the 64-bit grid: its scale is 2^58 grid steps or more. "
+                "The budget is too small for this release, or the grid too fine; raise epsilon."
+            )
+
+    @classmethod
+    def at_least(cls, noise_multiplier: float, bound: float, grid_bits: int) -> "GridScale":
+        """Return the smallest scale that is at least ``noise_multiplier * bound``.
+
+        ``bound`` : a sensitivity in the answer's unit. The answer stands on ``2**-grid_bits``. The
+        product is formed exactly and rounded up, so the noise is never too small.
+
+        Raises InvalidInputError if the scale is 2^58 grid steps or more.
+        """
+        steps = Fraction(noise_multiplier) * _in_steps(bound, grid_bits)
+        # steps >= 2^(length - 1) or so; the bits behind the point that 53 significant ones allow.
+        length = steps.numerator.bit_length() - steps.denominator.bit_length()
+        shift = max(0, _SIGNIFICANT_BITS - length)
+        significand = math.ceil(steps * 2**shift)
+        while shift and significand.bit_length() > _SIGNIFICANT_BITS:
+            shift -= 1
+            significand = math.ceil(steps * 2**shift)
+        common = min(shift, (significand & -significand).bit_length() - 1)
+        return cls(significand >> common, shift - common)
+
+    @property
+    def steps(self) -> Fraction:
+        """The scale in grid steps."""
+        return Fraction(self.significand, 2**self.shift)
+
+    def over(self, bound: float, grid_bits: int) -> Fraction:
+        """Return the scale over a sensitivity in the answer's unit: the noise multiplier."""
+        return self.steps / _in_steps(bound, grid_bits)
+
+
+def round_down(value: Fraction) -> float:
+    """Return the largest float that is at most ``value`` (``value`` > 0)."""
+    nearest = _nearest(value)
+    return nearest if Fraction(nearest) <= value else math.nextafter(nearest, 0.0)
+
+
+def round_up(value: Fraction) -> float:
+    """Return the smallest float that is at least ``value`` (``value`` > 0); may be infinite."""
+    nearest = _nearest(value)
+    return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)
+
+
+def _nearest(value: Fraction) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return sys.float_info.max
+
+
+def _in_steps(bound: float, grid_bits: int) -> Fraction:
+    return Fraction(bound) * Fraction(2) ** grid_bits

@@ -1,0 +1,176 @@
+"""The only place that draws noise: exact integer laws from a stream of random words."""
+
+from collections.abc import Callable
+from math import prod
+from typing import NamedTuple, overload
+
+import numpy as np
+
+from dpcore.errors import InvalidInputError
+from dpcore.noise import deviates, lazy
+from dpcore.noise.entropy import Entropy, SeededEntropy, SystemEntropy, Unshareable
+from dpcore.noise.scale import GridScale
+
+__all__ = ["NoiseSource", "SeededNoise", "SystemNoise"]
+
+_Shape = int | tuple[int, ...]
+
+
+class _Law(NamedTuple):
+    """A law twice, and the words to ask for per deviate: the mean that it uses, and a little."""
+
+    kernel: Callable[..., tuple[int, int, int]]
+    exact: Callable[[lazy.DigitStream, GridScale], int]
+    words: int
+
+
+_NORMAL = _Law(deviates.normal_kernel, lazy.normal, 19)
+_EXPONENTIAL = _Law(deviates.exponential_kernel, lazy.exponential, 5)
+_LAPLACE = _Law(deviates.laplace_kernel, lazy.laplace, 6)
+
+_WORD_VALUES = 1 << 64
+_LARGEST_RANGE = 1 << 63
+
+
+class NoiseSource(Unshareable):
+    """Draws noise of exact integer laws. The scales are in grid steps.
+
+    ``gaussian`` and ``laplace`` are floors of continuous deviates: for x on the grid x + floor(Z)
+    equals floor(x + Z), post-processing of the continuous mechanism, so every bound proved for that
+    one holds. (The discrete Gaussian of Canonne, Kamath & Steinke 2020 has the zCDP bound too, but
+    exceeds the Gaussian trade-off curve at small scales.) Values are reduced modulo 2^64.
+    """
+
+    def __init__(self, entropy: Entropy) -> None:
+        self._entropy = entropy
+
+    @property
+    def seeded(self) -> bool:
+        """Whether the noise follows from a seed: then nothing that it covers is private."""
+        return self._entropy.seeded
+
+    def gaussian(self, scale: GridScale, size: _Shape) -> np.ndarray:
+        """Return floor(scale * N), N standard normal: int64 of shape ``size``."""
+        return self._draw(_NORMAL, scale, size)[0]
+
+    def laplace(self, scale: GridScale, size: _Shape) -> np.ndarray:
+        """Return floor(scale * L), L of density exp(-|x|)/2: int64 of shape ``size``."""
+        return self._draw(_LAPLACE, scale, size)[0]
+
+    def unwrapped_laplace(self, scale: GridScale, size: _Shape) -> np.ndarray:
+        """Return the law of ``laplace`` as Python integers (dtype object), never reduced."""
+        drawn, wide = self._draw(_LAPLACE, scale, size)
+        values = drawn.astype(object)
+        for i, value in wide.items():
+            values.flat[i] = value
+        return values
+
+    def geometric(self, scale: GridScale, size: _Shape) -> np.ndarray:
+        """Return integers with P(z) proportional to exp(-|z| / scale): int64 of shape ``size``.
+
+        The difference of two floored exponential deviates, which are geometric.
+        """
+        return self._draw(_EXPONENTIAL, scale, size)[0] - self._draw(_EXPONENTIAL, scale, size)[0]
+
+    def exponential(self, scale: GridScale, size: _Shape) -> np.ndarray:
+        """Return floor(scale * E), E of density exp(-x): uint64 of shape ``size``.
+
+        A value of 2^64 or more becomes 2^64 - 1, which is at least every uint64 it is compared to.
+        """
+        drawn, wide = self._draw(_EXPONENTIAL, scale, size)
+        values = drawn.view(np.uint64)
+        for i, value in wide.items():
+            values.flat[i] = min(value, _WORD_VALUES - 1)
+        return values
+
+    @overload
+    def integers_below(self, n: int) -> int: ...
+    @overload
+    def integers_below(self, n: int, size: int) -> np.ndarray: ...
+
+    def integers_below(self, n: int, size: int | None = None) -> int | np.ndarray:
+        """Return uniform integers in [0, n): an int, or int64 of shape (size,). n <= 2^63.
+
+        The lowest bits of a word, drawn again where they make n or more.
+        """
+        if not 1 <= n <= _LARGEST_RANGE:
+            raise InvalidInputError(f"Expected n={n!r} between 1 and 2^63.")
+        mask = np.uint64((1 << (n - 1).bit_length()) - 1)
+        drawn = self._entropy.words(1 if size is None else size) & mask
+        while (again := np.flatnonzero(drawn >= np.uint64(n))).size:
+            drawn[again] = self._entropy.words(again.size) & mask
+        return int(drawn[0]) if size is None else drawn.view(np.int64)
+
+    def permutation(self, n: int) -> np.ndarray:
+        """Return a uniform permutation of 0..n-1, int64: the order of n distinct random words.
+
+        Words that are not all distinct are drawn again, all of them; so all orders are alike.
+        """
+        while True:
+            keys = self._entropy.words(n)
+            order = np.argsort(keys)
+            keys = keys[order]
+            if not np.any(keys[1:] == keys[:-1]):
+                return order
+
+    def _draw(self, law: _Law, scale: GridScale, size: _Shape) -> tuple[np.ndarray, dict[int, int]]:
+        """Return values modulo 2^64 as int64, and by flat index those that int64 cannot hold."""
+        m, r = np.uint64(scale.significand), np.uint64(min(scale.shift, 63))
+        out = np.empty(size if isinstance(size, int) else prod(size), dtype=np.uint64)
+        wide: dict[int, int] = {}
+        words = self._entropy.words(law.words * out.size)
+        done = 0
+        while done < out.size:
+            filled, used, stopped = law.kernel(words, m, r, out[done:])
+            done += filled
+            words = self._discard(words, used)
+            if stopped == deviates.RAN_OUT:
+                words = self._extend(words, law.words * (out.size - done))
+            elif stopped == deviates.UNDECIDED:
+                value, words = self._decide(law, scale, words)
+                out[done] = value % _WORD_VALUES
+                if not -_LARGEST_RANGE <= value < _LARGEST_RANGE:
+                    wide[done] = value
+                done += 1
+        self._discard(words, words.size)
+        return out.view(np.int64).reshape(size), wide
+
+    def _decide(self, law: _Law, scale: GridScale, words: np.ndarray) -> tuple[int, np.ndarray]:
+        """Return the deviate that begins at the first of ``words``, and the words behind it."""
+        held = words
+
+        def word(i: int) -> int:
+            nonlocal held
+            if i >= held.size:
+                held = self._extend(held, law.words)
+            return int(held[i])
+
+        stream = lazy.DigitStream(word)
+        value = law.exact(stream, scale)
+        return value, self._discard(held, stream.used)
+
+    def _extend(self, words: np.ndarray, n: int) -> np.ndarray:
+        """Return ``words`` followed by ``n`` new ones."""
+        extended = np.concatenate((words, self._entropy.words(n)))
+        words[:] = 0
+        return extended
+
+    @staticmethod
+    def _discard(words: np.ndarray, used: int) -> np.ndarray:
+        """Return the words behind the first ``used``, which are zeroed."""
+        words[:used] = 0
+        return words[used:]
+
+
+class SystemNoise(NoiseSource):
+    """Noise from the operating system's entropy."""
+
+    def __init__(self) -> None:
+        super().__init__(SystemEntropy())
+
+
+class SeededNoise(NoiseSource):
+    """Noise that follows from a seed, for tests and figures: nothing it covers is private."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(SeededEntropy(seed))

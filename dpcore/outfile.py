@@ -1,0 +1,71 @@
+"""Output files: found unwritable before any work, and written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from pathlib import Path
+
+from dpcore.errors import InvalidInputError
+
+__all__ = ["check_writable", "write_whole"]
+
+
+def check_writable(path: str | os.PathLike[str]) -> None:
+    """Raise InvalidInputError if ``path`` cannot be written, and leave nothing behind."""
+    target = _resolve(path)
+    try:
+        if target.is_dir():
+            raise IsADirectoryError(None, "it is a directory")
+        if target.exists() and not os.access(target, os.W_OK):
+            raise PermissionError(None, "permission denied")
+        if target.is_file() or not target.exists():
+            trial = _sibling(target)
+            _write_new(trial, "")
+            trial.unlink()
+    except OSError as error:
+        raise _unwritable(path, error.strerror) from error
+
+
+def write_whole(path: str | os.PathLike[str], text: str) -> None:
+    """Write ``text`` (UTF-8) so that a reader finds the old file or the whole new one.
+
+    A device or a pipe is written directly. Raises InvalidInputError if it cannot be written.
+    """
+    target = _resolve(path)
+    try:
+        if target.exists() and not target.is_file():
+            target.write_text(text, encoding="utf-8")
+            return
+        trial = _sibling(target)
+        try:
+            _write_new(trial, text)
+            os.replace(trial, target)
+        finally:
+            trial.unlink(missing_ok=True)
+    except OSError as error:
+        raise _unwritable(path, error.strerror) from error
+
+
+def _resolve(path: str | os.PathLike[str]) -> Path:
+    """Return the file that is meant, through links: a link stays and its target is replaced."""
+    try:
+        return Path(path).resolve()
+    except (OSError, RuntimeError, ValueError) as error:
+        raise _unwritable(path, "not a path") from error
+
+
+def _sibling(target: Path) -> Path:
+    return target.with_name(f".dpcore-{secrets.token_hex(8)}.tmp")
+
+
+def _write_new(path: Path, text: str) -> None:
+    descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)
+    with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _unwritable(path: str | os.PathLike[str], reason: str | None) -> InvalidInputError:
+    return InvalidInputError(f"Cannot write {os.fspath(path)!r}: {reason or 'not writable'}.")

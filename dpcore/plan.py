@@ -1,0 +1,177 @@
+"""What a user asked for, as frozen data, and the parts that it names, checked before any data."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from dpcore.errors import InvalidInputError
+from dpcore.parameters import convert, convert_all
+from dpcore.registry import Entry, Registry, load_registry, near_names
+from dpcore.sensitivity import NeighboringRelation
+
+if TYPE_CHECKING:
+    from dpcore.protocols import Accountant, Engine, Loss, Optimizer
+
+__all__ = ["Plan", "Settings", "make_plan", "parse_relation"]
+
+RELATIONS = (NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """One fit as it was asked for: names, figures, and what was left open.
+
+    Parameters
+    ----------
+    l2 : weight of the regulariser, >= 0.
+    conversion : the accountant's rule from (epsilon, delta) to its unit; ``None`` for its own.
+    use : slot name to the registered name that fills it.
+    params : hyper-parameters of the algorithm, as text or as values.
+    seed : makes the run repeatable and the result not private; ``None`` for real noise.
+    """
+
+    algo: str = "dp-agd"
+    loss: str = "logistic"
+    l2: float = 0.0
+    epsilon: float = 1.0
+    delta: float = 1e-8
+    relation: str = NeighboringRelation.ADD_OR_REMOVE_ONE.value
+    accountant: str | None = None
+    conversion: str | None = None
+    engine: str = "local"
+    use: Mapping[str, str] = field(default_factory=dict)
+    params: Mapping[str, Any] = field(default_factory=dict)
+    preset: str | None = None
+    as_published: bool = False
+    seed: int | None = None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The parts of one fit, built and checked; nothing of it depends on the data."""
+
+    settings: Settings
+    entry: Entry
+    optimizer: Optimizer
+    use: dict[str, str]
+    loss: Loss
+    accountant: Accountant
+    relation: NeighboringRelation
+    engine: type[Engine]
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the hyper-parameters as JSON-able data, without the slots."""
+        optimizer: Any = self.optimizer
+        return {
+            f.name: getattr(optimizer, f.name)
+            for f in dataclasses.fields(optimizer)
+            if f.init and f.name not in ("use", "as_published")
+        }
+
+    def why_not_private(self) -> tuple[str, ...]:
+        """Return what was asked for that voids the guarantee, as clauses."""
+        reasons = []
+        if getattr(self.optimizer, "as_published", False):
+            reasons.append(f"{self.entry.name} ran as its authors published it, which is not sound")
+        if self.settings.seed is not None:
+            reasons.append("the noise came from a seed")
+        return tuple(reasons)
+
+
+def make_plan(settings: Settings, registry: Registry | None = None) -> Plan:
+    """Return the parts that the settings name.
+
+    Raises RegistryError for an unknown or failed name, InvalidInputError for a parameter, slot,
+    preset or budget that cannot be used.
+    """
+    registry = registry or load_registry()
+    settings = dataclasses.replace(settings, l2=convert("l2", float, settings.l2))
+    if settings.l2 < 0:
+        raise InvalidInputError(f"Expected l2={settings.l2!r} >= 0.")
+    relation = parse_relation(settings.relation)
+    entry = registry.get("optimizer", settings.algo)
+    factory = registry.load("optimizer", settings.algo)
+    preset = _preset(factory, settings)
+    use = _fill_slots(factory, settings, preset)
+    name = settings.accountant or preset.get("accountant", "zcdp")
+    accountant = registry.load("accountant", name)
+    conversion = settings.conversion
+    if conversion is None and settings.accountant in (None, preset.get("accountant", "zcdp")):
+        conversion = preset.get("accountant_conversion")
+    _require_seed(settings.seed)
+    return Plan(
+        settings=settings,
+        entry=entry,
+        optimizer=_build(factory, settings, preset, use),
+        use={slot: use.get(slot, names[0]) for slot, names in factory.slots.items()},
+        loss=registry.load("loss", settings.loss)(),
+        accountant=accountant.from_budget(settings.epsilon, settings.delta, conversion),
+        relation=relation,
+        engine=registry.load("engine", settings.engine),
+    )
+
+
+def parse_relation(text: str) -> NeighboringRelation:
+    """Return the neighbouring relation of a name; InvalidInputError lists the names."""
+    for relation in RELATIONS:
+        if text == relation.value:
+            return relation
+    known = [relation.value for relation in RELATIONS]
+    raise InvalidInputError(f"There is no relation {text!r}.{near_names(text, known)}")
+
+
+def _preset(factory: Any, settings: Settings) -> dict[str, Any]:
+    if settings.preset is None:
+        return {}
+    presets = getattr(factory, "presets", {})
+    if settings.preset not in presets:
+        raise InvalidInputError(
+            f"{settings.algo} has no preset {settings.preset!r}."
+            f"{near_names(settings.preset, presets)}"
+        )
+    return dict(presets[settings.preset])
+
+
+def _fill_slots(factory: Any, settings: Settings, preset: Mapping[str, Any]) -> dict[str, str]:
+    """Return the slots filled by the preset and, over it, by the user."""
+    slots: Mapping[str, tuple[str, ...]] = factory.slots
+    for slot, name in settings.use.items():
+        if slot not in slots:
+            raise InvalidInputError(
+                f"{settings.algo} has no slot {slot!r}.{near_names(slot, slots)}"
+            )
+        if name not in slots[slot]:
+            raise InvalidInputError(
+                f"The slot {slot} of {settings.algo} cannot hold {name!r}."
+                f"{near_names(name, slots[slot])}"
+            )
+    return {slot: preset[slot] for slot in slots if slot in preset} | dict(settings.use)
+
+
+def _build(
+    factory: Any, settings: Settings, preset: Mapping[str, Any], use: dict[str, str]
+) -> Optimizer:
+    fields = {f.name for f in dataclasses.fields(factory) if f.init}
+    values = {name: value for name, value in preset.items() if name in fields}
+    values |= convert_all(factory, settings.params)
+    if use:
+        values["use"] = use
+    if settings.as_published:
+        if "as_published" not in inspect.signature(factory).parameters:
+            raise InvalidInputError(f"{settings.algo} has no published code to reproduce.")
+        values["as_published"] = True
+    try:
+        return factory(**values)
+    except (TypeError, ValueError) as error:
+        if isinstance(error, InvalidInputError):
+            raise
+        raise InvalidInputError(f"{settings.algo} refuses its parameters: {error}") from error
+
+
+def _require_seed(seed: int | None) -> None:
+    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or seed < 0):
+        raise InvalidInputError(f"Expected seed={seed!r} to be a whole number >= 0.")

@@ -1,0 +1,108 @@
+"""Bounds of real functions in a stated direction, as exact fractions.
+
+``decimal`` gives exp, ln, sqrt and division correctly rounded at any number of digits; one step
+outward from there is a proven bound. Nothing here touches binary floating point but the last
+conversion, and that one rounds to the side its name says.
+"""
+
+import decimal
+import math
+from decimal import Decimal
+from fractions import Fraction
+
+__all__ = [
+    "DIGITS",
+    "exp_down",
+    "exp_up",
+    "float_down",
+    "float_up",
+    "log_down",
+    "log_up",
+    "sqrt_down",
+    "sqrt_up",
+]
+
+DIGITS = 120
+"""Significant decimal digits of every bound."""
+
+_SMALLEST_EXPONENT = -2000
+
+
+def _context(rounding: str) -> decimal.Context:
+    return decimal.Context(
+        prec=DIGITS,
+        rounding=rounding,
+        Emin=decimal.MIN_EMIN,
+        Emax=decimal.MAX_EMAX,
+        traps=[decimal.InvalidOperation, decimal.DivisionByZero, decimal.Overflow],
+    )
+
+
+# Division follows the direction of the context. exp, ln and sqrt are rounded half even whatever it
+# says (General Decimal Arithmetic Specification 1.70), so the neighbour beyond is a bound.
+_UP = _context(decimal.ROUND_CEILING)
+_DOWN = _context(decimal.ROUND_FLOOR)
+
+
+def _decimal_up(x: Fraction) -> Decimal:
+    return _UP.divide(Decimal(x.numerator), Decimal(x.denominator))
+
+
+def _decimal_down(x: Fraction) -> Decimal:
+    return _DOWN.divide(Decimal(x.numerator), Decimal(x.denominator))
+
+
+def _outward_up(x: Decimal) -> Fraction:
+    # Zero is exact (ln 1, sqrt 0), and its neighbour has 10**18 digits as a fraction.
+    return Fraction(_UP.next_plus(x)) if x else Fraction(0)
+
+
+def _outward_down(x: Decimal) -> Fraction:
+    return Fraction(_DOWN.next_minus(x)) if x else Fraction(0)
+
+
+def float_up(x: Fraction) -> float:
+    """Return the smallest float that is >= ``x`` (``inf`` above the largest finite one)."""
+    try:
+        nearest = x.numerator / x.denominator
+    except OverflowError:
+        return math.inf if x > 0 else -math.nextafter(math.inf, 0)
+    return nearest if Fraction(nearest) >= x else math.nextafter(nearest, math.inf)
+
+
+def float_down(x: Fraction) -> float:
+    """Return the largest float that is <= ``x`` (``-inf`` below the smallest finite one)."""
+    return -float_up(-x) + 0.0  # never -0.0
+
+
+def exp_up(x: Fraction) -> Fraction:
+    """Return an upper bound of ``e**x``."""
+    x = max(x, Fraction(_SMALLEST_EXPONENT))
+    return _outward_up(_UP.exp(_decimal_up(x)))
+
+
+def exp_down(x: Fraction) -> Fraction:
+    """Return a lower bound of ``e**x``, 0 below ``e**-2000``."""
+    if x < _SMALLEST_EXPONENT:
+        return Fraction(0)
+    return _outward_down(_DOWN.exp(_decimal_down(x)))
+
+
+def log_up(x: Fraction) -> Fraction:
+    """Return an upper bound of ``ln x``, for ``x > 0``."""
+    return _outward_up(_UP.ln(_decimal_up(x)))
+
+
+def log_down(x: Fraction) -> Fraction:
+    """Return a lower bound of ``ln x``, for ``x > 0``."""
+    return _outward_down(_DOWN.ln(_decimal_down(x)))
+
+
+def sqrt_up(x: Fraction) -> Fraction:
+    """Return an upper bound of the square root of ``x >= 0``."""
+    return _outward_up(_UP.sqrt(_decimal_up(x)))
+
+
+def sqrt_down(x: Fraction) -> Fraction:
+    """Return a lower bound of the square root of ``x >= 0``, never negative."""
+    return _outward_down(_DOWN.sqrt(_decimal_down(x)))

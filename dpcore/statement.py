@@ -1,0 +1,106 @@
+"""The privacy statement of a run: what is guaranteed, under which relation, and by which parts."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from importlib import metadata
+from typing import Any
+
+__all__ = ["PrivacyStatement", "foreign_parts", "part_of", "running_versions"]
+
+
+@dataclass(frozen=True, slots=True)
+class PrivacyStatement:
+    """What a fitted model's privacy is, as data.
+
+    Parameters
+    ----------
+    epsilon, delta : the budget that the filter enforced. That is the guarantee.
+    neighboring_relation : which tables count as neighbours; the unit of protection is one row.
+    accountant, conversion : the filter, and the rule that turned (epsilon, delta) into its unit.
+    unit : what ``budget`` and ``spent`` count, such as rho.
+    budget, spent : figures of the filter. ``spent`` is book-keeping: a filter is not an odometer
+        (Rogers, Roth, Ullman & Vadhan 2016), so that it is no smaller guarantee.
+    releases : number of releases of each kind.
+    parts_not_from_dpcore : ``"module:Class"`` of every loss, query, mechanism, accountant, engine
+        and reader that runs inside the trust boundary and is not from this project.
+    why_not_private : reasons, as clauses; empty if the guarantee holds.
+    """
+
+    epsilon: float
+    delta: float
+    neighboring_relation: str
+    accountant: str
+    conversion: str
+    unit: str
+    budget: float
+    spent: float
+    releases: dict[str, int]
+    parts_not_from_dpcore: tuple[str, ...] = ()
+    why_not_private: tuple[str, ...] = ()
+
+    @property
+    def private(self) -> bool:
+        return not self.why_not_private
+
+    def sentence(self) -> str:
+        """Return the statement as one plain sentence."""
+        pair = f"({_exact(self.epsilon)}, {_exact(self.delta)})"
+        relation = f"{self.neighboring_relation} of a row"
+        if not self.private:
+            return (
+                f"NOT PRIVATE: {'; '.join(self.why_not_private)}; the figures of {pair} under "
+                f"{relation} are no guarantee."
+            )
+        trust = ""
+        if self.parts_not_from_dpcore:
+            trust = (
+                ", provided that these parts, which are not from dpcore, are right: "
+                f"{', '.join(self.parts_not_from_dpcore)}"
+            )
+        return (
+            f"This model is {pair}-differentially private under {relation}, as enforced by the "
+            f"{self.accountant} filter ({self.conversion} conversion){trust}."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the statement as JSON-able data, its sentence included."""
+        data = asdict(self)
+        return {
+            "private": self.private,
+            "why_not_private": list(data.pop("why_not_private")),
+            "sentence": self.sentence(),
+            "unit_of_protection": "one row",
+            **data,
+            "parts_not_from_dpcore": list(self.parts_not_from_dpcore),
+            "spent_is": "book-keeping of the filter; the guarantee is epsilon and delta",
+        }
+
+
+def _exact(number: float) -> str:
+    # All digits: fewer could round a guarantee down.
+    return repr(float(number)).removesuffix(".0")
+
+
+def part_of(thing: Any) -> str:
+    """Return the ``"module:Class"`` of an object, or of a class or function itself."""
+    named = thing if hasattr(thing, "__qualname__") else type(thing)
+    return f"{named.__module__}:{named.__qualname__}"
+
+
+def foreign_parts(parts: Iterable[str]) -> tuple[str, ...]:
+    """Return those of the ``"module:Class"`` names that are not from this project, sorted."""
+    return tuple(sorted({part for part in parts if part.split(":")[0].split(".")[0] != "dpcore"}))
+
+
+def running_versions(*distributions: str) -> dict[str, str]:
+    """Return the versions of Python, dpcore, numba, numpy and the distributions named."""
+    versions = {"python": platform.python_version()}
+    for name in ("dpcore", "numba", "numpy", *distributions):
+        try:
+            versions[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            versions[name] = "unknown"
+    return versions

@@ -1,0 +1,251 @@
+"""One fit, shared by the command line and ``dpcore.fit``: data in, model and statement out.
+
+Everything that can be refused is refused before the session starts, so before any budget is spent.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcore.data.table import Table
+from dpcore.errors import InvalidInputError
+from dpcore.model import Model, check_coefficients
+from dpcore.noise.source import SeededNoise, SystemNoise
+from dpcore.problem import Problem, check_fits
+from dpcore.session import PrivacySession
+from dpcore.statement import PrivacyStatement, foreign_parts, part_of, running_versions
+
+if TYPE_CHECKING:
+    from dpcore.data.dataset import Dataset
+    from dpcore.plan import Plan
+    from dpcore.problem import Solution
+    from dpcore.source import DataRequest
+
+__all__ = ["Training", "fit_dataset", "train"]
+
+OnRelease = Callable[[PrivacySession], None] | None
+
+
+@dataclass(frozen=True)
+class Training:
+    """What a run made.
+
+    Parameters
+    ----------
+    facts : public facts for the report: algo, data, n_features, and n_train under replace-one only.
+    seconds : of the whole run; printed, in no file.
+    diagnostics : figures computed without privacy; empty unless a test was asked for.
+    """
+
+    model: Model
+    facts: Mapping[str, Any]
+    seconds: float
+    diagnostics: Mapping[str, float | None]
+
+    def report(self) -> dict[str, Any]:
+        """Return what ``dpcore train --json`` prints."""
+        model, privacy = self.model, self.model.privacy
+        statement = ("epsilon", "delta", "neighboring_relation", "accountant", "conversion")
+        counted = ("budget", "spent", "unit", "releases")
+        report = {
+            **self.facts,
+            "loss": model.loss,
+            "l2": model.l2,
+            **{key: privacy[key] for key in (*statement, *counted)},
+            "status": model.status,
+            "details": dict(model.details),
+            "private": privacy["private"],
+            "why_not_private": privacy["why_not_private"],
+            "sentence": privacy["sentence"],
+            "parts_not_from_dpcore": privacy["parts_not_from_dpcore"],
+            "seconds": round(self.seconds, 3),
+            "coef_norm": float(np.linalg.norm(model.coef)),
+        }
+        return {**report, "diagnostics": dict(self.diagnostics)} if self.diagnostics else report
+
+
+def train(plan: Plan, request: DataRequest, on_release: OnRelease = None) -> Training:
+    """Return the training of a plan on the data that were asked for."""
+    from dpcore.source import load_data
+
+    started = time.perf_counter()
+    data = load_data(request, plan)
+    model = fit_dataset(plan, data.train, data.why_not_private, data.parts, on_release)
+    diagnostics: dict[str, float | None] = {}
+    if data.test is not None:
+        diagnostics = _diagnose(plan, model, data.train, data.test)
+    return finish(plan, model, data.train, started, diagnostics)
+
+
+def finish(
+    plan: Plan,
+    model: Model,
+    dataset: Dataset,
+    started: float,
+    diagnostics: Mapping[str, float | None],
+) -> Training:
+    """Return the training, its model with the report attached."""
+    facts: dict[str, Any] = {
+        "algo": plan.entry.name,
+        "data": dataset.name,
+        "n_features": len(model.feature_names),
+    }
+    if plan.relation.size_is_public:
+        facts["n_train"] = int(dataset.X.shape[0])
+    training = Training(model, facts, time.perf_counter() - started, diagnostics)
+    return replace(training, model=replace(model, report=training.report()))
+
+
+def fit_dataset(
+    plan: Plan,
+    dataset: Dataset,
+    why_not_private: tuple[str, ...] = (),
+    parts: tuple[str, ...] = (),
+    on_release: OnRelease = None,
+) -> Model:
+    """Return the model that the plan's optimizer fits to a data set.
+
+    ``parts`` : readers that ran on raw rows, as ``"module:Class"``.
+    Raises InvalidInputError, before anything is spent, if the parts do not fit each other.
+    """
+    problem = _problem(plan, dataset)
+    check_fits(plan.optimizer, problem, plan.accountant)
+    table = Table.from_matrix(
+        dataset.X,
+        dataset.y,
+        row_norm=dataset.row_norm,
+        raw_norm_bound=dataset.raw_norm_bound,
+        capacity=dataset.capacity,
+    )
+    noise = SystemNoise() if plan.settings.seed is None else SeededNoise(plan.settings.seed)
+    engine: Any = plan.engine
+    session = PrivacySession(
+        engine(table), plan.accountant, plan.relation, noise, on_release=on_release
+    )
+    solution = plan.optimizer.minimize(problem, session)
+    trusted = (*session.trusted_parts, part_of(plan.loss), *parts)
+    return _model(plan, dataset, solution, session, why_not_private, trusted)
+
+
+def _problem(plan: Plan, dataset: Dataset) -> Problem:
+    """Return the public facts; InvalidInputError where the loss or the size does not fit."""
+    label = dataset.schema.label
+    if plan.loss.classification == label.is_real:
+        kind = "a real-valued target" if label.is_real else "two classes"
+        raise InvalidInputError(f"The loss {plan.loss.name} does not fit a label with {kind}.")
+    n = int(dataset.X.shape[0]) if plan.relation.size_is_public else None
+    if n is not None and n < 2:
+        raise InvalidInputError(
+            f"Under {plan.relation.value} a table needs at least 2 rows, and this one has {n}."
+        )
+    capacity = {"capacity": dataset.capacity} if dataset.capacity else {}
+    return Problem(
+        loss=plan.loss,
+        l2=plan.settings.l2,
+        n_features=int(dataset.X.shape[1]),
+        row_norm=dataset.row_norm,
+        raw_norm_bound=dataset.raw_norm_bound,
+        relation=plan.relation,
+        n=n,
+        n0=dataset.n0,
+        **capacity,
+    )
+
+
+def _model(
+    plan: Plan,
+    dataset: Dataset,
+    solution: Solution,
+    session: PrivacySession,
+    why_not_private: tuple[str, ...],
+    trusted: tuple[str, ...],
+) -> Model:
+    accountant = session.accountant
+    statement = PrivacyStatement(
+        epsilon=plan.accountant.epsilon,
+        delta=plan.accountant.delta,
+        neighboring_relation=plan.relation.value,
+        accountant=accountant.name,
+        conversion=accountant.conversion,
+        unit=accountant.unit,
+        budget=accountant.budget,
+        spent=accountant.spent,
+        releases=session.releases,
+        parts_not_from_dpcore=foreign_parts(trusted),
+        why_not_private=(*plan.why_not_private(), *why_not_private),
+    )
+    algo = {
+        "name": plan.entry.name,
+        "distribution": plan.entry.distribution,
+        "version": plan.entry.version,
+        "reference": plan.entry.reference,
+        "preset": plan.settings.preset,
+        "parameters": plain(plan.parameters()),
+        "slots": plan.use,
+        "engine": plan.settings.engine,
+    }
+    return Model(
+        w=check_coefficients(solution.w, int(dataset.X.shape[1]), plan.entry.name),
+        schema=dataset.schema,
+        loss=plan.loss.name,
+        l2=plan.settings.l2,
+        algo=algo,
+        privacy=statement.to_dict(),
+        ledger=summarise(session),
+        status=str(solution.status),
+        details=plain(solution.details),
+        versions=running_versions(plan.entry.distribution),
+    )
+
+
+def summarise(session: PrivacySession) -> tuple[dict[str, Any], ...]:
+    """Return count and cost of the ledger for each kind of release and mechanism, in order."""
+    groups: dict[tuple[str, str], dict[str, Any]] = {}
+    for entry in session.ledger:
+        key = (entry.kind, entry.mechanism)
+        empty = {"kind": entry.kind, "mechanism": entry.mechanism, "count": 0, "cost": 0.0}
+        group = groups.setdefault(key, empty)
+        group["count"] += 1
+        group["cost"] += entry.cost
+    return tuple(groups.values())
+
+
+def plain(value: Any) -> Any:
+    """Return ``value`` as JSON-able data, so that no figure of a plugin can make saving fail after
+    the budget was spent: arrays become lists, what is not finite ``None``, anything else text."""
+    if isinstance(value, (np.ndarray, np.generic)):
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if value is None or isinstance(value, (bool, int, str)) else str(value)
+
+
+def _diagnose(plan: Plan, model: Model, train: Dataset, test: Dataset) -> dict[str, float | None]:
+    """Return mean losses and the accuracy, exact: without privacy, for the owner's eyes."""
+    margins = model.margins(test.X)
+    figures = {
+        "train_loss": _mean_loss(plan, model.margins(train.X), train.y),
+        "test_loss": _mean_loss(plan, margins, test.y),
+    }
+    if plan.loss.classification:
+        right = (margins > 0) == (test.y > 0)
+        figures["test_accuracy"] = float(right.mean()) if right.size else None
+    return figures
+
+
+def _mean_loss(plan: Plan, margins: np.ndarray, y: np.ndarray) -> float | None:
+    if not margins.size:
+        return None
+    out = np.empty(margins.size)
+    plan.loss.value(np.ascontiguousarray(margins), np.ascontiguousarray(y, np.float64), out)
+    return float(out.mean())

@@ -1,0 +1,88 @@
+"""Calibration lands on the safe side, and close."""
+
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpcore.accountants import ACCOUNTANTS, GdpAccountant, PureAccountant, ZcdpAccountant
+from dpcore.accountants.calibrate import noise_multiplier
+from dpcore.errors import InvalidInputError, UnsupportedEventError
+from dpcore.events import (
+    ExponentialMechanismDpEvent,
+    GaussianDpEvent,
+    LaplaceDpEvent,
+    PureDpEvent,
+)
+
+
+def selection(m):
+    return ExponentialMechanismDpEvent(math.nextafter(1 / m, math.inf))
+
+
+class Flip:
+    @classmethod
+    def nominal_event(cls, m):
+        return PureDpEvent(math.nextafter(1 / m, math.inf))
+
+
+CASES = [
+    (accountant, make)
+    for accountant in (cls.from_budget(1.0, 1e-6) for cls in ACCOUNTANTS)
+    for make in (GaussianDpEvent, LaplaceDpEvent, selection, Flip.nominal_event)
+    if accountant.supports(make(1.0))
+]
+
+
+@pytest.mark.parametrize(("accountant", "make"), CASES)
+@settings(max_examples=30, deadline=None)
+@given(cost=st.floats(1e-9, 1e3))
+def test_one_sided_and_close(accountant, make, cost):
+    # A calibration that ended on the wrong side once overspent by 0.5 (opacus#346).
+    m = noise_multiplier(accountant, make, cost)
+    assert accountant.cost(make(m)) <= cost
+    assert accountant.cost(make(m * (1 - 2e-12))) > cost
+
+
+@pytest.mark.parametrize("cls", [cls for cls in ACCOUNTANTS if cls is not PureAccountant])
+@settings(max_examples=8, deadline=None)
+@given(epsilon=st.floats(0.01, 20.0), delta=st.sampled_from([1e-10, 1e-6, 1e-3]))
+def test_one_calibrated_release_fits_its_epsilon(cls, epsilon, delta):
+    accountant = cls.from_budget(epsilon, delta)
+    spent = accountant.compose(
+        GaussianDpEvent(noise_multiplier(accountant, GaussianDpEvent, accountant.budget))
+    )
+    assert spent.get_epsilon(delta) <= epsilon
+    assert spent.get_epsilon(delta) == pytest.approx(epsilon, rel=1e-9)
+
+
+def test_the_analytic_gaussian():
+    accountant = GdpAccountant.from_budget(1.0, 1e-5)
+    m = noise_multiplier(accountant, GaussianDpEvent, accountant.budget)
+    assert m == pytest.approx(
+        3.730631634816, rel=1e-12
+    )  # dp_accounting.get_sigma_gaussian(1, 1e-5)
+
+
+def test_closed_forms():
+    accountant = ZcdpAccountant.from_budget(1.0, 1e-6)
+    assert noise_multiplier(accountant, GaussianDpEvent, 0.5) == pytest.approx(1.0, rel=1e-12)
+    assert noise_multiplier(accountant, selection, 0.125) == pytest.approx(1.0, rel=1e-12)
+
+
+@pytest.mark.parametrize("cost", [0.0, -1.0, math.nan, math.inf, "1"])
+def test_bad_costs_are_refused(cost):
+    with pytest.raises(InvalidInputError, match="Expected cost="):
+        noise_multiplier(ZcdpAccountant.from_budget(1.0, 1e-6), GaussianDpEvent, cost)
+
+
+def test_a_cost_below_the_smallest_unit_is_refused():
+    with pytest.raises(InvalidInputError, match="to be enough for one release"):
+        noise_multiplier(ZcdpAccountant.from_budget(1.0, 1e-6), GaussianDpEvent, 2.0**-121)
+
+
+def test_an_accountant_that_cannot_hold_the_mechanism_says_who_can():
+    accountant = GdpAccountant.from_budget(1.0, 1e-6)
+    with pytest.raises(UnsupportedEventError, match="Flip: The gdp .* zcdp, rdp, pure can"):
+        noise_multiplier(accountant, Flip.nominal_event, 0.1)

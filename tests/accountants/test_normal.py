@@ -1,0 +1,100 @@
+"""The Gaussian's (epsilon, delta) curve against mpmath's own normal distribution."""
+
+import decimal
+from fractions import Fraction
+
+import mpmath
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpcore.accountants.normal import (
+    gaussian_delta_up,
+    gaussian_epsilon_up,
+    gaussian_mu_squared_down,
+    mills_ratio,
+)
+
+
+def as_mpf(x):
+    return mpmath.mpf(x.numerator) / x.denominator
+
+
+def delta_of(mu, epsilon):
+    """Balle & Wang 2018, Theorem 8, as written there."""
+    mu, epsilon = mpmath.mpf(mu), mpmath.mpf(epsilon)
+    return mpmath.ncdf(mu / 2 - epsilon / mu) - mpmath.exp(epsilon) * mpmath.ncdf(
+        -mu / 2 - epsilon / mu
+    )
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.fractions(min_value=-9, max_value=200))
+def test_mills_ratio_is_enclosed_tightly(x):
+    with mpmath.workdps(250):
+        z = as_mpf(x)
+        exact = mpmath.erfc(z / mpmath.sqrt(2)) / 2 / mpmath.npdf(z)
+        low, high = (as_mpf(bound) for bound in mills_ratio(x))
+        assert low < exact < high
+        assert high - low < exact * mpmath.mpf(10) ** -25
+
+
+def test_the_callers_decimal_context_does_not_matter():
+    # abs() of a Decimal once rounded to the ambient 28 digits, and the bounds missed by 1e-29.
+    x = Fraction(1, 3)
+    usual = mills_ratio(x), gaussian_epsilon_up(x, Fraction(1, 1000))
+    with decimal.localcontext() as context:
+        context.prec = 3
+        assert (mills_ratio(x), gaussian_epsilon_up(x, Fraction(1, 1000))) == usual
+
+
+@pytest.mark.parametrize("mu", [1e-6, 1e-3, 0.1, 1.0, 4.0, 30.0])
+@pytest.mark.parametrize("epsilon", [0.0, 1e-4, 1.0, 20.0, 600.0])
+def test_delta_is_rounded_up_and_no_further(mu, epsilon):
+    with mpmath.workdps(100):
+        exact = delta_of(mu, epsilon)
+        found = as_mpf(gaussian_delta_up(Fraction(mu), Fraction(epsilon)))
+        assert found >= exact
+        if exact > 1e-300 and epsilon / mu - mu / 2 > -9:
+            assert found <= exact * (1 + mpmath.mpf(10) ** -20)
+
+
+@pytest.mark.parametrize("epsilon", [1e-3, 0.05, 0.4, 1.6, 20.0, 1e4])
+@pytest.mark.parametrize("delta", [1e-300, 1e-8, 1e-5, 0.3, 0.99])
+def test_mu_is_within_delta_and_nearly_the_largest(epsilon, delta):
+    squared = gaussian_mu_squared_down(Fraction(epsilon), Fraction(delta))
+    with mpmath.workdps(100):
+        mu = mpmath.sqrt(as_mpf(squared))
+        assert delta_of(mu, epsilon) <= delta
+        assert delta_of(mu * (1 + 1e-12), epsilon) > delta
+
+
+@pytest.mark.parametrize("mu", [1e-3, 0.1, 1.0, 4.0, 40.0])
+@pytest.mark.parametrize("delta", [1e-12, 1e-5, 0.3])
+def test_epsilon_is_within_delta_and_nearly_the_smallest(mu, delta):
+    epsilon = gaussian_epsilon_up(Fraction(mu) ** 2, Fraction(delta))
+    with mpmath.workdps(100):
+        assert delta_of(mu, epsilon) <= delta
+        if epsilon > 0:
+            assert delta_of(mu, epsilon * (1 - 1e-12)) > delta
+
+
+def test_known_values_of_other_software():
+    # calibrateAnalyticGaussianMechanism(1.0, 1e-5, 1.0) of Balle & Wang's code, as quoted in the
+    # doctest of diPLSlib (utils/misc.py): 3.730631634944469, with its own tolerance of 1e-12 in
+    # the search variable; 3.730631634816 from dp_accounting.get_sigma_gaussian.
+    sigma = float(gaussian_mu_squared_down(Fraction(1), Fraction(1e-5))) ** -0.5
+    assert sigma == pytest.approx(3.730631634944469, rel=1e-9)
+    assert sigma == pytest.approx(3.730631634816, rel=1e-12)
+
+
+def test_a_sign_error_is_seen():
+    # The sign error once found in an analytic Gaussian (smartnoise-core#316): a twin with + instead
+    # of - is far from the curve that the tests above check.
+    mu, epsilon = 0.5, 0.4
+    with mpmath.workdps(50):
+        wrong = mpmath.ncdf(mu / 2 - epsilon / mu) + mpmath.exp(epsilon) * mpmath.ncdf(
+            -mu / 2 - epsilon / mu
+        )
+        right = as_mpf(gaussian_delta_up(Fraction(mu), Fraction(epsilon)))
+        assert abs(wrong - right) > 0.1

@@ -1,0 +1,75 @@
+"""A small table with its schema, the stub plugin, and a runner for the command line."""
+
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from dpcore.registry import load_registry
+
+STUB = Path(__file__).parents[1] / "stub_plugin"
+
+SCHEMA = """
+rows = 6
+capacity = 1000
+[columns]
+age = { kind = "numeric", lower = 0, upper = 100 }
+city = { kind = "categorical", categories = ["Bern", "Basel"] }
+label = { kind = "label", classes = ["no", "yes"] }
+"""
+ROWS = """age,city,label
+10,Bern,no
+20,Basel,yes
+30,Bern,no
+40,Genf,yes
+50,Basel,yes
+60,Bern,no
+"""
+
+
+@pytest.fixture
+def stub(monkeypatch):
+    """The stub plugin, installed: its distribution stands on sys.path."""
+    monkeypatch.syspath_prepend(str(STUB))
+    load_registry.cache_clear()
+    yield
+    load_registry.cache_clear()
+    sys.modules.pop("dpcore_stub", None)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A working directory with ``rows.csv`` and ``schema.toml``."""
+    (tmp_path / "rows.csv").write_text(ROWS)
+    (tmp_path / "schema.toml").write_text(SCHEMA)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def run(stub):
+    """Run the command line in this process; an unexpected exception fails the test."""
+
+    def invoke(*arguments):
+        from dpcore.cli import app
+
+        result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+        if result.exception is not None and not isinstance(result.exception, SystemExit):
+            raise result.exception
+        return result
+
+    return invoke
+
+
+@pytest.fixture
+def train(run, folder):
+    """Train the stub on the small table; further arguments override."""
+
+    def invoke(*arguments):
+        return run(
+            *("train", "--algo", "stub", "--data", "rows.csv", "--schema", "schema.toml"),
+            *arguments,
+        )
+
+    return invoke

@@ -1,0 +1,101 @@
+"""``list``, ``info`` and ``account``, and what they import."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from dpcore.registry import KINDS, plural
+
+HEAVY = {"numba", "numpy", "scipy", "pyarrow"}
+
+
+@pytest.mark.parametrize(
+    "arguments", [["list"], ["list", "--json"], ["--help"], ["train", "--help"]]
+)
+def test_light_commands_import_nothing_heavy(arguments):
+    code = (
+        "import sys\nfrom dpcore.cli import app\n"
+        f"try:\n    app({arguments!r})\nexcept SystemExit:\n    pass\n"
+        "print('loaded:', *sorted({name.split('.')[0] for name in sys.modules}))\n"
+    )
+    command = [sys.executable, "-W", "error", "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.rsplit("loaded:", 1)[1].split())
+    assert "typer" in loaded
+    assert not loaded & HEAVY
+
+
+def test_list_shows_every_kind_and_its_source(run):
+    shown = run("list").stdout
+    for text in [*map(plural, KINDS), "permute-and-flip", "dpcore-stub 0.3; Nobody 2001"]:
+        assert text in shown
+
+
+def test_list_json_of_one_kind(run):
+    listed = json.loads(run("list", "optimizers", "--json").stdout)
+    assert set(listed) == {"optimizers", "failed"}
+    stub = next(entry for entry in listed["optimizers"] if entry["name"] == "stub")
+    assert stub == {
+        "name": "stub",
+        "summary": "Counts the rows with noise.",
+        "reference": "Nobody 2001",
+        "distribution": "dpcore-stub",
+        "version": "0.3",
+    }
+
+
+def test_list_markdown_is_a_table(run):
+    lines = run("list", "optimizers", "--markdown").stdout.splitlines()
+    assert lines[0].startswith("| optimizer |")
+    assert any(line.startswith("| `stub` | Counts the rows with noise. |") for line in lines)
+
+
+def test_list_refuses_an_unknown_kind(run):
+    result = run("list", "optimisers")
+    assert result.exit_code == 2
+    assert "Did you mean optimizers?" in result.stderr
+
+
+def test_info_of_an_optimizer(run):
+    facts = json.loads(run("info", "stub", "--json").stdout)
+    assert facts["parameters"][0] == {
+        "name": "counts",
+        "type": "a whole number",
+        "default": 2,
+        "unit": "releases",
+        "help": "how often to count",
+    }
+    assert [p["name"] for p in facts["parameters"]] == ["counts", "noise", "mode", "smooth"]
+    assert facts["slots"] == {"count": ["gaussian", "laplace"]}
+    assert facts["neighboring_relations"] == ["add-or-remove-one", "replace-one"]
+    assert facts["as_published"] is True
+    shown = run("info", "stub").stdout
+    for text in ("chosen from public facts", "plain or fancy", "Proposition 1.6", "guesses"):
+        assert text in shown
+
+
+@pytest.mark.parametrize("name", ["zcdp", "gaussian", "logistic", "adult", "local", "ridge"])
+def test_info_of_other_kinds(run, name):
+    facts = json.loads(run("info", name, "--json").stdout)
+    assert facts["name"] == name
+    assert run("info", name).exit_code == 0
+
+
+def test_info_of_an_unknown_name(run):
+    result = run("info", "gausian")
+    assert result.exit_code == 2
+    assert "Did you mean gaussian?" in result.stderr
+
+
+def test_account_prints_each_accountant(run):
+    shown = run("account", "--epsilon", "0.4", "--delta", "1e-8")
+    assert "rho" in shown.stdout and "mu" in shown.stdout and "noise multiplier" in shown.stdout
+    rows = json.loads(run("account", "--epsilon", "0.4", "--json").stdout)["accountants"]
+    assert {row["accountant"] for row in rows} == {"zcdp", "gdp", "rdp", "pure"}
+
+
+def test_account_refuses_a_bad_budget(run):
+    result = run("account", "--epsilon", "nan")
+    assert result.exit_code == 2 and result.stderr.startswith("dpcore: ")

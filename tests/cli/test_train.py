@@ -1,0 +1,159 @@
+"""``dpcore train`` from arguments to report and model file, with the stub optimizer."""
+
+import json
+from types import SimpleNamespace
+
+import pytest
+
+KEYS = {
+    *("algo", "data", "n_features", "loss", "l2", "epsilon", "delta", "neighboring_relation"),
+    *("accountant", "conversion", "spent", "budget", "releases", "status", "private"),
+    *("why_not_private", "seconds", "coef_norm"),
+}
+
+
+def report(result):
+    assert result.exit_code == 0, result.stderr
+    return json.loads(result.stdout)
+
+
+def test_json_has_the_promised_keys(train):
+    shown = report(train("--epsilon", "0.4", "--json"))
+    assert set(shown) >= KEYS
+    assert not {"n_train", "diagnostics"} & set(shown)
+    assert (shown["epsilon"], shown["delta"]) == (0.4, 1e-8)
+    assert shown["releases"] == {"count": 2}
+    assert shown["private"] is True and shown["why_not_private"] == []
+    assert shown["n_features"] == 3
+    assert 0 < shown["spent"] < shown["budget"]
+    assert shown["details"] == {"steps": 2, "odd": None}
+
+
+def test_the_first_lines_say_it_all(train):
+    shown = train("--epsilon", "0.4").stdout
+    head = "\n".join(shown.splitlines()[:10])
+    assert "Fitted stub on rows" in head
+    assert "Coefficients of norm" in head and "2 count" in head
+    assert "This model is (0.4, 1e-08)-differentially private under add-or-remove-one" in head
+    assert "--test-fraction" in head
+
+
+def test_rows_are_counted_under_replace_one_only(train):
+    assert report(train("--relation", "replace-one", "--json"))["n_train"] == 6
+    assert "6 rows" in train("--relation", "replace-one").stdout
+    assert "6" not in train("--seed", "1").stdout.split("Coefficients")[0]
+
+
+def test_a_foreign_query_is_named(train):
+    shown = report(train("--json"))
+    assert shown["parts_not_from_dpcore"] == ["dpcore_stub:RowCount"]
+    assert "dpcore_stub:RowCount" in shown["sentence"]
+
+
+def test_seed_repeats_and_marks(train):
+    first, second = (report(train("--seed", "7", "--json")) for _ in range(2))
+    assert first["coef_norm"] == second["coef_norm"]
+    assert first["private"] is False and "seed" in first["why_not_private"][0]
+    assert "NOT PRIVATE" in train("--seed", "7").stdout
+
+
+def test_as_published_marks(train):
+    shown = report(train("--as-published", "--json"))
+    assert shown["private"] is False and "published" in shown["why_not_private"][0]
+
+
+def test_schema_from_data_marks(run, folder):
+    arguments = ("--data", "rows.csv", "--schema-from-data", "--target", "label", "--json")
+    shown = report(run("train", "--algo", "stub", *arguments))
+    assert shown["private"] is False
+    assert len(shown["why_not_private"]) == 1
+
+
+def test_set_use_and_preset(train, folder):
+    train("--set", "counts=4", "--set", "mode=fancy", "--use", "count=laplace", "--out", "m.json")
+    algo = json.loads((folder / "m.json").read_text())["algo"]
+    assert algo["parameters"] == {"counts": 4, "noise": None, "mode": "fancy", "smooth": True}
+    assert algo["slots"] == {"count": "laplace"}
+    shown = report(train("--preset", "paper", "--set", "noise=50", "--json"))
+    assert shown["releases"] == {"count": 3} and shown["conversion"] == "bun-steinke"
+    assert (
+        report(train("--preset", "paper", "--conversion", "tight", "--json"))["conversion"]
+        == "tight"
+    )
+    assert (
+        report(train("--preset", "paper", "--accountant", "gdp", "--json"))["conversion"] == "exact"
+    )
+
+
+@pytest.mark.parametrize("relation", ["add-or-remove-one", "replace-one"])
+def test_diagnostics_are_printed_and_in_no_file(train, folder, relation):
+    arguments = ("--relation", relation, "--test-fraction", "0.5", "--out", "m.json", "--json")
+    shown = report(train(*arguments))
+    assert set(shown["diagnostics"]) == {"train_loss", "test_loss", "test_accuracy"}
+    written = (folder / "m.json").read_text()
+    for word in ("test_", "train_loss", "seconds", "n_train", "diagnostics"):
+        assert word not in written
+    assert "WITHOUT privacy" in train("--test-fraction", "0.5").stdout
+
+
+def test_a_second_file_is_tested_with_the_same_schema(train):
+    shown = report(train("--test", "rows.csv", "--json"))
+    assert set(shown["diagnostics"]) == {"train_loss", "test_loss", "test_accuracy"}
+
+
+def test_no_row_count_under_add_or_remove(train, folder):
+    """Two tables of 6 and 600 rows: nothing public differs but the released figures."""
+    rows = (folder / "rows.csv").read_text().splitlines()
+    (folder / "many.csv").write_text("\n".join([rows[0], *rows[1:] * 100]) + "\n")
+    keys = []
+    for name in ("rows.csv", "many.csv"):
+        shown = report(train("--data", name, "--out", "m.json", "--json", "--test-fraction", "0.5"))
+        for released in ("seconds", "coef_norm", "data", "diagnostics"):
+            del shown[released]
+        keys.append(shown)
+    assert keys[0] == keys[1]
+
+
+def test_an_empty_table_trains_under_add_or_remove(train, folder):
+    (folder / "empty.csv").write_text("age,city,label\n")
+    assert report(train("--data", "empty.csv", "--json"))["private"] is True
+    shown = report(train("--data", "empty.csv", "--test-fraction", "0.5", "--json"))
+    assert set(shown["diagnostics"].values()) == {None}
+
+
+def test_legal_tables_are_not_refused(train, folder):
+    (folder / "constant.csv").write_text("age,city,label\n5,Bern,no\n5,Bern,no\n")
+    assert train("--data", "constant.csv").exit_code == 0
+
+
+def test_bad_rows_can_be_dropped(train, folder):
+    with (folder / "rows.csv").open("a") as file:
+        file.write("seventy,Bern,no\n")
+    assert train().exit_code == 2
+    shown = report(train("--bad-rows", "drop", "--relation", "replace-one", "--json"))
+    assert shown["n_train"] == 6
+
+
+def test_a_data_set_by_name(run, folder):
+    shown = report(run("train", "--algo", "stub", "--data", "stub-rows", "--json"))
+    assert shown["parts_not_from_dpcore"] == ["dpcore_stub:RowCount", "dpcore_stub:load"]
+
+
+def test_quiet_prints_nothing(train):
+    result = train("--quiet")
+    assert (result.exit_code, result.stdout, result.stderr) == (0, "", "")
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_the_bar_is_shown_on_terminals_only(monkeypatch, capsys, terminal):
+    from dpcore.cli.progress import budget_progress
+
+    monkeypatch.setattr("sys.stderr.isatty", lambda: terminal, raising=False)
+    with budget_progress(hidden=False) as on_release:
+        assert (on_release is not None) == terminal
+        if on_release is not None:
+            accountant = SimpleNamespace(spent=0.5, budget=1.0)
+            on_release(SimpleNamespace(accountant=accountant, ledger=(1, 2)))
+    with budget_progress(hidden=True) as on_release:
+        assert on_release is None
+    assert capsys.readouterr().out == ""

@@ -1,0 +1,25 @@
+"""Loads the modules that hold exact laws and slow twins, which are no tests themselves."""
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+_NOISE = Path(__file__).parent.parent / "noise"
+
+
+def _load(name):
+    spec = importlib.util.spec_from_file_location(f"noise_{name}", _NOISE / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="session")
+def laws():
+    return _load("laws")
+
+
+@pytest.fixture(scope="session")
+def naive():
+    return _load("naive")

@@ -1,0 +1,127 @@
+import copy
+import os
+import pickle
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+from dpcore.errors import InvalidInputError
+from dpcore.noise.entropy import SeededEntropy, SystemEntropy
+from dpcore.noise.source import SystemNoise
+
+needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+
+
+def test_words_come_from_the_system_and_are_never_reused():
+    entropy = SystemEntropy()
+    words = np.concatenate([entropy.words(n) for n in (0, 1, 7, 5000, 1000, 1000, 3000)])
+    assert words.dtype == np.uint64 and words.size == 10008
+    # 10,008 words agree somewhere with probability 3e-12.
+    assert np.unique(words).size == words.size
+
+
+def test_the_system_is_asked_for_every_word(monkeypatch):
+    asked = []
+
+    def counting(n):
+        asked.append(n)
+        return bytes(range(256)) * (n // 256 + 1) if n % 256 else bytes(range(256)) * (n // 256)
+
+    monkeypatch.setattr(os, "urandom", counting)
+    entropy = SystemEntropy()
+    for _ in range(50):
+        entropy.words(2048)
+    assert sum(asked) >= 50 * 2048 * 8
+
+
+def test_used_words_are_zeroed():
+    entropy = SystemEntropy()
+    first = entropy.words(10)
+    assert np.all(first != 0)
+    assert np.all(entropy._buffer[: entropy._used] == 0) and entropy._used == 10
+    assert np.all(entropy._buffer[entropy._used :] != 0)
+    old = entropy._buffer
+    entropy.words(old.size)
+    assert np.all(old == 0)
+
+
+FORK = """
+import os
+from dpcore.noise.entropy import SystemEntropy
+
+class Inheriting(SystemEntropy):
+    def _forget(self):
+        if not hasattr(self, "_buffer"):
+            super()._forget()
+
+entropy = {kind}()
+entropy.words(3)
+read, write = os.pipe()
+child = os.fork()
+if child == 0:
+    os.write(write, entropy.words(4).tobytes())
+    os._exit(0)
+os.waitpid(child, 0)
+print(os.read(read, 32).hex(), entropy.words(4).tobytes().hex())
+"""
+
+
+@needs_fork
+@pytest.mark.parametrize("kind, same", [("SystemEntropy", False), ("Inheriting", True)])
+def test_a_forked_child_draws_other_words(kind, same):
+    # The broken twin keeps the parent's buffer, so both processes draw the same noise.
+    script = FORK.format(kind=kind)
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    child, parent = run.stdout.split()
+    assert len(child) == len(parent) == 64
+    assert (child == parent) is same
+
+
+def test_the_process_is_checked_at_each_draw(monkeypatch):
+    entropy = SystemEntropy()
+    entropy.words(1)
+    inherited = entropy._buffer.copy()
+    monkeypatch.setattr(os, "getpid", lambda: -1)
+    drawn = entropy.words(4)
+    assert not np.isin(drawn, inherited).any()
+
+
+@pytest.mark.parametrize("make", [SystemEntropy, SystemNoise, lambda: SeededEntropy(1)])
+@pytest.mark.parametrize("duplicate", [pickle.dumps, copy.copy, copy.deepcopy])
+def test_is_neither_picklable_nor_copyable(make, duplicate):
+    with pytest.raises(TypeError, match="cannot be pickled or copied"):
+        duplicate(make())
+
+
+def test_threads_never_share_a_word():
+    entropy, drawn = SystemEntropy(), []
+
+    def draw():
+        drawn.extend(entropy.words(13) for _ in range(200))
+
+    threads = [threading.Thread(target=draw) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    words = np.concatenate(drawn)
+    assert words.size == 4 * 200 * 13 == np.unique(words).size
+
+
+def test_a_seed_gives_the_same_words_however_they_are_asked_for():
+    whole = SeededEntropy(7).words(5000)
+    pieces = SeededEntropy(7)
+    assert np.array_equal(whole, np.concatenate([pieces.words(n) for n in (0, 1, 999, 3000, 1000)]))
+    assert not np.array_equal(whole, SeededEntropy(8).words(5000))
+    assert np.unique(whole).size == whole.size
+    # SHAKE-256 of the text, first eight bytes, little endian: the same on every machine.
+    assert int(whole[0]) == 6056884478859306226
+    assert SeededEntropy(7).seeded and not SystemEntropy().seeded
+
+
+def test_a_negative_seed_is_refused():
+    with pytest.raises(InvalidInputError, match="Expected seed=-1 >= 0"):
+        SeededEntropy(-1)

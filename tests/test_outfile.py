@@ -1,0 +1,67 @@
+"""Output files: whole or not at all, links kept, nothing left behind."""
+
+import os
+
+import pytest
+
+from dpcore.errors import InvalidInputError
+from dpcore.outfile import check_writable, write_whole
+
+
+def test_a_new_file_and_an_old_one(tmp_path):
+    path = tmp_path / "out.txt"
+    check_writable(path)
+    assert list(tmp_path.iterdir()) == []
+    write_whole(path, "first")
+    check_writable(path)
+    assert path.read_text() == "first"
+    write_whole(path, "zweites ä\n")
+    assert path.read_text(encoding="utf-8") == "zweites ä\n"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_link_stays_and_its_target_is_written(tmp_path):
+    (tmp_path / "real").mkdir()
+    link = tmp_path / "link.txt"
+    link.symlink_to(tmp_path / "real" / "target.txt")
+    check_writable(link)
+    write_whole(link, "text")
+    assert link.is_symlink()
+    assert (tmp_path / "real" / "target.txt").read_text() == "text"
+
+
+def test_a_device_is_written_not_replaced():
+    check_writable("/dev/null")
+    write_whole("/dev/null", "text")
+    assert not os.path.isfile("/dev/null")
+
+
+@pytest.mark.parametrize("name", ["", "missing/out.txt", "file/out.txt", "a\x00b", "x" * 300])
+def test_unwritable_paths_are_found_first(tmp_path, name):
+    (tmp_path / "file").write_text("")
+    path = f"{tmp_path}/{name}"
+    for use in (check_writable, lambda p: write_whole(p, "text")):
+        with pytest.raises(InvalidInputError, match="Cannot write"):
+            use(path)
+    assert [p.name for p in tmp_path.iterdir()] == ["file"]
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write all")
+def test_permissions_are_respected(tmp_path):
+    tmp_path.chmod(0o500)
+    with pytest.raises(InvalidInputError, match="Cannot write"):
+        check_writable(tmp_path / "out.txt")
+
+
+def test_a_failure_while_writing_keeps_the_old_file(tmp_path, monkeypatch):
+    path = tmp_path / "out.txt"
+    path.write_text("old")
+
+    def full(*arguments):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(InvalidInputError, match="No space left"):
+        write_whole(path, "new")
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
