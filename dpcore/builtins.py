@@ -144,5 +144,5 @@ def register_engines(register: Callable[..., None]) -> None:
     register(
         "local",
         "dpcore.engines.local:LocalEngine",
-        summary="Sums the blocks of a table in this process, on its threads.",
+        summary="Sums the blocks of a table in this process.",
     )

@@ -98,7 +98,10 @@ def check_fits(optimizer: Optimizer, problem: Problem, accountant: Accountant) -
         "strong-convexity": "strong convexity; pass --l2 greater than 0",
         "adaptive-accountant": f"a fully adaptive filter, and {accountant.name} is none; use zcdp",
     }
-    for need in optimizer.needs:
+    adaptive = () if "fixed-schedule" in optimizer.needs else ("adaptive-accountant",)
+    for need in (*optimizer.needs, *adaptive):
+        if need == "fixed-schedule":
+            continue
         if need not in unmet:
             raise InvalidInputError(f"{name} declares the unknown need {need!r}.")
         if unmet[need]:

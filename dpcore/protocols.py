@@ -154,6 +154,7 @@ class Optimizer(Protocol):
     relations: ClassVar[tuple[str, ...]]
     needs: ClassVar[tuple[str, ...]]
     """Words among ``classification``, ``lipschitz-loss``, ``strong-convexity`` and
-    ``adaptive-accountant``."""
+    ``fixed-schedule``. The last says that every event is fixed before the first release; without it
+    the accountant has to be fully adaptive."""
 
     def minimize(self, problem: Problem, session: PrivacySession) -> Solution: ...

@@ -44,11 +44,13 @@ class DataRequest:
 class Data:
     """Rows to train on, rows to report on if any, and what is to be stated about them.
 
+    ``kept_fraction`` : the public part of the rows that was asked for, by which n0 shrinks.
     ``parts`` : readers that ran on raw rows, as ``"module:function"``.
     """
 
     train: Dataset
     test: Dataset | None = None
+    kept_fraction: float = 1.0
     why_not_private: tuple[str, ...] = ()
     parts: tuple[str, ...] = ()
 
@@ -65,11 +67,11 @@ def load_data(request: DataRequest, plan: Plan) -> Data:
     if request.test is not None:
         _require_file(request.test)
         test = load_file(request.test, dataset.schema, bad_rows=request.bad_rows)  # type: ignore[arg-type]
-        return Data(dataset, test, why_not_private, parts)
+        return Data(dataset, test, why_not_private=why_not_private, parts=parts)
     if request.test_fraction is None:
-        return Data(dataset, None, why_not_private, parts)
+        return Data(dataset, why_not_private=why_not_private, parts=parts)
     train, test = split(dataset, request.test_fraction, plan)
-    return Data(train, test, why_not_private, parts)
+    return Data(train, test, 1.0 - request.test_fraction, why_not_private, parts)
 
 
 def split(dataset: Dataset, fraction: float, plan: Plan) -> tuple[Dataset, Dataset]:

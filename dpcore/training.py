@@ -41,12 +41,14 @@ class Training:
     facts : public facts for the report: algo, data, n_features, and n_train under replace-one only.
     seconds : of the whole run; printed, in no file.
     diagnostics : figures computed without privacy; empty unless a test was asked for.
+    generated_accuracy : of the rows trained on, where those are generated and no secret.
     """
 
     model: Model
     facts: Mapping[str, Any]
     seconds: float
     diagnostics: Mapping[str, float | None]
+    generated_accuracy: float | None = None
 
     def report(self) -> dict[str, Any]:
         """Return what ``dpcore train --json`` prints."""
@@ -76,11 +78,17 @@ def train(plan: Plan, request: DataRequest, on_release: OnRelease = None) -> Tra
 
     started = time.perf_counter()
     data = load_data(request, plan)
-    model = fit_dataset(plan, data.train, data.why_not_private, data.parts, on_release)
+    model = fit_dataset(
+        plan, data.train, data.why_not_private, data.parts, on_release, data.kept_fraction
+    )
     diagnostics: dict[str, float | None] = {}
     if data.test is not None:
         diagnostics = _diagnose(plan, model, data.train, data.test)
-    return finish(plan, model, data.train, started, diagnostics)
+    training = finish(plan, model, data.train, started, diagnostics)
+    if data.train.source == "generated" and plan.loss.classification:
+        right = (model.margins(data.train.X) > 0) == (data.train.y > 0)
+        training = replace(training, generated_accuracy=float(right.mean()))
+    return training
 
 
 def finish(
@@ -108,13 +116,15 @@ def fit_dataset(
     why_not_private: tuple[str, ...] = (),
     parts: tuple[str, ...] = (),
     on_release: OnRelease = None,
+    kept_fraction: float = 1.0,
 ) -> Model:
     """Return the model that the plan's optimizer fits to a data set.
 
-    ``parts`` : readers that ran on raw rows, as ``"module:Class"``.
+    ``parts`` : readers that ran on raw rows, as ``"module:Class"``. ``kept_fraction`` : the public
+    part of the rows that this is, by which the schema's n0 shrinks.
     Raises InvalidInputError, before anything is spent, if the parts do not fit each other.
     """
-    problem = _problem(plan, dataset)
+    problem = _problem(plan, dataset, kept_fraction)
     check_fits(plan.optimizer, problem, plan.accountant)
     table = Table.from_matrix(
         dataset.X,
@@ -133,7 +143,7 @@ def fit_dataset(
     return _model(plan, dataset, solution, session, why_not_private, trusted)
 
 
-def _problem(plan: Plan, dataset: Dataset) -> Problem:
+def _problem(plan: Plan, dataset: Dataset, kept_fraction: float) -> Problem:
     """Return the public facts; InvalidInputError where the loss or the size does not fit."""
     label = dataset.schema.label
     if plan.loss.classification == label.is_real:
@@ -153,7 +163,7 @@ def _problem(plan: Plan, dataset: Dataset) -> Problem:
         raw_norm_bound=dataset.raw_norm_bound,
         relation=plan.relation,
         n=n,
-        n0=dataset.n0,
+        n0=None if dataset.n0 is None else max(1, round(dataset.n0 * kept_fraction)),
         **capacity,
     )
 

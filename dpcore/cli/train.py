@@ -125,6 +125,9 @@ def _print(training: Training, request: DataRequest, out: Path | None) -> None:
         shown = ", ".join(_figure(name, value) for name, value in training.diagnostics.items())
         lines.append(f"Computed WITHOUT privacy, in no file: {shown}.")
     else:
+        if training.generated_accuracy is not None:
+            figure = f"{training.generated_accuracy:.2%}"
+            lines.append(f"Accuracy on these rows: {figure} (they are generated, so no secret).")
         lines.append("No test asked for; --test-fraction 0.2 holds rows out and reports on them.")
     lines.append(f"Model: {out}" if out else "Model: not kept; --out model.json writes it.")
     typer.echo("\n".join(lines))

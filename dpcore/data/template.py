@@ -9,7 +9,7 @@ from typing import Any
 from dpcore.data.columns import PLACEHOLDER, Categorical, Column, Label, Numeric
 from dpcore.data.schema import Schema
 from dpcore.data.toml_writer import format_table, format_value
-from dpcore.errors import InvalidInputError
+from dpcore.errors import DataError, InvalidInputError
 
 __all__ = ["schema_from_data", "schema_template"]
 
@@ -59,7 +59,9 @@ def schema_template(path: str | os.PathLike[str], target: str | None = None) -> 
         elif column.kind == "number":
             entry = _entry("numeric", lower=PLACEHOLDER, upper=PLACEHOLDER)
         else:
-            entry = _entry(PLACEHOLDER, lower=PLACEHOLDER, upper=PLACEHOLDER, categories=[PLACEHOLDER])
+            entry = _entry(
+                PLACEHOLDER, lower=PLACEHOLDER, upper=PLACEHOLDER, categories=[PLACEHOLDER]
+            )
         lines.append(f"{_quoted(column.name)} = {entry}")
     return "\n".join(lines) + "\n"
 
@@ -73,12 +75,17 @@ def schema_from_data(path: str | os.PathLike[str], target: str) -> Schema:
     Raises DataError if the file cannot be read, InvalidInputError for a target that is no column or
     has not two values, or a text column of more than a thousand.
     """
+    import pyarrow as pa
+
     table = _read_all(os.fspath(path))
     _check_target(target, table.column_names, os.fspath(path))
-    columns = tuple(
-        _label_from(name, table.column(name)) if name == target else _from(name, table.column(name))
-        for name in table.column_names
-    )
+    try:
+        columns = tuple(
+            _label_from(name, array) if name == target else _from(name, array)
+            for name, array in zip(table.column_names, table.columns, strict=True)
+        )
+    except pa.ArrowException as error:
+        raise DataError(f"{path}: a column cannot be read ({type(error).__name__}).") from None
     return Schema(columns, separator=_separator(os.fspath(path)), from_data=True)
 
 
@@ -127,7 +134,6 @@ def _read_all(source: str) -> Any:
     import pyarrow.parquet as pq
 
     from dpcore.data.readers.content import read_bytes
-    from dpcore.errors import DataError
 
     names = [column.name for column in _columns_of(source)]
     if len(set(names)) < len(names):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import secrets
@@ -87,7 +88,8 @@ def _download(file: RemoteFile, cache: Path) -> Path:
     except OSError as error:
         raise _no_file(file, f"{cache}: {error.strerror or error}") from None
     finally:
-        trial.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            trial.unlink()
     return target
 
 

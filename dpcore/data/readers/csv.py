@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Literal
 
 import pyarrow as pa
@@ -81,19 +81,13 @@ def read_delimited(
         content += b"\n"
     if quote and not drop:
         _check_quotes(content, source, separator, quote)
-    typed = dict(types) if not any(_is_number(word) for word in missing) else None
+    layout = (header, separator, quote)
     try:
-        if typed is None:
+        if any(_is_number(word) for word in missing):
             raise pa.ArrowInvalid("a missing value looks like a number")
-        table = _parse(content, names, typed, header, separator, missing, quote, drop=False)
+        table = _parse(content, names, types, missing, *layout)
     except pa.ArrowInvalid:
-        if not drop:
-            _check_widths(content, source, separator, quote, len(names))
-        text = dict.fromkeys(types, pa.binary())
-        try:
-            table = _parse(content, names, text, header, separator, (), quote, drop=drop)
-        except pa.ArrowException as error:
-            raise _unreadable(source, error) from None
+        table = _parse_as_text(content, source, names, types, drop, *layout)
     except pa.ArrowException as error:
         raise _unreadable(source, error) from None
     columns = dict(zip(types, table.columns, strict=True))
@@ -110,15 +104,54 @@ def read_header(content: bytes, source: str, separator: str, quote: str | None =
     raise DataError(f"{source}: the file is empty; there is no header line.")
 
 
+def _parse_as_text(
+    content: bytes,
+    source: str,
+    names: Sequence[str],
+    types: Iterable[str],
+    drop: bool,
+    header: bool,
+    separator: str,
+    quote: str | None,
+) -> pa.Table:
+    """Cells as bytes, for a table with a cell that resists its type or a row of another width."""
+    text = dict.fromkeys(types, pa.binary())
+    if not drop:
+        _check_widths(content, source, separator, quote, len(names))
+    try:
+        try:
+            return _parse(content, names, text, (), header, separator, quote)
+        except pa.ArrowInvalid:
+            if not drop:
+                raise
+        # Arrow could skip such rows itself, but it prints those that are not UTF-8.
+        kept = _of_width(content, len(names), header, separator, quote)
+        return _parse(kept, names, text, (), False, separator, quote)
+    except (pa.ArrowException, csv.Error) as error:
+        raise _unreadable(source, error) from None
+
+
+def _of_width(content: bytes, width: int, header: bool, separator: str, quote: str | None) -> bytes:
+    """Return the records of ``width`` cells, without the header, written anew."""
+    out = io.StringIO()
+    writer = csv.writer(out, delimiter=separator, lineterminator="\n")
+    for i, (_, record) in enumerate(_records(content, separator, quote)):
+        if len(record) == width and not (header and i == 0):
+            if quote:
+                writer.writerow(record)
+            else:
+                out.write(separator.join(record) + "\n")
+    return out.getvalue().encode() or b"\n"
+
+
 def _parse(
     content: bytes,
     names: Sequence[str],
     types: Mapping[str, pa.DataType],
+    missing: Sequence[str],
     header: bool,
     separator: str,
-    missing: Sequence[str],
     quote: str | None,
-    drop: bool,
 ) -> pa.Table:
     """Columns go by position: names may repeat where the schema does not name them."""
     position = {name: str(i) for i, name in enumerate(names)}
@@ -137,7 +170,6 @@ def _parse(
             delimiter=separator,
             quote_char=quote or False,
             newlines_in_values=bool(quote) and b'"' in content,
-            invalid_row_handler=(lambda row: "skip") if drop else None,
         ),
         convert_options=pacsv.ConvertOptions(
             column_types=column_types,

@@ -70,12 +70,12 @@ class Descent:
 
     def _step(self) -> None:
         """Take one step, or raise BudgetExceededError and leave the point where it is."""
-        measured = self._share
+        measured, reach = self._share, self._largest * self._decay()
         gradient = self._measure(measured)
         while True:
             smoothed = self._plan.options.momentum * self._smoothed + self._regularised(gradient)
             direction = unit_direction(smoothed)
-            steps = candidate_steps(self._largest * self._decay(), self._plan.options.candidates)
+            steps = candidate_steps(reach, self._plan.options.candidates)
             chosen = self._select(direction, steps)
             if chosen > 0:
                 break
@@ -86,6 +86,7 @@ class Descent:
             gradient = (measured * gradient + (self._share - measured) * again) / self._share
             measured = self._share
             self._remeasured += 1
+            reach *= self._plan.options.shrink
         self._smoothed = smoothed
         self._move(direction, float(steps[chosen]))
 
@@ -99,7 +100,7 @@ class Descent:
             self._average = (1 - fresh) * self._average + fresh * self._w
         if taken % options.tau == 0:
             largest = (1 + options.eta) * max(self._chosen[-options.tau :])
-            self._largest = min(largest, self._plan.max_step) if options.cap_step else largest
+            self._largest = min(largest, self._plan.max_step)
 
     def _decay(self) -> float:
         progress = min(1.0, len(self._chosen) / self._plan.steps)

@@ -47,16 +47,18 @@ class DpAgd:
         None, "the paper's rule instead: a release starts at epsilon / (2 splits)", "splits"
     )
     clip: float | None = _option(None, "bound of a row's gradient", "norm of a gradient")
-    max_step: float | None = _option(None, "largest candidate of the first steps", "norm of w")
+    max_step: float | None = _option(None, "largest candidate step of all", "norm of w")
     selection_share: float = _option(0.015, "share of the budget for selecting step sizes", "1")
     candidates: int = _option(20, "step sizes to choose from, beside 0", "step sizes")
     loss_clip: float = _option(2.0, "bound of a row's loss in the selection", "loss")
     gamma: float = _option(0.05, "growth of a gradient's share after step size 0 won", "1")
     eta: float = _option(0.1, "headroom of the largest candidate over the last steps", "1")
     tau: int = _option(10, "steps between updates of the largest candidate", "steps")
-    cap_step: bool = _option(True, "whether max_step also bounds later candidates")
     step_decay: float = _option(
         0.6, "part of the largest candidate taken off, linearly, over the planned steps", "1"
+    )
+    shrink: float = _option(
+        0.7, "factor on the candidates of one step each time that step size 0 won", "1"
     )
     momentum: float = _option(0.85, "weight of the earlier directions in the next one", "1")
     averaging: float = _option(
@@ -74,7 +76,7 @@ class DpAgd:
         "selection": ("exponential", "permute-and-flip", "report-noisy-max"),
     }
     relations: ClassVar[tuple[str, ...]] = ("add-or-remove-one", "replace-one")
-    needs: ClassVar[tuple[str, ...]] = ("adaptive-accountant",)
+    needs: ClassVar[tuple[str, ...]] = ()
     theorem: ClassVar[str] = (
         "zCDP costs add up under full adaptivity while the filter refuses what would exceed the "
         "total (Feldman & Zrnic 2021, Whitehouse et al. 2023); gradients: Gaussian mechanism "
@@ -100,6 +102,7 @@ class DpAgd:
             "eta": 0.1,
             "tau": 10,
             "step_decay": 0.0,
+            "shrink": 1.0,
             "momentum": 0.0,
             "averaging": -1.0,
             "selection": "report-noisy-max",
@@ -121,6 +124,7 @@ class DpAgd:
             "eta": 0 <= self.eta <= 10,
             "tau": self.tau >= 1,
             "step_decay": 0 <= self.step_decay <= 1,
+            "shrink": 0 < self.shrink <= 1,
             "momentum": 0 <= self.momentum < 1,
             "averaging": -1 <= self.averaging <= 100,
             "count_share": 0 < self.count_share < 1,

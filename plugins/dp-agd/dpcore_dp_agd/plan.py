@@ -47,8 +47,12 @@ def plan_run(
     """Return the plan; counts the rows, as a charged release, only where a figure must follow from
     their number and none is public.
 
-    Raises InvalidInputError, before anything is charged, for a budget too small for one release.
+    Raises, before anything is charged, InvalidInputError for a budget too small for one release,
+    and UnsupportedEventError for an accountant that cannot hold a slot's mechanism.
     """
+    # Every slot is tried on some cost first: UnsupportedEventError before any release.
+    for mechanism in mechanisms.values():
+        noise_multiplier(session.accountant, mechanism.nominal_event, 1.0)
     _check_budget(options, mechanisms["gradient"], problem, session.accountant)
     asked = None in (options.clip, options.steps or options.splits)
     n: float | None = problem.n_public
