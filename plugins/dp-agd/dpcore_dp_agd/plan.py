@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = ["RunPlan", "plan_run"]
 
+_SMALLEST_ADVICE = 2.0**-60
+
 
 @dataclass(frozen=True)
 class RunPlan:
@@ -104,15 +106,15 @@ def _check_budget(options: DpAgd, mechanism: Any, problem: Problem, accountant: 
     """Raise InvalidInputError, with an epsilon that would do, if no gradient fits the grid."""
     if _fits(options, mechanism, problem, accountant):
         return
-    epsilon = accountant.epsilon
-    for _ in range(200):
-        epsilon *= 2
-        larger = type(accountant).from_budget(epsilon, accountant.delta, accountant.conversion)
+    enough = max(accountant.epsilon, _SMALLEST_ADVICE)
+    while True:
+        enough *= 2
+        larger = type(accountant).from_budget(enough, accountant.delta, accountant.conversion)
         if _fits(options, mechanism, problem, larger):
             break
     raise InvalidInputError(
         f"epsilon={accountant.epsilon:g}, delta={accountant.delta:g} is too small for one release: "
-        f"its noise would not fit 64 bits. epsilon={epsilon:.2g} would be enough."
+        f"its noise would not fit 64 bits. epsilon={enough:.2g} would be enough."
     )
 
 
