@@ -29,9 +29,11 @@ class Mechanism(Protocol):
     scale over the sensitivity rounded to the side that costs more.
     """
 
-    noise_multiplier: float
     needs: ClassVar[str]
     """``"l2"``, ``"l1"`` or ``"range"``: which figure of the sensitivity it is scaled to."""
+
+    @property
+    def noise_multiplier(self) -> float: ...
 
     def event(self, sensitivity: Sensitivity) -> DpEvent:
         """Return what one release costs, known before the data are touched.
@@ -57,9 +59,15 @@ class Accountant(Protocol):
     """What ``budget`` and ``spent`` count: rho, mu^2, RDP at one order, epsilon."""
     fully_adaptive: ClassVar[bool]
     """Whether it is a valid filter when events are chosen from earlier outputs."""
-    epsilon: float
-    delta: float
-    conversion: str
+
+    @property
+    def epsilon(self) -> float: ...
+
+    @property
+    def delta(self) -> float: ...
+
+    @property
+    def conversion(self) -> str: ...
 
     @classmethod
     def from_budget(cls, epsilon: float, delta: float, conversion: str | None = None) -> Self:

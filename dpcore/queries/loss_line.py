@@ -100,7 +100,7 @@ def line_margins(
 
 
 @njit(cache=True, error_model="numpy")
-def clipped_total(values: np.ndarray, clip: float, scale: float) -> int:
+def clipped_total(values: np.ndarray, clip: float, scale: float) -> np.int64:
     """Return the sum of the values clipped to [0, clip] and truncated to 1 / scale, in steps.
 
     Infinity and NaN fall into the clip.

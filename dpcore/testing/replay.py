@@ -86,7 +86,8 @@ class ReplaySession(PrivacySession):
         relation: NeighboringRelation,
     ) -> None:
         self.engine = CountingEngine(table)
-        super().__init__(self.engine, accountant, relation, noise=_NoNoise())
+        nothing: Any = _NoNoise()
+        super().__init__(self.engine, accountant, relation, noise=nothing)
         self._records = records
         self.exacts: list[np.ndarray] = []
 

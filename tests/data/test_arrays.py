@@ -122,7 +122,7 @@ BAD = [
     (lambda: dataset_from_arrays(X, [1, 1], row_norm="1"), InvalidInputError, "row_norm"),
     (lambda: dataset_from_arrays(X, [1, 1], classes=(0, 0)), InvalidInputError, "Duplicate"),
     (lambda: dataset_from_arrays(X, [1, 1], classes=1), InvalidInputError, "negative, positive"),
-    (lambda: dataset_from_arrays(X, X, classes=(0, 1), bounds=(0, 1)), InvalidInputError, "not both"),
+    (lambda: dataset_from_arrays(X, X, classes=(0, 1), bounds=(0, 1)), InvalidInputError, "both"),
     (lambda: dataset_from_arrays(X, [1, 1], schema=SCHEMA), InvalidInputError, "needs a pandas"),
     (lambda: dataset_from_arrays(X, schema=SCHEMA, n0=3), InvalidInputError, "n0 to be left"),
     (lambda: dataset_from_arrays(FRAME, ["no"] * 2), InvalidInputError, "needs a schema"),
