@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from dpcore.cli.tables import print_table
+
 __all__ = ["account_command"]
 
 
@@ -23,12 +25,13 @@ def account_command(
     if as_json:
         typer.echo(json.dumps({"epsilon": epsilon, "delta": delta, "accountants": rows}, indent=2))
         return
-    typer.echo(f"({epsilon:g}, {delta:g})-differential privacy buys, under each accountant:")
-    typer.echo("  accountant  conversion           budget                  one Gaussian release")
+    cells = []
     for row in rows:
         budget = f"{row['budget']:.6g} {row['unit']}"
         if row["order"] is not None:
             budget += f" at order {row['order']:.4g}"
         multiplier = row["noise_multiplier"]
         noise = "none fits" if multiplier is None else f"noise multiplier {multiplier:.6g}"
-        typer.echo(f"  {row['accountant']:<10}  {row['conversion']:<19}  {budget:<22}  {noise}")
+        cells.append((row["accountant"], row["conversion"], budget, noise))
+    title = f"({epsilon:g}, {delta:g})-differential privacy buys, under each accountant"
+    print_table(title, ("accountant", "conversion", "budget", "one Gaussian release"), cells)
