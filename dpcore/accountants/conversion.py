@@ -1,7 +1,7 @@
 """From Renyi and concentrated differential privacy to (epsilon, delta), and back.
 
-"tight" is Canonne, Kamath & Steinke 2020 (arXiv:2004.00010), Proposition 12: a release whose Renyi
-divergence of order alpha is at most tau is (epsilon, delta)-DP for
+"tight" is Canonne, Kamath & Steinke 2020 (arXiv:2004.00010v4), Proposition 12: a release whose
+Renyi divergence of order alpha is at most tau is (epsilon, delta)-DP for
 
     epsilon = tau + (ln(1/delta) + (alpha - 1) ln(1 - 1/alpha) - ln alpha) / (alpha - 1).
 

@@ -15,8 +15,8 @@ __all__ = ["PureAccountant"]
 class PureAccountant(AdditiveAccountant):
     """Adds up epsilons (Dwork, McSherry, Nissim & Smith 2006). Gaussian noise has none.
 
-    Fully adaptive (Rogers, Roth, Ullman & Vadhan 2016, Section 3): along every path of outputs the
-    log ratio is at most the sum of that path's epsilons. ``get_epsilon`` ignores its delta.
+    Fully adaptive (a filter, as in Rogers, Roth, Ullman & Vadhan 2016): along every path of outputs
+    the log ratio is at most the sum of that path's epsilons. ``get_epsilon`` ignores its delta.
     """
 
     name: ClassVar[str] = "pure"

@@ -26,8 +26,8 @@ def _gaussian(event: GaussianDpEvent, order: Fraction) -> Fraction:
 
 
 def _pure_renyi(epsilon: Fraction, order: Fraction) -> Fraction:
-    """Renyi divergence of randomised response (Mironov 2017, Proposition 5), the worst epsilon-DP
-    release (Steinke 2024, Sharp RDP & zCDP from Pure DP, Theorem 4)."""
+    """Renyi divergence of randomised response, the worst epsilon-DP release (Steinke 2024, Tight
+    RDP & zCDP Bounds from Pure DP, Theorem 4)."""
     flipped = exp_up(-(2 * order - 1) * epsilon)
     gain = log_up(1 + flipped) - log_down(1 + exp_down(-epsilon))
     return epsilon + gain / (order - 1)
@@ -38,8 +38,8 @@ def _pure(event: PureDpEvent, order: Fraction) -> Fraction:
 
 
 def _bounded_range(event: ExponentialMechanismDpEvent, order: Fraction) -> Fraction:
-    """The smaller of order epsilon**2 / 8 (Cesar & Rogers 2021, Lemma 3.4) and that of any
-    epsilon-DP release."""
+    """The smaller of order epsilon**2 / 8 (Cesar & Rogers 2021, zCDP from bounded range) and that
+    of any epsilon-DP release."""
     epsilon = Fraction(event.epsilon)
     return min(order * epsilon * epsilon / 8, _pure_renyi(epsilon, order))
 

@@ -27,8 +27,9 @@ def _gaussian(event: GaussianDpEvent) -> Fraction:
 
 def _pure_rho(epsilon: Fraction) -> Fraction:
     """epsilon tanh(epsilon/2), the Kullback-Leibler divergence of randomised response, the worst
-    epsilon-DP release: Steinke 2024, Sharp RDP & zCDP from Pure DP (differentialprivacy.org). It is
-    at most the epsilon**2 / 2 of Bun & Steinke 2016, Proposition 3.3."""
+    epsilon-DP release: Steinke 2024, Tight RDP & zCDP Bounds from Pure DP, Theorem 5
+    (differentialprivacy.org/pdp-to-zcdp). It is at most the epsilon**2 / 2 of Bun & Steinke 2016,
+    Proposition 3.3."""
     small = exp_down(-epsilon)
     return epsilon * (1 - small) / (1 + small)
 
@@ -38,9 +39,10 @@ def _pure(event: PureDpEvent) -> Fraction:
 
 
 def _bounded_range(event: ExponentialMechanismDpEvent) -> Fraction:
-    """epsilon**2 / 8: Cesar & Rogers 2021, Lemma 3.4, for bounded range (so for the exponential
-    mechanism, not for permute-and-flip nor noisy max). The range straddles 0, so it is epsilon-DP
-    too (Dong, Durfee & Rogers 2020), which costs less beyond epsilon = 8."""
+    """epsilon**2 / 8: Cesar & Rogers 2021, by Hoeffding's lemma on a privacy loss that lies in an
+    interval of length epsilon (so for the exponential mechanism, not for permute-and-flip nor noisy
+    max). The interval contains 0, so it is epsilon-DP too (Dong, Durfee & Rogers 2020), which costs
+    less beyond epsilon = 8."""
     epsilon = Fraction(event.epsilon)
     return min(epsilon * epsilon / 8, _pure_rho(epsilon))
 

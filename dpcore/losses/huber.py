@@ -1,4 +1,4 @@
-"""Huberised hinge loss (Chapelle 2007; Chaudhuri, Monteleoni & Sarwate 2011, section 5.1)."""
+"""Huberised hinge loss (Chapelle 2007; the private SVM of Chaudhuri, Monteleoni & Sarwate 2011)."""
 
 from typing import ClassVar
 

@@ -23,7 +23,7 @@ class Exponential(ScaledNoise):
     Between neighbours log p_i - log p_j moves by at most R/s, R the range of the change of the
     utilities, under the sensitivity's own relation: a bounded range of epsilon = R/s =
     1/noise_multiplier (Durfee & Rogers 2019; Dong, Durfee & Rogers 2020). That is epsilon-DP and
-    epsilon^2/8-zCDP (Cesar & Rogers 2021, Lemma 3.4).
+    epsilon^2/8-zCDP (Cesar & Rogers 2021, by Hoeffding's lemma).
 
     Drawn exactly, by rejection: i uniform, kept if E > (max u - u_i)/s for an exponential deviate
     E, that is if floor(s E) >= max u - u_i, since utilities are whole grid steps. Trials are drawn

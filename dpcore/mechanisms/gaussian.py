@@ -20,7 +20,8 @@ class Gaussian(ScaledNoise):
 
     For x on the grid x + floor(sigma N) is floor(x + sigma N): post-processing of the continuous
     Gaussian mechanism. It is 1/(2 noise_multiplier^2)-zCDP (Bun & Steinke 2016, Prop. 1.6) and
-    1/noise_multiplier-GDP (Dong, Roth & Su 2022, Thm. 1), under the sensitivity's own relation.
+    1/noise_multiplier-GDP (Dong, Roth & Su 2022; Theorem 2.7 in arXiv:1905.02383), under the
+    sensitivity's own relation.
 
     Parameters
     ----------

@@ -20,9 +20,10 @@ class Laplace(ScaledNoise):
 
     For x on the grid x + floor(b L) is floor(x + b L): post-processing of the continuous Laplace
     mechanism, under the sensitivity's own relation. So it is epsilon-DP with epsilon =
-    1/noise_multiplier (Dwork, McSherry, Nissim & Smith 2006, Prop. 1) and (epsilon + exp(-epsilon)
-    - 1)-zCDP: its Renyi divergence (Mironov 2017, Prop. 6) over the order is largest at order 1.
-    The two-sided geometric law has the first bound only.
+    1/noise_multiplier (Dwork, McSherry, Nissim & Smith 2006: a shift by D moves each density by a
+    factor of at most exp(D/b)) and (epsilon + exp(-epsilon) - 1)-zCDP (Harrison & Manurangsi 2026):
+    its Renyi divergence (Mironov 2017, Prop. 6) over the order is largest at order 1. The two-sided
+    geometric law has the first bound only.
 
     Parameters
     ----------

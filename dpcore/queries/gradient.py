@@ -21,10 +21,10 @@ __all__ = ["ClippedGradientSum"]
 class ClippedGradientSum:
     """``sum_i clip(l'(x_i.w, y_i) x_i)``: every row's gradient scaled down to norm ``clip``.
 
-    Sensitivity (Abadi et al. 2016, section 3.1; Lee & Kifer 2018, section 4.1): a row contributes a
-    vector of norm at most ``clip``, so the sum moves by at most ``clip`` under add-or-remove-one
-    and replace-special, and by ``2 clip`` under replace-one (two vectors of norm ``clip`` apart).
-    In integers this holds exactly: the coefficient is at most
+    Sensitivity (Abadi et al. 2016, section 3.1; Lee & Kifer 2018, gradient approximation): a row
+    contributes a vector of norm at most ``clip``, so the sum moves by at most ``clip`` under
+    add-or-remove-one and replace-special, and by ``2 clip`` under replace-one (two vectors of norm
+    ``clip`` apart). In integers this holds exactly: the coefficient is at most
     ``trunc(nextafter(clip / norm, 0) 2^k) / 2^k`` with ``norm`` rounded up.
 
     Parameters
@@ -81,10 +81,10 @@ def clip_coefficients(
     """
     for i in range(c.shape[0]):
         t = c[i] * factor[i]
-        quotient = clip / norms[i]
+        quotient = clip / (norms[i] if norms[i] > 0.0 else np.inf)
         limit = quotient - quotient * 2.220446049250313e-16
         size = abs(t)
         kept = size if size <= limit else limit
-        kept = kept if (size < np.inf) and (norms[i] > 0.0) else 0.0
+        kept = kept if size < np.inf else 0.0
         steps = np.trunc(kept * scale)
         c[i] = (steps if t > 0.0 else -steps) / scale

@@ -30,9 +30,9 @@ class ClippedLossLine:
     A row contributes to every score a value in ``[-loss_clip, 0]``. Under add-or-remove-one (and
     replace-special) all scores therefore move the same way, by at most ``loss_clip``: the range of
     the change is ``loss_clip``. Under replace-one one score may rise by ``loss_clip`` while another
-    falls by it: the range is ``2 loss_clip`` (Lee & Kifer 2018, section 4.2 takes the first for
-    both; exact quadrature shows that it is not enough). ``offset``, the regulariser of each
-    candidate, is public and moves nothing.
+    falls by it: the range is ``2 loss_clip`` (Lee & Kifer 2018, step size selection, take the
+    first for both; exact quadrature shows that it is not enough). ``offset``, the regulariser of
+    each candidate, is public and moves nothing.
 
     Parameters
     ----------

@@ -62,7 +62,7 @@ def test_the_analytic_gaussian():
     m = noise_multiplier(accountant, GaussianDpEvent, accountant.budget)
     assert m == pytest.approx(
         3.730631634816, rel=1e-12
-    )  # dp_accounting.get_sigma_gaussian(1, 1e-5)
+    )  # the root of the curve at 50 digits; see test_known_values_of_other_software
 
 
 def test_closed_forms():

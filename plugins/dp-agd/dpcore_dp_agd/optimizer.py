@@ -81,7 +81,7 @@ class DpAgd:
         "zCDP costs add up under full adaptivity while the filter refuses what would exceed the "
         "total (Feldman & Zrnic 2021, Whitehouse et al. 2023); gradients: Gaussian mechanism "
         "(Bun & Steinke 2016, Prop. 1.6); step sizes: exponential mechanism of bounded range "
-        "(Dong et al. 2020; range^2/8)"
+        "(Dong, Durfee & Rogers 2020), range^2/8 (Cesar & Rogers 2021)"
     )
     departures: ClassVar[tuple[str, ...]] = (
         "selection by the exponential mechanism, which is cheaper in zCDP than noisy minimum",
