@@ -1,7 +1,8 @@
 """Arrow columns to plain numbers under a schema, row by row: a cell never affects another row.
 
 A row that does not satisfy the schema is refused with its place (for the owner's eyes: this is
-loading), or mapped to no row. Either way the result is a function of each row alone.
+loading), or mapped to no row. Either way the result is a function of each row alone. Rows are
+dropped where the number of rows is private (add-or-remove-one): replace-one makes it public.
 """
 
 from __future__ import annotations

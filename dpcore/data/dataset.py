@@ -147,7 +147,8 @@ def load_file(
 
     Raises InvalidInputError without a schema or for another target than its label, and DataError
     (file, line, column: for the owner's eyes) for a file that cannot be read or, unless
-    ``bad_rows`` is ``"drop"``, for the first row that does not satisfy the schema.
+    ``bad_rows`` is ``"drop"``, for the first row that does not satisfy the schema. Under ``"drop"``
+    each line of text is a row by itself, so that a cell with line breaks is a bad row too.
     """
     source = os.fspath(path)
     if schema is None:

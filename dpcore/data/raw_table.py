@@ -56,8 +56,8 @@ def check_names(
     if unknown:
         name = next(name for name in names if name in unknown)
         raise DataError(
-            f'{source}: column {name!r} is not in the schema; add it with kind = "drop" to leave '
-            "it out."
+            f"{source}: column {name!r} is not in the schema; remove the column, or add it to the "
+            'schema with kind = "drop" to leave it out.'
         )
     return wanted
 

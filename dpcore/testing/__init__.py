@@ -11,6 +11,7 @@ reason.
 """
 
 from dpcore.testing.losses import check_loss
+from dpcore.testing.mechanisms import check_mechanism
 from dpcore.testing.optimizers import (
     OPTIMIZER_CHECKS,
     check_bad_parameters_refused,
@@ -21,6 +22,7 @@ from dpcore.testing.optimizers import (
     check_sensitivity_on_neighbours,
     check_tiny_budget_refused,
 )
+from dpcore.testing.parts import check_mechanisms_and_queries
 from dpcore.testing.queries import check_query
 from dpcore.testing.replay import RecordingSession, ReplaySession
 from dpcore.testing.run import parametrize_with_checks, run_checks
@@ -32,6 +34,8 @@ __all__ = [
     "check_bad_parameters_refused",
     "check_huge_epsilon_limit",
     "check_loss",
+    "check_mechanism",
+    "check_mechanisms_and_queries",
     "check_never_overspends",
     "check_outputs_released",
     "check_query",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,8 +10,9 @@ import numpy as np
 from dpcore.engines.local import LocalEngine
 from dpcore.losses.logistic import Logistic
 from dpcore.sensitivity import NeighboringRelation
+from dpcore.testing.guard import require_assertions
 from dpcore.testing.replay import assert_within
-from dpcore.testing.tables import Rows, make_problem, make_rows, neighbours
+from dpcore.testing.tables import Rows, make_problem, make_rows, neighbours, stretching_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,7 +20,9 @@ if TYPE_CHECKING:
     from dpcore.problem import Problem
     from dpcore.protocols import Loss, Query
 
-__all__ = ["check_query"]
+__all__ = ["check_contributions", "check_query"]
+
+_N_FEATURES = 5
 
 
 def check_query(make_query: Callable[[Problem], Query], loss: Loss | None = None) -> None:
@@ -26,25 +30,52 @@ def check_query(make_query: Callable[[Problem], Query], loss: Loss | None = None
 
     ``make_query`` builds the query from a problem of five features. Its answers are compared
     between neighbouring tables with extreme rows, under both relations, and the answer of a table
-    with the sum of its rows' answers, one by one and in another order.
+    with the sum of its rows' answers, one by one and in another order. Then every pair of rows at
+    the bound, along the axes and along the vectors that the query was made from, takes each other's
+    place.
     """
+    require_assertions()
     for relation in (NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE):
         for seed in range(3):
-            rows = make_rows(12, seed=seed)
+            rows = make_rows(12, _N_FEATURES, seed=seed)
             problem = make_problem(rows, relation, loss or Logistic())
             query = make_query(problem)
             exact = _answer(query, rows)
-            _check_sum_over_rows(query, rows, exact)
+            _contributions(query, rows)
             for other in neighbours(rows, relation, seed=seed):
-                what = f"{type(query).__name__} under {relation.value}"
+                what = _what(query, relation)
                 assert_within(exact, _answer(query, other), query.sensitivity(relation), what)
+        check_contributions(query, relation)
+
+
+def check_contributions(query: Query, relation: NeighboringRelation) -> None:
+    """Raise AssertionError if a row, or the exchange of two rows, exceeds the sensitivity.
+
+    ``query`` : over five features. Two tables that differ in one row differ by what the rows
+    contribute, so this covers every table that is made of these rows.
+    """
+    vectors = [v for v in vars(query).values() if np.shape(v) == (_N_FEATURES,)]
+    parts = _contributions(query, stretching_rows(_N_FEATURES, vectors))
+    what, sensitivity = _what(query, relation), query.sensitivity(relation)
+    if relation is NeighboringRelation.REPLACE_ONE:
+        pairs = list(combinations(parts, 2))
+    else:
+        pairs = [(part, np.zeros_like(part)) for part in parts]
+    for one, other in pairs:
+        assert_within(one, other, sensitivity, what)
+
+
+def _what(query: Query, relation: NeighboringRelation) -> str:
+    return f"{type(query).__name__} under {relation.value}"
 
 
 def _answer(query: Query, rows: Rows) -> np.ndarray:
     return LocalEngine(rows.table()).answer(query)
 
 
-def _check_sum_over_rows(query: Query, rows: Rows, exact: np.ndarray) -> None:
+def _contributions(query: Query, rows: Rows) -> list[np.ndarray]:
+    """Return each row's part of the answer, having checked that the answer is their sum."""
+    exact = _answer(query, rows)
     assert exact.dtype == np.int64, "An exact answer is an int64 array."
     start = query.start()
     parts = [
@@ -55,3 +86,4 @@ def _check_sum_over_rows(query: Query, rows: Rows, exact: np.ndarray) -> None:
     assert np.array_equal(total, exact), "The answer is not the sum of the rows' answers."
     backwards = _answer(query, Rows(rows.X[::-1].copy(), rows.y[::-1].copy()))
     assert np.array_equal(backwards, exact), "The answer depends on the order of the rows."
+    return parts

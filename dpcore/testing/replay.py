@@ -8,12 +8,14 @@ test of the declared sensitivity.
 from __future__ import annotations
 
 import copy
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dpcore.engines.local import LocalEngine
+from dpcore.errors import InvalidInputError
 from dpcore.session import PrivacySession
 
 if TYPE_CHECKING:
@@ -56,9 +58,11 @@ class RecordingSession(PrivacySession):
     ) -> None:
         self.engine = CountingEngine(table)
         self.records: list[Record] = []
+        self.parts: list[tuple[Query, Mechanism]] = []
         super().__init__(self.engine, accountant, relation, noise)
 
     def release(self, query: Query, mechanism: Mechanism) -> Any:
+        self.parts.append((query, mechanism))
         value = super().release(query, mechanism)
         self.records.append(
             Record(
@@ -75,7 +79,8 @@ class RecordingSession(PrivacySession):
 class ReplaySession(PrivacySession):
     """A session that charges and asks as ever, and gives the recorded values.
 
-    ``exacts`` are its own exact answers, in order.
+    ``exacts`` are its own exact answers, in order. ``violations`` are the reasons of the assertions
+    that it raised: an optimizer may have swallowed them.
     """
 
     def __init__(
@@ -90,23 +95,37 @@ class ReplaySession(PrivacySession):
         super().__init__(self.engine, accountant, relation, noise=nothing)
         self._records = records
         self.exacts: list[np.ndarray] = []
+        self.violations: list[str] = []
 
     def release(self, query: Query, mechanism: Mechanism) -> Any:
+        if os.getpid() != self._pid:
+            raise InvalidInputError("This process was forked after the session began.")
         event = mechanism.event(query.sensitivity(self.relation))
         accountant = self._accountant.compose(event)
         index = len(self.exacts)
-        assert index < len(self._records), (
+        self._require(
+            index < len(self._records),
             "The replay asks for more releases than the recorded run: its control flow depends on "
-            "something that was not released."
+            "something that was not released.",
         )
         record = self._records[index]
-        assert (_fingerprint(query), repr(mechanism)) == (record.query, record.mechanism), (
+        self._require(
+            (_fingerprint(query), repr(mechanism)) == (record.query, record.mechanism),
             f"Release {index} of the replay asks another question than the recorded run: it "
-            "depends on something that was not released."
+            "depends on something that was not released.",
         )
         self._commit(query, mechanism, event, accountant)
         self.exacts.append(self.engine.answer(query))
         return copy.deepcopy(record.value)
+
+    def assert_faithful(self) -> None:
+        """Raise the first violation again."""
+        assert not self.violations, self.violations[0]
+
+    def _require(self, holds: bool, reason: str) -> None:
+        if not holds:
+            self.violations.append(reason)
+        assert holds, reason
 
 
 def assert_within(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dpcore.errors import InvalidInputError
+from dpcore.testing.guard import require_assertions
 from dpcore.testing.optimizers import OPTIMIZER_CHECKS
+from dpcore.testing.parts import foreign_parts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -16,9 +17,11 @@ __all__ = ["parametrize_with_checks", "run_checks"]
 
 
 def run_checks(optimizer: Optimizer) -> list[tuple[str, bool, str]]:
-    """Return (check, passed, reason) for every check, in order; a reason only where it failed."""
-    if not __debug__:
-        raise InvalidInputError("The checks are assertions: run Python without -O.")
+    """Return (check, passed, reason) for every check, in order; a reason only where it failed.
+
+    One more row, which cannot fail, names the mechanisms and queries that are not dpcore's own.
+    """
+    require_assertions()
     results = []
     for check in OPTIMIZER_CHECKS:
         try:
@@ -27,11 +30,21 @@ def run_checks(optimizer: Optimizer) -> list[tuple[str, bool, str]]:
             results.append((check.__name__, False, f"{type(error).__name__}: {error}"))
         else:
             results.append((check.__name__, True, ""))
-    return results
+    return results + _foreign_row(optimizer)
+
+
+def _foreign_row(optimizer: Optimizer) -> list[tuple[str, bool, str]]:
+    try:
+        parts = foreign_parts(optimizer)
+    except Exception:  # It does not run at all, as the checks before have said.
+        return []
+    told = f"also runs on exact answers, and is to be trusted: {', '.join(parts)}"
+    return [("foreign_parts", True, told)] if parts else []
 
 
 def parametrize_with_checks(optimizers: Iterable[Optimizer]) -> Callable[[Any], Any]:
     """Return a pytest decorator: the test gets every pair of ``optimizer`` and ``check``."""
+    require_assertions()
     import pytest
 
     pairs = [

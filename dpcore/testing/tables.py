@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,9 +13,19 @@ from dpcore.problem import Problem
 from dpcore.sensitivity import NeighboringRelation
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from dpcore.protocols import Loss
 
-__all__ = ["Rows", "extreme_rows", "faint_rows", "make_problem", "make_rows", "neighbours"]
+__all__ = [
+    "Rows",
+    "extreme_rows",
+    "faint_rows",
+    "make_problem",
+    "make_rows",
+    "neighbours",
+    "stretching_rows",
+]
 
 ROW_NORM, RAW_NORM_BOUND = 1.5, 2.0
 """Rows longer than the first carry a factor; none is longer than the second."""
@@ -56,6 +67,27 @@ def extreme_rows(n_features: int, seed: int = 0) -> list[tuple[np.ndarray, float
         direction = rng.normal(size=n_features)
         points.append(RAW_NORM_BOUND * direction / np.linalg.norm(direction))
     return [(point, label) for point in points for label in (1.0, -1.0)]
+
+
+def stretching_rows(n_features: int, vectors: Iterable[np.ndarray]) -> Rows:
+    """Return rows at the bound, with either label: along the axes, the diagonal, the given vectors
+    (of shape (n_features,)), their pairwise sums and differences, and random directions; and zeros.
+
+    On a search line a row along the direction runs through losses of either sign of its margin, and
+    one that leans on the parameters too starts and ends where another ends and starts.
+    """
+    rng = np.random.default_rng(n_features)
+    given = [v / np.linalg.norm(v) for v in vectors if np.isfinite(v).all() and np.any(v)]
+    given += [a + s * b for a, b in combinations(given, 2) for s in (0.3, 1, 3, -0.3, -1, -3)]
+    directions = [*given, *np.eye(n_features), np.ones(n_features)]
+    directions += list(rng.normal(size=(4, n_features)))
+    points = [np.zeros(n_features)]
+    for direction in directions:
+        norm = np.linalg.norm(direction)
+        if norm > 0:
+            points += [sign * RAW_NORM_BOUND / norm * direction for sign in (1.0, -1.0)]
+    X = np.array(points)
+    return Rows(np.vstack([X, X]), np.repeat([1.0, -1.0], len(points)))
 
 
 def neighbours(rows: Rows, relation: NeighboringRelation, seed: int = 0) -> list[Rows]:

@@ -2,10 +2,10 @@
 
 import dataclasses
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 import pytest
+from honest import Honest
 
 from dpcore.accountants.zcdp import ZcdpAccountant
 from dpcore.errors import BudgetExceededError, InvalidInputError
@@ -16,6 +16,7 @@ from dpcore.testing import (
     OPTIMIZER_CHECKS,
     check_bad_parameters_refused,
     check_huge_epsilon_limit,
+    check_mechanisms_and_queries,
     check_never_overspends,
     check_outputs_released,
     check_repeatable_when_seeded,
@@ -24,44 +25,6 @@ from dpcore.testing import (
     parametrize_with_checks,
     run_checks,
 )
-
-
-@dataclass(frozen=True, kw_only=True)
-class Honest:
-    """Noisy gradient descent with a fixed number of steps."""
-
-    steps: int = 60
-    clip: float = 1.5
-    rate: float = 4.0
-
-    slots: ClassVar[dict] = {}
-    relations: ClassVar[tuple] = ("add-or-remove-one", "replace-one")
-    needs: ClassVar[tuple] = ()
-
-    def __post_init__(self):
-        if not (0 < self.clip < 100 and 0 < self.rate < 100):
-            raise InvalidInputError("Expected clip and rate between 0 and 100.")
-
-    def minimize(self, problem, session):
-        w = np.zeros(problem.n_features)
-        n = problem.n_public or 400
-        share = session.accountant.budget / self.steps
-        multiplier = float(np.sqrt(1 / (2 * share)) * (1 + 1e-12)) if share else 1e300
-        try:
-            for _ in range(self.steps):
-                w = self.step(problem, session, w, multiplier, n)
-        except BudgetExceededError:
-            if not session.ledger:
-                raise
-        return Solution(w, "Done.")
-
-    def query(self, problem, w, multiplier):
-        return ClippedGradientSum(problem, w, self.clip, noise_multiplier=multiplier)
-
-    def step(self, problem, session, w, multiplier, n):
-        query = self.query(problem, w, multiplier)
-        gradient = session.release(query, Gaussian(multiplier))
-        return w - self.rate * (gradient / n + problem.l2 * w)
 
 
 class ExactNorm(Honest):
@@ -169,6 +132,76 @@ class SpendsBeforeLooking(Honest):
         return super().minimize(problem, session)
 
 
+class Swallows(Honest):
+    """Stops after a number of steps that follows from the rows, and catches whatever is raised."""
+
+    def minimize(self, problem, session):
+        w = np.zeros(problem.n_features)
+        share = session.accountant.budget / 400
+        multiplier = float(np.sqrt(1 / (2 * share))) if share else 1e300
+        for _ in range(200 - session._engine._table.n_rows // 50):
+            try:
+                w = self.step(problem, session, w, multiplier, problem.n_public or 400)
+            except Exception:
+                if not session.ledger:
+                    raise
+                break
+        return Solution(w, "Done.")
+
+
+class DiffersOnManyRows(Honest):
+    """Has another rate for more than 5,000 rows."""
+
+    def step(self, problem, session, w, multiplier, n):
+        many = session._engine._table.n_rows > 5000
+        moved = super().step(problem, session, w, multiplier, n)
+        return (w + moved) / 2 if many else moved
+
+
+@dataclass(frozen=True)
+class NoNoise(Gaussian):
+    """Gives the exact answer and states the event of the Gaussian mechanism."""
+
+    def release(self, exact, sensitivity, noise):
+        return np.ldexp(exact.astype(float), -sensitivity.grid_bits)
+
+
+class BringsNoNoise(Honest):
+    """Brings a mechanism without noise."""
+
+    def step(self, problem, session, w, multiplier, n):
+        gradient = session.release(self.query(problem, w, multiplier), NoNoise(multiplier))
+        return w - self.rate * (gradient / n + problem.l2 * w)
+
+
+NoNoiseInDisguise = type(
+    "Gaussian", (NoNoise,), {"__module__": Gaussian.__module__, "__qualname__": "Gaussian"}
+)
+
+
+class BringsItInDisguise(Honest):
+    """Brings the same under the name of dpcore's own."""
+
+    def step(self, problem, session, w, multiplier, n):
+        mechanism = NoNoiseInDisguise(multiplier)
+        gradient = session.release(self.query(problem, w, multiplier), mechanism)
+        return w - self.rate * (gradient / n + problem.l2 * w)
+
+
+class NotASum(ClippedGradientSum):
+    """Its rows are divided by how many there are, rounded."""
+
+    def answer_block(self, block):
+        return super().answer_block(block) // block.n_rows
+
+
+class BringsAMean(Honest):
+    """Brings a query that is no sum over rows."""
+
+    def query(self, problem, w, multiplier):
+        return NotASum(problem, w, self.clip, noise_multiplier=multiplier)
+
+
 @parametrize_with_checks([Honest()])
 def test_an_honest_optimizer_passes(optimizer, check):
     check(optimizer)
@@ -188,6 +221,12 @@ def test_an_honest_optimizer_passes(optimizer, check):
         (BranchesOnExact(), check_outputs_released, "stopped early|more releases|more than"),
         (TellsInStatus(), check_outputs_released, "status"),
         (HalfSensitivity(), check_sensitivity_on_neighbours, "declared l2"),
+        (Swallows(), check_outputs_released, "more releases"),
+        (DiffersOnManyRows(), check_outputs_released, "another question|more than the released"),
+        (BringsNoNoise(), check_mechanisms_and_queries, "no noise"),
+        (BringsItInDisguise(), check_mechanisms_and_queries, "no noise"),
+        (BringsAMean(), check_mechanisms_and_queries, "sum of the rows"),
+        (HalfSensitivity(), check_mechanisms_and_queries, "declared l2"),
         (Lazy(), check_huge_epsilon_limit, "possible gain"),
         (SpendsBeforeLooking(), check_bad_parameters_refused, "only after a release"),
     ],
@@ -216,3 +255,9 @@ def test_run_checks_reports_each_check_with_its_reason():
     failed = {name: reason for name, passed, reason in results if not passed}
     assert "check_outputs_released" in failed
     assert "released values" in failed["check_outputs_released"]
+
+
+def test_run_checks_names_the_parts_that_are_not_dpcores_own():
+    name, passed, told = run_checks(HalfSensitivity())[-1]
+    assert (name, passed) == ("foreign_parts", True)
+    assert told.endswith(f"{HalfQuery.__module__}:HalfQuery")

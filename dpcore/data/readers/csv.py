@@ -12,6 +12,7 @@ import pyarrow.csv as pacsv
 
 from dpcore.data.columns import Categorical, Column, Label
 from dpcore.data.raw_table import RawTable, check_names
+from dpcore.data.readers.lines import first_line, is_plain, trimmed, whole_lines
 from dpcore.data.schema import Schema
 from dpcore.errors import DataError
 
@@ -34,12 +35,14 @@ def read_csv(
 ) -> RawTable:
     """Return the schema's columns of delimited text.
 
-    Without a header the columns are the schema's, in order. ``drop`` leaves out rows that have too
-    many or too few cells; otherwise they raise DataError with their line, as do a header that is
-    missing or does not fit the schema, and a quoted cell that does not end.
+    Without a header the columns are the schema's, in order. ``drop`` takes each line for a record
+    and leaves out those with too many or too few cells or an open quote, so also cells with line
+    breaks; otherwise they raise DataError with their line, as do a header that is missing or does
+    not fit the schema, and a quoted cell that does not end.
     """
     if schema.header:
-        names = read_header(content, source, separator, quote)
+        head = first_line(content)[0] if drop else content
+        names = read_header(head, source, separator, quote)
     else:
         names = [column.name for column in schema.columns]
         if not labelled and first_width(content, separator, quote) == len(names) - 1:
@@ -73,7 +76,14 @@ def read_delimited(
 ) -> RawTable:
     """Return the columns in ``types`` of text whose fields are ``names``, in that order."""
     place = _places(content, separator, quote, header)
-    if not content.strip():
+    # Arrow counts empty lines among those that it skips for the header.
+    content = trimmed(content)
+    if drop:
+        content = first_line(content)[1] if header else content
+        header = False
+        if not is_plain(content, quote):
+            content = whole_lines(content, len(names), separator, quote)
+    if not content.strip(b"\r\n"):
         return RawTable(
             {name: pa.chunked_array([], kind) for name, kind in types.items()}, 0, source, place
         )
@@ -116,32 +126,15 @@ def _parse_as_text(
 ) -> pa.Table:
     """Cells as bytes, for a table with a cell that resists its type or a row of another width."""
     text = dict.fromkeys(types, pa.binary())
-    if not drop:
+    if drop:
+        # Arrow could skip such rows itself, but it prints those that are not UTF-8.
+        content = whole_lines(content, len(names), separator, quote) or b"\n"
+    else:
         _check_widths(content, source, separator, quote, len(names))
     try:
-        try:
-            return _parse(content, names, text, (), header, separator, quote)
-        except pa.ArrowInvalid:
-            if not drop:
-                raise
-        # Arrow could skip such rows itself, but it prints those that are not UTF-8.
-        kept = _of_width(content, len(names), header, separator, quote)
-        return _parse(kept, names, text, (), False, separator, quote)
-    except (pa.ArrowException, csv.Error) as error:
+        return _parse(content, names, text, (), header, separator, quote)
+    except pa.ArrowException as error:
         raise _unreadable(source, error) from None
-
-
-def _of_width(content: bytes, width: int, header: bool, separator: str, quote: str | None) -> bytes:
-    """Return the records of ``width`` cells, without the header, written anew."""
-    out = io.StringIO()
-    writer = csv.writer(out, delimiter=separator, lineterminator="\n")
-    for i, (_, record) in enumerate(_records(content, separator, quote)):
-        if len(record) == width and not (header and i == 0):
-            if quote:
-                writer.writerow(record)
-            else:
-                out.write(separator.join(record) + "\n")
-    return out.getvalue().encode() or b"\n"
 
 
 def _parse(

@@ -1,0 +1,65 @@
+"""The lines of delimited text that are a record by themselves: what dropping bad rows leaves.
+
+A quoted cell may run over line ends, so that one line with an open quote takes the lines behind it
+into its cell: its change moves them all. Where bad rows map to no row, a record is therefore one
+line, ended by LF, CR LF or CR, and its fate is a function of its own bytes: the table of a file is
+the concatenation of its lines' tables, and one line more is at most one row more.
+"""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["first_line", "is_plain", "trimmed", "whole_lines"]
+
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_LONGEST = 2**30
+"""No line of as many bytes is a record: two fit a block of Arrow's, whatever else the file has."""
+
+
+def is_plain(content: bytes, quote: str | None) -> bool:
+    """Return whether the text can be parsed as it is: each line of it stands by itself."""
+    quoted = quote is not None and quote.encode() in content
+    return not quoted and _BYTE_ORDER_MARK not in content and len(content) < _LONGEST
+
+
+def trimmed(content: bytes) -> bytes:
+    """Return the text without a byte order mark and empty lines at its start."""
+    return content.removeprefix(_BYTE_ORDER_MARK).lstrip(b"\r\n")
+
+
+def first_line(content: bytes) -> tuple[bytes, bytes]:
+    """Return the first line that is not empty, without its end, and all that follows it."""
+    content = trimmed(content)
+    end = re.search(rb"[\r\n]", content)
+    return (content, b"") if end is None else (content[: end.start()], content[end.end() :])
+
+
+def whole_lines(content: bytes, width: int, separator: str, quote: str | None) -> bytes:
+    """Return the lines of ``width`` cells whose quotes all close, with one kind of line end.
+
+    A byte order mark before a line is no part of it.
+    """
+    comma, mark = separator.encode(), (quote or "").encode()
+    record = _record(width, comma, mark) if mark else None
+    kept = []
+    for line in content.splitlines():
+        while line.startswith(_BYTE_ORDER_MARK):
+            line = line.removeprefix(_BYTE_ORDER_MARK)
+        if not line or len(line) >= _LONGEST:
+            continue
+        if record is not None and mark in line:
+            whole = record.fullmatch(line) is not None
+        else:
+            whole = line.count(comma) == width - 1
+        if whole:
+            kept.append(line)
+    return b"\n".join([*kept, b""])
+
+
+def _record(width: int, comma: bytes, mark: bytes) -> re.Pattern[bytes]:
+    """What Arrow takes for ``width`` cells: a quote opens only at the start of a cell, two within
+    are one of its text, and what follows the closing one is text up to the next separator."""
+    c, q = re.escape(comma), re.escape(mark)
+    cell = rb"(?:%b[^%b]*(?:%b%b[^%b]*)*%b(?!%b)|(?!%b))[^%b]*" % (q, q, q, q, q, q, q, q, c)
+    return re.compile(rb"%b(?:%b%b){%d}" % (cell, c, cell, width - 1))

@@ -1,0 +1,94 @@
+"""A crude audit: do outcomes on two neighbours differ in frequency by more than an event allows?
+
+A failed audit is proof, up to the stated rate of false alarms; a passed one proves little. It is
+there for noise that is missing, too small, of the wrong sign or shared between coordinates.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcore.events import (
+    ComposedDpEvent,
+    ExponentialMechanismDpEvent,
+    GaussianDpEvent,
+    LaplaceDpEvent,
+    PureDpEvent,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dpcore.events import DpEvent
+
+__all__ = ["FALSE_ALARM", "assert_as_private_as", "largest_probability"]
+
+FALSE_ALARM = 1e-6
+"""The chance, over the noise, that an honest mechanism fails its audit: all outcomes together."""
+
+
+def assert_as_private_as(
+    event: DpEvent, pairs: Sequence[tuple[np.ndarray, np.ndarray]], what: str
+) -> None:
+    """Raise AssertionError if the frequencies of some outcome contradict the event.
+
+    ``pairs`` : for each pair of neighbours, two bool arrays of shape (n_draws, n_outcomes) that say
+    which draw fell into which set of outcomes; each set and its complement are compared, both ways.
+    Every interval is Clopper & Pearson's (1934), at a level that makes all of them hold together
+    with probability 1 - FALSE_ALARM.
+    """
+    n_intervals = sum(here.shape[1] + there.shape[1] for here, there in pairs)
+    level = FALSE_ALARM / (2 * n_intervals)
+    for here, there in pairs:
+        bounds = [_interval(hits.sum(axis=0), hits.shape[0], level) for hits in (here, there)]
+        for (low, high), (other_low, other_high) in (bounds, bounds[::-1]):
+            for least, most in ((other_low, high), (1 - other_high, 1 - low)):
+                allowed = [largest_probability(event, float(p)) for p in most]
+                assert (least <= np.array(allowed) + 1e-12).all(), (
+                    f"{what}: an outcome's frequencies on two neighbours are further apart than "
+                    f"{event} allows."
+                )
+
+
+def largest_probability(event: DpEvent, p: float) -> float:
+    """Return the most that outcomes of probability ``p`` can have on a neighbour.
+
+    Gaussian: the trade-off curve of two normals (Dong, Roth & Su 2022, Gaussian DP). Pure and
+    Laplace: epsilon-DP of the outcomes and of their complement. Bounded range (Dong, Durfee &
+    Rogers 2020): the odds move by a factor of at most exp(epsilon), since that bounds the ratio of
+    any two outcomes' factors, and so of two sums' over outcomes. Composed: one part after the
+    other, each a step between hybrids of the two runs.
+    """
+    match event:
+        case GaussianDpEvent(noise_multiplier=m):
+            from scipy.special import ndtr, ndtri
+
+            return float(ndtr(ndtri(p) + 1 / m))
+        case LaplaceDpEvent(noise_multiplier=m):
+            return _largest_pure(1 / m, p)
+        case PureDpEvent(epsilon=epsilon):
+            return _largest_pure(epsilon, p)
+        case ExponentialMechanismDpEvent(epsilon=epsilon):
+            return p / (p + math.exp(-epsilon) * (1 - p)) if p > 0 else 0.0
+        case ComposedDpEvent(events=events):
+            for part in events:
+                p = largest_probability(part, p)
+            return p
+    raise AssertionError(f"The audit does not know {type(event).__name__}.")
+
+
+def _largest_pure(epsilon: float, p: float) -> float:
+    return min(math.exp(min(epsilon, 700.0)) * p, 1 - math.exp(-epsilon) * (1 - p))
+
+
+def _interval(hits: np.ndarray, draws: int, level: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return bounds of the probabilities behind ``hits`` of ``draws``, each wrong at ``level``."""
+    from scipy.special import betainccinv, betaincinv
+
+    missed = draws - hits
+    low = np.where(hits > 0, betaincinv(np.maximum(hits, 1), missed + 1, level), 0.0)
+    high = np.where(missed > 0, betainccinv(hits + 1, np.maximum(missed, 1), level), 1.0)
+    return low, high

@@ -1,0 +1,75 @@
+"""Checks of what an optimizer brings along that runs inside the trust boundary."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from typing import TYPE_CHECKING, Any
+
+from dpcore.testing.mechanisms import check_mechanism
+from dpcore.testing.queries import check_contributions
+from dpcore.testing.recorded import record_run, relations_of
+from dpcore.testing.tables import make_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dpcore.protocols import Mechanism, Optimizer, Query
+    from dpcore.testing.replay import RecordingSession
+
+__all__ = ["check_mechanisms_and_queries", "foreign_parts"]
+
+_QUERIES_PER_RUN = 8
+
+
+def check_mechanisms_and_queries(optimizer: Optimizer) -> None:
+    """Mechanisms and queries used in a run that are not dpcore's own: ``check_mechanism``, and
+    sums over rows whose rows stay within the declared sensitivity."""
+    audited: set[type] = set()
+    for session in _recorded(optimizer):
+        for _, mechanism in session.parts:
+            kind = type(mechanism)
+            if not _is_own(kind) and kind not in audited:
+                audited.add(kind)
+                check_mechanism(_maker(mechanism))
+        for query in _some([query for query, _ in session.parts if not _is_own(type(query))]):
+            check_contributions(query, session.relation)
+
+
+def foreign_parts(optimizer: Optimizer) -> list[str]:
+    """Return ``module:Class`` of every part that ran inside the trust boundary of a recorded run
+    and is not dpcore's own."""
+    kinds = {
+        type(part) for session in _recorded(optimizer) for pair in session.parts for part in pair
+    }
+    return sorted(f"{k.__module__}:{k.__qualname__}" for k in kinds if not _is_own(k))
+
+
+def _recorded(optimizer: Optimizer) -> list[RecordingSession]:
+    # Without a public number of rows an optimizer may ask more: it has to count.
+    return [
+        record_run(optimizer, make_rows(80, seed=10), relation, n0=n0)[0]
+        for relation in relations_of(optimizer)
+        for n0 in ((400,) if relation.size_is_public else (400, None))
+    ]
+
+
+def _is_own(kind: type) -> bool:
+    """Whether dpcore has this very class under the name that it bears."""
+    home = sys.modules.get(kind.__module__)
+    named = kind.__module__.startswith("dpcore.")
+    return named and getattr(home, kind.__qualname__, None) is kind
+
+
+def _maker(mechanism: Mechanism) -> Callable[[float], Mechanism]:
+    """Return what makes the same mechanism, other fields included, with another multiplier."""
+    if not dataclasses.is_dataclass(mechanism):
+        return type(mechanism)
+    instance: Any = mechanism
+    return lambda multiplier: dataclasses.replace(instance, noise_multiplier=multiplier)
+
+
+def _some(queries: list[Query]) -> list[Query]:
+    """Return a few, from the first to the last: the later ones were made from released values."""
+    step = max(1, len(queries) // _QUERIES_PER_RUN)
+    return queries[::step]

@@ -1,0 +1,89 @@
+"""Runs of an optimizer on made tables, as every check of an optimizer makes them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dpcore.accountants.zcdp import ZcdpAccountant
+from dpcore.losses.logistic import Logistic
+from dpcore.noise.source import SeededNoise
+from dpcore.sensitivity import NeighboringRelation
+from dpcore.testing.guard import require_assertions
+from dpcore.testing.replay import RecordingSession, ReplaySession
+from dpcore.testing.tables import Rows, make_problem
+
+if TYPE_CHECKING:
+    from dpcore.problem import Solution
+    from dpcore.protocols import Optimizer
+
+__all__ = [
+    "DELTA",
+    "EPSILON",
+    "L2",
+    "open_session",
+    "problem_of",
+    "record_run",
+    "relations_of",
+    "replay_run",
+]
+
+EPSILON, DELTA, L2 = 1.0, 1e-6, 0.01
+
+
+def relations_of(optimizer: Optimizer) -> list[NeighboringRelation]:
+    return [NeighboringRelation(value) for value in optimizer.relations]
+
+
+def problem_of(rows: Rows, relation: NeighboringRelation, n0: int | None = 400) -> Any:
+    return make_problem(rows, relation, Logistic(), l2=L2, n0=n0)
+
+
+def open_session(
+    rows: Rows, relation: NeighboringRelation, epsilon: float, delta: float
+) -> RecordingSession:
+    require_assertions()
+    accountant = ZcdpAccountant.from_budget(epsilon, delta)
+    return RecordingSession(rows.table(), accountant, relation, SeededNoise(11))
+
+
+def record_run(
+    optimizer: Optimizer,
+    rows: Rows,
+    relation: NeighboringRelation,
+    epsilon: float = EPSILON,
+    n0: int | None = 400,
+) -> tuple[RecordingSession, Solution]:
+    session = open_session(rows, relation, epsilon, DELTA)
+    return session, optimizer.minimize(problem_of(rows, relation, n0), session)
+
+
+def replay_run(
+    optimizer: Optimizer,
+    recorded: tuple[RecordingSession, Solution],
+    rows: Rows,
+    other: Rows,
+    relation: NeighboringRelation,
+    n0: int | None,
+) -> ReplaySession:
+    """Replay a run on another table, and require the recorded result to the bit."""
+    accountant = ZcdpAccountant.from_budget(EPSILON, DELTA)
+    session = ReplaySession(recorded[0].records, other.table(), accountant, relation)
+    try:
+        solution = optimizer.minimize(problem_of(rows, relation, n0), session)
+    finally:
+        # An optimizer that catches every exception catches the replay's too.
+        session.assert_faithful()
+    assert len(session.exacts) == len(recorded[0].records), (
+        "The replay stopped early: its control flow depends on something that was not released."
+    )
+    assert len(session.engine.answers) == len(session.exacts), (
+        "The rows were asked something that was not charged."
+    )
+    assert solution.w.tobytes() == recorded[1].w.tobytes(), (
+        f"The coefficients depend on more than the released values (under {relation.value})."
+    )
+    told = (solution.status, solution.details)
+    assert repr(told) == repr((recorded[1].status, recorded[1].details)), (
+        "The status or details depend on more than the released values."
+    )
+    return session

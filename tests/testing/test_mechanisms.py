@@ -1,0 +1,160 @@
+"""Built-in mechanisms bear out the events they state; mechanisms with a fault do not."""
+
+import numpy as np
+import pytest
+
+from dpcore.events import ComposedDpEvent, ExponentialMechanismDpEvent, GaussianDpEvent, PureDpEvent
+from dpcore.mechanisms.exponential import Exponential
+from dpcore.mechanisms.gaussian import Gaussian
+from dpcore.mechanisms.geometric import Geometric
+from dpcore.mechanisms.laplace import Laplace
+from dpcore.mechanisms.permute_and_flip import PermuteAndFlip
+from dpcore.mechanisms.report_noisy_max import ReportNoisyMax
+from dpcore.sensitivity import Sensitivity
+from dpcore.testing import check_mechanism
+from dpcore.testing.audit import FALSE_ALARM, assert_as_private_as, largest_probability
+
+BUILT_IN = (Gaussian, Laplace, Geometric, Exponential, PermuteAndFlip, ReportNoisyMax)
+
+
+@pytest.mark.parametrize("mechanism", BUILT_IN)
+def test_built_in_mechanisms_pass(mechanism):
+    check_mechanism(mechanism)
+
+
+def halved(kind):
+    """Broken on purpose: half the noise of the event."""
+
+    class Halved(kind):
+        def release(self, exact, sensitivity, noise):
+            return kind(self.noise_multiplier / 2).release(exact, sensitivity, noise)
+
+    return Halved
+
+
+@pytest.mark.parametrize("kind", BUILT_IN)
+def test_half_the_noise_is_caught(kind):
+    with pytest.raises(AssertionError, match="further apart"):
+        check_mechanism(halved(kind))
+
+
+class ExactSum(Gaussian):
+    def release(self, exact, sensitivity, noise):
+        return np.ldexp(exact.astype(float), -sensitivity.grid_bits)
+
+
+class ExactChoice(Exponential):
+    def release(self, exact, sensitivity, noise):
+        return int(np.argmax(exact))
+
+
+class NoiseOfItsOwn(Gaussian):
+    def release(self, exact, sensitivity, noise):
+        scale = self.noise_multiplier * sensitivity.bound * 2**sensitivity.grid_bits
+        drawn = np.random.default_rng().normal(scale=scale, size=exact.shape)
+        return np.ldexp(np.floor(exact + drawn), -sensitivity.grid_bits)
+
+
+class SameNoise(Laplace):
+    """One deviate for all coordinates: differences of coordinates are exact."""
+
+    def release(self, exact, sensitivity, noise):
+        drawn = noise.laplace(self.scale(sensitivity), 1)
+        return np.ldexp((exact + drawn).astype(float), -sensitivity.grid_bits)
+
+
+class OffGrid(Gaussian):
+    def release(self, exact, sensitivity, noise):
+        return super().release(exact, sensitivity, noise) * 1.1
+
+
+class IgnoresBound(Laplace):
+    """Noise of the multiplier as it is, whatever the sensitivity."""
+
+    def release(self, exact, sensitivity, noise):
+        one = Sensitivity("l1", 1.0, sensitivity.relation, sensitivity.grid_bits)
+        return super().release(exact, one, noise)
+
+
+class DividesBy(Laplace):
+    """Noise of the inverse of the multiplier."""
+
+    def release(self, exact, sensitivity, noise):
+        return Laplace(1 / self.noise_multiplier).release(exact, sensitivity, noise)
+
+
+class WrongSign(PermuteAndFlip):
+    """One-sided noise subtracted where it has to be added (or added to losses)."""
+
+    def release(self, exact, sensitivity, noise):
+        drawn = noise.exponential(self.scale(sensitivity), exact.size).astype(np.int64)
+        return int(np.argmax(exact - drawn))
+
+
+class SaysBoundedRange(PermuteAndFlip):
+    """Permute-and-flip is epsilon-DP, and not of bounded range epsilon."""
+
+    def event(self, sensitivity):
+        return ExponentialMechanismDpEvent(super().event(sensitivity).epsilon)
+
+
+class TakesAnyNorm(Gaussian):
+    def _figure(self, sensitivity):
+        return sensitivity.bound
+
+
+class MoreNoiseCostsMore(Gaussian):
+    def event(self, sensitivity):
+        return GaussianDpEvent(1 / float(self.exact_multiplier(sensitivity)))
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "reason"),
+    [
+        (ExactSum, "no noise"),
+        (ExactChoice, "no noise"),
+        (NoiseOfItsOwn, "from elsewhere"),
+        (SameNoise, "further apart"),
+        (OffGrid, "not on the grid"),
+        (IgnoresBound, "further apart"),
+        (DividesBy, "further apart"),
+        (WrongSign, "further apart"),
+        (SaysBoundedRange, "further apart"),
+        (TakesAnyNorm, "accepts an"),
+        (MoreNoiseCostsMore, "does not cost less"),
+    ],
+)
+def test_a_broken_mechanism_is_caught(mechanism, reason):
+    with pytest.raises(AssertionError, match=reason):
+        check_mechanism(mechanism)
+
+
+def test_largest_probabilities_in_closed_form():
+    # Phi(0 + 1) and Phi(-1 + 1/2), by any table of the normal law.
+    assert largest_probability(GaussianDpEvent(1.0), 0.5) == pytest.approx(0.8413447460685429)
+    assert largest_probability(GaussianDpEvent(2.0), 0.15865525393145707) == pytest.approx(
+        0.3085375387259869
+    )
+    assert largest_probability(PureDpEvent(1.0), 0.1) == pytest.approx(0.1 * np.e)
+    assert largest_probability(PureDpEvent(1.0), 0.9) == pytest.approx(1 - 0.1 / np.e)
+    odds = 0.25 * np.e
+    assert largest_probability(ExponentialMechanismDpEvent(1.0), 0.2) == pytest.approx(
+        odds / (1 + odds)
+    )
+    both = ComposedDpEvent((PureDpEvent(0.5), PureDpEvent(0.25)))
+    assert largest_probability(both, 0.01) == pytest.approx(0.01 * np.exp(0.75))
+
+
+@pytest.mark.parametrize("event", [PureDpEvent(0.5), GaussianDpEvent(2.0)])
+def test_the_audit_of_a_law_at_its_limit_gives_no_alarm_and_beyond_it_does(event):
+    # 300 audits of a law exactly at the limit: a false alarm has probability 300 FALSE_ALARM.
+    assert FALSE_ALARM == 1e-6
+    rng = np.random.default_rng(0)
+    p = 0.3
+    q = largest_probability(event, p)
+    for _ in range(300):
+        assert_as_private_as(event, [(rng.random((1000, 1)) < p, rng.random((1000, 1)) < q)], "law")
+    with pytest.raises(AssertionError, match="law: an outcome"):
+        assert_as_private_as(
+            event, [(rng.random((1000, 1)) < p, rng.random((1000, 1)) < q + 0.25)], "law"
+        )

@@ -1,0 +1,54 @@
+"""Checks in other processes: a forked child, and Python without assertions."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from honest import Honest
+
+from dpcore.problem import Solution
+from dpcore.testing import check_outputs_released
+
+
+class Forks(Honest):
+    """Runs once more in a forked child, with a budget of its own, and takes the mean."""
+
+    def minimize(self, problem, session):
+        reading, writing = os.pipe()
+        if os.fork() == 0:
+            try:
+                os.write(writing, super().minimize(problem, session).w.tobytes())
+            finally:
+                os._exit(0)
+        os.close(writing)
+        with os.fdopen(reading, "rb") as pipe:
+            told = pipe.read()
+        os.wait()
+        if not told:
+            raise RuntimeError("The child has no answer.")
+        return Solution((super().minimize(problem, session).w + np.frombuffer(told)) / 2, "Done.")
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
+def test_a_forked_child_has_no_budget_of_its_own():
+    # Each process would spend the whole budget, and the parent's ledger shows its own half only.
+    with pytest.raises(RuntimeError, match="no answer"):
+        check_outputs_released(Forks())
+
+
+def test_without_assertions_nothing_is_checked():
+    code = """
+from dpcore.errors import InvalidInputError
+from dpcore.testing import *
+for call in (parametrize_with_checks, run_checks, check_loss, check_query, check_mechanism):
+    try:
+        call(None)
+    except InvalidInputError as error:
+        print(error)
+"""
+    command = [sys.executable, "-O", "-c", code]
+    run = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert run.stdout.splitlines() == ["The checks are assertions: run Python without -O."] * 5
