@@ -73,6 +73,11 @@ class ExponentialMechanismDpEvent(DpEvent):
 
 @dataclass(frozen=True, slots=True)
 class ComposedDpEvent(DpEvent):
-    """Several events charged as one."""
+    """Several events charged as one: at least one, none of them free."""
 
     events: tuple[DpEvent, ...]
+
+    def __post_init__(self) -> None:
+        whole = isinstance(self.events, tuple) and len(self.events) > 0
+        if not whole or not all(isinstance(event, DpEvent) for event in self.events):
+            raise InvalidInputError("Expected events to be a tuple of one DpEvent or more.")

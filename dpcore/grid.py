@@ -20,6 +20,7 @@ __all__ = [
     "PARAMETER_BITS",
     "STEP_BITS",
     "coefficient_bits",
+    "is_exact_line",
     "round_parameters",
     "round_to",
 ]
@@ -59,12 +60,33 @@ def round_parameters(w: np.ndarray, raw_norm_bound: float) -> np.ndarray:
         norm = float(np.linalg.norm(w))
     if not math.isfinite(norm):
         raise InvalidInputError("Expected finite parameters w with a finite norm.")
-    # The slack covers the rounding of the norm itself and of w to the grid.
-    reach = raw_norm_bound * (norm * (1 + 2.0**-20) + math.sqrt(w.size) * 2.0**-PARAMETER_BITS)
-    excess = max(0, math.frexp(reach / _MARGIN_LIMIT)[1])
-    if excess > 2 * PARAMETER_BITS:
-        raise InvalidInputError("The norm of the parameters w is too large for exact margins.")
-    return round_to(w, PARAMETER_BITS - excess)
+    for excess in range(2 * PARAMETER_BITS):
+        bits = PARAMETER_BITS - excess
+        if _reach(norm, w.size, bits, raw_norm_bound) < _MARGIN_LIMIT * 2.0**excess:
+            return round_to(w, bits)
+    raise InvalidInputError("The norm of the parameters w is too large for exact margins.")
+
+
+def is_exact_line(
+    start: np.ndarray, end: np.ndarray, direction: np.ndarray, step: float, raw_norm_bound: float
+) -> bool:
+    """Return whether ``end`` is ``start - step * direction`` and its margins follow exactly.
+
+    True only if direction and step stand on their grids and both ends' margins are below 2^12, so
+    that ``step`` times a margin of the direction, their difference, is below 2^13.
+    """
+    if step != round_to(step, STEP_BITS) or not np.array_equal(start - step * direction, end):
+        return False
+    if not np.array_equal(direction, round_to(direction, DIRECTION_BITS)):
+        return False
+    ends = (float(np.linalg.norm(start)), float(np.linalg.norm(end)))
+    reach = _reach(max(ends), start.size, PARAMETER_BITS, raw_norm_bound)
+    return reach < _MARGIN_LIMIT / 2
+
+
+def _reach(norm: float, size: int, bits: int, raw_norm_bound: float) -> float:
+    """Return a bound of every margin once w is rounded: with slack for the norm's own rounding."""
+    return raw_norm_bound * (norm * (1 + 2.0**-20) + math.sqrt(size) * 2.0**-bits)
 
 
 def coefficient_bits(clip: float, capacity: int, noise_multiplier: float = 1.0) -> int:

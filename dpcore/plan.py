@@ -62,6 +62,9 @@ class Plan:
     accountant: Accountant
     relation: NeighboringRelation
     engine: type[Engine]
+    targets: tuple[str, ...]
+    """``"module:Attribute"`` under which the parts inside the trust boundary are registered: what
+    a part says of its own module may be borrowed."""
 
     def parameters(self) -> dict[str, Any]:
         """Return the hyper-parameters as JSON-able data, without the slots."""
@@ -103,15 +106,19 @@ def make_plan(settings: Settings, registry: Registry | None = None) -> Plan:
     if conversion is None and settings.accountant in (None, preset.get("accountant", "zcdp")):
         conversion = preset.get("accountant_conversion")
     _require_seed(settings.seed)
+    filled = {slot: use.get(slot, names[0]) for slot, names in factory.slots.items()}
+    parts = [("accountant", name), ("loss", settings.loss), ("engine", settings.engine)]
+    parts += [("mechanism", filling) for filling in filled.values()]
     return Plan(
         settings=settings,
         entry=entry,
         optimizer=_build(factory, settings, preset, use),
-        use={slot: use.get(slot, names[0]) for slot, names in factory.slots.items()},
+        use=filled,
         loss=registry.load("loss", settings.loss)(),
         accountant=accountant.from_budget(settings.epsilon, settings.delta, conversion),
         relation=relation,
         engine=registry.load("engine", settings.engine),
+        targets=tuple(registry.get(kind, part).target for kind, part in parts),
     )
 
 

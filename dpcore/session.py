@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import InvalidInputError
+from dpcore.noise.entropy import Unshareable
+from dpcore.rounding import float_up
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,8 +37,11 @@ class LedgerEntry:
     cost: float
 
 
-class PrivacySession:
+class PrivacySession(Unshareable):
     """Knows the data, the accountant and the noise, and releases noisy answers, one at a time.
+
+    It can be neither copied nor pickled, and a forked child is refused: each would have the whole
+    of what is left of the budget to itself.
 
     Parameters
     ----------
@@ -60,6 +66,7 @@ class PrivacySession:
         self._noise = noise
         self._on_release = on_release
         self._lock = threading.Lock()
+        self._pid = os.getpid()
         self._ledger: list[LedgerEntry] = []
         self._trusted: set[str] = {_qualified(engine), _qualified(accountant)}
 
@@ -67,8 +74,14 @@ class PrivacySession:
         """Return a noisy answer: safe to use, print and keep in any way.
 
         Raises BudgetExceededError (nothing drawn, nothing charged), UnsupportedEventError or
-        InvalidInputError (a mechanism that does not fit the query), all before the data are asked.
+        InvalidInputError (a mechanism that does not fit the query, a process that was forked after
+        the session began), all before the data are asked.
         """
+        if os.getpid() != self._pid:
+            raise InvalidInputError(
+                "This process was forked after the session began: its budget is the parent's. "
+                "Release in the process that opened the session, or open one there."
+            )
         with self._lock:
             sensitivity = query.sensitivity(self._relation)
             if sensitivity.relation is not self._relation:
@@ -93,7 +106,7 @@ class PrivacySession:
             kind=query.kind,
             mechanism=type(mechanism).__name__,
             event=event,
-            cost=float(self._accountant.cost(event)),
+            cost=float_up(self._accountant.cost(event)),
         )
         self._ledger.append(entry)
         self._accountant = accountant

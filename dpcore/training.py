@@ -85,7 +85,7 @@ def train(plan: Plan, request: DataRequest, on_release: OnRelease = None) -> Tra
     if data.test is not None:
         diagnostics = _diagnose(plan, model, data.train, data.test)
     training = finish(plan, model, data.train, started, diagnostics)
-    if data.train.source == "generated" and plan.loss.classification:
+    if data.is_ours_and_generated and plan.loss.classification:
         right = (model.margins(data.train.X) > 0) == (data.train.y > 0)
         training = replace(training, generated_accuracy=float(right.mean()))
     return training
@@ -139,7 +139,7 @@ def fit_dataset(
         engine(table), plan.accountant, plan.relation, noise, on_release=on_release
     )
     solution = plan.optimizer.minimize(problem, session)
-    trusted = (*session.trusted_parts, part_of(plan.loss), *parts)
+    trusted = (*session.trusted_parts, part_of(plan.loss), *plan.targets, *parts)
     return _model(plan, dataset, solution, session, why_not_private, trusted)
 
 

@@ -1,6 +1,8 @@
 """The door: order of its steps, refusals, the ledger."""
 
+import copy
 import os
+import pickle
 import threading
 
 import numpy as np
@@ -220,3 +222,30 @@ def test_parts_inside_the_trust_boundary_are_named():
 def test_a_sensitivity_of_nothing_is_refused(bound):
     with pytest.raises(InvalidInputError, match="bound"):
         Sensitivity("l2", bound, ADD)
+
+
+def test_a_session_is_neither_copied_nor_pickled():
+    opened = session()
+    for attempt in (copy.copy, copy.deepcopy, pickle.dumps):
+        with pytest.raises(TypeError, match="cannot be pickled or copied"):
+            attempt(opened)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_forked_child_cannot_spend_the_budget_a_second_time():
+    opened = session(noise=SystemNoise())
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            opened.release(RowCount(), Gaussian(10.0))
+            os.write(write, b"released")
+        except InvalidInputError as error:
+            os.write(write, str(error).encode())
+        finally:
+            os._exit(0)
+    os.close(write)
+    told = os.read(read, 1000)
+    os.waitpid(child, 0)
+    assert b"forked" in told and opened.ledger == ()

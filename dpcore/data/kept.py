@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 
 from dpcore.data.table import row_factors
-from dpcore.grid import FEATURE_BITS, round_parameters
+from dpcore.grid import FEATURE_BITS, is_exact_line, round_parameters
 
 __all__ = ["KeptMargins", "truncate_rows"]
 
@@ -61,15 +61,19 @@ class KeptMargins:
         return self._kept[1]
 
     def _along_line(self, w: np.ndarray) -> np.ndarray | None:
-        """Return the raw margins of ``w`` if it is exactly ``kept - step * direction``."""
+        """Return the raw margins of ``w`` if it is ``kept - step * direction``, exactly.
+
+        Only where every term stands on its grid and the difference has at most 53 bits: then the
+        result has the bits of a fresh product, so that a row's margin never depends on the path.
+        """
         if self._kept is None or self._direction is None:
             return None
         (kept, z), (direction, z_direction) = self._kept, self._direction
         j = int(np.argmax(np.abs(direction)))
         if direction[j] == 0.0:
             return None
-        step = (kept[j] - w[j]) / direction[j]
-        if not np.array_equal(kept - step * direction, w):
+        step = float((kept[j] - w[j]) / direction[j])
+        if not is_exact_line(kept, w, direction, step, self.raw_norm_bound):
             return None
         return z - step * z_direction
 

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Block", "Table", "row_factors"]
 
+_MAX_FEATURES = 2**22
+"""A public limit on the width: sums of squares over a row stay within int64."""
+
 
 class Block(Protocol):
     """Some rows of a table; how they are stored is the block's own business."""
@@ -132,6 +135,8 @@ class Table:
                 raise InvalidInputError(f"Expected 2^-8 <= {name}={value!r} <= 2^12.")
         if X.ndim != 2 or X.shape[1] == 0:
             raise InvalidInputError("The data have no feature columns.")
+        if X.shape[1] > _MAX_FEATURES:
+            raise InvalidInputError(f"Expected at most {_MAX_FEATURES} feature columns.")
         y = np.ascontiguousarray(y, dtype=np.float64)
         if y.shape != (X.shape[0],):
             raise DataError("The number of labels is not the number of rows.")

@@ -70,10 +70,11 @@ class SystemEntropy(Unshareable):
         with self._lock:
             if n > self._buffer.size - self._used:
                 self._refill(n)
+            # Advance before zeroing: an interrupt in between loses words, never hands out zeros.
             taken = slice(self._used, self._used + n)
+            self._used += n
             fresh = self._buffer[taken].copy()
             self._buffer[taken] = 0
-            self._used += n
             return fresh
 
     def _refill(self, n: int) -> None:
@@ -81,8 +82,10 @@ class SystemEntropy(Unshareable):
         rest = self._buffer[self._used :]
         drawn = os.urandom(8 * max(n - rest.size, _BUFFER_WORDS))
         refilled = np.concatenate((rest, np.frombuffer(drawn, dtype=np.uint64)))
-        self._buffer[:] = 0
-        self._buffer, self._used = refilled, 0
+        # The new buffer is in place before its place is reset, and before the old one is zeroed.
+        old, self._buffer = self._buffer, refilled
+        self._used = 0
+        old[:] = 0
 
 
 _all_system_entropies: "weakref.WeakSet[SystemEntropy]" = weakref.WeakSet()

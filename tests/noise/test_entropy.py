@@ -1,4 +1,5 @@
 import copy
+import linecache
 import os
 import pickle
 import subprocess
@@ -125,3 +126,32 @@ def test_a_seed_gives_the_same_words_however_they_are_asked_for():
 def test_a_negative_seed_is_refused():
     with pytest.raises(InvalidInputError, match="Expected seed=-1 >= 0"):
         SeededEntropy(-1)
+
+
+def test_an_interrupt_inside_a_draw_never_leaves_zeros_behind():
+    # Zeroing before the place advanced left zero words as the next noise.
+    for stop_at in range(1, 40):
+        entropy = SystemEntropy()
+        entropy.words(2040)
+        lines = 0
+
+        def trace(frame, event, arg, stop_at=stop_at):
+            nonlocal lines
+            if frame.f_code.co_name not in ("words", "_refill"):
+                return None
+            # Leaving the lock is a line of its own, where an exception would leave it taken.
+            at_lock = "self._lock" in linecache.getline(frame.f_code.co_filename, frame.f_lineno)
+            lines += event == "line" and not at_lock
+            if lines == stop_at and not at_lock:
+                raise KeyboardInterrupt
+            return trace
+
+        before = sys.gettrace()
+        sys.settrace(trace)
+        try:
+            entropy.words(16)
+        except KeyboardInterrupt:
+            pass
+        finally:
+            sys.settrace(before)
+        assert np.all(entropy.words(32) != 0)

@@ -34,7 +34,7 @@ class NoisyGd:
         default=1.0, metadata={"help": "bound of a row's gradient", "unit": "row norms"}
     )
     rate: float = field(
-        default=4.0, metadata={"help": "step size, for rows of norm 1", "unit": "norm of w"}
+        default=8.0, metadata={"help": "step size, for rows of norm 1", "unit": "norm of w"}
     )
 
     name: ClassVar[str] = "noisy-gd"

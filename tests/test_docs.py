@@ -1,0 +1,201 @@
+"""What is written about the project is true of it, and the house rules hold in every file."""
+
+import ast
+import builtins
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dpcore import hookspecs
+
+ROOT = Path(__file__).parents[1]
+README = ROOT / "README.md"
+SOURCES = sorted(
+    path
+    for folder in (ROOT / "dpcore", *sorted(ROOT.glob("plugins/*/dpcore_*")))
+    for path in folder.rglob("*.py")
+)
+HOOKS = sorted(name for name in vars(hookspecs) if name.startswith("register_"))
+
+needs_readme = pytest.mark.skipif(not README.is_file(), reason="needs the README of a checkout")
+
+
+def relative(path):
+    return str(path.relative_to(ROOT))
+
+
+def readme_block(mark):
+    """Return the code block that follows the comment <!-- ci:mark -->, as .ci/run reads it."""
+    found = re.search(rf"<!-- ci:{mark} -->\n```\w*\n(.*?)\n```", README.read_text(), re.DOTALL)
+    assert found, f"README.md has no command ci:{mark}."
+    return found[1]
+
+
+@needs_readme
+def test_the_readme_has_its_two_commands():
+    assert readme_block("main").endswith("uv run --all-packages dpcore train --algo dp-agd")
+    assert readme_block("test").endswith("uv run --all-packages pytest")
+
+
+@needs_readme
+@pytest.mark.parametrize("hook", HOOKS)
+def test_every_hook_is_in_the_readme_and_has_a_test(hook):
+    assert re.search(rf"\b{hook}\b", README.read_text())
+    tests = [path for path in Path(__file__).parent.rglob("test_*.py") if path != Path(__file__)]
+    assert any(re.search(rf"\bdef {hook}\(", path.read_text()) for path in tests)
+
+
+@needs_readme
+def test_the_table_of_algorithms_is_what_list_prints():
+    command = [sys.executable, "-m", "dpcore.cli", "list", "optimizers", "--markdown"]
+    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    marks = r"<!-- algorithms -->\n(.*?)<!-- /algorithms -->"
+    written = re.search(marks, README.read_text(), re.DOTALL)
+    assert written, "README.md has no table between the marks."
+    assert written[1].strip() == printed.strip(), f"Put this between the marks:\n{printed}"
+
+
+# Names of numpy.random that hold no state of their own module.
+STATELESS = {"BitGenerator", "Generator", "PCG64", "Philox", "SeedSequence", "default_rng"}
+
+
+def global_randomness(tree):
+    """Yield what draws from a generator that every caller in the process shares."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and ast.unparse(node.value) in (
+            "np.random",
+            "numpy.random",
+        ):
+            if node.attr not in STATELESS:
+                yield f"{node.lineno}: {ast.unparse(node)}"
+        elif isinstance(node, ast.Import):
+            yield from (f"{node.lineno}: {a.name}" for a in node.names if a.name == "random")
+        elif isinstance(node, ast.ImportFrom) and node.module in ("random", "numpy.random"):
+            names = [a.name for a in node.names if a.name not in STATELESS]
+            yield from (f"{node.lineno}: {name}" for name in names)
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=relative)
+def test_nothing_draws_from_a_shared_generator(path):
+    assert list(global_randomness(ast.parse(path.read_text()))) == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "np.random.seed(ord(os.urandom(1)))",
+        "numpy.random.normal(size=3)",
+        "from random import gauss",
+        "import random",
+        "from numpy.random import laplace",
+    ],
+)
+def test_a_shared_generator_is_found(line):
+    # A script reseeded NumPy with one byte of entropy: 256 possible noises.
+    assert list(global_randomness(ast.parse(line)))
+
+
+def kernels(tree):
+    """Yield each function under njit with its decorator's arguments as text."""
+    for node in ast.walk(tree):
+        for decorator in node.decorator_list if isinstance(node, ast.FunctionDef) else ():
+            call = decorator if isinstance(decorator, ast.Call) else ast.Call(decorator, [], [])
+            if ast.unparse(call.func).split(".")[-1] in ("njit", "jit", "vectorize", "guvectorize"):
+                yield node, {word.arg: ast.unparse(word.value) for word in call.keywords}
+
+
+def kernel_faults(tree):
+    """Yield what a kernel must not do: relax floating point, or be cached over another file.
+
+    The cache is stamped with the kernel's own file, so a cached kernel that uses a function or a
+    constant of another file goes on with the old one after an edit there.
+    """
+    here = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+    here |= {
+        target.id
+        for node in tree.body
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    for node, options in kernels(tree):
+        if "fastmath" in options:
+            yield f"{node.name} relaxes floating point"
+        if options.get("error_model") != "'numpy'":
+            yield f"{node.name} has no error_model='numpy'"
+        if options.get("cache") != "True":
+            continue
+        names = [n for part in node.body for n in ast.walk(part) if isinstance(n, ast.Name)]
+        own = {n.id for n in names if isinstance(n.ctx, ast.Store)}
+        own |= {arg.arg for arg in node.args.args}
+        known = own | here | set(dir(builtins)) | {"np", "math"}
+        yield from (f"{node.name} uses {n.id} of another file" for n in names if n.id not in known)
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=relative)
+def test_kernels_are_strict_and_cached_ones_are_leaves(path):
+    assert list(kernel_faults(ast.parse(path.read_text()))) == []
+
+
+@pytest.mark.parametrize(
+    ("source", "fault"),
+    [
+        ("from a import g\n@njit(cache=True, error_model='numpy')\ndef f(x):\n    g(x)", "uses g"),
+        ("from a import K\n@njit(cache=True, error_model='numpy')\ndef f(x):\n    x[0] = K", "K"),
+        ("@njit(fastmath=True, error_model='numpy')\ndef f(x):\n    pass", "relaxes"),
+        ("@numba.njit\ndef f(x):\n    pass", "no error_model"),
+    ],
+)
+def test_a_faulty_kernel_is_found(source, fault):
+    assert any(fault in found for found in kernel_faults(ast.parse(source)))
+
+
+def tracked():
+    """Return the text of every file that git tracks or would track, by name."""
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
+    try:
+        listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("needs a git checkout")
+    texts = {}
+    for name in listed.stdout.splitlines():
+        try:
+            texts[name] = (ROOT / name).read_text()
+        except (UnicodeDecodeError, FileNotFoundError):  # an image, or deleted and not committed
+            continue
+    return texts
+
+
+# Spelt in parts, so that this file passes its own test.
+FORBIDDEN = {
+    "unfinished": r"\b(TO" + r"DO|FIX" + r"ME|XX" + r"X)\b",
+    "a path of one machine": r"(?<![\w.$}])/(ho" + r"me|ro" + r"ot|wo" + r"rk|U" + r"sers)/\w",
+    "a registry's host": r"\b(py" + r"pi\.org|pythonhosted\.|artif" + r"actory|nex" + r"us\.)",
+}
+
+
+@pytest.mark.parametrize("what", FORBIDDEN)
+def test_no_file_holds(what):
+    pattern = re.compile(FORBIDDEN[what])
+    found = [
+        f"{name}:{number}: {line.strip()[:80]}"
+        for name, text in tracked().items()
+        for number, line in enumerate(text.splitlines(), 1)
+        if pattern.search(line)
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    ("what", "line"),
+    [
+        ("unfinished", "# TO" + "DO: clip"),
+        ("a path of one machine", "open('/ho" + "me/ada/adult.data')"),
+        ("a registry's host", "https://py" + "pi.org/simple"),
+    ],
+)
+def test_it_would_be_found(what, line):
+    assert re.search(FORBIDDEN[what], line)
