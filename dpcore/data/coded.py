@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numba import njit
 
-from dpcore.data.kept import KeptMargins
+from dpcore.data.kept import KeptMargins, LinePath
 from dpcore.errors import InvalidInputError
 from dpcore.grid import FEATURE_BITS
 
@@ -108,20 +108,18 @@ class CodedBlock(KeptMargins):
         rows: CodedRows,
         y: np.ndarray,
         sums: tuple[np.ndarray, np.ndarray],
-        raw_norm_bound: float,
+        path: LinePath,
         row_norm: float,
     ) -> None:
-        super().__init__(y, rows.layout.n_features, sums, raw_norm_bound, row_norm)
+        super().__init__(y, rows.layout.n_features, sums, path, row_norm)
         self._layout = rows.layout
         self._numeric = rows.numeric
         self._codes = rows.codes
 
     @classmethod
-    def from_rows(
-        cls, X: CodedRows, y: np.ndarray, raw_norm_bound: float, row_norm: float
-    ) -> CodedBlock:
+    def from_rows(cls, X: CodedRows, y: np.ndarray, path: LinePath, row_norm: float) -> CodedBlock:
         # Numbers in [0, 1] and at most one 1 per categorical column: no row is longer than this.
-        if raw_norm_bound < math.sqrt(X.numeric.shape[1] + X.codes.shape[1]):
+        if path.raw_norm_bound < math.sqrt(X.numeric.shape[1] + X.codes.shape[1]):
             raise InvalidInputError("The raw norm bound is below what the columns allow.")
         steps = np.trunc(np.ldexp(np.clip(X.numeric, 0.0, 1.0), FEATURE_BITS)).astype(np.int64)
         ones = (X.layout.code_features[X.codes] < X.layout.n_features).sum(axis=1, dtype=np.int64)
@@ -129,7 +127,7 @@ class CodedBlock(KeptMargins):
         sums = (steps.sum(axis=1) + ones * one, (steps * steps).sum(axis=1) + ones * one * one)
         numeric = np.ldexp(steps.astype(np.float32), -FEATURE_BITS)
         stored = CodedRows(X.layout, numeric, np.ascontiguousarray(X.codes))
-        return cls(stored, y, sums, raw_norm_bound, row_norm)
+        return cls(stored, y, sums, path, row_norm)
 
     def _product(self, v: np.ndarray) -> np.ndarray:
         numeric, codes = self._layout.split(v)

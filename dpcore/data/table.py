@@ -129,6 +129,7 @@ class Table:
         from dpcore.data.coded import CodedBlock, CodedRows
         from dpcore.data.csr import CsrBlock
         from dpcore.data.dense import DenseBlock
+        from dpcore.data.kept import LinePath
 
         for name, value in (("row_norm", row_norm), ("raw_norm_bound", raw_norm_bound)):
             if not (math.isfinite(value) and 2.0**-8 <= value <= 2.0**12):
@@ -149,8 +150,9 @@ class Table:
             block_type, values = CsrBlock, X.data
         if not (np.isfinite(values).all() and np.isfinite(y).all()):
             raise DataError("The data hold a value that is not finite (NaN or infinity).")
+        path = LinePath(raw_norm_bound)
         slices = [slice(i, i + BLOCK_ROWS) for i in range(0, X.shape[0], BLOCK_ROWS)]
-        blocks = [block_type.from_rows(X[s], y[s], raw_norm_bound, row_norm) for s in slices]
+        blocks = [block_type.from_rows(X[s], y[s], path, row_norm) for s in slices]
         return cls(
             blocks,
             n_features=int(X.shape[1]),

@@ -139,7 +139,8 @@ def logistic_line_totals(
             totals[k] += total
 
 
-@njit(error_model="numpy")
+# fastmath=False in so many words: otherwise numba hands a caller's fastmath down to this function.
+@njit(error_model="numpy", fastmath=False)
 def _exp(t: float) -> float:
     """Return exp(t), t held to [-700, 700]: 2^k exp(r), |r| <= ln(2)/2, Taylor to r^9."""
     t = t if t > -_LARGEST else -_LARGEST
