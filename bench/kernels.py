@@ -21,7 +21,7 @@ from typing import Any
 
 import authors_numpy
 import numpy as np
-from float_twin import FloatTwin
+from float_twin import FloatEngine, FloatGradient, FloatLine
 
 from dpcore.data.table import Table
 from dpcore.engines.local import LocalEngine
@@ -64,6 +64,21 @@ class Exact:
         return np.ldexp(self._engine.answer(query).astype(np.float64), -bits)
 
 
+class Floats(Exact):
+    """The same queries with float accumulators."""
+
+    def __init__(self, dataset: Any, X: Any) -> None:
+        super().__init__(dataset, X)
+        bounds = {"row_norm": dataset.row_norm, "raw_norm_bound": dataset.raw_norm_bound}
+        self._floats = FloatEngine(Table.from_matrix(X, dataset.y, **bounds))
+
+    def gradient(self, w: np.ndarray) -> np.ndarray:
+        return self._floats.answer(FloatGradient(self._problem, w, CLIP))
+
+    def losses(self, w: np.ndarray, direction: np.ndarray) -> np.ndarray:
+        return self._floats.answer(FloatLine(self._problem, w, direction, STEPS, LOSS_CLIP))
+
+
 class Race:
     """All forms, run along one path of gradient descent, with the CPU ms of every call."""
 
@@ -74,7 +89,7 @@ class Race:
         self._dense = np.ascontiguousarray(dataset.X.toarray())
         layouts = {"coded": dataset.X, "csr": dataset.X.tocsr(), "dense": self._dense}
         self._exact = {name: Exact(dataset, X) for name, X in layouts.items()}
-        self._float = {name: FloatTwin(X, dataset.y) for name, X in layouts.items()}
+        self._float = {name: Floats(dataset, X) for name, X in layouts.items()}
         self._bound = dataset.raw_norm_bound
         self._w = np.zeros(self._dense.shape[1])
         self._rng = np.random.default_rng(0)
@@ -99,14 +114,12 @@ class Race:
         for name, form in self._exact.items():
             twin = self._float[name]
             gradients.append(self._timed(f"exact {name}", "gradient", form.gradient, w))
-            gradients.append(self._timed(f"float {name}", "gradient", twin.gradient, TAKEN, CLIP))
+            gradients.append(self._timed(f"float {name}", "gradient", twin.gradient, w))
         direction = round_to(gradients[0] / np.linalg.norm(gradients[0]), DIRECTION_BITS)
         for name, form in self._exact.items():
             losses.append(self._timed(f"exact {name}", "losses", form.losses, w, direction))
             floats = self._float[name].losses
-            losses.append(
-                self._timed(f"float {name}", "losses", floats, direction, STEPS, LOSS_CLIP)
-            )
+            losses.append(self._timed(f"float {name}", "losses", floats, w, direction))
         self._w = round_parameters(w - TAKEN * direction, self._bound)
         return w, direction, gradients, losses
 

@@ -108,8 +108,8 @@ class Loss(Protocol):
 
     A loss may also offer ``line_totals((z, z_direction, factor), y, step, count, clip, scale)``:
     int64 of shape (count,), for each k the sum over rows of the loss at the margin
-    ``factor (z - k step z_direction)``, clipped to [0, clip] and truncated to 1 / scale, in those
-    steps; or ``None`` where it has no faster way than ``value``.
+    ``factor (z - k step z_direction)``, in steps of 1 / scale, each a whole number from 0 to
+    ``floor(clip scale)``; or ``None`` where it has no faster way than ``value``.
     """
 
     name: ClassVar[str]

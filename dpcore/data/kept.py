@@ -103,8 +103,8 @@ class KeptMargins:
         return self._kept[1]
 
     def _along_line(self, w: np.ndarray) -> np.ndarray | None:
-        """Return the raw margins of ``w`` from those kept, with the bits of a fresh product, so that
-        a row's margin never depends on the path; ``None`` if they do not follow exactly."""
+        """Return the raw margins of ``w`` from those kept, with the bits of a fresh product, so
+        that a row's margin never depends on the path; ``None`` if they do not follow exactly."""
         if self._kept is None or self._direction is None:
             return None
         (kept, z), (direction, z_direction) = self._kept, self._direction

@@ -24,6 +24,8 @@ _SQRT_HALF = (
 )
 _MANTISSA = 0x000FFFFFFFFFFFFF
 _LINE_CLIP = 500.0
+_TWO_52 = 4503599627370496.0
+_TWO_52_BITS = 0x4330000000000000
 _CHUNK = 1024
 
 
@@ -56,7 +58,9 @@ class Logistic:
             return None
         totals = np.zeros(count, dtype=np.int64)
         cap = math.expm1(clip) * (1 + 2.0**-40)
-        logistic_line_totals(*line, y, step, clip, cap, scale, np.empty((2, _CHUNK)), totals)
+        clip_steps = float(math.floor(clip * scale))
+        buffer = np.empty((2, _CHUNK))
+        logistic_line_totals(*line, y, step, clip_steps, cap, scale, buffer, totals)
         return totals
 
 
@@ -97,13 +101,14 @@ def logistic_line_totals(
     factor: np.ndarray,
     y: np.ndarray,
     step: float,
-    clip: float,
+    clip_steps: float,
     cap: float,
     scale: float,
     buffer: np.ndarray,
     totals: np.ndarray,
 ) -> None:
-    """Add each candidate's clipped losses, truncated to 1 / scale, to ``totals``, in steps.
+    """Add each candidate's losses to ``totals``, in steps of 1 / scale: each rounded to a whole
+    step and at most ``clip_steps``.
 
     ``log(1 + t)`` for ``t`` held below ``cap``: exponent and mantissa m of 1 + t, and
     log m = 2 atanh(u), u = (m - 1) / (m + 1), |u| <= 0.1716: the odd series to u^9, error 4e-10.
@@ -132,10 +137,11 @@ def logistic_line_totals(
                 s = s * q + 1.0 / 5.0
                 s = s * q + 1.0 / 3.0
                 s = s * q + 1.0
-                v = np.float64(exponent) * _LN2 + 2.0 * u * s
-                v = v if v < clip else clip
-                v = v if v > 0.0 else 0.0
-                total += np.int64(v * scale)
+                steps = (np.float64(exponent) * _LN2 + 2.0 * u * s) * scale
+                steps = steps if steps < clip_steps else clip_steps
+                # Adding 2^52 rounds to an integer, which then is the low bits: 1 + t >= 1, so
+                # its logarithm is no less than a rounding error below 0, and rounds to 0.
+                total += np.float64(steps + _TWO_52).view(np.int64) - np.int64(_TWO_52_BITS)
             totals[k] += total
 
 

@@ -59,6 +59,9 @@ class ClippedLossLine:
         self.loss = problem.loss
         self.w = round_parameters(w, problem.raw_norm_bound)
         self.direction = round_parameters(direction, problem.raw_norm_bound)
+        # Read only: blocks recognise a vector that nobody can write to, and round it once.
+        self.w.setflags(write=False)
+        self.direction.setflags(write=False)
         self.step_sizes = np.array(step_sizes, dtype=np.float64)
         if self.step_sizes.ndim != 1 or not np.isfinite(self.step_sizes).all():
             raise InvalidInputError("Expected step_sizes to be a vector of finite numbers.")
