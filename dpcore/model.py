@@ -17,6 +17,8 @@ from dpcore.modelfile import read_model_file, write_model_file
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
+    from dpcore.data.coded import CodedRows
+
 __all__ = ["Model", "load_model"]
 
 
@@ -91,7 +93,7 @@ class Model:
         """Return the predicted class of every row, or the predicted value of a regression."""
         return self.labels(self.decision_function(X))
 
-    def margins(self, encoded: np.ndarray | csr_matrix) -> np.ndarray:
+    def margins(self, encoded: np.ndarray | csr_matrix | CodedRows) -> np.ndarray:
         """Return the margins of encoded rows, the intercept's column included."""
         if encoded.shape[0] == 0:
             return np.zeros(0)

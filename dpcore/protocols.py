@@ -105,6 +105,11 @@ class Loss(Protocol):
     ``value`` and ``dvalue`` fill ``out`` from contiguous float64 arrays of one length; each entry
     is a pure function of its own ``z`` and ``y``: same bits in any order, split or company
     (``dpcore.testing.check_loss``). They run on raw rows, inside the trust boundary.
+
+    A loss may also offer ``line_totals((z, z_direction, factor), y, step, count, clip, scale)``:
+    int64 of shape (count,), for each k the sum over rows of the loss at the margin
+    ``factor (z - k step z_direction)``, in steps of 1 / scale, each a whole number from 0 to
+    ``floor(clip scale)``; or ``None`` where it has no faster way than ``value``.
     """
 
     name: ClassVar[str]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numba import njit
 
-from dpcore.data.kept import KeptMargins, truncate_rows
+from dpcore.data.kept import KeptMargins, LinePath, truncate_rows
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -32,24 +32,26 @@ class CsrBlock(KeptMargins):
         n_features: int,
         y: np.ndarray,
         sums: tuple[np.ndarray, np.ndarray],
-        raw_norm_bound: float,
+        path: LinePath,
         row_norm: float,
     ) -> None:
-        super().__init__(y, n_features, sums, raw_norm_bound, row_norm)
+        super().__init__(y, n_features, sums, path, row_norm)
         self._indptr = indptr.astype(np.uint32)
         self._indices = indices.astype(np.uint32)
-        self._values = values.astype(np.float32 if raw_norm_bound < _FLOAT32_RANGE else np.float64)
+        self._values = values.astype(
+            np.float32 if path.raw_norm_bound < _FLOAT32_RANGE else np.float64
+        )
 
     @classmethod
-    def from_rows(
-        cls, X: csr_matrix, y: np.ndarray, raw_norm_bound: float, row_norm: float
-    ) -> CsrBlock:
+    def from_rows(cls, X: csr_matrix, y: np.ndarray, path: LinePath, row_norm: float) -> CsrBlock:
         X = X.copy()
         X.sum_duplicates()
         row_of = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
-        values, sums = truncate_rows(X.data.astype(np.float64), row_of, X.shape[0], raw_norm_bound)
+        values, sums = truncate_rows(
+            X.data.astype(np.float64), row_of, X.shape[0], path.raw_norm_bound
+        )
         width = int(X.shape[1])
-        return cls(X.indptr, X.indices, values, width, y, sums, raw_norm_bound, row_norm)
+        return cls(X.indptr, X.indices, values, width, y, sums, path, row_norm)
 
     def _product(self, v: np.ndarray) -> np.ndarray:
         out = np.empty(self.n_rows)

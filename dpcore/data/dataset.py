@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     import numpy as np
     from scipy.sparse import csr_matrix
 
+    from dpcore.data.coded import CodedRows
+
 __all__ = ["Dataset", "load_features", "load_file", "width_schema"]
 
 BadRows = Literal["refuse", "drop"]
@@ -27,7 +29,7 @@ class Dataset:
     Parameters
     ----------
     name : what to call it.
-    X : ndarray (C order) or CSR of shape (n_rows, n_features), float64, the intercept column
+    X : ndarray (C order), CSR or coded rows of shape (n_rows, n_features), the intercept column
         included; every row's l2 norm is at most ``raw_norm_bound`` up to rounding.
     y : float64 of shape (n_rows,): -1 and +1, or the clamped target of a regression.
     schema : the public description; from it alone follow the figures below.
@@ -35,7 +37,7 @@ class Dataset:
     """
 
     name: str
-    X: np.ndarray | csr_matrix
+    X: np.ndarray | csr_matrix | CodedRows
     y: np.ndarray
     schema: Schema
     source: Literal["file", "generated", "array"] = "file"
@@ -76,7 +78,7 @@ class Dataset:
     def from_rows(
         cls,
         name: str,
-        rows: tuple[np.ndarray | csr_matrix, np.ndarray | None],
+        rows: tuple[np.ndarray | csr_matrix | CodedRows, np.ndarray | None],
         schema: Schema,
         source: Literal["file", "generated", "array"] = "file",
     ) -> Dataset:
@@ -163,7 +165,7 @@ def load_file(
 
 def load_features(
     path: str | os.PathLike[str], schema: Schema, *, format: str | None = None
-) -> np.ndarray | csr_matrix:
+) -> np.ndarray | csr_matrix | CodedRows:
     """Return the feature rows of a file whose label column may be absent, one per row in order.
 
     Raises as ``load_file``.
@@ -173,7 +175,7 @@ def load_features(
 
 def _load(
     path: str, schema: Schema, format: str | None, bad_rows: BadRows, labelled: bool
-) -> tuple[np.ndarray | csr_matrix, np.ndarray | None]:
+) -> tuple[np.ndarray | csr_matrix | CodedRows, np.ndarray | None]:
     from dpcore.data.readers import format_of
 
     if bad_rows not in ("refuse", "drop"):
@@ -190,7 +192,7 @@ def _load(
 
 def _load_columns(
     path: str, form: str, schema: Schema, bad_rows: BadRows, labelled: bool
-) -> tuple[np.ndarray | csr_matrix, np.ndarray | None]:
+) -> tuple[np.ndarray | csr_matrix | CodedRows, np.ndarray | None]:
     from dpcore.data.conform import conform
     from dpcore.data.encode import encode
     from dpcore.data.readers.content import read_bytes
@@ -213,7 +215,7 @@ def _load_columns(
 
 def _load_matrix(
     path: str, form: str, schema: Schema, bad_rows: BadRows, labelled: bool
-) -> tuple[np.ndarray | csr_matrix, np.ndarray | None]:
+) -> tuple[np.ndarray | csr_matrix | CodedRows, np.ndarray | None]:
     from dpcore.data.raw_matrix import conform_matrix
     from dpcore.data.readers.content import read_bytes
     from dpcore.data.readers.libsvm import read_libsvm

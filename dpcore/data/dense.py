@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dpcore.data.kept import KeptMargins, truncate_rows
+from dpcore.data.kept import KeptMargins, LinePath, truncate_rows
 
 __all__ = ["DenseBlock"]
 
@@ -17,19 +17,17 @@ class DenseBlock(KeptMargins):
         values: np.ndarray,
         y: np.ndarray,
         sums: tuple[np.ndarray, np.ndarray],
-        raw_norm_bound: float,
+        path: LinePath,
         row_norm: float,
     ) -> None:
-        super().__init__(y, values.shape[1], sums, raw_norm_bound, row_norm)
+        super().__init__(y, values.shape[1], sums, path, row_norm)
         self._values = values
 
     @classmethod
-    def from_rows(
-        cls, X: np.ndarray, y: np.ndarray, raw_norm_bound: float, row_norm: float
-    ) -> DenseBlock:
+    def from_rows(cls, X: np.ndarray, y: np.ndarray, path: LinePath, row_norm: float) -> DenseBlock:
         X = np.ascontiguousarray(X, dtype=np.float64)
-        values, sums = truncate_rows(X, None, X.shape[0], raw_norm_bound)
-        return cls(values, y, sums, raw_norm_bound, row_norm)
+        values, sums = truncate_rows(X, None, X.shape[0], path.raw_norm_bound)
+        return cls(values, y, sums, path, row_norm)
 
     def _product(self, v: np.ndarray) -> np.ndarray:
         return self._values @ v

@@ -7,31 +7,28 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcore.data.columns import Categorical, Numeric
+from dpcore.grid import FEATURE_BITS
 
 if TYPE_CHECKING:
-    from scipy.sparse import csr_matrix
-
+    from dpcore.data.coded import CodedLayout, CodedRows
     from dpcore.data.conform import Columns
     from dpcore.data.schema import Schema
 
 __all__ = ["encode", "scale_to_unit"]
 
-_CHUNK_CELLS = 2**22
-"""Cells that are laid out at a time (memory: about 16 bytes each)."""
 
-
-def encode(columns: Columns, schema: Schema) -> tuple[np.ndarray | csr_matrix, np.ndarray | None]:
+def encode(columns: Columns, schema: Schema) -> tuple[np.ndarray | CodedRows, np.ndarray | None]:
     """Return the feature rows and the labels of ``columns``.
 
     Returns
     -------
-    X : of shape (n_rows, n_features), float64, in [0, 1]: CSR if the schema has categorical
-        columns, dense in C order otherwise. The intercept, a column of ones, is the last.
+    X : of shape (n_rows, n_features), in [0, 1]: coded rows if the schema has categorical columns,
+        dense float64 in C order otherwise. The intercept, a column of ones, is the last.
     y : float64 of shape (n_rows,), or None where the label was not asked for.
     """
     y = columns.values.get(schema.label.name)
     if schema.has_categories:
-        return _encode_sparse(columns, schema), y
+        return _encode_coded(columns, schema), y
     X = np.empty((columns.n_rows, schema.n_features))
     numeric = (column for column in schema.features if isinstance(column, Numeric))
     for j, column in enumerate(numeric):
@@ -47,46 +44,43 @@ def scale_to_unit(values: np.ndarray, lower: float, upper: float) -> np.ndarray:
     return np.clip(unit, 0.0, 1.0)
 
 
-def _encode_sparse(columns: Columns, schema: Schema) -> csr_matrix:
-    """One slot per column and row, numeric or one-hot; slots that hold zero are left out."""
-    from scipy.sparse import csr_matrix
+def _encode_coded(columns: Columns, schema: Schema) -> CodedRows:
+    """One dense cell per number, one code per categorical column; the intercept is a number."""
+    from dpcore.data.coded import CodedRows
 
-    starts, at = [], 0
+    numeric = [column for column in schema.features if isinstance(column, Numeric)]
+    categorical = [column for column in schema.features if isinstance(column, Categorical)]
+    layout = _layout(schema)
+    n_numeric = len(numeric) + schema.intercept
+    cells = np.ones((columns.n_rows, n_numeric), dtype=np.float32)
+    for j, number in enumerate(numeric):
+        unit = scale_to_unit(columns.values[number.name], number.lower, number.upper)
+        # Truncated here, in float64: float32 would round to nearest, and up to 1 at that.
+        cells[:, j] = np.ldexp(np.trunc(np.ldexp(unit, FEATURE_BITS)), -FEATURE_BITS)
+    codes = np.empty((columns.n_rows, len(categorical)), dtype=layout.code_type)
+    start = 0
+    for j, column in enumerate(categorical):
+        values, unknown = columns.values[column.name], len(column.categories)
+        codes[:, j] = start + np.where(values >= 0, values, unknown)
+        start += unknown + 1
+    return CodedRows(layout, cells, codes)
+
+
+def _layout(schema: Schema) -> CodedLayout:
+    from dpcore.data.coded import CodedLayout
+
+    numeric: list[int] = []
+    code_features: list[int] = []
+    at = 0
     for column in schema.features:
-        starts.append(at)
-        at += len(column.categories) if isinstance(column, Categorical) else 1
-    step = max(1, _CHUNK_CELLS // (len(schema.features) + 1))
-    parts = [
-        _layout(columns, schema, starts, slice(begin, min(begin + step, columns.n_rows)))
-        for begin in range(0, columns.n_rows, step)
-    ]
-    counts = np.concatenate([np.zeros(1, dtype=np.int64), *(part[2] for part in parts)])
-    indptr = np.cumsum(counts)
-    index_type = np.int32 if indptr[-1] < 2**31 else np.int64
-    data = np.concatenate([np.empty(0), *(part[0] for part in parts)])
-    indices = np.concatenate([np.empty(0, np.int32), *(part[1] for part in parts)])
-    return csr_matrix(
-        (data, indices.astype(index_type, copy=False), indptr.astype(index_type)),
-        shape=(columns.n_rows, schema.n_features),
-    )
-
-
-def _layout(
-    columns: Columns, schema: Schema, starts: list[int], rows: slice
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return data, indices and entries per row of a chunk of rows; indices ascend in each row."""
-    shape = (rows.stop - rows.start, len(schema.features) + schema.intercept)
-    data = np.ones(shape)
-    indices = np.empty(shape, dtype=np.int32)
-    for slot, (column, start) in enumerate(zip(schema.features, starts, strict=True)):
-        values = columns.values[column.name][rows]
-        if isinstance(column, Numeric):
-            data[:, slot] = scale_to_unit(values, column.lower, column.upper)
-            indices[:, slot] = start
+        if isinstance(column, Categorical):
+            code_features += [*range(at, at + len(column.categories)), schema.n_features]
+            at += len(column.categories)
         else:
-            data[:, slot] = values >= 0
-            indices[:, slot] = start + np.maximum(values, 0)
+            numeric.append(at)
+            at += 1
     if schema.intercept:
-        indices[:, -1] = schema.n_features - 1
-    used = data != 0.0
-    return data[used], indices[used], used.sum(axis=1)
+        numeric.append(schema.n_features - 1)
+    return CodedLayout(
+        schema.n_features, np.array(numeric, dtype=np.int64), np.array(code_features, np.int64)
+    )

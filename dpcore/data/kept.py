@@ -9,9 +9,52 @@ import numpy as np
 from dpcore.data.table import row_factors
 from dpcore.grid import FEATURE_BITS, is_exact_line, round_parameters
 
-__all__ = ["KeptMargins", "truncate_rows"]
+__all__ = ["KeptMargins", "LinePath", "truncate_rows"]
 
 _RELATIVE_BITS = 20
+
+
+class LinePath:
+    """What all blocks of a table would each work out of the same public vectors, worked out once.
+
+    Results are remembered by identity, and only for arrays that nobody can write to. Only public
+    values pass through: points, directions and step sizes.
+    """
+
+    def __init__(self, raw_norm_bound: float) -> None:
+        self.raw_norm_bound = raw_norm_bound
+        self._rounded: list[tuple[np.ndarray, np.ndarray]] = []
+        self._line: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
+        self._step: float | None = None
+
+    def rounded(self, v: np.ndarray) -> np.ndarray:
+        """Return ``v`` on the parameters' grid, read only."""
+        for known, result in self._rounded:
+            if known is v:
+                return result
+        result = round_parameters(v, self.raw_norm_bound)
+        result.setflags(write=False)
+        fresh = [(result, result)] if v.flags.writeable else [(v, result), (result, result)]
+        self._rounded = [*fresh, *self._rounded[:4]]
+        return result
+
+    def step(self, start: np.ndarray, direction: np.ndarray, end: np.ndarray) -> float | None:
+        """Return the step for which ``end`` is ``start - step * direction``, all on their grids
+        and with margins of at most 53 bits in between; ``None`` if there is none."""
+        line = (start, direction, end)
+        known = self._line is not None and all(
+            a is b for a, b in zip(line, self._line, strict=True)
+        )
+        if not known:
+            self._line, self._step = line, self._find_step(*line)
+        return self._step
+
+    def _find_step(self, start: np.ndarray, direction: np.ndarray, end: np.ndarray) -> float | None:
+        j = int(np.argmax(np.abs(direction)))
+        if direction[j] == 0.0:
+            return None
+        step = float((start[j] - end[j]) / direction[j])
+        return step if is_exact_line(start, end, direction, step, self.raw_norm_bound) else None
 
 
 class KeptMargins:
@@ -23,13 +66,13 @@ class KeptMargins:
         y: np.ndarray,
         n_features: int,
         sums: tuple[np.ndarray, np.ndarray],
-        raw_norm_bound: float,
+        path: LinePath,
         row_norm: float,
     ) -> None:
         self.y = y
         self.n_rows = y.shape[0]
         self.n_features = n_features
-        self.raw_norm_bound = raw_norm_bound
+        self._path = path
         self._norms = {
             "l1": _upper(sums[0].astype(np.float64)),
             "l2": _upper(np.sqrt(_above(sums[1].astype(np.float64)))),
@@ -45,37 +88,32 @@ class KeptMargins:
         return self._norms[norm]
 
     def margins(self, w: np.ndarray) -> np.ndarray:
-        return self._raw_margins(round_parameters(w, self.raw_norm_bound)) * self.factor
+        return self._raw_margins(self._path.rounded(w)) * self.factor
 
     def line(self, w: np.ndarray, direction: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        z = self._raw_margins(round_parameters(w, self.raw_norm_bound))
-        direction = round_parameters(direction, self.raw_norm_bound)
-        if self._direction is None or not np.array_equal(self._direction[0], direction):
+        z, direction = self._raw_margins(self._path.rounded(w)), self._path.rounded(direction)
+        if self._direction is None or not _same(self._direction[0], direction):
             self._direction = (direction, self._product(direction))
         return z, self._direction[1]
 
     def _raw_margins(self, w: np.ndarray) -> np.ndarray:
-        if self._kept is None or not np.array_equal(self._kept[0], w):
+        if self._kept is None or not _same(self._kept[0], w):
             along = self._along_line(w)
             self._kept = (w, self._product(w) if along is None else along)
         return self._kept[1]
 
     def _along_line(self, w: np.ndarray) -> np.ndarray | None:
-        """Return the raw margins of ``w`` if it is ``kept - step * direction``, exactly.
-
-        Only where every term stands on its grid and the difference has at most 53 bits: then the
-        result has the bits of a fresh product, so that a row's margin never depends on the path.
-        """
+        """Return the raw margins of ``w`` from those kept, with the bits of a fresh product, so
+        that a row's margin never depends on the path; ``None`` if they do not follow exactly."""
         if self._kept is None or self._direction is None:
             return None
         (kept, z), (direction, z_direction) = self._kept, self._direction
-        j = int(np.argmax(np.abs(direction)))
-        if direction[j] == 0.0:
-            return None
-        step = float((kept[j] - w[j]) / direction[j])
-        if not is_exact_line(kept, w, direction, step, self.raw_norm_bound):
-            return None
-        return z - step * z_direction
+        step = self._path.step(kept, direction, w)
+        return None if step is None else z - step * z_direction
+
+
+def _same(a: np.ndarray, b: np.ndarray) -> bool:
+    return a is b or np.array_equal(a, b)
 
 
 def _above(values: np.ndarray) -> np.ndarray:

@@ -10,7 +10,7 @@ truncated, alike in every layout, so every layout releases the same bits.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from scipy.sparse import csr_matrix
+
+    from dpcore.data.coded import CodedRows
 
 __all__ = ["Block", "Table", "row_factors"]
 
@@ -108,14 +110,15 @@ class Table:
     @classmethod
     def from_matrix(
         cls,
-        X: np.ndarray | csr_matrix,
+        X: np.ndarray | csr_matrix | CodedRows,
         y: np.ndarray,
         *,
         row_norm: float,
         raw_norm_bound: float,
         capacity: int | None = None,
     ) -> Table:
-        """Return the table of a dense (n_samples, n_features) array or a SciPy CSR matrix.
+        """Return the table of a dense (n_samples, n_features) array, a SciPy CSR matrix, or coded
+        rows.
 
         Values are truncated towards zero to the feature grid; a row above ``raw_norm_bound`` is
         shrunk until its integers satisfy the bound. ``y`` : float64 of shape (n_samples,).
@@ -123,8 +126,10 @@ class Table:
         Raises InvalidInputError for bounds that are not finite and positive or a width of zero,
         DataError for values that are not finite or lengths that differ.
         """
+        from dpcore.data.coded import CodedBlock, CodedRows
         from dpcore.data.csr import CsrBlock
         from dpcore.data.dense import DenseBlock
+        from dpcore.data.kept import LinePath
 
         for name, value in (("row_norm", row_norm), ("raw_norm_bound", raw_norm_bound)):
             if not (math.isfinite(value) and 2.0**-8 <= value <= 2.0**12):
@@ -136,12 +141,18 @@ class Table:
         y = np.ascontiguousarray(y, dtype=np.float64)
         if y.shape != (X.shape[0],):
             raise DataError("The number of labels is not the number of rows.")
-        values = X if isinstance(X, np.ndarray) else X.data
+        block_type: Any
+        if isinstance(X, np.ndarray):
+            block_type, values = DenseBlock, X
+        elif isinstance(X, CodedRows):
+            block_type, values = CodedBlock, X.numeric
+        else:
+            block_type, values = CsrBlock, X.data
         if not (np.isfinite(values).all() and np.isfinite(y).all()):
             raise DataError("The data hold a value that is not finite (NaN or infinity).")
-        block_type = DenseBlock if isinstance(X, np.ndarray) else CsrBlock
+        path = LinePath(raw_norm_bound)
         slices = [slice(i, i + BLOCK_ROWS) for i in range(0, X.shape[0], BLOCK_ROWS)]
-        blocks = [block_type.from_rows(X[s], y[s], raw_norm_bound, row_norm) for s in slices]
+        blocks = [block_type.from_rows(X[s], y[s], path, row_norm) for s in slices]
         return cls(
             blocks,
             n_features=int(X.shape[1]),

@@ -59,12 +59,16 @@ class ClippedLossLine:
         self.loss = problem.loss
         self.w = round_parameters(w, problem.raw_norm_bound)
         self.direction = round_parameters(direction, problem.raw_norm_bound)
+        # Read only: blocks recognise a vector that nobody can write to, and round it once.
+        self.w.setflags(write=False)
+        self.direction.setflags(write=False)
         self.step_sizes = np.array(step_sizes, dtype=np.float64)
         if self.step_sizes.ndim != 1 or not np.isfinite(self.step_sizes).all():
             raise InvalidInputError("Expected step_sizes to be a vector of finite numbers.")
         self.loss_clip = float(loss_clip)
         self.bits = min(_LOSS_BITS, _CONTRIBUTION_BITS - math.frexp(loss_clip)[1])
         self._start = np.zeros(self.step_sizes.shape[0], dtype=np.int64)
+        self._step = _even_step(self.step_sizes) if hasattr(self.loss, "line_totals") else None
         if offset is not None:
             steps = np.rint(np.ldexp(np.asarray(offset, dtype=np.float64), self.bits))
             if steps.shape != self._start.shape or not (np.abs(steps) < 2.0**61).all():
@@ -76,6 +80,14 @@ class ClippedLossLine:
 
     def answer_block(self, block: Block) -> np.ndarray:
         z, z_direction = block.line(self.w, self.direction)
+        if self._step is not None:
+            line = (z, z_direction, block.factor)
+            scale = 2.0**self.bits
+            totals = self.loss.line_totals(  # type: ignore[attr-defined]
+                line, block.y, self._step, self._start.size, self.loss_clip, scale
+            )
+            if totals is not None:
+                return -totals
         margins, values = np.empty(block.n_rows), np.empty(block.n_rows)
         scores = np.zeros(self.step_sizes.shape[0], dtype=np.int64)
         for k, step in enumerate(self.step_sizes):
@@ -89,6 +101,14 @@ class ClippedLossLine:
         return Sensitivity(
             "linf", self.loss_clip, relation, grid_bits=self.bits, change_range=change_range
         )
+
+
+def _even_step(step_sizes: np.ndarray) -> float | None:
+    """Return the spacing of step sizes 0, h, 2h, ... to the bit, or ``None``."""
+    if step_sizes.size < 2:
+        return None
+    step = float(step_sizes[1])
+    return step if np.array_equal(step_sizes, np.arange(step_sizes.size) * step) else None
 
 
 @njit(cache=True, error_model="numpy")

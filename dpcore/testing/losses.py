@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -39,6 +39,32 @@ def check_loss(loss: Loss) -> None:
     for function in (loss.value, loss.dvalue):
         _check_row_by_row(function, z, y, rng)
     _check_constants(loss, z, y)
+    if hasattr(loss, "line_totals"):
+        _check_line(loss, z, y)
+
+
+def _check_line(loss: Any, z: np.ndarray, y: np.ndarray) -> None:
+    """Totals along a line are sums over rows, within [0, clip] each, and those of ``value``."""
+    step, count, scale = 0.25, 9, 2.0**20
+    direction, factor = np.resize([1.0, -2.0, 0.5, 0.0], z.size), np.resize([1.0, 0.25], z.size)
+    z = np.clip(z, -600.0, 600.0)
+
+    def totals(rows: slice, clip: float) -> np.ndarray | None:
+        parts = (np.ascontiguousarray(part[rows]) for part in (z, direction, factor))
+        return loss.line_totals(tuple(parts), y[rows].copy(), step, count, clip, scale)
+
+    for clip in (0.5, 2.0, 100.0):
+        whole = totals(slice(None), clip)
+        if whole is None:
+            continue
+        rows = [totals(slice(i, i + 1), clip) for i in range(z.size)]
+        assert np.array_equal(whole, np.sum(rows, axis=0)), "line_totals is no sum over rows."
+        expected = np.array(
+            [_called(loss.value, factor * (z - k * step * direction), y) for k in range(count)]
+        )
+        steps = np.trunc(np.clip(expected, 0.0, clip) * scale).T
+        assert np.abs(np.array(rows) - steps).max() <= 1, "line_totals disagrees with value."
+        assert np.min(rows) >= 0 and np.max(rows) <= clip * scale, "line_totals leaves the clip."
 
 
 def _called(function: Callable, z: np.ndarray, y: np.ndarray) -> np.ndarray:

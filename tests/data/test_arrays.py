@@ -145,7 +145,7 @@ def test_frames():
     whole = dataset_from_arrays(FRAME, schema=SCHEMA)
     apart = dataset_from_arrays(FRAME[["city", "age"]], FRAME["y"], schema=SCHEMA)
     for data in (whole, apart):
-        assert data.X.toarray().tolist() == [[0.1, 1, 0, 1], [0.25, 0, 0, 1]]
+        assert data.X.toarray().round(4).tolist() == [[0.1, 1, 0, 1], [0.25, 0, 0, 1]]
         assert data.y.tolist() == [-1, 1]
     assert features_from_arrays(FRAME[["age", "city"]], SCHEMA).shape == (2, 4)
     assert whole.take(np.array([False, True])).y.tolist() == [1]

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 
+from dpcore.data.coded import CodedLayout, CodedRows
 from dpcore.data.table import Table
 from dpcore.engines.local import LocalEngine
 from dpcore.errors import DataError, InvalidInputError
@@ -83,6 +84,45 @@ def test_rows_of_any_magnitude_are_scaled_down(kind, size):
     assert norm <= RAW
     if size > RAW:
         assert norm > 0.99 * RAW
+
+
+def coded(n=300, seed=9):
+    """Rows of two numbers, categories of 3 and 260, and an intercept; some categories unknown."""
+    rng = np.random.default_rng(seed)
+    features = [*range(2, 5), 265 + 1, *range(5, 265), 265 + 1]
+    layout = CodedLayout(266, np.array([0, 1, 265]), np.array(features))
+    numeric = np.hstack([rng.random((n, 2)), np.ones((n, 1))]).astype(np.float32)
+    codes = np.stack([rng.integers(0, 4, n), 4 + rng.integers(0, 261, n)], axis=1)
+    y = np.where(rng.random(n) < 0.5, -1.0, 1.0)
+    return CodedRows(layout, numeric, codes.astype(layout.code_type)), y
+
+
+@pytest.mark.parametrize("row_norm", [1.25, 5.0])
+def test_coded_rows_give_the_integers_of_their_one_hot_form(row_norm):
+    X, y = coded()
+    raw = float(np.nextafter(np.sqrt(5.0), np.inf))
+    forms = [X, X.tocsr(), X.toarray()]
+    tables = [Table.from_matrix(f, y, raw_norm_bound=raw, row_norm=row_norm) for f in forms]
+    for query in queries(266):
+        answers = [LocalEngine(t).answer(query) for t in tables]
+        assert np.array_equal(answers[0], answers[1]) and np.array_equal(answers[0], answers[2])
+    for norm in ("l1", "l2"):
+        norms = [t.blocks[0].row_norms(norm) for t in tables]
+        assert np.array_equal(norms[0], norms[1]) and np.array_equal(norms[0], norms[2])
+
+
+def test_a_coded_row_without_a_known_category_has_its_numbers_alone():
+    X, _ = coded()
+    unknown = np.array([[3, 264]], dtype=X.codes.dtype)
+    row = CodedRows(X.layout, X.numeric[:1], unknown).toarray()[0]
+    assert np.count_nonzero(row[2:265]) == 0 and row[265] == 1.0
+    assert X.layout.code_type == np.uint16
+
+
+def test_coded_rows_longer_than_the_raw_bound_are_refused():
+    X, y = coded()
+    with pytest.raises(InvalidInputError, match="raw norm bound"):
+        Table.from_matrix(X, y, raw_norm_bound=2.0, row_norm=2.0)
 
 
 @pytest.mark.parametrize("scale", [1.0, 5.0])

@@ -85,7 +85,7 @@ def check(path, content, schema, bad_rows):
     except (DataError, InvalidInputError) as error:
         assert "\n" not in str(error)
         return
-    values = data.X if isinstance(data.X, np.ndarray) else data.X.data
+    values = data.X if isinstance(data.X, np.ndarray) else data.X.tocsr().data
     assert np.isfinite(values).all()
     assert data.X.shape == (len(data.y), schema.n_features)
 

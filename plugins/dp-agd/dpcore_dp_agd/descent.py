@@ -21,9 +21,9 @@ __all__ = ["Descent", "candidate_steps", "unit_direction"]
 
 
 def candidate_steps(largest: float, count: int) -> np.ndarray:
-    """Return 0 and ``count`` evenly spaced step sizes up to ``largest``, on the step grid."""
-    largest = max(largest, count * 2.0**-STEP_BITS)
-    return round_to(np.linspace(0.0, largest, count + 1), STEP_BITS)
+    """Return 0 and ``count`` step sizes up to about ``largest``, evenly spaced on the step grid."""
+    step = max(2.0**-STEP_BITS, float(round_to(largest / count, STEP_BITS)))
+    return np.arange(count + 1) * step
 
 
 def unit_direction(v: np.ndarray) -> np.ndarray:

@@ -1,0 +1,101 @@
+"""The same queries with float accumulators: what exact sums are measured against.
+
+Blocks, products and losses are dpcore's own; only what makes the sums exact is taken out. A clipped
+coefficient is not truncated, sums over rows and blocks are float64, and the sum of losses may be
+reassociated, so that its loop vectorises as well as the integer one does.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from dpcore.data.table import Block, Table
+from dpcore.losses.logistic import _exp, logistic_dvalue
+from dpcore.queries import ClippedGradientSum, ClippedLossLine
+
+__all__ = ["FloatEngine", "FloatGradient", "FloatLine"]
+
+
+class FloatEngine:
+    """Sums the blocks' answers as floats."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+
+    def answer(self, query: FloatGradient | FloatLine) -> np.ndarray:
+        total: np.ndarray | float = 0.0
+        for block in self._table.blocks:
+            total = total + query.answer_block(block)
+        return np.asarray(total)
+
+
+class FloatGradient(ClippedGradientSum):
+    def answer_block(self, block: Block) -> np.ndarray:
+        c = np.empty(block.n_rows)
+        logistic_dvalue(block.margins(self.w), block.y, c)
+        clip_floats(c, block.factor, block.row_norms(self.norm), self.clip)
+        return block.weighted_sum(c)
+
+
+class FloatLine(ClippedLossLine):
+    def answer_block(self, block: Block) -> np.ndarray:
+        line = block.line(self.w, self.direction)
+        totals, buffer = np.zeros(self.step_sizes.size), np.empty((2, 1024))
+        for begin in range(0, block.n_rows, 1024):
+            rows = slice(begin, min(begin + 1024, block.n_rows))
+            part = buffer[:, : rows.stop - begin]
+            signed = (line[0][rows], line[1][rows], block.factor[rows], block.y[rows])
+            exponentials(*signed, self.step_sizes[1], part)
+            float_line_totals(self.loss_clip, np.expm1(self.loss_clip), part, totals)
+        return totals
+
+
+@njit(cache=True, error_model="numpy")
+def clip_floats(c: np.ndarray, factor: np.ndarray, norms: np.ndarray, clip: float) -> None:
+    for i in range(c.shape[0]):
+        t = c[i] * factor[i]
+        limit = clip / norms[i]
+        size = abs(t)
+        kept = size if size <= limit else limit
+        c[i] = kept if t > 0.0 else -kept
+
+
+@njit(cache=True, error_model="numpy")
+def exponentials(
+    z: np.ndarray,
+    z_direction: np.ndarray,
+    factor: np.ndarray,
+    y: np.ndarray,
+    step: float,
+    out: np.ndarray,
+) -> None:
+    for i in range(z.shape[0]):
+        signed = y[i] * factor[i]
+        out[0, i] = _exp(-(signed * z[i]))
+        out[1, i] = _exp(signed * z_direction[i] * step)
+
+
+@njit(cache=True, error_model="numpy", fastmath={"reassoc", "nsz"})
+def float_line_totals(clip: float, cap: float, buffer: np.ndarray, totals: np.ndarray) -> None:
+    """The loop of dpcore's own kernel, its losses added as floats."""
+    e, r = buffer[0], buffer[1]
+    for k in range(totals.shape[0]):
+        total = 0.0
+        for i in range(e.shape[0]):
+            t = e[i]
+            e[i] = t * r[i]
+            bits = np.float64(1.0 + (t if t < cap else cap)).view(np.int64)
+            shifted = bits - np.int64(0x3FE6A09E667F3BCD)
+            exponent = shifted >> np.int64(52)
+            mantissa = (shifted & np.int64(0x000FFFFFFFFFFFFF)) + np.int64(0x3FE6A09E667F3BCD)
+            m = np.int64(mantissa).view(np.float64)
+            u = (m - 1.0) / (m + 1.0)
+            q = u * u
+            s = q * (1.0 / 9.0) + 1.0 / 7.0
+            s = s * q + 1.0 / 5.0
+            s = s * q + 1.0 / 3.0
+            s = s * q + 1.0
+            v = np.float64(exponent) * 0.6931471805599453 + 2.0 * u * s
+            total += v if v < clip else clip
+        totals[k] += total

@@ -1,0 +1,167 @@
+"""Coded rows: numbers dense, one small integer per categorical column, no one-hot column anywhere.
+
+A row is ``numeric`` values in [0, 1] and, per categorical column, a *code*: a place in the list of
+all categories of all columns, where each column is followed by one more place for a value that is
+none of its categories. ``margins`` gathers one coefficient per column, ``weighted_sum`` scatters
+into it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numba import njit
+
+from dpcore.data.kept import KeptMargins, LinePath
+from dpcore.errors import InvalidInputError
+from dpcore.grid import FEATURE_BITS
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+__all__ = ["CodedBlock", "CodedLayout", "CodedRows"]
+
+
+@dataclass(frozen=True, eq=False)
+class CodedLayout:
+    """Which feature each stored cell stands for.
+
+    Parameters
+    ----------
+    n_features : width of the encoded rows.
+    numeric : int64 of shape (n_numeric,), the feature of each dense column.
+    code_features : int64 of shape (n_codes,), the feature of each code; ``n_features`` for none.
+    """
+
+    n_features: int
+    numeric: np.ndarray
+    code_features: np.ndarray
+
+    @property
+    def code_type(self) -> np.dtype:
+        """The smallest unsigned type that holds every code."""
+        return np.min_scalar_type(max(0, self.code_features.size - 1))
+
+    def split(self, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return a feature vector's numeric part and its value for every code, float64."""
+        padded = np.append(v, 0.0)
+        return padded[self.numeric], padded[self.code_features]
+
+    def join(self, numeric: np.ndarray, codes: np.ndarray) -> np.ndarray:
+        """Return the feature vector of sums over numeric columns and codes, float64."""
+        padded = np.zeros(self.n_features + 1)
+        padded[self.numeric] = numeric
+        padded[self.code_features] = codes
+        return padded[: self.n_features]
+
+
+@dataclass(frozen=True, eq=False)
+class CodedRows:
+    """Encoded rows of a table with categories; takes rows as an array does.
+
+    Parameters
+    ----------
+    layout : what the cells mean.
+    numeric : float32 of shape (n_rows, n_numeric), C order, on the feature grid in [0, 1].
+    codes : unsigned integers of shape (n_rows, n_categorical), C order.
+    """
+
+    layout: CodedLayout
+    numeric: np.ndarray
+    codes: np.ndarray
+
+    ndim = 2
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.codes.shape[0], self.layout.n_features
+
+    def __getitem__(self, rows: Any) -> CodedRows:
+        return CodedRows(self.layout, self.numeric[rows], self.codes[rows])
+
+    def tocsr(self) -> csr_matrix:
+        """Return the same rows as a CSR matrix, float64."""
+        from scipy.sparse import csr_matrix
+
+        feature = self.layout.code_features[self.codes]
+        known = feature < self.layout.n_features
+        values = np.hstack([self.numeric.astype(np.float64), known.astype(np.float64)])
+        columns = np.hstack([np.broadcast_to(self.layout.numeric, self.numeric.shape), feature])
+        stored = values != 0
+        indptr = np.concatenate([[0], np.cumsum(stored.sum(axis=1))])
+        matrix = csr_matrix((values[stored], columns[stored], indptr), shape=self.shape)
+        matrix.sort_indices()
+        return matrix
+
+    def toarray(self) -> np.ndarray:
+        return self.tocsr().toarray()
+
+
+class CodedBlock(KeptMargins):
+    """A block of coded rows."""
+
+    def __init__(
+        self,
+        rows: CodedRows,
+        y: np.ndarray,
+        sums: tuple[np.ndarray, np.ndarray],
+        path: LinePath,
+        row_norm: float,
+    ) -> None:
+        super().__init__(y, rows.layout.n_features, sums, path, row_norm)
+        self._layout = rows.layout
+        self._numeric = rows.numeric
+        self._codes = rows.codes
+
+    @classmethod
+    def from_rows(cls, X: CodedRows, y: np.ndarray, path: LinePath, row_norm: float) -> CodedBlock:
+        # Numbers in [0, 1] and at most one 1 per categorical column: no row is longer than this.
+        if path.raw_norm_bound < math.sqrt(X.numeric.shape[1] + X.codes.shape[1]):
+            raise InvalidInputError("The raw norm bound is below what the columns allow.")
+        steps = np.trunc(np.ldexp(np.clip(X.numeric, 0.0, 1.0), FEATURE_BITS)).astype(np.int64)
+        ones = (X.layout.code_features[X.codes] < X.layout.n_features).sum(axis=1, dtype=np.int64)
+        one = 1 << FEATURE_BITS
+        sums = (steps.sum(axis=1) + ones * one, (steps * steps).sum(axis=1) + ones * one * one)
+        numeric = np.ldexp(steps.astype(np.float32), -FEATURE_BITS)
+        stored = CodedRows(X.layout, numeric, np.ascontiguousarray(X.codes))
+        return cls(stored, y, sums, path, row_norm)
+
+    def _product(self, v: np.ndarray) -> np.ndarray:
+        numeric, codes = self._layout.split(v)
+        out = np.empty(self.n_rows)
+        coded_margins(self._numeric, self._codes, numeric, codes, out)
+        return out
+
+    def weighted_sum(self, c: np.ndarray) -> np.ndarray:
+        numeric = np.zeros(self._numeric.shape[1])
+        codes = np.zeros(self._layout.code_features.size)
+        coded_weighted_sum(self._numeric, self._codes, c, numeric, codes)
+        return self._layout.join(numeric, codes)
+
+
+@njit(cache=True, error_model="numpy")
+def coded_margins(
+    numeric: np.ndarray, codes: np.ndarray, w: np.ndarray, w_codes: np.ndarray, out: np.ndarray
+) -> None:
+    for i in range(out.shape[0]):
+        total = 0.0
+        for j in range(numeric.shape[1]):
+            total += numeric[i, j] * w[j]
+        for j in range(codes.shape[1]):
+            total += w_codes[codes[i, j]]
+        out[i] = total
+
+
+@njit(cache=True, error_model="numpy")
+def coded_weighted_sum(
+    numeric: np.ndarray, codes: np.ndarray, c: np.ndarray, out: np.ndarray, out_codes: np.ndarray
+) -> None:
+    for i in range(c.shape[0]):
+        weight = c[i]
+        for j in range(numeric.shape[1]):
+            out[j] += numeric[i, j] * weight
+        for j in range(codes.shape[1]):
+            out_codes[codes[i, j]] += weight
