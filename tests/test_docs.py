@@ -2,6 +2,7 @@
 
 import ast
 import builtins
+import importlib.util
 import re
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from dpcore import hookspecs
+from dpcore.testing import run_checks
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
@@ -199,3 +201,16 @@ def test_no_file_holds(what):
 )
 def test_it_would_be_found(what, line):
     assert re.search(FORBIDDEN[what], line)
+
+
+@needs_readme
+def test_the_plugin_of_the_readme_is_admitted(tmp_path):
+    found = re.search(r"<!-- plugin -->\n```python\n(.*?)```", README.read_text(), re.DOTALL)
+    assert found, "README.md has no plugin."
+    path = tmp_path / "noisy_gd.py"
+    path.write_text(found[1])
+    spec = importlib.util.spec_from_file_location("readme_noisy_gd", path)
+    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    failed = [(name, why) for name, passed, why in run_checks(module.NoisyGd()) if not passed]
+    assert failed == []

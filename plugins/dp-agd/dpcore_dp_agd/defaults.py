@@ -11,7 +11,9 @@ of a sum of n unit gradients over the length of the noise, were the budget spent
 
 import math
 
-__all__ = ["clip_for", "max_step_for", "signal", "steps_for"]
+__all__ = ["FEWEST_STEPS", "clip_for", "max_step_for", "signal", "steps_for"]
+
+FEWEST_STEPS = 10
 
 
 def signal(n: float, mu: float, n_features: int) -> float:
@@ -21,7 +23,7 @@ def signal(n: float, mu: float, n_features: int) -> float:
 
 def steps_for(u: float) -> int:
     """Return the planned number of steps, 10 to 400."""
-    return int(min(400, max(10, round(45 * (u / 39) ** 0.64))))
+    return int(min(400, max(FEWEST_STEPS, round(45 * (u / 39) ** 0.64))))
 
 
 def clip_for(u: float, row_norm: float) -> float:

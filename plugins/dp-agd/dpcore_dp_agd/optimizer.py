@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from dpcore.errors import InvalidInputError
+from dpcore.accountants import ACCOUNTANTS
+from dpcore.errors import InvalidInputError, UnsupportedEventError
 from dpcore.registry import load_registry
+from dpcore_dp_agd.defaults import FEWEST_STEPS
 from dpcore_dp_agd.descent import Descent
 from dpcore_dp_agd.plan import plan_run
 from dpcore_dp_agd.published import minimize_as_published
 
 if TYPE_CHECKING:
+    from dpcore.events import DpEvent
     from dpcore.problem import Problem, Solution
+    from dpcore.protocols import Accountant
     from dpcore.session import PrivacySession
 
 __all__ = ["DpAgd"]
 
 
-def _option(default: Any, help: str, unit: str = "") -> Any:
-    return field(default=default, metadata={"help": help, "unit": unit})
+def _option(default: Any, help: str, unit: str = "", rule: str = "") -> Any:
+    return field(default=default, metadata={"help": help, "unit": unit, "rule": rule})
+
+
+_U = "u = n mu / sqrt(n_features), mu of the whole budget"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,13 +48,23 @@ class DpAgd:
     """
 
     steps: int | None = _option(
-        None, "planned number of steps: each is given an equal share of the budget", "steps"
+        None,
+        "planned number of steps: each is given an equal share of the budget",
+        "steps",
+        f"45 (u / 39)^0.64, from 10 to 400; {_U}",
     )
     splits: int | None = _option(
         None, "the paper's rule instead: a release starts at epsilon / (2 splits)", "splits"
     )
-    clip: float | None = _option(None, "bound of a row's gradient", "norm of a gradient")
-    max_step: float | None = _option(None, "largest candidate step of all", "norm of w")
+    clip: float | None = _option(
+        None,
+        "bound of a row's gradient",
+        "norm of a gradient",
+        f"0.125 row_norm (u / 39)^0.36, from 0.02 row_norm to row_norm; {_U}",
+    )
+    max_step: float | None = _option(
+        None, "largest candidate step of all", "norm of w", "8 / row_norm, at most 1024"
+    )
     selection_share: float = _option(0.015, "share of the budget for selecting step sizes", "1")
     candidates: int = _option(20, "step sizes to choose from, beside 0", "step sizes")
     loss_clip: float = _option(2.0, "bound of a row's loss in the selection", "loss")
@@ -137,11 +154,45 @@ class DpAgd:
                 )
 
     def minimize(self, problem: Problem, session: PrivacySession) -> Solution:
+        if (self.as_published or self.splits is not None) and session.accountant.delta == 0:
+            raise InvalidInputError("The paper's rule of splits needs delta > 0.")
         if self.as_published:
             return minimize_as_published(self, problem, session)
         mechanisms = {slot: self._mechanism(slot) for slot in self.slots}
+        self._check_slots(mechanisms, session.accountant)
         run = plan_run(self, mechanisms, problem, session)
-        return Descent(run, problem, session).minimize()
+        solution = Descent(run, problem, session).minimize()
+        return replace(solution, details={**solution.details, **self._planned(round(run.steps))})
 
     def _mechanism(self, slot: str) -> Any:
-        return load_registry().load("mechanism", self.use.get(slot, self.slots[slot][0]))
+        return load_registry().load("mechanism", self._filling(slot))
+
+    def _filling(self, slot: str) -> str:
+        return self.use.get(slot, self.slots[slot][0])
+
+    def _check_slots(self, mechanisms: Mapping[str, Any], accountant: Accountant) -> None:
+        """Raise UnsupportedEventError, with what would do, if a slot does not fit the filter."""
+        events = {slot: mechanism.nominal_event(1.0) for slot, mechanism in mechanisms.items()}
+        for slot, event in events.items():
+            if not accountant.supports(event):
+                raise UnsupportedEventError(
+                    f"{self.name}'s slot {slot} ({self._filling(slot)}) cannot be held by "
+                    f"{accountant.name}; choose {self._remedy(slot, events, accountant)}."
+                )
+
+    def _remedy(self, slot: str, events: Mapping[str, DpEvent], accountant: Accountant) -> str:
+        fitting = [
+            f"--use {slot}={name}"
+            for name in self.slots[slot]
+            if accountant.supports(load_registry().load("mechanism", name).nominal_event(1.0))
+        ]
+        others = [a.name for a in ACCOUNTANTS if all(map(a.supports, events.values()))]
+        if others:
+            fitting.append(f"--accountant {' or '.join(others)}")
+        return ", or ".join(fitting)
+
+    def _planned(self, steps: int) -> dict[str, Any]:
+        details: dict[str, Any] = {"steps_planned": steps}
+        if self.steps is None and self.splits is None and steps <= FEWEST_STEPS:
+            details["warning"] = "the budget is small for this many features: expect noise."
+        return details

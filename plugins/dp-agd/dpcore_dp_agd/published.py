@@ -34,7 +34,17 @@ if TYPE_CHECKING:
 
 __all__ = ["PublishedNoisyMin", "minimize_as_published"]
 
-_SPLITS, _CANDIDATES, _MAX_STEP, _CLIP, _GAMMA = 60, 20, 2.0, 3.0, 0.1
+_SPLITS, _CANDIDATES, _MAX_STEP, _CLIP, _GAMMA, _ETA, _TAU = 60, 20, 2.0, 3.0, 0.1, 0.1, 10
+_CONSTANTS = {
+    "splits": _SPLITS,
+    "candidates": _CANDIDATES,
+    "max_step": _MAX_STEP,
+    "clip": _CLIP,
+    "loss_clip": _CLIP,
+    "gamma": _GAMMA,
+    "eta": _ETA,
+    "tau": _TAU,
+}
 
 
 @dataclass(frozen=True)
@@ -94,13 +104,13 @@ def minimize_as_published(options: DpAgd, problem: Problem, session: PrivacySess
                 rho -= rho_gradient
                 chosen.append(steps[index])
                 taken += 1
-                if taken % 10 == 0:
-                    largest, chosen = min(1.1 * max(chosen), _MAX_STEP), []
+                if taken % _TAU == 0:
+                    largest, chosen = min((1 + _ETA) * max(chosen), _MAX_STEP), []
     except BudgetExceededError:
         if not session.ledger:
             raise
     return Solution(
         w=w,
         status="The published loop ended: its own budget is used up. Not private.",
-        details={"steps_taken": taken},
+        details={"steps_taken": taken, **_CONSTANTS},
     )
