@@ -30,6 +30,7 @@ import numpy as np
 from references import EPSILONS, MAJORITY, NON_PRIVATE, REFERENCES, TO_REACH
 from scipy.optimize import minimize
 
+from dpcore.data.coded import CodedRows
 from dpcore.data.table import Table
 from dpcore.engines.local import LocalEngine
 from dpcore.losses.logistic import Logistic
@@ -115,7 +116,7 @@ def private_fit(
 
 def non_private_fit(train: Any) -> np.ndarray:
     """Return the minimiser of the mean logistic loss, by SciPy's L-BFGS."""
-    loss, X, y = Logistic(), train.X, train.y
+    loss, X, y = Logistic(), _matrix(train.X), train.y
     out, n_rows = np.empty(y.shape[0]), y.shape[0]
 
     def objective(w: np.ndarray) -> tuple[float, np.ndarray]:
@@ -131,7 +132,12 @@ def non_private_fit(train: Any) -> np.ndarray:
 
 
 def accuracy(test: Any, w: np.ndarray) -> float:
-    return 100 * float(((test.X @ w > 0) == (test.y > 0)).mean())
+    return 100 * float(((_matrix(test.X) @ w > 0) == (test.y > 0)).mean())
+
+
+def _matrix(X: Any) -> Any:
+    """Return the rows as NumPy or SciPy multiplies them: coded rows as CSR."""
+    return X.tocsr() if isinstance(X, CodedRows) else X
 
 
 def mean_and_error(values: list[float]) -> tuple[float, float]:

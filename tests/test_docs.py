@@ -124,7 +124,7 @@ def kernel_faults(tree):
         if isinstance(target, ast.Name)
     }
     for node, options in kernels(tree):
-        if "fastmath" in options:
+        if options.get("fastmath", "False") != "False":
             yield f"{node.name} relaxes floating point"
         if options.get("error_model") != "'numpy'":
             yield f"{node.name} has no error_model='numpy'"
