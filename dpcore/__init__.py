@@ -1,4 +1,4 @@
-"""Differentially private linear models behind one door: ``fit`` and ``load_model``."""
+"""Differentially private linear models behind one door: ``fit``, ``Schema``, ``load_model``."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dpcore.api import fit
+    from dpcore.data.schema import Schema
     from dpcore.model import load_model
 
-__all__ = ["__version__", "fit", "load_model"]
+__all__ = ["Schema", "__version__", "fit", "load_model"]
 
 __version__ = "0.1.0"
 
-_LAZY = {"fit": "dpcore.api", "load_model": "dpcore.model"}
+_LAZY = {"Schema": "dpcore.data.schema", "fit": "dpcore.api", "load_model": "dpcore.model"}
 
 
 def __getattr__(name: str) -> Any:

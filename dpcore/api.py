@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dpcore.data.arrays import dataset_from_arrays
+from dpcore.errors import InvalidInputError
 from dpcore.plan import Settings, make_plan
 from dpcore.source import schema_reasons
 from dpcore.training import finish, fit_dataset
@@ -31,7 +34,7 @@ def fit(
     intercept: bool = True,
     n0: int | None = None,
     capacity: int | None = None,
-    schema: Schema | Mapping[str, Any] | None = None,
+    schema: Schema | Mapping[str, Any] | str | os.PathLike[str] | None = None,
     loss: str = "logistic",
     l2: float = 0.0,
     relation: str = "add-or-remove-one",
@@ -55,7 +58,8 @@ def fit(
         target. Never read off the values.
     row_norm : public l2 norm that rows, the intercept's 1 included, are scaled down to; default 1.
     n0, capacity : public figures for the number of rows.
-    schema : replaces classes, bounds, row_norm, intercept, n0 and capacity.
+    schema : a Schema, its keys as a mapping, or the path of its TOML file; replaces classes,
+        bounds, row_norm, intercept, n0 and capacity.
     accountant : ``None`` for zcdp, or what the preset names.
     use, params, preset : slots, hyper-parameters and preset of the algorithm; see ``dpcore info``.
     seed : makes the run repeatable and the result not private.
@@ -95,6 +99,10 @@ def fit(
     plan = make_plan(settings)
     if isinstance(schema, Mapping):
         schema = Schema.from_dict(schema)
+    elif isinstance(schema, (str, os.PathLike)):
+        schema = Schema.read(schema)
+    elif not (schema is None or isinstance(schema, Schema)):
+        raise InvalidInputError("Expected schema to be a Schema, a mapping or a path.")
     dataset = dataset_from_arrays(
         X,
         y,
@@ -107,4 +115,13 @@ def fit(
         capacity=capacity,
     )
     model = fit_dataset(plan, dataset, schema_reasons(dataset))
+    if classes is not None:
+        model = replace(model, class_values=_own_classes(classes))
     return finish(plan, model, dataset, started, {}).model
+
+
+def _own_classes(classes: Sequence[Any]) -> tuple[Any, Any]:
+    """Return one value for each class as the caller wrote it, so that predictions compare equal to
+    the labels: the schema holds text and float64 only."""
+    first, second = (c[0] if isinstance(c, (list, tuple)) else c for c in classes)
+    return first, second

@@ -6,6 +6,7 @@ __all__ = [
     "DpcoreError",
     "InvalidInputError",
     "ModelFileError",
+    "OptimizerError",
     "RegistryError",
     "UnsupportedEventError",
 ]
@@ -34,6 +35,10 @@ class UnsupportedEventError(DpcoreError):
 
 class ModelFileError(DpcoreError, ValueError):
     """A model file that is cut short, altered or of another format version."""
+
+
+class OptimizerError(DpcoreError):
+    """An optimizer that broke in a run. Its own error is named by type and place only."""
 
 
 class RegistryError(DpcoreError, LookupError):

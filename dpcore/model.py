@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpcore.data.columns import Label
 from dpcore.data.schema import INTERCEPT, Schema
 from dpcore.data.table import Table
 from dpcore.errors import DpcoreError, InvalidInputError, ModelFileError
 from dpcore.modelfile import read_model_file, write_model_file
+from dpcore.registry import load_registry
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -34,6 +36,8 @@ class Model:
     privacy : the privacy statement (``dpcore.statement``) as data.
     ledger : one summary for each kind of release and mechanism.
     status, details : how the run ended, and the algorithm's figures.
+    class_values : the (negative, positive) class as the caller's own objects; ``None`` for the
+        schema's text or numbers.
     report : what ``dpcore train --json`` prints; in no file, since it may hold figures that were
         computed without privacy.
     """
@@ -48,6 +52,7 @@ class Model:
     status: str
     details: Mapping[str, Any]
     versions: Mapping[str, str]
+    class_values: tuple[Any, Any] | None = None
     report: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -67,10 +72,9 @@ class Model:
     def classes(self) -> tuple[Any, Any] | None:
         """The negative and the positive class; ``None`` for a real-valued target."""
         label = self.schema.label
-        if label.is_real:
-            return None
-        negative = label.negative[0] if label.negative else f"not {label.positive[0]}"
-        return negative, label.positive[0]
+        if label.is_real or self.class_values is not None:
+            return self.class_values
+        return _classes_of(label)
 
     @property
     def row_norm(self) -> float:
@@ -79,6 +83,7 @@ class Model:
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return the margin of every row, float64 of shape (n_rows,); above 0: positive class.
+        For a regression, the predicted value.
 
         X : what ``fit`` takes: an array or CSR matrix of the same width, or a frame with the
         schema's columns. A row is scaled down to the public row norm, as in training.
@@ -87,11 +92,13 @@ class Model:
         """
         from dpcore.data.arrays import features_from_arrays
 
-        return self.margins(features_from_arrays(X, self.schema))
+        margins = self.margins(features_from_arrays(X, self.schema))
+        return self.labels(margins) if self.schema.label.is_real else margins
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the predicted class of every row, or the predicted value of a regression."""
-        return self.labels(self.decision_function(X))
+        scores = self.decision_function(X)
+        return scores if self.schema.label.is_real else self.labels(scores)
 
     def margins(self, encoded: np.ndarray | csr_matrix | CodedRows) -> np.ndarray:
         """Return the margins of encoded rows, the intercept's column included."""
@@ -106,10 +113,15 @@ class Model:
         return np.concatenate([block.margins(self.w) for block in table.blocks])
 
     def labels(self, margins: np.ndarray) -> np.ndarray:
-        """Return the class that each margin stands for, or the margins of a regression."""
+        """Return the class, or for a regression the value within or without the label's bounds, that
+        each margin stands for."""
         if self.classes is None:
-            return margins
-        return np.asarray(self.classes)[(margins > 0).astype(np.intp)]
+            middle, half = self.schema.label.scale
+            return middle + half * margins
+        negative, positive = self.classes
+        alike = type(negative) is type(positive)
+        classes = np.array([negative, positive], dtype=None if alike else object)
+        return classes[(margins > 0).astype(np.intp)]
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model file, whole or not at all."""
@@ -122,7 +134,7 @@ class Model:
                 "coefficients": self.coef.tolist(),
                 "intercept": self.intercept if self.schema.intercept else None,
                 "feature_names": list(self.feature_names),
-                "classes": None if self.classes is None else list(self.classes),
+                "classes": _classes_to_json(self.classes),
                 "row_norm": self.row_norm,
                 "schema": self.schema.to_dict(),
                 "status": self.status,
@@ -154,6 +166,7 @@ def load_model(path: str | os.PathLike[str]) -> Model:
         status=content["status"],
         details=content["details"],
         versions=content["versions"],
+        class_values=None if content["classes"] is None else tuple(content["classes"]),
     )
     _check_agreement(os.fspath(path), content, model)
     return model
@@ -177,8 +190,38 @@ def _check_agreement(name: str, content: Mapping[str, Any], model: Model) -> Non
         model.w.size == schema.n_features
         and (content["intercept"] is not None) == schema.intercept
         and tuple(content["feature_names"]) == model.feature_names
-        and content["classes"] == (None if model.classes is None else list(model.classes))
+        and _classes_agree(content["classes"], schema.label)
         and content["row_norm"] == model.row_norm
     )
+    if model.loss not in load_registry().names("loss"):
+        raise ModelFileError(
+            f"The loss {model.loss!r} of {name!r} is not installed; see dpcore list losses."
+        )
     if not agrees:
         raise ModelFileError(f"The coefficients in {name!r} do not fit its schema.")
+
+
+def _classes_of(label: Label) -> tuple[Any, Any]:
+    """Return the classes of a label with two, as the schema has them."""
+    negative = label.negative[0] if label.negative else f"not {label.positive[0]}"
+    return negative, label.positive[0]
+
+
+def _classes_to_json(classes: tuple[Any, Any] | None) -> list[Any] | None:
+    if classes is None:
+        return None
+    return [c.item() if isinstance(c, np.generic) else c for c in classes]
+
+
+def _classes_agree(written: list[Any] | None, label: Label) -> bool:
+    """Return whether a file's classes are its schema's, which holds text or numbers only."""
+    if written is None or label.is_real:
+        return written is None and label.is_real
+    pairs = zip(written, _classes_of(label), strict=True)
+    return all(_as_in_schema(value, expected) == expected for value, expected in pairs)
+
+
+def _as_in_schema(value: Any, expected: str | float) -> str | float:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value) if isinstance(expected, str) else value

@@ -10,19 +10,21 @@ import hashlib
 import json
 import math
 import os
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from dpcore.errors import ModelFileError
+from dpcore.errors import InvalidInputError, ModelFileError
 from dpcore.outfile import write_whole
 
-__all__ = ["FORMAT", "FORMAT_VERSION", "read_model_file", "write_model_file"]
+__all__ = ["FORMAT", "FORMAT_VERSION", "check_replaceable", "read_model_file", "write_model_file"]
 
 FORMAT = "dpcore-model"
 FORMAT_VERSION = 1
 
 _Check = Callable[[Any], bool]
+_START = re.compile(rf'\s*\{{\s*"format"\s*:\s*"{FORMAT}"'.encode("ascii"))
 
 
 def _text(value: Any) -> bool:
@@ -31,6 +33,10 @@ def _text(value: Any) -> bool:
 
 def _table(value: Any) -> bool:
     return isinstance(value, dict)
+
+
+def _flag(value: Any) -> bool:
+    return isinstance(value, bool)
 
 
 def _number(value: Any) -> bool:
@@ -51,6 +57,10 @@ def _list_of(check: _Check) -> _Check:
     return lambda value: isinstance(value, list) and all(map(check, value))
 
 
+def _class(value: Any) -> bool:
+    return _text(value) or _flag(value) or _number(value)
+
+
 _FIELDS: dict[str, tuple[_Check, str]] = {
     "algo": (_table, "an object"),
     "loss": (_text, "text"),
@@ -59,7 +69,7 @@ _FIELDS: dict[str, tuple[_Check, str]] = {
     "intercept": (_optional(_number), "a finite number or null"),
     "feature_names": (_list_of(_text), "a list of text"),
     "classes": (
-        _optional(lambda v: _list_of(lambda c: _text(c) or _number(c))(v) and len(v) == 2),
+        _optional(lambda v: _list_of(_class)(v) and len(v) == 2),
         "a list of two classes or null",
     ),
     "row_norm": (_positive, "a finite number > 0"),
@@ -70,6 +80,39 @@ _FIELDS: dict[str, tuple[_Check, str]] = {
     "ledger": (_list_of(_table), "a list of objects"),
     "versions": (_table, "an object"),
 }
+
+
+_PRIVACY: dict[str, tuple[_Check, str]] = {
+    "private": (_flag, "true or false"),
+    "why_not_private": (_list_of(_text), "a list of text"),
+    "sentence": (_text, "text"),
+    "epsilon": (_positive, "a finite number > 0"),
+    "delta": (lambda v: _number(v) and 0 <= v < 1, "a number from 0 to below 1"),
+    "neighboring_relation": (_text, "text"),
+    "accountant": (_text, "text"),
+    "conversion": (_text, "text"),
+    "unit": (_text, "text"),
+    "budget": (_number, "a finite number"),
+    "spent": (_number, "a finite number"),
+    "releases": (_table, "an object"),
+    "parts_not_from_dpcore": (_list_of(_text), "a list of text"),
+}
+
+
+def check_replaceable(path: str | os.PathLike[str]) -> None:
+    """Raise InvalidInputError if ``path`` is a file that holds something and no model."""
+    try:
+        if not os.path.isfile(path) or os.path.getsize(path) == 0:
+            return
+        with open(path, "rb") as file:
+            is_model = _START.match(file.read(4096))
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "not a path"
+        raise InvalidInputError(f"Cannot read {os.fspath(path)!r}: {reason}.") from error
+    if not is_model:
+        raise InvalidInputError(
+            f"--out {os.fspath(path)!r} is not a model file; choose another path."
+        )
 
 
 def write_model_file(path: str | os.PathLike[str], content: Mapping[str, Any]) -> None:
@@ -113,13 +156,22 @@ def checksum(content: Mapping[str, Any]) -> str:
 
 
 def _check_fields(name: str, content: Mapping[str, Any]) -> None:
-    for field, (check, expected) in _FIELDS.items():
+    _check_each(name, _FIELDS, content)
+    _check_each(name, _PRIVACY, content["privacy"])
+    if content["privacy"]["private"] == bool(content["privacy"]["why_not_private"]):
+        raise ModelFileError(f"'private' and 'why_not_private' in {name!r} contradict each other.")
+    if len(content["coefficients"]) != len(content["feature_names"]):
+        raise ModelFileError(f"{name!r} has not one coefficient for each feature.")
+
+
+def _check_each(
+    name: str, fields: Mapping[str, tuple[_Check, str]], content: Mapping[str, Any]
+) -> None:
+    for field, (check, expected) in fields.items():
         if field not in content:
             raise ModelFileError(f"{name!r} lacks {field!r}.")
         if not check(content[field]):
             raise ModelFileError(f"Expected {field!r} in {name!r} to be {expected}.")
-    if len(content["coefficients"]) != len(content["feature_names"]):
-        raise ModelFileError(f"{name!r} has not one coefficient for each feature.")
 
 
 def _no_constant(word: str) -> Any:

@@ -4,11 +4,27 @@ from __future__ import annotations
 
 import os
 import secrets
+from collections.abc import Mapping
 from pathlib import Path
 
 from dpcore.errors import InvalidInputError
 
-__all__ = ["check_writable", "write_whole"]
+__all__ = ["check_writable", "refuse_inputs", "write_whole"]
+
+
+def refuse_inputs(
+    path: str | os.PathLike[str], inputs: Mapping[str, str | os.PathLike[str] | None]
+) -> None:
+    """Raise InvalidInputError if ``path`` is one of the files of ``inputs``, option to file."""
+    for option, source in inputs.items():
+        try:
+            same = source is not None and os.path.samefile(path, source)
+        except (OSError, ValueError):  # One of them is not there.
+            same = False
+        if same:
+            raise InvalidInputError(
+                f"--out {os.fspath(path)!r} is the file of {option}; choose another path."
+            )
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:

@@ -23,13 +23,15 @@ _EXPECTED = {bool: "true or false", int: "a whole number", float: "a finite numb
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One hyper-parameter. ``default`` is ``None`` where it is chosen from public facts."""
+    """One hyper-parameter. ``default`` is ``None`` where it is chosen from public facts, by the
+    formula ``rule`` if the field's metadata state one."""
 
     name: str
     type: str
     default: Any
     unit: str
     help: str
+    rule: str = ""
 
 
 def describe_parameters(optimizer: type) -> tuple[Parameter, ...]:
@@ -42,6 +44,7 @@ def describe_parameters(optimizer: type) -> tuple[Parameter, ...]:
             None if field.default is dataclasses.MISSING else field.default,
             str(field.metadata.get("unit", "")),
             str(field.metadata.get("help", "")),
+            str(field.metadata.get("rule", "")),
         )
         for field in _fields(optimizer)
     )

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import numbers
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from dpcore.errors import InvalidInputError
+from dpcore.contract import load_optimizer
+from dpcore.errors import DpcoreError, InvalidInputError
 from dpcore.parameters import convert, convert_all
 from dpcore.registry import Entry, Registry, load_registry, near_names
 from dpcore.sensitivity import NeighboringRelation
@@ -66,8 +68,11 @@ class Plan:
     """``"module:Attribute"`` under which the parts inside the trust boundary are registered: what
     a part says of its own module may be borrowed."""
 
-    def parameters(self) -> dict[str, Any]:
-        """Return the hyper-parameters as JSON-able data, without the slots."""
+    def parameters(self) -> dict[str, Any] | None:
+        """Return the hyper-parameters as JSON-able data, without the slots; ``None`` where the
+        published code ran on constants of its own."""
+        if self.settings.as_published:
+            return None
         optimizer: Any = self.optimizer
         return {
             f.name: getattr(optimizer, f.name)
@@ -92,12 +97,15 @@ def make_plan(settings: Settings, registry: Registry | None = None) -> Plan:
     preset or budget that cannot be used.
     """
     registry = registry or load_registry()
-    settings = dataclasses.replace(settings, l2=convert("l2", float, settings.l2))
+    settings = dataclasses.replace(
+        settings, l2=convert("l2", float, settings.l2), seed=_checked_seed(settings.seed)
+    )
     if settings.l2 < 0:
         raise InvalidInputError(f"Expected l2={settings.l2!r} >= 0.")
     relation = parse_relation(settings.relation)
     entry = registry.get("optimizer", settings.algo)
-    factory = registry.load("optimizer", settings.algo)
+    factory = load_optimizer(registry, settings.algo)
+    _check_published(settings)
     preset = _preset(factory, settings)
     use = _fill_slots(factory, settings, preset)
     name = settings.accountant or preset.get("accountant", "zcdp")
@@ -105,7 +113,6 @@ def make_plan(settings: Settings, registry: Registry | None = None) -> Plan:
     conversion = settings.conversion
     if conversion is None and settings.accountant in (None, preset.get("accountant", "zcdp")):
         conversion = preset.get("accountant_conversion")
-    _require_seed(settings.seed)
     filled = {slot: use.get(slot, names[0]) for slot, names in factory.slots.items()}
     parts = [("accountant", name), ("loss", settings.loss), ("engine", settings.engine)]
     parts += [("mechanism", filling) for filling in filled.values()]
@@ -173,12 +180,26 @@ def _build(
         values["as_published"] = True
     try:
         return factory(**values)
-    except (TypeError, ValueError) as error:
-        if isinstance(error, InvalidInputError):
-            raise
+    except DpcoreError:
+        raise
+    except Exception as error:
         raise InvalidInputError(f"{settings.algo} refuses its parameters: {error}") from error
 
 
-def _require_seed(seed: int | None) -> None:
-    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or seed < 0):
+def _check_published(settings: Settings) -> None:
+    """Refuse to set what the authors' code, which has constants of its own, would ignore."""
+    asked = {"--set": settings.params, "--use": settings.use, "--preset": settings.preset}
+    for option, value in asked.items():
+        if settings.as_published and value:
+            raise InvalidInputError(
+                f"Expected --as-published without {option}: the authors' code runs with its own "
+                "constants."
+            )
+
+
+def _checked_seed(seed: Any) -> int | None:
+    if seed is None:
+        return None
+    if isinstance(seed, bool) or not isinstance(seed, numbers.Integral) or seed < 0:
         raise InvalidInputError(f"Expected seed={seed!r} to be a whole number >= 0.")
+    return int(seed)

@@ -56,6 +56,12 @@ class Failure:
     version: str
     reason: str
 
+    @property
+    def source(self) -> str:
+        """Each distribution with its version."""
+        pairs = zip(self.distribution.split(", "), self.version.split(", "), strict=True)
+        return " and ".join(f"{name} {version}" for name, version in pairs)
+
 
 class Registry:
     """What was registered, by kind and name.
@@ -120,8 +126,7 @@ class Registry:
         for failure in self.failures:
             if failure.name == name:
                 raise RegistryError(
-                    f"The plugin {name!r} of {failure.distribution} {failure.version} failed to "
-                    f"load: {failure.reason}"
+                    f"The plugin {name!r} of {failure.source} failed to load: {failure.reason}"
                 )
 
     def _failed_hint(self) -> str:
@@ -139,8 +144,11 @@ def near_names(name: str, known: Iterable[str]) -> str:
 
 
 def one_line(error: BaseException) -> str:
-    """Return an exception as one line: its type and the first line of its text."""
+    """Return an exception as one line: its type and the first line of its text, or all of it where
+    the rest says what is wrong."""
     text = str(error).strip().splitlines()
+    if isinstance(error, pluggy.PluginValidationError):
+        text = [" ".join(map(str.strip, text))]
     return f"{type(error).__name__}: {text[0].strip()}" if text else type(error).__name__
 
 
@@ -167,11 +175,15 @@ def _entries_of(point: metadata.EntryPoint) -> list[Entry]:
     manager = pluggy.PluginManager("dpcore")
     manager.add_hookspecs(hookspecs)
     manager.register(point.load(), point.name)
+    hooks = [f"register_{plural(kind)}" for kind in KINDS]
+    for name in vars(manager.hook):
+        if name.startswith("register_") and name not in hooks:
+            raise InvalidInputError(f"There is no hook {name!r}.{near_names(name, hooks)}")
     manager.check_pending()
     entries: list[Entry] = []
-    for kind in KINDS:
+    for kind, hook in zip(KINDS, hooks, strict=True):
         register = functools.partial(_record, entries, kind, *_distribution(point))
-        getattr(manager.hook, f"register_{plural(kind)}")(register=register)
+        getattr(manager.hook, hook)(register=register)
     if not entries:
         raise InvalidInputError("It registers nothing: no hook implementation was found.")
     return entries
@@ -185,7 +197,7 @@ def _record(
     name: str,
     target: str,
     *,
-    summary: str,
+    summary: str = "",
     reference: str = "",
 ) -> None:
     if not _NAME.fullmatch(name):
@@ -193,7 +205,7 @@ def _record(
     if not _TARGET.fullmatch(target):
         raise InvalidInputError(f"Expected the target {target!r} as 'package.module:Attribute'.")
     if not summary or not summary.isprintable():
-        raise InvalidInputError(f"Expected a summary of one line for {name!r}.")
+        raise InvalidInputError(f"register({name!r}, ...) needs summary=..., one line of text.")
     entries.append(Entry(kind, name, target, summary, reference, distribution, version))
 
 
@@ -207,7 +219,7 @@ def _clash_failure(claim: list[Entry]) -> Failure:
     reason = f"The {first.kind} {first.name!r} is registered by both {owners}; uninstall one."
     return Failure(
         first.name,
-        ", ".join(dict.fromkeys(entry.distribution for entry in claim)),
-        ", ".join(dict.fromkeys(entry.version for entry in claim)),
+        ", ".join(entry.distribution for entry in claim),
+        ", ".join(entry.version for entry in claim),
         reason,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
+from decimal import ROUND_CEILING, Context, Decimal
 from importlib import metadata
 from typing import Any
 
@@ -27,6 +28,7 @@ class PrivacyStatement:
     parts_not_from_dpcore : ``"module:Class"`` of every loss, query, mechanism, accountant, engine
         and reader that runs inside the trust boundary and is not from this project.
     why_not_private : reasons, as clauses; empty if the guarantee holds.
+    n0 : a number of rows that was taken as public where the exact one is private.
     """
 
     epsilon: float
@@ -40,13 +42,14 @@ class PrivacyStatement:
     releases: dict[str, int]
     parts_not_from_dpcore: tuple[str, ...] = ()
     why_not_private: tuple[str, ...] = ()
+    n0: int | None = None
 
     @property
     def private(self) -> bool:
         return not self.why_not_private
 
     def sentence(self) -> str:
-        """Return the statement as one plain sentence."""
+        """Return the statement as one sentence, with what it means in plain words."""
         pair = f"({_exact(self.epsilon)}, {_exact(self.delta)})"
         relation = f"{self.neighboring_relation} of a row"
         if not self.private:
@@ -62,7 +65,20 @@ class PrivacyStatement:
             )
         return (
             f"This model is {pair}-differentially private under {relation}, as enforced by the "
-            f"{self.accountant} filter ({self.conversion} conversion){trust}."
+            f"{self.accountant} filter ({self.conversion} conversion){trust}. {self._in_words()}"
+        )
+
+    def _in_words(self) -> str:
+        """Return the definition: P(S) <= e^epsilon P'(S) + delta for every set S of outcomes."""
+        change = {
+            "add-or-remove-one": "adding or removing any one row",
+            "replace-one": "replacing any one row",
+        }.get(self.neighboring_relation, f"a change of one row ({self.neighboring_relation})")
+        extra = f", plus at most {_exact(self.delta)}" if self.delta else ""
+        public = f" n0 = {self.n0} was taken as a public number of rows." if self.n0 else ""
+        return (
+            f"In words: {change} changes the probability of any outcome by a factor of at most "
+            f"{_factor(self.epsilon)}{extra}.{public}"
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -77,6 +93,16 @@ class PrivacyStatement:
             "parts_not_from_dpcore": list(self.parts_not_from_dpcore),
             "spent_is": "book-keeping of the filter; the guarantee is epsilon and delta",
         }
+
+
+def _factor(epsilon: float) -> str:
+    """Return e^epsilon, up to epsilon = 20 with its value, rounded up to three digits."""
+    power = f"e^{_exact(epsilon)}"
+    if epsilon > 20:
+        return power
+    # Thirty digits to nearest, the next above them, then three rounded up: never below e^epsilon.
+    above = Context(prec=30).next_plus(Context(prec=30).exp(Decimal(epsilon)))
+    return f"{power} = {Context(prec=3, rounding=ROUND_CEILING).plus(above):,f}"
 
 
 def _exact(number: float) -> str:

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpcore.accountants.pure import PureAccountant
+from dpcore.contract import run_optimizer
 from dpcore.data.table import Table
 from dpcore.errors import InvalidInputError
 from dpcore.model import Model, check_coefficients
@@ -47,7 +49,7 @@ class Training:
     model: Model
     facts: Mapping[str, Any]
     seconds: float
-    diagnostics: Mapping[str, float | None]
+    diagnostics: Mapping[str, Any]
     generated_accuracy: float | None = None
 
     def report(self) -> dict[str, Any]:
@@ -81,7 +83,7 @@ def train(plan: Plan, request: DataRequest, on_release: OnRelease = None) -> Tra
     model = fit_dataset(
         plan, data.train, data.why_not_private, data.parts, on_release, data.kept_fraction
     )
-    diagnostics: dict[str, float | None] = {}
+    diagnostics: dict[str, Any] = {}
     if data.test is not None:
         diagnostics = _diagnose(plan, model, data.train, data.test)
     training = finish(plan, model, data.train, started, diagnostics)
@@ -96,7 +98,7 @@ def finish(
     model: Model,
     dataset: Dataset,
     started: float,
-    diagnostics: Mapping[str, float | None],
+    diagnostics: Mapping[str, Any],
 ) -> Training:
     """Return the training, its model with the report attached."""
     facts: dict[str, Any] = {
@@ -138,7 +140,7 @@ def fit_dataset(
     session = PrivacySession(
         engine(table), plan.accountant, plan.relation, noise, on_release=on_release
     )
-    solution = plan.optimizer.minimize(problem, session)
+    solution = run_optimizer(plan.optimizer, plan.entry, problem, session)
     trusted = (*session.trusted_parts, part_of(plan.loss), *plan.targets, *parts)
     return _model(plan, dataset, solution, session, why_not_private, trusted)
 
@@ -179,7 +181,8 @@ def _model(
     accountant = session.accountant
     statement = PrivacyStatement(
         epsilon=plan.accountant.epsilon,
-        delta=plan.accountant.delta,
+        # The pure filter bounds the sum of epsilons alone, whatever delta was asked for.
+        delta=0.0 if type(plan.accountant) is PureAccountant else plan.accountant.delta,
         neighboring_relation=plan.relation.value,
         accountant=accountant.name,
         conversion=accountant.conversion,
@@ -189,6 +192,7 @@ def _model(
         releases=session.releases,
         parts_not_from_dpcore=foreign_parts(trusted),
         why_not_private=(*plan.why_not_private(), *why_not_private),
+        n0=None if plan.relation.size_is_public else dataset.n0,
     )
     algo = {
         "name": plan.entry.name,
@@ -197,13 +201,13 @@ def _model(
         "reference": plan.entry.reference,
         "preset": plan.settings.preset,
         "parameters": plain(plan.parameters()),
-        "slots": plan.use,
+        "slots": None if plan.settings.as_published else plan.use,
         "engine": plan.settings.engine,
     }
     return Model(
         w=check_coefficients(solution.w, int(dataset.X.shape[1]), plan.entry.name),
         schema=dataset.schema,
-        loss=plan.loss.name,
+        loss=plan.settings.loss,
         l2=plan.settings.l2,
         algo=algo,
         privacy=statement.to_dict(),
@@ -240,16 +244,22 @@ def plain(value: Any) -> Any:
     return value if value is None or isinstance(value, (bool, int, str)) else str(value)
 
 
-def _diagnose(plan: Plan, model: Model, train: Dataset, test: Dataset) -> dict[str, float | None]:
-    """Return mean losses and the accuracy, exact: without privacy, for the owner's eyes."""
+def _diagnose(plan: Plan, model: Model, train: Dataset, test: Dataset) -> dict[str, Any]:
+    """Return mean losses, the accuracy, and that of the test rows' commoner class for all of them,
+    exact: without privacy, for the owner's eyes."""
     margins = model.margins(test.X)
-    figures = {
+    figures: dict[str, Any] = {
         "train_loss": _mean_loss(plan, model.margins(train.X), train.y),
         "test_loss": _mean_loss(plan, margins, test.y),
     }
     if plan.loss.classification:
         right = (margins > 0) == (test.y > 0)
         figures["test_accuracy"] = float(right.mean()) if right.size else None
+        positive = float((test.y > 0).mean()) if right.size else None
+        figures["majority_accuracy"] = None if positive is None else max(positive, 1 - positive)
+        figures["majority_class"] = None
+        if positive is not None and model.classes is not None:
+            figures["majority_class"] = plain(model.classes[positive > 0.5])
     return figures
 
 

@@ -1,6 +1,7 @@
 """``dpcore.fit``: arrays, sparse rows and frames in, the command line's words and statement out."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +9,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from dpcore import fit, load_model
+from dpcore import Schema, fit, load_model
 from dpcore.errors import DataError, InvalidInputError, RegistryError
 from dpcore.registry import load_registry
 
@@ -41,6 +42,65 @@ def test_arrays_and_sparse_rows_fit_alike():
     assert dense.privacy["private"] is False and dense.privacy["epsilon"] == 0.5
     assert dense.report["algo"] == "stub" and "n_train" not in dense.report
     assert set(dense.predict(X)) <= {0.0, 1.0}
+
+
+@pytest.mark.parametrize(
+    ("classes", "kind"),
+    [
+        ((False, True), "b"),
+        ((0, 1), "i"),
+        ((np.int64(3), np.int64(5)), "i"),
+        ((1.5, 2.5), "f"),
+        (("no", "yes"), "U"),
+        (([0, 7], [1]), "i"),
+    ],
+)
+def test_predictions_are_the_callers_own_classes(tmp_path, classes, kind):
+    one = [c[0] if isinstance(c, list) else c for c in classes]
+    model = fit(X, np.array([one[i] for i in Y]), algo="stub", classes=classes)
+    model.save(tmp_path / "m.json")
+    for fitted in (model, load_model(tmp_path / "m.json")):
+        labels = fitted.labels(np.array([-1.0, 0.0, 1.0]))
+        assert labels.dtype.kind == kind and labels.tolist() == [one[0], one[0], one[1]]
+        assert fitted.predict(X).dtype.kind == kind
+
+
+def test_classes_of_two_types_stay_apart():
+    model = replace(fit(X, Y, algo="stub", classes=(0, 1)), class_values=(0, "a"))
+    assert model.labels(np.array([-1.0, 1.0])).tolist() == [0, "a"]
+
+
+def test_a_schema_by_object_path_or_mapping(tmp_path):
+    frame = pd.DataFrame({"age": [1, 2], "city": ["Bern", "Zug"], "label": ["no", "yes"]})
+    schema = Schema.from_dict(SCHEMA)
+    path = tmp_path / "schema.toml"
+    path.write_text(schema.to_toml())
+    for given in (SCHEMA, schema, path, str(path)):
+        assert fit(frame, algo="stub", schema=given).schema == schema
+    with pytest.raises(InvalidInputError, match="a Schema, a mapping or a path"):
+        fit(frame, algo="stub", schema=3)
+    with pytest.raises(InvalidInputError, match="none.toml"):
+        fit(frame, algo="stub", schema=tmp_path / "none.toml")
+
+
+def test_a_seed_of_any_whole_type():
+    first, second = (fit(X, Y, algo="stub", classes=(0, 1), seed=s) for s in (3, np.int64(3)))
+    assert np.array_equal(first.w, second.w)
+
+
+def test_pure_privacy_has_no_delta():
+    words = {"use": {"gradient": "laplace"}, "params": {"steps": 3}}
+    model = fit(X, Y, classes=(0, 1), accountant="pure", epsilon=5.0, **words)
+    assert model.privacy["delta"] == 0.0
+    assert model.privacy["sentence"].startswith("This model is (5, 0)-differentially private")
+    assert model.privacy["sentence"].endswith("at most e^5 = 149.")
+
+
+def test_the_statement_tells_a_number_of_rows_taken_as_public():
+    words = {"algo": "stub", "classes": (0, 1), "n0": 4}
+    told = "n0 = 4 was taken as a public number of rows."
+    assert fit(X, Y, **words).privacy["sentence"].endswith(told)
+    assert told not in fit(X, Y, relation="replace-one", **words).privacy["sentence"]
 
 
 def test_a_frame_needs_its_schema():
@@ -85,6 +145,10 @@ def test_statement_of_the_run():
         ({"use": {"count": "none"}}, InvalidInputError, "cannot hold"),
         ({"seed": 1.5}, InvalidInputError, "seed"),
         ({"l2": -1.0}, InvalidInputError, "l2"),
+        ({"seed": True}, InvalidInputError, "seed"),
+        ({"as_published": True, "params": {"counts": 3}}, InvalidInputError, "without --set"),
+        ({"as_published": True, "use": {"count": "laplace"}}, InvalidInputError, "without --use"),
+        ({"as_published": True, "preset": "paper"}, InvalidInputError, "without --preset"),
         ({"loss": "ridge"}, InvalidInputError, "two classes"),
         ({"classes": (5, 6)}, DataError, "class"),
     ],

@@ -10,10 +10,24 @@ from dpcore import load_model
 from dpcore.data.schema import Schema
 from dpcore.errors import DpcoreError, ModelFileError
 from dpcore.model import Model, check_coefficients
-from dpcore.modelfile import checksum
+from dpcore.modelfile import check_replaceable, checksum
+from dpcore.statement import PrivacyStatement
 from dpcore.training import plain
 
 SCHEMA = {"width": 2, "row_norm": 2.0, "columns": {"label": {"kind": "label", "classes": [0, 1]}}}
+
+
+PRIVACY = PrivacyStatement(
+    epsilon=1.0,
+    delta=1e-8,
+    neighboring_relation="replace-one",
+    accountant="zcdp",
+    conversion="tight",
+    unit="rho",
+    budget=0.01,
+    spent=0.009,
+    releases={"count": 2},
+).to_dict()
 
 
 def model(schema=None, w=(0.1, -1 / 3, 0.25)):
@@ -23,7 +37,7 @@ def model(schema=None, w=(0.1, -1 / 3, 0.25)):
         loss="logistic",
         l2=0.0,
         algo={"name": "stub"},
-        privacy={"epsilon": 1.0, "private": True},
+        privacy=PRIVACY,
         ledger=({"kind": "count", "mechanism": "Gaussian", "count": 2, "cost": 0.5},),
         status="Done.",
         details={"steps": 2},
@@ -85,6 +99,28 @@ def test_rows_of_another_width_are_refused():
         model().predict(np.zeros((2, 5)))
 
 
+def test_each_key_of_the_statement_is_needed(path):
+    for key in ("private", "sentence", "epsilon", "delta", "neighboring_relation", "releases"):
+        rest = {k: v for k, v in PRIVACY.items() if k != key}
+        rewrite(path, lambda content, rest=rest: content.update(privacy=rest))
+        with pytest.raises(ModelFileError, match=f"lacks '{key}'"):
+            load_model(path)
+
+
+def test_only_a_model_or_nothing_is_replaced(path):
+    check_replaceable(path)
+    check_replaceable(path.with_name("none.json"))
+    check_replaceable("/dev/null")
+    path.write_text(path.read_text()[:100])
+    check_replaceable(path)
+    path.write_text("")
+    check_replaceable(path)
+    for text in ("a,b\n", '{"format": "other"}', '{"x": 1, "format": "dpcore-model"}'):
+        path.write_text(text)
+        with pytest.raises(DpcoreError, match="is not a model file; choose another path"):
+            check_replaceable(path)
+
+
 def test_every_truncation_is_refused(path):
     text = path.read_text()
     for length in range(0, len(text.rstrip()), 37):
@@ -115,6 +151,16 @@ def test_every_truncation_is_refused(path):
         ("privacy", [], "an object"),
         ("ledger", [1], "a list of objects"),
         ("l2", None, "a finite number"),
+        ("loss", "logistics", "is not installed"),
+        ("classes", [True, False], "do not fit"),
+        ("privacy", {}, "lacks 'private'"),
+        ("privacy", {**PRIVACY, "private": 1}, "true or false"),
+        ("privacy", {**PRIVACY, "private": "yes"}, "true or false"),
+        ("privacy", {**PRIVACY, "private": False}, "contradict"),
+        ("privacy", {**PRIVACY, "why_not_private": ["seeded"]}, "contradict"),
+        ("privacy", {**PRIVACY, "why_not_private": None}, "a list of text"),
+        ("privacy", {**PRIVACY, "epsilon": 0}, "> 0"),
+        ("privacy", {**PRIVACY, "delta": 1}, "below 1"),
     ],
 )
 def test_wrong_fields_are_refused_under_a_right_checksum(path, key, value, text):

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from dpcore.errors import InvalidInputError
-from dpcore.outfile import check_writable, write_whole
+from dpcore.outfile import check_writable, refuse_inputs, write_whole
 
 
 def test_a_new_file_and_an_old_one(tmp_path):
@@ -65,3 +65,16 @@ def test_a_failure_while_writing_keeps_the_old_file(tmp_path, monkeypatch):
         write_whole(path, "new")
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_an_input_is_never_the_output(tmp_path):
+    rows = tmp_path / "rows.csv"
+    rows.write_text("a\n")
+    (tmp_path / "link").symlink_to(rows)
+    os.link(rows, tmp_path / "hard")
+    for out in (rows, tmp_path / "link", tmp_path / "hard", tmp_path / "x" / ".." / "rows.csv"):
+        (tmp_path / "x").mkdir(exist_ok=True)
+        with pytest.raises(InvalidInputError, match="is the file of --data; choose another path"):
+            refuse_inputs(out, {"--schema": None, "--data": str(rows)})
+    refuse_inputs(tmp_path / "new", {"--data": rows, "--test": tmp_path / "none"})
+    refuse_inputs(rows, {"--data": "census-sim"})

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from dpcore.errors import RegistryError
-from dpcore.registry import KINDS, Entry, Registry, read_registry
+from dpcore.registry import KINDS, Entry, Registry, plural, read_registry
 
 BAD = Path(__file__).parent / "bad_plugins"
 
@@ -34,11 +34,42 @@ def test_each_bad_plugin_is_listed_with_its_distribution_and_reason(registry):
     reasons = {f.name: (f.distribution, f.reason) for f in registry.failures}
     assert reasons["import-error"][0] == "bad-import-error"
     assert "a_module_that_nobody_has" in reasons["import-error"][1]
-    assert "register_optimisers" in reasons["misspelt-hook"][1]
+    told = reasons["misspelt-hook"][1]
+    assert "no hook 'register_optimisers'. Did you mean register_optimizers" in told
+    assert all(f"register_{plural(kind)}" in told.split("Known: ")[1] for kind in KINDS)
     assert reasons["raising-hook"] == ("bad-raising-hook", "RuntimeError: the hook")
     assert "bad-taken-name" in reasons["gaussian"][0] and "dpcore" in reasons["gaussian"][0]
     assert len(reasons) == 4
     assert all("\n" not in reason for _, reason in reasons.values())
+
+
+def test_a_source_is_each_distribution_with_its_version(registry):
+    sources = {failure.name: failure.source for failure in registry.failures}
+    assert sources["import-error"] == "bad-import-error 1.0"
+    first, second = sources["gaussian"].split(" and ")
+    assert first.startswith("dpcore ") and second == "bad-taken-name 1.0"
+
+
+def read_source(tmp_path, monkeypatch, body):
+    (tmp_path / "a_bad_plugin.py").write_text(f"from dpcore.hookspecs import hookimpl\n\n{body}")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "a_bad_plugin", raising=False)
+    registry = read_registry([metadata.EntryPoint("bad", "a_bad_plugin", "dpcore")])
+    monkeypatch.delitem(sys.modules, "a_bad_plugin", raising=False)
+    return registry.failures[0].reason
+
+
+def test_a_wrong_argument_of_a_hook_is_told_in_full(tmp_path, monkeypatch):
+    body = "@hookimpl\ndef register_losses(registry):\n    pass\n"
+    reason = read_source(tmp_path, monkeypatch, body)
+    assert "register_losses(registry)" in reason and "can not be found" in reason
+    assert "\n" not in reason
+
+
+def test_a_missing_summary_is_told(tmp_path, monkeypatch):
+    body = "@hookimpl\ndef register_losses(register):\n    register('ok', 'a.b:C')\n"
+    reason = read_source(tmp_path, monkeypatch, body)
+    assert "register('ok', ...) needs summary=..." in reason
 
 
 def test_everything_else_works(registry):
@@ -108,7 +139,6 @@ def test_a_malformed_registration_fails_its_plugin(tmp_path, monkeypatch, name, 
 
 def test_every_kind_has_its_hook():
     from dpcore import hookspecs
-    from dpcore.registry import plural
 
     hooks = {name for name in vars(hookspecs) if name.startswith("register_")}
     assert hooks == {f"register_{plural(kind)}" for kind in KINDS}

@@ -1,6 +1,9 @@
 """The privacy statement: one sentence that claims neither more nor less than what was enforced."""
 
+import math
 from dataclasses import replace
+
+import pytest
 
 from dpcore.statement import PrivacyStatement, foreign_parts, part_of, running_versions
 
@@ -20,8 +23,39 @@ STATEMENT = PrivacyStatement(
 def test_the_sentence_of_a_private_model():
     assert STATEMENT.sentence() == (
         "This model is (0.4, 1e-08)-differentially private under add-or-remove-one of a row, as "
-        "enforced by the zcdp filter (tight conversion)."
+        "enforced by the zcdp filter (tight conversion). In words: adding or removing any one row "
+        "changes the probability of any outcome by a factor of at most e^0.4 = 1.50, plus at most "
+        "1e-08."
     )
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "text"),
+    [
+        (1.0, "e^1 = 2.72"),
+        (1e-12, "e^1e-12 = 1.01"),
+        (0.4, "e^0.4 = 1.50"),
+        (9.0, "e^9 = 8,110"),
+        (20.0, "e^20 = 486,000,000"),
+        (20.5, "e^20.5"),
+        (1e300, "e^1e+300"),
+    ],
+)
+def test_the_factor_in_words_is_rounded_up(epsilon, text):
+    sentence = replace(STATEMENT, epsilon=epsilon).sentence()
+    assert f"at most {text}, plus" in sentence
+    if "=" in text:
+        assert float(text.split("= ")[1].replace(",", "")) >= math.exp(epsilon)
+
+
+def test_pure_privacy_and_public_sizes_in_words():
+    pure = replace(STATEMENT, epsilon=1.0, delta=0.0, neighboring_relation="replace-one")
+    assert pure.sentence().endswith(
+        "In words: replacing any one row changes the probability of "
+        "any outcome by a factor of at most e^1 = 2.72."
+    )
+    sentence = replace(STATEMENT, n0=48842).sentence()
+    assert sentence.endswith(" n0 = 48842 was taken as a public number of rows.")
 
 
 def test_no_digit_of_the_guarantee_is_dropped():

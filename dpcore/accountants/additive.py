@@ -206,4 +206,5 @@ def _unsupported(name: str, event: DpEvent) -> str:
     others = [cls.name for cls in ACCOUNTANTS if cls.supports(event)]
     kind = type(event).__name__
     hint = f"{', '.join(others)} can" if others else "no built-in accountant can"
-    return f"The {name} accountant cannot bound the cost of a {kind}; {hint}."
+    article = "an" if kind[0] in "AEIOU" else "a"
+    return f"The {name} accountant cannot bound the cost of {article} {kind}; {hint}."

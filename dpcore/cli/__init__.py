@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
+from dpcore import __version__
 from dpcore.cli.account import account_command
 from dpcore.cli.check import check_command
 from dpcore.cli.errors import OneLineErrors
@@ -25,6 +28,26 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"dpcore {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Show the version and exit."
+        ),
+    ] = False,
+) -> None:
+    """Differentially private linear models, one plugin per published algorithm."""
+
+
 app.command("train")(train_command)
 app.command("predict")(predict_command)
 app.command("list")(list_command)

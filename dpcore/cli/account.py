@@ -29,7 +29,7 @@ def account_command(
     for row in rows:
         budget = f"{row['budget']:.6g} {row['unit']}"
         if row["order"] is not None:
-            budget += f" at order {row['order']:.4g}"
+            budget = budget.replace("at one order", f"at order {row['order']:.4g}")
         multiplier = row["noise_multiplier"]
         noise = "none fits" if multiplier is None else f"noise multiplier {multiplier:.6g}"
         cells.append((row["accountant"], row["conversion"], budget, noise))

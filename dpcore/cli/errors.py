@@ -13,6 +13,9 @@ __all__ = ["OneLineErrors"]
 
 _UsageError: type[Exception] = typer.BadParameter.__bases__[0]
 
+_STOPPED = 130
+"""128 and the number of the interrupt signal, as shells have it."""
+
 
 class OneLineErrors(TyperGroup):
     """The group of commands: a caller's mistake ends as ``dpcore: what and what to do``."""
@@ -32,6 +35,9 @@ class OneLineErrors(TyperGroup):
             _fail(error.format_message(), error)  # type: ignore[attr-defined]
         except DpcoreError as error:
             _fail(str(error), error)
+        except KeyboardInterrupt as stop:
+            typer.echo("dpcore: stopped; nothing was written.", err=True)
+            raise typer.Exit(_STOPPED) from stop
         except BrokenPipeError:
             raise
         except OSError as error:

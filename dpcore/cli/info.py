@@ -5,13 +5,15 @@ from __future__ import annotations
 import inspect
 import json
 import math
+import sys
 from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
 
+from dpcore.contract import load_optimizer
 from dpcore.parameters import describe_parameters
-from dpcore.registry import Entry, load_registry
+from dpcore.registry import Entry, Registry, load_registry
 
 __all__ = ["describe", "info_command"]
 
@@ -27,10 +29,7 @@ def info_command(
 ) -> None:
     """Show parameters, slots, needs, relations, theorem and departures of one entry."""
     registry = load_registry()
-    described = [
-        describe(entry, None if entry.kind == "dataset" else registry.load(entry.kind, name))
-        for entry in registry.find(name)
-    ]
+    described = [describe(entry, _load(registry, entry)) for entry in registry.find(name)]
     if as_json:
         typer.echo(json.dumps(described[0] if len(described) == 1 else described, indent=2))
         return
@@ -38,11 +37,19 @@ def info_command(
         _print(facts)
 
 
+def _load(registry: Registry, entry: Entry) -> Any:
+    if entry.kind == "optimizer":
+        return load_optimizer(registry, entry.name)
+    return registry.load(entry.kind, entry.name)
+
+
 def describe(entry: Entry, target: Any) -> dict[str, Any]:
-    """Return what is known of an entry as JSON-able data; ``target`` is its class."""
+    """Return what is known of an entry as JSON-able data; ``target`` is its class or function."""
     facts: dict[str, Any] = asdict(entry)
-    if target is None:
-        return facts
+    if entry.kind == "dataset":
+        # A data set's public schema needs no rows; a loader may have none beside it.
+        schema = getattr(sys.modules.get(target.__module__), "schema", None)
+        return {**facts, "schema": schema().to_dict()} if callable(schema) else facts
     facts["doc"] = inspect.getdoc(target) or ""
     if entry.kind == "optimizer":
         return {**facts, **_describe_optimizer(target)}
@@ -78,11 +85,39 @@ def _print(facts: dict[str, Any]) -> None:
     if facts["kind"] == "optimizer":
         _print_optimizer(facts)
         return
+    if "schema" in facts:
+        _print_schema(facts["schema"])
     for name in ("needs", "unit", "fully_adaptive", "classification", "lipschitz", "smoothness"):
         if name in facts:
             typer.echo(f"  {name}: {facts[name]}")
     for line in facts.get("doc", "").splitlines():
         typer.echo(f"  {line}".rstrip())
+
+
+def _print_schema(schema: dict[str, Any]) -> None:
+    for key in ("rows", "capacity", "width", "row_norm"):
+        if key in schema:
+            typer.echo(f"  {key}: {schema[key]:.15g}")
+    typer.echo("columns")
+    for column in schema["columns"]:
+        typer.echo(f"  {column['name']}: {column['kind']}{_public(column)}")
+
+
+def _public(column: dict[str, Any]) -> str:
+    """Return what the schema says of a column's values."""
+    if "lower" in column:
+        return f" in [{column['lower']:.15g}, {column['upper']:.15g}]"
+    if "categories" in column:
+        return f", {len(column['categories'])} categories"
+    if "classes" in column:
+        return ", {!r} or {!r}".format(*column["classes"])
+    return f", {column['positive']!r} or another" if "positive" in column else ""
+
+
+def _default(parameter: dict[str, Any]) -> Any:
+    if parameter["default"] is not None:
+        return parameter["default"]
+    return parameter["rule"] or "chosen from public facts"
 
 
 def _print_optimizer(facts: dict[str, Any]) -> None:
@@ -92,7 +127,7 @@ def _print_optimizer(facts: dict[str, Any]) -> None:
     typer.echo(f"  needs: {', '.join(facts['needs']) or 'nothing'}")
     typer.echo("parameters (--set NAME=VALUE)")
     for p in facts["parameters"]:
-        default = "chosen from public facts" if p["default"] is None else p["default"]
+        default = _default(p)
         unit = f" {p['unit']}" if p["unit"] not in ("", "1") else ""
         typer.echo(f"  {p['name']}: {p['type']}{', in' if unit else ''}{unit}; default {default}")
         if p["help"]:

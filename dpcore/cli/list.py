@@ -9,9 +9,11 @@ from typing import Annotated
 import typer
 
 from dpcore.errors import InvalidInputError
-from dpcore.registry import KINDS, Entry, Registry, load_registry, near_names, plural
+from dpcore.registry import KINDS, Entry, Failure, Registry, load_registry, near_names, plural
 
 __all__ = ["list_command"]
+
+_Failures = tuple[Failure, ...]
 
 
 def list_command(
@@ -21,18 +23,25 @@ def list_command(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown tables.")] = False,
-    strict: Annotated[bool, typer.Option("--strict", help="Exit 1 if a plugin failed.")] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Import every target; exit 1 if one failed.")
+    ] = False,
 ) -> None:
     """List the algorithms and parts that are installed, and the plugins that failed."""
     kinds = [_kind_of(kind)] if kind else list(KINDS)
     registry = load_registry()
+    failures = registry.failures
+    if strict:
+        from dpcore.contract import find_failures
+
+        failures += find_failures(registry)
     if as_json:
-        _print_json(registry, kinds)
+        _print_json(registry, kinds, failures)
     elif markdown:
-        _print_markdown(registry, kinds)
+        _print_markdown(registry, kinds, failures)
     else:
-        _print_tables(registry, kinds)
-    if strict and registry.failures:
+        _print_tables(registry, kinds, failures)
+    if strict and failures:
         raise typer.Exit(1)
 
 
@@ -43,9 +52,9 @@ def _kind_of(word: str) -> str:
     raise InvalidInputError(f"There is no kind {word!r}.{near_names(word, map(plural, KINDS))}")
 
 
-def _print_json(registry: Registry, kinds: list[str]) -> None:
+def _print_json(registry: Registry, kinds: list[str], failures: _Failures) -> None:
     tables = {plural(kind): [_row(e) for e in registry.entries(kind)] for kind in kinds}
-    failed = [asdict(failure) for failure in registry.failures]
+    failed = [asdict(failure) for failure in failures]
     typer.echo(json.dumps({**tables, "failed": failed}, indent=2))
 
 
@@ -55,7 +64,7 @@ def _row(entry: Entry) -> dict[str, str]:
     return row
 
 
-def _print_markdown(registry: Registry, kinds: list[str]) -> None:
+def _print_markdown(registry: Registry, kinds: list[str], failures: _Failures) -> None:
     for kind in kinds:
         entries = registry.entries(kind)
         if not entries:
@@ -65,11 +74,11 @@ def _print_markdown(registry: Registry, kinds: list[str]) -> None:
             cells = (f"`{e.name}`", e.summary, e.reference, f"{e.distribution} {e.version}")
             typer.echo(f"| {' | '.join(cell.replace('|', '&#124;') for cell in cells)} |")
         typer.echo("")
-    for failure in registry.failures:
-        typer.echo(f"Failed: `{failure.name}` of {failure.distribution}: {failure.reason}")
+    for failure in failures:
+        typer.echo(f"Failed: `{failure.name}` of {failure.source}: {failure.reason}")
 
 
-def _print_tables(registry: Registry, kinds: list[str]) -> None:
+def _print_tables(registry: Registry, kinds: list[str], failures: _Failures) -> None:
     for kind in kinds:
         entries = registry.entries(kind)
         typer.echo(plural(kind))
@@ -80,8 +89,8 @@ def _print_tables(registry: Registry, kinds: list[str]) -> None:
             typer.echo(f"  {'':<{width}}  {source}{'; ' if e.reference else ''}{e.reference}")
         if not entries:
             typer.echo("  none installed")
-    if registry.failures:
+    if failures:
         typer.echo("failed")
-        for failure in registry.failures:
-            typer.echo(f"  {failure.name} ({failure.distribution} {failure.version})")
+        for failure in failures:
+            typer.echo(f"  {failure.name} ({failure.source})")
             typer.echo(f"    {failure.reason}")

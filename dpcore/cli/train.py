@@ -4,21 +4,28 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from dpcore.cli.progress import budget_progress
 from dpcore.errors import InvalidInputError
-from dpcore.outfile import check_writable
+from dpcore.modelfile import check_replaceable
+from dpcore.outfile import check_writable, refuse_inputs
 from dpcore.parameters import parse_assignment
 from dpcore.plan import Settings, make_plan
 
 if TYPE_CHECKING:
-    from dpcore.source import DataRequest
+    from collections.abc import Mapping
+
     from dpcore.training import Training
 
 __all__ = ["train_command"]
+
+_DROPPED = (
+    "Rows outside the schema were dropped, uncounted; --bad-rows refuse shows the owner the first."
+)
+_LARGE_EPSILON, _LARGE_DELTA = 10.0, 1e-3
 
 
 def train_command(
@@ -53,7 +60,11 @@ def train_command(
         bool, typer.Option("--as-published", help="Run the authors' code as it is: not private.")
     ] = False,
     bad_rows: Annotated[
-        str, typer.Option(help="Rows that do not satisfy the schema: refuse or drop.")
+        str,
+        typer.Option(
+            help="Rows that do not satisfy the schema: refuse or drop. To drop, each line of text "
+            "is a row (no line breaks in cells), and the relation is add-or-remove-one."
+        ),
     ] = "refuse",
     test_fraction: Annotated[
         float | None, typer.Option(help="Hold out rows and report on them, without privacy.")
@@ -84,7 +95,9 @@ def train_command(
         seed=seed,
     )
     if out is not None:
+        refuse_inputs(out, {"--data": data, "--schema": schema, "--test": test})
         check_writable(out)
+        check_replaceable(out)
     plan = make_plan(settings)
 
     from dpcore.source import DataRequest
@@ -98,7 +111,12 @@ def train_command(
     if as_json:
         typer.echo(json.dumps(training.report(), indent=2, allow_nan=False))
     elif not quiet:
-        _print(training, request, out)
+        _print(training, out)
+        if bad_rows == "drop":
+            typer.echo(_DROPPED, err=True)
+    if not quiet:
+        for warning in _warnings(training):
+            typer.echo(f"dpcore: warning: {warning}", err=True)
 
 
 def _assignments(texts: list[str] | None, option: str) -> dict[str, str]:
@@ -108,7 +126,23 @@ def _assignments(texts: list[str] | None, option: str) -> dict[str, str]:
     return dict(pairs)
 
 
-def _print(training: Training, request: DataRequest, out: Path | None) -> None:
+def _warnings(training: Training) -> list[str]:
+    """Return what the owner should know, from released and public facts only."""
+    model, warnings = training.model, []
+    privacy = model.privacy
+    if privacy["private"] and privacy["epsilon"] > _LARGE_EPSILON:
+        epsilon = f"{privacy['epsilon']:g}"
+        warnings.append(f"epsilon = {epsilon} is a factor of e^{epsilon}: next to no protection.")
+    if privacy["private"] and privacy["delta"] > _LARGE_DELTA:
+        warnings.append(
+            f"delta = {privacy['delta']:g} is large: with that probability a row may be disclosed."
+        )
+    if isinstance(model.details.get("warning"), str):
+        warnings.append(model.details["warning"])
+    return warnings
+
+
+def _print(training: Training, out: Path | None) -> None:
     report = training.report()
     rows = f", {report['n_train']} rows" if "n_train" in report else ""
     releases = ", ".join(f"{count} {kind}" for kind, count in report["releases"].items())
@@ -118,11 +152,14 @@ def _print(training: Training, request: DataRequest, out: Path | None) -> None:
         f"Coefficients of norm {report['coef_norm']:.4g}; releases: {releases or 'none'}.",
         f"Status: {report['status']}",
         f"Privacy: {training.model.privacy['sentence']}",
-        f"Book-keeping: {report['spent']:.4g} of {report['budget']:.4g} {report['unit']} charged "
-        f"by {report['accountant']} ({report['conversion']}).",
     ]
+    if training.model.algo["parameters"] is not None:
+        lines.append(
+            f"Book-keeping: {report['spent']:.4g} of {report['budget']:.4g} {report['unit']} "
+            f"charged by {report['accountant']} ({report['conversion']})."
+        )
     if training.diagnostics:
-        shown = ", ".join(_figure(name, value) for name, value in training.diagnostics.items())
+        shown = ", ".join(_figures(training.diagnostics))
         lines.append(f"Computed WITHOUT privacy, in no file: {shown}.")
     else:
         if training.generated_accuracy is not None:
@@ -131,6 +168,15 @@ def _print(training: Training, request: DataRequest, out: Path | None) -> None:
         lines.append("No test asked for; --test-fraction 0.2 holds rows out and reports on them.")
     lines.append(f"Model: {out}" if out else "Model: not kept; --out model.json writes it.")
     typer.echo("\n".join(lines))
+
+
+def _figures(diagnostics: Mapping[str, Any]) -> list[str]:
+    shown = {key: value for key, value in diagnostics.items() if not key.startswith("majority")}
+    texts = [_figure(name, value) for name, value in shown.items()]
+    if diagnostics.get("majority_accuracy") is not None:
+        share = f"{diagnostics['majority_accuracy']:.2%}"
+        texts.append(f"always {diagnostics['majority_class']!r}: {share}")
+    return texts
 
 
 def _figure(name: str, value: float | None) -> str:

@@ -19,6 +19,7 @@ __all__ = [
     "Numeric",
     "check_keys",
     "column_from_dict",
+    "is_boolean",
 ]
 
 PLACEHOLDER = "FILL-IN"
@@ -68,7 +69,8 @@ class Label:
     Parameters
     ----------
     negative, positive : values that mean -1 and +1. An empty ``negative`` means every other value.
-    lower, upper : for a real-valued target instead, the bounds it is clamped to.
+    lower, upper : for a real-valued target instead, the bounds it is clamped to. They are mapped to
+        [-1, 1], so that no unit of the target is too large or too small for a fit.
     """
 
     kind: ClassVar[str] = "label"
@@ -91,6 +93,14 @@ class Label:
     @property
     def is_real(self) -> bool:
         return self.lower is not None or self.upper is not None
+
+    @property
+    def scale(self) -> tuple[float, float]:
+        """The middle and the half width of a real-valued target's bounds: a fit is of
+        (y - middle) / half, and middle + half * margin is in the target's own unit."""
+        if self.lower is None or self.upper is None:
+            return 0.0, 1.0
+        return self.lower / 2 + self.upper / 2, (self.upper - self.lower) / 2
 
     def to_dict(self) -> dict[str, Any]:
         if self.is_real:
@@ -145,6 +155,11 @@ def column_from_dict(name: str, data: Any) -> Column:
     if kind == "categorical":
         return Categorical(name, _values(where, "categories", data.get("categories")))
     return _label(name, where, data)
+
+
+def is_boolean(word: str) -> bool:
+    """Return whether a category or class is a truth value, in whatever case it is written."""
+    return word.lower() in ("true", "false")
 
 
 def check_keys(where: str, data: Mapping[str, Any], known: Iterable[str]) -> None:

@@ -7,6 +7,7 @@ dropped where the number of rows is private (add-or-remove-one): replace-one mak
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -14,7 +15,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dpcore.data.columns import Categorical, Label, Numeric, Value
+from dpcore.data.columns import Categorical, Label, Numeric, Value, is_boolean
+from dpcore.data.encode import scale_to_unit
 from dpcore.data.raw_table import RawTable
 from dpcore.data.schema import Schema
 from dpcore.errors import DataError
@@ -25,6 +27,7 @@ BadRows = Literal["refuse", "drop"]
 
 NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 """What counts as a number in text (a regular expression): decimal, with an exponent or without."""
+_NO_NUMBER = "the cell is not a finite number"
 
 
 @dataclass(frozen=True)
@@ -33,7 +36,7 @@ class Columns:
 
     ``values[name]`` : ndarray of shape (n_rows,): float64 for a numeric column; int32 for a
     categorical one, the position of the category, -1 for none; float64 for the label, -1 and +1 or
-    the clamped target. The label is absent where it was not asked for.
+    the target scaled to [-1, 1]. The label is absent where it was not asked for.
     """
 
     values: dict[str, np.ndarray]
@@ -90,7 +93,14 @@ def _first_fault(raw: RawTable, faults: list[tuple[str, str, np.ndarray]]) -> Da
         ((int(np.argmax(fault)), name, reason) for name, reason, fault in faults),
         key=lambda entry: entry[0],
     )
+    if reason == _NO_NUMBER and _is_empty(raw.columns[name], row):
+        reason = "the cell is empty; fill it in, or pass --bad-rows drop"
     return DataError(f"{raw.source}, {raw.where(row)}, column {name!r}: {reason}.")
+
+
+def _is_empty(array: pa.ChunkedArray, row: int) -> bool:
+    cell = array[row].as_py()
+    return cell is None or (isinstance(cell, (str, bytes)) and not cell.strip())
 
 
 def _convert(
@@ -98,13 +108,13 @@ def _convert(
 ) -> tuple[np.ndarray, np.ndarray | None, str]:
     if isinstance(column, Numeric):
         cells = to_numbers(array, missing)
-        return cells, ~np.isfinite(cells), "the cell is not a finite number"
+        return cells, ~np.isfinite(cells), _NO_NUMBER
     if isinstance(column, Categorical):
         return _codes(array, column.categories, missing)[0], None, ""
-    if column.is_real:
+    if column.lower is not None and column.upper is not None:
         cells = to_numbers(array, missing)
-        fault = ~np.isfinite(cells)
-        return np.clip(cells, column.lower, column.upper), fault, "the label is not a finite number"
+        y = 2.0 * scale_to_unit(cells, column.lower, column.upper) - 1.0
+        return y, ~np.isfinite(cells), "the label is not a finite number"
     codes, absent = _codes(array, column.negative + column.positive, missing)
     y = np.where(codes < len(column.negative), -1.0, 1.0)
     if column.negative:
@@ -120,13 +130,26 @@ def _codes(
     if all(isinstance(value, float) for value in values):
         cells = to_numbers(array, missing)
         return _positions(cells, np.array(values, dtype=np.float64)), ~np.isfinite(cells)
-    position = {value: i for i, value in enumerate(values)}
     absent_code = -2
     indices, dictionary = _dictionary(array)
     words = [None if word is None else word.strip() for word in dictionary]
-    table = [absent_code if w is None or w in missing else position.get(w, -1) for w in words]
+    position = _places([str(value) for value in values])
+    table = [absent_code if w is None or w in missing else position(w) for w in words]
     codes = np.array([*table, absent_code], dtype=np.int32)[indices]
     return np.maximum(codes, -1), codes == absent_code
+
+
+def _places(values: list[str]) -> Callable[[str], int]:
+    """Return the function from a text to its position in ``values``, -1 for none.
+
+    Software writes truth values as true, True or TRUE: where every value is one, the case of a cell
+    that is none of them as it stands does not matter.
+    """
+    position = {value: i for i, value in enumerate(values)}
+    if not all(map(is_boolean, values)):
+        return lambda word: position.get(word, -1)
+    folded = {value.lower(): i for i, value in reversed(list(enumerate(values)))}
+    return lambda word: position.get(word, folded.get(word.lower(), -1))
 
 
 def _positions(cells: np.ndarray, values: np.ndarray) -> np.ndarray:
@@ -144,10 +167,8 @@ def _dictionary(array: pa.ChunkedArray) -> tuple[np.ndarray, list[str | None]]:
     if array.num_chunks == 0:
         return np.empty(0, dtype=np.int64), []
     words = _text(array.chunk(0).dictionary).to_pylist()
-    indices = pc.fill_null(
-        pa.chunked_array([chunk.indices for chunk in array.chunks]).cast(pa.int64()), -1
-    )
-    return indices.to_numpy(), words
+    indices = pa.chunked_array([chunk.indices for chunk in array.chunks]).cast(pa.int64())
+    return _to_numpy(indices, np.int64(-1)), words
 
 
 def _text(array: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
@@ -177,7 +198,24 @@ def to_numbers(array: pa.ChunkedArray, missing: tuple[str, ...]) -> np.ndarray:
         array = _parse(_text(array), missing)
     elif kind != pa.float64():
         array = array.cast(pa.float64(), safe=False)
-    return pc.fill_null(array, float("nan")).to_numpy()
+    return _to_numpy(array, np.float64("nan"))
+
+
+def _to_numpy(array: pa.ChunkedArray, null: np.float64 | np.int64) -> np.ndarray:
+    """Return numbers of the type of ``null``, which stands where the array holds none.
+
+    Arrow's own ``fill_null`` and ``to_numpy`` import pandas where it is installed, which takes
+    longer than to read a small file.
+    """
+    flat = array.combine_chunks()
+    if len(flat) == 0:
+        return np.empty(0, dtype=null.dtype)
+    values = np.frombuffer(
+        flat.buffers()[1], null.dtype, len(flat), flat.offset * null.dtype.itemsize
+    )
+    if flat.null_count == 0:
+        return values
+    return np.where(np.from_dlpack(flat.is_null().cast(pa.uint8())) == 1, null, values)
 
 
 def _is_text(kind: pa.DataType) -> bool:

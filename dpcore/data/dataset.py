@@ -31,7 +31,7 @@ class Dataset:
     name : what to call it.
     X : ndarray (C order), CSR or coded rows of shape (n_rows, n_features), the intercept column
         included; every row's l2 norm is at most ``raw_norm_bound`` up to rounding.
-    y : float64 of shape (n_rows,): -1 and +1, or the clamped target of a regression.
+    y : float64 of shape (n_rows,): -1 and +1, or a regression's clamped target scaled to [-1, 1].
     schema : the public description; from it alone follow the figures below.
     source : ``"file"``, ``"generated"`` or ``"array"``.
     """
@@ -195,6 +195,7 @@ def _load_columns(
 ) -> tuple[np.ndarray | csr_matrix | CodedRows, np.ndarray | None]:
     from dpcore.data.conform import conform
     from dpcore.data.encode import encode
+    from dpcore.data.readers import separator_of
     from dpcore.data.readers.content import read_bytes
     from dpcore.data.readers.parquet import read_parquet
     from dpcore.data.readers.text import read_text
@@ -208,7 +209,7 @@ def _load_columns(
             schema,
             labelled=labelled,
             drop=bad_rows == "drop",
-            blanks=form == "whitespace",
+            separator=separator_of(path, form),
         )
     return encode(conform(raw, schema, labelled=labelled, bad_rows=bad_rows), schema)
 
@@ -217,6 +218,7 @@ def _load_matrix(
     path: str, form: str, schema: Schema, bad_rows: BadRows, labelled: bool
 ) -> tuple[np.ndarray | csr_matrix | CodedRows, np.ndarray | None]:
     from dpcore.data.raw_matrix import conform_matrix
+    from dpcore.data.readers import separator_of
     from dpcore.data.readers.content import read_bytes
     from dpcore.data.readers.libsvm import read_libsvm
     from dpcore.data.readers.npz import read_npz
@@ -228,9 +230,13 @@ def _load_matrix(
     elif form == "libsvm":
         raw = read_libsvm(read_bytes(path), path, schema.width or 0, drop=drop)
     else:
-        blanks = form == "whitespace"
         raw = read_text_matrix(
-            read_bytes(path), path, schema, labelled=labelled, drop=drop, blanks=blanks
+            read_bytes(path),
+            path,
+            schema,
+            labelled=labelled,
+            drop=drop,
+            separator=separator_of(path, form),
         )
     return conform_matrix(raw, schema, labelled=labelled, bad_rows=bad_rows)
 

@@ -36,7 +36,7 @@ class Block(Protocol):
     n_rows: int
     n_features: int
     y: np.ndarray
-    """float64 of shape (n_rows,): -1 and +1, or the clamped target of a regression."""
+    """float64 of shape (n_rows,): -1 and +1, or a regression's target in [-1, 1]."""
     factor: np.ndarray
     """float64 of shape (n_rows,), in (0, 1]: the scale of each row."""
 

@@ -42,6 +42,9 @@ NAMES = [
     (["--loss", "ridge"], "two classes"),
     (["--seed", "-3"], "seed"),
     (["--bogus"], "bogus"),
+    (["--as-published", "--set", "counts=3"], "without --set"),
+    (["--as-published", "--use", "count=laplace"], "without --use"),
+    (["--as-published", "--preset", "paper"], "without --preset"),
 ]
 DATA = [
     (["--data", "none.csv"], "none.csv"),
@@ -54,10 +57,15 @@ DATA = [
     (["--test-fraction", "nan"], "test"),
     (["--test-fraction", "0.5", "--test", "rows.csv"], "test"),
     (["--bad-rows", "keep"], "drop"),
+    (["--bad-rows", "drop", "--relation", "replace-one"], "take add-or-remove-one"),
     (["--schema-from-data"], "schema"),
     (["--out", "."], "directory"),
     (["--out", "no/such/folder/m.json"], "Cannot write"),
     (["--out", "rows.csv/m.json"], "Cannot write"),
+    (["--out", "rows.csv"], "is the file of --data"),
+    (["--out", "./schema.toml"], "is the file of --schema"),
+    (["--test", "test.csv", "--out", "test.csv"], "is the file of --test"),
+    (["--out", "test.csv"], "is not a model file; choose another path"),
 ]
 FILES = {
     "label-missing": ("age,city\n1,Bern\n", "label"),
@@ -99,6 +107,7 @@ def refused(result, text, folder, before):
 
 @pytest.mark.parametrize(("arguments", "text"), [*BUDGETS, *NAMES, *DATA])
 def test_arguments(train, folder, arguments, text):
+    (folder / "test.csv").write_text((folder / "rows.csv").read_text())
     before = sorted(folder.iterdir())
     arguments = ["--json", *([] if "--out" in arguments else ["--out", "m.json"]), *arguments]
     refused(train(*arguments), text, folder, before)
@@ -189,6 +198,21 @@ def test_predict_refuses_another_version_and_altered_content(run, saved, folder)
     content["privacy"]["epsilon"] = 0.01
     saved.write_text(json.dumps(content))
     refused(run("predict", saved, "--data", "rows.csv"), "altered", folder, before)
+
+
+def test_predict_never_writes_over_what_it_reads(run, saved, folder):
+    before, text = sorted(folder.iterdir()), saved.read_text()
+    for out, option in (("m.json", "the model"), ("rows.csv", "--data")):
+        result = run("predict", saved, "--data", "rows.csv", "--out", out)
+        refused(result, f"is the file of {option}", folder, before)
+    assert saved.read_text() == text
+
+
+def test_predict_advises_on_a_column_too_many(run, saved, folder):
+    (folder / "new.csv").write_text("id,age,city\n1,10,Bern\n")
+    before = sorted(folder.iterdir())
+    result = run("predict", saved, "--data", "new.csv")
+    refused(result, "'id' is not in the schema; remove the column", folder, before)
 
 
 def test_predict_refuses_missing_files_and_bad_rows(run, saved, folder):

@@ -66,6 +66,7 @@ def test_info_of_an_optimizer(run):
         "default": 2,
         "unit": "releases",
         "help": "how often to count",
+        "rule": "",
     }
     assert [p["name"] for p in facts["parameters"]] == ["counts", "noise", "mode", "smooth"]
     assert facts["slots"] == {"count": ["gaussian", "laplace"]}
@@ -83,6 +84,27 @@ def test_info_of_other_kinds(run, name):
     assert run("info", name).exit_code == 0
 
 
+def test_info_tells_the_rules_of_defaults(run):
+    shown = run("info", "dp-agd").stdout
+    for text in ("45 (u / 39)^0.64", "0.125 row_norm (u / 39)^0.36", "8 / row_norm"):
+        assert f"default {text}" in shown
+
+
+def test_info_of_a_data_set_shows_its_schema(run):
+    shown = run("info", "adult").stdout
+    assert "age: numeric in [17, 90]" in shown and "workclass: categorical, 9 categories" in shown
+    assert "rows: 48842" in shown and "fnlwgt: numeric in [12285, 1484705]" in shown
+    assert json.loads(run("info", "adult", "--json").stdout)["schema"]["rows"] == 48842
+    # A loader that has no schema beside it.
+    assert run("info", "stub-rows").exit_code == 0
+
+
+def test_the_version(run):
+    from dpcore import __version__
+
+    assert run("--version").stdout == f"dpcore {__version__}\n"
+
+
 def test_info_of_an_unknown_name(run):
     result = run("info", "gausian")
     assert result.exit_code == 2
@@ -91,6 +113,7 @@ def test_info_of_an_unknown_name(run):
 
 def test_account_prints_each_accountant(run):
     shown = run("account", "--epsilon", "0.4", "--delta", "1e-8")
+    assert shown.stdout.count("order") == 1
     assert "rho" in shown.stdout and "mu" in shown.stdout and "noise multiplier" in shown.stdout
     rows = json.loads(run("account", "--epsilon", "0.4", "--json").stdout)["accountants"]
     assert {row["accountant"] for row in rows} == {"zcdp", "gdp", "rdp", "pure"}

@@ -12,6 +12,9 @@ KEYS = {
 }
 
 
+DIAGNOSTICS = {*("train_loss", "test_loss", "test_accuracy", "majority_accuracy", "majority_class")}
+
+
 def report(result):
     assert result.exit_code == 0, result.stderr
     return json.loads(result.stdout)
@@ -62,6 +65,69 @@ def test_as_published_marks(train):
     assert shown["private"] is False and "published" in shown["why_not_private"][0]
 
 
+def test_as_published_records_no_parameters_that_did_not_run(train, folder):
+    shown = train("--as-published", "--out", "m.json").stdout
+    algo = json.loads((folder / "m.json").read_text())["algo"]
+    assert algo["parameters"] is None and algo["slots"] is None
+    assert "Book-keeping" not in shown and "Book-keeping" in train().stdout
+
+
+def test_a_model_is_written_over_but_nothing_else(train, folder):
+    (folder / "m.json").write_text("")
+    for seed in ("1", "2"):
+        assert train("--out", "m.json", "--seed", seed).exit_code == 0
+    (folder / "notes.txt").write_text("mine")
+    assert train("--out", "notes.txt").exit_code == 2
+    assert (folder / "notes.txt").read_text() == "mine"
+
+
+def test_predict_tells_that_a_model_is_not_private(train, run, folder):
+    train("--out", "m.json", "--seed", "1")
+    result = run("predict", "m.json", "--data", "rows.csv", "--out", "-")
+    assert result.stderr == "dpcore: the model is not private: the noise came from a seed\n"
+    assert len(result.stdout.splitlines()) == 7 and not (folder / "-").exists()
+    assert result.exit_code == 0
+    train("--out", "m.json")
+    assert run("predict", "m.json", "--data", "rows.csv").stderr == ""
+
+
+def test_the_majority_stands_beside_the_accuracy(train, folder):
+    rows = (folder / "rows.csv").read_text().splitlines()
+    (folder / "test.csv").write_text("\n".join([rows[0], *[rows[1]] * 3, rows[2]]) + "\n")
+    shown = report(train("--test", "test.csv", "--json"))["diagnostics"]
+    assert (shown["majority_accuracy"], shown["majority_class"]) == (0.75, "no")
+    line = next(x for x in train("--test", "test.csv").stdout.splitlines() if "WITHOUT" in x)
+    assert line.endswith("always 'no': 75.00%.")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (["--epsilon", "10"], ""),
+        (["--epsilon", "10.5"], "epsilon = 10.5 is a factor of e^10.5: next to no protection."),
+        (["--delta", "0.001"], ""),
+        (["--delta", "0.01"], "delta = 0.01 is large"),
+        (["--epsilon", "10.5", "--quiet"], ""),
+        (["--epsilon", "10.5", "--json"], "next to no protection"),
+        (["--epsilon", "10.5", "--seed", "1"], ""),
+    ],
+)
+def test_a_weak_guarantee_is_warned_of(train, arguments, text):
+    result = train(*arguments)
+    assert result.exit_code == 0 and text in result.stderr
+    assert bool(result.stderr) == bool(text)
+
+
+def test_an_interrupt_is_one_line(train, folder, monkeypatch):
+    def interrupt(*arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("dpcore.training.run_optimizer", interrupt)
+    result = train("--out", "m.json")
+    assert result.exit_code == 130 and not (folder / "m.json").exists()
+    assert result.stderr == "dpcore: stopped; nothing was written.\n"
+
+
 def test_schema_from_data_marks(run, folder):
     arguments = ("--data", "rows.csv", "--schema-from-data", "--target", "label", "--json")
     shown = report(run("train", "--algo", "stub", *arguments))
@@ -89,7 +155,7 @@ def test_set_use_and_preset(train, folder):
 def test_diagnostics_are_printed_and_in_no_file(train, folder, relation):
     arguments = ("--relation", relation, "--test-fraction", "0.5", "--out", "m.json", "--json")
     shown = report(train(*arguments))
-    assert set(shown["diagnostics"]) == {"train_loss", "test_loss", "test_accuracy"}
+    assert set(shown["diagnostics"]) == DIAGNOSTICS
     written = (folder / "m.json").read_text()
     for word in ("test_", "train_loss", "seconds", "n_train", "diagnostics"):
         assert word not in written
@@ -98,7 +164,7 @@ def test_diagnostics_are_printed_and_in_no_file(train, folder, relation):
 
 def test_a_second_file_is_tested_with_the_same_schema(train):
     shown = report(train("--test", "rows.csv", "--json"))
-    assert set(shown["diagnostics"]) == {"train_loss", "test_loss", "test_accuracy"}
+    assert set(shown["diagnostics"]) == DIAGNOSTICS
 
 
 def test_no_row_count_under_add_or_remove(train, folder):
@@ -130,8 +196,17 @@ def test_bad_rows_can_be_dropped(train, folder):
     with (folder / "rows.csv").open("a") as file:
         file.write("seventy,Bern,no\n")
     assert train().exit_code == 2
-    shown = report(train("--bad-rows", "drop", "--relation", "replace-one", "--json"))
-    assert shown["n_train"] == 6
+    assert report(train("--bad-rows", "drop", "--json"))["private"] is True
+    # The line is the same whether any row was dropped, and how many: a count would be an output.
+    for extra in ("", "eighty,Bern,no\n"):
+        with (folder / "rows.csv").open("a") as file:
+            file.write(extra)
+        assert train("--bad-rows", "drop").stderr == (
+            "Rows outside the schema were dropped, uncounted; --bad-rows refuse shows the owner "
+            "the first.\n"
+        )
+    for silent in ("--quiet", "--json"):
+        assert train("--bad-rows", "drop", silent).stderr == ""
 
 
 def test_a_data_set_by_name(run, folder):

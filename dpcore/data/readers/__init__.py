@@ -6,7 +6,7 @@ from pathlib import PurePath
 
 from dpcore.errors import InvalidInputError
 
-__all__ = ["FORMATS", "format_of"]
+__all__ = ["FORMATS", "format_of", "separator_of"]
 
 FORMATS = {
     "csv": (".csv", ".tsv", ".data", ".txt"),
@@ -34,3 +34,10 @@ def format_of(path: str, format: str | None = None) -> str:
     raise InvalidInputError(
         f"Cannot tell the format of {path!r} from its name; name one of: {', '.join(FORMATS)}."
     )
+
+
+def separator_of(path: str, format: str) -> str:
+    """Return what stands between the cells of a text file, by its name: a schema may say other."""
+    if format == "whitespace":
+        return "whitespace"
+    return "\t" if PurePath(path).name.lower().removesuffix(".gz").endswith(".tsv") else ","

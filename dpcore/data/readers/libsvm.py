@@ -12,6 +12,7 @@ from scipy.sparse import csr_matrix
 
 from dpcore.data.conform import NUMBER
 from dpcore.data.raw_matrix import RawMatrix
+from dpcore.data.readers.lines import utf8_lines
 from dpcore.errors import DataError
 
 __all__ = ["read_libsvm"]
@@ -28,9 +29,9 @@ def read_libsvm(content: bytes, source: str, width: int, *, drop: bool = False) 
 
     The labels are text. ``drop`` leaves out malformed lines; otherwise the first one raises
     DataError with its line and what is wrong: an index below 1, above ``width`` or not above the
-    one before, or anything that is not ``index:value`` with a finite value.
+    one before, or anything that is not UTF-8 or not ``index:value`` with a finite value.
     """
-    content = _without_comments(content)
+    content = _without_comments(utf8_lines(content, source, drop=drop))
     parsed = _parse(content, width)
     if parsed is None:
         content = _checked_lines(content, source, width, drop)
@@ -105,7 +106,7 @@ def _fault(line: bytes, width: int) -> str | None:
     words = line.split()
     if not words:
         return None
-    if b":" in words[0] or not _is_utf8(words[0]):
+    if b":" in words[0]:
         return "the label is missing or malformed"
     before = 0
     for word in words[1:]:
@@ -121,11 +122,3 @@ def _fault(line: bytes, width: int) -> str | None:
         if not math.isfinite(float(pair[2])):
             return "a value is not a finite number"
     return None
-
-
-def _is_utf8(word: bytes) -> bool:
-    try:
-        word.decode()
-    except UnicodeDecodeError:
-        return False
-    return True

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["first_line", "is_plain", "trimmed", "whole_lines"]
+from dpcore.errors import DataError
+
+__all__ = ["first_line", "is_plain", "trimmed", "utf8_lines", "whole_lines"]
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _LONGEST = 2**30
@@ -21,6 +23,32 @@ def is_plain(content: bytes, quote: str | None) -> bool:
     """Return whether the text can be parsed as it is: each line of it stands by itself."""
     quoted = quote is not None and quote.encode() in content
     return not quoted and _BYTE_ORDER_MARK not in content and len(content) < _LONGEST
+
+
+def utf8_lines(content: bytes, source: str, *, drop: bool = False, header: bool = False) -> bytes:
+    """Return the text, with those lines left empty under ``drop`` that are not UTF-8.
+
+    Otherwise, or where ``header`` says that the first line names the columns and it is not, raises
+    DataError with the line. Text is UTF-8 if each line of it is: no other character holds the byte
+    of a line end.
+    """
+    fault = _not_utf8(content)
+    if fault is None:
+        return content
+    if drop and not (header and _not_utf8(first_line(content)[0]) is not None):
+        lines = content.splitlines()
+        return b"\n".join([*(b"" if _not_utf8(line) is not None else line for line in lines), b""])
+    line = len(re.findall(rb"\r\n|\r|\n", content[:fault])) + 1
+    raise DataError(f"{source}, line {line}: the bytes are not UTF-8; save the file as UTF-8.")
+
+
+def _not_utf8(content: bytes) -> int | None:
+    """Return where the first byte stands that is not UTF-8."""
+    try:
+        content.isascii() or content.decode()
+    except UnicodeDecodeError as error:
+        return error.start
+    return None
 
 
 def trimmed(content: bytes) -> bytes:

@@ -9,6 +9,7 @@ from dpcore.data.conform import to_numbers
 from dpcore.data.raw_matrix import RawMatrix
 from dpcore.data.raw_table import RawTable
 from dpcore.data.readers.csv import arrow_type, first_width, read_csv, read_delimited
+from dpcore.data.readers.lines import utf8_lines
 from dpcore.data.readers.whitespace import to_single_spaces
 from dpcore.data.schema import Schema
 
@@ -24,11 +25,12 @@ def read_text(
     *,
     labelled: bool = True,
     drop: bool = False,
-    blanks: bool = False,
+    separator: str = ",",
 ) -> RawTable:
-    """Return the schema's columns. ``blanks`` : the file's name says that cells are between blanks,
-    which holds unless the schema sets a separator. Raises as ``read_csv``."""
-    content, separator, quote = _layout(content, schema, blanks)
+    """Return the schema's columns. ``separator`` : what the file's name says, which holds unless the
+    schema sets one. A line that is not UTF-8 is a bad row. Raises as ``read_csv``."""
+    content = utf8_lines(content, source, drop=drop, header=schema.header)
+    content, separator, quote = _layout(content, schema, separator)
     return read_csv(
         content, source, schema, separator=separator, labelled=labelled, drop=drop, quote=quote
     )
@@ -41,11 +43,12 @@ def read_text_matrix(
     *,
     labelled: bool = True,
     drop: bool = False,
-    blanks: bool = False,
+    separator: str = ",",
 ) -> RawMatrix:
     """Return rows of ``schema.width`` numbers and, last, the label, which may be absent where
     ``labelled`` is false. A cell that is no number becomes NaN. Raises as ``read_csv``."""
-    content, separator, quote = _layout(content, schema, blanks)
+    content = utf8_lines(content, source, drop=drop, header=schema.header)
+    content, separator, quote = _layout(content, schema, separator)
     width = schema.width or 0
     features = [f"x{i}" for i in range(1, width + 1)]
     names = [*features, _LABEL]
@@ -71,8 +74,10 @@ def read_text_matrix(
     return RawMatrix(X, raw.columns.get(_LABEL), source, raw.where)
 
 
-def _layout(content: bytes, schema: Schema, blanks: bool) -> tuple[bytes, str, str | None]:
+def _layout(content: bytes, schema: Schema, separator: str) -> tuple[bytes, str, str | None]:
     """Return the content, its separator and its quote character."""
-    if schema.separator == "whitespace" or (blanks and schema.separator == ","):
+    if schema.separator != ",":
+        separator = schema.separator
+    if separator == "whitespace":
         return to_single_spaces(content), " ", None
-    return content, schema.separator, '"'
+    return content, separator, '"'

@@ -54,7 +54,10 @@ class DpAgd:
         f"45 (u / 39)^0.64, from 10 to 400; {_U}",
     )
     splits: int | None = _option(
-        None, "the paper's rule instead: a release starts at epsilon / (2 splits)", "splits"
+        None,
+        "the paper's rule instead: a release starts at epsilon / (2 splits)",
+        "splits",
+        "none: steps decides",
     )
     clip: float | None = _option(
         None,

@@ -1,0 +1,185 @@
+"""An optimizer that breaks its contract: refused when loaded, or told by type and place."""
+
+import json
+import sys
+from dataclasses import dataclass
+
+import pytest
+
+from dpcore.contract import default_optimizer, find_failures, load_optimizer, run_optimizer
+from dpcore.errors import BudgetExceededError, DpcoreError, OptimizerError, RegistryError
+from dpcore.problem import Solution
+from dpcore.registry import Entry, Registry, load_registry
+
+SECRET = "the first row is 41, Bern"
+GOOD = {
+    "slots": {"gradient": ("gaussian",)},
+    "relations": ("add-or-remove-one",),
+    "needs": ("classification",),
+    "minimize": lambda self, problem, session: Solution(None, "Done."),
+}
+ENTRY = Entry("optimizer", "broken", "broken_plugin:Broken", "Breaks.", "", "broken-dist", "1.2")
+
+
+def make(**attributes):
+    return dataclass(frozen=True)(type("Broken", (), {**GOOD, **attributes}))
+
+
+def registry_of(monkeypatch, target):
+    module = type(sys)("broken_plugin")
+    module.Broken = target
+    monkeypatch.setitem(sys.modules, "broken_plugin", module)
+    return Registry([ENTRY])
+
+
+def without(name):
+    return dataclass(frozen=True)(
+        type("Broken", (), {key: value for key, value in GOOD.items() if key != name})
+    )
+
+
+@pytest.mark.parametrize(
+    ("target", "text"),
+    [
+        *[(without(name), f"has no '{name}'") for name in GOOD],
+        (type("Broken", (), GOOD), "is not a dataclass"),
+        (make()(), "is not a dataclass"),
+        (len, "is not a dataclass"),
+        (make(minimize=3), "cannot be called"),
+        (make(relations="replace-one"), "not a tuple of words"),
+        (make(relations=()), "under no relation"),
+        (make(relations=("replace-on",)), "unknown relation 'replace-on'. Did you mean replace-on"),
+        (make(needs=("lipschitz",)), "unknown need 'lipschitz'. Did you mean lipschitz-loss"),
+        (make(slots=("gradient",)), "slots that are not a dict"),
+        (make(slots={"gradient": ()}), "slots that are not a dict"),
+        (make(slots={"gradient": "gaussian"}), "slots that are not a dict"),
+    ],
+)
+def test_a_contract_that_is_not_kept_is_told_when_loading(monkeypatch, target, text):
+    registry = registry_of(monkeypatch, target)
+    with pytest.raises(RegistryError, match="of broken-dist 1.2 cannot be used") as caught:
+        load_optimizer(registry, "broken")
+    assert text in str(caught.value) and "\n" not in str(caught.value)
+    assert [failure.name for failure in find_failures(registry)] == ["broken"]
+
+
+def test_a_contract_that_is_kept(monkeypatch):
+    registry = registry_of(monkeypatch, make())
+    assert find_failures(registry) == ()
+    assert type(default_optimizer(registry, "broken")) is load_optimizer(registry, "broken")
+
+
+def test_an_optimizer_without_defaults_is_one_error(monkeypatch):
+    target = dataclass(type("Broken", (), {**GOOD, "__annotations__": {"steps": int}}))
+    with pytest.raises(DpcoreError, match="broken cannot be built with its defaults: TypeError"):
+        default_optimizer(registry_of(monkeypatch, target), "broken")
+
+
+def fails(error):
+    def minimize(self, problem, session):
+        raise error
+
+    return minimize
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError(SECRET), SystemExit(SECRET), KeyError(SECRET)])
+def test_a_failure_is_told_by_type_and_place_only(error):
+    optimizer = make(minimize=fails(error))()
+    with pytest.raises(OptimizerError) as caught:
+        run_optimizer(optimizer, ENTRY, None, None)
+    line = fails.__code__.co_firstlineno + 2
+    assert str(caught.value) == (
+        f"broken (broken-dist 1.2) failed: {type(error).__name__} in tests/test_contract.py:{line}"
+        ". The budget that was charged stays charged; nothing was written."
+    )
+    assert caught.value.__cause__ is None and caught.value.__suppress_context__
+
+
+def test_the_projects_own_errors_pass():
+    with pytest.raises(BudgetExceededError, match="as it is"):
+        run_optimizer(make(minimize=fails(BudgetExceededError("as it is")))(), ENTRY, None, None)
+
+
+@pytest.mark.parametrize(
+    ("returned", "text"), [(None, "a NoneType"), ([SECRET], "a list"), (Solution(0, "", 3), "dict")]
+)
+def test_what_is_no_solution_is_told(returned, text):
+    optimizer = make(minimize=lambda self, problem, session: returned)()
+    with pytest.raises(OptimizerError, match=text) as caught:
+        run_optimizer(optimizer, ENTRY, None, None)
+    assert SECRET not in str(caught.value)
+
+
+PLUGIN = """
+from dataclasses import dataclass
+from dpcore.hookspecs import hookimpl
+
+@hookimpl
+def register_optimizers(register):
+    register("broken", "dpcore_stub:Broken", summary="Breaks.")
+
+@hookimpl
+def register_losses(register):
+    register("gone", "no_such_module:Gone", summary="Gone.")
+
+@dataclass(frozen=True)
+class Broken:
+    slots = {}
+    relations = RELATIONS
+    needs = ()
+
+    def minimize(self, problem, session):
+        return 1 / len("")
+"""
+
+
+@pytest.fixture
+def broken(tmp_path, monkeypatch):
+    """A broken plugin, installed; call it with the relations that its optimizer declares."""
+
+    def install(relations="('replace-one',)"):
+        folder = tmp_path / "plugin"
+        info = folder / "dpcore_stub-0.3.dist-info"
+        info.mkdir(parents=True)
+        (info / "METADATA").write_text("Metadata-Version: 2.1\nName: dpcore-stub\nVersion: 0.3\n")
+        (info / "entry_points.txt").write_text("[dpcore]\nstub = dpcore_stub\n")
+        (folder / "dpcore_stub.py").write_text(PLUGIN.replace("RELATIONS", relations))
+        monkeypatch.syspath_prepend(str(folder))
+        monkeypatch.chdir(tmp_path)
+        load_registry.cache_clear()
+        from typer.testing import CliRunner
+
+        from dpcore.cli import app
+
+        return lambda *arguments: CliRunner().invoke(app, arguments)
+
+    yield install
+    load_registry.cache_clear()
+    sys.modules.pop("dpcore_stub", None)
+
+
+def test_the_command_line_tells_a_failure_in_one_line(broken, tmp_path):
+    run = broken()
+    result = run("train", "--algo", "broken", "--relation", "replace-one", "--out", "m.json")
+    assert result.exit_code == 2 and not (tmp_path / "m.json").exists()
+    assert result.stderr.startswith(
+        "dpcore: broken (dpcore-stub 0.3) failed: ZeroDivisionError in plugin/dpcore_stub.py:"
+    )
+    assert len(result.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("command", [["train", "--algo"], ["info"], ["check"]])
+def test_every_command_refuses_an_unknown_relation(broken, command):
+    result = broken("('replace',)")(*command, "broken")
+    assert result.exit_code == 2
+    assert "unknown relation 'replace'. Did you mean replace-" in result.stderr
+
+
+def test_list_strict_imports_every_target(broken):
+    run = broken("3")
+    assert run("list").exit_code == 0
+    result = run("list", "--strict")
+    assert result.exit_code == 1
+    assert "broken (dpcore-stub 0.3)" in result.stdout and "no_such_module" in result.stdout
+    failed = json.loads(run("list", "--strict", "--json").stdout)["failed"]
+    assert {failure["name"] for failure in failed} == {"broken", "gone"}
