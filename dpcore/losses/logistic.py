@@ -137,8 +137,8 @@ def logistic_line_totals(
                 s = s * q + 1.0 / 5.0
                 s = s * q + 1.0 / 3.0
                 s = s * q + 1.0
-                steps = (np.float64(exponent) * _LN2 + 2.0 * u * s) * scale
-                steps = steps if steps < clip_steps else clip_steps
+                whole = (np.float64(exponent) * _LN2 + 2.0 * u * s) * scale
+                steps = whole if whole < clip_steps else clip_steps
                 # Adding 2^52 rounds to an integer, which then is the low bits: 1 + t >= 1, so
                 # its logarithm is no less than a rounding error below 0, and rounds to 0.
                 total += np.float64(steps + _TWO_52).view(np.int64) - np.int64(_TWO_52_BITS)

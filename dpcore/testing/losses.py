@@ -49,7 +49,7 @@ def _check_line(loss: Any, z: np.ndarray, y: np.ndarray) -> None:
     direction, factor = np.resize([1.0, -2.0, 0.5, 0.0], z.size), np.resize([1.0, 0.25], z.size)
     z = np.clip(z, -600.0, 600.0)
 
-    def totals(rows: slice, clip: float) -> np.ndarray | None:
+    def totals(rows: slice, clip: float) -> Any:
         parts = (np.ascontiguousarray(part[rows]) for part in (z, direction, factor))
         return loss.line_totals(tuple(parts), y[rows].copy(), step, count, clip, scale)
 
