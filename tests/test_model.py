@@ -7,6 +7,7 @@ import pytest
 from scipy import sparse
 
 from dpcore import load_model
+from dpcore.data.arrays import features_from_arrays
 from dpcore.data.schema import Schema
 from dpcore.errors import DpcoreError, ModelFileError
 from dpcore.model import Model, check_coefficients
@@ -86,11 +87,14 @@ def test_margins_and_labels():
     assert fitted.decision_function(X[:0]).shape == (0,)
 
 
-def test_a_regression_predicts_its_margin():
-    label = {"kind": "label", "lower": 0.0, "upper": 9.0}
+def test_a_regression_predicts_in_the_unit_of_its_target():
+    label = {"kind": "label", "lower": 100.0, "upper": 900.0}
     fitted = model({**SCHEMA, "columns": {"label": label}})
     X = np.array([[0.5, 0.25]])
+    margins = fitted.margins(features_from_arrays(X, fitted.schema))
     assert fitted.classes is None
+    assert np.array_equal(fitted.labels(margins), 500 + 400 * margins)
+    assert np.array_equal(fitted.predict(X), fitted.labels(margins))
     assert np.array_equal(fitted.predict(X), fitted.decision_function(X))
 
 

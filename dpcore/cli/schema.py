@@ -27,13 +27,13 @@ def schema_command(
     ] = False,
 ) -> None:
     """Write a schema template (TOML) to standard output."""
-    from dpcore.data.template import schema_from_data, schema_template
+    from dpcore.data.template import document_from_data, schema_template
 
     if not from_data:
         typer.echo(schema_template(file, target), nl=False)
         return
     if target is None:
         raise InvalidInputError("Expected --target, the label column, with --from-data.")
-    text = schema_from_data(file, target).to_toml()
+    text = document_from_data(file, target)
     typer.echo(f"{_LEAKS}{text}", nl=False)
     typer.echo(f"dpcore: {_WARNING}", err=True)

@@ -204,8 +204,8 @@ def to_numbers(array: pa.ChunkedArray, missing: tuple[str, ...]) -> np.ndarray:
 def _to_numpy(array: pa.ChunkedArray, null: np.float64 | np.int64) -> np.ndarray:
     """Return numbers of the type of ``null``, which stands where the array holds none.
 
-    Arrow's own ``fill_null`` and ``to_numpy`` import pandas where it is installed, which takes
-    longer than to read a small file.
+    Arrow's ``fill_null`` and ``to_numpy`` import pandas where it is installed, which takes longer
+    than reading the file.
     """
     flat = array.combine_chunks()
     if len(flat) == 0:

@@ -250,7 +250,10 @@ def _advice(path: str, format: str | None) -> str:
             f"{path} needs a schema of its public bounds and categories: write one from "
             f"`dpcore schema {path} > schema.toml`, or pass --schema-from-data (not private)."
         )
-    return f"{path} needs a schema with its width, its label's classes and its row_norm."
+    return (
+        f"{path} needs a schema with its width, its label's classes and its row_norm: write one "
+        f"from `dpcore schema {path} > schema.toml`."
+    )
 
 
 def _pair(what: str, values: Any) -> list[Any]:

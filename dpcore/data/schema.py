@@ -9,7 +9,7 @@ A schema is a TOML file::
                               # bound that follows from the columns, so that none is scaled
     intercept = true          # default: a constant column of ones, the last, inside the row norm
     header = true             # default: the first line of the file names the columns
-    separator = ","           # default; or "whitespace"
+    separator = ","           # default; or "whitespace"; by the suffix .tsv a tab, by .dat blanks
     missing = ["", "NA"]      # default [""]: cells that hold no value
 
     [columns]                 # in the order of the features; of the file, where it has no header
@@ -20,7 +20,10 @@ A schema is a TOML file::
 
 The label is one of: ``classes = [negative, positive]``, where either may be a list of values;
 ``positive = [...]``, every other value being negative; ``lower`` and ``upper`` for a real-valued
-target. A missing number or label is a malformed row; a missing category is all zeros.
+target, which is mapped from these bounds to [-1, 1] for the fit and back for predictions. A missing
+number or label is a malformed row; a missing category is all zeros. Where all of a column's
+categories or classes are ``true`` or ``false`` (text, in any case, or TOML's own), cells are met in
+any case: ``TRUE``, ``True`` and a Parquet boolean are ``true``.
 
 Files without named columns (LIBSVM, npz, a plain array) have ``width = 123``, the number of
 features without the intercept, beside the label and a ``row_norm`` (default 1). Their values are
@@ -41,6 +44,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpcore.data.columns import (
+    PLACEHOLDER,
     Categorical,
     Column,
     Drop,
@@ -228,6 +232,8 @@ def _pairs(columns: Any) -> Iterable[tuple[str, Any]]:
 
 def _typed(key: str, value: Any) -> Any:
     """Return a top-level value with its field's type, or raise InvalidInputError."""
+    if value == PLACEHOLDER:
+        raise InvalidInputError(f"The {key} in the schema is still to be filled in.")
     if key in ("intercept", "header", "from_data"):
         ok = isinstance(value, bool)
     elif key in ("rows", "capacity", "width"):

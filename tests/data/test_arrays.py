@@ -97,7 +97,8 @@ def test_a_class_that_is_absent_changes_nothing():
 
 
 def test_real_labels_and_no_rows():
-    assert dataset_from_arrays(np.zeros((2, 1)), [0, 5.5], bounds=(0, 3)).y.tolist() == [0, 3]
+    real = dataset_from_arrays(np.zeros((3, 1)), [0, 5.5, 2.25], bounds=(0, 3))
+    assert real.y.tolist() == [-1, 1, 0.5] and real.schema.label.scale == (1.5, 1.5)
     empty = dataset_from_arrays(np.zeros((0, 3)), [])
     assert empty.X.shape == (0, 4) and empty.y.shape == (0,)
     assert dataset_from_arrays(sparse.csr_matrix((0, 3)), []).X.shape == (0, 4)

@@ -6,11 +6,13 @@ import tomllib
 from dataclasses import replace
 from fractions import Fraction
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dpcore.data.columns import Categorical, Drop, Label, Numeric
+from dpcore.data.conform import convert_column
 from dpcore.data.datasets import adult, bank, kddcup99
 from dpcore.data.schema import Schema
 from dpcore.errors import InvalidInputError
@@ -125,6 +127,7 @@ BAD = [
     ("separator = ',,'\n" + column(X), "separator"),
     ("separator = '\"'\n" + column(X), "separator"),
     ("width = 3\n" + column(X), "no columns but the label"),
+    ("width = 'FILL-IN'\n" + column(X), "width in the schema is still to be filled in"),
     ("missing = [3]\n" + column(X), "wrong type"),
 ]
 
@@ -134,6 +137,20 @@ def test_a_wrong_schema_is_refused_in_one_line(text, message):
     with pytest.raises(InvalidInputError, match=message) as caught:
         Schema.from_toml(text)
     assert "\n" not in str(caught.value)
+
+
+@given(PAIRS, st.floats())
+def test_a_target_is_scaled_by_its_bounds_and_back(bounds, cell):
+    label = Label("y", lower=bounds[0], upper=bounds[1])
+    middle, half = label.scale
+    assert math.isfinite(middle) and math.isfinite(half)
+    array = pa.chunked_array([[cell, *bounds]], pa.float64())
+    y, fault, _ = convert_column(array, label, (), "f")
+    assert fault is not None and fault.tolist() == [not math.isfinite(cell), False, False]
+    assert y[1:].tolist() == [-1, 1]
+    if math.isfinite(cell):
+        clamped = min(max(cell, bounds[0]), bounds[1])
+        assert middle + half * y[0] == pytest.approx(clamped, rel=1e-9, abs=1e-9 * half + 1e-300)
 
 
 def test_duplicate_columns_in_a_list_are_refused():

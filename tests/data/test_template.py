@@ -1,12 +1,17 @@
 """Templates copy nothing of the rows; a schema from the data says that it is."""
 
+import re
+import tomllib
+from dataclasses import fields
+
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from dpcore.data.dataset import load_file
 from dpcore.data.schema import Schema
-from dpcore.data.template import schema_from_data, schema_template
+from dpcore.data.template import document_from_data, schema_from_data, schema_template
 from dpcore.errors import DataError, InvalidInputError
 
 ROWS = "age,home town,y\n17,Bern,no\n94,Basel,yes\n"
@@ -35,6 +40,76 @@ def test_a_template_that_is_filled_in_loads(csv):
     text = text.replace(unknown, 'kind = "categorical", categories = ["Bern"]')
     text = text.replace('classes = ["FILL-IN", "FILL-IN"]', 'classes = ["no", "yes"]')
     assert load_file(csv, Schema.from_toml(text)).y.tolist() == [-1, 1]
+
+
+def test_a_template_says_which_column_it_takes_for_the_label(csv):
+    assert '# The label is taken to be "y", the last column' in schema_template(csv).splitlines()[0]
+    assert "is taken to be" not in schema_template(csv, "y")
+
+
+def test_a_template_tells_every_key_of_a_schema(csv):
+    keys = {"row_norm" if f.name == "norm" else f.name for f in fields(Schema)} - {"from_data"}
+    template = schema_template(csv)
+    for key in keys - {"columns"}:
+        assert f"\n# {key} = " in template
+    assert all(word in template for word in ("positive", "classes", "categories", "lower, upper"))
+    values = "\n".join(x[2:] for x in template.splitlines() if re.match(r"# \w+ = ", x))
+    assert set(tomllib.loads(values)) == keys - {"columns"}
+
+
+@pytest.mark.parametrize("name", ["f.svm", "f.dat", "f.npz"])
+def test_a_template_without_names_has_a_width(tmp_path, name):
+    path = tmp_path / name
+    with pytest.raises(DataError, match="No such file"):
+        schema_template(path)
+    X = np.array([[1.0, 0.0], [0.0, 2.0]])
+    if name == "f.npz":
+        np.savez(path, X=X, y=["no", "yes"])
+    else:
+        path.write_text("1 0 no\n0 2 yes\n" if name == "f.dat" else "no 1:1\nyes 2:2\n")
+    text = schema_template(path)
+    for wanted in ('"no", "yes"', "2"):
+        with pytest.raises(InvalidInputError, match="still to be filled in"):
+            Schema.from_toml(text)
+        text = text.replace('"FILL-IN", "FILL-IN"' if "," in wanted else '"FILL-IN"', wanted)
+    data = load_file(path, Schema.from_toml(text))
+    assert data.X.shape == (2, 3) and data.y.tolist() == [-1, 1]
+    with pytest.raises(InvalidInputError, match="without --from-data"):
+        schema_from_data(path, "label")
+
+
+@pytest.mark.parametrize(("mark", "written"), [(";", ";"), ("\t", r"\\t"), ("|", r"\|")])
+def test_another_separator_is_refused_with_advice(csv, mark, written):
+    csv.write_text(ROWS.replace(",", mark))
+    for make in (schema_template, schema_from_data):
+        with pytest.raises(DataError, match=f'one column.*separator = "{written}"'):
+            make(csv, "y")
+    tabs = csv.with_suffix(".tsv")
+    tabs.write_text(ROWS.replace(",", "\t"))
+    assert load_file(tabs, schema_from_data(tabs, "y")).y.tolist() == [-1, 1]
+
+
+def test_bytes_that_are_not_utf8_are_refused(csv):
+    csv.write_bytes(b"age,caf\xe9,y\n1,a,no\n2,b,yes\n")
+    for make in (schema_template, schema_from_data):
+        with pytest.raises(DataError, match="line 1: the bytes are not UTF-8"):
+            make(csv, "y")
+    csv.write_bytes(b"age,cafe,y\n1,\xe9,no\n2,b,yes\n")
+    assert "cafe" in schema_template(csv, "y")
+    with pytest.raises(DataError, match="line 2: the bytes are not UTF-8"):
+        schema_from_data(csv, "y")
+
+
+def test_a_column_of_many_values_is_dropped(csv):
+    rows = [f"k{i},{'ab'[i % 2]},{'TRUE' if i % 3 else 'FALSE'}\n" for i in range(1001)]
+    csv.write_text("id,c,y\n" + "".join(rows))
+    text = document_from_data(csv, "y")
+    assert 'id = { kind = "drop" }  # more than 1000 distinct values\n' in text
+    schema = Schema.from_toml(text)
+    assert schema == schema_from_data(csv, "y") and schema.n_features == 3
+    assert load_file(csv, schema).y.tolist()[:3] == [-1, 1, 1]
+    csv.write_text("id,c,y\n" + "".join(rows[:1000]))
+    assert schema_from_data(csv, "y").n_features == 1003
 
 
 def test_a_template_of_a_parquet_file_has_its_types(tmp_path):

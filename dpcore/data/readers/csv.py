@@ -127,7 +127,6 @@ def _parse_as_text(
     """Cells as bytes, for a table with a cell that resists its type or a row of another width."""
     text = dict.fromkeys(types, pa.binary())
     if drop:
-        # Arrow could skip such rows itself, but it prints those that are not UTF-8.
         content = whole_lines(content, len(names), separator, quote) or b"\n"
     else:
         _check_widths(content, source, separator, quote, len(names))

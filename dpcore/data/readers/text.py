@@ -27,8 +27,8 @@ def read_text(
     drop: bool = False,
     separator: str = ",",
 ) -> RawTable:
-    """Return the schema's columns. ``separator`` : what the file's name says, which holds unless the
-    schema sets one. A line that is not UTF-8 is a bad row. Raises as ``read_csv``."""
+    """Return the schema's columns. ``separator`` : what the file's name says, which holds unless
+    the schema sets one. A line that is not UTF-8 is a bad row. Raises as ``read_csv``."""
     content = utf8_lines(content, source, drop=drop, header=schema.header)
     content, separator, quote = _layout(content, schema, separator)
     return read_csv(

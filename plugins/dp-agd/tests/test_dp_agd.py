@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpcore import fit
 from dpcore.accountants.gdp import GdpAccountant
 from dpcore.accountants.pure import PureAccountant
 from dpcore.accountants.rdp import RdpAccountant
@@ -346,3 +347,13 @@ def test_defaults_are_functions_of_public_facts():
     clips = [defaults.clip_for(u, problem.row_norm) for u in signals]
     assert steps == sorted(steps) and clips == sorted(clips)
     assert clips[-1] <= problem.row_norm
+
+
+def test_a_regression_predicts_in_the_unit_of_its_target():
+    # Targets of 10^5 once met margins of about 1: every prediction was near 0.
+    rng = np.random.default_rng(5)
+    X = rng.random((4000, 3))
+    y = 200_000 * (0.2 + X @ [0.3, 0.2, 0.1])
+    model = fit(X, y, loss="ridge", bounds=(0, 200_000), row_norm=2.0, epsilon=50.0, seed=1)
+    assert np.mean(np.abs(model.predict(X) - y) / y) < 0.2
+    assert np.mean(np.abs(y.mean() - y) / y) > 2 * np.mean(np.abs(model.predict(X) - y) / y)

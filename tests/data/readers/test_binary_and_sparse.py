@@ -55,7 +55,8 @@ LIBSVM_FAULTS = [
     ("1 99999999999999999999:1", "expected index:value"),
     ("1:2 3:1", "label is missing or malformed"),
     ("2 1:1", "the label is not one of"),
-    ("\xff 1:1", "the label is"),
+    ("\xff 1:1", "the bytes are not UTF-8"),
+    ("1 1:1 # \xe9", "the bytes are not UTF-8"),
     ("1 qid:3 1:1", "expected index:value"),
 ]
 
@@ -66,6 +67,13 @@ def test_a_bad_libsvm_line_is_refused_with_its_place_or_dropped(libsvm, line, me
     with pytest.raises(DataError, match=f"line 3: .*{message}|line 3: {message}"):
         libsvm(text)
     assert libsvm(text, "drop") == ([[0, 0, 1], [2, 0, 0]], [-1, 1])
+
+
+@pytest.mark.parametrize("cut", ["3:", "3", "3:-", "3:1e", "3:."])
+def test_a_libsvm_file_cut_within_its_last_pair_is_refused(libsvm, cut):
+    with pytest.raises(DataError, match="line 2: expected index:value"):
+        libsvm(f"1 1:2\n-1 1:1 {cut}")
+    assert libsvm(f"1 1:2\n-1 1:1 {cut}", "drop")[1] == [1]
 
 
 @settings(max_examples=60)
@@ -202,6 +210,19 @@ def test_a_bad_parquet_file_is_refused(tmp_path, columns, message):
     (tmp_path / "f.parquet").write_bytes(parquet(columns))
     with pytest.raises(DataError, match=message):
         load_file(tmp_path / "f.parquet", SCHEMA)
+
+
+@pytest.mark.parametrize("values", ['"FALSE", "TRUE"', '"False", "True"', "false, true"])
+def test_a_boolean_column_meets_truth_values_in_any_case(tmp_path, values):
+    schema = Schema.from_toml(f"""
+        [columns]
+        k = {{ kind = "categorical", categories = [{values}] }}
+        y = {{ kind = "label", classes = [{values}] }}
+    """)
+    flags = pa.array([True, False])
+    (tmp_path / "f.parquet").write_bytes(parquet({"k": flags, "y": flags}))
+    data = load_file(tmp_path / "f.parquet", schema)
+    assert data.X.toarray().tolist() == [[0, 1, 1], [1, 0, 1]] and data.y.tolist() == [1, -1]
 
 
 def test_parquet_duplicates_empty_and_cut(tmp_path):

@@ -61,9 +61,9 @@ def load(tmp_path_factory):
 
 
 GOOD = {
-    ",": [b"1,x,q,n", b'2,"y""",,p', b'"3",y",,"p"', b' 4 ,"z,z",",",n', b"5,\xff,\xff,p"],
-    "\t": [b"1\tx\tq\tn", b'2\t"y"""\t\tp', b"\t\t\t", b"5\t\xff\t\xff\tp"],
-    " ": [b"1 2 3 1", b" .5\t2  3 -1", b'1 y" q n', b"5 \xff \xff p"],
+    ",": [b"1,x,q,n", b'2,"y""",,p', b'"3",y",,"p"', b' 4 ,"z,z",",",n', "5,é,é,p".encode()],
+    "\t": [b"1\tx\tq\tn", b'2\t"y"""\t\tp', b"\t\t\t", "5\té\té\tp".encode()],
+    " ": [b"1 2 3 1", b" .5\t2  3 -1", b'1 y" q n', "5 é é p".encode()],
     ":": [b"1 1:2", b"-1", b"1 2:3 # x", b"0 1:1e-400"],
     "#": [b"1,2,3,1", b'.5,"2",3,-1'],
 }

@@ -72,7 +72,8 @@ BAD_ROWS = [
     ("x,a,1,no", r"line 3, column 'age': the cell is not a finite number"),
     ("0x10,a,1,no", r"line 3, column 'age'"),
     ("1_0,a,1,no", r"line 3, column 'age'"),
-    (",a,1,no", r"line 3, column 'age'"),
+    (",a,1,no", r"line 3, column 'age': the cell is empty; fill it in, or pass --bad-rows drop"),
+    ("  ,a,1,no", r"line 3, column 'age': the cell is empty"),
     ("NA,a,1,no", r"line 3, column 'age'"),
     ("nan,a,1,no", r"line 3, column 'age'"),
     ("-inf,a,1,no", r"line 3, column 'age'"),
@@ -97,11 +98,65 @@ def test_the_line_is_counted_over_blank_lines_and_quoted_breaks(read):
         read(HEAD + '1,"a\nb",1,no\n\n\nx,a,1,no\n')
 
 
-def test_bytes_that_are_not_utf8_are_no_category_and_no_number(read):
-    bad = HEAD.encode() + b"1,\xff,1,no\n\xff,a,1,no\n"
-    with pytest.raises(DataError, match="line 3, column 'age'"):
-        read(bad)
-    assert read(bad, bad_rows="drop") == ([[0.1, 0, 0, 1]], [-1])
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
+@pytest.mark.parametrize("bad", [b"1,\xff,1,no", b"\xff,a,1,no", b"1,a,\xe9,no", b"1,a,,no\xc3"])
+def test_a_line_that_is_not_utf8_is_refused_or_dropped(read, end, bad):
+    # It once was an unknown category, so a file in Latin-1 lost all its accented ones in silence.
+    text = end.join([HEAD.strip().encode(), b"1,b,\xc3\xa9,yes", b"", bad, b"2,a,1,no"])
+    with pytest.raises(DataError, match="f.csv, line 4: the bytes are not UTF-8; save the file as"):
+        read(text)
+    assert read(text, bad_rows="drop") == ([[0.1, 0, 1, 1], [0.2, 1, 0, 1]], [1, -1])
+
+
+def test_a_first_line_that_is_not_utf8(read):
+    for rows in ("refuse", "drop"):
+        with pytest.raises(DataError, match="line 2: the bytes are not UTF-8"):
+            read(b"\n\xff" + HEAD.encode() + b"1,a,1,no\n", bad_rows=rows)
+    headless = Schema.from_dict(SCHEMA.to_dict() | {"header": False})
+    assert read(b"1,\xff,1,no\n3,a,1,no", headless, "drop") == ([[0.3, 1, 0, 1]], [-1])
+    with pytest.raises(DataError, match="line 1: the bytes are not UTF-8"):
+        read(HEAD.encode("utf-16"))
+
+
+def test_whitespace_text_that_is_not_utf8(read):
+    schema = width_schema(2, classes=("no", "yes"), row_norm=10)
+    text = b"3 4 yes\n1 2 n\xff\n1 0 no\n"
+    with pytest.raises(DataError, match="line 2: the bytes are not UTF-8"):
+        read(text, schema, name="f.dat")
+    assert read(text, schema, "drop", "f.dat") == ([[3, 4, 1], [1, 0, 1]], [1, -1])
+
+
+@pytest.mark.parametrize("values", ['"true", "false"', '"TRUE", "FALSE"', "true, false"])
+@pytest.mark.parametrize("cells", [("true", "false"), ("TRUE", "FALSE"), ("True", "False")])
+def test_truth_values_meet_any_case(read, values, cells):
+    schema = Schema.from_toml(f"""
+        [columns]
+        k = {{ kind = "categorical", categories = [{values}] }}
+        y = {{ kind = "label", classes = [{values}] }}
+    """)
+    text = "k,y\n{0},{0}\n {1} ,{1}\nt,{1}\n".format(*cells)
+    assert read(text, schema) == ([[1, 0, 1], [0, 1, 1], [0, 0, 1]], [-1, 1, 1])
+
+
+def test_case_matters_where_not_all_are_truth_values(read):
+    columns = """
+        [columns]
+        k = { kind = "categorical", categories = ["true", "TRUE"] }
+        y = { kind = "label", classes = ["no", ["true", "yes"]] }
+    """
+    schema = Schema.from_toml(columns)
+    assert read("k,y\nTRUE,true\nTrue,no\n", schema)[0] == [[0, 1, 1], [1, 0, 1]]
+    with pytest.raises(DataError, match="not one of the schema's classes"):
+        read("k,y\ntrue,TRUE\n", schema)
+
+
+def test_tabs_separate_the_cells_of_a_tsv_file(read):
+    text = HEAD.replace(",", "\t") + "1\ta\t1,5\tno\n"
+    assert read(text, name="f.tsv") == ([[0.1, 1, 0, 1]], [-1])
+    semicolons = Schema.from_dict(SCHEMA.to_dict() | {"separator": ";"})
+    assert read(text.replace("\t", ";"), semicolons, name="f.tsv")[1] == [-1]
+    wide = width_schema(2, row_norm=10, separator=",")
+    assert read("3\t4\t1\n", wide, name="f.tsv") == ([[3, 4, 1]], [1])
 
 
 @pytest.mark.parametrize(
@@ -172,7 +227,7 @@ def test_a_label_with_the_rest_negative_and_a_real_one(read):
     with pytest.raises(DataError, match="line 2, column 'y': the label is missing"):
         read("x,y\n0,\n", rest)
     real = Schema.from_toml(columns + 'y = { kind = "label", lower = -1, upper = 3 }')
-    assert read("x,y\n0,2.5\n0,9\n0,-9\n", real)[1] == [2.5, 3, -1]
+    assert read("x,y\n0,2.5\n0,9\n0,-9\n", real)[1] == [0.75, 1, -1]
     with pytest.raises(DataError, match="line 2, column 'y'"):
         read("x,y\n0,inf\n", real)
 
