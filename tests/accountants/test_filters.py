@@ -231,4 +231,11 @@ def test_mixed_events_add_up():
     assert accountant.cost(ComposedDpEvent(events)) == sum(
         accountant.cost(event) for event in events
     )
-    assert accountant.cost(ComposedDpEvent(())) == 0
+
+
+@pytest.mark.parametrize(
+    "events", [(), [PureDpEvent(0.1)], (event for event in [PureDpEvent(0.1)]), (1.0,)]
+)
+def test_a_composed_event_that_would_be_free_is_refused(events):
+    with pytest.raises(InvalidInputError, match="one DpEvent or more"):
+        ComposedDpEvent(events)
