@@ -175,7 +175,11 @@ def tracked():
 FORBIDDEN = {
     "unfinished": r"\b(TO" + r"DO|FIX" + r"ME|XX" + r"X)\b",
     "a path of one machine": r"(?<![\w.$}])/(ho" + r"me|ro" + r"ot|wo" + r"rk|U" + r"sers)/\w",
-    "a registry's host": r"\b(py" + r"pi\.org|pythonhosted\.|artif" + r"actory|nex" + r"us\.)",
+    "a registry's host": r"\b(py"
+    + r"pi\.org|python"
+    + r"hosted\.|artif"
+    + r"actory|nex"
+    + r"us\.)",
 }
 
 

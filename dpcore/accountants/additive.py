@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import numbers
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar, Self
@@ -62,7 +63,7 @@ def _ticks_down(x: Fraction) -> int:
 
 
 @dataclass(frozen=True, kw_only=True)
-class AdditiveAccountant:
+class AdditiveAccountant(ABC):
     """Base of the built-in accountants; see ``dpcore.protocols.Accountant``.
 
     A subclass sets the class variables and implements ``_open`` (the budget of an epsilon and
@@ -111,17 +112,17 @@ class AdditiveAccountant:
         )
 
     @classmethod
+    @abstractmethod
     def _open(cls, epsilon: float, delta: float, conversion: str) -> tuple[Fraction, dict]:
         """Return the budget, rounded down, and further fields fixed with it."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _leaf_cost(self, event: Any) -> Fraction:
         """Return the cost, rounded up, of an event whose type is in ``events``."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _epsilon(self, spent: Fraction, delta: float) -> float:
         """Return the epsilon, rounded up, of ``spent > 0``."""
-        raise NotImplementedError
 
     @property
     def budget(self) -> float:
