@@ -34,7 +34,9 @@ class LinePath:
                 return result
         result = round_parameters(v, self.raw_norm_bound)
         result.setflags(write=False)
-        fresh = [(result, result)] if v.flags.writeable else [(v, result), (result, result)]
+        # A read-only view of an array that somebody writes to is no constant either.
+        constant = v.base is None and not v.flags.writeable
+        fresh = [(v, result), (result, result)] if constant else [(result, result)]
         self._rounded = [*fresh, *self._rounded[:4]]
         return result
 
