@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import weakref
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -67,6 +68,8 @@ class PrivacySession(Unshareable):
         self._on_release = on_release
         self._lock = threading.Lock()
         self._pid = os.getpid()
+        self._forked = False
+        _open_sessions.add(self)
         self._ledger: list[LedgerEntry] = []
         self._trusted: set[str] = {_qualified(engine), _qualified(accountant)}
 
@@ -77,7 +80,7 @@ class PrivacySession(Unshareable):
         InvalidInputError (a mechanism that does not fit the query, a process that was forked after
         the session began), all before the data are asked.
         """
-        if os.getpid() != self._pid:
+        if os.getpid() != self._pid or self._forked:
             raise InvalidInputError(
                 "This process was forked after the session began: its budget is the parent's. "
                 "Release in the process that opened the session, or open one there."
@@ -135,6 +138,19 @@ class PrivacySession(Unshareable):
     def trusted_parts(self) -> tuple[str, ...]:
         """``module:Class`` of every part that ran inside the trust boundary."""
         return tuple(sorted(self._trusted))
+
+
+_open_sessions: weakref.WeakSet[PrivacySession] = weakref.WeakSet()
+
+
+def _mark_forked() -> None:
+    # Beside the process id, which a namespace or a reused number can make equal.
+    for session in tuple(_open_sessions):
+        session._forked = True
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_mark_forked)
 
 
 def _qualified(part: object) -> str:

@@ -8,8 +8,8 @@ into it.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,11 +34,27 @@ class CodedLayout:
     n_features : width of the encoded rows.
     numeric : int64 of shape (n_numeric,), the feature of each dense column.
     code_features : int64 of shape (n_codes,), the feature of each code; ``n_features`` for none.
+    starts : int64 of shape (n_categorical + 1,), the first code of each column, and n_codes.
+
+    Raises InvalidInputError if two cells stand for one feature.
     """
 
     n_features: int
     numeric: np.ndarray
     code_features: np.ndarray
+    starts: np.ndarray
+
+    def __post_init__(self) -> None:
+        known = self.code_features[self.code_features < self.n_features]
+        cells = np.concatenate([self.numeric, known])
+        if np.unique(cells).size != cells.size or self.starts[-1] != self.code_features.size:
+            raise InvalidInputError("Expected every feature in one numeric column or code.")
+
+    def holds(self, codes: np.ndarray) -> bool:
+        """Return whether every code is one of its own column's."""
+        if codes.dtype.kind != "u" or codes.shape[1] != self.starts.size - 1:
+            return False
+        return bool(((codes >= self.starts[:-1]) & (codes < self.starts[1:])).all())
 
     @property
     def code_type(self) -> np.dtype:
@@ -119,14 +135,17 @@ class CodedBlock(KeptMargins):
     @classmethod
     def from_rows(cls, X: CodedRows, y: np.ndarray, path: LinePath, row_norm: float) -> CodedBlock:
         # Numbers in [0, 1] and at most one 1 per categorical column: no row is longer than this.
-        if path.raw_norm_bound < math.sqrt(X.numeric.shape[1] + X.codes.shape[1]):
+        if Fraction(path.raw_norm_bound) ** 2 < X.numeric.shape[1] + X.codes.shape[1]:
             raise InvalidInputError("The raw norm bound is below what the columns allow.")
+        if not X.layout.holds(X.codes):
+            raise InvalidInputError("A code is not one of its column's.")
         steps = np.trunc(np.ldexp(np.clip(X.numeric, 0.0, 1.0), FEATURE_BITS)).astype(np.int64)
         ones = (X.layout.code_features[X.codes] < X.layout.n_features).sum(axis=1, dtype=np.int64)
         one = 1 << FEATURE_BITS
         sums = (steps.sum(axis=1) + ones * one, (steps * steps).sum(axis=1) + ones * one * one)
         numeric = np.ldexp(steps.astype(np.float32), -FEATURE_BITS)
-        stored = CodedRows(X.layout, numeric, np.ascontiguousarray(X.codes))
+        # A copy: what the norms were taken of is what is kept, whatever becomes of the original.
+        stored = CodedRows(X.layout, numeric, np.array(X.codes, order="C"))
         return cls(stored, y, sums, path, row_norm)
 
     def _product(self, v: np.ndarray) -> np.ndarray:

@@ -71,9 +71,11 @@ def _layout(schema: Schema) -> CodedLayout:
 
     numeric: list[int] = []
     code_features: list[int] = []
+    starts: list[int] = []
     at = 0
     for column in schema.features:
         if isinstance(column, Categorical):
+            starts.append(len(code_features))
             code_features += [*range(at, at + len(column.categories)), schema.n_features]
             at += len(column.categories)
         else:
@@ -82,5 +84,8 @@ def _layout(schema: Schema) -> CodedLayout:
     if schema.intercept:
         numeric.append(schema.n_features - 1)
     return CodedLayout(
-        schema.n_features, np.array(numeric, dtype=np.int64), np.array(code_features, np.int64)
+        schema.n_features,
+        np.array(numeric, dtype=np.int64),
+        np.array(code_features, np.int64),
+        np.array([*starts, len(code_features)], np.int64),
     )

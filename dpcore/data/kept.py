@@ -17,39 +17,33 @@ _RELATIVE_BITS = 20
 class LinePath:
     """What all blocks of a table would each work out of the same public vectors, worked out once.
 
-    Results are remembered by identity, and only for arrays that nobody can write to. Only public
-    values pass through: points, directions and step sizes.
+    A result is remembered for an array and a copy of what it held. Only public values pass
+    through: points, directions and step sizes.
     """
 
     def __init__(self, raw_norm_bound: float) -> None:
         self.raw_norm_bound = raw_norm_bound
-        self._rounded: list[tuple[np.ndarray, np.ndarray]] = []
-        self._line: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
-        self._step: float | None = None
+        self._rounded: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+        self._line: tuple[tuple[np.ndarray, np.ndarray, np.ndarray], float | None] | None = None
 
     def rounded(self, v: np.ndarray) -> np.ndarray:
         """Return ``v`` on the parameters' grid, read only."""
-        for known, result in self._rounded:
-            if known is v:
+        for known, held, result in self._rounded:
+            if known is v and np.array_equal(held, v):
                 return result
         result = round_parameters(v, self.raw_norm_bound)
         result.setflags(write=False)
-        # A read-only view of an array that somebody writes to is no constant either.
-        constant = v.base is None and not v.flags.writeable
-        fresh = [(v, result), (result, result)] if constant else [(result, result)]
+        fresh = [(v, v.copy(), result), (result, result, result)]
         self._rounded = [*fresh, *self._rounded[:4]]
         return result
 
     def step(self, start: np.ndarray, direction: np.ndarray, end: np.ndarray) -> float | None:
         """Return the step for which ``end`` is ``start - step * direction``, all on their grids
         and with margins of at most 53 bits in between; ``None`` if there is none."""
-        line = (start, direction, end)
-        known = self._line is not None and all(
-            a is b for a, b in zip(line, self._line, strict=True)
-        )
-        if not known:
-            self._line, self._step = line, self._find_step(*line)
-        return self._step
+        line, known = (start, direction, end), self._line
+        if known is None or not all(a is b for a, b in zip(line, known[0], strict=True)):
+            known = self._line = (line, self._find_step(*line))
+        return known[1]
 
     def _find_step(self, start: np.ndarray, direction: np.ndarray, end: np.ndarray) -> float | None:
         j = int(np.argmax(np.abs(direction)))
@@ -95,13 +89,13 @@ class KeptMargins:
     def line(self, w: np.ndarray, direction: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         z, direction = self._raw_margins(self._path.rounded(w)), self._path.rounded(direction)
         if self._direction is None or not _same(self._direction[0], direction):
-            self._direction = (direction, self._product(direction))
+            self._direction = (direction, _read_only(self._product(direction)))
         return z, self._direction[1]
 
     def _raw_margins(self, w: np.ndarray) -> np.ndarray:
         if self._kept is None or not _same(self._kept[0], w):
             along = self._along_line(w)
-            self._kept = (w, self._product(w) if along is None else along)
+            self._kept = (w, _read_only(self._product(w) if along is None else along))
         return self._kept[1]
 
     def _along_line(self, w: np.ndarray) -> np.ndarray | None:
@@ -112,6 +106,11 @@ class KeptMargins:
         (kept, z), (direction, z_direction) = self._kept, self._direction
         step = self._path.step(kept, direction, w)
         return None if step is None else z - step * z_direction
+
+
+def _read_only(margins: np.ndarray) -> np.ndarray:
+    margins.setflags(write=False)
+    return margins
 
 
 def _same(a: np.ndarray, b: np.ndarray) -> bool:

@@ -138,7 +138,7 @@ class Table:
             raise InvalidInputError("The data have no feature columns.")
         if X.shape[1] > _MAX_FEATURES:
             raise InvalidInputError(f"Expected at most {_MAX_FEATURES} feature columns.")
-        y = np.ascontiguousarray(y, dtype=np.float64)
+        y = np.array(y, dtype=np.float64, order="C")
         if y.shape != (X.shape[0],):
             raise DataError("The number of labels is not the number of rows.")
         block_type: Any

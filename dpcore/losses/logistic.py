@@ -108,7 +108,8 @@ def logistic_line_totals(
     totals: np.ndarray,
 ) -> None:
     """Add each candidate's losses to ``totals``, in steps of 1 / scale: each rounded to a whole
-    step and at most ``clip_steps``.
+    step and at most ``clip_steps``. Exponents are held to [-700, 700]: for margins beyond, a row's
+    loss may be another value from 0 to the clip, a function of that row all the same.
 
     ``log(1 + t)`` for ``t`` held below ``cap``: exponent and mantissa m of 1 + t, and
     log m = 2 atanh(u), u = (m - 1) / (m + 1), |u| <= 0.1716: the odd series to u^9, error 4e-10.

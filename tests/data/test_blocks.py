@@ -90,7 +90,7 @@ def coded(n=300, seed=9):
     """Rows of two numbers, categories of 3 and 260, and an intercept; some categories unknown."""
     rng = np.random.default_rng(seed)
     features = [*range(2, 5), 265 + 1, *range(5, 265), 265 + 1]
-    layout = CodedLayout(266, np.array([0, 1, 265]), np.array(features))
+    layout = CodedLayout(266, np.array([0, 1, 265]), np.array(features), np.array([0, 4, 265]))
     numeric = np.hstack([rng.random((n, 2)), np.ones((n, 1))]).astype(np.float32)
     codes = np.stack([rng.integers(0, 4, n), 4 + rng.integers(0, 261, n)], axis=1)
     y = np.where(rng.random(n) < 0.5, -1.0, 1.0)
@@ -255,3 +255,35 @@ def test_kept_margins_never_depend_on_the_path():
         kept.line(w, direction)
         moved = round_parameters(w, RAW) - step * direction
         assert kept.margins(moved).tobytes() == fresh.margins(moved).tobytes()
+
+
+def test_codes_that_are_not_their_columns_own_are_refused():
+    # Nine codes on one feature would count as a row of norm 3 and hold one of norm 9.
+    X, y = coded()
+    raw = float(np.nextafter(np.sqrt(5.0), np.inf))
+    for codes in (X.codes[:, ::-1].copy(), X.codes.astype(np.int16)):
+        with pytest.raises(InvalidInputError, match="not one of its column"):
+            Table.from_matrix(
+                CodedRows(X.layout, X.numeric, codes), y, raw_norm_bound=raw, row_norm=raw
+            )
+    with pytest.raises(InvalidInputError, match="every feature"):
+        CodedLayout(3, np.array([0]), np.array([0, 1, 3]), np.array([0, 3]))
+
+
+def test_a_table_keeps_what_it_was_given_whatever_becomes_of_it():
+    X, y = coded()
+    raw = float(np.nextafter(np.sqrt(5.0), np.inf))
+    kept = Table.from_matrix(X, y, raw_norm_bound=raw, row_norm=raw)
+    before = [LocalEngine(kept).answer(query) for query in queries(266)]
+    X.codes[:], X.numeric[:], y[:] = X.layout.starts[:-1], 0.0, 1.0
+    after = [LocalEngine(kept).answer(query) for query in queries(266)]
+    assert all(map(np.array_equal, before, after))
+
+
+def test_a_vector_that_was_written_to_is_rounded_again():
+    X, y = matrix()
+    block = table(X, y).blocks[0]
+    w = np.ones(6)
+    first = block.margins(w)
+    w[:] = 2.0
+    assert np.array_equal(block.margins(w), 2 * first)
