@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, runtime_checkable
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from fractions import Fraction
 
     import numpy as np
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from dpcore.sensitivity import NeighboringRelation, Sensitivity
     from dpcore.session import PrivacySession
 
-__all__ = ["Accountant", "Engine", "Loss", "Mechanism", "Optimizer", "Query"]
+__all__ = ["Accountant", "DerivedQuery", "Engine", "Loss", "Mechanism", "Optimizer", "Query"]
 
 
 @runtime_checkable
@@ -139,6 +140,27 @@ class Query(Protocol):
 
     def answer_block(self, block: Block) -> np.ndarray:
         """Return the block's part, int64 of the shape of ``start()``, in grid steps."""
+        ...
+
+    def sensitivity(self, relation: NeighboringRelation) -> Sensitivity: ...
+
+
+@runtime_checkable
+class DerivedQuery(Protocol):
+    """A question whose exact answer is worked out from exact sums: a minimiser, a pass of SGD.
+
+    One release, charged as one: the sums behind it are never released. It runs inside the trust
+    boundary, on any engine.
+    """
+
+    kind: ClassVar[str]
+
+    def derive(self, ask: Callable[[Query], np.ndarray], noise: NoiseSource) -> np.ndarray:
+        """Return the answer, int64 in grid steps of the sensitivity.
+
+        ``ask`` gives the exact answer of a sum. ``noise`` is for random choices that the theorem
+        behind the sensitivity needs, such as a secret permutation.
+        """
         ...
 
     def sensitivity(self, relation: NeighboringRelation) -> Sensitivity: ...

@@ -11,10 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import InvalidInputError
 from dpcore.noise.entropy import Unshareable
+from dpcore.protocols import DerivedQuery
 from dpcore.rounding import float_up
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    import numpy as np
 
     from dpcore.events import DpEvent
     from dpcore.noise.source import NoiseSource
@@ -73,7 +76,7 @@ class PrivacySession(Unshareable):
         self._ledger: list[LedgerEntry] = []
         self._trusted: set[str] = {_qualified(engine), _qualified(accountant)}
 
-    def release(self, query: Query, mechanism: Mechanism) -> Any:
+    def release(self, query: Query | DerivedQuery, mechanism: Mechanism) -> Any:
         """Return a noisy answer: safe to use, print and keep in any way.
 
         Raises BudgetExceededError (nothing drawn, nothing charged), UnsupportedEventError or
@@ -95,14 +98,23 @@ class PrivacySession(Unshareable):
             event = mechanism.event(sensitivity)
             accountant = self._accountant.compose(event)
             self._commit(query, mechanism, event, accountant)
-            exact = self._engine.answer(query)
+            exact = self._exact(query)
             value = mechanism.release(exact, sensitivity, self._noise)
         if self._on_release is not None:
             self._on_release(self)
         return value
 
+    def _exact(self, query: Query | DerivedQuery) -> np.ndarray:
+        if isinstance(query, DerivedQuery):
+            return query.derive(self._engine.answer, self._noise)
+        return self._engine.answer(query)
+
     def _commit(
-        self, query: Query, mechanism: Mechanism, event: DpEvent, accountant: Accountant
+        self,
+        query: Query | DerivedQuery,
+        mechanism: Mechanism,
+        event: DpEvent,
+        accountant: Accountant,
     ) -> None:
         entry = LedgerEntry(
             index=len(self._ledger),

@@ -106,6 +106,25 @@ def test_the_charge_stays_when_the_engine_fails():
     assert opened.accountant.spent > 0 and len(opened.ledger) == 1
 
 
+def test_a_derived_answer_is_one_release_worked_out_from_sums():
+    class GradientAfterOneStep:
+        kind = "pass"
+
+        def derive(self, ask, noise):
+            problem = make_problem(ROWS, ADD, Logistic())
+            first = ask(gradient())
+            return first + ask(ClippedGradientSum(problem, -np.sign(first) / 8, 1.0))
+
+        def sensitivity(self, relation):
+            return Sensitivity("l2", 4.0, relation, grid_bits=gradient().sensitivity(ADD).grid_bits)
+
+    opened = session()
+    opened.release(GradientAfterOneStep(), Gaussian(40.0))
+    assert opened.releases == {"pass": 1}
+    with pytest.raises(BudgetExceededError):
+        session(epsilon=0.01).release(GradientAfterOneStep(), Gaussian(0.01))
+
+
 def test_the_ledger_lists_every_event_in_order():
     opened = session()
     opened.release(gradient(), Gaussian(20.0))

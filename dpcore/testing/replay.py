@@ -20,7 +20,7 @@ from dpcore.session import PrivacySession
 
 if TYPE_CHECKING:
     from dpcore.data.table import Table
-    from dpcore.protocols import Accountant, Mechanism, Query
+    from dpcore.protocols import Accountant, DerivedQuery, Mechanism, Query
     from dpcore.sensitivity import NeighboringRelation, Sensitivity
 
 __all__ = ["CountingEngine", "Record", "RecordingSession", "ReplaySession", "assert_within"]
@@ -50,7 +50,19 @@ class CountingEngine(LocalEngine):
         return exact
 
 
-class RecordingSession(PrivacySession):
+class _CountingSession(PrivacySession):
+    """The sums behind one derived answer are one answer, as they are one charge."""
+
+    engine: CountingEngine
+
+    def _exact(self, query: Query | DerivedQuery) -> np.ndarray:
+        before = len(self.engine.answers)
+        exact = super()._exact(query)
+        self.engine.answers[before:] = [exact.copy()]
+        return exact
+
+
+class RecordingSession(_CountingSession):
     """A session that records what passes through the door."""
 
     def __init__(
@@ -58,10 +70,10 @@ class RecordingSession(PrivacySession):
     ) -> None:
         self.engine = CountingEngine(table)
         self.records: list[Record] = []
-        self.parts: list[tuple[Query, Mechanism]] = []
+        self.parts: list[tuple[Query | DerivedQuery, Mechanism]] = []
         super().__init__(self.engine, accountant, relation, noise)
 
-    def release(self, query: Query, mechanism: Mechanism) -> Any:
+    def release(self, query: Query | DerivedQuery, mechanism: Mechanism) -> Any:
         self.parts.append((query, mechanism))
         value = super().release(query, mechanism)
         self.records.append(
@@ -76,7 +88,7 @@ class RecordingSession(PrivacySession):
         return value
 
 
-class ReplaySession(PrivacySession):
+class ReplaySession(_CountingSession):
     """A session that charges and asks as ever, and gives the recorded values.
 
     ``exacts`` are its own exact answers, in order. ``violations`` are the reasons of the assertions
@@ -97,7 +109,7 @@ class ReplaySession(PrivacySession):
         self.exacts: list[np.ndarray] = []
         self.violations: list[str] = []
 
-    def release(self, query: Query, mechanism: Mechanism) -> Any:
+    def release(self, query: Query | DerivedQuery, mechanism: Mechanism) -> Any:
         if os.getpid() != self._pid:
             raise InvalidInputError("This process was forked after the session began.")
         event = mechanism.event(query.sensitivity(self.relation))
@@ -115,7 +127,7 @@ class ReplaySession(PrivacySession):
             "depends on something that was not released.",
         )
         self._commit(query, mechanism, event, accountant)
-        self.exacts.append(self.engine.answer(query))
+        self.exacts.append(self._exact(query))
         return copy.deepcopy(record.value)
 
     def assert_faithful(self) -> None:
@@ -147,7 +159,7 @@ def assert_within(
         assert spread <= limit, f"{what}: scores moved apart by more than the declared range."
 
 
-def _fingerprint(query: Query) -> str:
+def _fingerprint(query: Query | DerivedQuery) -> str:
     """Return everything a query was built from, as text; arrays to the bit."""
     parts = [type(query).__qualname__]
     for name, value in sorted(vars(query).items()):
