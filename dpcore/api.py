@@ -41,6 +41,7 @@ def fit(
     accountant: str | None = None,
     conversion: str | None = None,
     engine: str = "local",
+    threads: int | None = None,
     use: Mapping[str, str] | None = None,
     params: Mapping[str, Any] | None = None,
     preset: str | None = None,
@@ -61,6 +62,7 @@ def fit(
     schema : a Schema, its keys as a mapping, or the path of its TOML file; replaces classes,
         bounds, row_norm, intercept, n0 and capacity.
     accountant : ``None`` for zcdp, or what the preset names.
+    threads : how many may sum over the rows; ``None`` for all processors. The model is the same.
     use, params, preset : slots, hyper-parameters and preset of the algorithm; see ``dpcore info``.
     seed : makes the run repeatable and the result not private.
 
@@ -90,6 +92,7 @@ def fit(
         accountant=accountant,
         conversion=conversion,
         engine=engine,
+        threads=threads,
         use=dict(use or {}),
         params=dict(params or {}),
         preset=preset,

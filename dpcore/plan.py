@@ -31,6 +31,7 @@ class Settings:
     ----------
     l2 : weight of the regulariser, >= 0.
     conversion : the accountant's rule from (epsilon, delta) to its unit; ``None`` for its own.
+    threads : how many the engine may use; ``None`` for all available.
     use : slot name to the registered name that fills it.
     params : hyper-parameters of the algorithm, as text or as values.
     seed : makes the run repeatable and the result not private; ``None`` for real noise.
@@ -45,6 +46,7 @@ class Settings:
     accountant: str | None = None
     conversion: str | None = None
     engine: str = "local"
+    threads: int | None = None
     use: Mapping[str, str] = field(default_factory=dict)
     params: Mapping[str, Any] = field(default_factory=dict)
     preset: str | None = None
@@ -98,7 +100,10 @@ def make_plan(settings: Settings, registry: Registry | None = None) -> Plan:
     """
     registry = registry or load_registry()
     settings = dataclasses.replace(
-        settings, l2=convert("l2", float, settings.l2), seed=_checked_seed(settings.seed)
+        settings,
+        l2=convert("l2", float, settings.l2),
+        seed=_checked_whole("seed", settings.seed, 0),
+        threads=_checked_whole("threads", settings.threads, 1),
     )
     if settings.l2 < 0:
         raise InvalidInputError(f"Expected l2={settings.l2!r} >= 0.")
@@ -197,9 +202,9 @@ def _check_published(settings: Settings) -> None:
             )
 
 
-def _checked_seed(seed: Any) -> int | None:
-    if seed is None:
+def _checked_whole(name: str, value: Any, least: int) -> int | None:
+    if value is None:
         return None
-    if isinstance(seed, bool) or not isinstance(seed, numbers.Integral) or seed < 0:
-        raise InvalidInputError(f"Expected seed={seed!r} to be a whole number >= 0.")
-    return int(seed)
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
+        raise InvalidInputError(f"Expected {name}={value!r} to be a whole number >= {least}.")
+    return int(value)

@@ -170,6 +170,7 @@ class DerivedQuery(Protocol):
 class Engine(Protocol):
     """Answers a query over all rows: each block exactly once, integers added modulo 2^64.
 
+    It is built as ``Engine(table, threads=None)``; ``None`` leaves their number to the engine.
     Inside the trust boundary: its answers are exact and go to the session only.
     """
 

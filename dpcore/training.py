@@ -138,7 +138,11 @@ def fit_dataset(
     noise = SystemNoise() if plan.settings.seed is None else SeededNoise(plan.settings.seed)
     engine: Any = plan.engine
     session = PrivacySession(
-        engine(table), plan.accountant, plan.relation, noise, on_release=on_release
+        engine(table, threads=plan.settings.threads),
+        plan.accountant,
+        plan.relation,
+        noise,
+        on_release=on_release,
     )
     solution = run_optimizer(plan.optimizer, plan.entry, problem, session)
     trusted = (*session.trusted_parts, part_of(plan.loss), *plan.targets, *parts)

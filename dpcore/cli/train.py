@@ -51,6 +51,9 @@ def train_command(
         str | None, typer.Option(help="The accountant's rule from (epsilon, delta) to its unit.")
     ] = None,
     engine: Annotated[str, typer.Option(help="What sums over the rows.")] = "local",
+    threads: Annotated[
+        int | None, typer.Option(help="Use at most so many threads; all processors by default.")
+    ] = None,
     use: Annotated[list[str] | None, typer.Option(help="SLOT=NAME, as often as needed.")] = None,
     assignments: Annotated[
         list[str] | None, typer.Option("--set", help="KEY=VALUE, as often as needed.")
@@ -88,6 +91,7 @@ def train_command(
         accountant=accountant,
         conversion=conversion,
         engine=engine,
+        threads=threads,
         use=_assignments(use, "--use"),
         params=_assignments(assignments, "--set"),
         preset=preset,

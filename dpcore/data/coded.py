@@ -161,7 +161,7 @@ class CodedBlock(KeptMargins):
         return self._layout.join(numeric, codes)
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", nogil=True)
 def coded_margins(
     numeric: np.ndarray, codes: np.ndarray, w: np.ndarray, w_codes: np.ndarray, out: np.ndarray
 ) -> None:
@@ -174,7 +174,7 @@ def coded_margins(
         out[i] = total
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", nogil=True)
 def coded_weighted_sum(
     numeric: np.ndarray, codes: np.ndarray, c: np.ndarray, out: np.ndarray, out_codes: np.ndarray
 ) -> None:

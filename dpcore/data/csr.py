@@ -64,7 +64,7 @@ class CsrBlock(KeptMargins):
         return total
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", nogil=True)
 def csr_margins(
     indptr: np.ndarray, indices: np.ndarray, values: np.ndarray, w: np.ndarray, out: np.ndarray
 ) -> None:
@@ -75,7 +75,7 @@ def csr_margins(
         out[i] = total
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", nogil=True)
 def csr_weighted_sum(
     indptr: np.ndarray, indices: np.ndarray, values: np.ndarray, c: np.ndarray, out: np.ndarray
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Literal
 
 import numpy as np
@@ -18,16 +19,21 @@ class LinePath:
     """What all blocks of a table would each work out of the same public vectors, worked out once.
 
     A result is remembered for an array and a copy of what it held. Only public values pass
-    through: points, directions and step sizes.
+    through: points, directions and step sizes. Blocks may ask from several threads.
     """
 
     def __init__(self, raw_norm_bound: float) -> None:
         self.raw_norm_bound = raw_norm_bound
         self._rounded: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
         self._line: tuple[tuple[np.ndarray, np.ndarray, np.ndarray], float | None] | None = None
+        self._lock = threading.Lock()
 
     def rounded(self, v: np.ndarray) -> np.ndarray:
         """Return ``v`` on the parameters' grid, read only."""
+        with self._lock:
+            return self._rounded_once(v)
+
+    def _rounded_once(self, v: np.ndarray) -> np.ndarray:
         for known, held, result in self._rounded:
             if known is v and np.array_equal(held, v):
                 return result
@@ -40,9 +46,11 @@ class LinePath:
     def step(self, start: np.ndarray, direction: np.ndarray, end: np.ndarray) -> float | None:
         """Return the step for which ``end`` is ``start - step * direction``, all on their grids
         and with margins of at most 53 bits in between; ``None`` if there is none."""
-        line, known = (start, direction, end), self._line
-        if known is None or not all(a is b for a, b in zip(line, known[0], strict=True)):
-            known = self._line = (line, self._find_step(*line))
+        line = (start, direction, end)
+        with self._lock:
+            known = self._line
+            if known is None or not all(a is b for a, b in zip(line, known[0], strict=True)):
+                known = self._line = (line, self._find_step(*line))
         return known[1]
 
     def _find_step(self, start: np.ndarray, direction: np.ndarray, end: np.ndarray) -> float | None:

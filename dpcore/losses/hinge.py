@@ -25,14 +25,14 @@ class HingeSvm:
         hinge_dvalue(z, y, out)
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", nogil=True)
 def hinge_value(z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
     for i in range(z.shape[0]):
         slack = 1.0 - y[i] * z[i]
         out[i] = slack if slack > 0.0 else 0.0
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", nogil=True)
 def hinge_dvalue(z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
     for i in range(z.shape[0]):
         out[i] = -y[i] if y[i] * z[i] < 1.0 else 0.0

@@ -27,7 +27,7 @@ class HuberSvm:
         huber_dvalue(z, y, out)
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", nogil=True)
 def huber_value(z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
     for i in range(z.shape[0]):
         m = y[i] * z[i]
@@ -37,7 +37,7 @@ def huber_value(z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
         out[i] = 1.0 - m if m < 1.0 - _H else inner
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", nogil=True)
 def huber_dvalue(z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
     for i in range(z.shape[0]):
         m = y[i] * z[i]

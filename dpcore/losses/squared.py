@@ -25,14 +25,14 @@ class Squared:
         squared_dvalue(z, y, out)
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", nogil=True)
 def squared_value(z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
     for i in range(z.shape[0]):
         residual = z[i] - y[i]
         out[i] = 0.5 * residual * residual
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", nogil=True)
 def squared_dvalue(z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
     for i in range(z.shape[0]):
         out[i] = z[i] - y[i]

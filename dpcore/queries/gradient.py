@@ -70,7 +70,7 @@ class ClippedGradientSum:
         return Sensitivity(self.norm, bound, relation, grid_bits=FEATURE_BITS + self.bits)
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", nogil=True)
 def clip_coefficients(
     c: np.ndarray, factor: np.ndarray, norms: np.ndarray, clip: float, scale: float
 ) -> None:

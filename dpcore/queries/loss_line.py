@@ -111,7 +111,7 @@ def _even_step(step_sizes: np.ndarray) -> float | None:
     return step if np.array_equal(step_sizes, np.arange(step_sizes.size) * step) else None
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", nogil=True)
 def line_margins(
     z: np.ndarray, z_direction: np.ndarray, step: float, factor: np.ndarray, out: np.ndarray
 ) -> None:
@@ -119,7 +119,7 @@ def line_margins(
         out[i] = (z[i] - step * z_direction[i]) * factor[i]
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", nogil=True)
 def clipped_total(values: np.ndarray, clip: float, scale: float) -> np.int64:
     """Return the sum of the values clipped to [0, clip] and truncated to 1 / scale, in steps.
 

@@ -1,0 +1,124 @@
+"""Threads share the blocks: the same bits, each block once, no more threads than asked for."""
+
+import threading
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix
+
+from dpcore.data.table import Table
+from dpcore.engines.local import LocalEngine, available_threads
+from dpcore.errors import InvalidInputError
+from dpcore.grid import BLOCK_ROWS
+from dpcore.losses.logistic import Logistic
+from dpcore.problem import Problem
+from dpcore.queries import ClippedGradientSum, ClippedLossLine, RowCount
+from dpcore.sensitivity import NeighboringRelation
+
+N_ROWS, WIDTH = 5 * BLOCK_ROWS + 17, 11
+RNG = np.random.default_rng(4)
+X = RNG.uniform(-1, 1, (N_ROWS, WIDTH))
+Y = RNG.choice([-1.0, 1.0], N_ROWS)
+
+
+def table(layout="dense"):
+    rows = csr_matrix(X) if layout == "csr" else X
+    return Table.from_matrix(rows, Y, row_norm=1.5, raw_norm_bound=4.0)
+
+
+def path_of_answers(engine):
+    """Gradients and lines along a path on which margins are kept."""
+    relation = NeighboringRelation.ADD_OR_REMOVE_ONE
+    problem = Problem(Logistic(), 0.0, WIDTH, row_norm=1.5, raw_norm_bound=4.0, relation=relation)
+    w, direction = np.zeros(WIDTH), np.linspace(-1, 1, WIDTH)
+    answers = []
+    for step in (0.25, 0.5, 0.75):
+        line = ClippedLossLine(problem, w, direction, np.arange(7) * step, 3.0)
+        answers.append(engine.answer(line))
+        w = line.w - step * line.direction
+        answers.append(engine.answer(ClippedGradientSum(problem, w, 0.5)))
+    return np.concatenate(answers)
+
+
+@pytest.mark.parametrize("layout", ["dense", "csr"])
+def test_any_number_of_threads_gives_the_same_bits(layout):
+    alone = path_of_answers(LocalEngine(table(layout), threads=1))
+    for threads in (2, 3, 16):
+        assert np.array_equal(alone, path_of_answers(LocalEngine(table(layout), threads=threads)))
+
+
+class Watched(RowCount):
+    """Counts rows, and who counted them."""
+
+    def __init__(self, blocks_to_meet=1):
+        super().__init__()
+        self.seen, self.threads = [], set()
+        self._to_meet = iter(range(blocks_to_meet))
+        self._met = threading.Barrier(blocks_to_meet)
+
+    def answer_block(self, block):
+        self.seen.append(id(block))
+        self.threads.add(threading.get_ident())
+        if next(self._to_meet, None) is not None:
+            self._met.wait(timeout=20)
+        return super().answer_block(block)
+
+
+def test_every_block_is_asked_once():
+    query = Watched()
+    rows = table()
+    assert LocalEngine(rows, threads=3).answer(query)[0] == N_ROWS
+    assert sorted(query.seen) == sorted(id(block) for block in rows.blocks)
+
+
+def test_as_many_threads_as_asked_for_and_no_more():
+    # Two blocks have to be in work at a time for either to be finished.
+    query = Watched(blocks_to_meet=2)
+    before = threading.active_count()
+    engine = LocalEngine(table(), threads=2)
+    engine.answer(query)
+    assert len(query.threads) == 2
+    assert threading.active_count() == before + 1
+    alone = Watched()
+    LocalEngine(table(), threads=1).answer(alone)
+    assert alone.threads == {threading.get_ident()}
+
+
+class FailsOnce(RowCount):
+    """Fails at the last block, the first time."""
+
+    def __init__(self, last, error):
+        super().__init__()
+        self._last, self._error = last, error
+
+    def answer_block(self, block):
+        if block is self._last and self._error is not None:
+            error, self._error = self._error, None
+            raise error
+        return super().answer_block(block)
+
+
+@pytest.mark.parametrize("error", [MemoryError(), KeyboardInterrupt()])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_an_error_comes_out_and_leaves_no_thread_at_work(error, threads):
+    rows = table()
+    engine, query = LocalEngine(rows, threads=threads), FailsOnce(rows.blocks[-1], error)
+    with pytest.raises(type(error)):
+        engine.answer(query)
+    assert engine.answer(query)[0] == N_ROWS
+
+
+def test_a_part_of_another_type_is_refused_by_any_thread():
+    class Floats(RowCount):
+        def answer_block(self, block):
+            return super().answer_block(block).astype(np.float64)
+
+    for threads in (1, 2):
+        with pytest.raises(TypeError, match="Floats.answer_block must return int64"):
+            LocalEngine(table(), threads=threads).answer(Floats())
+
+
+def test_the_number_of_threads_is_checked():
+    with pytest.raises(InvalidInputError, match="at least 1"):
+        LocalEngine(table(), threads=0)
+    assert available_threads() >= 1
