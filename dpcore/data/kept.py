@@ -6,6 +6,7 @@ import threading
 from typing import Literal
 
 import numpy as np
+from numba import njit
 
 from dpcore.data.table import row_factors
 from dpcore.grid import FEATURE_BITS, is_exact_line, round_parameters
@@ -82,6 +83,7 @@ class KeptMargins:
             "l2": _upper(np.sqrt(_above(sums[1].astype(np.float64)))),
         }
         self.factor = row_factors(self._norms["l2"], row_norm)
+        self._is_scaled = bool((self.factor != 1.0).any())
         self._kept: tuple[np.ndarray, np.ndarray] | None = None
         self._direction: tuple[np.ndarray, np.ndarray] | None = None
 
@@ -92,7 +94,8 @@ class KeptMargins:
         return self._norms[norm]
 
     def margins(self, w: np.ndarray) -> np.ndarray:
-        return self._raw_margins(self._path.rounded(w)) * self.factor
+        raw = self._raw_margins(self._path.rounded(w))
+        return raw * self.factor if self._is_scaled else raw
 
     def line(self, w: np.ndarray, direction: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         z, direction = self._raw_margins(self._path.rounded(w)), self._path.rounded(direction)
@@ -113,7 +116,17 @@ class KeptMargins:
             return None
         (kept, z), (direction, z_direction) = self._kept, self._direction
         step = self._path.step(kept, direction, w)
-        return None if step is None else z - step * z_direction
+        if step is None:
+            return None
+        out = np.empty(self.n_rows)
+        margins_along(z, z_direction, step, out)
+        return out
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def margins_along(z: np.ndarray, z_direction: np.ndarray, step: float, out: np.ndarray) -> None:
+    for i in range(out.shape[0]):
+        out[i] = z[i] - step * z_direction[i]
 
 
 def _read_only(margins: np.ndarray) -> np.ndarray:

@@ -42,7 +42,7 @@ class Block(Protocol):
 
     def margins(self, w: np.ndarray) -> np.ndarray:
         """Return ``x.w`` for every (scaled) row, float64 of shape (n_rows,): a pure function of the
-        row and of ``w`` rounded to its grid. The array is the caller's to write on."""
+        row and of ``w`` rounded to its grid. Not to be written on: it may be what is kept."""
         ...
 
     def line(self, w: np.ndarray, direction: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
