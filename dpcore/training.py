@@ -126,6 +126,7 @@ def fit_dataset(
     part of the rows that this is, by which the schema's n0 shrinks.
     Raises InvalidInputError, before anything is spent, if the parts do not fit each other.
     """
+    _check_drop(plan, dataset)
     problem = _problem(plan, dataset, kept_fraction)
     check_fits(plan.optimizer, problem, plan.accountant)
     table = Table.from_matrix(
@@ -147,6 +148,16 @@ def fit_dataset(
     solution = run_optimizer(plan.optimizer, plan.entry, problem, session)
     trusted = (*session.trusted_parts, part_of(plan.loss), *plan.targets, *parts)
     return _model(plan, dataset, solution, session, why_not_private, trusted)
+
+
+def _check_drop(plan: Plan, dataset: Dataset) -> None:
+    """Refuse rows that are left of more where their number is public: of two tables that differ in
+    one row, one may have lost it, and a public number of rows would tell."""
+    if dataset.rows_dropped and plan.relation.size_is_public:
+        raise InvalidInputError(
+            f"The rows were read with bad_rows='drop', and the number of rows is public under "
+            f"{plan.relation.value}. Refuse bad rows, or take add-or-remove-one."
+        )
 
 
 def _problem(plan: Plan, dataset: Dataset, kept_fraction: float) -> Problem:

@@ -16,6 +16,7 @@ import numpy as np
 from numba import njit
 
 from dpcore.data.kept import KeptMargins, LinePath
+from dpcore.data.owned import share
 from dpcore.errors import InvalidInputError
 from dpcore.grid import FEATURE_BITS
 
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
 __all__ = ["CodedBlock", "CodedLayout", "CodedRows"]
+
+_ONE = 1 << FEATURE_BITS
+"""A one-hot 1 in grid steps."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,11 +127,11 @@ class CodedBlock(KeptMargins):
         self,
         rows: CodedRows,
         y: np.ndarray,
-        sums: tuple[np.ndarray, np.ndarray],
+        squares: np.ndarray,
         path: LinePath,
         row_norm: float,
     ) -> None:
-        super().__init__(y, rows.layout.n_features, sums, path, row_norm)
+        super().__init__(y, rows.layout.n_features, squares, path, row_norm)
         self._layout = rows.layout
         self._numeric = rows.numeric
         self._codes = rows.codes
@@ -137,16 +141,18 @@ class CodedBlock(KeptMargins):
         # Numbers in [0, 1] and at most one 1 per categorical column: no row is longer than this.
         if Fraction(path.raw_norm_bound) ** 2 < X.numeric.shape[1] + X.codes.shape[1]:
             raise InvalidInputError("The raw norm bound is below what the columns allow.")
-        if not X.layout.holds(X.codes):
+        # Copies, or what cannot change: what the norms are taken of is what is kept.
+        codes = share(X.codes, np.array(X.codes, order="C"))
+        if not X.layout.holds(codes):
             raise InvalidInputError("A code is not one of its column's.")
         steps = np.trunc(np.ldexp(np.clip(X.numeric, 0.0, 1.0), FEATURE_BITS)).astype(np.int64)
-        ones = (X.layout.code_features[X.codes] < X.layout.n_features).sum(axis=1, dtype=np.int64)
-        one = 1 << FEATURE_BITS
-        sums = (steps.sum(axis=1) + ones * one, (steps * steps).sum(axis=1) + ones * one * one)
-        numeric = np.ldexp(steps.astype(np.float32), -FEATURE_BITS)
-        # A copy: what the norms were taken of is what is kept, whatever becomes of the original.
-        stored = CodedRows(X.layout, numeric, np.array(X.codes, order="C"))
-        return cls(stored, y, sums, path, row_norm)
+        numeric = share(X.numeric, np.ldexp(steps.astype(np.float32), -FEATURE_BITS))
+        squares = (steps * steps).sum(axis=1) + _n_ones(X.layout, codes) * _ONE * _ONE
+        return cls(CodedRows(X.layout, numeric, codes), y, squares, path, row_norm)
+
+    def _absolute_steps(self) -> np.ndarray:
+        steps = np.ldexp(self._numeric, FEATURE_BITS).astype(np.int64)
+        return steps.sum(axis=1) + _n_ones(self._layout, self._codes) * _ONE
 
     def _product(self, v: np.ndarray) -> np.ndarray:
         numeric, codes = self._layout.split(v)
@@ -159,6 +165,11 @@ class CodedBlock(KeptMargins):
         codes = np.zeros(self._layout.code_features.size)
         coded_weighted_sum(self._numeric, self._codes, c, numeric, codes)
         return self._layout.join(numeric, codes)
+
+
+def _n_ones(layout: CodedLayout, codes: np.ndarray) -> np.ndarray:
+    """Return how many categories of every row are known, int64."""
+    return (layout.code_features[codes] < layout.n_features).sum(axis=1, dtype=np.int64)
 
 
 @njit(cache=True, error_model="numpy", nogil=True)

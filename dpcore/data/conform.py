@@ -65,7 +65,7 @@ def conform(
     if not faults:
         return Columns(values, raw.n_rows)
     if bad_rows != "drop":
-        raise _first_fault(raw, faults)
+        raise _first_fault(raw, faults, schema.missing)
     return Columns({name: cells[~bad] for name, cells in values.items()}, int((~bad).sum()))
 
 
@@ -88,19 +88,24 @@ def convert_column(
         ) from None
 
 
-def _first_fault(raw: RawTable, faults: list[tuple[str, str, np.ndarray]]) -> DataError:
+def _first_fault(
+    raw: RawTable, faults: list[tuple[str, str, np.ndarray]], missing: tuple[str, ...]
+) -> DataError:
     row, name, reason = min(
         ((int(np.argmax(fault)), name, reason) for name, reason, fault in faults),
         key=lambda entry: entry[0],
     )
-    if reason == _NO_NUMBER and _is_empty(raw.columns[name], row):
+    if reason == _NO_NUMBER and _is_empty(raw.columns[name], row, missing):
         reason = "the cell is empty; fill it in, or pass --bad-rows drop"
     return DataError(f"{raw.source}, {raw.where(row)}, column {name!r}: {reason}.")
 
 
-def _is_empty(array: pa.ChunkedArray, row: int) -> bool:
+def _is_empty(array: pa.ChunkedArray, row: int, missing: tuple[str, ...]) -> bool:
+    """Return whether there is no value, be the column read as numbers (null) or as text."""
     cell = array[row].as_py()
-    return cell is None or (isinstance(cell, (str, bytes)) and not cell.strip())
+    if isinstance(cell, bytes):
+        cell = cell.decode("utf-8", "replace")
+    return cell is None or (isinstance(cell, str) and cell.strip() in ("", *missing))
 
 
 def _convert(

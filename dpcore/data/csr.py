@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numba import njit
 
-from dpcore.data.kept import KeptMargins, LinePath, truncate_rows
+from dpcore.data.kept import KeptMargins, LinePath, integer_sums, truncate_rows
+from dpcore.grid import FEATURE_BITS
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -31,11 +32,11 @@ class CsrBlock(KeptMargins):
         values: np.ndarray,
         n_features: int,
         y: np.ndarray,
-        sums: tuple[np.ndarray, np.ndarray],
+        squares: np.ndarray,
         path: LinePath,
         row_norm: float,
     ) -> None:
-        super().__init__(y, n_features, sums, path, row_norm)
+        super().__init__(y, n_features, squares, path, row_norm)
         self._indptr = indptr.astype(np.uint32)
         self._indices = indices.astype(np.uint32)
         self._values = values.astype(
@@ -47,11 +48,16 @@ class CsrBlock(KeptMargins):
         X = X.copy()
         X.sum_duplicates()
         row_of = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
-        values, sums = truncate_rows(
+        values, squares = truncate_rows(
             X.data.astype(np.float64), row_of, X.shape[0], path.raw_norm_bound
         )
         width = int(X.shape[1])
-        return cls(X.indptr, X.indices, values, width, y, sums, path, row_norm)
+        return cls(X.indptr, X.indices, values, width, y, squares, path, row_norm)
+
+    def _absolute_steps(self) -> np.ndarray:
+        steps = np.ldexp(np.abs(self._values), FEATURE_BITS).astype(np.int64)
+        row_of = np.repeat(np.arange(self.n_rows), np.diff(self._indptr))
+        return integer_sums(steps, row_of, self.n_rows)
 
     def _product(self, v: np.ndarray) -> np.ndarray:
         out = np.empty(self.n_rows)

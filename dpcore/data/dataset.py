@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from dpcore.data.schema import Schema
+from dpcore.data.stream import BadRows, encoded_batches
 from dpcore.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -17,9 +18,6 @@ if TYPE_CHECKING:
     from dpcore.data.coded import CodedRows
 
 __all__ = ["Dataset", "load_features", "load_file", "width_schema"]
-
-BadRows = Literal["refuse", "drop"]
-_MATRIX_FORMATS = ("libsvm", "npz")
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +32,8 @@ class Dataset:
     y : float64 of shape (n_rows,): -1 and +1, or a regression's clamped target scaled to [-1, 1].
     schema : the public description; from it alone follow the figures below.
     source : ``"file"``, ``"generated"`` or ``"array"``.
+    rows_dropped : whether rows that did not satisfy the schema were left out, so that the number of
+        rows must not be public.
     """
 
     name: str
@@ -41,6 +41,7 @@ class Dataset:
     y: np.ndarray
     schema: Schema
     source: Literal["file", "generated", "array"] = "file"
+    rows_dropped: bool = False
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -90,7 +91,9 @@ class Dataset:
 
     def take(self, mask: np.ndarray) -> Dataset:
         """Return the rows where the bool array ``mask`` of shape (n_rows,) is true."""
-        return replace(self, X=self.X[mask], y=self.y[mask])
+        from dpcore.data.owned import own, own_rows
+
+        return replace(self, X=own_rows(self.X[mask]), y=own(self.y[mask]))
 
     def __repr__(self) -> str:
         return f"Dataset({self.name!r}, n_features={self.n_features})"
@@ -152,6 +155,8 @@ def load_file(
     ``bad_rows`` is ``"drop"``, for the first row that does not satisfy the schema. Under ``"drop"``
     each line of text is a row by itself, so that a cell with line breaks is a bad row too.
     """
+    from dpcore.data.assemble import assemble
+
     source = os.fspath(path)
     if schema is None:
         raise InvalidInputError(_advice(source, format))
@@ -159,8 +164,9 @@ def load_file(
         raise InvalidInputError(
             f"The target {target!r} is not the schema's label, {schema.label.name!r}."
         )
-    rows = _load(source, schema, format, bad_rows, labelled=True)
-    return Dataset.from_rows(name or os.path.basename(source), rows, schema)
+    pieces = encoded_batches(source, schema, format=format, bad_rows=bad_rows)
+    data = Dataset.from_rows(name or os.path.basename(source), assemble(pieces), schema)
+    return replace(data, rows_dropped=bad_rows == "drop")
 
 
 def load_features(
@@ -170,75 +176,9 @@ def load_features(
 
     Raises as ``load_file``.
     """
-    return _load(os.fspath(path), schema, format, "refuse", labelled=False)[0]
+    from dpcore.data.assemble import assemble
 
-
-def _load(
-    path: str, schema: Schema, format: str | None, bad_rows: BadRows, labelled: bool
-) -> tuple[np.ndarray | csr_matrix | CodedRows, np.ndarray | None]:
-    from dpcore.data.readers import format_of
-
-    if bad_rows not in ("refuse", "drop"):
-        raise InvalidInputError(f"Expected bad_rows={bad_rows!r} to be refuse or drop.")
-    form = format_of(path, format)
-    if schema.width is None and form in _MATRIX_FORMATS:
-        raise InvalidInputError(f"A {form} file has unnamed features: its schema needs a width.")
-    if schema.width is not None and form == "parquet":
-        raise InvalidInputError("A Parquet file has named columns: its schema has no width.")
-    if schema.width is not None:
-        return _load_matrix(path, form, schema, bad_rows, labelled)
-    return _load_columns(path, form, schema, bad_rows, labelled)
-
-
-def _load_columns(
-    path: str, form: str, schema: Schema, bad_rows: BadRows, labelled: bool
-) -> tuple[np.ndarray | csr_matrix | CodedRows, np.ndarray | None]:
-    from dpcore.data.conform import conform
-    from dpcore.data.encode import encode
-    from dpcore.data.readers import separator_of
-    from dpcore.data.readers.content import read_bytes
-    from dpcore.data.readers.parquet import read_parquet
-    from dpcore.data.readers.text import read_text
-
-    if form == "parquet":
-        raw = read_parquet(path, schema, labelled=labelled)
-    else:
-        raw = read_text(
-            read_bytes(path),
-            path,
-            schema,
-            labelled=labelled,
-            drop=bad_rows == "drop",
-            separator=separator_of(path, form),
-        )
-    return encode(conform(raw, schema, labelled=labelled, bad_rows=bad_rows), schema)
-
-
-def _load_matrix(
-    path: str, form: str, schema: Schema, bad_rows: BadRows, labelled: bool
-) -> tuple[np.ndarray | csr_matrix | CodedRows, np.ndarray | None]:
-    from dpcore.data.raw_matrix import conform_matrix
-    from dpcore.data.readers import separator_of
-    from dpcore.data.readers.content import read_bytes
-    from dpcore.data.readers.libsvm import read_libsvm
-    from dpcore.data.readers.npz import read_npz
-    from dpcore.data.readers.text import read_text_matrix
-
-    drop = bad_rows == "drop"
-    if form == "npz":
-        raw = read_npz(path, labelled=labelled)
-    elif form == "libsvm":
-        raw = read_libsvm(read_bytes(path), path, schema.width or 0, drop=drop)
-    else:
-        raw = read_text_matrix(
-            read_bytes(path),
-            path,
-            schema,
-            labelled=labelled,
-            drop=drop,
-            separator=separator_of(path, form),
-        )
-    return conform_matrix(raw, schema, labelled=labelled, bad_rows=bad_rows)
+    return assemble(encoded_batches(path, schema, format=format, labelled=False))[0]
 
 
 def _advice(path: str, format: str | None) -> str:

@@ -10,6 +10,8 @@ import numpy as np
 from numba import njit
 
 from dpcore.data.kept import KeptMargins, LinePath, truncate_rows
+from dpcore.data.owned import share
+from dpcore.grid import FEATURE_BITS
 
 __all__ = ["DenseBlock"]
 
@@ -23,18 +25,21 @@ class DenseBlock(KeptMargins):
         self,
         values: np.ndarray,
         y: np.ndarray,
-        sums: tuple[np.ndarray, np.ndarray],
+        squares: np.ndarray,
         path: LinePath,
         row_norm: float,
     ) -> None:
-        super().__init__(y, values.shape[1], sums, path, row_norm)
+        super().__init__(y, values.shape[1], squares, path, row_norm)
         self._values = values
 
     @classmethod
     def from_rows(cls, X: np.ndarray, y: np.ndarray, path: LinePath, row_norm: float) -> DenseBlock:
         X = np.ascontiguousarray(X, dtype=np.float64)
-        values, sums = truncate_rows(X, None, X.shape[0], path.raw_norm_bound)
-        return cls(values, y, sums, path, row_norm)
+        values, squares = truncate_rows(X, None, X.shape[0], path.raw_norm_bound)
+        return cls(share(X, values), y, squares, path, row_norm)
+
+    def _absolute_steps(self) -> np.ndarray:
+        return np.ldexp(np.abs(self._values), FEATURE_BITS).astype(np.int64).sum(axis=1)
 
     def _product(self, v: np.ndarray) -> np.ndarray:
         out = np.empty(self.n_rows)

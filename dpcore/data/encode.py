@@ -22,8 +22,9 @@ def encode(columns: Columns, schema: Schema) -> tuple[np.ndarray | CodedRows, np
 
     Returns
     -------
-    X : of shape (n_rows, n_features), in [0, 1]: coded rows if the schema has categorical columns,
-        dense float64 in C order otherwise. The intercept, a column of ones, is the last.
+    X : of shape (n_rows, n_features), in [0, 1], truncated to the feature grid: coded rows if the
+        schema has categorical columns, dense float64 in C order otherwise. The intercept, a column
+        of ones, is the last.
     y : float64 of shape (n_rows,), or None where the label was not asked for.
     """
     y = columns.values.get(schema.label.name)
@@ -32,7 +33,7 @@ def encode(columns: Columns, schema: Schema) -> tuple[np.ndarray | CodedRows, np
     X = np.empty((columns.n_rows, schema.n_features))
     numeric = (column for column in schema.features if isinstance(column, Numeric))
     for j, column in enumerate(numeric):
-        X[:, j] = scale_to_unit(columns.values[column.name], column.lower, column.upper)
+        X[:, j] = _on_grid(columns.values[column.name], column)
     if schema.intercept:
         X[:, -1] = 1.0
     return X, y
@@ -42,6 +43,14 @@ def scale_to_unit(values: np.ndarray, lower: float, upper: float) -> np.ndarray:
     """Return ``values`` clamped to the public bounds and mapped to [0, 1]."""
     unit = (np.clip(values, lower, upper) - lower) / (upper - lower)
     return np.clip(unit, 0.0, 1.0)
+
+
+def _on_grid(values: np.ndarray, column: Numeric) -> np.ndarray:
+    """Return ``values`` in [0, 1], truncated in float64: float32 would round to nearest, and up to
+    1 at that."""
+    unit = scale_to_unit(values, column.lower, column.upper)
+    np.ldexp(unit, FEATURE_BITS, out=unit)
+    return np.ldexp(np.trunc(unit, out=unit), -FEATURE_BITS, out=unit)
 
 
 def _encode_coded(columns: Columns, schema: Schema) -> CodedRows:
@@ -54,9 +63,7 @@ def _encode_coded(columns: Columns, schema: Schema) -> CodedRows:
     n_numeric = len(numeric) + schema.intercept
     cells = np.ones((columns.n_rows, n_numeric), dtype=np.float32)
     for j, number in enumerate(numeric):
-        unit = scale_to_unit(columns.values[number.name], number.lower, number.upper)
-        # Truncated here, in float64: float32 would round to nearest, and up to 1 at that.
-        cells[:, j] = np.ldexp(np.trunc(np.ldexp(unit, FEATURE_BITS)), -FEATURE_BITS)
+        cells[:, j] = _on_grid(columns.values[number.name], number)
     codes = np.empty((columns.n_rows, len(categorical)), dtype=layout.code_type)
     start = 0
     for j, column in enumerate(categorical):

@@ -11,7 +11,7 @@ from numba import njit
 from dpcore.data.table import row_factors
 from dpcore.grid import FEATURE_BITS, is_exact_line, round_parameters
 
-__all__ = ["KeptMargins", "LinePath", "truncate_rows"]
+__all__ = ["KeptMargins", "LinePath", "integer_sums", "truncate_rows"]
 
 _RELATIVE_BITS = 20
 
@@ -64,13 +64,14 @@ class LinePath:
 
 class KeptMargins:
     """A block's margins of the last ``w`` and the last direction; a layout adds ``_product``,
-    ``weighted_sum`` and the exact sums of its rows' absolute and squared grid steps."""
+    ``weighted_sum``, the exact sums of its rows' squared grid steps, and, when asked,
+    ``_absolute_steps``."""
 
     def __init__(
         self,
         y: np.ndarray,
         n_features: int,
-        sums: tuple[np.ndarray, np.ndarray],
+        squares: np.ndarray,
         path: LinePath,
         row_norm: float,
     ) -> None:
@@ -78,10 +79,7 @@ class KeptMargins:
         self.n_rows = y.shape[0]
         self.n_features = n_features
         self._path = path
-        self._norms = {
-            "l1": _upper(sums[0].astype(np.float64)),
-            "l2": _upper(np.sqrt(_above(sums[1].astype(np.float64)))),
-        }
+        self._norms = {"l2": _upper(np.sqrt(_above(squares.astype(np.float64))))}
         self.factor = row_factors(self._norms["l2"], row_norm)
         self._is_scaled = bool((self.factor != 1.0).any())
         self._kept: tuple[np.ndarray, np.ndarray] | None = None
@@ -90,7 +88,13 @@ class KeptMargins:
     def _product(self, v: np.ndarray) -> np.ndarray:
         raise TypeError("a layout of rows defines its own product")
 
+    def _absolute_steps(self) -> np.ndarray:
+        """Return each raw row's sum of absolute grid steps, int64."""
+        raise TypeError("a layout of rows sums its own steps")
+
     def row_norms(self, norm: Literal["l1", "l2"]) -> np.ndarray:
+        if norm == "l1" and norm not in self._norms:
+            self._norms["l1"] = _upper(self._absolute_steps().astype(np.float64))
         return self._norms[norm]
 
     def margins(self, w: np.ndarray) -> np.ndarray:
@@ -149,11 +153,11 @@ def _upper(norms_in_steps: np.ndarray) -> np.ndarray:
 
 def truncate_rows(
     values: np.ndarray, row_of: np.ndarray | None, n_rows: int, raw_norm_bound: float
-) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]:
-    """Return ``values`` truncated towards zero to the feature grid, with each row's exact sums.
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return ``values`` truncated towards zero to the feature grid, and each row's squares' sum.
 
     ``values`` : dense (n_rows, n_features), or the data of a CSR block with ``row_of`` naming each
-    value's row. The sums are int64 of shape (n_rows,): of absolute grid steps and of their squares.
+    value's row. The sums are int64 of shape (n_rows,), of squared grid steps.
     Every row's integers satisfy ``sum of squares <= (raw_norm_bound * 2**16)**2``: a row that does
     not is shrunk and truncated again.
     """
@@ -163,13 +167,12 @@ def truncate_rows(
     while True:
         spread = shrink[:, None] if row_of is None else shrink[row_of]
         steps = np.trunc(np.ldexp(values * spread, FEATURE_BITS)).astype(np.int64)
-        squares = _integer_sums(steps * steps, row_of, n_rows)
+        squares = integer_sums(steps * steps, row_of, n_rows)
         over = squares > limit
         if not over.any():
             break
         shrink = np.where(over, shrink * (1 - 2.0**-16), shrink)
-    sums = (_integer_sums(np.abs(steps), row_of, n_rows), squares)
-    return np.ldexp(steps.astype(np.float64), -FEATURE_BITS), sums
+    return np.ldexp(steps.astype(np.float64), -FEATURE_BITS), squares
 
 
 def _first_shrink(
@@ -189,12 +192,13 @@ def _first_shrink(
     exponent = np.clip(np.frexp(largest)[1], -64, None)
     spread = exponent[:, None] if row_of is None else exponent[row_of]
     steps = np.trunc(np.ldexp(size, _RELATIVE_BITS - spread)).astype(np.int64)
-    norms = np.sqrt(_integer_sums(steps * steps, row_of, n_rows).astype(np.float64))
+    norms = np.sqrt(integer_sums(steps * steps, row_of, n_rows).astype(np.float64))
     target = np.ldexp(raw_norm_bound, _RELATIVE_BITS - exponent)
     return np.where(norms > target, target / np.where(norms > target, norms, 1.0), 1.0)
 
 
-def _integer_sums(steps: np.ndarray, row_of: np.ndarray | None, n_rows: int) -> np.ndarray:
+def integer_sums(steps: np.ndarray, row_of: np.ndarray | None, n_rows: int) -> np.ndarray:
+    """Return each row's sum of int64 ``steps``, dense or with ``row_of`` naming each one's row."""
     if row_of is None:
         return steps.sum(axis=1)
     sums = np.zeros(n_rows, dtype=np.int64)

@@ -121,7 +121,9 @@ class Table:
         rows.
 
         Values are truncated towards zero to the feature grid; a row above ``raw_norm_bound`` is
-        shrunk until its integers satisfy the bound. ``y`` : float64 of shape (n_samples,).
+        shrunk until its integers satisfy the bound. ``y`` : float64 of shape (n_samples,). Arrays
+        are copied, but for those that are stored as they are and that cannot
+        change (``dpcore.data.owned``).
 
         Raises InvalidInputError for bounds that are not finite and positive or a width of zero,
         DataError for values that are not finite or lengths that differ.
@@ -141,18 +143,16 @@ class Table:
         y = np.array(y, dtype=np.float64, order="C")
         if y.shape != (X.shape[0],):
             raise DataError("The number of labels is not the number of rows.")
-        block_type: Any
+        block_type: Any = CsrBlock
         if isinstance(X, np.ndarray):
-            block_type, values = DenseBlock, X
+            block_type = DenseBlock
         elif isinstance(X, CodedRows):
-            block_type, values = CodedBlock, X.numeric
-        else:
-            block_type, values = CsrBlock, X.data
-        if not (np.isfinite(values).all() and np.isfinite(y).all()):
-            raise DataError("The data hold a value that is not finite (NaN or infinity).")
-        path = LinePath(raw_norm_bound)
-        slices = [slice(i, i + BLOCK_ROWS) for i in range(0, X.shape[0], BLOCK_ROWS)]
-        blocks = [block_type.from_rows(X[s], y[s], path, row_norm) for s in slices]
+            block_type = CodedBlock
+        path, blocks = LinePath(raw_norm_bound), []
+        for begin in range(0, X.shape[0], BLOCK_ROWS):
+            rows, labels = X[begin : begin + BLOCK_ROWS], y[begin : begin + BLOCK_ROWS]
+            _check_finite(rows, labels)
+            blocks.append(block_type.from_rows(rows, labels, path, row_norm))
         return cls(
             blocks,
             n_features=int(X.shape[1]),
@@ -160,3 +160,15 @@ class Table:
             row_norm=row_norm,
             capacity=capacity or 2**27,
         )
+
+
+def _check_finite(rows: np.ndarray | csr_matrix | CodedRows, y: np.ndarray) -> None:
+    from dpcore.data.coded import CodedRows
+
+    values: Any = rows
+    if isinstance(rows, CodedRows):
+        values = rows.numeric
+    elif not isinstance(rows, np.ndarray):
+        values = rows.data
+    if not (np.isfinite(values).all() and np.isfinite(y).all()):
+        raise DataError("The data hold a value that is not finite (NaN or infinity).")

@@ -35,13 +35,13 @@ def schema() -> Schema:
 
 def load() -> Dataset:
     """Return the rows of both files. Raises DataError if a file cannot be had."""
-    from dpcore.data.conform import conform
-    from dpcore.data.encode import encode
+    from dpcore.data.assemble import assemble
     from dpcore.data.readers.content import read_bytes
     from dpcore.data.readers.text import read_text
+    from dpcore.data.stream import encode_piece
 
     train, test = (read_bytes(str(fetch(file))) for file in FILES)
     _, _, test_rows = test.partition(b"\n")  # its first line is a remark
     columns = schema()
     raw = read_text(train + b"\n" + test_rows, "adult", columns)
-    return Dataset.from_rows("adult", encode(conform(raw, columns), columns), columns)
+    return Dataset.from_rows("adult", assemble([encode_piece(raw, columns)]), columns)

@@ -4,164 +4,183 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 import pyarrow as pa
 import pyarrow.csv as pacsv
 
 from dpcore.data.columns import Categorical, Column, Label
-from dpcore.data.raw_table import RawTable, check_names
-from dpcore.data.readers.lines import first_line, is_plain, trimmed, whole_lines
-from dpcore.data.schema import Schema
+from dpcore.data.raw_table import RawTable
+from dpcore.data.readers.lines import BYTE_ORDER_MARK, first_line, is_plain, trimmed, whole_lines
+from dpcore.data.readers.pieces import Piece
+from dpcore.data.readers.records import count_lines, records, whole_records
 from dpcore.errors import DataError
 
-__all__ = ["arrow_type", "first_width", "read_csv", "read_delimited", "read_header"]
+__all__ = [
+    "Delimited",
+    "arrow_type",
+    "check_quotes",
+    "check_widths",
+    "first_width",
+    "read_delimited",
+    "read_header",
+]
 
 _TEXT = pa.dictionary(pa.int32(), pa.string())
 _BLOCK = 2**20
 _LARGEST_BLOCK = 2**31 - 1
 
 
-def read_csv(
-    content: bytes,
-    source: str,
-    schema: Schema,
-    *,
-    separator: str,
-    labelled: bool = True,
-    drop: bool = False,
-    quote: str | None = '"',
-) -> RawTable:
-    """Return the schema's columns of delimited text.
+@dataclass(frozen=True)
+class Delimited:
+    """How the records of a file are laid out.
 
-    Without a header the columns are the schema's, in order. ``drop`` takes each line for a record
-    and leaves out those with too many or too few cells or an open quote, so also cells with line
-    breaks; otherwise they raise DataError with their line, as do a header that is missing or does
-    not fit the schema, and a quoted cell that does not end.
+    Parameters
+    ----------
+    source : the file, for messages.
+    names : the fields, in order; they may repeat where ``types`` does not name them.
+    types : name -> Arrow type of the columns that are wanted.
+    separator, quote : one character each; ``quote`` may be None.
+    header : whether the first record names the fields.
+    missing : the words that mean that there is no value.
+    drop : whether each line is a record and one with too many or too few cells is left out, or one
+        with an open quote, so also cells with line breaks.
     """
-    if schema.header:
-        head = first_line(content)[0] if drop else content
-        names = read_header(head, source, separator, quote)
-    else:
-        names = [column.name for column in schema.columns]
-        if not labelled and first_width(content, separator, quote) == len(names) - 1:
-            names.remove(schema.label.name)
-    wanted = set(check_names(names, schema, source, labelled))
-    types = {c.name: arrow_type(c) for c in schema.columns if c.name in wanted}
-    return read_delimited(
-        content,
-        source,
-        names,
-        types,
-        header=schema.header,
-        separator=separator,
-        missing=schema.missing,
-        drop=drop,
-        quote=quote,
-    )
+
+    source: str
+    names: Sequence[str]
+    types: Mapping[str, pa.DataType]
+    separator: str
+    quote: str | None
+    header: bool
+    missing: Sequence[str]
+    drop: bool
 
 
-def read_delimited(
-    content: bytes,
-    source: str,
-    names: Sequence[str],
-    types: Mapping[str, pa.DataType],
-    *,
-    header: bool,
-    separator: str,
-    missing: Sequence[str],
-    drop: bool,
-    quote: str | None = '"',
-) -> RawTable:
-    """Return the columns in ``types`` of text whose fields are ``names``, in that order."""
-    place = _places(content, separator, quote, header)
-    # Arrow counts empty lines among those that it skips for the header.
-    content = trimmed(content)
-    if drop:
-        content = first_line(content)[1] if header else content
-        header = False
-        if not is_plain(content, quote):
-            content = whole_lines(content, len(names), separator, quote)
+def read_delimited(piece: Piece, layout: Delimited) -> RawTable:
+    """Return the wanted columns of a piece of a file.
+
+    Raises DataError, with its line, for a record of another width and for a quoted cell that does
+    not end, unless the layout drops them.
+    """
+    lines, content = _records_of(piece, layout)
+    place = _places(lines, content, piece, layout)
     if not content.strip(b"\r\n"):
-        return RawTable(
-            {name: pa.chunked_array([], kind) for name, kind in types.items()}, 0, source, place
-        )
-    if not content.endswith((b"\n", b"\r")):
-        content += b"\n"
-    if quote and not drop:
-        _check_quotes(content, source, separator, quote)
-    layout = (header, separator, quote)
+        empty = {name: pa.chunked_array([], kind) for name, kind in layout.types.items()}
+        return RawTable(empty, 0, layout.source, place)
+    if not layout.drop:
+        check_quotes(piece, layout)
     try:
-        if any(_is_number(word) for word in missing):
+        if any(_is_number(word) for word in layout.missing):
             raise pa.ArrowInvalid("a missing value looks like a number")
-        table = _parse(content, names, types, missing, *layout)
+        table = _parse(piece, content, layout, layout.types, layout.missing)
     except pa.ArrowInvalid:
-        table = _parse_as_text(content, source, names, types, drop, *layout)
+        table = _parse_as_text(piece, content, layout)
     except pa.ArrowException as error:
-        raise _unreadable(source, error) from None
-    columns = dict(zip(types, table.columns, strict=True))
-    return RawTable(columns, table.num_rows, source, place)
+        raise _unreadable(layout.source, error) from None
+    columns = dict(zip(layout.types, table.columns, strict=True))
+    return RawTable(columns, table.num_rows, layout.source, place)
+
+
+def check_quotes(piece: Piece, layout: Delimited) -> None:
+    """Refuse text that ends inside a quoted cell: all that follows the quote would be one cell."""
+    lines, content = _records_of(piece, layout)
+    at = whole_records(content, layout.separator, layout.quote)
+    if at < len(content):
+        line = lines + count_lines(content[:at]) + 1
+        raise DataError(
+            f"{layout.source}, line {line} or after: a quoted cell does not end; the file may be "
+            "cut short."
+        )
+
+
+def check_widths(piece: Piece, layout: Delimited) -> None:
+    """Refuse the first record with too many or too few cells."""
+    lines, content = _records_of(piece, layout)
+    for line, n_cells in records(content, layout.separator, layout.quote):
+        if n_cells != len(layout.names):
+            raise DataError(
+                f"{layout.source}, line {lines + line}: {n_cells} cells, expected "
+                f"{len(layout.names)}."
+            )
 
 
 def read_header(content: bytes, source: str, separator: str, quote: str | None = '"') -> list[str]:
     """Return the column names of the first line that is not blank, stripped of outer spaces."""
+    text = io.TextIOWrapper(io.BytesIO(trimmed(content)), "utf-8", errors="replace", newline="")
+    quoted: Literal[0, 3] = csv.QUOTE_MINIMAL if quote else csv.QUOTE_NONE
     try:
-        for _, record in _records(content, separator, quote):
-            return [name.strip() for name in record]
+        for record in csv.reader(text, delimiter=separator, quoting=quoted):
+            if record:
+                return [name.strip() for name in record]
     except csv.Error as error:
         raise _unreadable(source, error) from None
     raise DataError(f"{source}: the file is empty; there is no header line.")
 
 
-def _parse_as_text(
-    content: bytes,
-    source: str,
-    names: Sequence[str],
-    types: Iterable[str],
-    drop: bool,
-    header: bool,
-    separator: str,
-    quote: str | None,
-) -> pa.Table:
+def _records_of(piece: Piece, layout: Delimited) -> tuple[int, bytes]:
+    """Return the number of lines before a piece's records and the records, the last one ended.
+
+    A byte order mark is none but at the start of a file: the line end before keeps Arrow from
+    taking it for one, and costs a line.
+    """
+    lines, content = piece.lines_before, piece.content
+    if piece.is_first:
+        content = trimmed(content)
+        lines += count_lines(piece.content) - count_lines(content)
+    elif content.startswith(BYTE_ORDER_MARK):
+        lines, content = lines - 1, b"\n" + content
+    if layout.drop:
+        if piece.is_first and layout.header:
+            content = first_line(content)[1]
+        if not is_plain(content, layout.quote):
+            content = whole_lines(content, len(layout.names), layout.separator, layout.quote)
+    if content and not content.endswith((b"\n", b"\r")):
+        content += b"\n"
+    return lines, content
+
+
+def _parse_as_text(piece: Piece, content: bytes, layout: Delimited) -> pa.Table:
     """Cells as bytes, for a table with a cell that resists its type or a row of another width."""
-    text = dict.fromkeys(types, pa.binary())
-    if drop:
-        content = whole_lines(content, len(names), separator, quote) or b"\n"
+    if layout.drop:
+        width, separator = len(layout.names), layout.separator
+        content = whole_lines(content, width, separator, layout.quote) or b"\n"
     else:
-        _check_widths(content, source, separator, quote, len(names))
+        check_widths(piece, layout)
     try:
-        return _parse(content, names, text, (), header, separator, quote)
+        return _parse(piece, content, layout, dict.fromkeys(layout.types, pa.binary()), ())
     except pa.ArrowException as error:
-        raise _unreadable(source, error) from None
+        raise _unreadable(layout.source, error) from None
 
 
 def _parse(
+    piece: Piece,
     content: bytes,
-    names: Sequence[str],
+    layout: Delimited,
     types: Mapping[str, pa.DataType],
     missing: Sequence[str],
-    header: bool,
-    separator: str,
-    quote: str | None,
 ) -> pa.Table:
     """Columns go by position: names may repeat where the schema does not name them."""
-    position = {name: str(i) for i, name in enumerate(names)}
+    position = {name: str(i) for i, name in enumerate(layout.names)}
     column_types = {position[name]: kind for name, kind in types.items()}
     exact = next(iter(types.values()), None) == pa.binary()
     size = len(content) + 1 if exact else max(_BLOCK, 8 * (content.find(b"\n") + 1))
+    skipped = piece.is_first and layout.header and not layout.drop
     return pacsv.read_csv(
         pa.BufferReader(content),
         read_options=pacsv.ReadOptions(
-            column_names=[str(i) for i in range(len(names))],
-            skip_rows_after_names=int(header),
+            column_names=[str(i) for i in range(len(layout.names))],
+            skip_rows_after_names=int(skipped),
             block_size=min(size, _LARGEST_BLOCK),
             use_threads=not exact,
         ),
         parse_options=pacsv.ParseOptions(
-            delimiter=separator,
-            quote_char=quote or False,
-            newlines_in_values=bool(quote) and b'"' in content,
+            delimiter=layout.separator,
+            quote_char=layout.quote or False,
+            newlines_in_values=bool(layout.quote) and b'"' in content,
         ),
         convert_options=pacsv.ConvertOptions(
             column_types=column_types,
@@ -193,68 +212,19 @@ def _is_number(word: str) -> bool:
     return True
 
 
-def _records(
-    content: bytes, separator: str, quote: str | None, strict: bool = False
-) -> Iterator[tuple[int, list[str]]]:
-    """Yield the first line (from 1) and the cells of every record that is not blank."""
-    text = io.TextIOWrapper(io.BytesIO(content), "utf-8-sig", errors="replace", newline="")
-    quoted: Literal[0, 3] = csv.QUOTE_MINIMAL if quote else csv.QUOTE_NONE
-    reader = csv.reader(text, delimiter=separator, quoting=quoted, strict=strict)
-    line = 1
-    for record in reader:
-        if record:
-            yield line, record
-        line = reader.line_num + 1
-
-
-def _places(
-    content: bytes, separator: str, quote: str | None, header: bool
-) -> Callable[[int], str]:
+def _places(lines: int, content: bytes, piece: Piece, layout: Delimited) -> Callable[[int], str]:
     def where(row: int) -> str:
-        try:
-            for i, (line, _) in enumerate(_records(content, separator, quote)):
-                if i == row + header:
-                    return f"line {line}"
-        except csv.Error:
-            pass
-        return f"row {row + 1}"
+        found = records(content, layout.separator, layout.quote)
+        skipped = row + (piece.is_first and layout.header)
+        line, _ = next(itertools.islice(found, skipped, None), (1, 0))
+        return f"line {lines + line}"
 
     return where
 
 
 def first_width(content: bytes, separator: str, quote: str | None) -> int:
     """Return the number of cells of the first record, 0 if there is none."""
-    try:
-        return len(next(_records(content, separator, quote), (1, []))[1])
-    except csv.Error:
-        return 0
-
-
-def _check_widths(
-    content: bytes, source: str, separator: str, quote: str | None, width: int
-) -> None:
-    try:
-        for line, record in _records(content, separator, quote):
-            if len(record) != width:
-                raise DataError(f"{source}, line {line}: {len(record)} cells, expected {width}.")
-    except csv.Error as error:
-        raise _unreadable(source, error) from None
-
-
-def _check_quotes(content: bytes, source: str, separator: str, quote: str) -> None:
-    """Refuse text that ends inside a quoted cell: all that follows the quote would be one cell."""
-    if content.count(quote.encode()) % 2 == 0:
-        return
-    line = 1
-    try:
-        for line, record in _records(content, separator, quote, strict=True):
-            line += sum(cell.count("\n") for cell in record) + 1
-    except csv.Error as error:
-        if "end of data" in str(error):
-            raise DataError(
-                f"{source}, line {line} or after: a quoted cell does not end; the file may be "
-                "cut short."
-            ) from None
+    return next(records(trimmed(content), separator, quote), (1, 0))[1]
 
 
 def _unreadable(source: str, error: Exception) -> DataError:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -13,9 +15,11 @@ from scipy.sparse import csr_matrix
 from dpcore.data.conform import NUMBER
 from dpcore.data.raw_matrix import RawMatrix
 from dpcore.data.readers.lines import utf8_lines
+from dpcore.data.readers.pieces import Piece, read_pieces
+from dpcore.data.readers.records import whole_records
 from dpcore.errors import DataError
 
-__all__ = ["read_libsvm"]
+__all__ = ["LibsvmFile", "read_libsvm"]
 
 _BLANK = np.zeros(256, dtype=bool)
 _BLANK[list(b" \t\n")] = True
@@ -24,22 +28,59 @@ _PAIR = re.compile(rb"([0-9]{1,18}):(.*)")
 _VALUE = re.compile(NUMBER.encode())
 
 
-def read_libsvm(content: bytes, source: str, width: int, *, drop: bool = False) -> RawMatrix:
+class LibsvmFile:
+    """A file of LIBSVM text, read in pieces; see ``read_libsvm``."""
+
+    def __init__(self, path: str, width: int, *, drop: bool = False) -> None:
+        self._path = path
+        self._width = width
+        self._drop = drop
+
+    def pieces(self) -> Iterator[RawMatrix]:
+        """Yield the rows, a piece of the file at a time, one at least."""
+        for piece in self._pieces():
+            yield read_libsvm(
+                piece.content,
+                self._path,
+                self._width,
+                drop=self._drop,
+                lines_before=piece.lines_before,
+            )
+
+    def check(self) -> None:
+        """Raise the DataError that comes first where the file is read as one piece: bytes that
+        are no text before malformed lines, wherever they stand."""
+        if self._drop:
+            return
+        for piece in self._pieces():
+            utf8_lines(piece.content, self._path, lines_before=piece.lines_before)
+        for _ in self.pieces():
+            pass
+
+    def _pieces(self) -> Iterator[Piece]:
+        return read_pieces(self._path, partial(whole_records, separator=" ", quote=None))
+
+
+def read_libsvm(
+    content: bytes, source: str, width: int, *, drop: bool = False, lines_before: int = 0
+) -> RawMatrix:
     """Return the rows of LIBSVM text; ``width`` is the public number of features.
 
-    The labels are text. ``drop`` leaves out malformed lines; otherwise the first one raises
-    DataError with its line and what is wrong: an index below 1, above ``width`` or not above the
-    one before, or anything that is not UTF-8 or not ``index:value`` with a finite value.
+    The labels are text; ``lines_before`` lines of the source stand before the text. ``drop`` leaves
+    out malformed lines; otherwise the first one raises DataError with its line and what is wrong:
+    an index below 1, above ``width`` or not above the one before, or anything that is not UTF-8 or
+    not ``index:value`` with a finite value.
     """
-    content = _without_comments(utf8_lines(content, source, drop=drop))
+    text = utf8_lines(content, source, drop=drop, lines_before=lines_before)
+    content = _without_comments(text)
     parsed = _parse(content, width)
     if parsed is None:
-        content = _checked_lines(content, source, width, drop)
+        content = _checked_lines(content, source, width, drop, lines_before)
         parsed = _parse(content, width)
         if parsed is None:
             raise DataError(f"{source}: cannot be read as LIBSVM text.")
     X, labels, lines = parsed
-    return RawMatrix(X, labels, source, lambda row: f"line {int(lines[row])}")
+    return RawMatrix(X, labels, source, lambda row: f"line {lines_before + int(lines[row])}")
 
 
 def _without_comments(content: bytes) -> bytes:
@@ -90,14 +131,14 @@ def _matching(tokens: pa.StringArray, pattern: str, kind: pa.DataType) -> np.nda
     return tokens.cast(kind).to_numpy(zero_copy_only=False)
 
 
-def _checked_lines(content: bytes, source: str, width: int, drop: bool) -> bytes:
+def _checked_lines(content: bytes, source: str, width: int, drop: bool, lines_before: int) -> bytes:
     """Return the text with malformed lines blanked, or raise DataError for the first of them."""
     lines = content.split(b"\n")
     for i, line in enumerate(lines):
         reason = _fault(line, width)
         if reason is not None:
             if not drop:
-                raise DataError(f"{source}, line {i + 1}: {reason}.")
+                raise DataError(f"{source}, line {lines_before + i + 1}: {reason}.")
             lines[i] = b""
     return b"\n".join(lines)
 

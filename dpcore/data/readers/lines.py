@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import re
 
+from dpcore.data.readers.records import count_lines
 from dpcore.errors import DataError
 
-__all__ = ["first_line", "is_plain", "trimmed", "utf8_lines", "whole_lines"]
+__all__ = ["BYTE_ORDER_MARK", "first_line", "is_plain", "trimmed", "utf8_lines", "whole_lines"]
 
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _LONGEST = 2**30
 """No line of as many bytes is a record: two fit a block of Arrow's, whatever else the file has."""
 
@@ -22,15 +23,22 @@ _LONGEST = 2**30
 def is_plain(content: bytes, quote: str | None) -> bool:
     """Return whether the text can be parsed as it is: each line of it stands by itself."""
     quoted = quote is not None and quote.encode() in content
-    return not quoted and _BYTE_ORDER_MARK not in content and len(content) < _LONGEST
+    return not quoted and BYTE_ORDER_MARK not in content and len(content) < _LONGEST
 
 
-def utf8_lines(content: bytes, source: str, *, drop: bool = False, header: bool = False) -> bytes:
+def utf8_lines(
+    content: bytes,
+    source: str,
+    *,
+    drop: bool = False,
+    header: bool = False,
+    lines_before: int = 0,
+) -> bytes:
     """Return the text, with those lines left empty under ``drop`` that are not UTF-8.
 
     Otherwise, or where ``header`` says that the first line names the columns and it is not, raises
-    DataError with the line. Text is UTF-8 if each line of it is: no other character holds the byte
-    of a line end.
+    DataError with the line; ``lines_before`` lines of the file stand before the text. Text is UTF-8
+    if each line of it is: no other character holds the byte of a line end.
     """
     fault = _not_utf8(content)
     if fault is None:
@@ -38,7 +46,7 @@ def utf8_lines(content: bytes, source: str, *, drop: bool = False, header: bool 
     if drop and not (header and _not_utf8(first_line(content)[0]) is not None):
         lines = content.splitlines()
         return b"\n".join([*(b"" if _not_utf8(line) is not None else line for line in lines), b""])
-    line = len(re.findall(rb"\r\n|\r|\n", content[:fault])) + 1
+    line = lines_before + count_lines(content[:fault]) + 1
     raise DataError(f"{source}, line {line}: the bytes are not UTF-8; save the file as UTF-8.")
 
 
@@ -52,8 +60,10 @@ def _not_utf8(content: bytes) -> int | None:
 
 
 def trimmed(content: bytes) -> bytes:
-    """Return the text without a byte order mark and empty lines at its start."""
-    return content.removeprefix(_BYTE_ORDER_MARK).lstrip(b"\r\n")
+    """Return the text without byte order marks and empty lines at its start."""
+    while content.startswith((BYTE_ORDER_MARK, b"\r", b"\n")):
+        content = content.removeprefix(BYTE_ORDER_MARK).lstrip(b"\r\n")
+    return content
 
 
 def first_line(content: bytes) -> tuple[bytes, bytes]:
@@ -72,8 +82,8 @@ def whole_lines(content: bytes, width: int, separator: str, quote: str | None) -
     record = _record(width, comma, mark) if mark else None
     kept = []
     for line in content.splitlines():
-        while line.startswith(_BYTE_ORDER_MARK):
-            line = line.removeprefix(_BYTE_ORDER_MARK)
+        while line.startswith(BYTE_ORDER_MARK):
+            line = line.removeprefix(BYTE_ORDER_MARK)
         if not line or len(line) >= _LONGEST:
             continue
         if record is not None and mark in line:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import partial
+
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -9,19 +12,49 @@ from dpcore.data.raw_table import RawTable, check_names
 from dpcore.data.schema import Schema
 from dpcore.errors import DataError
 
-__all__ = ["read_parquet", "read_parquet_types"]
+__all__ = ["BATCH_ROWS", "ParquetFile", "read_parquet_types"]
+
+BATCH_ROWS = 2**15
+"""How many rows are read at a time. No row and no message depends on it."""
 
 
-def read_parquet(path: str, schema: Schema, *, labelled: bool = True) -> RawTable:
-    """Return the schema's columns of a Parquet file; DataError if it is unreadable or lacks one."""
-    names = [name for name, _ in read_parquet_types(path)]
-    wanted = check_names(names, schema, path, labelled)
-    try:
-        table = pq.ParquetFile(path).read(columns=wanted)
-    except (pa.ArrowException, OSError, ValueError) as error:
-        raise _unreadable(path, error) from None
-    columns = {name: table.column(name) for name in wanted}
-    return RawTable(columns, table.num_rows, path, lambda row: f"row {row + 1}")
+class ParquetFile:
+    """The schema's columns of a Parquet file, read in batches."""
+
+    def __init__(self, path: str, schema: Schema, *, labelled: bool = True) -> None:
+        self._path = path
+        self._schema = schema
+        self._labelled = labelled
+
+    def pieces(self) -> Iterator[RawTable]:
+        """Yield the rows, a batch at a time, one at least; DataError if the file is unreadable or
+        lacks a column."""
+        names = [name for name, _ in read_parquet_types(self._path)]
+        wanted = check_names(names, self._schema, self._path, self._labelled)
+        before = 0
+        for table in self._tables(wanted):
+            columns = {name: table.column(name) for name in wanted}
+            yield RawTable(columns, table.num_rows, self._path, partial(_where, before))
+            before += table.num_rows
+
+    def check(self) -> None:
+        """Raise the DataError of a file that cannot be read to its end."""
+        for _ in self.pieces():
+            pass
+
+    def _tables(self, wanted: list[str]) -> Iterator[pa.Table]:
+        try:
+            with pq.ParquetFile(self._path) as file:
+                if file.metadata.num_rows == 0:
+                    yield file.read(columns=wanted)
+                for batch in file.iter_batches(BATCH_ROWS, columns=wanted):
+                    yield pa.Table.from_batches([batch])
+        except (pa.ArrowException, OSError, ValueError) as error:
+            raise _unreadable(self._path, error) from None
+
+
+def _where(before: int, row: int) -> str:
+    return f"row {before + row + 1}"
 
 
 def read_parquet_types(path: str) -> list[tuple[str, pa.DataType]]:

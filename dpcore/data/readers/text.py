@@ -2,82 +2,165 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+
 import numpy as np
 import pyarrow as pa
 
 from dpcore.data.conform import to_numbers
 from dpcore.data.raw_matrix import RawMatrix
-from dpcore.data.raw_table import RawTable
-from dpcore.data.readers.csv import arrow_type, first_width, read_csv, read_delimited
-from dpcore.data.readers.lines import utf8_lines
+from dpcore.data.raw_table import RawTable, check_names
+from dpcore.data.readers.csv import (
+    Delimited,
+    arrow_type,
+    check_quotes,
+    check_widths,
+    first_width,
+    read_delimited,
+    read_header,
+)
+from dpcore.data.readers.lines import first_line, utf8_lines
+from dpcore.data.readers.pieces import Piece, read_pieces
+from dpcore.data.readers.records import whole_records
 from dpcore.data.readers.whitespace import to_single_spaces
 from dpcore.data.schema import Schema
 
-__all__ = ["read_text", "read_text_matrix"]
+__all__ = ["TextFile", "read_text"]
 
 _LABEL = "label"
 
 
-def read_text(
-    content: bytes,
-    source: str,
-    schema: Schema,
-    *,
-    labelled: bool = True,
-    drop: bool = False,
-    separator: str = ",",
-) -> RawTable:
-    """Return the schema's columns. ``separator`` : what the file's name says, which holds unless
-    the schema sets one. A line that is not UTF-8 is a bad row. Raises as ``read_csv``."""
-    content = utf8_lines(content, source, drop=drop, header=schema.header)
-    content, separator, quote = _layout(content, schema, separator)
-    return read_csv(
-        content, source, schema, separator=separator, labelled=labelled, drop=drop, quote=quote
-    )
+class TextFile:
+    """A file of delimited text, read in pieces.
+
+    Without a header the columns are the schema's, in order. ``separator`` : what the file's name
+    says, which holds unless the schema sets one. ``drop`` takes each line for a record and leaves
+    out those with too many or too few cells or an open quote, so also cells with line breaks, and
+    those that are not UTF-8; otherwise they raise DataError with their line, as do a header that
+    is missing or does not fit the schema, and a quoted cell that does not end.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        schema: Schema,
+        *,
+        labelled: bool = True,
+        drop: bool = False,
+        separator: str = ",",
+    ) -> None:
+        self._path = path
+        self._schema = schema
+        self._labelled = labelled
+        self._drop = drop
+        separator = schema.separator if schema.separator != "," else separator
+        self._blanks = separator == "whitespace"
+        self._separator = " " if self._blanks else separator
+        self._quote = None if self._blanks else '"'
+
+    def pieces(self) -> Iterator[RawTable | RawMatrix]:
+        """Yield the rows, a piece of the file at a time, one at least."""
+        layout: Delimited | None = None
+        for piece in self._pieces():
+            whole = self._utf8(piece)
+            layout = layout or self._layout(whole)
+            yield self._rows(whole, layout)
+
+    def check(self) -> None:
+        """Raise the DataError that comes first where the file is read as one piece: bytes that
+        are no text before records that do not fit, wherever they stand."""
+        for piece in self._pieces():
+            self._utf8(piece)
+        layout: Delimited | None = None
+        for check in (check_quotes, check_widths):
+            for piece in self._pieces():
+                whole = self._utf8(piece)
+                layout = layout or self._layout(whole)
+                if not self._drop:
+                    check(whole, layout)
+
+    def read(self, content: bytes) -> RawTable | RawMatrix:
+        """Return the rows of text in memory."""
+        whole = self._utf8(Piece(content))
+        return self._rows(whole, self._layout(whole))
+
+    def _pieces(self) -> Iterator[Piece]:
+        quote = None if self._drop else self._quote
+        return read_pieces(
+            self._path, partial(whole_records, separator=self._separator, quote=quote)
+        )
+
+    def _utf8(self, piece: Piece) -> Piece:
+        content = utf8_lines(
+            piece.content,
+            self._path,
+            drop=self._drop,
+            header=self._schema.header and piece.is_first,
+            lines_before=piece.lines_before,
+        )
+        return replace(piece, content=to_single_spaces(content) if self._blanks else content)
+
+    def _rows(self, piece: Piece, layout: Delimited) -> RawTable | RawMatrix:
+        raw = read_delimited(piece, layout)
+        if self._schema.width is None:
+            return raw
+        X = np.empty((raw.n_rows, self._schema.width))
+        for j in range(self._schema.width):
+            X[:, j] = to_numbers(raw.columns[_feature(j)], self._schema.missing)
+        return RawMatrix(X, raw.columns.get(_LABEL), raw.source, raw.where)
+
+    def _layout(self, first: Piece) -> Delimited:
+        columns = self._columns if self._schema.width is None else self._unnamed
+        names, types = columns(first.content)
+        return Delimited(
+            self._path,
+            names,
+            types,
+            self._separator,
+            self._quote,
+            self._schema.header,
+            self._schema.missing,
+            self._drop,
+        )
+
+    def _columns(self, content: bytes) -> tuple[list[str], dict[str, pa.DataType]]:
+        schema = self._schema
+        if schema.header:
+            head = first_line(content)[0] if self._drop else content
+            names = read_header(head, self._path, self._separator, self._quote)
+        else:
+            names = [column.name for column in schema.columns]
+            if self._lacks_label(content, len(names)):
+                names.remove(schema.label.name)
+        wanted = set(check_names(names, schema, self._path, self._labelled))
+        return names, {c.name: arrow_type(c) for c in schema.columns if c.name in wanted}
+
+    def _unnamed(self, content: bytes) -> tuple[list[str], dict[str, pa.DataType]]:
+        """Numbers and, last, the label. A cell that is no number becomes NaN."""
+        features = [_feature(j) for j in range(self._schema.width or 0)]
+        names = [*features, _LABEL]
+        if self._lacks_label(content, len(names)):
+            names.pop()
+        types = dict.fromkeys(features, pa.float64())
+        if self._labelled:
+            types[_LABEL] = arrow_type(self._schema.label)
+        return names, types
+
+    def _lacks_label(self, content: bytes, width: int) -> bool:
+        if self._labelled:
+            return False
+        return first_width(content, self._separator, self._quote) == width - 1
 
 
-def read_text_matrix(
-    content: bytes,
-    source: str,
-    schema: Schema,
-    *,
-    labelled: bool = True,
-    drop: bool = False,
-    separator: str = ",",
-) -> RawMatrix:
-    """Return rows of ``schema.width`` numbers and, last, the label, which may be absent where
-    ``labelled`` is false. A cell that is no number becomes NaN. Raises as ``read_csv``."""
-    content = utf8_lines(content, source, drop=drop, header=schema.header)
-    content, separator, quote = _layout(content, schema, separator)
-    width = schema.width or 0
-    features = [f"x{i}" for i in range(1, width + 1)]
-    names = [*features, _LABEL]
-    if not labelled and first_width(content, separator, quote) == width:
-        names.pop()
-    types = dict.fromkeys(features, pa.float64())
-    if labelled:
-        types[_LABEL] = arrow_type(schema.label)
-    raw = read_delimited(
-        content,
-        source,
-        names,
-        types,
-        header=schema.header,
-        separator=separator,
-        missing=schema.missing,
-        drop=drop,
-        quote=quote,
-    )
-    X = np.empty((raw.n_rows, width))
-    for j, name in enumerate(features):
-        X[:, j] = to_numbers(raw.columns[name], schema.missing)
-    return RawMatrix(X, raw.columns.get(_LABEL), source, raw.where)
+def read_text(content: bytes, source: str, schema: Schema) -> RawTable | RawMatrix:
+    """Return the rows of text in memory, whose cells commas separate unless the schema says other.
+
+    Raises as ``TextFile``.
+    """
+    return TextFile(source, schema).read(content)
 
 
-def _layout(content: bytes, schema: Schema, separator: str) -> tuple[bytes, str, str | None]:
-    """Return the content, its separator and its quote character."""
-    if schema.separator != ",":
-        separator = schema.separator
-    if separator == "whitespace":
-        return to_single_spaces(content), " ", None
-    return content, separator, '"'
+def _feature(j: int) -> str:
+    return f"x{j + 1}"

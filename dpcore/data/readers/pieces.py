@@ -1,0 +1,101 @@
+"""A text file in pieces of whole records, unpacked as it is read; every failure is a DataError."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from dpcore.data.readers.lines import trimmed
+from dpcore.data.readers.records import count_lines
+from dpcore.errors import DataError
+
+__all__ = ["PIECE_BYTES", "Cut", "Piece", "file_errors", "read_pieces"]
+
+PIECE_BYTES = 2**22
+"""How much is read at a time. No row and no message depends on it."""
+
+_BLANKS = b" \t\f\v\r\n"
+
+Cut = Callable[[bytes], int]
+"""Where the last record of a text begins whose end is not in it."""
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Records as they stand in the file, the last line end perhaps missing at its end.
+
+    ``lines_before`` : the number of lines before. ``is_first`` : whether the file begins here; if
+    so, it holds the first line that is not blank, where the file has one.
+    """
+
+    content: bytes
+    lines_before: int = 0
+    is_first: bool = True
+
+
+def read_pieces(path: str, cut: Cut) -> Iterator[Piece]:
+    """Yield the pieces of a file, one at least; a gzip file (by its name) is unpacked.
+
+    Raises DataError if it cannot be read or unpacked to its end.
+    """
+    with file_errors(path):
+        is_packed = path.lower().endswith(".gz")
+        opened: Any = gzip.open(path) if is_packed else Path(path).open("rb")
+    with opened as file:
+        yield from _cut(file, path, cut)
+
+
+def _cut(file: IO[bytes], path: str, cut: Cut) -> Iterator[Piece]:
+    rest, lines, first, size = b"", 0, True, PIECE_BYTES
+    while True:
+        with file_errors(path):
+            content = rest + _read(file, size)
+        if len(content) == len(rest):
+            break
+        end = _end(content, cut, first)
+        if end == 0:
+            rest, size = content, max(size, len(content))
+            continue
+        piece = Piece(content[:end] if end < len(content) else content, lines, first)
+        rest, first, size = content[end:], False, PIECE_BYTES
+        del content
+        lines += count_lines(piece.content)
+        yield piece
+    if rest or first:
+        yield Piece(rest, lines, first)
+
+
+def _read(file: IO[bytes], size: int) -> bytes:
+    """Return about as many bytes, never the first half of a CR LF alone."""
+    content = file.read(size)
+    while content.endswith(b"\r") and (more := file.read(1)):
+        content += more
+    return content
+
+
+def _end(content: bytes, cut: Cut, first: bool) -> int:
+    if not first:
+        return cut(content)
+    # A quote behind a byte order mark opens the first cell.
+    begin = len(content) - len(trimmed(content))
+    end = begin + cut(content[begin:])
+    return end if content[begin:end].strip(_BLANKS) else 0
+
+
+@contextmanager
+def file_errors(path: str) -> Iterator[None]:
+    """Turn the errors of reading and unpacking ``path`` into a DataError."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise DataError(f"No such file: {path}.") from None
+    except (EOFError, zlib.error, gzip.BadGzipFile):
+        raise DataError(f"{path}: not a whole gzip file; it may be cut short.") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "not a path"
+        raise DataError(f"Cannot read {path!r}: {reason}.") from None

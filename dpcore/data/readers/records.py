@@ -1,0 +1,118 @@
+"""Where the records of delimited text begin and end.
+
+A quote opens only at the start of a cell, two within are one of its text, and what follows the
+closing one is text up to the next separator (as Arrow reads it). A line end within quotes is part
+of the cell; LF, CR LF and CR end a line.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterator
+
+import numpy as np
+
+__all__ = ["count_lines", "records", "whole_records"]
+
+_LINE_END = re.compile(rb"\r\n|\r|\n")
+
+
+def count_lines(content: bytes) -> int:
+    """Return the number of line ends; CR LF is one."""
+    returns = content.count(b"\r")
+    pairs = content.count(b"\r\n") if returns else 0
+    return content.count(b"\n") + returns - pairs
+
+
+def whole_records(content: bytes, separator: str, quote: str | None) -> int:
+    """Return where the last record begins whose end is not in ``content``, or its length.
+
+    ``content`` begins with a record. ``quote`` : None where every line is a record by itself.
+    """
+    if quote is None or quote.encode() not in content:
+        return _last_line_end(content, len(content)) + 1
+    text = np.frombuffer(content, dtype=np.uint8)
+    quotes = np.flatnonzero(text == ord(quote))
+    if not _all_quote_cells(text, quotes, separator):
+        return _walk(content, separator, quote)
+    at = _last_line_end(content, len(content))
+    while at >= 0 and (before := int(np.searchsorted(quotes, at))) % 2 == 1:
+        at = _last_line_end(content, int(quotes[before - 1]))
+    return at + 1
+
+
+def records(content: bytes, separator: str, quote: str | None) -> Iterator[tuple[int, int]]:
+    """Yield the first line (from 1) and the number of cells of every record that is not blank."""
+    at, line = 0, 1
+    record = _record(separator, quote)
+    while at < len(content):
+        match = record.match(content, at)
+        if match is None or content[match.end() : match.end() + 1] not in (b"", b"\r", b"\n"):
+            return
+        text = match[0]
+        if text:
+            yield line, _n_cells(text, separator, quote)
+        ending = _LINE_END.match(content, match.end())
+        at = len(content) if ending is None else ending.end()
+        line += count_lines(text) + 1
+
+
+def _all_quote_cells(text: np.ndarray, quotes: np.ndarray, separator: str) -> bool:
+    """Return whether every second quote opens a cell, or goes on with one after a doubled quote:
+    quotes then open and close by turns."""
+    opening = quotes[::2]
+    before = text[opening - 1]
+    starts = (before == ord(separator)) | (before == ord("\n")) | (before == ord("\r"))
+    starts[0] |= opening[0] == 0
+    starts[1:] |= opening[1:] == quotes[1:-1:2] + 1
+    return bool(starts.all())
+
+
+def _walk(content: bytes, separator: str, quote: str) -> int:
+    """Return what ``whole_records`` does, from one line with a quote to the next."""
+    record = _record(separator, quote)
+    at = 0
+    while (found := content.find(quote.encode(), at)) >= 0:
+        start = max(at, _last_line_end(content, found, at) + 1)
+        match = record.match(content, start)
+        ending = None if match is None else _LINE_END.match(content, match.end())
+        if ending is None:
+            return start
+        at = ending.end()
+    return max(at, _last_line_end(content, len(content), at) + 1)
+
+
+def _last_line_end(content: bytes, end: int, start: int = 0) -> int:
+    """Return where the last line end before ``end`` stands, -1 for none."""
+    line_feed = content.rfind(b"\n", start, end)
+    return max(line_feed, content.rfind(b"\r", max(start, line_feed + 1), end))
+
+
+def _n_cells(text: bytes, separator: str, quote: str | None) -> int:
+    if quote is None or quote.encode() not in text:
+        return text.count(separator.encode()) + 1
+    cell, at, n = _cell(separator, quote), 0, 0
+    while at <= len(text):
+        match = cell.match(text, at)
+        at = len(text) + 1 if match is None else match.end() + 1
+        n += 1
+    return n
+
+
+@functools.cache
+def _cell(separator: str, quote: str) -> re.Pattern[bytes]:
+    return re.compile(_cell_pattern(separator, quote))
+
+
+@functools.cache
+def _record(separator: str, quote: str | None) -> re.Pattern[bytes]:
+    if quote is None:
+        return re.compile(rb"[^\r\n]*+")
+    cell = _cell_pattern(separator, quote)
+    return re.compile(rb"%b(?:%b%b)*+" % (cell, re.escape(separator.encode()), cell))
+
+
+def _cell_pattern(separator: str, quote: str) -> bytes:
+    c, q = re.escape(separator.encode()), re.escape(quote.encode())
+    return rb"(?:%b[^%b]*+(?:%b%b[^%b]*+)*+%b|(?!%b))[^%b\r\n]*+" % (q, q, q, q, q, q, q, c)

@@ -1,0 +1,117 @@
+"""Files as encoded rows, a piece at a time."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Literal, Protocol
+
+from dpcore.errors import DataError, InvalidInputError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from scipy.sparse import csr_matrix
+
+    from dpcore.data.coded import CodedRows
+    from dpcore.data.raw_matrix import RawMatrix
+    from dpcore.data.raw_table import RawTable
+    from dpcore.data.schema import Schema
+
+__all__ = ["BadRows", "encode_piece", "encoded_batches"]
+
+BadRows = Literal["refuse", "drop"]
+_MATRIX_FORMATS = ("libsvm", "npz")
+
+
+class _File(Protocol):
+    """A reader of one file."""
+
+    def pieces(self) -> Iterator[RawTable | RawMatrix]:
+        """Yield the rows as they stand, one piece at least, with their places in the file."""
+        ...
+
+    def check(self) -> None:
+        """Raise the DataError, if any, that reading the file as one piece raises before it comes
+        to the cells."""
+        ...
+
+
+def encoded_batches(
+    path: str | os.PathLike[str],
+    schema: Schema,
+    *,
+    format: str | None = None,
+    bad_rows: BadRows = "refuse",
+    labelled: bool = True,
+) -> Iterator[tuple[np.ndarray | csr_matrix | CodedRows, np.ndarray | None]]:
+    """Return the pieces (X, y) of a file's encoded rows, in order; one at least.
+
+    X is of shape (n, n_features): coded rows where the schema has categories, else float64 in C
+    order or CSR; y is float64 of shape (n,), None where the label was not asked for. Neither the
+    rows nor a message depends on where the pieces end. The arrays are the caller's.
+
+    Raises InvalidInputError at once for a schema that does not fit the format, and DataError on the
+    way (file, line, column: for the owner's eyes) for a file that cannot be read or, unless
+    ``bad_rows`` is ``"drop"``, for the first row that does not satisfy the schema.
+    """
+    file = _open(os.fspath(path), schema, format, bad_rows, labelled)
+    return _encoded(file, os.fspath(path), schema, bad_rows, labelled)
+
+
+def _encoded(
+    file: _File, path: str, schema: Schema, bad_rows: BadRows, labelled: bool
+) -> Iterator[tuple[np.ndarray | csr_matrix | CodedRows, np.ndarray | None]]:
+    try:
+        for raw in file.pieces():
+            yield encode_piece(raw, schema, bad_rows=bad_rows, labelled=labelled)
+    except DataError:
+        if os.path.isfile(path):  # a pipe cannot be read twice
+            file.check()
+        raise
+
+
+def encode_piece(
+    raw: RawTable | RawMatrix,
+    schema: Schema,
+    *,
+    bad_rows: BadRows = "refuse",
+    labelled: bool = True,
+) -> tuple[np.ndarray | csr_matrix | CodedRows, np.ndarray | None]:
+    """Return the encoded rows (X, y) of what a reader made. Raises as ``encoded_batches``."""
+    from dpcore.data.conform import conform
+    from dpcore.data.encode import encode
+    from dpcore.data.raw_matrix import RawMatrix, conform_matrix
+
+    if isinstance(raw, RawMatrix):
+        return conform_matrix(raw, schema, labelled=labelled, bad_rows=bad_rows)
+    return encode(conform(raw, schema, labelled=labelled, bad_rows=bad_rows), schema)
+
+
+def _open(
+    path: str, schema: Schema, format: str | None, bad_rows: BadRows, labelled: bool
+) -> _File:
+    from dpcore.data.readers import format_of, separator_of
+
+    if bad_rows not in ("refuse", "drop"):
+        raise InvalidInputError(f"Expected bad_rows={bad_rows!r} to be refuse or drop.")
+    form, drop = format_of(path, format), bad_rows == "drop"
+    if schema.width is None and form in _MATRIX_FORMATS:
+        raise InvalidInputError(f"A {form} file has unnamed features: its schema needs a width.")
+    if schema.width is not None and form == "parquet":
+        raise InvalidInputError("A Parquet file has named columns: its schema has no width.")
+    if form == "parquet":
+        from dpcore.data.readers.parquet import ParquetFile
+
+        return ParquetFile(path, schema, labelled=labelled)
+    if form == "npz":
+        from dpcore.data.readers.npz import NpzFile
+
+        return NpzFile(path, labelled=labelled)
+    if form == "libsvm":
+        from dpcore.data.readers.libsvm import LibsvmFile
+
+        return LibsvmFile(path, schema.width or 0, drop=drop)
+    from dpcore.data.readers.text import TextFile
+
+    separator = separator_of(path, form)
+    return TextFile(path, schema, labelled=labelled, drop=drop, separator=separator)
