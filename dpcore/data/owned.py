@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import weakref
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -61,7 +61,7 @@ def share(original: np.ndarray, stored: np.ndarray) -> np.ndarray:
 
 
 def _is_owned(array: np.ndarray) -> bool:
-    root: Any = array
-    while isinstance(root.base, np.ndarray):
-        root = root.base
+    root, below = array, array.base
+    while isinstance(below, np.ndarray):
+        root, below = below, below.base
     return _OWNED.get(id(root)) is root and not root.flags.writeable

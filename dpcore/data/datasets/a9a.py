@@ -46,10 +46,11 @@ def schema() -> Schema:
 
 def load() -> Dataset:
     """Return the rows of both files. Raises DataError if a file cannot be had."""
-    from dpcore.data.raw_matrix import conform_matrix
-    from dpcore.data.readers.content import read_bytes
-    from dpcore.data.readers.libsvm import read_libsvm
+    from dpcore.data.assemble import assemble
+    from dpcore.data.readers.libsvm import LibsvmFile
+    from dpcore.data.stream import encode_piece
 
-    content = b"\n".join(read_bytes(str(fetch(file))) for file in FILES)
-    raw = read_libsvm(content, "a9a", 123)
-    return Dataset.from_rows("a9a", conform_matrix(raw, schema()), schema())
+    columns = schema()
+    files = [LibsvmFile(str(fetch(file)), 123) for file in FILES]
+    pieces = (encode_piece(raw, columns) for file in files for raw in file.pieces())
+    return Dataset.from_rows("a9a", assemble(pieces), columns)

@@ -16,7 +16,7 @@ from dpcore.errors import DataError
 
 __all__ = ["PIECE_BYTES", "Cut", "Piece", "file_errors", "read_pieces"]
 
-PIECE_BYTES = 2**22
+PIECE_BYTES = 2**20
 """How much is read at a time. No row and no message depends on it."""
 
 _BLANKS = b" \t\f\v\r\n"

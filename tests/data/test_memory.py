@@ -1,0 +1,35 @@
+"""What a whole run holds at its peak."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from dpcore.data.datasets.fetch import DATA_DIR_VARIABLE
+
+_LIMIT = 400 * 2**20
+_TRAIN = """
+import resource, sys
+from dpcore.cli import main
+sys.argv = ["dpcore", "train", "--data", "kddcup99-10", "--quiet"]
+try:
+    main()
+except SystemExit as end:
+    assert not end.code
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+@pytest.mark.data
+@pytest.mark.slow
+@pytest.mark.skipif(
+    not os.path.isdir(os.environ.get(DATA_DIR_VARIABLE, "")),
+    reason=f"{DATA_DIR_VARIABLE} does not name a folder with the data sets' files",
+)
+def test_half_a_million_rows_take_400_megabytes():
+    command = [sys.executable, "-c", _TRAIN]
+    subprocess.run(command, capture_output=True, check=True)  # fills the cache of kernels
+    done = subprocess.run(command, capture_output=True, check=True, text=True)
+    unit = 1 if sys.platform == "darwin" else 1024
+    assert int(done.stdout.split()[-1]) * unit <= _LIMIT

@@ -1,0 +1,43 @@
+"""What one fit refuses before it spends anything."""
+
+import numpy as np
+import pytest
+
+from dpcore.data.dataset import load_file
+from dpcore.data.schema import Schema
+from dpcore.errors import InvalidInputError
+from dpcore.plan import Settings, make_plan
+from dpcore.training import fit_dataset
+
+SCHEMA = Schema.from_dict(
+    {
+        "columns": {
+            "x": {"kind": "numeric", "lower": 0, "upper": 1},
+            "y": {"kind": "label", "classes": [0, 1]},
+        }
+    }
+)
+
+
+def no_release(session):
+    raise AssertionError("something was released")
+
+
+@pytest.mark.parametrize("part", [slice(None), np.arange(4) < 3])
+def test_dropped_rows_are_refused_where_their_number_is_public(tmp_path, part):
+    (tmp_path / "f.csv").write_text("x,y\n0,0\n1,1\nbad,1\n.5,0\n1,0\n")
+    data = load_file(tmp_path / "f.csv", SCHEMA, bad_rows="drop").take(part)
+    assert data.rows_dropped
+    plan = make_plan(Settings(relation="replace-one"))
+    with pytest.raises(InvalidInputError, match="bad_rows='drop'.*take add-or-remove-one"):
+        fit_dataset(plan, data, on_release=no_release)
+    model = fit_dataset(make_plan(Settings()), data)
+    assert np.isfinite(model.w).all()
+
+
+def test_rows_read_with_refusal_may_have_a_public_number(tmp_path):
+    (tmp_path / "f.csv").write_text("x,y\n0,0\n1,1\n.5,0\n")
+    data = load_file(tmp_path / "f.csv", SCHEMA)
+    assert not data.rows_dropped and not data.take(np.array([True, False, True])).rows_dropped
+    model = fit_dataset(make_plan(Settings(relation="replace-one")), data)
+    assert model.privacy["neighboring_relation"] == "replace-one"
