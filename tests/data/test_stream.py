@@ -13,7 +13,7 @@ from scipy import sparse
 
 from dpcore.data.coded import CodedRows
 from dpcore.data.dataset import load_features, load_file, width_schema
-from dpcore.data.readers import csv, parquet, pieces, records
+from dpcore.data.readers import parquet, pieces
 from dpcore.data.schema import Schema
 from dpcore.data.stream import encoded_batches
 from dpcore.errors import DataError, InvalidInputError
@@ -236,17 +236,3 @@ def test_sparse_pieces_join_as_scipy_stacks_them(tmp_path, monkeypatch):
     joined, stacked = load_file(tmp_path / "f.svm", WIDE).X, sparse.vstack(some, format="csr")
     assert len(some) > 5 and (joined != stacked).nnz == 0 and joined.has_canonical_format
     assert joined.indices.dtype == stacked.indices.dtype
-
-
-def test_counted_lines_are_those_of_universal_newlines():
-    for text in (b"", b"\r", b"\n\r", b"\r\n\r", b"a\r\nb\rc\n\n"):
-        expected = len(text.decode().replace("\r\n", "\n").replace("\r", "\n").split("\n")) - 1
-        assert records.count_lines(text) == expected
-
-
-def test_widths_are_the_csv_modules(tmp_path):
-    for text in (b'1,"a,b",c', b'"",""', b'a"b,c', b'"a""b\n",', b",", b'"a" ,"b"', b'"a"b"c,d'):
-        import csv as module
-
-        (expected,) = module.reader(io.StringIO(text.decode(), newline=""))
-        assert csv.first_width(text, ",", '"') == len(expected)

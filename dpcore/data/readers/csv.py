@@ -87,6 +87,8 @@ def read_delimited(piece: Piece, layout: Delimited) -> RawTable:
 
 def check_quotes(piece: Piece, layout: Delimited) -> None:
     """Refuse text that ends inside a quoted cell: all that follows the quote would be one cell."""
+    if not piece.is_rest:
+        return
     lines, content = _records_of(piece, layout)
     at = whole_records(content, layout.separator, layout.quote)
     if at < len(content):

@@ -30,12 +30,14 @@ class Piece:
     """Records as they stand in the file, the last line end perhaps missing at its end.
 
     ``lines_before`` : the number of lines before. ``is_first`` : whether the file begins here; if
-    so, it holds the first line that is not blank, where the file has one.
+    so, it holds the first line that is not blank, where the file has one. ``is_rest`` : whether it
+    is all that is left, so that its last record may be cut short; others end with their record.
     """
 
     content: bytes
     lines_before: int = 0
     is_first: bool = True
+    is_rest: bool = True
 
 
 def read_pieces(path: str, cut: Cut) -> Iterator[Piece]:
@@ -61,7 +63,7 @@ def _cut(file: IO[bytes], path: str, cut: Cut) -> Iterator[Piece]:
         if end == 0:
             rest, size = content, max(size, len(content))
             continue
-        piece = Piece(content[:end] if end < len(content) else content, lines, first)
+        piece = Piece(content[:end], lines, first, is_rest=False)
         rest, first, size = content[end:], False, PIECE_BYTES
         del content
         lines += count_lines(piece.content)

@@ -34,8 +34,9 @@ def whole_records(content: bytes, separator: str, quote: str | None) -> int:
         return _last_line_end(content, len(content)) + 1
     text = np.frombuffer(content, dtype=np.uint8)
     quotes = np.flatnonzero(text == ord(quote))
-    if not _all_quote_cells(text, quotes, separator):
-        return _walk(content, separator, quote)
+    starts = _starts_of_cells(text, quotes, separator)
+    if not _by_turns(quotes, starts):
+        return _walk(content, quotes[starts], _record(separator, quote))
     at = _last_line_end(content, len(content))
     while at >= 0 and (before := int(np.searchsorted(quotes, at))) % 2 == 1:
         at = _last_line_end(content, int(quotes[before - 1]))
@@ -58,28 +59,34 @@ def records(content: bytes, separator: str, quote: str | None) -> Iterator[tuple
         line += count_lines(text) + 1
 
 
-def _all_quote_cells(text: np.ndarray, quotes: np.ndarray, separator: str) -> bool:
-    """Return whether every second quote opens a cell, or goes on with one after a doubled quote:
-    quotes then open and close by turns."""
-    opening = quotes[::2]
-    before = text[opening - 1]
+def _starts_of_cells(text: np.ndarray, quotes: np.ndarray, separator: str) -> np.ndarray:
+    """Return which quotes stand where a cell may start: no other opens one."""
+    before = text[quotes - 1]
     starts = (before == ord(separator)) | (before == ord("\n")) | (before == ord("\r"))
-    starts[0] |= opening[0] == 0
-    starts[1:] |= opening[1:] == quotes[1:-1:2] + 1
-    return bool(starts.all())
+    starts[0] |= quotes[0] == 0
+    return starts
 
 
-def _walk(content: bytes, separator: str, quote: str) -> int:
-    """Return what ``whole_records`` does, from one line with a quote to the next."""
-    record = _record(separator, quote)
-    at = 0
-    while (found := content.find(quote.encode(), at)) >= 0:
-        start = max(at, _last_line_end(content, found, at) + 1)
+def _by_turns(quotes: np.ndarray, starts: np.ndarray) -> bool:
+    """Return whether quotes open and close by turns: every second one starts a cell, or goes on
+    with one as the second of a doubled quote."""
+    opens = starts[::2].copy()
+    opens[1:] |= quotes[2::2] == quotes[1:-1:2] + 1
+    return bool(opens.all())
+
+
+def _walk(content: bytes, opening: np.ndarray, record: re.Pattern[bytes]) -> int:
+    """Return what ``whole_records`` does, from one line with a quote that may open a cell
+    (``opening``: where they stand) to the next."""
+    at, k = 0, 0
+    while k < opening.size:
+        start = max(at, _last_line_end(content, int(opening[k]), at) + 1)
         match = record.match(content, start)
         ending = None if match is None else _LINE_END.match(content, match.end())
         if ending is None:
             return start
         at = ending.end()
+        k = int(np.searchsorted(opening, at))
     return max(at, _last_line_end(content, len(content), at) + 1)
 
 
