@@ -2,6 +2,8 @@
 
 import gzip
 import io
+import os
+import threading
 
 import numpy as np
 import pyarrow as pa
@@ -90,7 +92,7 @@ def test_pieces_of_any_size_give_the_rows_and_messages_of_one(tmp_path_factory, 
     good = st.lists(st.sampled_from(ROWS[kind][:4]), max_size=5)
     lines = st.tuples(good, st.lists(st.sampled_from(ROWS[kind]), max_size=4), good)
 
-    @settings(QUICK, max_examples=150)
+    @settings(QUICK, max_examples=80)
     @given(st.sampled_from([None, *HEADS]), lines, ENDS, st.booleans(), st.integers(1, 40))
     def law(head, some, ends, ended, size):
         body = [line for group in some for line in group]
@@ -107,7 +109,7 @@ def test_pieces_of_any_size_give_the_rows_and_messages_of_one(tmp_path_factory, 
     law()
 
 
-@settings(QUICK, max_examples=300)
+@settings(QUICK, max_examples=150)
 @given(st.binary(max_size=40) | st.text('a1,"\r\n \ufeffn', max_size=40).map(str.encode), ENDS)
 @example(b'\xef\xbb\xbf\xef\xbb\xbf"1\n",a', [b"\n"])
 @example(b'1,a,"\r', [b"\n"])
@@ -221,6 +223,17 @@ def test_batches_are_what_the_file_holds_piece_by_piece(tmp_path, monkeypatch):
     assert [y for _, y in encoded_batches(tmp_path / "f.csv", COLUMNS, labelled=False)][0] is None
     with pytest.raises(InvalidInputError, match="needs a width"):
         encoded_batches(tmp_path / "f.svm", COLUMNS)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no named pipes")
+def test_a_pipe_is_read_once(tmp_path):
+    os.mkfifo(tmp_path / "f.csv")
+    for text, message in ((b"1,a,1,no\nx,a,1,no\n", "line 2, column 'age'"), (b"1,a,1,no", None)):
+        writer = threading.Thread(target=(tmp_path / "f.csv").write_bytes, args=(text,))
+        writer.start()
+        found = outcome(tmp_path / "f.csv", HEADLESS)
+        writer.join()
+        assert found[0] == (1, 5) if message is None else message in found[1]
 
 
 def test_an_empty_file_is_one_piece_without_rows(tmp_path):
