@@ -148,7 +148,8 @@ def load_file(
     bad_rows: BadRows = "refuse",
     name: str | None = None,
 ) -> Dataset:
-    """Return the encoded rows of a file. ``target`` : the label's name, if it is to be confirmed.
+    """Return the encoded rows of a file, read only; ``target`` : the label's name, if it is to be
+    confirmed.
 
     Raises InvalidInputError without a schema or for another target than its label, and DataError
     (file, line, column: for the owner's eyes) for a file that cannot be read or, unless
