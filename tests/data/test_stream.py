@@ -20,20 +20,16 @@ from dpcore.data.schema import Schema
 from dpcore.data.stream import encoded_batches
 from dpcore.errors import DataError, InvalidInputError
 
-NAMED = {
-    "missing": ["", "NA"],
-    "columns": {
-        "age": {"kind": "numeric", "lower": 0, "upper": 10},
-        "city": {"kind": "categorical", "categories": ["a", "b\nb", '"']},
-        "id": {"kind": "drop"},
-        "y": {"kind": "label", "classes": ["no", "yes"]},
-    },
+CELLS = {
+    "age": {"kind": "numeric", "lower": 0, "upper": 10},
+    "city": {"kind": "categorical", "categories": ["a", "b\nb", '"']},
+    "id": {"kind": "drop"},
+    "y": {"kind": "label", "classes": ["no", "yes"]},
 }
+NAMED = {"missing": ["", "NA"], "columns": CELLS}
 COLUMNS = Schema.from_dict(NAMED)
 HEADLESS = Schema.from_dict(NAMED | {"header": False})
-NUMBERS = Schema.from_dict(
-    NAMED | {"columns": {k: v for k, v in NAMED["columns"].items() if k != "city"}}
-)
+NUMBERS = Schema.from_dict(NAMED | {"columns": CELLS | {"city": {"kind": "drop"}}})
 WIDE = width_schema(3, row_norm=8)
 COMMAS = width_schema(3, row_norm=8, separator=",")
 LAYOUTS = {
