@@ -17,9 +17,7 @@ from dpcore.modelfile import read_model_file, write_model_file
 from dpcore.registry import load_registry
 
 if TYPE_CHECKING:
-    from scipy.sparse import csr_matrix
-
-    from dpcore.data.coded import CodedRows
+    from dpcore.data.table import Rows
 
 __all__ = ["Model", "load_model"]
 
@@ -100,7 +98,7 @@ class Model:
         scores = self.decision_function(X)
         return scores if self.schema.label.is_real else self.labels(scores)
 
-    def margins(self, encoded: np.ndarray | csr_matrix | CodedRows) -> np.ndarray:
+    def margins(self, encoded: Rows) -> np.ndarray:
         """Return the margins of encoded rows, the intercept's column included."""
         if encoded.shape[0] == 0:
             return np.zeros(0)

@@ -129,7 +129,13 @@ def _open(request: DataRequest) -> tuple[Dataset, tuple[str, ...]]:
             f"{request.data!r} is neither a file nor a data set.{near_names(request.data, known)}"
         )
     _require_file(request.data)
-    return load_file(request.data, _schema(request), bad_rows=request.bad_rows), ()  # type: ignore[arg-type]
+    data = load_file(
+        request.data,
+        _schema(request),
+        target=request.target,
+        bad_rows=request.bad_rows,  # type: ignore[arg-type]
+    )
+    return data, ()
 
 
 def _looks_like_a_path(text: str) -> bool:

@@ -9,6 +9,7 @@ import typer
 from dpcore import __version__
 from dpcore.cli.account import account_command
 from dpcore.cli.check import check_command
+from dpcore.cli.convert import convert_command
 from dpcore.cli.errors import OneLineErrors
 from dpcore.cli.info import info_command
 from dpcore.cli.list import list_command
@@ -55,6 +56,7 @@ app.command("info")(info_command)
 app.command("check")(check_command)
 app.command("account")(account_command)
 app.command("schema")(schema_command)
+app.command("convert")(convert_command)
 
 
 def main() -> None:

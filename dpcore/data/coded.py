@@ -8,6 +8,7 @@ into it.
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,9 @@ from dpcore.errors import InvalidInputError
 from dpcore.grid import FEATURE_BITS
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+
     from scipy.sparse import csr_matrix
 
 __all__ = ["CodedBlock", "CodedLayout", "CodedRows"]
@@ -121,55 +125,66 @@ class CodedRows:
 
 
 class CodedBlock(KeptMargins):
-    """A block of coded rows."""
+    """A block of coded rows, which ``lend`` lends for the time of a look: they need not be in
+    memory. What it lends are read-only cells on the feature grid in [0, 1] and codes of their own
+    columns, the same every time."""
 
     def __init__(
         self,
-        rows: CodedRows,
+        lend: Callable[[], AbstractContextManager[CodedRows]],
         y: np.ndarray,
-        squares: np.ndarray,
         path: LinePath,
         row_norm: float,
     ) -> None:
-        super().__init__(y, rows.layout.n_features, squares, path, row_norm)
-        self._layout = rows.layout
-        self._numeric = rows.numeric
-        self._codes = rows.codes
+        self._lend = lend
+        with lend() as rows:
+            self._layout = rows.layout
+            # Numbers in [0, 1] and at most one 1 per categorical column: no row is longer.
+            if Fraction(path.raw_norm_bound) ** 2 < rows.numeric.shape[1] + rows.codes.shape[1]:
+                raise InvalidInputError("The raw norm bound is below what the columns allow.")
+            steps = _steps(rows)
+            squares = (steps * steps).sum(axis=1) + _n_ones(rows) * _ONE * _ONE
+        super().__init__(y, self._layout.n_features, squares, path, row_norm)
 
     @classmethod
     def from_rows(cls, X: CodedRows, y: np.ndarray, path: LinePath, row_norm: float) -> CodedBlock:
-        # Numbers in [0, 1] and at most one 1 per categorical column: no row is longer than this.
-        if Fraction(path.raw_norm_bound) ** 2 < X.numeric.shape[1] + X.codes.shape[1]:
-            raise InvalidInputError("The raw norm bound is below what the columns allow.")
         # Copies, or what cannot change: what the norms are taken of is what is kept.
         codes = share(X.codes, np.array(X.codes, order="C"))
         if not X.layout.holds(codes):
             raise InvalidInputError("A code is not one of its column's.")
-        steps = np.trunc(np.ldexp(np.clip(X.numeric, 0.0, 1.0), FEATURE_BITS)).astype(np.int64)
-        numeric = share(X.numeric, np.ldexp(steps.astype(np.float32), -FEATURE_BITS))
-        squares = (steps * steps).sum(axis=1) + _n_ones(X.layout, codes) * _ONE * _ONE
-        return cls(CodedRows(X.layout, numeric, codes), y, squares, path, row_norm)
+        cells = np.trunc(np.ldexp(np.clip(X.numeric, 0.0, 1.0), FEATURE_BITS))
+        numeric = share(X.numeric, np.ldexp(cells, -FEATURE_BITS).astype(np.float32))
+        kept = nullcontext(CodedRows(X.layout, numeric, codes))
+        return cls(lambda: kept, y, path, row_norm)
 
     def _absolute_steps(self) -> np.ndarray:
-        steps = np.ldexp(self._numeric, FEATURE_BITS).astype(np.int64)
-        return steps.sum(axis=1) + _n_ones(self._layout, self._codes) * _ONE
+        with self._lend() as rows:
+            return _steps(rows).sum(axis=1) + _n_ones(rows) * _ONE
 
     def _product(self, v: np.ndarray) -> np.ndarray:
         numeric, codes = self._layout.split(v)
         out = np.empty(self.n_rows)
-        coded_margins(self._numeric, self._codes, numeric, codes, out)
+        with self._lend() as rows:
+            coded_margins(rows.numeric, rows.codes, numeric, codes, out)
         return out
 
     def weighted_sum(self, c: np.ndarray) -> np.ndarray:
-        numeric = np.zeros(self._numeric.shape[1])
+        numeric = np.zeros(self._layout.numeric.size)
         codes = np.zeros(self._layout.code_features.size)
-        coded_weighted_sum(self._numeric, self._codes, c, numeric, codes)
+        with self._lend() as rows:
+            coded_weighted_sum(rows.numeric, rows.codes, c, numeric, codes)
         return self._layout.join(numeric, codes)
 
 
-def _n_ones(layout: CodedLayout, codes: np.ndarray) -> np.ndarray:
+def _steps(rows: CodedRows) -> np.ndarray:
+    """Return the numbers in grid steps, int64."""
+    return np.ldexp(rows.numeric, FEATURE_BITS).astype(np.int64)
+
+
+def _n_ones(rows: CodedRows) -> np.ndarray:
     """Return how many categories of every row are known, int64."""
-    return (layout.code_features[codes] < layout.n_features).sum(axis=1, dtype=np.int64)
+    known = rows.layout.code_features[rows.codes] < rows.layout.n_features
+    return known.sum(axis=1, dtype=np.int64)
 
 
 @njit(cache=True, error_model="numpy", nogil=True)

@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from dpcore.data.readers import format_of
 from dpcore.data.schema import Schema
 from dpcore.data.stream import BadRows, encoded_batches
 from dpcore.errors import InvalidInputError
 
 if TYPE_CHECKING:
     import numpy as np
-    from scipy.sparse import csr_matrix
 
-    from dpcore.data.coded import CodedRows
+    from dpcore.data.table import Rows
 
 __all__ = ["Dataset", "load_features", "load_file", "width_schema"]
 
@@ -27,8 +27,9 @@ class Dataset:
     Parameters
     ----------
     name : what to call it.
-    X : ndarray (C order), CSR or coded rows of shape (n_rows, n_features), the intercept column
-        included; every row's l2 norm is at most ``raw_norm_bound`` up to rounding.
+    X : ndarray (C order), CSR, coded rows or the rows of a store, of shape (n_rows, n_features),
+        the intercept column included; every row's l2 norm is at most ``raw_norm_bound`` up to
+        rounding.
     y : float64 of shape (n_rows,): -1 and +1, or a regression's clamped target scaled to [-1, 1].
     schema : the public description; from it alone follow the figures below.
     source : ``"file"``, ``"generated"`` or ``"array"``.
@@ -37,7 +38,7 @@ class Dataset:
     """
 
     name: str
-    X: np.ndarray | csr_matrix | CodedRows
+    X: Rows
     y: np.ndarray
     schema: Schema
     source: Literal["file", "generated", "array"] = "file"
@@ -79,7 +80,7 @@ class Dataset:
     def from_rows(
         cls,
         name: str,
-        rows: tuple[np.ndarray | csr_matrix | CodedRows, np.ndarray | None],
+        rows: tuple[Rows, np.ndarray | None],
         schema: Schema,
         source: Literal["file", "generated", "array"] = "file",
     ) -> Dataset:
@@ -159,12 +160,11 @@ def load_file(
     from dpcore.data.assemble import assemble
 
     source = os.fspath(path)
+    if format_of(source, format) == "dpcore":
+        return _load_store(source, schema, target, name)
     if schema is None:
         raise InvalidInputError(_advice(source, format))
-    if target is not None and target != schema.label.name:
-        raise InvalidInputError(
-            f"The target {target!r} is not the schema's label, {schema.label.name!r}."
-        )
+    _check_target(target, schema)
     pieces = encoded_batches(source, schema, format=format, bad_rows=bad_rows)
     data = Dataset.from_rows(name or os.path.basename(source), assemble(pieces), schema)
     return replace(data, rows_dropped=bad_rows == "drop")
@@ -172,19 +172,46 @@ def load_file(
 
 def load_features(
     path: str | os.PathLike[str], schema: Schema, *, format: str | None = None
-) -> np.ndarray | csr_matrix | CodedRows:
+) -> Rows:
     """Return the feature rows of a file whose label column may be absent, one per row in order.
 
     Raises as ``load_file``.
     """
     from dpcore.data.assemble import assemble
 
+    if format_of(os.fspath(path), format) == "dpcore":
+        return _load_store(os.fspath(path), schema, None, None).X
     return assemble(encoded_batches(path, schema, format=format, labelled=False))[0]
 
 
-def _advice(path: str, format: str | None) -> str:
-    from dpcore.data.readers import format_of
+def _load_store(path: str, schema: Schema | None, target: str | None, name: str | None) -> Dataset:
+    """Return the rows of a store, which has a schema of its own: another one must agree with it."""
+    from dpcore.data.store import open_store, read_schema
 
+    own = read_schema(path)
+    _check_target(target, own)
+    if schema is not None and (schema.columns, schema.norm, schema.intercept) != (
+        own.columns,
+        own.norm,
+        own.intercept,
+    ):
+        raise InvalidInputError(
+            f"The schema is not that of {path}, whose rows are encoded already; leave it out, or "
+            "convert the rows again."
+        )
+    X, y, description = open_store(path)
+    data = Dataset(name or os.path.basename(path), X, y, description.schema)
+    return replace(data, rows_dropped=description.rows_dropped)
+
+
+def _check_target(target: str | None, schema: Schema) -> None:
+    if target is not None and target != schema.label.name:
+        raise InvalidInputError(
+            f"The target {target!r} is not the schema's label, {schema.label.name!r}."
+        )
+
+
+def _advice(path: str, format: str | None) -> str:
     form = format_of(path, format)
     if form in ("csv", "parquet"):
         return (

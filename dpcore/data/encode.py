@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from dpcore.data.conform import Columns
     from dpcore.data.schema import Schema
 
-__all__ = ["encode", "scale_to_unit"]
+__all__ = ["coded_layout", "encode", "scale_to_unit"]
 
 
 def encode(columns: Columns, schema: Schema) -> tuple[np.ndarray | CodedRows, np.ndarray | None]:
@@ -59,7 +59,7 @@ def _encode_coded(columns: Columns, schema: Schema) -> CodedRows:
 
     numeric = [column for column in schema.features if isinstance(column, Numeric)]
     categorical = [column for column in schema.features if isinstance(column, Categorical)]
-    layout = _layout(schema)
+    layout = coded_layout(schema)
     n_numeric = len(numeric) + schema.intercept
     cells = np.ones((columns.n_rows, n_numeric), dtype=np.float32)
     for j, number in enumerate(numeric):
@@ -73,7 +73,8 @@ def _encode_coded(columns: Columns, schema: Schema) -> CodedRows:
     return CodedRows(layout, cells, codes)
 
 
-def _layout(schema: Schema) -> CodedLayout:
+def coded_layout(schema: Schema) -> CodedLayout:
+    """Return which feature each stored cell of a schema with named columns stands for."""
     from dpcore.data.coded import CodedLayout
 
     numeric: list[int] = []

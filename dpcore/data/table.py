@@ -19,13 +19,19 @@ from dpcore.grid import BLOCK_ROWS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import TypeAlias
 
     from scipy.sparse import csr_matrix
 
     from dpcore.data.coded import CodedRows
+    from dpcore.data.kept import LinePath
+    from dpcore.data.store.rows import StoredRows
+
+    Rows: TypeAlias = np.ndarray | csr_matrix | CodedRows | StoredRows
 
 __all__ = ["Block", "Table", "row_factors"]
 
+_NOT_FINITE = "The data hold a value that is not finite (NaN or infinity)."
 _MAX_FEATURES = 2**22
 """A public limit on the width: sums of squares over a row stay within int64."""
 
@@ -110,27 +116,24 @@ class Table:
     @classmethod
     def from_matrix(
         cls,
-        X: np.ndarray | csr_matrix | CodedRows,
+        X: Rows,
         y: np.ndarray,
         *,
         row_norm: float,
         raw_norm_bound: float,
         capacity: int | None = None,
     ) -> Table:
-        """Return the table of a dense (n_samples, n_features) array, a SciPy CSR matrix, or coded
-        rows.
+        """Return the table of a dense (n_samples, n_features) array, a SciPy CSR matrix, coded rows
+        or the rows of a store, which stay in their file.
 
         Values are truncated towards zero to the feature grid; a row above ``raw_norm_bound`` is
         shrunk until its integers satisfy the bound. ``y`` : float64 of shape (n_samples,). Arrays
-        are copied, but for those that are stored as they are and that cannot
-        change (``dpcore.data.owned``).
+        are copied, but for those that are stored as they are and that cannot change
+        (``dpcore.data.owned``).
 
         Raises InvalidInputError for bounds that are not finite and positive or a width of zero,
         DataError for values that are not finite or lengths that differ.
         """
-        from dpcore.data.coded import CodedBlock, CodedRows
-        from dpcore.data.csr import CsrBlock
-        from dpcore.data.dense import DenseBlock
         from dpcore.data.kept import LinePath
 
         for name, value in (("row_norm", row_norm), ("raw_norm_bound", raw_norm_bound)):
@@ -143,16 +146,14 @@ class Table:
         y = np.array(y, dtype=np.float64, order="C")
         if y.shape != (X.shape[0],):
             raise DataError("The number of labels is not the number of rows.")
-        block_type: Any = CsrBlock
-        if isinstance(X, np.ndarray):
-            block_type = DenseBlock
-        elif isinstance(X, CodedRows):
-            block_type = CodedBlock
-        path, blocks = LinePath(raw_norm_bound), []
-        for begin in range(0, X.shape[0], BLOCK_ROWS):
-            rows, labels = X[begin : begin + BLOCK_ROWS], y[begin : begin + BLOCK_ROWS]
-            _check_finite(rows, labels)
-            blocks.append(block_type.from_rows(rows, labels, path, row_norm))
+        if not np.isfinite(y).all():
+            raise DataError(_NOT_FINITE)
+        path = LinePath(raw_norm_bound)
+        # Rows of a store lend their blocks; other rows are cut into some.
+        stored: Any = X if hasattr(X, "blocks") else None
+        blocks = (
+            _blocks(X, y, path, row_norm) if stored is None else stored.blocks(y, path, row_norm)
+        )
         return cls(
             blocks,
             n_features=int(X.shape[1]),
@@ -162,13 +163,22 @@ class Table:
         )
 
 
-def _check_finite(rows: np.ndarray | csr_matrix | CodedRows, y: np.ndarray) -> None:
-    from dpcore.data.coded import CodedRows
+def _blocks(X: Any, y: np.ndarray, path: LinePath, row_norm: float) -> list[Block]:
+    from dpcore.data.coded import CodedBlock, CodedRows
+    from dpcore.data.csr import CsrBlock
+    from dpcore.data.dense import DenseBlock
 
-    values: Any = rows
-    if isinstance(rows, CodedRows):
-        values = rows.numeric
-    elif not isinstance(rows, np.ndarray):
-        values = rows.data
-    if not (np.isfinite(values).all() and np.isfinite(y).all()):
-        raise DataError("The data hold a value that is not finite (NaN or infinity).")
+    block_type: Any
+    if isinstance(X, np.ndarray):
+        block_type, values_of = DenseBlock, lambda rows: rows
+    elif isinstance(X, CodedRows):
+        block_type, values_of = CodedBlock, lambda rows: rows.numeric
+    else:
+        block_type, values_of = CsrBlock, lambda rows: rows.data
+    blocks = []
+    for begin in range(0, X.shape[0], BLOCK_ROWS):
+        rows = X[begin : begin + BLOCK_ROWS]
+        if not np.isfinite(values_of(rows)).all():
+            raise DataError(_NOT_FINITE)
+        blocks.append(block_type.from_rows(rows, y[begin : begin + BLOCK_ROWS], path, row_norm))
+    return blocks

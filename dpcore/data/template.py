@@ -68,13 +68,18 @@ class _Found:
 
 def schema_template(path: str | os.PathLike[str], target: str | None = None) -> str:
     """Return TOML with the names (and, from Parquet, the types) of a file's columns; for a format
-    without names, of a width and a label.
+    without names, of a width and a label; for a store, its own schema.
 
-    It does not validate until its placeholders are filled in: no bound or category is copied.
+    A template does not validate until its placeholders are filled in: no bound or category is
+    copied.
     Raises DataError if the header cannot be read, InvalidInputError for an unknown target.
     """
     source = os.fspath(path)
     form = format_of(source)
+    if form == "dpcore":
+        from dpcore.data.store import read_schema
+
+        return read_schema(source).to_toml()
     if form not in ("csv", "parquet"):
         return _width_template(source, form, target)
     found = _columns_of(source)
@@ -165,6 +170,11 @@ def _columns_of(source: str) -> list[_Found]:
         header = read_header(content, source, separator)
         _check_separator(header, source)
         return [_Found(name, "unknown") for name in header]
+    if form == "dpcore":
+        raise InvalidInputError(
+            f"The store {source} has its own schema, which `dpcore schema {source}` prints; "
+            "nothing is to be read off its rows."
+        )
     if form != "parquet":
         raise InvalidInputError(
             f"A {form} file has no column names; `dpcore schema` without --from-data writes a "

@@ -14,6 +14,7 @@ FORMATS = {
     "libsvm": (".libsvm", ".svm", ".svmlight"),
     "whitespace": (".dat",),
     "npz": (".npz",),
+    "dpcore": (".dpcore",),
 }
 """Format name -> suffixes; the separator of text is the schema's. A further ``.gz`` is unpacked."""
 

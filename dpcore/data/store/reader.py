@@ -1,0 +1,99 @@
+"""Opening a store: every byte is checked before its rows are handed out."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from typing import TYPE_CHECKING, BinaryIO
+
+import numpy as np
+
+from dpcore.data.encode import coded_layout
+from dpcore.data.store.writer import partial_path
+from dpcore.data.store.format import PAGE, Description, check_header, digest
+from dpcore.data.store.rows import StoredRows, StoreFile
+from dpcore.errors import DataError
+from dpcore.grid import FEATURE_BITS
+
+if TYPE_CHECKING:
+    from dpcore.data.coded import CodedLayout, CodedRows
+    from dpcore.data.schema import Schema
+
+__all__ = ["open_store", "read_schema"]
+
+
+def open_store(path: str | os.PathLike[str]) -> tuple[StoredRows, np.ndarray, Description]:
+    """Return the rows of a store (their cells stay in the file), the labels (float64 of shape
+    (n_rows,), read only) and the description.
+
+    Raises DataError for a file that is no store, of another version, cut short, altered anywhere,
+    or still being written.
+    """
+    name = os.fspath(path)
+    with _open(name) as file:
+        description = _describe(name, file)
+        layout = coded_layout(description.schema)
+        store = StoreFile(name, file, layout, description.forms())
+    y = np.empty(description.n_rows)
+    begin = 0
+    for index, expected in enumerate(description.digests):
+        with store.block(index) as (content, labels, rows):
+            end = begin + labels.size
+            if digest(content) != expected or not _is_sound(
+                labels, rows, layout, description.schema.label.is_real
+            ):
+                raise DataError(
+                    f"{name}: the rows from {begin + 1} to {end} were altered; convert the file "
+                    "again."
+                )
+            y[begin:end] = labels
+            begin = end
+    y.setflags(write=False)
+    return StoredRows(store), y, description
+
+
+def read_schema(path: str | os.PathLike[str]) -> Schema:
+    """Return the schema of a store, without a look at its rows. Raises as ``open_store``."""
+    name = os.fspath(path)
+    with _open(name) as file:
+        return _describe(name, file).schema
+
+
+def _open(path: str) -> BinaryIO:
+    try:
+        return open(path, "rb")
+    except FileNotFoundError:
+        raise DataError(f"{_absence(path)}.") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "not a path"
+        raise DataError(f"Cannot read {path!r}: {reason}.") from None
+
+
+def _absence(path: str) -> str:
+    """Return why there is no such file: a conversion goes on, was interrupted, or neither."""
+    try:
+        with open(partial_path(path), "rb") as partial:
+            fcntl.flock(partial, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except FileNotFoundError:
+        return f"No such file: {path}"
+    except OSError:
+        return f"{path}: the store is being written by another process; wait for it to end"
+    return f"{path}: the store was not finished; convert the rows again"
+
+
+def _describe(path: str, file: BinaryIO) -> Description:
+    def read(begin: int, end: int) -> bytes:
+        file.seek(begin)
+        return file.read(end - begin)
+
+    check_header(path, read(0, PAGE))
+    return Description.from_tail(path, read, os.fstat(file.fileno()).st_size)
+
+
+def _is_sound(y: np.ndarray, rows: CodedRows, layout: CodedLayout, is_real: bool) -> bool:
+    """Whether every cell is one that an encoded row may have: norms follow from that."""
+    steps = np.ldexp(rows.numeric, FEATURE_BITS)
+    # A comparison with NaN is false.
+    numbers = (steps >= 0) & (steps <= 2.0**FEATURE_BITS) & (steps == np.trunc(steps))
+    labels = np.abs(y) <= 1 if is_real else np.abs(y) == 1
+    return bool(numbers.all() and labels.all()) and layout.holds(rows.codes)

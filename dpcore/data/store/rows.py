@@ -1,0 +1,125 @@
+"""The rows of a store: cells are looked at where they lie, and let go of after each look."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import weakref
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, BinaryIO
+
+import numpy as np
+
+from dpcore.data.coded import CodedBlock, CodedLayout, CodedRows
+from dpcore.data.store.format import PAGE, BlockForm
+from dpcore.errors import DataError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dpcore.data.kept import LinePath
+
+__all__ = ["StoreFile", "StoredRows"]
+
+
+class StoreFile:
+    """A store's blocks, mapped into memory. Pages go back to the system after each use, so that a
+    pass over any number of rows holds a block's worth of them."""
+
+    def __init__(
+        self,
+        path: str,
+        file: BinaryIO,
+        layout: CodedLayout,
+        forms: list[BlockForm],
+    ) -> None:
+        self.layout = layout
+        self.forms = forms
+        self._path = path
+        self._file = os.dup(file.fileno())
+        weakref.finalize(self, os.close, self._file)
+        self._map = mmap.mmap(self._file, 0, access=mmap.ACCESS_READ)
+        self._bytes = np.frombuffer(self._map, dtype=np.uint8)
+        self._starts = PAGE + np.cumsum([0, *(form.size for form in forms)])
+        self._stamp = self._state()
+
+    @contextmanager
+    def block(self, index: int) -> Iterator[tuple[np.ndarray, np.ndarray, CodedRows]]:
+        """Lend a block's bytes, labels and rows, all read only.
+
+        Raises DataError if the file is not as it was when it was opened: a table does not change
+        between passes.
+        """
+        if self._state() != self._stamp:
+            raise DataError(f"{self._path}: the store was changed while it was in use.")
+        begin, size = int(self._starts[index]), self.forms[index].size
+        content = self._bytes[begin : begin + size]
+        y, numeric, codes = self.forms[index].parts(content)
+        try:
+            yield content, y, CodedRows(self.layout, numeric, codes)
+        finally:
+            if hasattr(mmap, "MADV_DONTNEED"):
+                self._map.madvise(mmap.MADV_DONTNEED, begin, size)
+
+    def _state(self) -> tuple[int, int]:
+        state = os.fstat(self._file)
+        return state.st_size, state.st_mtime_ns
+
+
+@dataclass(frozen=True, eq=False)
+class StoredRows:
+    """Rows of a store, all or those of a mask; takes a mask as an array does.
+
+    ``kept`` : for each block the int64 places of its rows that belong, ``None`` for all.
+    """
+
+    store: StoreFile
+    kept: tuple[np.ndarray | None, ...] = field(default=())
+
+    ndim = 2
+
+    def __post_init__(self) -> None:
+        if not self.kept:
+            object.__setattr__(self, "kept", (None,) * len(self.store.forms))
+
+    @cached_property
+    def shape(self) -> tuple[int, int]:
+        return sum(self.block_rows()), self.store.layout.n_features
+
+    def block_rows(self) -> list[int]:
+        """Return the number of rows in each block."""
+        pairs = zip(self.kept, self.store.forms, strict=True)
+        return [form.n_rows if kept is None else kept.size for kept, form in pairs]
+
+    def __getitem__(self, mask: np.ndarray) -> StoredRows:
+        """Return the rows where the bool array ``mask`` of shape (n_rows,) is true."""
+        if not isinstance(mask, np.ndarray) or (mask.dtype, mask.shape) != (bool, self.shape[:1]):
+            raise TypeError("rows of a store are taken by a mask of bool, one for each row")
+        kept, begin = [], 0
+        for known, n in zip(self.kept, self.block_rows(), strict=True):
+            places = np.arange(n) if known is None else known
+            kept.append(places[mask[begin : begin + n]])
+            begin += n
+        return StoredRows(self.store, tuple(kept))
+
+    @contextmanager
+    def block(self, index: int) -> Iterator[CodedRows]:
+        """Lend the rows of a block, read only."""
+        with self.store.block(index) as (_, _, rows):
+            kept = self.kept[index]
+            if kept is not None:
+                rows = rows[kept]
+                for cells in (rows.numeric, rows.codes):
+                    cells.setflags(write=False)
+            yield rows
+
+    def blocks(self, y: np.ndarray, path: LinePath, row_norm: float) -> list[CodedBlock]:
+        """Return the blocks of a table; ``y`` float64 of shape (n_rows,)."""
+        blocks, begin = [], 0
+        for index, n in enumerate(self.block_rows()):
+            labels = y[begin : begin + n]
+            blocks.append(CodedBlock(partial(self.block, index), labels, path, row_norm))
+            begin += n
+        return blocks

@@ -1,0 +1,200 @@
+"""Files of rows to a store: written beside its name, and given the name when it is whole."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, BinaryIO
+
+import numpy as np
+
+from dpcore.data.coded import CodedRows
+from dpcore.data.encode import coded_layout
+from dpcore.data.readers import format_of
+from dpcore.data.store.format import HEADER, STORE_ROWS, BlockForm, Description, digest
+from dpcore.data.stream import encoded_batches
+from dpcore.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from dpcore.data.schema import Schema
+    from dpcore.data.stream import BadRows
+
+__all__ = ["check_target", "convert", "partial_path"]
+
+
+def convert(
+    source: str | os.PathLike[str],
+    out: str | os.PathLike[str],
+    schema: Schema,
+    *,
+    format: str | None = None,
+    bad_rows: BadRows = "refuse",
+    on_piece: Callable[[int], None] | None = None,
+) -> None:
+    """Write the rows of a file to the store ``out``, in bounded memory.
+
+    The rows stand beside ``out`` under another name until all of them are written; then ``out``
+    appears, or is replaced, at once. What an interrupted run left is begun anew by the next one.
+    The file can be read by its owner only. ``on_piece`` gets the number of rows written so far.
+
+    Raises InvalidInputError for a source that is a store, a schema with a width (a store has named
+    columns), a path that cannot be written (a full disk too: nothing is left behind) or that
+    another process is writing, and as ``encoded_batches`` does.
+    """
+    if format_of(os.fspath(source), format) == "dpcore":
+        raise InvalidInputError(f"{os.fspath(source)} is a store already; copy the file.")
+    if schema.width is not None:
+        raise InvalidInputError(
+            "A store has named columns, and this schema describes unnamed features by a width; "
+            "train on the file itself."
+        )
+    check_target(out)
+    pieces = encoded_batches(source, schema, format=format, bad_rows=bad_rows)
+    with _replacement(os.fspath(out)) as file:
+        writer = _Writer(file, schema, rows_dropped=bad_rows == "drop")
+        for X, y in pieces:
+            if y is None:
+                raise InvalidInputError(f"{os.fspath(source)}: the rows have no labels.")
+            writer.add(_coded(X, schema), y)
+            if on_piece is not None:
+                on_piece(writer.n_rows)
+        writer.finish()
+
+
+def check_target(out: str | os.PathLike[str]) -> None:
+    """Raise InvalidInputError if ``out`` is no name for a store, or is some other file."""
+    path = os.fspath(out)
+    if not path.endswith(".dpcore"):
+        raise InvalidInputError(f"Expected the name of a store, {path!r}, to end in .dpcore.")
+    if not os.path.exists(path):  # Nor does the target of a link need to be there.
+        return
+    try:
+        with open(path, "rb") as file:
+            start = file.read(13)
+    except OSError as error:
+        raise _unwritable(path, error) from None
+    if start and start != b"dpcore-store ":
+        raise InvalidInputError(f"{path!r} is there and is no store; choose another name.")
+
+
+def partial_path(path: str) -> str:
+    """Return the name under which a store is written until it is whole."""
+    folder, name = os.path.split(path)
+    return os.path.join(folder, f".{name}.partial")
+
+
+class _Writer:
+    """Fills blocks row by row and writes each when it is full."""
+
+    def __init__(self, file: BinaryIO, schema: Schema, rows_dropped: bool) -> None:
+        self.n_rows = 0
+        self._file = file
+        self._schema = schema
+        self._rows_dropped = rows_dropped
+        self._digests: list[str] = []
+        self._layout = coded_layout(schema)
+        self._block = self._empty(STORE_ROWS)
+        file.write(HEADER)
+
+    def _empty(self, n_rows: int) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        form = BlockForm.of(self._layout, n_rows)
+        content = np.zeros(form.size, dtype=np.uint8)
+        return content, form.parts(content)
+
+    def add(self, X: CodedRows, y: np.ndarray) -> None:
+        begin = 0
+        while begin < y.size:
+            at = self.n_rows % STORE_ROWS
+            end = min(y.size, begin + STORE_ROWS - at)
+            self._fill(self._block[1], at, (y[begin:end], X.numeric[begin:end], X.codes[begin:end]))
+            self.n_rows += end - begin
+            begin = end
+            if self.n_rows % STORE_ROWS == 0:
+                self._write(self._block[0])
+
+    def finish(self) -> None:
+        left = self.n_rows % STORE_ROWS
+        if left:
+            content, parts = self._empty(left)
+            labels, numeric, codes = (part[:left] for part in self._block[1])
+            self._fill(parts, 0, (labels, numeric, codes))
+            self._write(content)
+        digests = tuple(self._digests)
+        self._file.write(Description(self._schema, self.n_rows, self._rows_dropped, digests).tail())
+
+    def _fill(
+        self,
+        block: tuple[np.ndarray, np.ndarray, np.ndarray],
+        at: int,
+        rows: tuple[np.ndarray, np.ndarray, np.ndarray],
+    ) -> None:
+        for part, cells in zip(block, rows, strict=True):
+            part[at : at + len(cells)] = cells
+
+    def _write(self, content: np.ndarray) -> None:
+        self._digests.append(digest(content))
+        self._file.write(content)
+
+
+def _coded(X: object, schema: Schema) -> CodedRows:
+    """Return rows as coded ones; dense rows of numbers alone have no codes."""
+    if isinstance(X, CodedRows):
+        return X
+    if not isinstance(X, np.ndarray):
+        raise InvalidInputError("A store has named columns.")
+    layout = coded_layout(schema)
+    # On the feature grid in [0, 1], so that float32 holds them exactly.
+    return CodedRows(layout, X.astype(np.float32), np.empty((len(X), 0), dtype=layout.code_type))
+
+
+@contextmanager
+def _replacement(path: str) -> Iterator[BinaryIO]:
+    """Open the file that takes the name ``path`` at the end of the block, if no error leaves it."""
+    target = os.path.realpath(path)
+    partial = partial_path(target)
+    try:
+        file = _locked(path, partial)
+    except OSError as error:
+        raise _unwritable(path, error) from None
+    with file:
+        try:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+            os.replace(partial, target)
+        except OSError as error:
+            os.unlink(partial)
+            raise _unwritable(path, error) from None
+        except BaseException:
+            os.unlink(partial)
+            raise
+
+
+def _locked(path: str, partial: str) -> BinaryIO:
+    """Return the emptied partial file, locked: the lock goes with the process that holds it."""
+    while True:
+        # Rows are in it: nobody but its owner may read it.
+        file = os.fdopen(os.open(partial, os.O_RDWR | os.O_CREAT, 0o600), "w+b")
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if os.path.samestat(os.fstat(file.fileno()), os.stat(partial)):
+                file.truncate(0)
+                return file
+        except FileNotFoundError:  # Another process finished it between the two calls.
+            pass
+        except OSError as error:
+            file.close()
+            if error.errno in (errno.EAGAIN, errno.EACCES):
+                raise InvalidInputError(
+                    f"{path!r} is being written by another process; wait for it to end."
+                ) from None
+            raise
+        file.close()
+
+
+def _unwritable(path: str, error: OSError) -> InvalidInputError:
+    return InvalidInputError(f"Cannot write {path!r}: {error.strerror or 'not writable'}.")

@@ -1,0 +1,145 @@
+"""Writing a store: whole or not at all, by one process at a time."""
+
+import errno
+import fcntl
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from dpcore.data.dataset import load_file
+from dpcore.data.schema import Schema
+from dpcore.data.store import convert, open_store
+from dpcore.data.store.writer import partial_path
+from dpcore.errors import DataError, InvalidInputError
+
+SCHEMA = """
+[columns]
+x = { kind = "numeric", lower = 0, upper = 1 }
+y = { kind = "label", classes = [0, 1] }
+"""
+
+
+@pytest.fixture
+def rows(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("x,y\n" + "".join(f"{i / 100},{i % 2}\n" for i in range(100)))
+    (tmp_path / "schema.toml").write_text(SCHEMA)
+    return path
+
+
+def in_a_child(rows, out, before):
+    """Run a conversion in a process of its own, after some lines of Python."""
+    script = (
+        "import os, resource, signal\n"
+        "from dpcore.data.schema import Schema\n"
+        "from dpcore.data.store import convert\n"
+        f"on_piece = None\n{before}\n"
+        f"convert({str(rows)!r}, {str(out)!r}, Schema.read({str(rows.parent / 'schema.toml')!r}),"
+        " on_piece=on_piece)\n"
+    )
+    return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+
+
+def test_a_killed_conversion_leaves_no_store_and_the_next_one_begins_anew(rows, tmp_path):
+    out = tmp_path / "rows.dpcore"
+    done = in_a_child(rows, out, "on_piece = lambda n: os.kill(os.getpid(), signal.SIGKILL)")
+    assert done.returncode == -9
+    assert not out.exists() and os.path.exists(partial_path(str(out)))
+    with pytest.raises(DataError, match="was not finished; convert the rows again"):
+        open_store(out)
+    convert(rows, out, Schema.from_toml(SCHEMA))
+    assert load_file(out, None).y.size == 100
+    assert sorted(os.listdir(tmp_path)) == ["rows.csv", "rows.dpcore", "schema.toml"]
+
+
+def test_a_full_disk_leaves_nothing_behind(rows, tmp_path):
+    out = tmp_path / "rows.dpcore"
+    full = (
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000))"
+    )
+    done = in_a_child(rows, out, full)
+    assert done.returncode == 1
+    assert "InvalidInputError: Cannot write" in done.stderr and "File too large" in done.stderr
+    assert sorted(os.listdir(tmp_path)) == ["rows.csv", "schema.toml"]
+
+
+@pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "No space left on device"), KeyError()])
+def test_whatever_fails_at_the_end_the_old_store_stays(rows, tmp_path, monkeypatch, error):
+    out = tmp_path / "rows.dpcore"
+    convert(rows, out, Schema.from_toml(SCHEMA))
+    before = out.read_bytes()
+
+    def fail(descriptor):
+        raise error
+
+    monkeypatch.setattr(os, "fsync", fail)
+    expected = InvalidInputError if isinstance(error, OSError) else KeyError
+    with pytest.raises(expected):
+        convert(rows, out, Schema.from_toml(SCHEMA))
+    assert out.read_bytes() == before
+    assert not os.path.exists(partial_path(str(out)))
+
+
+def test_one_process_writes_at_a_time(rows, tmp_path):
+    out = tmp_path / "rows.dpcore"
+    with open(partial_path(str(out)), "wb") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        other.write(b"half a store")
+        other.flush()
+        with pytest.raises(InvalidInputError, match="being written by another process"):
+            convert(rows, out, Schema.from_toml(SCHEMA))
+        with pytest.raises(DataError, match="being written by another process"):
+            open_store(out)
+        assert os.path.getsize(partial_path(str(out))) == 12  # The other's work is untouched.
+    convert(rows, out, Schema.from_toml(SCHEMA))
+    assert load_file(out, None).y.size == 100
+
+
+def test_two_conversions_at_once_end_in_one_whole_store(rows, tmp_path):
+    out = tmp_path / "rows.dpcore"
+    outcomes = []
+    real = os.replace
+
+    def while_the_first_is_about_to_end(source, target):
+        done = in_a_child(rows, out, "")
+        outcomes.append("being written by another process" in done.stderr)
+        real(source, target)
+
+    os.replace = while_the_first_is_about_to_end
+    try:
+        convert(rows, out, Schema.from_toml(SCHEMA))
+    finally:
+        os.replace = real
+    assert outcomes == [True] and load_file(out, None).y.size == 100
+
+
+def test_what_is_refused_before_a_row_is_read(rows, tmp_path):
+    schema = Schema.from_toml(SCHEMA)
+    (tmp_path / "notes.dpcore").write_text("my notes, not a store")
+    matrix = Schema.from_toml('width = 3\n[columns]\ny = { kind = "label", classes = [0, 1] }')
+    cases = [
+        (rows, tmp_path / "rows.store", schema, "end in .dpcore"),
+        (rows, tmp_path / "notes.dpcore", schema, "is no store"),
+        (rows, tmp_path / "none" / "rows.dpcore", schema, "No such file or directory"),
+        (rows, tmp_path / "rows.dpcore", matrix, "unnamed features"),
+        (tmp_path / "some.dpcore", tmp_path / "rows.dpcore", schema, "is a store already"),
+    ]
+    for source, out, its_schema, message in cases:
+        with pytest.raises(InvalidInputError, match=message):
+            convert(source, out, its_schema)
+    assert (tmp_path / "notes.dpcore").read_text() == "my notes, not a store"
+    with pytest.raises(DataError, match="No such file"):
+        convert(tmp_path / "none.csv", tmp_path / "rows.dpcore", schema)
+    assert not os.path.exists(partial_path(str(tmp_path / "rows.dpcore")))
+
+
+def test_a_link_stays_and_its_target_is_replaced(rows, tmp_path):
+    (tmp_path / "disk").mkdir()
+    link, target = tmp_path / "rows.dpcore", tmp_path / "disk" / "big.dpcore"
+    link.symlink_to(target)
+    convert(rows, link, Schema.from_toml(SCHEMA))
+    assert link.is_symlink() and np.array_equal(open_store(target)[1], open_store(link)[1])
