@@ -16,6 +16,7 @@ __all__ = ["BATCH_ROWS", "ParquetFile", "read_parquet_types"]
 
 BATCH_ROWS = 2**15
 """How many rows are read at a time. No row and no message depends on it."""
+_BUFFER = 2**16
 
 
 class ParquetFile:
@@ -44,7 +45,8 @@ class ParquetFile:
 
     def _tables(self, wanted: list[str]) -> Iterator[pa.Table]:
         try:
-            with pq.ParquetFile(self._path) as file:
+            # A buffer for each column, instead of whole row groups ahead.
+            with pq.ParquetFile(self._path, pre_buffer=False, buffer_size=_BUFFER) as file:
                 if file.metadata.num_rows == 0:
                     yield file.read(columns=wanted)
                 for batch in file.iter_batches(BATCH_ROWS, columns=wanted):

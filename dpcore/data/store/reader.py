@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, BinaryIO
 import numpy as np
 
 from dpcore.data.encode import coded_layout
-from dpcore.data.store.writer import partial_path
 from dpcore.data.store.format import PAGE, Description, check_header, digest
 from dpcore.data.store.rows import StoredRows, StoreFile
+from dpcore.data.store.writer import partial_path
 from dpcore.errors import DataError
 from dpcore.grid import FEATURE_BITS
 
