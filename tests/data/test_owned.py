@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dpcore.data import owned
-from dpcore.data.coded import CodedRows
+from dpcore.data.coded import CodedBlock, CodedRows
 from dpcore.data.dataset import Dataset, load_file
 from dpcore.data.owned import own, share
 from dpcore.data.schema import Schema
@@ -35,7 +35,10 @@ def table(data, X=None):
 
 
 def stored(block):
-    return [block._numeric, block._codes] if hasattr(block, "_codes") else [block._values]
+    if not isinstance(block, CodedBlock):
+        return [block._values]
+    with block._lend() as rows:
+        return [rows.numeric, rows.codes]
 
 
 def arrays(X):
