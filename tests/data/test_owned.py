@@ -127,9 +127,9 @@ def test_values_off_the_grid_or_the_bounds_are_stored_anew(load, value):
     rows = CodedRows(coded.layout, own(numeric), coded.codes)
     y = np.ones(coded.shape[0])
     first, second = Table.from_matrix(rows, y, row_norm=2.0, raw_norm_bound=2.0).blocks
-    assert not np.shares_memory(first._numeric, rows.numeric)
-    assert np.shares_memory(second._numeric, rows.numeric)
-    assert 0.0 <= first._numeric[0, 0] <= 1.0 and first._numeric[0, 0] * 2**16 % 1 == 0
+    assert not np.shares_memory(stored(first)[0], rows.numeric)
+    assert np.shares_memory(stored(second)[0], rows.numeric)
+    assert 0.0 <= stored(first)[0][0, 0] <= 1.0 and stored(first)[0][0, 0] * 2**16 % 1 == 0
 
 
 def test_only_the_stored_form_is_shared():
