@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import multiprocessing
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -24,6 +23,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from peak import peak_bytes
 
 from dpcore.data.dataset import load_file
 from dpcore.data.schema import Schema
@@ -74,9 +74,10 @@ def generate(path: Path, n_rows: int) -> None:
 def in_a_process(*arguments: str) -> tuple[float, float]:
     """Return the seconds and the peak MB of a ``dpcore`` command."""
     script = (
-        "import resource, sys; from dpcore.cli import app\n"
+        f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
+        "from peak import peak_bytes; from dpcore.cli import app\n"
         "try: app(sys.argv[1:])\n"
-        "finally: print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+        "finally: print(peak_bytes())"
     )
     started = time.perf_counter()
     done = subprocess.run(
@@ -85,7 +86,7 @@ def in_a_process(*arguments: str) -> tuple[float, float]:
     seconds = time.perf_counter() - started
     if done.returncode:
         raise SystemExit(f"dpcore {' '.join(arguments)} failed:\n{done.stderr}")
-    return seconds, int(done.stdout.split()[-1]) * (1 if sys.platform == "darwin" else 1024) / 1e6
+    return seconds, int(done.stdout.split()[-1]) / 1e6
 
 
 def timed(call: Callable[[], object], path: Path, cold: bool, repeats: int) -> float:
@@ -142,8 +143,7 @@ def passes(path: Path, cold: bool) -> None:
                 f"a pass, {name}, {threads} thread(s): {seconds:.3f} s, "
                 f"{seconds / reading:.2f} times (to reach: {PASS_LIMIT} or less)"
             )
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6
-    print(f"peak memory of this process, passes included: {peak:.0f} MB")
+    print(f"peak memory of this process, passes included: {peak_bytes() / 1e6:.0f} MB")
 
 
 def main() -> None:

@@ -152,8 +152,8 @@ class CodedBlock(KeptMargins):
         codes = share(X.codes, np.array(X.codes, order="C"))
         if not X.layout.holds(codes):
             raise InvalidInputError("A code is not one of its column's.")
-        cells = np.trunc(np.ldexp(np.clip(X.numeric, 0.0, 1.0), FEATURE_BITS))
-        numeric = share(X.numeric, np.ldexp(cells, -FEATURE_BITS).astype(np.float32))
+        steps = np.ldexp(np.clip(X.numeric, 0.0, 1.0), FEATURE_BITS).astype(np.int64)
+        numeric = share(X.numeric, np.ldexp(steps.astype(np.float32), -FEATURE_BITS))
         kept = nullcontext(CodedRows(X.layout, numeric, codes))
         return cls(lambda: kept, y, path, row_norm)
 
