@@ -14,12 +14,12 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import njit
 
 from dpcore.data.kept import KeptMargins, LinePath
 from dpcore.data.owned import share
 from dpcore.errors import InvalidInputError
 from dpcore.grid import FEATURE_BITS
+from dpcore.kernels import njit
 
 if TYPE_CHECKING:
     from collections.abc import Callable

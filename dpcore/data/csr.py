@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
 from dpcore.data.kept import KeptMargins, LinePath, integer_sums, truncate_rows
 from dpcore.grid import FEATURE_BITS
+from dpcore.kernels import njit
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix

@@ -7,11 +7,11 @@ come on top of the engine's.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from dpcore.data.kept import KeptMargins, LinePath, truncate_rows
 from dpcore.data.owned import share
 from dpcore.grid import FEATURE_BITS
+from dpcore.kernels import njit
 
 __all__ = ["DenseBlock"]
 

@@ -6,10 +6,10 @@ import threading
 from typing import Literal
 
 import numpy as np
-from numba import njit
 
 from dpcore.data.table import row_factors
 from dpcore.grid import FEATURE_BITS, is_exact_line, round_parameters
+from dpcore.kernels import njit
 
 __all__ = ["KeptMargins", "LinePath", "integer_sums", "truncate_rows"]
 

@@ -3,7 +3,8 @@
 from typing import ClassVar
 
 import numpy as np
-from numba import njit
+
+from dpcore.kernels import njit
 
 __all__ = ["HuberSvm"]
 

@@ -9,7 +9,8 @@ import math
 from typing import ClassVar
 
 import numpy as np
-from numba import njit
+
+from dpcore.kernels import njit
 
 __all__ = ["Logistic"]
 

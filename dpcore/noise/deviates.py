@@ -12,7 +12,8 @@ interpreted kernels agree to the bit.
 """
 
 import numpy as np
-from numba import njit
+
+from dpcore.kernels import njit
 
 __all__ = ["RAN_OUT", "UNDECIDED", "exponential_kernel", "laplace_kernel", "normal_kernel"]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
-from numba import njit
 
 from dpcore.errors import InvalidInputError
 from dpcore.grid import FEATURE_BITS, coefficient_bits, round_parameters
+from dpcore.kernels import njit
 from dpcore.sensitivity import NeighboringRelation, Sensitivity
 
 if TYPE_CHECKING:

@@ -6,10 +6,10 @@ import math
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from numba import njit
 
 from dpcore.errors import InvalidInputError
 from dpcore.grid import round_parameters
+from dpcore.kernels import njit
 from dpcore.sensitivity import NeighboringRelation, Sensitivity
 
 if TYPE_CHECKING:
