@@ -141,13 +141,9 @@ def report(fits: Fits, epsilon: float) -> None:
         name: {key: float(np.median([fit[key] for fit in found])) for key in ("wall", "cpu")}
         for name, found in fits.items()
     }
-    print(
-        f"adult, four folds of five, epsilon {epsilon:g}, delta {DELTA:g} (diffprivlib: 0): median"
-    )
-    print(
-        "seconds of a warm fit, their ratios to dpcore's default on one thread, and mean accuracy"
-    )
-    print("in % on the fifth fold; steps taken, and seconds per 200 of them")
+    print(f"adult, four folds of five, epsilon {epsilon:g}, delta {DELTA:g} (diffprivlib: 0):")
+    print("median seconds of a warm fit, their ratios to those of dpcore's default on one thread,")
+    print(f"mean accuracy in % on the fifth fold; steps taken, and seconds per {STEPS} of them")
     print(f"{'':<40}{'wall':>7}{'CPU':>7}{'ratios':>14}{'accuracy':>10}{'fits':>6}{'steps':>7}")
     ours = medians[OURS]
     for name, found in fits.items():

@@ -59,9 +59,7 @@ def main() -> None:
     chosen = parser.parse_args()
     warnings.simplefilter("ignore")
     with np.load(chosen.rows) as file:
-        X, X_test = (
-            torch.tensor(file[name], dtype=torch.float32) for name in ("X_train", "X_test")
-        )
+        X, X_test = (torch.tensor(file[name]).float() for name in ("X_train", "X_test"))
         y, y_test = (torch.tensor(file[name] > 0) for name in ("y_train", "y_test"))
     data, found = TensorDataset(X, y.float()), []
     batch, _, rate = chosen.settings[0]
