@@ -23,8 +23,6 @@ import one_thread  # noqa: F401  (before NumPy)
 # isort: split
 import argparse
 import math
-import resource
-import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -35,6 +33,7 @@ from multiprocessing import get_context
 from typing import Any
 
 import numpy as np
+from peak import peak_bytes
 
 from dpcore.data.coded import CodedRows
 from dpcore.data.table import Table
@@ -69,8 +68,7 @@ CUT_ROWS = 10**6
 PASS_ROWS, FIT_ROWS = 3 * 10**7, 3 * 10**7
 """Rows to go over, all repetitions together; but three passes and one fit at least."""
 EPSILON, FIT_STEPS = 4.0, 8
-KIB = 1 if sys.platform == "darwin" else 1024
-"""The unit of ru_maxrss, in bytes."""
+
 
 Clocks = tuple[float, float]
 """ns per row: the median of CPU times, the smallest wall time."""
@@ -196,7 +194,7 @@ def measure(n_rows: int, clip: float, threads: list[int]) -> Findings:
         engine = LocalEngine(table, threads=count)
         found.passes[count] = time_passes(engine, problem, clip, n_rows)
         found.steps[count] = time_fits(engine, problem, clip, n_rows)
-    found.peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * KIB
+    found.peak = peak_bytes()
     found.headroom = headroom(table, problem, clip)
     found.agree = agree(rows, table, problem, clip, threads)
     return found
