@@ -7,11 +7,10 @@ import threading
 import weakref
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from dpcore.errors import InvalidInputError
 from dpcore.noise.entropy import Unshareable
-from dpcore.protocols import DerivedQuery
 from dpcore.rounding import float_up
 
 if TYPE_CHECKING:
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
     from dpcore.events import DpEvent
     from dpcore.noise.source import NoiseSource
-    from dpcore.protocols import Accountant, Engine, Mechanism, Query
+    from dpcore.protocols import Accountant, DerivedQuery, Engine, Mechanism, Query
     from dpcore.sensitivity import NeighboringRelation
 
 __all__ = ["LedgerEntry", "PrivacySession"]
@@ -105,9 +104,10 @@ class PrivacySession(Unshareable):
         return value
 
     def _exact(self, query: Query | DerivedQuery) -> np.ndarray:
-        if isinstance(query, DerivedQuery):
-            return query.derive(self._engine.answer, self._noise)
-        return self._engine.answer(query)
+        derive = getattr(query, "derive", None)
+        if derive is not None:
+            return derive(self._engine.answer, self._noise)
+        return self._engine.answer(cast("Query", query))
 
     def _commit(
         self,

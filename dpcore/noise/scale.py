@@ -1,5 +1,6 @@
 """The scale of a noise on the integer grid: one dyadic rational, never a rounded float."""
 
+import functools
 import math
 import sys
 from dataclasses import dataclass
@@ -44,16 +45,7 @@ class GridScale:
 
         Raises InvalidInputError if the scale is 2^58 grid steps or more.
         """
-        steps = Fraction(noise_multiplier) * _in_steps(bound, grid_bits)
-        # steps >= 2^(length - 1) or so; the bits behind the point that 53 significant ones allow.
-        length = steps.numerator.bit_length() - steps.denominator.bit_length()
-        shift = max(0, _SIGNIFICANT_BITS - length)
-        significand = math.ceil(steps * 2**shift)
-        while shift and significand.bit_length() > _SIGNIFICANT_BITS:
-            shift -= 1
-            significand = math.ceil(steps * 2**shift)
-        common = min(shift, (significand & -significand).bit_length() - 1)
-        return cls(significand >> common, shift - common)
+        return _at_least(noise_multiplier, bound, grid_bits)
 
     @property
     def steps(self) -> Fraction:
@@ -63,6 +55,20 @@ class GridScale:
     def over(self, bound: float, grid_bits: int) -> Fraction:
         """Return the scale over a sensitivity in the answer's unit: the noise multiplier."""
         return self.steps / _in_steps(bound, grid_bits)
+
+
+@functools.lru_cache(maxsize=256)
+def _at_least(noise_multiplier: float, bound: float, grid_bits: int) -> GridScale:
+    steps = Fraction(noise_multiplier) * _in_steps(bound, grid_bits)
+    # steps >= 2^(length - 1) or so; the bits behind the point that 53 significant ones allow.
+    length = steps.numerator.bit_length() - steps.denominator.bit_length()
+    shift = max(0, _SIGNIFICANT_BITS - length)
+    significand = math.ceil(steps * 2**shift)
+    while shift and significand.bit_length() > _SIGNIFICANT_BITS:
+        shift -= 1
+        significand = math.ceil(steps * 2**shift)
+    common = min(shift, (significand & -significand).bit_length() - 1)
+    return GridScale(significand >> common, shift - common)
 
 
 def round_down(value: Fraction) -> float:
