@@ -23,5 +23,6 @@ def _probe() -> None:
 try:
     njit(cache=True, error_model="numpy")(_probe)
 except RuntimeError:
-    numba.config.CACHE_DIR = tempfile.mkdtemp(prefix="dpcore-kernels-")
-    atexit.register(shutil.rmtree, numba.config.CACHE_DIR, ignore_errors=True)
+    _folder = tempfile.mkdtemp(prefix="dpcore-kernels-")
+    setattr(numba.config, "CACHE_DIR", _folder)  # noqa: B010  (numba sets it by name, too)
+    atexit.register(shutil.rmtree, _folder, ignore_errors=True)

@@ -23,7 +23,7 @@ def refuse_inputs(
             same = False
         if same:
             raise InvalidInputError(
-                f"--out {os.fspath(path)!r} is the file of {option}; choose another path."
+                f"The output {os.fspath(path)!r} is the file of {option}; choose another path."
             )
 
 

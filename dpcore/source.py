@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -69,6 +70,11 @@ def load_data(request: DataRequest, plan: Plan) -> Data:
     """
     _check_request(request)
     _check_drop(request, plan)
+    with _reading_threads(plan.settings.threads):
+        return _load(request, plan)
+
+
+def _load(request: DataRequest, plan: Plan) -> Data:
     dataset, parts = _open(request)
     why_not_private = schema_reasons(dataset)
     if request.test is not None:
@@ -79,6 +85,20 @@ def load_data(request: DataRequest, plan: Plan) -> Data:
         return Data(dataset, why_not_private=why_not_private, parts=parts)
     train, test = split(dataset, request.test_fraction, plan)
     return Data(train, test, 1.0 - request.test_fraction, why_not_private, parts)
+
+
+@contextmanager
+def _reading_threads(threads: int | None) -> Iterator[None]:
+    """Let Arrow use as many; all readers of the process share its pool."""
+    import pyarrow as pa
+
+    before = pa.cpu_count()
+    if threads is not None:
+        pa.set_cpu_count(threads)
+    try:
+        yield
+    finally:
+        pa.set_cpu_count(before)
 
 
 def split(dataset: Dataset, fraction: float, plan: Plan) -> tuple[Dataset, Dataset]:

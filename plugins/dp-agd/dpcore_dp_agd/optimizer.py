@@ -69,7 +69,7 @@ class DpAgd:
         None, "largest candidate step of all", "norm of w", "8 / row_norm, at most 1024"
     )
     selection_share: float = _option(0.015, "share of the budget for selecting step sizes", "1")
-    candidates: int = _option(20, "step sizes to choose from, beside 0", "step sizes")
+    candidates: int = _option(10, "step sizes to choose from, beside 0", "step sizes")
     loss_clip: float = _option(2.0, "bound of a row's loss in the selection", "loss")
     gamma: float = _option(0.05, "growth of a gradient's share after step size 0 won", "1")
     eta: float = _option(0.1, "headroom of the largest candidate over the last steps", "1")
