@@ -7,6 +7,7 @@ next one.
 """
 
 import atexit
+import os
 import shutil
 import tempfile
 
@@ -20,9 +21,14 @@ def _probe() -> None:
     """Never called: to define it as a cached kernel is to look for a place."""
 
 
+def _remove(folder: str, owner: int) -> None:
+    if os.getpid() == owner:  # A forked child ends before its parent needs no more kernels.
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 try:
     njit(cache=True, error_model="numpy")(_probe)
 except RuntimeError:
     _folder = tempfile.mkdtemp(prefix="dpcore-kernels-")
     setattr(numba.config, "CACHE_DIR", _folder)  # noqa: B010  (numba sets it by name, too)
-    atexit.register(shutil.rmtree, _folder, ignore_errors=True)
+    atexit.register(_remove, _folder, os.getpid())

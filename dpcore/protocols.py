@@ -111,6 +111,10 @@ class Loss(Protocol):
     int64 of shape (count,), for each k the sum over rows of the loss at the margin
     ``factor (z - k step z_direction)``, in steps of 1 / scale, each a whole number from 0 to
     ``floor(clip scale)``; or ``None`` where it has no faster way than ``value``.
+
+    A class that declares ``thread_safe = True`` itself (its base's word does not count) is called
+    by several threads at a time: it must keep nothing between or during calls. Others are called
+    by one at a time.
     """
 
     name: ClassVar[str]
@@ -128,7 +132,10 @@ class Loss(Protocol):
 
 @runtime_checkable
 class Query(Protocol):
-    """A question whose exact answer is a sum over rows of integers."""
+    """A question whose exact answer is a sum over rows of integers.
+
+    ``thread_safe = True`` in its own class means what it does for a ``Loss``.
+    """
 
     kind: ClassVar[str]
     """The word under which its releases are counted: gradient, selection, count."""

@@ -149,12 +149,18 @@ def _open(request: DataRequest) -> tuple[Dataset, tuple[str, ...]]:
             f"{request.data!r} is neither a file nor a data set.{near_names(request.data, known)}"
         )
     _require_file(request.data)
+    schema = _schema(request)
     data = load_file(
         request.data,
-        _schema(request),
+        schema,
         target=request.target,
         bad_rows=request.bad_rows,  # type: ignore[arg-type]
     )
+    if schema is not None and schema != data.schema:
+        raise InvalidInputError(
+            f"{request.data} has a schema of its own, and that of --schema differs from it (see "
+            f"`dpcore schema {request.data}`); leave --schema out, or convert the rows again."
+        )
     return data, ()
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -47,7 +46,7 @@ def convert_command(
     with _rows_progress(hidden=quiet) as on_piece:
         convert(source, out, Schema.read(schema), bad_rows=bad_rows, on_piece=on_piece)  # type: ignore[arg-type]
     if not quiet:
-        typer.echo(f"Store: {out} ({os.path.getsize(out) / 1e6:.1f} MB, readable by you only)")
+        typer.echo(f"Store: {out} (readable by you only)")
 
 
 @contextmanager

@@ -17,6 +17,7 @@ import numpy as np
 
 from dpcore.data.kept import KeptMargins, LinePath
 from dpcore.data.owned import share
+from dpcore.data.table import require_finite
 from dpcore.errors import InvalidInputError
 from dpcore.grid import FEATURE_BITS
 from dpcore.kernels import njit
@@ -148,6 +149,7 @@ class CodedBlock(KeptMargins):
 
     @classmethod
     def from_rows(cls, X: CodedRows, y: np.ndarray, path: LinePath, row_norm: float) -> CodedBlock:
+        require_finite(X.numeric)
         # Copies, or what cannot change: what the norms are taken of is what is kept.
         codes = share(X.codes, np.array(X.codes, order="C"))
         if not X.layout.holds(codes):

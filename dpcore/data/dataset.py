@@ -186,9 +186,10 @@ def load_features(
 
 def _load_store(path: str, schema: Schema | None, target: str | None, name: str | None) -> Dataset:
     """Return the rows of a store, which has a schema of its own: another one must agree with it."""
-    from dpcore.data.store import open_store, read_schema
+    from dpcore.data.store import open_store
 
-    own = read_schema(path)
+    X, y, description = open_store(path)
+    own = description.schema
     _check_target(target, own)
     if schema is not None and (schema.columns, schema.norm, schema.intercept) != (
         own.columns,
@@ -199,8 +200,7 @@ def _load_store(path: str, schema: Schema | None, target: str | None, name: str 
             f"The schema is not that of {path}, whose rows are encoded already; leave it out, or "
             "convert the rows again."
         )
-    X, y, description = open_store(path)
-    data = Dataset(name or os.path.basename(path), X, y, description.schema)
+    data = Dataset(name or os.path.basename(path), X, y, own)
     return replace(data, rows_dropped=description.rows_dropped)
 
 

@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from dpcore.data.table import row_factors
+from dpcore.data.table import require_finite, row_factors
 from dpcore.grid import FEATURE_BITS, is_exact_line, round_parameters
 from dpcore.kernels import njit
 
@@ -99,26 +99,30 @@ class KeptMargins:
 
     def margins(self, w: np.ndarray) -> np.ndarray:
         raw = self._raw_margins(self._path.rounded(w))
-        return raw * self.factor if self._is_scaled else raw
+        return _read_only(raw * self.factor) if self._is_scaled else raw
 
     def line(self, w: np.ndarray, direction: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         z, direction = self._raw_margins(self._path.rounded(w)), self._path.rounded(direction)
-        if self._direction is None or not _same(self._direction[0], direction):
-            self._direction = (direction, _read_only(self._product(direction)))
-        return z, self._direction[1]
+        known = self._direction
+        if known is None or not _same(known[0], direction):
+            known = self._direction = (direction, _read_only(self._product(direction)))
+        return z, known[1]
 
     def _raw_margins(self, w: np.ndarray) -> np.ndarray:
-        if self._kept is None or not _same(self._kept[0], w):
+        # Looked at once: whoever else may set it, what is returned belongs to this w.
+        known = self._kept
+        if known is None or not _same(known[0], w):
             along = self._along_line(w)
-            self._kept = (w, _read_only(self._product(w) if along is None else along))
-        return self._kept[1]
+            known = self._kept = (w, _read_only(self._product(w) if along is None else along))
+        return known[1]
 
     def _along_line(self, w: np.ndarray) -> np.ndarray | None:
         """Return the raw margins of ``w`` from those kept, with the bits of a fresh product, so
         that a row's margin never depends on the path; ``None`` if they do not follow exactly."""
-        if self._kept is None or self._direction is None:
+        at, along = self._kept, self._direction
+        if at is None or along is None:
             return None
-        (kept, z), (direction, z_direction) = self._kept, self._direction
+        (kept, z), (direction, z_direction) = at, along
         step = self._path.step(kept, direction, w)
         if step is None:
             return None
@@ -159,8 +163,9 @@ def truncate_rows(
     ``values`` : dense (n_rows, n_features), or the data of a CSR block with ``row_of`` naming each
     value's row. The sums are int64 of shape (n_rows,), of squared grid steps.
     Every row's integers satisfy ``sum of squares <= (raw_norm_bound * 2**16)**2``: a row that does
-    not is shrunk and truncated again.
+    not is shrunk and truncated again. Raises DataError for a value that is not finite.
     """
+    require_finite(values)
 
     limit = int(np.floor(np.float64(raw_norm_bound) ** 2 * 2.0 ** (2 * FEATURE_BITS)))
     shrink = _first_shrink(values, row_of, n_rows, raw_norm_bound)

@@ -29,9 +29,8 @@ if TYPE_CHECKING:
 
     Rows: TypeAlias = np.ndarray | csr_matrix | CodedRows | StoredRows
 
-__all__ = ["Block", "Table", "row_factors"]
+__all__ = ["Block", "Table", "require_finite", "row_factors"]
 
-_NOT_FINITE = "The data hold a value that is not finite (NaN or infinity)."
 _MAX_FEATURES = 2**22
 """A public limit on the width: sums of squares over a row stay within int64."""
 
@@ -67,6 +66,12 @@ class Block(Protocol):
         k from ``dpcore.grid.coefficient_bits(clip, ...)``.
         """
         ...
+
+
+def require_finite(values: np.ndarray) -> None:
+    """Raise DataError unless all values, in the type in which they are stored, are finite."""
+    if not np.isfinite(values).all():
+        raise DataError("The data hold a value that is not finite (NaN or infinity).")
 
 
 def row_factors(norms: np.ndarray, row_norm: float) -> np.ndarray:
@@ -146,8 +151,7 @@ class Table:
         y = np.array(y, dtype=np.float64, order="C")
         if y.shape != (X.shape[0],):
             raise DataError("The number of labels is not the number of rows.")
-        if not np.isfinite(y).all():
-            raise DataError(_NOT_FINITE)
+        require_finite(y)
         path = LinePath(raw_norm_bound)
         # Rows of a store lend their blocks; other rows are cut into some.
         stored: Any = X if hasattr(X, "blocks") else None
@@ -168,17 +172,13 @@ def _blocks(X: Any, y: np.ndarray, path: LinePath, row_norm: float) -> list[Bloc
     from dpcore.data.csr import CsrBlock
     from dpcore.data.dense import DenseBlock
 
-    block_type: Any
+    block_type: Any = CsrBlock
     if isinstance(X, np.ndarray):
-        block_type, values_of = DenseBlock, lambda rows: rows
+        block_type = DenseBlock
     elif isinstance(X, CodedRows):
-        block_type, values_of = CodedBlock, lambda rows: rows.numeric
-    else:
-        block_type, values_of = CsrBlock, lambda rows: rows.data
+        block_type = CodedBlock
     blocks = []
     for begin in range(0, X.shape[0], BLOCK_ROWS):
         rows = X[begin : begin + BLOCK_ROWS]
-        if not np.isfinite(values_of(rows)).all():
-            raise DataError(_NOT_FINITE)
         blocks.append(block_type.from_rows(rows, y[begin : begin + BLOCK_ROWS], path, row_norm))
     return blocks

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy as np
 from dpcore.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from dpcore.data.table import Block, Table
     from dpcore.protocols import Query
@@ -31,7 +31,8 @@ class LocalEngine:
     """Sums the blocks' answers in int64 modulo 2^64, each block by one of the threads.
 
     Integers add up to the same bits whichever thread took a block. Kernels release the interpreter
-    lock and start no thread of their own, so that no more run than asked for.
+    lock and start no thread of their own, so that no more run than asked for. A query or a loss
+    that does not declare ``thread_safe = True`` in its class is asked by one thread at a time.
 
     Parameters
     ----------
@@ -51,19 +52,19 @@ class LocalEngine:
         self._pool: tuple[int, ThreadPoolExecutor] | None = None
 
     def answer(self, query: Query) -> np.ndarray:
-        turns = _Turns(self._table.blocks)
-        if self._helpers < 1:
-            return query.start() + _sum(query, turns)
-        shares = [self._executor().submit(_sum, query, turns) for _ in range(self._helpers)]
+        shared = _Pass(query, self._table.blocks)
+        helpers = self._helpers if _may_run_in_threads(query) else 0
         try:
-            total = query.start() + _sum(query, turns)
+            for _ in range(helpers):
+                try:
+                    self._executor().submit(shared.work)
+                except RuntimeError:  # No more threads are to be had: go on with those there are.
+                    break
+            total = query.start() + shared.own_part()
         finally:
             # Whatever happened, no thread is left at a block when the next question comes.
-            turns.stop()
-            wait(shares)
-        for share in shares:
-            total += share.result()
-        return total
+            shared.end()
+        return total + shared.other_parts()
 
     def _executor(self) -> ThreadPoolExecutor:
         # A forked child has none of its parent's threads.
@@ -72,36 +73,70 @@ class LocalEngine:
         return self._pool[1]
 
 
-class _Turns:
-    """Gives every block to one thread, once."""
+def _may_run_in_threads(query: Query) -> bool:
+    """Whether the query and its loss say of themselves that calls may overlap: in their own class,
+    since a subclass may keep what its base does not."""
+    parts = (query, getattr(query, "loss", None))
+    return all(vars(type(p)).get("thread_safe") is True for p in parts if p is not None)
 
-    def __init__(self, blocks: Sequence[Block]) -> None:
+
+class _Pass:
+    """One query over all blocks: every block goes to one thread, once."""
+
+    def __init__(self, query: Query, blocks: Sequence[Block]) -> None:
+        self._query = query
         self._left = iter(blocks)
-        self._lock = threading.Lock()
+        self._idle = threading.Condition()
+        self._busy = 0
+        self._parts: list[np.ndarray] = []
+        self._error: BaseException | None = None
 
-    def __iter__(self) -> Iterator[Block]:
-        while True:
-            with self._lock:
-                block = next(self._left, None)
-            if block is None:
-                return
-            yield block
-
-    def stop(self) -> None:
-        with self._lock:
-            self._left = iter(())
-
-
-def _sum(query: Query, turns: _Turns) -> np.ndarray:
-    total = np.zeros_like(query.start())
-    try:
-        for block in turns:
-            part = query.answer_block(block)
+    def own_part(self) -> np.ndarray:
+        """Return the sum over the blocks that the calling thread takes."""
+        total = np.zeros_like(self._query.start())
+        while (block := self._next()) is not None:
+            part = self._query.answer_block(block)
             if part.dtype != np.int64 or part.shape != total.shape:
-                name = type(query).__name__
+                name = type(self._query).__name__
                 raise TypeError(f"{name}.answer_block must return int64 of the shape of start().")
             total += part
-    except BaseException:
-        turns.stop()
-        raise
-    return total
+        return total
+
+    def work(self) -> None:
+        """Take blocks in another thread, as long as there are any."""
+        with self._idle:
+            self._busy += 1
+        try:
+            self._parts.append(self.own_part())
+        except BaseException as error:
+            self._error = error
+            self._left = iter(())
+        finally:
+            with self._idle:
+                self._busy -= 1
+                self._idle.notify_all()
+
+    def end(self) -> None:
+        """Give out no further block, and return when no other thread holds one: after an interrupt
+        too, which is raised then."""
+        interrupt: BaseException | None = None
+        while True:
+            try:
+                with self._idle:
+                    self._left = iter(())
+                    self._idle.wait_for(lambda: self._busy == 0)
+                break
+            except KeyboardInterrupt as error:
+                interrupt = error
+        if interrupt is not None:
+            raise interrupt
+
+    def other_parts(self) -> np.ndarray | int:
+        """Return the sum over the blocks that other threads took, or raise what one raised."""
+        if self._error is not None:
+            raise self._error
+        return sum(self._parts)
+
+    def _next(self) -> Block | None:
+        with self._idle:
+            return next(self._left, None)

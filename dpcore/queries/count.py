@@ -23,6 +23,7 @@ class RowCount:
     """
 
     kind: ClassVar[str] = "count"
+    thread_safe: ClassVar[bool] = True
 
     def __init__(self, norm: Literal["l1", "l2"] = "l2") -> None:
         self.norm = norm

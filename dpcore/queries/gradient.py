@@ -37,6 +37,7 @@ class ClippedGradientSum:
     """
 
     kind: ClassVar[str] = "gradient"
+    thread_safe: ClassVar[bool] = True
 
     def __init__(
         self,

@@ -44,6 +44,7 @@ class ClippedLossLine:
     """
 
     kind: ClassVar[str] = "selection"
+    thread_safe: ClassVar[bool] = True
 
     def __init__(
         self,

@@ -50,6 +50,8 @@ def test_any_number_of_threads_gives_the_same_bits(layout):
 class Watched(RowCount):
     """Counts rows, and who counted them."""
 
+    thread_safe = True
+
     def __init__(self, blocks_to_meet=1):
         super().__init__()
         self.seen, self.threads = [], set()
@@ -83,6 +85,8 @@ def test_as_many_threads_as_asked_for_and_no_more():
 
 class FailsOnce(RowCount):
     """Fails at the last block, the first time."""
+
+    thread_safe = True
 
     def __init__(self, last, error):
         super().__init__()

@@ -26,7 +26,7 @@ import numpy as np
 
 from dpcore.data.encode import coded_layout
 from dpcore.data.schema import Schema
-from dpcore.errors import DataError, InvalidInputError
+from dpcore.errors import DataError
 
 if TYPE_CHECKING:
     from dpcore.data.coded import CodedLayout
@@ -143,7 +143,7 @@ class Description:
             raise DataError(f"{path}: the store's description was altered; convert it again.")
         try:
             found = cls._from_json(json.loads(text))
-        except (KeyError, TypeError, ValueError, InvalidInputError) as error:
+        except (KeyError, TypeError, ValueError, RecursionError) as error:
             raise DataError(
                 f"{path}: the store's description cannot be used ({type(error).__name__})."
             ) from None
@@ -156,8 +156,10 @@ class Description:
         n_rows, dropped, digests = data["rows"], data["rows_dropped"], tuple(data["sha256"])
         if type(n_rows) is not int or n_rows < 0 or type(dropped) is not bool:
             raise TypeError
+        if len(digests) != -(-n_rows // STORE_ROWS):
+            raise ValueError
         found = cls(Schema.from_dict(data["schema"]), n_rows, dropped, digests)
-        if found.schema.width is not None or len(digests) != len(found.block_rows()):
+        if found.schema.width is not None:
             raise ValueError
         return found
 

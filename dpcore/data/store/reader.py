@@ -60,6 +60,8 @@ def read_schema(path: str | os.PathLike[str]) -> Schema:
 
 
 def _open(path: str) -> BinaryIO:
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise DataError(f"Cannot read {path!r}: it is no file.")
     try:
         return open(path, "rb")
     except FileNotFoundError:

@@ -43,17 +43,17 @@ class StoreFile:
         self._map = mmap.mmap(self._file, 0, access=mmap.ACCESS_READ)
         self._bytes = np.frombuffer(self._map, dtype=np.uint8)
         self._starts = PAGE + np.cumsum([0, *(form.size for form in forms)])
-        self._stamp = self._state()
+        self._stamp = os.fstat(self._file)
 
     @contextmanager
     def block(self, index: int) -> Iterator[tuple[np.ndarray, np.ndarray, CodedRows]]:
         """Lend a block's bytes, labels and rows, all read only.
 
-        Raises DataError if the file is not as it was when it was opened: a table does not change
-        between passes.
+        Raises DataError if the file is not as it was when it was opened, before the look or after
+        it: a table does not change between passes. (Whoever maps the file and writes into memory
+        may escape that.)
         """
-        if self._state() != self._stamp:
-            raise DataError(f"{self._path}: the store was changed while it was in use.")
+        self._require_unchanged()
         begin, size = int(self._starts[index]), self.forms[index].size
         content = self._bytes[begin : begin + size]
         y, numeric, codes = self.forms[index].parts(content)
@@ -61,11 +61,17 @@ class StoreFile:
             yield content, y, CodedRows(self.layout, numeric, codes)
         finally:
             if hasattr(mmap, "MADV_DONTNEED"):
-                self._map.madvise(mmap.MADV_DONTNEED, begin, size)
+                shift = begin % mmap.PAGESIZE
+                self._map.madvise(mmap.MADV_DONTNEED, begin - shift, size + shift)
+        self._require_unchanged()
 
-    def _state(self) -> tuple[int, int]:
-        state = os.fstat(self._file)
-        return state.st_size, state.st_mtime_ns
+    def _require_unchanged(self) -> None:
+        before, now = self._stamp, os.fstat(self._file)
+        same = (before.st_size, before.st_mtime_ns) == (now.st_size, now.st_mtime_ns)
+        # The last time of change cannot be set back; it changes too where another store takes this
+        # one's name, which is no change of this one.
+        if not same or (now.st_nlink > 0 and before.st_ctime_ns != now.st_ctime_ns):
+            raise DataError(f"{self._path}: the store was changed while it was in use.")
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import stat
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -157,7 +158,7 @@ def _replacement(path: str) -> Iterator[BinaryIO]:
     target = os.path.realpath(path)
     partial = partial_path(target)
     try:
-        file = _locked(path, partial)
+        file = _claimed(path, partial)
     except OSError as error:
         raise _unwritable(path, error) from None
     with file:
@@ -165,35 +166,68 @@ def _replacement(path: str) -> Iterator[BinaryIO]:
             yield file
             file.flush()
             os.fsync(file.fileno())
+            if not _is_at(file, partial):
+                raise OSError(None, "another process took the place of the unfinished store")
             os.replace(partial, target)
         except OSError as error:
-            os.unlink(partial)
             raise _unwritable(path, error) from None
-        except BaseException:
-            os.unlink(partial)
-            raise
+        finally:
+            if _is_at(file, partial):
+                os.unlink(partial)
 
 
-def _locked(path: str, partial: str) -> BinaryIO:
-    """Return the emptied partial file, locked: the lock goes with the process that holds it."""
+def _claimed(path: str, partial: str) -> BinaryIO:
+    """Return a new partial file, locked: the lock goes with the process that holds it.
+
+    It is always made anew, readable by its owner only, so that the rows go nowhere else: not
+    through a link, nor to whoever has an older file of the name open.
+    """
     while True:
-        # Rows are in it: nobody but its owner may read it.
-        file = os.fdopen(os.open(partial, os.O_RDWR | os.O_CREAT, 0o600), "w+b")
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if os.path.samestat(os.fstat(file.fileno()), os.stat(partial)):
-                file.truncate(0)
-                return file
-        except FileNotFoundError:  # Another process finished it between the two calls.
-            pass
-        except OSError as error:
-            file.close()
-            if error.errno in (errno.EAGAIN, errno.EACCES):
-                raise InvalidInputError(
-                    f"{path!r} is being written by another process; wait for it to end."
-                ) from None
-            raise
+            flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+            file = os.fdopen(os.open(partial, flags, 0o600), "w+b")
+        except FileExistsError:
+            _remove_unfinished(path, partial)
+            continue
+        _lock(file, path)
+        if _is_at(file, partial):
+            return file
+        file.close()  # Another process took it for one that nobody writes: begin again.
+
+
+def _remove_unfinished(path: str, partial: str) -> None:
+    """Remove what an interrupted conversion left; InvalidInputError if one goes on."""
+    try:
+        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        file = os.fdopen(os.open(partial, flags), "rb")
+    except FileNotFoundError:
+        return
+    with file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError(None, f"{partial} is in the way")
+        _lock(file, path)
+        # Who holds the lock may remove the file: it is not another process's new one.
+        if _is_at(file, partial):
+            os.unlink(partial)
+
+
+def _lock(file: BinaryIO, path: str) -> None:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
         file.close()
+        if error.errno not in (errno.EAGAIN, errno.EACCES):
+            raise
+        raise InvalidInputError(
+            f"{path!r} is being written by another process; wait for it to end."
+        ) from None
+
+
+def _is_at(file: BinaryIO, path: str) -> bool:
+    try:
+        return os.path.samestat(os.fstat(file.fileno()), os.lstat(path))
+    except FileNotFoundError:
+        return False
 
 
 def _unwritable(path: str, error: OSError) -> InvalidInputError:

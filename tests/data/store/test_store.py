@@ -197,9 +197,13 @@ def test_a_store_that_changes_in_use_is_no_table_any_more(make):
     os.replace(replaced, store)  # Another file of the name: the opened one is still there.
     assert np.array_equal(answers(stored), before)
     opened = load_file(store, None)
+    times = store.stat()
     with store.open("r+b") as file:
         file.seek(PAGE)
         file.write(b"\1")
+    with pytest.raises(DataError, match="changed while it was in use"):
+        answers(opened)
+    os.utime(store, ns=(times.st_atime_ns, times.st_mtime_ns))
     with pytest.raises(DataError, match="changed while it was in use"):
         answers(opened)
 

@@ -143,3 +143,45 @@ def test_a_link_stays_and_its_target_is_replaced(rows, tmp_path):
     link.symlink_to(target)
     convert(rows, link, Schema.from_toml(SCHEMA))
     assert link.is_symlink() and np.array_equal(open_store(target)[1], open_store(link)[1])
+
+
+@pytest.mark.parametrize("kind", ["open to all", "link", "hard link", "link to the source"])
+def test_rows_go_to_a_file_of_their_own_whatever_stands_under_its_name(rows, tmp_path, kind):
+    out, victim = tmp_path / "rows.dpcore", tmp_path / "victim.txt"
+    partial = partial_path(str(out))
+    victim.write_text("somebody's notes")
+    victim.chmod(0o644)
+    before = rows.read_bytes()
+    if kind == "open to all":
+        os.close(os.open(partial, os.O_CREAT, 0o666))
+        os.chmod(partial, 0o666)
+        earlier = os.open(partial, os.O_RDONLY)
+    elif kind == "hard link":
+        os.link(victim, partial)
+    else:
+        os.symlink(rows if kind == "link to the source" else victim, partial)
+    try:
+        convert(rows, out, Schema.from_toml(SCHEMA))
+        assert "link" != kind and out.stat().st_mode & 0o777 == 0o600 and out.stat().st_nlink == 1
+        assert load_file(out, None).y.size == 100
+    except InvalidInputError as error:
+        assert kind.startswith("link") and "Cannot write" in str(error)
+    if kind == "open to all":
+        assert os.read(earlier, 10) == b""
+        os.close(earlier)
+    assert victim.read_text() == "somebody's notes" and rows.read_bytes() == before
+
+
+def test_a_name_taken_over_in_between_is_noticed(rows, tmp_path):
+    out = tmp_path / "rows.dpcore"
+
+    def take_over(n_rows):
+        os.unlink(partial_path(str(out)))
+        with open(partial_path(str(out)), "w") as other:
+            other.write("another's")
+
+    with pytest.raises(InvalidInputError, match="took the place"):
+        convert(rows, out, Schema.from_toml(SCHEMA), on_piece=take_over)
+    assert not out.exists()
+    with open(partial_path(str(out))) as other:
+        assert other.read() == "another's"
