@@ -102,9 +102,8 @@ def _first_fault(
 
 def _is_empty(array: pa.ChunkedArray, row: int, missing: tuple[str, ...]) -> bool:
     """Return whether there is no value, be the column read as numbers (null) or as text."""
-    cell = array[row].as_py()
-    if isinstance(cell, bytes):
-        cell = cell.decode("utf-8", "replace")
+    cells = array.slice(row, 1)
+    cell = (_text(cells) if _is_text(cells.type) else cells)[0].as_py()
     return cell is None or (isinstance(cell, str) and cell.strip() in ("", *missing))
 
 
@@ -178,17 +177,16 @@ def _dictionary(array: pa.ChunkedArray) -> tuple[np.ndarray, list[str | None]]:
 
 def _text(array: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
     """Return the cells as text. Bytes that are not UTF-8 are no text and no number: U+FFFD."""
-    kind = array.type
-    if pa.types.is_string(kind):
-        return array
-    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
-        try:
-            return array.cast(pa.string())
-        except pa.ArrowInvalid:
-            cells = array.to_pylist()
-            decoded = [None if c is None else c.decode("utf-8", "replace") for c in cells]
-            return pa.chunked_array([pa.array(decoded, pa.string())])
-    return array.cast(pa.string())
+    if not _is_text(array.type):
+        return array.cast(pa.string())
+    # Text too: a Parquet file's may be any bytes, and only this way round they are looked at.
+    content = array.cast(pa.binary())
+    try:
+        return content.cast(pa.string())
+    except pa.ArrowInvalid:
+        cells = content.to_pylist()
+        decoded = [None if c is None else c.decode("utf-8", "replace") for c in cells]
+        return pa.chunked_array([pa.array(decoded, pa.string())])
 
 
 def to_numbers(array: pa.ChunkedArray, missing: tuple[str, ...]) -> np.ndarray:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import sys
+import threading
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,14 +19,17 @@ if TYPE_CHECKING:
 
 __all__ = ["check_loss"]
 
+_OVERLAPPING_CALLS = 50
+
 
 def check_loss(loss: Loss) -> None:
     """Raise AssertionError unless the loss is a function of each row alone and keeps its constants.
 
     It writes on ``out`` only. A full block of 8,192 rows gives the same bits in a permuted, a split
     and single-row calls: a loss that looks at other rows (the mean margin, say) would void every
-    sensitivity. Then ``|dvalue| <= lipschitz``, the slope of ``dvalue`` at most ``smoothness``, and
-    ``dvalue`` against finite differences of ``value``.
+    sensitivity. So would one that mixes overlapping calls, and says that it is thread-safe. Then
+    ``|dvalue| <= lipschitz``, the slope of ``dvalue`` at most ``smoothness``, and ``dvalue``
+    against finite differences of ``value``.
     """
     require_assertions()
     rng = np.random.default_rng(0)
@@ -38,6 +43,8 @@ def check_loss(loss: Loss) -> None:
         y = rng.uniform(-1, 1, size=z.size)
     for function in (loss.value, loss.dvalue):
         _check_row_by_row(function, z, y, rng)
+        if vars(type(loss)).get("thread_safe") is True:
+            _check_overlapping(function, z, y)
     _check_constants(loss, z, y)
     if hasattr(loss, "line_totals"):
         _check_line(loss, z, y)
@@ -95,6 +102,31 @@ def _check_row_by_row(
         assert other.tobytes() == whole.tobytes(), (
             f"{name} gives other bits on a {how} call: a row's loss depends on the other rows."
         )
+
+
+def _check_overlapping(function: Callable, z: np.ndarray, y: np.ndarray) -> None:
+    """Two threads, each with rows of its own, many times over: scratch space of the loss would mix
+    them. A loss that passes may still be unsafe; one that fails is."""
+    halves = [(z[part].copy(), y[part].copy()) for part in (slice(0, None, 2), slice(1, None, 2))]
+    expected = [_called(function, *half).tobytes() for half in halves]
+    mixed = []
+
+    def repeat(k: int) -> None:
+        for _ in range(_OVERLAPPING_CALLS):
+            if _called(function, *halves[k]).tobytes() != expected[k]:
+                mixed.append(k)
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=repeat, args=(k,)) for k in (0, 1)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert not mixed, f"{function.__name__} gives other bits in overlapping calls."
 
 
 def _check_constants(loss: Loss, z: np.ndarray, y: np.ndarray) -> None:

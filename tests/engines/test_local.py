@@ -1,6 +1,9 @@
 """Threads share the blocks: the same bits, each block once, no more threads than asked for."""
 
+import sys
 import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -109,8 +112,120 @@ def test_an_error_comes_out_and_leaves_no_thread_at_work(error, threads):
     assert engine.answer(query)[0] == N_ROWS
 
 
+def test_parts_that_do_not_say_that_they_may_overlap_are_asked_by_one_thread():
+    class Silent(Watched):  # Its base's word does not count: it may keep what that does not.
+        pass
+
+    class Loss(Logistic):
+        pass
+
+    query = Silent()
+    assert LocalEngine(table(), threads=3).answer(query)[0] == N_ROWS
+    assert query.threads == {threading.get_ident()}
+    query = Watched()
+    query.loss = Loss()
+    LocalEngine(table(), threads=3).answer(query)
+    assert query.threads == {threading.get_ident()}
+
+
+class Slow(RowCount):
+    """Notes which blocks are in work, and how many at the end."""
+
+    thread_safe = True
+
+    def __init__(self):
+        super().__init__()
+        self.in_work = 0
+        self._lock = threading.Lock()
+
+    def answer_block(self, block):
+        with self._lock:
+            self.in_work += 1
+        time.sleep(0.05)
+        with self._lock:
+            self.in_work -= 1
+        return super().answer_block(block)
+
+
+def test_an_interrupt_while_threads_start_leaves_none_at_a_block(monkeypatch):
+    engine, query = LocalEngine(table(), threads=4), Slow()
+    submit = ThreadPoolExecutor.submit
+    calls = []
+
+    def interrupted(self, work):
+        share = submit(self, work)
+        calls.append(share)
+        if len(calls) == 2:
+            time.sleep(0.02)  # The threads are at their first blocks.
+            raise KeyboardInterrupt
+        return share
+
+    monkeypatch.setattr(ThreadPoolExecutor, "submit", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        engine.answer(query)
+    assert query.in_work == 0 and len(calls) == 2
+    assert engine.answer(RowCount())[0] == N_ROWS
+
+
+def test_an_interrupt_while_it_waits_for_threads_is_raised_when_they_have_ended(monkeypatch):
+    engine, query = LocalEngine(table(), threads=3), Slow()
+    wait_for = threading.Condition.wait_for
+    waits = []
+
+    def interrupted(self, *arguments):
+        waits.append(1)
+        if len(waits) < 3:
+            raise KeyboardInterrupt
+        return wait_for(self, *arguments)
+
+    monkeypatch.setattr(threading.Condition, "wait_for", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        engine.answer(query)
+    assert query.in_work == 0 and len(waits) == 3
+
+
+def test_without_more_threads_it_goes_on_with_those_there_are(monkeypatch):
+    engine = LocalEngine(table(), threads=4)
+    submit = ThreadPoolExecutor.submit
+
+    def refused(self, work):
+        submit(self, work)  # It stands in the queue all the same.
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(ThreadPoolExecutor, "submit", refused)
+    for _ in range(20):
+        assert engine.answer(RowCount())[0] == N_ROWS
+
+
+def test_two_threads_at_one_block_get_their_own_margins():
+    # A block is asked by one thread at a time; a second one must not mix up the rows all the same.
+    block = table().blocks[0]
+    points = [np.full(WIDTH, 0.25), np.full(WIDTH, -0.5)]
+    expected = [block.margins(w).tobytes() for w in points]
+    wrong = []
+
+    def ask(k):
+        for _ in range(300):
+            if block.margins(points[k]).tobytes() != expected[k]:
+                wrong.append(k)
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=ask, args=(k,)) for k in (0, 1)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert not wrong
+
+
 def test_a_part_of_another_type_is_refused_by_any_thread():
     class Floats(RowCount):
+        thread_safe = True
+
         def answer_block(self, block):
             return super().answer_block(block).astype(np.float64)
 

@@ -1,6 +1,7 @@
 """The checks of losses and queries catch what hides in large blocks and at the ends of a line."""
 
 import dataclasses
+import time
 
 import numpy as np
 import pytest
@@ -33,9 +34,21 @@ class WritesLabels(Logistic):
         y[0] = 0.0
 
 
+class SharesScratch(Logistic):
+    """Broken on purpose: says that calls may overlap, and keeps what they work on."""
+
+    thread_safe = True
+
+    def value(self, z, y, out):
+        self._scratch = z * y
+        time.sleep(0)
+        super().value(self._scratch, np.ones_like(y), out)
+
+
 @pytest.mark.parametrize(
     ("loss", "reason"),
     [
+        (SharesScratch(), "other bits in overlapping calls"),
         (OtherOnFullBlocks(), "depends on the other rows"),
         (WritesMargins(), "writes on the margins or labels"),
         (WritesLabels(), "writes on the margins or labels"),

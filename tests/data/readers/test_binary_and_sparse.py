@@ -37,6 +37,34 @@ def test_libsvm_text(libsvm):
     assert libsvm("") == libsvm("\n") == ([], [])
 
 
+def text_of_any_bytes(cells):
+    """Return an Arrow string array of bytes that nobody looked at, as a Parquet file may hold."""
+    array = pa.array(cells, pa.binary())
+    return pa.Array.from_buffers(pa.string(), len(array), array.buffers())
+
+
+@pytest.mark.parametrize("column", ["a", "c", "y"])
+def test_parquet_text_that_is_not_utf8_is_one_bad_cell(tmp_path, column):
+    cells = {"a": [b"1", b"2", b"3"], "c": [b"x", b"y", b"x"], "y": [b"no", b"yes", b"no"]}
+    cells[column][1] = b"\xff\xfe"
+    path = tmp_path / "f.parquet"
+    pq.write_table(pa.table({name: text_of_any_bytes(cells[name]) for name in cells}), path)
+    schema = Schema.from_dict(
+        {
+            "columns": {
+                "a": {"kind": "numeric", "lower": 0, "upper": 9},
+                "c": {"kind": "categorical", "categories": ["x", "y"]},
+                "y": {"kind": "label", "classes": ["no", "yes"]},
+            }
+        }
+    )
+    rest = [-1.0, 1.0, -1.0] if column == "c" else [-1.0, -1.0]
+    assert load_file(path, schema, bad_rows="drop").y.tolist() == rest
+    if column != "c":  # A category that is none of the schema's is no fault.
+        with pytest.raises(DataError, match=f"row 2, column '{column}'"):
+            load_file(path, schema)
+
+
 LIBSVM_FAULTS = [
     ("1 4:1", "an index is outside 1..3"),
     ("1 0:1", "an index is outside 1..3"),
