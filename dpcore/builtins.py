@@ -68,6 +68,12 @@ def register_accountants(register: Callable[..., None]) -> None:
         reference="Mironov 2017; Feldman & Zrnic 2021",
     )
     register(
+        "single",
+        "dpcore.accountants.single:SingleReleaseAccountant",
+        summary="Bounds one Gaussian release by its own curve; refuses a second.",
+        reference="Balle & Wang 2018; Chen, Lee & Kifer 2019",
+    )
+    register(
         "pure",
         "dpcore.accountants.pure:PureAccountant",
         summary="Adds up epsilons: basic composition.",

@@ -16,6 +16,7 @@ __all__ = [
     "GaussianDpEvent",
     "LaplaceDpEvent",
     "PureDpEvent",
+    "RandomizedSensitivityGaussian",
 ]
 
 
@@ -81,3 +82,33 @@ class ComposedDpEvent(DpEvent):
         whole = isinstance(self.events, tuple) and len(self.events) > 0
         if not whole or not all(isinstance(event, DpEvent) for event in self.events):
             raise InvalidInputError("Expected events to be a tuple of one DpEvent or more.")
+
+
+@dataclass(frozen=True, slots=True)
+class RandomizedSensitivityGaussian(DpEvent):
+    """Normal noise of standard deviation ``sigma`` on an answer that a secret random choice, made
+    without looking at the rows, moves by at most ``deltas[j]`` in l2 with probability
+    ``weights[j] / sum(weights)`` (Chen, Lee & Kifer 2019, section 4.2). What the release shows may
+    tell j.
+
+    Parameters
+    ----------
+    deltas : finite, > 0, rounded up; in the unit of ``sigma``.
+    weights : whole numbers >= 1, one for each delta: the shares are exact.
+    sigma : rounded down.
+    """
+
+    deltas: tuple[float, ...]
+    weights: tuple[int, ...]
+    sigma: float
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.deltas, tuple) and isinstance(self.weights, tuple)):
+            raise InvalidInputError("Expected deltas and weights to be tuples.")
+        if not self.deltas or len(self.deltas) != len(self.weights):
+            raise InvalidInputError("Expected one delta or more, and a weight for each.")
+        for delta in self.deltas:
+            _require_positive("delta", delta)
+        if not all(type(weight) is int and weight >= 1 for weight in self.weights):
+            raise InvalidInputError("Expected weights to be whole numbers >= 1.")
+        _require_positive("sigma", self.sigma)

@@ -113,10 +113,11 @@ def make_plan(settings: Settings, registry: Registry | None = None) -> Plan:
     _check_published(settings)
     preset = _preset(factory, settings)
     use = _fill_slots(factory, settings, preset)
-    name = settings.accountant or preset.get("accountant", "zcdp")
+    default = preset.get("accountant", getattr(factory, "accountant", "zcdp"))
+    name = settings.accountant or default
     accountant = registry.load("accountant", name)
     conversion = settings.conversion
-    if conversion is None and settings.accountant in (None, preset.get("accountant", "zcdp")):
+    if conversion is None and settings.accountant in (None, default):
         conversion = preset.get("accountant_conversion")
     filled = {slot: use.get(slot, names[0]) for slot, names in factory.slots.items()}
     parts = [("accountant", name), ("loss", settings.loss), ("engine", settings.engine)]

@@ -10,14 +10,23 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from dpcore.data.table import Block
+    from dpcore.data.table import Block, Table
     from dpcore.events import DpEvent
     from dpcore.noise.source import NoiseSource
     from dpcore.problem import Problem, Solution
     from dpcore.sensitivity import NeighboringRelation, Sensitivity
     from dpcore.session import PrivacySession
 
-__all__ = ["Accountant", "DerivedQuery", "Engine", "Loss", "Mechanism", "Optimizer", "Query"]
+__all__ = [
+    "Accountant",
+    "DerivedQuery",
+    "Engine",
+    "Loss",
+    "Mechanism",
+    "Optimizer",
+    "Query",
+    "TableQuery",
+]
 
 
 @runtime_checkable
@@ -167,6 +176,27 @@ class DerivedQuery(Protocol):
 
         ``ask`` gives the exact answer of a sum. ``noise`` is for random choices that the theorem
         behind the sensitivity needs, such as a secret permutation.
+        """
+        ...
+
+    def sensitivity(self, relation: NeighboringRelation) -> Sensitivity: ...
+
+
+@runtime_checkable
+class TableQuery(Protocol):
+    """A question that goes through the rows in an order of its own: a pass of SGD.
+
+    One release, charged as one. It runs inside the trust boundary, on an engine that has the whole
+    table at hand and so offers ``answer_table(query, noise)``; another one refuses it uncharged.
+    """
+
+    kind: ClassVar[str]
+
+    def answer_table(self, table: Table, noise: NoiseSource) -> np.ndarray:
+        """Return the answer, int64 in grid steps of the sensitivity.
+
+        ``noise`` is for random choices that the theorem behind the sensitivity needs, such as a
+        secret permutation; how many words they take depends on public facts only.
         """
         ...
 

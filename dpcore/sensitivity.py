@@ -7,7 +7,7 @@ from typing import Literal
 
 from dpcore.errors import InvalidInputError
 
-__all__ = ["NeighboringRelation", "Norm", "Sensitivity"]
+__all__ = ["NeighboringRelation", "Norm", "RandomizedSensitivity", "Sensitivity"]
 
 Norm = Literal["l1", "l2", "linf"]
 
@@ -63,3 +63,27 @@ class Sensitivity:
         for name, value in (("bound", self.bound), ("change_range", self.change_range)):
             if value is not None and not (math.isfinite(value) and value > 0):
                 raise InvalidInputError(f"Expected {name}={value!r} to be finite and > 0.")
+
+
+@dataclass(frozen=True, slots=True)
+class RandomizedSensitivity(Sensitivity):
+    """An l2 sensitivity that a secret random choice of the query decides (Chen, Lee & Kifer 2019).
+
+    With probability ``weights[j] / sum(weights)``, whatever the rows and whichever of them differs,
+    the answer moves by at most ``deltas[j]``; ``bound`` is the largest of them.
+
+    Parameters
+    ----------
+    deltas : in the answer's unit, rounded up.
+    weights : whole numbers >= 1, one for each delta.
+    """
+
+    deltas: tuple[float, ...] = ()
+    weights: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        Sensitivity.__post_init__(self)
+        if self.norm != "l2" or not self.deltas or len(self.deltas) != len(self.weights):
+            raise InvalidInputError("Expected an l2 sensitivity with a weight for each delta.")
+        if self.bound != max(self.deltas):
+            raise InvalidInputError("Expected bound to be the largest of deltas.")

@@ -7,7 +7,7 @@ import threading
 import weakref
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import InvalidInputError
 from dpcore.noise.entropy import Unshareable
@@ -20,7 +20,14 @@ if TYPE_CHECKING:
 
     from dpcore.events import DpEvent
     from dpcore.noise.source import NoiseSource
-    from dpcore.protocols import Accountant, DerivedQuery, Engine, Mechanism, Query
+    from dpcore.protocols import (
+        Accountant,
+        DerivedQuery,
+        Engine,
+        Mechanism,
+        Query,
+        TableQuery,
+    )
     from dpcore.sensitivity import NeighboringRelation
 
 __all__ = ["LedgerEntry", "PrivacySession"]
@@ -75,7 +82,7 @@ class PrivacySession(Unshareable):
         self._ledger: list[LedgerEntry] = []
         self._trusted: set[str] = {_qualified(engine), _qualified(accountant)}
 
-    def release(self, query: Query | DerivedQuery, mechanism: Mechanism) -> Any:
+    def release(self, query: Query | DerivedQuery | TableQuery, mechanism: Mechanism) -> Any:
         """Return a noisy answer: safe to use, print and keep in any way.
 
         Raises BudgetExceededError (nothing drawn, nothing charged), UnsupportedEventError or
@@ -95,6 +102,7 @@ class PrivacySession(Unshareable):
                     f"{sensitivity.relation.value}, the session runs under {self._relation.value}."
                 )
             event = mechanism.event(sensitivity)
+            self._require_engine(query)
             accountant = self._accountant.compose(event)
             self._commit(query, mechanism, event, accountant)
             exact = self._exact(query)
@@ -103,15 +111,25 @@ class PrivacySession(Unshareable):
             self._on_release(self)
         return value
 
-    def _exact(self, query: Query | DerivedQuery) -> np.ndarray:
-        derive = getattr(query, "derive", None)
-        if derive is not None:
-            return derive(self._engine.answer, self._noise)
-        return self._engine.answer(cast("Query", query))
+    def _exact(self, query: Query | DerivedQuery | TableQuery) -> np.ndarray:
+        asked: Any = query
+        if hasattr(asked, "derive"):
+            return asked.derive(self._engine.answer, self._noise)
+        if hasattr(asked, "answer_table"):
+            engine: Any = self._engine
+            return engine.answer_table(asked, self._noise)
+        return self._engine.answer(asked)
+
+    def _require_engine(self, query: Query | DerivedQuery | TableQuery) -> None:
+        if hasattr(query, "answer_table") and not hasattr(self._engine, "answer_table"):
+            raise InvalidInputError(
+                f"{type(query).__name__} goes through the rows in an order of its own, and the "
+                f"engine {type(self._engine).__name__} has no table at hand; use --engine local."
+            )
 
     def _commit(
         self,
-        query: Query | DerivedQuery,
+        query: Query | DerivedQuery | TableQuery,
         mechanism: Mechanism,
         event: DpEvent,
         accountant: Accountant,

@@ -4,6 +4,7 @@ from dpcore.accountants.additive import AdditiveAccountant
 from dpcore.accountants.gdp import GdpAccountant
 from dpcore.accountants.pure import PureAccountant
 from dpcore.accountants.rdp import RdpAccountant
+from dpcore.accountants.single import SingleReleaseAccountant
 from dpcore.accountants.zcdp import ZcdpAccountant
 
 __all__ = [
@@ -11,6 +12,7 @@ __all__ = [
     "GdpAccountant",
     "PureAccountant",
     "RdpAccountant",
+    "SingleReleaseAccountant",
     "ZcdpAccountant",
 ]
 
@@ -20,3 +22,4 @@ ACCOUNTANTS: tuple[type[AdditiveAccountant], ...] = (
     RdpAccountant,
     PureAccountant,
 )
+"""Those that add up any number of releases."""

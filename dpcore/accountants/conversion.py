@@ -24,6 +24,7 @@ __all__ = [
     "bun_steinke_epsilon_up",
     "bun_steinke_rho_down",
     "epsilon_up",
+    "golden_maximum",
     "renyi_budget_down",
 ]
 
@@ -44,7 +45,7 @@ def _slack_down(t: Fraction, delta: float) -> Fraction:
     return (log_down(Fraction(delta)) + entropy) / t
 
 
-def _maximise(objective: Callable[[float], float]) -> Fraction:
+def golden_maximum(objective: Callable[[float], float]) -> Fraction:
     """Return a ``t`` near the maximum: a grid in ``ln t``, then golden section around its best."""
     steps = int(2 * _LOG_RANGE)
     grid = [-_LOG_RANGE + i for i in range(steps + 1)]
@@ -61,13 +62,13 @@ def _maximise(objective: Callable[[float], float]) -> Fraction:
 
 def best_order_for_budget(epsilon: float, delta: float) -> Fraction:
     """Return ``t = alpha - 1`` at which zCDP gets the largest rho out of (epsilon, delta)."""
-    return _maximise(lambda t: (epsilon + _slack(t, delta)) / (1 + t))
+    return golden_maximum(lambda t: (epsilon + _slack(t, delta)) / (1 + t))
 
 
 def best_order_for_report(rho: Fraction, delta: float) -> Fraction:
     """Return ``t = alpha - 1`` at which rho-zCDP gives the smallest epsilon."""
     approximate = float(rho)
-    return _maximise(lambda t: _slack(t, delta) - approximate * (1 + t))
+    return golden_maximum(lambda t: _slack(t, delta) - approximate * (1 + t))
 
 
 def renyi_budget_down(epsilon: float, delta: float, t: Fraction) -> Fraction:

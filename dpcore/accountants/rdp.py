@@ -8,12 +8,14 @@ from typing import Any, ClassVar
 
 from dpcore.accountants import conversion as convert
 from dpcore.accountants.additive import AdditiveAccountant
+from dpcore.accountants.mixture import mixture_renyi_up
 from dpcore.events import (
     DpEvent,
     ExponentialMechanismDpEvent,
     GaussianDpEvent,
     LaplaceDpEvent,
     PureDpEvent,
+    RandomizedSensitivityGaussian,
 )
 from dpcore.rounding import exp_down, exp_up, float_up, log_down, log_up
 
@@ -58,6 +60,7 @@ _RULES: dict[type[DpEvent], Callable[[Any, Fraction], Fraction]] = {
     PureDpEvent: _pure,
     ExponentialMechanismDpEvent: _bounded_range,
     LaplaceDpEvent: _laplace,
+    RandomizedSensitivityGaussian: mixture_renyi_up,
 }
 
 

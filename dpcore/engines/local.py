@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dpcore.data.table import Block, Table
-    from dpcore.protocols import Query
+    from dpcore.noise.source import NoiseSource
+    from dpcore.protocols import Query, TableQuery
 
 __all__ = ["LocalEngine", "available_threads"]
 
@@ -65,6 +66,10 @@ class LocalEngine:
             # Whatever happened, no thread is left at a block when the next question comes.
             shared.end()
         return total + shared.other_parts()
+
+    def answer_table(self, query: TableQuery, noise: NoiseSource) -> np.ndarray:
+        """Return the answer of a query that goes through the rows in an order of its own."""
+        return query.answer_table(self._table, noise)
 
     def _executor(self) -> ThreadPoolExecutor:
         # A forked child has none of its parent's threads.

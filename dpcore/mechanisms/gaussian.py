@@ -1,15 +1,16 @@
 """Gaussian noise on a sum of bounded l2 sensitivity."""
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
 
-from dpcore.events import GaussianDpEvent
+from dpcore.events import GaussianDpEvent, RandomizedSensitivityGaussian
 from dpcore.mechanisms.base import ScaledNoise, add_modulo
 from dpcore.noise.scale import round_down
 from dpcore.noise.source import NoiseSource
-from dpcore.sensitivity import Sensitivity
+from dpcore.sensitivity import RandomizedSensitivity, Sensitivity
 
 __all__ = ["Gaussian"]
 
@@ -21,7 +22,8 @@ class Gaussian(ScaledNoise):
     For x on the grid x + floor(sigma N) is floor(x + sigma N): post-processing of the continuous
     Gaussian mechanism. It is 1/(2 noise_multiplier^2)-zCDP (Bun & Steinke 2016, Prop. 1.6) and
     1/noise_multiplier-GDP (Dong, Roth & Su 2022; Theorem 2.7 in arXiv:1905.02383), under the
-    sensitivity's own relation.
+    sensitivity's own relation. A sensitivity that the query's own random choice decides makes an
+    event of its own (Chen, Lee & Kifer 2019, section 4.2); the scale is relative to its bound.
 
     Parameters
     ----------
@@ -37,8 +39,14 @@ class Gaussian(ScaledNoise):
         """Return the event of the multiplier as given; the grid can only lower its cost."""
         return GaussianDpEvent(noise_multiplier)
 
-    def event(self, sensitivity: Sensitivity) -> GaussianDpEvent:
-        return GaussianDpEvent(round_down(self.exact_multiplier(sensitivity)))
+    def event(
+        self, sensitivity: Sensitivity
+    ) -> GaussianDpEvent | RandomizedSensitivityGaussian:
+        multiplier = self.exact_multiplier(sensitivity)
+        if isinstance(sensitivity, RandomizedSensitivity):
+            sigma = round_down(multiplier * Fraction(sensitivity.bound))
+            return RandomizedSensitivityGaussian(sensitivity.deltas, sensitivity.weights, sigma)
+        return GaussianDpEvent(round_down(multiplier))
 
     def release(
         self, exact: np.ndarray, sensitivity: Sensitivity, noise: NoiseSource

@@ -17,6 +17,7 @@ from dpcore.events import (
     GaussianDpEvent,
     LaplaceDpEvent,
     PureDpEvent,
+    RandomizedSensitivityGaussian,
 )
 
 if TYPE_CHECKING:
@@ -73,6 +74,10 @@ def largest_probability(event: DpEvent, p: float) -> float:
             return _largest_pure(epsilon, p)
         case ExponentialMechanismDpEvent(epsilon=epsilon):
             return p / (p + math.exp(-epsilon) * (1 - p)) if p > 0 else 0.0
+        case RandomizedSensitivityGaussian(deltas=deltas, weights=weights, sigma=s):
+            parts = [GaussianDpEvent(s / d) for d in deltas]
+            shares = zip(weights, parts, strict=True)
+            return sum(q * largest_probability(part, p) for q, part in shares) / sum(weights)
         case ComposedDpEvent(events=events):
             for part in events:
                 p = largest_probability(part, p)

@@ -109,7 +109,7 @@ def check_tiny_budget_refused(optimizer: Optimizer) -> None:
     """A budget too small for one release is refused by a DpcoreError, with nothing asked."""
     for relation in relations_of(optimizer):
         rows = make_rows(50, seed=6)
-        session = open_session(rows, relation, epsilon=1e-250, delta=1e-250)
+        session = open_session(optimizer, rows, relation, epsilon=1e-250, delta=1e-250)
         try:
             optimizer.minimize(problem_of(rows, relation), session)
         except DpcoreError:
@@ -155,7 +155,7 @@ def check_bad_parameters_refused(optimizer: Optimizer) -> None:
     assert parameters is not None and parameters.frozen, "An optimizer is a frozen dataclass."
     for name, value in _broken_parameters(optimizer):
         rows, relation = make_rows(50, seed=9), relations_of(optimizer)[0]
-        session = open_session(rows, relation, EPSILON, DELTA)
+        session = open_session(optimizer, rows, relation, EPSILON, DELTA)
         instance: Any = optimizer
         try:
             broken = dataclasses.replace(instance, **{name: value})

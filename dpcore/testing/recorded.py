@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dpcore.accountants.zcdp import ZcdpAccountant
 from dpcore.losses.logistic import Logistic
 from dpcore.noise.source import SeededNoise
+from dpcore.registry import load_registry
 from dpcore.sensitivity import NeighboringRelation
 from dpcore.testing.guard import require_assertions
 from dpcore.testing.replay import RecordingSession, ReplaySession
@@ -14,12 +14,13 @@ from dpcore.testing.tables import Rows, make_problem
 
 if TYPE_CHECKING:
     from dpcore.problem import Solution
-    from dpcore.protocols import Optimizer
+    from dpcore.protocols import Accountant, Optimizer
 
 __all__ = [
     "DELTA",
     "EPSILON",
     "L2",
+    "accountant_of",
     "open_session",
     "problem_of",
     "record_run",
@@ -38,11 +39,17 @@ def problem_of(rows: Rows, relation: NeighboringRelation, n0: int | None = 400) 
     return make_problem(rows, relation, Logistic(), l2=L2, n0=n0)
 
 
+def accountant_of(optimizer: Optimizer, epsilon: float, delta: float) -> Accountant:
+    """Return the accountant that a run takes by default, with the whole budget."""
+    name = getattr(optimizer, "accountant", "zcdp")
+    return load_registry().load("accountant", name).from_budget(epsilon, delta)
+
+
 def open_session(
-    rows: Rows, relation: NeighboringRelation, epsilon: float, delta: float
+    optimizer: Optimizer, rows: Rows, relation: NeighboringRelation, epsilon: float, delta: float
 ) -> RecordingSession:
     require_assertions()
-    accountant = ZcdpAccountant.from_budget(epsilon, delta)
+    accountant = accountant_of(optimizer, epsilon, delta)
     return RecordingSession(rows.table(), accountant, relation, SeededNoise(11))
 
 
@@ -53,7 +60,7 @@ def record_run(
     epsilon: float = EPSILON,
     n0: int | None = 400,
 ) -> tuple[RecordingSession, Solution]:
-    session = open_session(rows, relation, epsilon, DELTA)
+    session = open_session(optimizer, rows, relation, epsilon, DELTA)
     return session, optimizer.minimize(problem_of(rows, relation, n0), session)
 
 
@@ -66,7 +73,7 @@ def replay_run(
     n0: int | None,
 ) -> ReplaySession:
     """Replay a run on another table, and require the recorded result to the bit."""
-    accountant = ZcdpAccountant.from_budget(EPSILON, DELTA)
+    accountant = accountant_of(optimizer, EPSILON, DELTA)
     session = ReplaySession(recorded[0].records, other.table(), accountant, relation)
     try:
         solution = optimizer.minimize(problem_of(rows, relation, n0), session)

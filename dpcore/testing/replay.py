@@ -16,11 +16,14 @@ import numpy as np
 
 from dpcore.engines.local import LocalEngine
 from dpcore.errors import InvalidInputError
+from dpcore.noise.entropy import Unshareable
+from dpcore.noise.source import NoiseSource
 from dpcore.session import PrivacySession
 
 if TYPE_CHECKING:
     from dpcore.data.table import Table
-    from dpcore.protocols import Accountant, DerivedQuery, Mechanism, Query
+    from dpcore.noise.entropy import Entropy
+    from dpcore.protocols import Accountant, DerivedQuery, Mechanism, Query, TableQuery
     from dpcore.sensitivity import NeighboringRelation, Sensitivity
 
 __all__ = ["CountingEngine", "Record", "RecordingSession", "ReplaySession", "assert_within"]
@@ -28,13 +31,46 @@ __all__ = ["CountingEngine", "Record", "RecordingSession", "ReplaySession", "ass
 
 @dataclass(frozen=True)
 class Record:
-    """One release of a run: what was asked, the exact answer, what was given."""
+    """One release of a run: what was asked, the exact answer, what was given, and the random words
+    that the exact answer took, such as those of a secret permutation."""
 
     query: str
     mechanism: str
     exact: np.ndarray
     sensitivity: Sensitivity
     value: Any
+    words: tuple[np.ndarray, ...] = ()
+
+
+class _Tape(Unshareable):
+    """Words from a source, kept while an exact answer is worked out."""
+
+    def __init__(self, source: Entropy) -> None:
+        self._source = source
+        self.seeded = source.seeded
+        self.kept: list[np.ndarray] | None = None
+
+    def words(self, n: int) -> np.ndarray:
+        fresh = self._source.words(n)
+        if self.kept is not None:
+            self.kept.append(fresh.copy())
+        return fresh
+
+
+class _Played(Unshareable):
+    """The words of a recorded answer once more, to be asked for in the same portions."""
+
+    seeded = True
+
+    def __init__(self) -> None:
+        self.left: list[np.ndarray] = []
+
+    def words(self, n: int) -> np.ndarray:
+        assert self.left and self.left[0].size == n, (
+            "The replay draws other random words than the recorded run: its random choices depend "
+            "on something that was not released."
+        )
+        return self.left.pop(0).copy()
 
 
 class CountingEngine(LocalEngine):
@@ -55,7 +91,7 @@ class _CountingSession(PrivacySession):
 
     engine: CountingEngine
 
-    def _exact(self, query: Query | DerivedQuery) -> np.ndarray:
+    def _exact(self, query: Query | DerivedQuery | TableQuery) -> np.ndarray:
         before = len(self.engine.answers)
         exact = super()._exact(query)
         self.engine.answers[before:] = [exact.copy()]
@@ -70,10 +106,11 @@ class RecordingSession(_CountingSession):
     ) -> None:
         self.engine = CountingEngine(table)
         self.records: list[Record] = []
-        self.parts: list[tuple[Query | DerivedQuery, Mechanism]] = []
-        super().__init__(self.engine, accountant, relation, noise)
+        self.parts: list[tuple[Query | DerivedQuery | TableQuery, Mechanism]] = []
+        self._tape = _Tape(noise._entropy)
+        super().__init__(self.engine, accountant, relation, NoiseSource(self._tape))
 
-    def release(self, query: Query | DerivedQuery, mechanism: Mechanism) -> Any:
+    def release(self, query: Query | DerivedQuery | TableQuery, mechanism: Mechanism) -> Any:
         self.parts.append((query, mechanism))
         value = super().release(query, mechanism)
         self.records.append(
@@ -83,9 +120,17 @@ class RecordingSession(_CountingSession):
                 self.engine.answers[-1],
                 query.sensitivity(self.relation),
                 copy.deepcopy(value),
+                tuple(self._words),
             )
         )
         return value
+
+    def _exact(self, query: Query | DerivedQuery | TableQuery) -> np.ndarray:
+        self._words = self._tape.kept = []
+        try:
+            return super()._exact(query)
+        finally:
+            self._tape.kept = None
 
 
 class ReplaySession(_CountingSession):
@@ -103,13 +148,13 @@ class ReplaySession(_CountingSession):
         relation: NeighboringRelation,
     ) -> None:
         self.engine = CountingEngine(table)
-        nothing: Any = _NoNoise()
-        super().__init__(self.engine, accountant, relation, noise=nothing)
+        self._played = _Played()
+        super().__init__(self.engine, accountant, relation, NoiseSource(self._played))
         self._records = records
         self.exacts: list[np.ndarray] = []
         self.violations: list[str] = []
 
-    def release(self, query: Query | DerivedQuery, mechanism: Mechanism) -> Any:
+    def release(self, query: Query | DerivedQuery | TableQuery, mechanism: Mechanism) -> Any:
         if os.getpid() != self._pid:
             raise InvalidInputError("This process was forked after the session began.")
         event = mechanism.event(query.sensitivity(self.relation))
@@ -127,7 +172,11 @@ class ReplaySession(_CountingSession):
             "depends on something that was not released.",
         )
         self._commit(query, mechanism, event, accountant)
-        self.exacts.append(self._exact(query))
+        self._require_engine(query)
+        self._played.left = list(record.words)
+        exact = self._exact(query)
+        self._require(not self._played.left, "The replay draws fewer random words than recorded.")
+        self.exacts.append(exact)
         return copy.deepcopy(record.value)
 
     def assert_faithful(self) -> None:
@@ -159,7 +208,7 @@ def assert_within(
         assert spread <= limit, f"{what}: scores moved apart by more than the declared range."
 
 
-def _fingerprint(query: Query | DerivedQuery) -> str:
+def _fingerprint(query: Query | DerivedQuery | TableQuery) -> str:
     """Return everything a query was built from, as text; arrays to the bit."""
     parts = [type(query).__qualname__]
     for name, value in sorted(vars(query).items()):
@@ -167,8 +216,3 @@ def _fingerprint(query: Query | DerivedQuery) -> str:
         parts.append(f"{name}={text if '0x' not in text else type(value).__qualname__}")
     return ";".join(parts)
 
-
-class _NoNoise:
-    """A replay draws nothing; an optimizer that asks this for noise gets an AttributeError."""
-
-    seeded = True

@@ -1,0 +1,115 @@
+"""One release, bounded by its own (epsilon, delta) curve."""
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, ClassVar, Self
+
+from dpcore.accountants.additive import AdditiveAccountant
+from dpcore.accountants.conversion import golden_maximum
+from dpcore.accountants.mixture import mixture_curve_up, mixture_log_moment_up
+from dpcore.accountants.normal import gaussian_delta_up
+from dpcore.errors import BudgetExceededError, UnsupportedEventError
+from dpcore.events import DpEvent, GaussianDpEvent, RandomizedSensitivityGaussian
+from dpcore.rounding import exp_up, float_up, log_down, log_up
+
+__all__ = ["SingleReleaseAccountant"]
+
+
+def _as_mixture(event: DpEvent) -> RandomizedSensitivityGaussian:
+    if isinstance(event, RandomizedSensitivityGaussian):
+        return event
+    assert isinstance(event, GaussianDpEvent)
+    return RandomizedSensitivityGaussian((1.0,), (1,), event.noise_multiplier)
+
+
+def _best_order(event: RandomizedSensitivityGaussian, epsilon: float) -> Fraction:
+    """Return about the ``t = alpha - 1`` at which the Renyi bound gives the smallest delta."""
+    squares = [(d / event.sigma) ** 2 / 2 for d in event.deltas]
+    largest, total = max(squares), sum(event.weights)
+
+    def minus_log_delta(t: float) -> float:
+        scale = t * (1 + t)
+        weighted = zip(squares, event.weights, strict=True)
+        moment = sum(q * math.exp(scale * (s - largest)) for s, q in weighted) / total
+        log_moment = scale * largest + math.log(moment)
+        return t * epsilon - log_moment - t * math.log(t) + (1 + t) * math.log1p(t)
+
+    return golden_maximum(minus_log_delta)
+
+
+def _renyi_delta_up(event: RandomizedSensitivityGaussian, epsilon: float) -> Fraction:
+    """Lemma 3 of Chen, Lee & Kifer 2019 at the best order, and Canonne, Kamath & Steinke 2020,
+    Proposition 12: delta = E exp(-t epsilon) t^t / (1 + t)^(1 + t), E the moment of order 1 + t.
+    The event is one public value, so the order may be chosen for it."""
+    t = _best_order(event, epsilon)
+    log_factor = t * log_up(t) - (1 + t) * log_down(1 + t) - t * Fraction(epsilon)
+    log_delta = mixture_log_moment_up(event, 1 + t) + log_factor
+    return exp_up(log_delta) if log_delta < 0 else Fraction(1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SingleReleaseAccountant(AdditiveAccountant):
+    """Holds one release, whose delta at the epsilon of the budget it bounds; a second is refused.
+
+    Gaussian noise has its exact curve (Balle & Wang 2018, Theorem 8), Gaussian noise of randomised
+    sensitivity the weighted mean of such curves ("joint-convexity") or, never smaller, what the
+    Renyi bound of Chen, Lee & Kifer 2019 gives at its best order ("renyi"): see
+    ``dpcore.accountants.mixture``. What ``remains`` after the release can buy nothing.
+    """
+
+    name: ClassVar[str] = "single"
+    unit: ClassVar[str] = "delta at the budget's epsilon"
+    fully_adaptive: ClassVar[bool] = True
+    conversions: ClassVar[tuple[str, ...]] = ("joint-convexity", "renyi")
+    events: ClassVar[tuple[type[DpEvent], ...]] = (GaussianDpEvent, RandomizedSensitivityGaussian)
+
+    event: DpEvent | None = None
+
+    @classmethod
+    def _open(cls, epsilon: float, delta: float, conversion: str) -> tuple[Fraction, dict]:
+        return Fraction(delta), {}
+
+    @classmethod
+    def supports(cls, event: DpEvent) -> bool:
+        return type(event) in cls.events  # not several as one: their deltas do not add up
+
+    def _ticks(self, event: DpEvent) -> int:
+        if not self.supports(event):
+            raise UnsupportedEventError(
+                f"The {self.name} accountant bounds one Gaussian release and no "
+                f"{type(event).__name__}; zcdp or rdp can hold several releases."
+            )
+        return super()._ticks(event)
+
+    def compose(self, event: DpEvent) -> Self:
+        if self.event is not None:
+            raise BudgetExceededError(
+                "The single accountant holds one release, and that one was made; use zcdp or rdp "
+                "for several."
+            )
+        return replace(super().compose(event), event=event)
+
+    def _leaf_cost(self, event: Any) -> Fraction:
+        return self._delta_up(event, self.epsilon)
+
+    def _delta_up(self, event: DpEvent, epsilon: float) -> Fraction:
+        if self.conversion == "renyi":
+            return _renyi_delta_up(_as_mixture(event), epsilon)
+        if isinstance(event, GaussianDpEvent):
+            return gaussian_delta_up(1 / Fraction(event.noise_multiplier), Fraction(epsilon))
+        return mixture_curve_up(_as_mixture(event), Fraction(epsilon))
+
+    def _epsilon(self, spent: Fraction, delta: float) -> float:
+        if self.event is None:
+            return 0.0
+        low, high = 0.0, self.epsilon
+        while self._delta_up(self.event, high) > Fraction(delta):
+            low, high = high, 2 * high
+            if high > 1e300:
+                return math.inf
+        while high - low > 1e-6 * high:
+            middle = (low + high) / 2
+            fits = self._delta_up(self.event, middle) <= Fraction(delta)
+            low, high = (low, middle) if fits else (middle, high)
+        return float_up(Fraction(high))
