@@ -36,7 +36,7 @@ def fit(
     capacity: int | None = None,
     schema: Schema | Mapping[str, Any] | str | os.PathLike[str] | None = None,
     loss: str = "logistic",
-    l2: float = 0.0,
+    l2: float | None = None,
     relation: str = "add-or-remove-one",
     accountant: str | None = None,
     conversion: str | None = None,

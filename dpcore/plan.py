@@ -29,7 +29,7 @@ class Settings:
 
     Parameters
     ----------
-    l2 : weight of the regulariser, >= 0.
+    l2 : weight of the regulariser, >= 0; ``None`` for 0, or what the algorithm takes by default.
     conversion : the accountant's rule from (epsilon, delta) to its unit; ``None`` for its own.
     threads : how many the engine may use; ``None`` for all available.
     use : slot name to the registered name that fills it.
@@ -39,7 +39,7 @@ class Settings:
 
     algo: str = "dp-agd"
     loss: str = "logistic"
-    l2: float = 0.0
+    l2: float | None = None
     epsilon: float = 1.0
     delta: float = 1e-8
     relation: str = NeighboringRelation.ADD_OR_REMOVE_ONE.value
@@ -101,11 +101,11 @@ def make_plan(settings: Settings, registry: Registry | None = None) -> Plan:
     registry = registry or load_registry()
     settings = dataclasses.replace(
         settings,
-        l2=convert("l2", float, settings.l2),
+        l2=None if settings.l2 is None else convert("l2", float, settings.l2),
         seed=_checked_whole("seed", settings.seed, 0),
         threads=_checked_whole("threads", settings.threads, 1),
     )
-    if settings.l2 < 0:
+    if settings.l2 is not None and settings.l2 < 0:
         raise InvalidInputError(f"Expected l2={settings.l2!r} >= 0.")
     relation = parse_relation(settings.relation)
     entry = registry.get("optimizer", settings.algo)

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from dpcore.errors import InvalidInputError
+from dpcore.errors import InvalidInputError, RegistryError
 from dpcore.sensitivity import NeighboringRelation
 
 if TYPE_CHECKING:
@@ -105,4 +105,21 @@ def check_fits(optimizer: Optimizer, problem: Problem, accountant: Accountant) -
         if need not in unmet:
             raise InvalidInputError(f"{name} declares the unknown need {need!r}.")
         if unmet[need]:
-            raise InvalidInputError(f"{name} needs {advice[need]}.")
+            raise InvalidInputError(f"{name} needs {advice[need]}{_instead(need)}.")
+
+
+def _instead(need: str) -> str:
+    """Return the end of a sentence: which installed algorithms do without l2."""
+    if need != "strong-convexity":
+        return ""
+    from dpcore.contract import load_optimizer
+    from dpcore.registry import load_registry
+
+    registry, able = load_registry(), []
+    for entry in registry.entries("optimizer"):
+        try:
+            if need not in load_optimizer(registry, entry.name).needs:
+                able.append(entry.name)
+        except RegistryError:
+            continue
+    return f", or choose an algorithm that does without: {', '.join(able)}" if able else ""

@@ -220,6 +220,8 @@ class Optimizer(Protocol):
 
     It sees public facts (``problem``) and released values (``session``), nothing else. The class
     attributes below declare what it needs; ``dpcore.problem.check_fits`` compares it with a run.
+    It may also name its default accountant in a class attribute ``accountant`` (else ``zcdp``), and
+    the l2 of a run that was given none by a method ``default_l2(problem, accountant)`` (else 0).
     """
 
     slots: ClassVar[dict[str, tuple[str, ...]]]

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from dpcore.problem import Solution
     from dpcore.source import DataRequest
 
-__all__ = ["Training", "fit_dataset", "train"]
+__all__ = ["Training", "fit_dataset", "train", "with_default_l2"]
 
 OnRelease = Callable[[PrivacySession], None] | None
 
@@ -147,7 +147,7 @@ def fit_dataset(
     )
     solution = run_optimizer(plan.optimizer, plan.entry, problem, session)
     trusted = (*session.trusted_parts, part_of(plan.loss), *plan.targets, *parts)
-    return _model(plan, dataset, solution, session, why_not_private, trusted)
+    return _model(plan, dataset, problem.l2, solution, session, why_not_private, trusted)
 
 
 def _check_drop(plan: Plan, dataset: Dataset) -> None:
@@ -172,9 +172,9 @@ def _problem(plan: Plan, dataset: Dataset, kept_fraction: float) -> Problem:
             f"Under {plan.relation.value} a table needs at least 2 rows, and this one has {n}."
         )
     capacity = {"capacity": dataset.capacity} if dataset.capacity else {}
-    return Problem(
+    problem = Problem(
         loss=plan.loss,
-        l2=plan.settings.l2,
+        l2=plan.settings.l2 or 0.0,
         n_features=int(dataset.X.shape[1]),
         row_norm=dataset.row_norm,
         raw_norm_bound=dataset.raw_norm_bound,
@@ -183,11 +183,24 @@ def _problem(plan: Plan, dataset: Dataset, kept_fraction: float) -> Problem:
         n0=None if dataset.n0 is None else max(1, round(dataset.n0 * kept_fraction)),
         **capacity,
     )
+    return with_default_l2(problem, plan)
+
+
+def with_default_l2(problem: Problem, plan: Plan) -> Problem:
+    """Return the problem with the l2 that the optimizer takes where the plan leaves it open: a
+    function of public facts and the budget, ``default_l2(problem, accountant)``."""
+    optimizer: Any = plan.optimizer
+    if plan.settings.l2 is not None or not hasattr(optimizer, "default_l2"):
+        return problem
+    if plan.relation.value not in optimizer.relations:
+        return problem  # what check_fits refuses
+    return replace(problem, l2=optimizer.default_l2(problem, plan.accountant))
 
 
 def _model(
     plan: Plan,
     dataset: Dataset,
+    l2: float,
     solution: Solution,
     session: PrivacySession,
     why_not_private: tuple[str, ...],
@@ -223,7 +236,7 @@ def _model(
         w=check_coefficients(solution.w, int(dataset.X.shape[1]), plan.entry.name),
         schema=dataset.schema,
         loss=plan.settings.loss,
-        l2=plan.settings.l2,
+        l2=l2,
         algo=algo,
         privacy=statement.to_dict(),
         ledger=summarise(session),

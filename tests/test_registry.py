@@ -153,4 +153,4 @@ def test_the_bad_plugins_installed_for_real():
     listed = json.loads(done.stdout)
     failed = {f["name"] for f in listed["failed"]}
     assert {"import-error", "misspelt-hook", "raising-hook", "gaussian"} <= failed
-    assert {e["name"] for e in listed["accountants"]} == {"zcdp", "gdp", "rdp", "pure"}
+    assert {e["name"] for e in listed["accountants"]} == {"zcdp", "gdp", "rdp", "single", "pure"}

@@ -202,10 +202,9 @@ class AdditiveAccountant(ABC):
 
 
 def _unsupported(name: str, event: DpEvent) -> str:
-    from dpcore.accountants import ACCOUNTANTS, SingleReleaseAccountant
+    from dpcore.accountants import ACCOUNTANTS
 
-    known = (*ACCOUNTANTS, SingleReleaseAccountant)
-    others = [cls.name for cls in known if cls.supports(event)]
+    others = [cls.name for cls in ACCOUNTANTS if cls.supports(event)]
     kind = type(event).__name__
     hint = f"{', '.join(others)} can" if others else "no built-in accountant can"
     article = "an" if kind[0] in "AEIOU" else "a"

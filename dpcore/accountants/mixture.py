@@ -38,6 +38,7 @@ def mixture_renyi_up(event: RandomizedSensitivityGaussian, order: Fraction) -> F
     return mixture_log_moment_up(event, order) / (order - 1)
 
 
+@lru_cache(maxsize=64)
 def mixture_log_moment_up(event: RandomizedSensitivityGaussian, order: Fraction) -> Fraction:
     """Return an upper bound of ``(order - 1) D``, D the Renyi divergence at ``order`` > 1."""
     scale = order * (order - 1) / (2 * Fraction(event.sigma) ** 2)
@@ -47,6 +48,7 @@ def mixture_log_moment_up(event: RandomizedSensitivityGaussian, order: Fraction)
     return largest + log_up(Fraction(sum(q * exp_up(scale * d * d - largest) for d, q in atoms)))
 
 
+@lru_cache(maxsize=64)
 def mixture_curve_up(event: RandomizedSensitivityGaussian, epsilon: Fraction) -> Fraction:
     """Return an upper bound, at most 1, of the delta at ``epsilon`` >= 0."""
     sigma = Fraction(event.sigma)

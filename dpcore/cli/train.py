@@ -38,7 +38,10 @@ def train_command(
     ] = False,
     target: Annotated[str | None, typer.Option(help="Label column of a data file.")] = None,
     loss: Annotated[str, typer.Option(help="Loss; see dpcore list losses.")] = "logistic",
-    l2: Annotated[float, typer.Option(help="Weight of the regulariser, >= 0.")] = 0.0,
+    l2: Annotated[
+        float | None,
+        typer.Option(help="Weight of the regulariser, >= 0; 0 or the algorithm's own by default."),
+    ] = None,
     epsilon: Annotated[float, typer.Option(help="Privacy budget: epsilon > 0.")] = 1.0,
     delta: Annotated[float, typer.Option(help="Privacy budget: 0 < delta < 1.")] = 1e-8,
     relation: Annotated[

@@ -2,7 +2,7 @@
 
 A copy of a table's rows, layout by layout: what one range of the order adds to a margin or to a sum
 is contiguous in memory. It reads what the blocks of ``dpcore.data`` store (``_numeric`` and
-``_codes``, ``_indptr``, ``_indices`` and ``_values``, or ``_values``), their ``y`` and ``factor``.
+``_codes``, ``_indptr``, ``_indices`` and ``_values``, or ``_values``), ``y`` and ``row_norms``.
 
 Products are plain float64, summed row by row in the order given: a margin errs by at most
 ``(d + 2) 2^-53 ||x|| ||w||``, a sum over b rows by ``(b + 1) 2^-53 sum |c_i| ||x_i||`` in l2, to
@@ -19,6 +19,7 @@ from numba import njit
 from dpcore.data.coded import CodedBlock, coded_margins, coded_weighted_sum
 from dpcore.data.csr import CsrBlock, csr_margins, csr_weighted_sum
 from dpcore.data.dense import DenseBlock, dense_margins, dense_weighted_sum
+from dpcore.data.table import row_factors
 from dpcore.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ _LANES = 8
 
 
 class OrderedRows(Protocol):
-    """The rows of a table in an order; ``y`` and ``factor`` are those of ``Block``, of all rows."""
+    """The rows of a table in an order; ``y`` and ``factor`` mean what they do in ``Block``."""
 
     y: np.ndarray
     factor: np.ndarray
@@ -45,10 +46,11 @@ class OrderedRows(Protocol):
         ...
 
 
-def order_rows(table: Table, order: np.ndarray) -> OrderedRows:
+def order_rows(table: Table, order: np.ndarray, row_norm: float) -> OrderedRows:
     """Return a copy of the rows: row ``order[k]`` of the table stands in place k.
 
-    ``order`` : int64 of shape (n_rows,), a permutation.
+    ``order`` : int64 of shape (n_rows,), a permutation. ``row_norm`` : the bound that the rows'
+    factors hold them to, at most the table's.
     Raises InvalidInputError for a table of blocks whose layout is not known here.
     """
     kinds: list[tuple[type, Any]] = [
@@ -61,28 +63,29 @@ def order_rows(table: Table, order: np.ndarray) -> OrderedRows:
     blocks = table.blocks
     for block_type, layout in kinds:
         if all(type(block) is block_type for block in blocks):
-            return layout(blocks, places)
+            return layout(blocks, places, min(row_norm, table.row_norm))
     raise InvalidInputError("The rows of this table cannot be put in an order: unknown blocks.")
 
 
 class _Ordered:
     """What every layout has: labels and factors in order, and where each block's rows go."""
 
-    def __init__(self, blocks: Any, places: np.ndarray) -> None:
+    def __init__(self, blocks: Any, places: np.ndarray, row_norm: float) -> None:
         self.y = np.empty(places.size)
         self.factor = np.empty(places.size)
         self._parts = []
         begin = 0
         for block in blocks:
             where = places[begin : begin + block.n_rows]
-            self.y[where], self.factor[where] = block.y, block.factor
+            self.y[where] = block.y
+            self.factor[where] = row_factors(block.row_norms("l2"), row_norm)
             self._parts.append((block, where))
             begin += block.n_rows
 
 
 class _DenseRows(_Ordered):
-    def __init__(self, blocks: Any, places: np.ndarray) -> None:
-        super().__init__(blocks, places)
+    def __init__(self, blocks: Any, places: np.ndarray, row_norm: float) -> None:
+        super().__init__(blocks, places, row_norm)
         self._values = np.empty((places.size, blocks[0].n_features))
         for block, where in self._parts:
             self._values[where] = block._values
@@ -99,8 +102,8 @@ class _DenseRows(_Ordered):
 
 
 class _CodedRows(_Ordered):
-    def __init__(self, blocks: Any, places: np.ndarray) -> None:
-        super().__init__(blocks, places)
+    def __init__(self, blocks: Any, places: np.ndarray, row_norm: float) -> None:
+        super().__init__(blocks, places, row_norm)
         first = blocks[0]
         self._layout = first._layout
         self._numeric = np.empty((places.size, first._numeric.shape[1]), first._numeric.dtype)
@@ -110,21 +113,21 @@ class _CodedRows(_Ordered):
 
     def margins(self, start: int, stop: int, w: np.ndarray) -> np.ndarray:
         out = np.empty(stop - start)
-        rows = self._numeric[start:stop], self._codes[start:stop]
-        coded_margins(*rows, *self._layout.split(w), out)
+        numeric, codes = self._layout.split(w)
+        coded_margins(self._numeric[start:stop], self._codes[start:stop], numeric, codes, out)
         return out
 
     def weighted_sum(self, start: int, stop: int, c: np.ndarray) -> np.ndarray:
         numeric = np.zeros(self._numeric.shape[1])
         codes = np.zeros(self._layout.code_features.size)
-        rows = self._numeric[start:stop], self._codes[start:stop]
-        coded_weighted_sum(*rows, c, numeric, codes)
+        rows, row_codes = self._numeric[start:stop], self._codes[start:stop]
+        coded_weighted_sum(rows, row_codes, c, numeric, codes)
         return self._layout.join(numeric, codes)
 
 
 class _CsrRows(_Ordered):
-    def __init__(self, blocks: Any, places: np.ndarray) -> None:
-        super().__init__(blocks, places)
+    def __init__(self, blocks: Any, places: np.ndarray, row_norm: float) -> None:
+        super().__init__(blocks, places, row_norm)
         self._width = blocks[0].n_features
         sizes = np.empty(places.size, dtype=np.int64)
         for block, where in self._parts:

@@ -39,9 +39,7 @@ class Gaussian(ScaledNoise):
         """Return the event of the multiplier as given; the grid can only lower its cost."""
         return GaussianDpEvent(noise_multiplier)
 
-    def event(
-        self, sensitivity: Sensitivity
-    ) -> GaussianDpEvent | RandomizedSensitivityGaussian:
+    def event(self, sensitivity: Sensitivity) -> GaussianDpEvent | RandomizedSensitivityGaussian:
         multiplier = self.exact_multiplier(sensitivity)
         if isinstance(sensitivity, RandomizedSensitivity):
             sigma = round_down(multiplier * Fraction(sensitivity.bound))

@@ -61,7 +61,7 @@ def largest_probability(event: DpEvent, p: float) -> float:
     Laplace: epsilon-DP of the outcomes and of their complement. Bounded range (Dong, Durfee &
     Rogers 2020): the odds move by a factor of at most exp(epsilon), since that bounds the ratio of
     any two outcomes' factors, and so of two sums' over outcomes. Composed: one part after the
-    other, each a step between hybrids of the two runs.
+    other, each a step between hybrids of the two runs. Randomised sensitivity: the largest one.
     """
     match event:
         case GaussianDpEvent(noise_multiplier=m):
@@ -74,10 +74,8 @@ def largest_probability(event: DpEvent, p: float) -> float:
             return _largest_pure(epsilon, p)
         case ExponentialMechanismDpEvent(epsilon=epsilon):
             return p / (p + math.exp(-epsilon) * (1 - p)) if p > 0 else 0.0
-        case RandomizedSensitivityGaussian(deltas=deltas, weights=weights, sigma=s):
-            parts = [GaussianDpEvent(s / d) for d in deltas]
-            shares = zip(weights, parts, strict=True)
-            return sum(q * largest_probability(part, p) for q, part in shares) / sum(weights)
+        case RandomizedSensitivityGaussian(deltas=deltas, sigma=s):
+            return largest_probability(GaussianDpEvent(s / max(deltas)), p)
         case ComposedDpEvent(events=events):
             for part in events:
                 p = largest_probability(part, p)

@@ -6,7 +6,7 @@ import dataclasses
 import sys
 from typing import TYPE_CHECKING, Any
 
-from dpcore.protocols import DerivedQuery
+from dpcore.protocols import DerivedQuery, TableQuery
 from dpcore.testing.mechanisms import check_mechanism
 from dpcore.testing.queries import check_contributions
 from dpcore.testing.recorded import record_run, relations_of
@@ -63,10 +63,14 @@ def _is_own(kind: type) -> bool:
 
 
 def _foreign_sums(session: RecordingSession) -> list[Query]:
-    """Return the queries that are sums over rows; an answer derived from sums has no contribution
-    of a single row, and is compared on neighbouring tables."""
+    """Return the queries that are sums over rows; an answer derived from sums or from the table has
+    no contribution of a single row, and is compared on neighbouring tables."""
     queries = [query for query, _ in session.parts]
-    return [q for q in queries if not isinstance(q, DerivedQuery) and not _is_own(type(q))]
+    return [
+        query
+        for query in queries
+        if not isinstance(query, (DerivedQuery, TableQuery)) and not _is_own(type(query))
+    ]
 
 
 def _maker(mechanism: Mechanism) -> Callable[[float], Mechanism]:

@@ -63,6 +63,8 @@ def recounted_epsilon(events: Iterable[DpEvent], delta: float) -> float:
     if not events:
         return 0.0
     match events:
+        case [GaussianDpEvent(noise_multiplier=m)]:
+            return _one_release(RandomizedSensitivityGaussian((1.0,), (1,), m), delta)
         case [RandomizedSensitivityGaussian() as event]:
             return _one_release(event, delta)
 
@@ -96,7 +98,7 @@ def _one_release(event: RandomizedSensitivityGaussian, delta: float) -> float:
         # delta = phi(a) (R(a) - R(a + mu)), R the Mills ratio.
         gap = erfcx(a / math.sqrt(2)) - erfcx((a + mu) / math.sqrt(2))
         logs = -a * a / 2 + np.log(q * np.maximum(gap, 1e-300) / 2)
-        return float(np.logaddexp.reduce(logs)) - math.log(delta)
+        return float(logs.max() + np.log(np.exp(logs - logs.max()).sum())) - math.log(delta)
 
     high = 1.0
     while log_delta(high) > 0:

@@ -215,4 +215,3 @@ def _fingerprint(query: Query | DerivedQuery | TableQuery) -> str:
         text = value.tobytes().hex() if isinstance(value, np.ndarray) else repr(value)
         parts.append(f"{name}={text if '0x' not in text else type(value).__qualname__}")
     return ";".join(parts)
-

@@ -1,0 +1,73 @@
+"""NSGD: SGD with the sensitivity of the worst batch (Chen, Lee & Kifer 2019, Algorithm 1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar
+
+from dpcore_rsgd_ar import defaults
+from dpcore_rsgd_ar.options import check_loss, check_problem, check_ranges, option
+from dpcore_rsgd_ar.release import Release, release_pass
+from dpcore_rsgd_ar.schedule import Facts, Schedule
+
+if TYPE_CHECKING:
+    from dpcore.problem import Problem, Solution
+    from dpcore.protocols import Accountant
+    from dpcore.session import PrivacySession
+
+__all__ = ["Nsgd"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Nsgd:
+    """Fits a linear model by mini-batch SGD with steps ``step_size / s`` in epoch s, released once.
+
+    Privacy, under replace-one: Gaussian noise on the last iterate, scaled to the sensitivity of the
+    worst batch by Lemma 2's recurrence, rounding included. Rows are shuffled, for the fit alone.
+    """
+
+    epochs: int = option(20, "passes over the rows", "epochs")
+    batch_size: int | None = option(None, "rows of a batch", "rows", "4,000, at most a twentieth of all")
+    step_size: float | None = option(
+        None, "step of the first epoch, eta_0", "norm of w over norm of a gradient", "2 / (L + mu)"
+    )
+    l2_share: float = option(1.0, "l2 where --l2 is not given, times (time of the run)", "1 / time")
+    use: Mapping[str, str] = field(default_factory=dict)
+
+    name: ClassVar[str] = "nsgd"
+    randomized: ClassVar[bool] = False
+    accountant: ClassVar[str] = "single"
+    slots: ClassVar[dict[str, tuple[str, ...]]] = {}
+    relations: ClassVar[tuple[str, ...]] = ("replace-one",)
+    needs: ClassVar[tuple[str, ...]] = ("lipschitz-loss", "strong-convexity", "fixed-schedule")
+    theorem: ClassVar[str] = (
+        "Chen, Lee & Kifer 2019, Lemma 2; the Gaussian's curve: Balle & Wang 2018, Theorem 8"
+    )
+    departures: ClassVar[tuple[str, ...]] = (
+        "rounding of every step and of the result is part of the sensitivity",
+        "the exact curve of the Gaussian (--accountant rdp or zcdp for the paper's kind)",
+    )
+
+    def __post_init__(self) -> None:
+        ranges = {
+            "epochs": (1, 10**5),
+            "batch_size": (1, 2**40),
+            "step_size": (2.0**-40, 2.0**40),
+            "l2_share": (2.0**-20, 2.0**20),
+        }
+        check_ranges(self, ranges)
+
+    def default_l2(self, problem: Problem, accountant: Accountant) -> float:
+        """Return the l2 of a run that was given none."""
+        check_loss(self, problem)
+        flow = defaults.flow_for(problem, accountant)
+        return defaults.l2_for(Facts.of(problem), flow, self.l2_share)
+
+    def minimize(self, problem: Problem, session: PrivacySession) -> Solution:
+        n, facts = check_problem(self, problem), Facts.of(problem)
+        first = self.step_size or 2 / (facts.curvature + facts.mu)
+        steps = defaults.decaying_steps(first, self.epochs, 0)
+        schedule = Schedule(n, self.batch_size or min(4000, -(-n // 20)), steps)
+        how = Release(randomized=self.randomized)
+        return release_pass(problem.loss, facts, schedule, session, how)

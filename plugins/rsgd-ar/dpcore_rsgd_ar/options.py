@@ -1,0 +1,53 @@
+"""Fields and checks that the optimizers of this plugin share."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import field
+from typing import TYPE_CHECKING, Any
+
+from dpcore.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from dpcore.problem import Problem
+
+__all__ = ["check_loss", "check_problem", "check_ranges", "option"]
+
+
+def option(default: Any, help: str, unit: str = "", rule: str = "") -> Any:
+    """Return a dataclass field with what ``dpcore info`` shows of it."""
+    return field(default=default, metadata={"help": help, "unit": unit, "rule": rule})
+
+
+def check_ranges(optimizer: Any, ranges: Mapping[str, tuple[float, float]]) -> None:
+    """Raise InvalidInputError for a field that is neither ``None`` nor within its closed range."""
+    for name, (low, high) in ranges.items():
+        value = getattr(optimizer, name)
+        if value is not None and not low <= value <= high:
+            raise InvalidInputError(
+                f"{name}={value!r} is out of range; see dpcore info {optimizer.name}."
+            )
+
+
+def check_loss(optimizer: Any, problem: Problem) -> None:
+    """Raise InvalidInputError for a loss without bounded slope and curvature."""
+    loss = problem.loss
+    if not (math.isfinite(loss.smoothness) and math.isfinite(loss.lipschitz)):
+        raise InvalidInputError(
+            f"{optimizer.name} needs a smooth loss of bounded slope, and {loss.name} is none; use "
+            "logistic or huber-svm, or dp-agd."
+        )
+
+
+def check_problem(optimizer: Any, problem: Problem, convex_is_enough: bool = False) -> int:
+    """Return the number of rows; InvalidInputError for a problem that the theorems do not cover."""
+    check_loss(optimizer, problem)
+    if not (problem.l2 > 0 or convex_is_enough):
+        raise InvalidInputError(
+            f"{optimizer.name} needs strong convexity; pass --l2 greater than 0."
+        )
+    if problem.n is None:
+        raise InvalidInputError(f"{optimizer.name} needs a public number of rows (replace-one).")
+    return problem.n

@@ -1,0 +1,110 @@
+"""From a schedule to a model: the sensitivity, the noise that the budget asks for, one release."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcore.errors import InvalidInputError
+from dpcore.mechanisms.gaussian import Gaussian
+from dpcore.problem import Solution
+from dpcore_rsgd_ar.calibrate import calibrated, estimated_sigma
+from dpcore_rsgd_ar.sgd_pass import SgdPass
+
+if TYPE_CHECKING:
+    from dpcore.protocols import Loss
+    from dpcore.session import PrivacySession
+    from dpcore_rsgd_ar.schedule import Facts, Schedule
+
+__all__ = ["Release", "release_pass"]
+
+_FINEST_GRID = 40
+_VALUE_BITS, _NOISE_BITS = 60, 56
+_USELESS = 4.0
+"""A standard deviation of the noise in a margin beyond which a logistic margin says nothing."""
+
+
+@dataclass(frozen=True)
+class Release:
+    """How the pass is released.
+
+    Parameters
+    ----------
+    randomized, bound : of ``SgdPass``.
+    mechanism : makes the noise from a multiplier.
+    """
+
+    randomized: bool = True
+    bound: float | None = None
+    mechanism: Any = Gaussian
+
+
+def release_pass(
+    loss: Loss, facts: Facts, schedule: Schedule, session: PrivacySession, how: Release
+) -> Solution:
+    """Return the noisy result of a pass, charged at all that is left of the budget.
+
+    Raises, before anything is charged, InvalidInputError for a budget too small for one release and
+    UnsupportedEventError for an accountant that cannot hold it.
+    """
+    accountant = session.accountant
+    query = _query(loss, facts, schedule, how, _FINEST_GRID)
+    largest = float(query.deltas.max())
+    sigma = _guess(query, how, accountant.epsilon, accountant.delta)
+    query = _query(loss, facts, schedule, how, _grid_bits(query.reach, sigma))
+    sensitivity = query.sensitivity(session.relation)
+    multiplier = calibrated(
+        accountant, lambda m: how.mechanism(m).event(sensitivity), sigma / largest
+    )
+    w = session.release(query, how.mechanism(multiplier))
+    margin_noise = multiplier * sensitivity.bound * facts.row_norm
+    details: dict[str, Any] = {
+        "epochs": schedule.epochs,
+        "batches": schedule.n_batches,
+        "batch_size": schedule.batch_size,
+        "tau": schedule.average_every,
+        "step_size": float(schedule.step_sizes.flat[0]),
+        "clip": facts.lipschitz,
+        "row_bound": facts.row_norm,
+        "l2": facts.mu,
+        "sensitivity": sensitivity.bound,
+        "noise_in_a_margin": margin_noise,
+    }
+    if margin_noise > _USELESS:
+        details["warning"] = (
+            f"the noise moves the margin of a row by {margin_noise:.3g} (standard deviation): the "
+            "model is mostly noise. Raise epsilon or --l2, or lower step_size or epochs."
+        )
+    return Solution(w, "One pass was released with all of the budget.", details)
+
+
+def _query(loss: Loss, facts: Facts, schedule: Schedule, how: Release, bits: int) -> SgdPass:
+    return SgdPass(loss, facts, schedule, bits, how.randomized, how.bound, how.mechanism.needs)
+
+
+def _guess(query: SgdPass, how: Release, epsilon: float, delta: float) -> float:
+    if how.mechanism.needs == "l1" or delta == 0:
+        return float(query.deltas.max()) / epsilon
+    if not how.randomized:
+        return float(query.deltas.max()) * estimated_sigma(np.ones(1), np.ones(1), epsilon, delta)
+    return estimated_sigma(query.deltas, query.schedule.sizes, epsilon, delta)
+
+
+def _grid_bits(reach: float, sigma: float) -> int:
+    """Return the finest grid on which the value and its noise fit 64 bits.
+
+    Raises InvalidInputError if there is none that is finer than 1.
+    """
+    if not math.isfinite(sigma):
+        raise InvalidInputError("The budget is too small for one release. Raise epsilon or delta.")
+    room = (_VALUE_BITS - math.frexp(reach)[1], _NOISE_BITS - math.frexp(sigma)[1])
+    bits = min(_FINEST_GRID, *room)
+    if bits < 0:
+        raise InvalidInputError(
+            f"A noise of {sigma:.3g} does not fit the 64-bit grid: the budget is too small for one "
+            "release. Raise epsilon or delta."
+        )
+    return bits

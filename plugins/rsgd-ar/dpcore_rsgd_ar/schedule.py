@@ -1,0 +1,116 @@
+"""What a pass of SGD does, as public data: batches, step sizes, averages."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcore.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from dpcore.problem import Problem
+
+__all__ = ["Facts", "Schedule"]
+
+
+@dataclass(frozen=True)
+class Facts:
+    """The constants of ``f(w, x, y) = loss(x.w, y) + (mu / 2) ||w||^2`` that the proofs use.
+
+    Parameters
+    ----------
+    mu : strong convexity, > 0.
+    row_norm : bound that the rows are scaled down to.
+    lipschitz, smoothness : bounds of the first two derivatives of the loss in the margin.
+        The slope is held to the first: a loss with a bounded slope is as convex and as smooth.
+    n_features : width of ``w``.
+    """
+
+    mu: float
+    row_norm: float
+    lipschitz: float
+    smoothness: float
+    n_features: int
+
+    @classmethod
+    def of(
+        cls, problem: Problem, clip: float | None = None, row_bound: float | None = None
+    ) -> Facts:
+        """Return the facts of a problem whose slopes are held to ``clip`` and rows to
+        ``row_bound``, where these are smaller than what the problem allows."""
+        loss = problem.loss
+        return cls(
+            mu=problem.l2,
+            row_norm=min(problem.row_norm, row_bound or problem.row_norm),
+            lipschitz=min(loss.lipschitz, clip or loss.lipschitz),
+            smoothness=loss.smoothness,
+            n_features=problem.n_features,
+        )
+
+    @property
+    def gradient(self) -> float:
+        """R, rounded up: bound of the gradient of a row's loss. The regulariser's part cancels
+        between neighbours, since it is the same for every row at the same ``w``."""
+        return math.nextafter(self.lipschitz * self.row_norm, math.inf)
+
+    @property
+    def curvature(self) -> float:
+        """L, rounded up: smoothness of ``f``, the regulariser included."""
+        bends = math.nextafter(self.smoothness * self.row_norm, math.inf) * self.row_norm
+        return math.nextafter(math.nextafter(bends, math.inf) + self.mu, math.inf)
+
+
+@dataclass(frozen=True, eq=False)
+class Schedule:
+    """Batches in cyclic order, a step for each, and when the iterates are averaged.
+
+    Parameters
+    ----------
+    n : number of rows, public under replace-one.
+    batch_size : rows of every batch but the last, which has what is left.
+    step_sizes : float64 of shape (epochs, n_batches) or (epochs, 1), > 0.
+    average_every : epochs after which the iterates since the last average are replaced by their
+        mean; 0 for never.
+    radius : iterates are projected onto the ball of this radius; ``inf`` for no ball.
+
+    Raises InvalidInputError for a batch larger than the table, or averages that do not come out
+    even.
+    """
+
+    n: int
+    batch_size: int
+    step_sizes: np.ndarray
+    average_every: int = 0
+    radius: float = math.inf
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.batch_size <= self.n:
+            raise InvalidInputError(
+                f"Expected batch_size={self.batch_size} between 1 and the {self.n} rows."
+            )
+        if self.average_every and self.epochs % self.average_every:
+            raise InvalidInputError(
+                f"Expected tau={self.average_every} to divide epochs={self.epochs}: the run ends "
+                "with an average."
+            )
+        steps = self.step_sizes
+        if not (steps.size and np.isfinite(steps).all() and (steps > 0).all()):
+            raise InvalidInputError("Expected finite step sizes > 0.")
+
+    @property
+    def epochs(self) -> int:
+        return self.step_sizes.shape[0]
+
+    @property
+    def n_batches(self) -> int:
+        return -(-self.n // self.batch_size)
+
+    @property
+    def sizes(self) -> np.ndarray:
+        """Rows of each batch: int64 of shape (n_batches,)."""
+        sizes = np.full(self.n_batches, self.batch_size, dtype=np.int64)
+        sizes[-1] = self.n - (self.n_batches - 1) * self.batch_size
+        return sizes

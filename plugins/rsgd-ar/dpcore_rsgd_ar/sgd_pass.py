@@ -1,0 +1,133 @@
+"""A pass of SGD over the rows in a secret order, as one question to the session."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+from numba import njit
+
+from dpcore.data.batches import OrderedRows, order_rows
+from dpcore.errors import InvalidInputError
+from dpcore.sensitivity import NeighboringRelation, RandomizedSensitivity, Sensitivity
+from dpcore_rsgd_ar.schedule import Facts, Schedule
+from dpcore_rsgd_ar.sensitivity import batch_sensitivities
+
+if TYPE_CHECKING:
+    from dpcore.data.table import Table
+    from dpcore.noise.source import NoiseSource
+    from dpcore.protocols import Loss
+
+__all__ = ["SgdPass", "run_pass"]
+
+
+class SgdPass:
+    """The last iterate, or average, of mini-batch SGD on the rows in a secret uniform order.
+
+    Sensitivity under replace-one: Chen, Lee & Kifer 2019, Proposition 3: given the order, the row
+    that differs is in one batch, and the iterates are at most that batch's figure apart
+    (``dpcore_rsgd_ar.sensitivity``, rounding of the pass and of the result included). The order
+    is drawn once, never released and independent of the rows: every row is in batch j with
+    probability ``|B_j| / n`` exactly. The random choice may be left aside: then the largest figure
+    is the sensitivity, whatever the order (Algorithm 1).
+
+    Parameters
+    ----------
+    loss : runs on raw rows.
+    facts : the constants; slopes are held to ``facts.lipschitz``, rows to ``facts.row_norm``.
+    schedule : batches, steps and averages, of a table of ``schedule.n`` rows.
+    grid_bits : the result is rounded to multiples of ``2**-grid_bits``.
+    randomized : whether the sensitivity is that of a random batch or of the worst one.
+    bound : a proven sensitivity of the same schedule in real arithmetic, to be stated instead of
+        the recurrence's; what rounding adds is added to it.
+    norm : ``"l2"`` or ``"l1"``, in which the sensitivity is stated: ``||v||_1 <= sqrt(d) ||v||_2``.
+    """
+
+    kind: ClassVar[str] = "model"
+
+    def __init__(
+        self,
+        loss: Loss,
+        facts: Facts,
+        schedule: Schedule,
+        grid_bits: int,
+        randomized: bool = True,
+        bound: float | None = None,
+        norm: str = "l2",
+    ) -> None:
+        self.loss = loss
+        self.facts = facts
+        self.schedule = schedule
+        self.grid_bits = grid_bits
+        self.randomized = randomized
+        self.norm = norm
+        self.deltas, self.reach = batch_sensitivities(schedule, facts, grid_bits)
+        if bound is not None:
+            self.deltas = np.nextafter(rounding_alone(schedule, facts, grid_bits) + bound, np.inf)
+        self.deltas.setflags(write=False)
+
+    def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
+        if relation is not NeighboringRelation.REPLACE_ONE:
+            raise InvalidInputError("A pass of SGD has a sensitivity under replace-one only.")
+        largest = float(self.deltas.max())
+        if self.norm == "l1":
+            width = math.nextafter(math.sqrt(self.facts.n_features), math.inf)
+            largest = math.nextafter(largest * width, math.inf)
+            return Sensitivity("l1", largest, relation, self.grid_bits)
+        if not self.randomized:
+            return Sensitivity("l2", largest, relation, self.grid_bits)
+        shares = tuple(int(size) for size in self.schedule.sizes)
+        deltas = tuple(float(delta) for delta in self.deltas)
+        return RandomizedSensitivity("l2", largest, relation, self.grid_bits, None, deltas, shares)
+
+    def answer_table(self, table: Table, noise: NoiseSource) -> np.ndarray:
+        if table.n_rows != self.schedule.n or table.n_features != self.facts.n_features:
+            raise InvalidInputError("The table is not the one that the schedule was made for.")
+        rows = order_rows(table, noise.permutation(self.schedule.n), self.facts.row_norm)
+        w = run_pass(rows, self)
+        return np.rint(np.ldexp(w, self.grid_bits)).astype(np.int64)
+
+
+def rounding_alone(schedule: Schedule, facts: Facts, grid_bits: int) -> np.ndarray:
+    """Return what rounding adds to each batch's figure, rounded up; float64 of (n_batches,)."""
+    return batch_sensitivities(schedule, facts, grid_bits, rows=0.0)[0]
+
+
+def run_pass(rows: OrderedRows, query: SgdPass) -> np.ndarray:
+    """Return the result of Algorithm 3, or of Algorithm 1 where nothing is averaged: float64."""
+    schedule, facts = query.schedule, query.facts
+    m, sizes = schedule.n_batches, schedule.sizes
+    edges = np.concatenate([[0], np.cumsum(sizes)])
+    steps = np.broadcast_to(schedule.step_sizes, (schedule.epochs, m))
+    w, total = np.zeros(facts.n_features), np.zeros(facts.n_features)
+    buffer = np.empty(schedule.batch_size)
+    for epoch in range(schedule.epochs):
+        for j in range(m):
+            start, stop = int(edges[j]), int(edges[j + 1])
+            c = buffer[: stop - start]
+            z = rows.margins(start, stop, w)
+            factor, y = rows.factor[start:stop], rows.y[start:stop]
+            z *= factor
+            query.loss.dvalue(z, y, c)
+            bound_coefficients(c, factor, facts.lipschitz)
+            gradient = rows.weighted_sum(start, stop, c) / (stop - start)
+            w = w - steps[epoch, j] * (gradient + facts.mu * w)
+            norm = float(np.linalg.norm(w)) if math.isfinite(schedule.radius) else 0.0
+            if norm > schedule.radius:
+                w *= schedule.radius / norm
+            total += w
+        if schedule.average_every and (epoch + 1) % schedule.average_every == 0:
+            w = total / (m * schedule.average_every)
+            total = np.zeros(facts.n_features)
+    return w
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def bound_coefficients(c: np.ndarray, factor: np.ndarray, lipschitz: float) -> None:
+    """Hold ``c`` to [-lipschitz, lipschitz], NaN to 0, and scale it by the row's factor."""
+    for i in range(c.shape[0]):
+        size = abs(c[i])
+        kept = size if size <= lipschitz else lipschitz
+        kept = kept if size < np.inf else 0.0
+        c[i] = (kept if c[i] > 0.0 else -kept) * factor[i]
