@@ -269,3 +269,33 @@ def test_a_forked_child_cannot_spend_the_budget_a_second_time():
     told = os.read(read, 1000)
     os.waitpid(child, 0)
     assert b"forked" in told and opened.ledger == ()
+
+
+class ShuffledLabels:
+    """The first label of a secret order: answered from the table, in one release."""
+
+    kind = "model"
+
+    def answer_table(self, table, noise):
+        y = np.concatenate([block.y for block in table.blocks])
+        return y[noise.permutation(table.n_rows)][:1].astype(np.int64)
+
+    def sensitivity(self, relation):
+        return Sensitivity("l2", 2.0, relation)
+
+
+def test_a_question_to_the_whole_table_is_one_release():
+    opened = session(relation=REPLACE)
+    value = opened.release(ShuffledLabels(), Gaussian(50.0))
+    assert np.isfinite(value).all() and opened.releases == {"model": 1}
+
+
+def test_an_engine_without_a_table_refuses_it_uncharged():
+    class Sums:
+        def answer(self, query):
+            raise AssertionError("not asked")
+
+    opened = session(engine=Sums(), relation=REPLACE)
+    with pytest.raises(InvalidInputError, match="no table at hand"):
+        opened.release(ShuffledLabels(), Gaussian(50.0))
+    assert not opened.ledger

@@ -53,8 +53,8 @@ def estimated_sigma(deltas: np.ndarray, weights: np.ndarray, epsilon: float, del
 def calibrated(accountant: Accountant, cost_of: Callable[[float], DpEvent], guess: float) -> float:
     """Return a noise multiplier, near the smallest, whose event the accountant has room for.
 
-    ``cost_of`` : the event of a noise multiplier. ``guess`` : where to begin; taken if it will do,
-    else at most 1e-4 above the smallest that does.
+    ``cost_of`` : the event of a noise multiplier. ``guess`` : where to begin; taken if it will do
+    and is within 1 % of the smallest, else the result is within 1e-4.
 
     Raises InvalidInputError where no noise is enough, UnsupportedEventError, with what would do,
     for an accountant that cannot hold the event.
@@ -67,7 +67,11 @@ def calibrated(accountant: Accountant, cost_of: Callable[[float], DpEvent], gues
         fits = holds(guess)
     except UnsupportedEventError as error:
         raise UnsupportedEventError(f"{error} {_remedy(cost_of(guess))}") from None
+    if fits and not holds(guess * 0.99):
+        return guess
     low, high, width = guess, guess, _TOLERANCE / 3
+    while fits and holds(low := high * 0.7):
+        high = low
     while not fits:
         low, high, width = high, high * (1 + width), 4 * width
         if high > _LARGEST:

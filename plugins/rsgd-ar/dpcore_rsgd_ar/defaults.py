@@ -1,9 +1,10 @@
 """Default parameters, searched from public facts alone, on which the sensitivity depends.
 
 Without contraction a pass of total step ``t`` (the sum of its step sizes) has a sensitivity of
-about ``2 R t / n`` whatever the schedule, and gets as far as gradient flow in time ``t``. So what has to
-be chosen is that time: long enough to fit, short enough for the noise. In units in which nothing
-depends on the scale of rows and loss, ``flow = t smoothness row_norm^2``, it is set by the signal
+about ``2 R t / n`` whatever the schedule, and gets as far as gradient flow in time ``t``. So what
+has to be chosen is that time: long enough to fit, short enough for the noise. In units in which
+the scale of rows and loss plays no part, ``flow = t smoothness row_norm^2``, it is set by the
+signal
 
     v = n / (standard deviation of the noise over a sensitivity of 1, for the whole budget).
 

@@ -28,7 +28,9 @@ class Nsgd:
     """
 
     epochs: int = option(20, "passes over the rows", "epochs")
-    batch_size: int | None = option(None, "rows of a batch", "rows", "4,000, at most a twentieth of all")
+    batch_size: int | None = option(
+        None, "rows of a batch", "rows", "4,000, at most a twentieth of all"
+    )
     step_size: float | None = option(
         None, "step of the first epoch, eta_0", "norm of w over norm of a gradient", "2 / (L + mu)"
     )

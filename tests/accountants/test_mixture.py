@@ -1,0 +1,192 @@
+"""Randomised sensitivity: both bounds against mpmath, one-sided, and the bound that is none."""
+
+import math
+from fractions import Fraction
+
+import mpmath
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpcore.accountants import RdpAccountant, SingleReleaseAccountant, ZcdpAccountant
+from dpcore.accountants.mixture import mixture_curve_up, mixture_renyi_up
+from dpcore.errors import BudgetExceededError, InvalidInputError, UnsupportedEventError
+from dpcore.events import (
+    ComposedDpEvent,
+    GaussianDpEvent,
+    LaplaceDpEvent,
+    RandomizedSensitivityGaussian,
+)
+
+ORDERS = [1e-8, 1e-4, 0.5, 1.0, 9.0, 99.0, 9999.0]
+
+events = st.builds(
+    lambda pairs, sigma: RandomizedSensitivityGaussian(
+        tuple(d for d, _ in pairs), tuple(q for _, q in pairs), sigma
+    ),
+    st.lists(st.tuples(st.floats(1e-3, 3.0), st.integers(1, 5000)), min_size=1, max_size=30),
+    st.floats(0.5, 50.0),
+)
+
+
+def as_mpf(x):
+    return mpmath.mpf(x.numerator) / x.denominator
+
+
+def renyi(event, t):
+    """Lemma 3 of Chen, Lee & Kifer 2019, as written there, at order 1 + t."""
+    alpha, sigma = 1 + mpmath.mpf(t), mpmath.mpf(event.sigma)
+    terms = [
+        q * mpmath.exp(alpha * t * mpmath.mpf(d) ** 2 / (2 * sigma**2))
+        for d, q in zip(event.deltas, event.weights, strict=True)
+    ]
+    return mpmath.log(mpmath.fsum(terms) / sum(event.weights)) / t
+
+
+def gaussian_delta(mu, epsilon):
+    """Balle & Wang 2018, Theorem 8."""
+    return mpmath.ncdf(mu / 2 - epsilon / mu) - mpmath.exp(epsilon) * mpmath.ncdf(
+        -mu / 2 - epsilon / mu
+    )
+
+
+def curve(event, epsilon):
+    pairs = zip(event.deltas, event.weights, strict=True)
+    terms = [q * gaussian_delta(mpmath.mpf(d) / event.sigma, epsilon) for d, q in pairs]
+    return mpmath.fsum(terms) / sum(event.weights)
+
+
+@settings(max_examples=40, deadline=None)
+@given(events, st.sampled_from(ORDERS))
+def test_the_renyi_bound_is_never_below_and_never_zero(event, t):
+    with mpmath.workdps(180):
+        exact = renyi(event, t)
+        bound = as_mpf(mixture_renyi_up(event, 1 + Fraction(t)))
+        assert bound >= exact > 0
+        # Few points stand for all: by Jensen above, by at most what their spacing allows.
+        worst = (1 + mpmath.mpf(t)) * (mpmath.mpf(max(event.deltas)) / event.sigma) ** 2 / 2
+        assert bound <= exact + worst / 50
+
+
+@settings(max_examples=40, deadline=None)
+@given(events, st.floats(0.01, 5.0))
+def test_the_curve_is_never_below(event, epsilon):
+    with mpmath.workdps(60):
+        exact = curve(event, mpmath.mpf(epsilon))
+        bound = as_mpf(mixture_curve_up(event, Fraction(epsilon)))
+        assert bound >= min(exact, 1) - mpmath.mpf(10) ** -50
+
+
+def geometric(sigma, m=500, ratio=0.99):
+    return RandomizedSensitivityGaussian(tuple(ratio**j for j in range(m)), (1,) * m, sigma)
+
+
+@pytest.mark.parametrize(("sigma", "epsilon"), [(60.0, 0.1), (8.0, 1.0), (3.0, 2.0)])
+def test_the_curve_is_tight_for_many_distances(sigma, epsilon):
+    event = geometric(sigma)
+    with mpmath.workdps(40):
+        exact = curve(event, mpmath.mpf(epsilon))
+        assert 1 <= as_mpf(mixture_curve_up(event, Fraction(epsilon))) / exact < 1.01
+
+
+def one_dimensional_mixture(event, epsilon):
+    """The hockey-stick divergence of the mixture of normals at the distances from the one at 0: as
+    if the release could not tell which distance it has."""
+    sigma = mpmath.mpf(event.sigma)
+    total = sum(event.weights)
+
+    def excess(x):
+        moved = sum(
+            q * mpmath.npdf(x, d, sigma) for d, q in zip(event.deltas, event.weights, strict=True)
+        )
+        return max(mpmath.mpf(0), moved / total - mpmath.exp(epsilon) * mpmath.npdf(x, 0, sigma))
+
+    return mpmath.quad(excess, mpmath.linspace(-3 * sigma, 9 * sigma, 60))
+
+
+def test_the_one_dimensional_mixture_is_no_bound():
+    # Half of the orders move the answer by 1, half by 0.01; the release is (j, x + Z), which a
+    # query may well show (its coefficients tell the order). Then delta is the mean of the curves.
+    event = RandomizedSensitivityGaussian((1.0, 0.01), (1, 99), 1.0)
+    told = curve(event, mpmath.mpf(1))
+    assert one_dimensional_mixture(event, mpmath.mpf(1)) < told / 10
+    assert as_mpf(mixture_curve_up(event, Fraction(1))) >= told
+
+
+@settings(max_examples=20, deadline=None)
+@given(events, st.floats(0.05, 3.0))
+def test_the_curve_is_at_most_what_the_renyi_bound_gives(event, epsilon):
+    by_curve, by_renyi = (
+        SingleReleaseAccountant.from_budget(epsilon, 1e-6, conversion).cost(event)
+        for conversion in ("joint-convexity", "renyi")
+    )
+    # Both stand on the same few points; the curve is convex only for mu^2 <= 2 epsilon.
+    if max(event.deltas) ** 2 <= 2 * epsilon * event.sigma**2:
+        assert by_curve <= by_renyi
+
+
+@settings(max_examples=20, deadline=None)
+@given(events, st.sampled_from(["joint-convexity", "renyi"]))
+def test_more_noise_costs_less(event, conversion):
+    accountant = SingleReleaseAccountant.from_budget(1.0, 1e-6, conversion)
+    quieter = RandomizedSensitivityGaussian(event.deltas, event.weights, 1.1 * event.sigma)
+    assert accountant.cost(quieter) <= accountant.cost(event)
+    assert RdpAccountant.from_budget(1.0, 1e-6).cost(quieter) < RdpAccountant.from_budget(
+        1.0, 1e-6
+    ).cost(event)
+
+
+def test_one_distance_is_the_gaussian():
+    single = SingleReleaseAccountant.from_budget(0.5, 1e-6)
+    mixed = RandomizedSensitivityGaussian((2.0,), (7,), 20.0)
+    assert single.cost(mixed) == single.cost(GaussianDpEvent(10.0))
+    rdp = RdpAccountant.from_budget(0.5, 1e-6)
+    expected = float(rdp.cost(GaussianDpEvent(10.0)))
+    assert float(rdp.cost(mixed)) == pytest.approx(expected, rel=1e-30)
+
+
+def test_it_holds_one_release():
+    accountant = SingleReleaseAccountant.from_budget(0.5, 1e-6)
+    spent = accountant.compose(GaussianDpEvent(20.0))
+    assert 0 < spent.get_epsilon(1e-6) <= 0.5
+    with pytest.raises(BudgetExceededError, match="one release"):
+        spent.compose(GaussianDpEvent(1e9))
+    with pytest.raises(UnsupportedEventError):
+        accountant.compose(ComposedDpEvent((GaussianDpEvent(1e9), GaussianDpEvent(1e9))))
+    with pytest.raises(UnsupportedEventError):
+        accountant.compose(LaplaceDpEvent(1e9))
+    with pytest.raises(BudgetExceededError, match="too small"):
+        accountant.compose(GaussianDpEvent(1.0))
+
+
+@pytest.mark.parametrize("conversion", ["joint-convexity", "renyi"])
+def test_the_reported_epsilon_is_that_of_the_release(conversion):
+    accountant = SingleReleaseAccountant.from_budget(0.5, 1e-6, conversion)
+    spent = accountant.compose(geometric(30.0))
+    for delta in (1e-9, 1e-4):
+        epsilon = spent.get_epsilon(delta)
+        assert spent._delta_up(spent.event, epsilon) <= Fraction(delta)
+        assert spent._delta_up(spent.event, epsilon * 0.999) > Fraction(delta)
+    assert SingleReleaseAccountant.from_budget(0.5, 1e-6).get_epsilon(1e-9) == 0.0
+
+
+def test_accountants_without_a_rule_say_who_has_one():
+    with pytest.raises(UnsupportedEventError, match="rdp can"):
+        ZcdpAccountant.from_budget(1.0, 1e-6).compose(geometric(60.0))
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        {"deltas": ()},
+        {"deltas": (1.0, 2.0)},
+        {"deltas": (math.nan,)},
+        {"weights": (0,)},
+        {"weights": (0.5,)},
+        {"sigma": 0.0},
+        {"deltas": [1.0]},
+    ],
+)
+def test_malformed_events_are_refused(broken):
+    with pytest.raises(InvalidInputError):
+        RandomizedSensitivityGaussian(**{"deltas": (1.0,), "weights": (1,), "sigma": 1.0, **broken})

@@ -1,0 +1,71 @@
+"""Rows in a given order: every layout gives the rows, labels and factors of its blocks."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix
+
+from dpcore.data.batches import order_rows
+from dpcore.data.coded import CodedLayout, CodedRows
+from dpcore.data.table import Table
+from dpcore.errors import InvalidInputError
+from dpcore.grid import BLOCK_ROWS
+
+N = BLOCK_ROWS + 37
+
+
+def coded(rng):
+    numeric = rng.random((N, 2)).astype(np.float32)
+    codes = np.stack([rng.integers(0, 4, N), rng.integers(4, 7, N)], axis=1).astype(np.uint8)
+    features = np.array([1, 2, 6, 7, 3, 5, 7])  # 7 stands for no feature
+    layout = CodedLayout(7, np.array([0, 4]), features, np.array([0, 4, 7]))
+    return CodedRows(layout, numeric, codes)
+
+
+def layouts():
+    rng = np.random.default_rng(3)
+    rows = coded(rng)
+    return {"coded": rows, "csr": rows.tocsr(), "dense": rows.toarray()}
+
+
+@pytest.mark.parametrize("name", ["coded", "csr", "dense"])
+def test_every_layout_is_the_table_in_that_order(name):
+    X = layouts()[name]
+    rng = np.random.default_rng(4)
+    y = np.where(rng.random(N) < 0.5, -1.0, 1.0)
+    table = Table.from_matrix(X, y, row_norm=1.5, raw_norm_bound=2.0)
+    order = rng.permutation(N)
+    rows = order_rows(table, order, row_norm=1.0)
+    dense = np.trunc(np.ldexp(layouts()["dense"], 16)) * 2.0**-16
+    assert np.array_equal(rows.y, y[order])
+    norms = np.linalg.norm(dense, axis=1)[order]
+    np.testing.assert_allclose(rows.factor, np.minimum(1, 1 / norms), rtol=1e-9)
+    assert (rows.factor * norms <= 1.0 + 1e-15).all()
+    w, c = rng.normal(size=7), rng.normal(size=N)
+    for start, stop in ((0, N), (5, 4000), (N - 40, N), (7, 7)):
+        part = dense[order][start:stop]
+        np.testing.assert_allclose(rows.margins(start, stop, w), part @ w, atol=1e-13)
+        summed = rows.weighted_sum(start, stop, c[start:stop])
+        np.testing.assert_allclose(summed, c[start:stop] @ part, atol=1e-11)
+
+
+def test_a_row_norm_above_the_tables_changes_nothing():
+    X = layouts()["dense"]
+    table = Table.from_matrix(X, np.ones(N), row_norm=1.0, raw_norm_bound=2.0)
+    rows = order_rows(table, np.arange(N), row_norm=5.0)
+    assert np.array_equal(rows.factor, np.concatenate([b.factor for b in table.blocks]))
+
+
+def test_sparse_rows_without_entries_keep_their_place():
+    X = csr_matrix(np.array([[0.0, 0.0], [0.5, 0.0], [0.0, 0.0], [0.25, 1.0]]))
+    table = Table.from_matrix(X, np.ones(4), row_norm=1.5, raw_norm_bound=2.0)
+    rows = order_rows(table, np.array([3, 0, 1, 2]), row_norm=1.5)
+    assert rows.margins(0, 4, np.array([2.0, 1.0])).tolist() == [1.5, 0.0, 1.0, 0.0]
+
+
+def test_blocks_of_another_layout_are_refused():
+    class Strange:
+        n_rows = 1
+
+    table = Table([Strange()], n_features=1, raw_norm_bound=1.0, row_norm=1.0)
+    with pytest.raises(InvalidInputError, match="unknown blocks"):
+        order_rows(table, np.arange(1), row_norm=1.0)
