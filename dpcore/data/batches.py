@@ -1,16 +1,18 @@
-"""Rows laid out in a given order, so that a sequential algorithm can visit ranges of them.
+"""Rows in a given order, so that a sequential algorithm can visit ranges of them.
 
-A copy of a table's rows, layout by layout: what one range of the order adds to a margin or to a sum
-is contiguous in memory. It reads what the blocks of ``dpcore.data`` store (``_numeric`` and
-``_codes``, ``_indptr``, ``_indices`` and ``_values``, or ``_values``), ``y`` and ``row_norms``.
+Either a copy of a table's rows in any order, each range contiguous in memory, or the blocks as they
+are, begun at a given row and without a copy, for tables that do not fit twice. Both read what the
+blocks of ``dpcore.data`` store (``_numeric`` and ``_codes`` with their ``_layout``; ``_indptr``,
+``_indices`` and ``_values``; ``_values``), ``y`` and ``row_norms``.
 
-Products are plain float64, summed row by row in the order given: a margin errs by at most
-``(d + 2) 2^-53 ||x|| ||w||``, a sum over b rows by ``(b + 1) 2^-53 sum |c_i| ||x_i||`` in l2, to
-first order. A sensitivity that rests on them has to count that.
+Products are plain float64: a margin of d terms errs by at most ``(d + 2) 2^-53 ||x|| ||w||``, a sum
+over b rows by ``(b + 1) 2^-53 sum |c_i| ||x_i||`` in l2, to first order and in any order of terms.
+A sensitivity that rests on them has to count that.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -23,27 +25,68 @@ from dpcore.data.table import row_factors
 from dpcore.errors import InvalidInputError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from dpcore.data.table import Table
 
-__all__ = ["OrderedRows", "order_rows"]
+__all__ = ["OrderedRows", "order_rows", "rotate_rows"]
 
 _LANES = 8
 """What ``dense_margins`` asks for."""
 
 
-class OrderedRows(Protocol):
-    """The rows of a table in an order; ``y`` and ``factor`` mean what they do in ``Block``."""
+class _Rows(Protocol):
+    """Rows of one layout, contiguous in memory."""
 
-    y: np.ndarray
-    factor: np.ndarray
+    def fill_margins(self, start: int, stop: int, w: np.ndarray, out: np.ndarray) -> None: ...
+
+    def weighted_sum(self, start: int, stop: int, c: np.ndarray) -> np.ndarray: ...
+
+
+class OrderedRows:
+    """The rows of a table in an order, as parts of which each is contiguous in memory.
+
+    Parameters
+    ----------
+    parts : rows of a layout, and the first and the last row of them, plus 1, that stand there.
+    y, factor : of all rows, in order; they mean what they do in ``Block``.
+    """
+
+    def __init__(
+        self, parts: Sequence[tuple[_Rows, int, int]], y: np.ndarray, factor: np.ndarray
+    ) -> None:
+        self._parts = parts
+        self._places = [0, *np.cumsum([last - first for _, first, last in parts]).tolist()]
+        self.y = y
+        self.factor = factor
 
     def margins(self, start: int, stop: int, w: np.ndarray) -> np.ndarray:
         """Return ``raw_i . w`` of rows start to stop - 1, without their factor, float64."""
-        ...
+        out = np.empty(stop - start)
+        for rows, first, last, place in self._pieces(start, stop):
+            rows.fill_margins(first, last, w, out[place : place + last - first])
+        return out
 
     def weighted_sum(self, start: int, stop: int, c: np.ndarray) -> np.ndarray:
-        """Return ``sum_i c_i raw_i`` over these rows, float64 of shape (n_features,)."""
-        ...
+        """Return ``sum_i c_i raw_i`` over these rows, float64 of shape (n_features,).
+
+        ``c`` : float64 of shape (stop - start,); at least one row.
+        """
+        sums = [
+            rows.weighted_sum(first, last, c[place : place + last - first])
+            for rows, first, last, place in self._pieces(start, stop)
+        ]
+        return sums[0] if len(sums) == 1 else np.sum(sums, axis=0)
+
+    def _pieces(self, start: int, stop: int) -> Iterator[tuple[_Rows, int, int, int]]:
+        """Yield rows, the range of them, and where it begins in the range asked for."""
+        k, place = bisect_right(self._places, start) - 1, start
+        while place < stop:
+            rows, first, _ = self._parts[k]
+            end = min(stop, self._places[k + 1])
+            shift = first - self._places[k]
+            yield rows, place + shift, end + shift, place - start
+            k, place = k + 1, end
 
 
 def order_rows(table: Table, order: np.ndarray, row_norm: float) -> OrderedRows:
@@ -53,47 +96,72 @@ def order_rows(table: Table, order: np.ndarray, row_norm: float) -> OrderedRows:
     factors hold them to, at most the table's.
     Raises InvalidInputError for a table of blocks whose layout is not known here.
     """
-    kinds: list[tuple[type, Any]] = [
-        (CodedBlock, _CodedRows),
-        (CsrBlock, _CsrRows),
-        (DenseBlock, _DenseRows),
-    ]
     places = np.empty(order.size, dtype=np.int64)
     places[order] = np.arange(order.size)
-    blocks = table.blocks
-    for block_type, layout in kinds:
-        if all(type(block) is block_type for block in blocks):
-            return layout(blocks, places, min(row_norm, table.row_norm))
+    gathered = _layout(table).gather(table.blocks, places)
+    y, factor = _columns(table, row_norm)
+    return OrderedRows([(gathered, 0, order.size)], y[order], factor[order])
+
+
+def rotate_rows(table: Table, offset: int, row_norm: float) -> OrderedRows:
+    """Return the rows as they are stored: row 0 stands in place ``offset``, row 1 in the next, and
+    those for which there is no place left stand in front.
+
+    Nothing is copied but labels and factors. ``row_norm`` and Raises : as for ``order_rows``.
+    """
+    layout = _layout(table)
+    parts: list[tuple[_Rows, int, int]] = [
+        (layout.of_block(block), 0, block.n_rows) for block in table.blocks
+    ]
+    y, factor = _columns(table, row_norm)
+    begin, left = y.size - offset, y.size - offset
+    for k, (rows, _, count) in enumerate(parts):
+        if left < count:
+            parts = [(rows, left, count), *parts[k + 1 :], *parts[:k], (rows, 0, left)]
+            break
+        left -= count
+    parts = [part for part in parts if part[1] < part[2]]
+    return OrderedRows(parts, np.roll(y, -begin), np.roll(factor, -begin))
+
+
+def _columns(table: Table, row_norm: float) -> tuple[np.ndarray, np.ndarray]:
+    bound = min(row_norm, table.row_norm)
+    norms = np.concatenate([block.row_norms("l2") for block in table.blocks])
+    return np.concatenate([block.y for block in table.blocks]), row_factors(norms, bound)
+
+
+def _layout(table: Table) -> Any:
+    layouts = {CodedBlock: _CodedRows, CsrBlock: _CsrRows, DenseBlock: _DenseRows}
+    for block_type, layout in layouts.items():
+        if all(isinstance(block, block_type) for block in table.blocks):
+            return layout
     raise InvalidInputError("The rows of this table cannot be put in an order: unknown blocks.")
 
 
-class _Ordered:
-    """What every layout has: labels and factors in order, and where each block's rows go."""
-
-    def __init__(self, blocks: Any, places: np.ndarray, row_norm: float) -> None:
-        self.y = np.empty(places.size)
-        self.factor = np.empty(places.size)
-        self._parts = []
-        begin = 0
-        for block in blocks:
-            where = places[begin : begin + block.n_rows]
-            self.y[where] = block.y
-            self.factor[where] = row_factors(block.row_norms("l2"), row_norm)
-            self._parts.append((block, where))
-            begin += block.n_rows
+def _gathered(columns: Sequence[np.ndarray], places: np.ndarray) -> np.ndarray:
+    """Return the blocks' rows, stacked, each at its place."""
+    out = np.empty((places.size, *columns[0].shape[1:]), columns[0].dtype)
+    begin = 0
+    for column in columns:
+        out[places[begin : begin + column.shape[0]]] = column
+        begin += column.shape[0]
+    return out
 
 
-class _DenseRows(_Ordered):
-    def __init__(self, blocks: Any, places: np.ndarray, row_norm: float) -> None:
-        super().__init__(blocks, places, row_norm)
-        self._values = np.empty((places.size, blocks[0].n_features))
-        for block, where in self._parts:
-            self._values[where] = block._values
+class _DenseRows:
+    def __init__(self, values: np.ndarray) -> None:
+        self._values = values
 
-    def margins(self, start: int, stop: int, w: np.ndarray) -> np.ndarray:
-        out = np.empty(stop - start)
+    @classmethod
+    def of_block(cls, block: Any) -> _DenseRows:
+        return cls(block._values)
+
+    @classmethod
+    def gather(cls, blocks: Sequence[Any], places: np.ndarray) -> _DenseRows:
+        return cls(_gathered([block._values for block in blocks], places))
+
+    def fill_margins(self, start: int, stop: int, w: np.ndarray, out: np.ndarray) -> None:
         dense_margins(self._values[start:stop], w, np.empty(_LANES), out)
-        return out
 
     def weighted_sum(self, start: int, stop: int, c: np.ndarray) -> np.ndarray:
         total = np.zeros(self._values.shape[1])
@@ -101,21 +169,22 @@ class _DenseRows(_Ordered):
         return total
 
 
-class _CodedRows(_Ordered):
-    def __init__(self, blocks: Any, places: np.ndarray, row_norm: float) -> None:
-        super().__init__(blocks, places, row_norm)
-        first = blocks[0]
-        self._layout = first._layout
-        self._numeric = np.empty((places.size, first._numeric.shape[1]), first._numeric.dtype)
-        self._codes = np.empty((places.size, first._codes.shape[1]), first._codes.dtype)
-        for block, where in self._parts:
-            self._numeric[where], self._codes[where] = block._numeric, block._codes
+class _CodedRows:
+    def __init__(self, layout: Any, numeric: np.ndarray, codes: np.ndarray) -> None:
+        self._layout, self._numeric, self._codes = layout, numeric, codes
 
-    def margins(self, start: int, stop: int, w: np.ndarray) -> np.ndarray:
-        out = np.empty(stop - start)
+    @classmethod
+    def of_block(cls, block: Any) -> _CodedRows:
+        return cls(block._layout, block._numeric, block._codes)
+
+    @classmethod
+    def gather(cls, blocks: Sequence[Any], places: np.ndarray) -> _CodedRows:
+        numeric = _gathered([block._numeric for block in blocks], places)
+        return cls(blocks[0]._layout, numeric, _gathered([b._codes for b in blocks], places))
+
+    def fill_margins(self, start: int, stop: int, w: np.ndarray, out: np.ndarray) -> None:
         numeric, codes = self._layout.split(w)
         coded_margins(self._numeric[start:stop], self._codes[start:stop], numeric, codes, out)
-        return out
 
     def weighted_sum(self, start: int, stop: int, c: np.ndarray) -> np.ndarray:
         numeric = np.zeros(self._numeric.shape[1])
@@ -125,26 +194,32 @@ class _CodedRows(_Ordered):
         return self._layout.join(numeric, codes)
 
 
-class _CsrRows(_Ordered):
-    def __init__(self, blocks: Any, places: np.ndarray, row_norm: float) -> None:
-        super().__init__(blocks, places, row_norm)
-        self._width = blocks[0].n_features
-        sizes = np.empty(places.size, dtype=np.int64)
-        for block, where in self._parts:
-            sizes[where] = np.diff(block._indptr.astype(np.int64))
-        self._indptr = np.concatenate([[0], np.cumsum(sizes)])
-        stored = int(self._indptr[-1])
-        self._indices = np.empty(stored, blocks[0]._indices.dtype)
-        self._values = np.empty(stored, blocks[0]._values.dtype)
-        for block, where in self._parts:
-            begins = self._indptr[where]
-            csr_scatter(block._indptr, block._indices, begins, self._indices)
-            csr_scatter(block._indptr, block._values, begins, self._values)
+class _CsrRows:
+    def __init__(
+        self, indptr: np.ndarray, indices: np.ndarray, values: np.ndarray, width: int
+    ) -> None:
+        self._indptr, self._indices, self._values, self._width = indptr, indices, values, width
 
-    def margins(self, start: int, stop: int, w: np.ndarray) -> np.ndarray:
-        out = np.empty(stop - start)
+    @classmethod
+    def of_block(cls, block: Any) -> _CsrRows:
+        return cls(block._indptr, block._indices, block._values, block.n_features)
+
+    @classmethod
+    def gather(cls, blocks: Sequence[Any], places: np.ndarray) -> _CsrRows:
+        sizes = _gathered([np.diff(block._indptr.astype(np.int64)) for block in blocks], places)
+        indptr = np.concatenate([[0], np.cumsum(sizes)])
+        indices = np.empty(int(indptr[-1]), blocks[0]._indices.dtype)
+        values = np.empty(int(indptr[-1]), blocks[0]._values.dtype)
+        begin = 0
+        for block in blocks:
+            begins = indptr[places[begin : begin + block.n_rows]]
+            csr_scatter(block._indptr, block._indices, begins, indices)
+            csr_scatter(block._indptr, block._values, begins, values)
+            begin += block.n_rows
+        return cls(indptr, indices, values, blocks[0].n_features)
+
+    def fill_margins(self, start: int, stop: int, w: np.ndarray, out: np.ndarray) -> None:
         csr_margins(self._indptr[start : stop + 1], self._indices, self._values, w, out)
-        return out
 
     def weighted_sum(self, start: int, stop: int, c: np.ndarray) -> np.ndarray:
         total = np.zeros(self._width)
@@ -152,7 +227,7 @@ class _CsrRows(_Ordered):
         return total
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", nogil=True)
 def csr_scatter(
     indptr: np.ndarray, values: np.ndarray, begins: np.ndarray, out: np.ndarray
 ) -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from dpcore.data.batches import order_rows
+from dpcore.data.batches import order_rows, rotate_rows
 from dpcore.data.coded import CodedLayout, CodedRows
 from dpcore.data.table import Table
 from dpcore.errors import InvalidInputError
@@ -41,11 +41,28 @@ def test_every_layout_is_the_table_in_that_order(name):
     np.testing.assert_allclose(rows.factor, np.minimum(1, 1 / norms), rtol=1e-9)
     assert (rows.factor * norms <= 1.0 + 1e-15).all()
     w, c = rng.normal(size=7), rng.normal(size=N)
-    for start, stop in ((0, N), (5, 4000), (N - 40, N), (7, 7)):
+    for start, stop in ((0, N), (5, 4000), (N - 40, N), (7, 8)):
         part = dense[order][start:stop]
         np.testing.assert_allclose(rows.margins(start, stop, w), part @ w, atol=1e-13)
         summed = rows.weighted_sum(start, stop, c[start:stop])
         np.testing.assert_allclose(summed, c[start:stop] @ part, atol=1e-11)
+
+
+@pytest.mark.parametrize("name", ["coded", "csr", "dense"])
+@pytest.mark.parametrize("offset", [0, 1, 36, 37, 38, BLOCK_ROWS - 1, BLOCK_ROWS, N - 1])
+def test_rows_as_stored_begin_at_the_offset(name, offset):
+    X = layouts()[name]
+    table = Table.from_matrix(X, np.arange(N) / N, row_norm=1.5, raw_norm_bound=2.0)
+    rotated = rotate_rows(table, offset, row_norm=1.0)
+    copied = order_rows(table, (np.arange(N) - offset) % N, row_norm=1.0)
+    assert rotated.y[offset] == 0.0
+    assert np.array_equal(rotated.y, copied.y) and np.array_equal(rotated.factor, copied.factor)
+    rng = np.random.default_rng(offset)
+    w, c = rng.normal(size=7), rng.normal(size=N)
+    for start, stop in ((0, N), (5, 4000), (N - 40, N), (3000, N - 5)):
+        assert np.array_equal(rotated.margins(start, stop, w), copied.margins(start, stop, w))
+        pair = [r.weighted_sum(start, stop, c[start:stop]) for r in (rotated, copied)]
+        np.testing.assert_allclose(*pair, atol=1e-11)
 
 
 def test_a_row_norm_above_the_tables_changes_nothing():

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["calibrated", "estimated_sigma"]
 
-_QUANTILES = 64
+_QUANTILES = 2048
 _TOLERANCE = 1e-4
 _LARGEST = 2.0**200
 

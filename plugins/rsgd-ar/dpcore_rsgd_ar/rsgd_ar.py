@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from dpcore.errors import InvalidInputError
 from dpcore_rsgd_ar import defaults
 from dpcore_rsgd_ar.options import check_loss, check_problem, check_ranges, option
 from dpcore_rsgd_ar.release import Release, release_pass
@@ -66,6 +67,11 @@ class RsgdAr:
     l2_scaled: float | None = option(
         None, "l2 where --l2 is not given, for rows of norm 1", "l2 / row_bound^2", "see l2_share"
     )
+    order: str = option(
+        "permutation",
+        "of the rows; offset keeps the stored order, begun at a random row, and copies no rows",
+        "permutation or offset",
+    )
     use: Mapping[str, str] = field(default_factory=dict)
 
     name: ClassVar[str] = "rsgd-ar"
@@ -113,6 +119,10 @@ class RsgdAr:
             "l2_scaled": (2.0**-60, 2.0**20),
         }
         check_ranges(self, ranges)
+        if self.order not in ("permutation", "offset"):
+            raise InvalidInputError(
+                f"order={self.order!r} is out of range; see dpcore info rsgd-ar."
+            )
 
     def default_l2(self, problem: Problem, accountant: Accountant) -> float:
         """Return the l2 of a run that was given none."""
@@ -138,6 +148,7 @@ class RsgdAr:
         return Facts.of(problem, clip, self.row_bound or defaults.row_bound_for(problem, flow))
 
     def _schedule(self, facts: Facts, n: int, flow: float) -> Schedule:
-        return defaults.search_schedule(
+        schedule = defaults.search_schedule(
             facts, n, flow, self.epochs, self.tau, self.batch_size, self.step_size
         )
+        return replace(schedule, order=self.order)

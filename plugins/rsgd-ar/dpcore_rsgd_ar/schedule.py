@@ -75,6 +75,8 @@ class Schedule:
     average_every : epochs after which the iterates since the last average are replaced by their
         mean; 0 for never.
     radius : iterates are projected onto the ball of this radius; ``inf`` for no ball.
+    order : ``"permutation"`` of the rows, which are copied, or ``"offset"``: as they are stored,
+        begun at a random place.
 
     Raises InvalidInputError for a batch larger than the table, or averages that do not come out
     even.
@@ -85,12 +87,15 @@ class Schedule:
     step_sizes: np.ndarray
     average_every: int = 0
     radius: float = math.inf
+    order: str = "permutation"
 
     def __post_init__(self) -> None:
         if not 1 <= self.batch_size <= self.n:
             raise InvalidInputError(
                 f"Expected batch_size={self.batch_size} between 1 and the {self.n} rows."
             )
+        if self.order not in ("permutation", "offset"):
+            raise InvalidInputError(f"Expected order={self.order!r}: permutation or offset.")
         if self.average_every and self.epochs % self.average_every:
             raise InvalidInputError(
                 f"Expected tau={self.average_every} to divide epochs={self.epochs}: the run ends "

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numba import njit
 
-from dpcore.data.batches import OrderedRows, order_rows
+from dpcore.data.batches import OrderedRows, order_rows, rotate_rows
 from dpcore.errors import InvalidInputError
 from dpcore.sensitivity import NeighboringRelation, RandomizedSensitivity, Sensitivity
 from dpcore_rsgd_ar.schedule import Facts, Schedule
@@ -28,9 +28,10 @@ class SgdPass:
     Sensitivity under replace-one: Chen, Lee & Kifer 2019, Proposition 3: given the order, the row
     that differs is in one batch, and the iterates are at most that batch's figure apart
     (``dpcore_rsgd_ar.sensitivity``, rounding of the pass and of the result included). The order
-    is drawn once, never released and independent of the rows: every row is in batch j with
-    probability ``|B_j| / n`` exactly. The random choice may be left aside: then the largest figure
-    is the sensitivity, whatever the order (Algorithm 1).
+    is drawn once, never released and independent of the rows: a uniform permutation, or the stored
+    order begun at a uniform place. Either way every row is in batch j with probability
+    ``|B_j| / n`` exactly, which is all that Lemma 3 asks. The random choice may be left aside: then
+    the largest figure is the sensitivity, whatever the order (Algorithm 1).
 
     Parameters
     ----------
@@ -84,7 +85,11 @@ class SgdPass:
     def answer_table(self, table: Table, noise: NoiseSource) -> np.ndarray:
         if table.n_rows != self.schedule.n or table.n_features != self.facts.n_features:
             raise InvalidInputError("The table is not the one that the schedule was made for.")
-        rows = order_rows(table, noise.permutation(self.schedule.n), self.facts.row_norm)
+        n, bound = self.schedule.n, self.facts.row_norm
+        if self.schedule.order == "offset":
+            rows = rotate_rows(table, noise.integers_below(n), bound)
+        else:
+            rows = order_rows(table, noise.permutation(n), bound)
         w = run_pass(rows, self)
         return np.rint(np.ldexp(w, self.grid_bits)).astype(np.int64)
 
