@@ -2,8 +2,8 @@
 
 Either a copy of a table's rows in any order, each range contiguous in memory, or the blocks as they
 are, begun at a given row and without a copy, for tables that do not fit twice. Both read what the
-blocks of ``dpcore.data`` store (``_numeric`` and ``_codes`` with their ``_layout``; ``_indptr``,
-``_indices`` and ``_values``; ``_values``), ``y`` and ``row_norms``.
+blocks of ``dpcore.data`` hold (``_lend`` and ``_layout``; ``_indptr``, ``_indices`` and
+``_values``; ``_values``), ``y`` and ``row_norms``.
 
 Products are plain float64: a margin of d terms errs by at most ``(d + 2) 2^-53 ||x|| ||w||``, a sum
 over b rows by ``(b + 1) 2^-53 sum |c_i| ||x_i||`` in l2, to first order and in any order of terms.
@@ -13,19 +13,21 @@ A sensitivity that rests on them has to count that.
 from __future__ import annotations
 
 from bisect import bisect_right
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-from numba import njit
 
-from dpcore.data.coded import CodedBlock, coded_margins, coded_weighted_sum
+from dpcore.data.coded import CodedBlock, CodedRows, coded_margins, coded_weighted_sum
 from dpcore.data.csr import CsrBlock, csr_margins, csr_weighted_sum
 from dpcore.data.dense import DenseBlock, dense_margins, dense_weighted_sum
 from dpcore.data.table import row_factors
 from dpcore.errors import InvalidInputError
+from dpcore.kernels import njit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
+    from contextlib import AbstractContextManager
 
     from dpcore.data.table import Table
 
@@ -138,14 +140,12 @@ def _layout(table: Table) -> Any:
     raise InvalidInputError("The rows of this table cannot be put in an order: unknown blocks.")
 
 
-def _gathered(columns: Sequence[np.ndarray], places: np.ndarray) -> np.ndarray:
-    """Return the blocks' rows, stacked, each at its place."""
-    out = np.empty((places.size, *columns[0].shape[1:]), columns[0].dtype)
+def _placed(blocks: Sequence[Any], places: np.ndarray) -> Iterator[tuple[Any, np.ndarray]]:
+    """Yield each block and the places of its rows."""
     begin = 0
-    for column in columns:
-        out[places[begin : begin + column.shape[0]]] = column
-        begin += column.shape[0]
-    return out
+    for block in blocks:
+        yield block, places[begin : begin + block.n_rows]
+        begin += block.n_rows
 
 
 class _DenseRows:
@@ -158,7 +158,10 @@ class _DenseRows:
 
     @classmethod
     def gather(cls, blocks: Sequence[Any], places: np.ndarray) -> _DenseRows:
-        return cls(_gathered([block._values for block in blocks], places))
+        values = np.empty((places.size, blocks[0].n_features))
+        for block, where in _placed(blocks, places):
+            values[where] = block._values
+        return cls(values)
 
     def fill_margins(self, start: int, stop: int, w: np.ndarray, out: np.ndarray) -> None:
         dense_margins(self._values[start:stop], w, np.empty(_LANES), out)
@@ -170,27 +173,35 @@ class _DenseRows:
 
 
 class _CodedRows:
-    def __init__(self, layout: Any, numeric: np.ndarray, codes: np.ndarray) -> None:
-        self._layout, self._numeric, self._codes = layout, numeric, codes
+    def __init__(self, lend: Callable[[], AbstractContextManager[CodedRows]], layout: Any) -> None:
+        self._lend, self._layout = lend, layout
 
     @classmethod
     def of_block(cls, block: Any) -> _CodedRows:
-        return cls(block._layout, block._numeric, block._codes)
+        return cls(block._lend, block._layout)
 
     @classmethod
     def gather(cls, blocks: Sequence[Any], places: np.ndarray) -> _CodedRows:
-        numeric = _gathered([block._numeric for block in blocks], places)
-        return cls(blocks[0]._layout, numeric, _gathered([b._codes for b in blocks], places))
+        layout = blocks[0]._layout
+        numeric = np.empty((places.size, layout.numeric.size), np.float32)
+        codes = np.empty((places.size, layout.starts.size - 1), layout.code_type)
+        for block, where in _placed(blocks, places):
+            with block._lend() as rows:
+                numeric[where], codes[where] = rows.numeric, rows.codes
+        kept = nullcontext(CodedRows(layout, numeric, codes))
+        return cls(lambda: kept, layout)
 
     def fill_margins(self, start: int, stop: int, w: np.ndarray, out: np.ndarray) -> None:
         numeric, codes = self._layout.split(w)
-        coded_margins(self._numeric[start:stop], self._codes[start:stop], numeric, codes, out)
+        with self._lend() as rows:
+            coded_margins(rows.numeric[start:stop], rows.codes[start:stop], numeric, codes, out)
 
     def weighted_sum(self, start: int, stop: int, c: np.ndarray) -> np.ndarray:
-        numeric = np.zeros(self._numeric.shape[1])
+        numeric = np.zeros(self._layout.numeric.size)
         codes = np.zeros(self._layout.code_features.size)
-        rows, row_codes = self._numeric[start:stop], self._codes[start:stop]
-        coded_weighted_sum(rows, row_codes, c, numeric, codes)
+        with self._lend() as rows:
+            cells = rows.numeric[start:stop], rows.codes[start:stop]
+            coded_weighted_sum(cells[0], cells[1], c, numeric, codes)
         return self._layout.join(numeric, codes)
 
 
@@ -206,16 +217,15 @@ class _CsrRows:
 
     @classmethod
     def gather(cls, blocks: Sequence[Any], places: np.ndarray) -> _CsrRows:
-        sizes = _gathered([np.diff(block._indptr.astype(np.int64)) for block in blocks], places)
+        sizes = np.empty(places.size, np.int64)
+        for block, where in _placed(blocks, places):
+            sizes[where] = np.diff(block._indptr.astype(np.int64))
         indptr = np.concatenate([[0], np.cumsum(sizes)])
         indices = np.empty(int(indptr[-1]), blocks[0]._indices.dtype)
         values = np.empty(int(indptr[-1]), blocks[0]._values.dtype)
-        begin = 0
-        for block in blocks:
-            begins = indptr[places[begin : begin + block.n_rows]]
-            csr_scatter(block._indptr, block._indices, begins, indices)
-            csr_scatter(block._indptr, block._values, begins, values)
-            begin += block.n_rows
+        for block, where in _placed(blocks, places):
+            csr_scatter(block._indptr, block._indices, indptr[where], indices)
+            csr_scatter(block._indptr, block._values, indptr[where], values)
         return cls(indptr, indices, values, blocks[0].n_features)
 
     def fill_margins(self, start: int, stop: int, w: np.ndarray, out: np.ndarray) -> None:

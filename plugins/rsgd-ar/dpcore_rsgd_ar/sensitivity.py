@@ -16,9 +16,9 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
 from dpcore.errors import InvalidInputError
+from dpcore.kernels import njit
 
 if TYPE_CHECKING:
     from dpcore_rsgd_ar.schedule import Facts, Schedule

@@ -6,10 +6,10 @@ import math
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from numba import njit
 
 from dpcore.data.batches import OrderedRows, order_rows, rotate_rows
 from dpcore.errors import InvalidInputError
+from dpcore.kernels import njit
 from dpcore.sensitivity import NeighboringRelation, RandomizedSensitivity, Sensitivity
 from dpcore_rsgd_ar.schedule import Facts, Schedule
 from dpcore_rsgd_ar.sensitivity import batch_sensitivities

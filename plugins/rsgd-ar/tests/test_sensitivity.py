@@ -48,7 +48,8 @@ def test_it_is_never_below_the_direct_recurrence_and_near_it(schedule):
     exact = naive.sensitivities(schedule, FACTS.mu, FACTS.curvature, FACTS.gradient)
     for delta, real in zip(deltas, exact, strict=True):
         assert Fraction(float(delta)) >= real
-        assert delta <= float(real) * (1 + 1e-6) + 1e-7
+        # Rounding is counted where it is largest: relative to how far all iterates may grow.
+        assert delta <= float(real) * (1 + 1e-6) + 1e-7 * max(1.0, float(max(exact)))
 
 
 def test_averages_are_at_tau_and_not_after_the_first_epoch():
