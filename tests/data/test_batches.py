@@ -6,6 +6,9 @@ from scipy.sparse import csr_matrix
 
 from dpcore.data.batches import order_rows, rotate_rows
 from dpcore.data.coded import CodedLayout, CodedRows
+from dpcore.data.dataset import load_file
+from dpcore.data.schema import Schema
+from dpcore.data.store import convert
 from dpcore.data.table import Table
 from dpcore.errors import InvalidInputError
 from dpcore.grid import BLOCK_ROWS
@@ -86,3 +89,37 @@ def test_blocks_of_another_layout_are_refused():
     table = Table([Strange()], n_features=1, raw_norm_bound=1.0, row_norm=1.0)
     with pytest.raises(InvalidInputError, match="unknown blocks"):
         order_rows(table, np.arange(1), row_norm=1.0)
+
+
+SCHEMA = """
+[columns]
+age = { kind = "numeric", lower = 0, upper = 90 }
+pet = { kind = "categorical", categories = ["cat", "dog", "none"] }
+y = { kind = "label", classes = ["no", "yes"] }
+"""
+
+
+@pytest.mark.parametrize("offset", [0, 17, 450])
+def test_rows_of_a_store_are_those_of_its_file(tmp_path, offset):
+    rng = np.random.default_rng(6)
+    cells = [f"{rng.uniform(0, 90):.3f},{rng.choice(['cat', 'dog'])},yes" for _ in range(500)]
+    (tmp_path / "rows.csv").write_text("\n".join(["age,pet,y", *cells]) + "\n")
+    (tmp_path / "schema.toml").write_text(SCHEMA)
+    schema = Schema.read(tmp_path / "schema.toml")
+    convert(tmp_path / "rows.csv", tmp_path / "rows.dpcore", schema)
+    w, c = rng.normal(size=5), rng.normal(size=60)
+    found = []
+    for dataset in (
+        load_file(tmp_path / "rows.csv", schema),
+        load_file(tmp_path / "rows.dpcore", schema),
+    ):
+        bounds = {"row_norm": dataset.row_norm, "raw_norm_bound": dataset.raw_norm_bound}
+        table = Table.from_matrix(dataset.X, dataset.y, **bounds)
+        for rows in (
+            rotate_rows(table, offset, 1.0),
+            order_rows(table, (np.arange(500) - offset) % 500, 1.0),
+        ):
+            found.append((rows.margins(30, 90, w), rows.weighted_sum(30, 90, c)))
+    for margins, total in found[1:]:
+        assert np.array_equal(margins, found[0][0])
+        np.testing.assert_allclose(total, found[0][1], atol=1e-12)
