@@ -6,10 +6,15 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
+from dpcore.accountants import SingleReleaseAccountant
+from dpcore.events import GaussianDpEvent, RandomizedSensitivityGaussian
 from dpcore.mechanisms.gaussian import Gaussian
 from dpcore.problem import Solution
 from dpcore.sensitivity import Sensitivity
 from dpcore.testing import check_outputs_released, check_sensitivity_on_neighbours
+from dpcore.testing.audit import largest_probability
+from dpcore.testing.recorded import accountant_of
+from dpcore.testing.recount import recounted_epsilon
 
 
 class FirstOfAnOrder:
@@ -59,3 +64,31 @@ def test_too_small_a_sensitivity_is_caught_under_the_same_order():
 def test_draws_that_depend_on_rows_are_caught():
     with pytest.raises(AssertionError, match="random words"):
         check_outputs_released(OneLabel(peeks=True))
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0])
+def test_one_release_is_counted_again_by_its_curve(epsilon):
+    accountant = SingleReleaseAccountant.from_budget(epsilon, 1e-6)
+    event = RandomizedSensitivityGaussian((1.0, 0.9, 0.2), (3, 2, 5), 60.0 / epsilon)
+    spent = accountant.compose(event)
+    for delta in (1e-9, 1e-6):
+        assert recounted_epsilon([event], delta) == pytest.approx(
+            spent.get_epsilon(delta), rel=1e-4
+        )
+    # Of several releases there is the Renyi count only, and it is above.
+    assert recounted_epsilon([event, event], 1e-6) > recounted_epsilon([event], 1e-6)
+
+
+def test_the_audit_allows_what_the_farthest_distance_does():
+    mixed = RandomizedSensitivityGaussian((2.0, 0.1), (1, 999), 4.0)
+    for p in (1e-4, 0.3, 0.99):
+        assert largest_probability(mixed, p) == largest_probability(GaussianDpEvent(2.0), p)
+
+
+def test_an_optimizer_runs_with_the_accountant_that_it_names():
+    @dataclasses.dataclass(frozen=True, kw_only=True)
+    class Named(OneLabel):
+        accountant: ClassVar[str] = "single"
+
+    assert accountant_of(OneLabel(), 1.0, 1e-6).name == "zcdp"
+    assert accountant_of(Named(), 1.0, 1e-6).name == "single"

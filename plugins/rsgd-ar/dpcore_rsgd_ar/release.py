@@ -51,6 +51,11 @@ def release_pass(
     UnsupportedEventError for an accountant that cannot hold it.
     """
     accountant = session.accountant
+    if accountant.delta * schedule.n >= 1:
+        raise InvalidInputError(
+            f"Expected delta={accountant.delta:g} below 1 / n = {1 / schedule.n:.3g}: a release of "
+            "one row as it is would be within it."
+        )
     query = _query(loss, facts, schedule, how, _FINEST_GRID)
     largest = float(query.deltas.max())
     sigma = _guess(query, how, accountant.epsilon, accountant.delta)

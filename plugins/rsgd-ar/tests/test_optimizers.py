@@ -242,6 +242,12 @@ def test_settings_that_do_not_fit_the_rows_are_refused_uncharged(options, match)
     assert not session.ledger
 
 
+@pytest.mark.parametrize("optimizer", ALL, ids=names)
+def test_a_delta_that_covers_the_release_of_a_row_is_refused(optimizer):
+    with pytest.raises(InvalidInputError, match=r"delta=0.01 below 1 / n = 0.00333"):
+        run(optimizer, accountant=SingleReleaseAccountant.from_budget(1.0, 0.01))
+
+
 def test_noise_that_drowns_every_margin_is_warned_of_with_its_figure():
     tight = SingleReleaseAccountant.from_budget(0.1, 1e-6)
     _, solution = run(RsgdAr(step_size=50.0, batch_size=10), accountant=tight, l2=0.001)
