@@ -61,7 +61,8 @@ def fit(
     n0, capacity : public figures for the number of rows.
     schema : a Schema, its keys as a mapping, or the path of its TOML file; replaces classes,
         bounds, row_norm, intercept, n0 and capacity.
-    accountant : ``None`` for zcdp, or what the preset names.
+    l2 : weight of the regulariser; ``None`` for what the algorithm takes by default, mostly 0.
+    accountant : ``None`` for what the preset or the algorithm names, mostly zcdp.
     threads : how many may sum over the rows; ``None`` for all processors. The model is the same.
     use, params, preset : slots, hyper-parameters and preset of the algorithm; see ``dpcore info``.
     seed : makes the run repeatable and the result not private.

@@ -48,7 +48,8 @@ def train_command(
         str, typer.Option(help="Neighbouring relation: add-or-remove-one or replace-one.")
     ] = "add-or-remove-one",
     accountant: Annotated[
-        str | None, typer.Option(help="Accountant; zcdp if neither you nor a preset says.")
+        str | None,
+        typer.Option(help="Accountant; what the algorithm names by default (dpcore info)."),
     ] = None,
     conversion: Annotated[
         str | None, typer.Option(help="The accountant's rule from (epsilon, delta) to its unit.")

@@ -162,7 +162,7 @@ def test_it_holds_one_release():
 @pytest.mark.parametrize("conversion", ["joint-convexity", "renyi"])
 def test_the_reported_epsilon_is_that_of_the_release(conversion):
     accountant = SingleReleaseAccountant.from_budget(0.5, 1e-6, conversion)
-    spent = accountant.compose(geometric(30.0))
+    spent = accountant.compose(geometric(30.0, m=12, ratio=0.9))
     for delta in (1e-9, 1e-4):
         epsilon = spent.get_epsilon(delta)
         assert spent._delta_up(spent.event, epsilon) <= Fraction(delta)
