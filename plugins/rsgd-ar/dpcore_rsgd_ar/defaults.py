@@ -36,11 +36,13 @@ _LEAST_SHARE = 0.25
 
 
 def flow_for(problem: Problem, accountant: Accountant) -> float:
-    """Return the time of a run, in multiples of 1 / (smoothness row_norm^2)."""
+    """Return the time of a run, in multiples of 1 / (smoothness row_norm^2). A loss whose slope is
+    full on a longer stretch than it takes to bend, such as the huberised hinge, gets more of it."""
     n = float(problem.n or 1)
     one = np.ones(1)
     signal = n / estimated_sigma(one, one, accountant.epsilon, accountant.delta or 1e-12)
-    return min(_LARGEST_FLOW, max(1.0, 110 * (signal / 800) ** 0.9))
+    full = max(1.0, 2 * problem.loss.smoothness / problem.loss.lipschitz)
+    return min(_LARGEST_FLOW, max(1.0, 110 * (signal / 800) ** 0.9 * full**0.7))
 
 
 def clip_for(problem: Problem, flow: float) -> float:

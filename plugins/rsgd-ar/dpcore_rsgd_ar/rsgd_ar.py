@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["RsgdAr"]
 
-_V = "v = n / (noise over a sensitivity of 1)"
+_V = "v = n / (noise over a sensitivity of 1), s = max(1, 2 smoothness / Lipschitz bound)"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +47,7 @@ class RsgdAr:
         "first step after a restart, eta_0",
         "norm of w over norm of a gradient",
         f"at most 0.9 times 2 / (L + mu), so that the sensitivity is that of gradient flow in time "
-        f"110 (v / 800)^0.9 / (smoothness row_bound^2); {_V}",
+        f"110 (v / 800)^0.9 s^0.7 / (smoothness row_bound^2); {_V}",
     )
     clip: float | None = option(
         None,
