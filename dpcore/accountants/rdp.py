@@ -11,6 +11,7 @@ from dpcore.accountants.additive import AdditiveAccountant
 from dpcore.events import (
     DpEvent,
     ExponentialMechanismDpEvent,
+    ExPostDpEvent,
     GaussianDpEvent,
     LaplaceDpEvent,
     PureDpEvent,
@@ -33,7 +34,7 @@ def _pure_renyi(epsilon: Fraction, order: Fraction) -> Fraction:
     return epsilon + gain / (order - 1)
 
 
-def _pure(event: PureDpEvent, order: Fraction) -> Fraction:
+def _pure(event: PureDpEvent | ExPostDpEvent, order: Fraction) -> Fraction:
     return _pure_renyi(Fraction(event.epsilon), order)
 
 
@@ -58,6 +59,8 @@ _RULES: dict[type[DpEvent], Callable[[Any, Fraction], Fraction]] = {
     PureDpEvent: _pure,
     ExponentialMechanismDpEvent: _bounded_range,
     LaplaceDpEvent: _laplace,
+    # Its cap: an epsilon-DP release like any other.
+    ExPostDpEvent: _pure,
 }
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.accountants.zcdp import ZcdpAccountant
 from dpcore.losses.logistic import Logistic
+from dpcore.losses.squared import Squared
 from dpcore.noise.source import SeededNoise
 from dpcore.sensitivity import NeighboringRelation
 from dpcore.testing.guard import require_assertions
@@ -14,12 +15,13 @@ from dpcore.testing.tables import Rows, make_problem
 
 if TYPE_CHECKING:
     from dpcore.problem import Solution
-    from dpcore.protocols import Optimizer
+    from dpcore.protocols import Loss, Optimizer
 
 __all__ = [
     "DELTA",
     "EPSILON",
     "L2",
+    "loss_of",
     "open_session",
     "problem_of",
     "record_run",
@@ -34,8 +36,15 @@ def relations_of(optimizer: Optimizer) -> list[NeighboringRelation]:
     return [NeighboringRelation(value) for value in optimizer.relations]
 
 
-def problem_of(rows: Rows, relation: NeighboringRelation, n0: int | None = 400) -> Any:
-    return make_problem(rows, relation, Logistic(), l2=L2, n0=n0)
+def loss_of(optimizer: Optimizer) -> Loss:
+    """Return the loss to check with: on labels of -1 and +1, which squared loss takes too."""
+    return Squared() if "squared-loss" in optimizer.needs else Logistic()
+
+
+def problem_of(
+    rows: Rows, relation: NeighboringRelation, optimizer: Optimizer, n0: int | None = 400
+) -> Any:
+    return make_problem(rows, relation, loss_of(optimizer), l2=L2, n0=n0)
 
 
 def open_session(
@@ -54,7 +63,7 @@ def record_run(
     n0: int | None = 400,
 ) -> tuple[RecordingSession, Solution]:
     session = open_session(rows, relation, epsilon, DELTA)
-    return session, optimizer.minimize(problem_of(rows, relation, n0), session)
+    return session, optimizer.minimize(problem_of(rows, relation, optimizer, n0), session)
 
 
 def replay_run(
@@ -69,14 +78,14 @@ def replay_run(
     accountant = ZcdpAccountant.from_budget(EPSILON, DELTA)
     session = ReplaySession(recorded[0].records, other.table(), accountant, relation)
     try:
-        solution = optimizer.minimize(problem_of(rows, relation, n0), session)
+        solution = optimizer.minimize(problem_of(rows, relation, optimizer, n0), session)
     finally:
         # An optimizer that catches every exception catches the replay's too.
         session.assert_faithful()
     assert len(session.exacts) == len(recorded[0].records), (
         "The replay stopped early: its control flow depends on something that was not released."
     )
-    assert len(session.engine.answers) == len(session.exacts), (
+    assert len(session.engine.answers) == len(session.ledger), (
         "The rows were asked something that was not charged."
     )
     assert solution.w.tobytes() == recorded[1].w.tobytes(), (
