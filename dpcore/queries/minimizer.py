@@ -106,16 +106,16 @@ class Minimizer:
         inner = PublicBall.of(problem)
         self._mu = problem.n * problem.l2
         self._row_gradient = inner.slope * problem.row_norm * _UP
-        self._curvature = (
+        self.curvature = (
             problem.n * problem.loss.smoothness * problem.row_norm**2 + self._mu
         ) * _UP
-        rounding = math.sqrt(problem.n_features) * self._curvature * 2.0**-PARAMETER_BITS
+        rounding = math.sqrt(problem.n_features) * self.curvature * 2.0**-PARAMETER_BITS
         self._coarse = 64 * rounding
         self._slope = 2 * inner.slope + 1.0
         self._error = _gradient_error(problem, self._slope)
         fine = rounding * 2.0 ** (PARAMETER_BITS - _FINE_BITS)
         # So small, too, that the objective there is next to its minimum, in terms of a row's loss.
-        depth = self._mu * math.sqrt(2 * _DEPTH * inner.spread / self._curvature)
+        depth = self._mu * math.sqrt(2 * _DEPTH * inner.spread / self.curvature)
         wanted = min(_TOLERANCE * self._row_gradient, depth)
         self._tolerance = wanted + 4 * (self._error + fine)
         self._radius = inner.radius
@@ -151,7 +151,7 @@ class Minimizer:
             gradient,
             rounded,
             np.zeros(problem.n_features),
-            curvature=self._curvature,
+            curvature=self.curvature,
             mu=self._mu,
             radius=self._radius,
             tolerance=self._tolerance,
@@ -166,7 +166,7 @@ class MinimumObjective:
     moves by at most ``high - low`` under replace-one: at either minimiser two rows' losses differ
     by that at most. What is computed lies in an interval of length ``gap`` about the real value:
     curvature / 2 times the squared distance of the point above it, and for each row a grid step
-    below it and twice a loss's error.
+    below it and twice a loss's error; the public part is rounded.
 
     Parameters
     ----------
@@ -180,8 +180,12 @@ class MinimumObjective:
         self.loss = minimizer.loss
         problem, ball = minimizer.problem, minimizer.ball
         self.bits = objective_bits(problem, ball)
-        steps = (problem.n or 0) * (2.0**-self.bits + 2 * _LOSS_ERROR) + 2.0**-self.bits
-        self.gap = minimizer._curvature / 2 * minimizer.gap**2 * _UP + steps
+        n = problem.n or 0
+        public = n * (problem.l2 * ball.radius**2 + ball.high) * 2.0**-48
+        steps = n * (2.0**-self.bits + 2 * _LOSS_ERROR) + 2.0**-self.bits + public
+        # The objective is taken on the grid of released parameters, 2^-24: a quarter of this.
+        away = minimizer.gap + math.sqrt(problem.n_features) * 2.0 ** -(PARAMETER_BITS - 1)
+        self.gap = minimizer.curvature / 2 * away**2 * _UP + steps
 
     def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
         if relation is not NeighboringRelation.REPLACE_ONE:

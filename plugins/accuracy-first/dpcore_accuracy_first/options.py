@@ -63,7 +63,10 @@ class TargetOptions(ExcessRiskOptions):
         None, "largest mean objective", "loss", "one target has to be given"
     )
     slack: float | None = option(
-        None, "how far beside target-accuracy or target-risk a model may be", "of the target"
+        None,
+        "how far beside target-accuracy or target-risk a model may be",
+        "the target's unit",
+        "needed with these two",
     )
     failure_probability: float = option(
         0.1, "chance that a model beside the target is returned, or a level that meets it missed"

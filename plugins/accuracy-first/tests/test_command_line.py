@@ -89,6 +89,8 @@ def test_an_algorithm_without_targets_says_which_have_them():
 
 
 def test_info_and_check_know_it():
-    assert "target_excess_risk" in run("info", "output-nr").stdout
+    told = run("info", "output-nr").stdout
+    assert "epsilon is an output, at most --epsilon-max; asked for by --target-accuracy" in told
+    assert "epsilon is an output" not in run("info", "dp-agd").stdout
     lines = run("check", "output-doubling").stdout.splitlines()
     assert all(line.startswith("ok ") for line in lines)
