@@ -120,7 +120,9 @@ class Minimizer:
         self._tolerance = wanted + 4 * (self._error + fine)
         self._radius = inner.radius
         self.gap = (self._tolerance + self._error) / self._mu * _UP
-        self.ball = PublicBall.of(problem, slack=self.gap)
+        # Where the objective is taken, on the grid of released parameters, is in the ball as well.
+        grid = math.sqrt(problem.n_features) * 2.0 ** -(PARAMETER_BITS - 1)
+        self.ball = PublicBall.of(problem, slack=self.gap + grid)
 
     def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
         if relation is not NeighboringRelation.REPLACE_ONE:
