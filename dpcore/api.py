@@ -26,8 +26,10 @@ def fit(
     y: Any = None,
     *,
     algo: str = "dp-agd",
-    epsilon: float = 1.0,
+    epsilon: float | None = None,
     delta: float = 1e-8,
+    epsilon_max: float | None = None,
+    targets: Mapping[str, Any] | None = None,
     classes: Sequence[Any] | None = None,
     bounds: Sequence[float] | None = None,
     row_norm: float | None = None,
@@ -37,7 +39,7 @@ def fit(
     schema: Schema | Mapping[str, Any] | str | os.PathLike[str] | None = None,
     loss: str = "logistic",
     l2: float | None = None,
-    relation: str = "add-or-remove-one",
+    relation: str | None = None,
     accountant: str | None = None,
     conversion: str | None = None,
     engine: str = "local",
@@ -62,7 +64,11 @@ def fit(
     schema : a Schema, its keys as a mapping, or the path of its TOML file; replaces classes,
         bounds, row_norm, intercept, n0 and capacity.
     l2 : weight of the regulariser; ``None`` for what the algorithm takes by default, mostly 0.
-    accountant : ``None`` for what the preset or the algorithm names, mostly zcdp.
+    epsilon : the budget, 1 if not given; where it is an output, ``epsilon_max`` (5 if not given).
+    targets : what such an algorithm is asked for, as ``{"target_excess_risk": 0.05}``.
+    relation : ``None`` for add-or-remove-one, or the first that the algorithm declares.
+    accountant : ``None`` for what the preset or the algorithm names, mostly zcdp; pure where
+        epsilon is an output.
     threads : how many may sum over the rows; ``None`` for all processors. The model is the same.
     use, params, preset : slots, hyper-parameters and preset of the algorithm; see ``dpcore info``.
     seed : makes the run repeatable and the result not private.
@@ -70,6 +76,7 @@ def fit(
     Raises
     ------
     InvalidInputError, RegistryError, DataError : before any budget is spent.
+    TargetNotMetError : no model; its ``report`` says what was charged.
 
     Examples
     --------
@@ -89,6 +96,8 @@ def fit(
         l2=l2,
         epsilon=epsilon,
         delta=delta,
+        epsilon_max=epsilon_max,
+        targets=dict(targets or {}),
         relation=relation,
         accountant=accountant,
         conversion=conversion,

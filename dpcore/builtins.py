@@ -114,6 +114,12 @@ def register_datasets(register: Callable[..., None]) -> None:
         summary="Generated census: 50,000 rows with Adult's columns and a planted linear rule.",
     )
     register(
+        "buzz-sim",
+        "dpcore.data.datasets.buzz_sim:load",
+        summary="Generated popularity: 100,000 rows of 77 heavy-tailed counts, a log target.",
+        reference="after Ligett et al. 2017, section 4",
+    )
+    register(
         "adult",
         "dpcore.data.datasets.adult:load",
         summary="UCI Adult: is the income above 50,000 dollars? 48,842 rows, 108 features.",

@@ -20,7 +20,13 @@ if TYPE_CHECKING:
 
 __all__ = ["NEEDS", "default_optimizer", "find_failures", "load_optimizer", "run_optimizer"]
 
-NEEDS = ("classification", "lipschitz-loss", "strong-convexity", "fixed-schedule")
+NEEDS = (
+    "classification",
+    "lipschitz-loss",
+    "squared-loss",
+    "strong-convexity",
+    "fixed-schedule",
+)
 _RELATIONS = tuple(relation.value for relation in NeighboringRelation)
 
 
@@ -41,9 +47,11 @@ def load_optimizer(registry: Registry, name: str) -> Any:
 
 
 def default_optimizer(registry: Registry, name: str) -> Optimizer:
-    """Return an optimizer with all its defaults; InvalidInputError if it has none."""
+    """Return an optimizer with its defaults, and what it declares to be checked with (such as a
+    target, which has none); InvalidInputError if it cannot be built."""
+    factory = load_optimizer(registry, name)
     try:
-        return load_optimizer(registry, name)()
+        return factory(**getattr(factory, "checked_with", {}))
     except DpcoreError:
         raise
     except Exception as error:

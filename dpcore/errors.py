@@ -1,5 +1,7 @@
 """Errors a caller can meet. A message never holds a private value: no row, no exact answer."""
 
+from typing import Any
+
 __all__ = [
     "BudgetExceededError",
     "DataError",
@@ -8,6 +10,7 @@ __all__ = [
     "ModelFileError",
     "OptimizerError",
     "RegistryError",
+    "TargetNotMetError",
     "UnsupportedEventError",
 ]
 
@@ -39,6 +42,15 @@ class ModelFileError(DpcoreError, ValueError):
 
 class OptimizerError(DpcoreError):
     """An optimizer that broke in a run. Its own error is named by type and place only."""
+
+
+class TargetNotMetError(DpcoreError):
+    """An algorithm that was asked for an accuracy found no model of it. That is a released fact;
+    what was charged stays charged. ``report`` : figures of the run, filled in by the fit."""
+
+    def __init__(self, message: str, report: dict[str, Any] | None = None) -> None:
+        super().__init__(message)
+        self.report = report or {}
 
 
 class RegistryError(DpcoreError, LookupError):

@@ -12,6 +12,7 @@ from dpcore.errors import InvalidInputError
 __all__ = [
     "ComposedDpEvent",
     "DpEvent",
+    "ExPostDpEvent",
     "ExponentialMechanismDpEvent",
     "GaussianDpEvent",
     "LaplaceDpEvent",
@@ -65,6 +66,19 @@ class PureDpEvent(DpEvent):
 class ExponentialMechanismDpEvent(DpEvent):
     """A release of bounded range ``epsilon`` (Dong, Durfee & Rogers 2020): the log-ratio of two
     outcomes' probabilities moves by at most ``epsilon`` between neighbours."""
+
+    epsilon: float
+
+    def __post_init__(self) -> None:
+        _require_positive("epsilon", self.epsilon)
+
+
+@dataclass(frozen=True, slots=True)
+class ExPostDpEvent(DpEvent):
+    """A release whose privacy loss is a function of its outcome (ex-post privacy: Ligett, Neel,
+    Roth, Waggoner & Wu 2017, Definition 2.3), and at most ``epsilon`` whatever the outcome: the
+    release is ``epsilon``-DP, and that cap is its cost. The figure of the outcome is known when the
+    release has ended; it is reported beside the guarantee and never charged less."""
 
     epsilon: float
 

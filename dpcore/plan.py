@@ -14,6 +14,7 @@ from dpcore.errors import DpcoreError, InvalidInputError
 from dpcore.parameters import convert, convert_all
 from dpcore.registry import Entry, Registry, load_registry, near_names
 from dpcore.sensitivity import NeighboringRelation
+from dpcore.targets import budget_of, target_values
 
 if TYPE_CHECKING:
     from dpcore.protocols import Accountant, Engine, Loss, Optimizer
@@ -30,6 +31,11 @@ class Settings:
     Parameters
     ----------
     l2 : weight of the regulariser, >= 0; ``None`` for 0, or what the algorithm takes by default.
+    epsilon : the budget; ``None`` for 1, and where epsilon is an output.
+    epsilon_max : the worst case where epsilon is an output; ``None`` for 5.
+    targets : what is asked for there, by the names in ``dpcore.targets.OPTIONS``.
+    relation : ``None`` for add-or-remove-one, or, where the algorithm has no guarantee under that,
+        the first that it declares.
     conversion : the accountant's rule from (epsilon, delta) to its unit; ``None`` for its own.
     threads : how many the engine may use; ``None`` for all available.
     use : slot name to the registered name that fills it.
@@ -40,9 +46,11 @@ class Settings:
     algo: str = "dp-agd"
     loss: str = "logistic"
     l2: float | None = None
-    epsilon: float = 1.0
+    epsilon: float | None = None
     delta: float = 1e-8
-    relation: str = NeighboringRelation.ADD_OR_REMOVE_ONE.value
+    epsilon_max: float | None = None
+    targets: Mapping[str, Any] = field(default_factory=dict)
+    relation: str | None = None
     accountant: str | None = None
     conversion: str | None = None
     engine: str = "local"
@@ -107,17 +115,20 @@ def make_plan(settings: Settings, registry: Registry | None = None) -> Plan:
     )
     if settings.l2 is not None and settings.l2 < 0:
         raise InvalidInputError(f"Expected l2={settings.l2!r} >= 0.")
-    relation = parse_relation(settings.relation)
     entry = registry.get("optimizer", settings.algo)
+    if settings.relation is not None:
+        parse_relation(settings.relation)
     factory = load_optimizer(registry, settings.algo)
+    relation = parse_relation(settings.relation or _usual_relation(factory))
     _check_published(settings)
     preset = _preset(factory, settings)
     use = _fill_slots(factory, settings, preset)
-    default = preset.get("accountant", getattr(factory, "accountant", "zcdp"))
-    name = settings.accountant or default
+    epsilon, delta, usual = budget_of(settings, factory, registry)
+    usual = preset.get("accountant", usual)
+    name = settings.accountant or usual
     accountant = registry.load("accountant", name)
     conversion = settings.conversion
-    if conversion is None and settings.accountant in (None, default):
+    if conversion is None and settings.accountant in (None, usual):
         conversion = preset.get("accountant_conversion")
     filled = {slot: use.get(slot, names[0]) for slot, names in factory.slots.items()}
     parts = [("accountant", name), ("loss", settings.loss), ("engine", settings.engine)]
@@ -125,14 +136,21 @@ def make_plan(settings: Settings, registry: Registry | None = None) -> Plan:
     return Plan(
         settings=settings,
         entry=entry,
-        optimizer=_build(factory, settings, preset, use),
+        optimizer=_build(
+            factory, settings, {**preset, **target_values(settings, factory, registry)}, use
+        ),
         use=filled,
         loss=registry.load("loss", settings.loss)(),
-        accountant=accountant.from_budget(settings.epsilon, settings.delta, conversion),
+        accountant=accountant.from_budget(epsilon, delta, conversion),
         relation=relation,
         engine=registry.load("engine", settings.engine),
         targets=tuple(registry.get(kind, part).target for kind, part in parts),
     )
+
+
+def _usual_relation(factory: Any) -> str:
+    usual = NeighboringRelation.ADD_OR_REMOVE_ONE.value
+    return usual if usual in factory.relations else factory.relations[0]
 
 
 def parse_relation(text: str) -> NeighboringRelation:
@@ -176,7 +194,7 @@ def _build(
     factory: Any, settings: Settings, preset: Mapping[str, Any], use: dict[str, str]
 ) -> Optimizer:
     fields = {f.name for f in dataclasses.fields(factory) if f.init}
-    values = {name: value for name, value in preset.items() if name in fields}
+    values = convert_all(factory, {n: v for n, v in preset.items() if n in fields})
     values |= convert_all(factory, settings.params)
     if use:
         values["use"] = use

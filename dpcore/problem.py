@@ -78,6 +78,8 @@ class Solution:
 
 def check_fits(optimizer: Optimizer, problem: Problem, accountant: Accountant) -> None:
     """Raise InvalidInputError, naming both parties, if a declared need is not met."""
+    from dpcore.losses.squared import Squared
+
     name = type(optimizer).__name__
     relation = problem.relation.value
     if relation not in optimizer.relations:
@@ -89,12 +91,14 @@ def check_fits(optimizer: Optimizer, problem: Problem, accountant: Accountant) -
     unmet = {
         "classification": not loss.classification,
         "lipschitz-loss": not math.isfinite(loss.lipschitz),
+        "squared-loss": not isinstance(loss, Squared),
         "strong-convexity": not problem.l2 > 0,
         "adaptive-accountant": not accountant.fully_adaptive,
     }
     advice = {
         "classification": f"a classification loss, and {loss.name} is for real-valued targets",
         "lipschitz-loss": f"a Lipschitz loss, and {loss.name} has no bound on its slope",
+        "squared-loss": f"squared loss (--loss ridge), and {loss.name} is another",
         "strong-convexity": "strong convexity; pass --l2 greater than 0",
         "adaptive-accountant": f"a fully adaptive filter, and {accountant.name} is none; use zcdp",
     }

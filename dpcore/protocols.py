@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from dpcore.data.table import Block, Table
-    from dpcore.events import DpEvent
+    from dpcore.events import DpEvent, ExPostDpEvent
     from dpcore.noise.source import NoiseSource
     from dpcore.problem import Problem, Solution
     from dpcore.sensitivity import NeighboringRelation, Sensitivity
@@ -21,6 +21,8 @@ __all__ = [
     "Accountant",
     "DerivedQuery",
     "Engine",
+    "InteractiveMechanism",
+    "InteractiveState",
     "Loss",
     "Mechanism",
     "Optimizer",
@@ -171,11 +173,11 @@ class DerivedQuery(Protocol):
 
     kind: ClassVar[str]
 
-    def derive(self, ask: Callable[[Query], np.ndarray], noise: NoiseSource) -> np.ndarray:
+    def derive(self, ask: Callable[[Any], np.ndarray], noise: NoiseSource) -> np.ndarray:
         """Return the answer, int64 in grid steps of the sensitivity.
 
-        ``ask`` gives the exact answer of a sum. ``noise`` is for random choices that the theorem
-        behind the sensitivity needs, such as a secret permutation.
+        ``ask`` gives the exact answer of a sum, or of another derived query. ``noise`` is for
+        random choices that the theorem behind the sensitivity needs, such as a secret permutation.
         """
         ...
 
@@ -204,6 +206,69 @@ class TableQuery(Protocol):
 
 
 @runtime_checkable
+class InteractiveMechanism(Protocol):
+    """A release in several steps, charged once, before its first: ``PrivacySession.start``.
+
+    It answers ``base`` with noise, and then questions that may be chosen from what it said. What it
+    keeps between the steps stays inside the session, and so do the exact answers. Derived questions
+    may ask for ``base``, which is worked out once.
+    """
+
+    kind: ClassVar[str]
+
+    @property
+    def base(self) -> Query | DerivedQuery:
+        """The query whose noisy answer it starts from."""
+        ...
+
+    @property
+    def reference(self) -> DerivedQuery | None:
+        """A second exact answer that it keeps, if it needs one; never released. It may ask for
+        ``base``, which is worked out once."""
+        ...
+
+    @property
+    def question(self) -> Sensitivity:
+        """What the sensitivity of each later question may be at most: known at the start."""
+        ...
+
+    def event(self, sensitivity: Sensitivity, reference: Sensitivity | None) -> ExPostDpEvent:
+        """Return its cap, known before the data are touched. ``sensitivity`` is the base's."""
+        ...
+
+    def begin(
+        self,
+        exact: np.ndarray,
+        sensitivity: Sensitivity,
+        reference: tuple[np.ndarray, Sensitivity] | None,
+        noise: NoiseSource,
+    ) -> InteractiveState: ...
+
+
+@runtime_checkable
+class InteractiveState(Protocol):
+    """What an interactive mechanism keeps between its steps."""
+
+    @property
+    def first(self) -> Any:
+        """What is released when it starts."""
+        ...
+
+    @property
+    def halted(self) -> bool: ...
+
+    @property
+    def epsilon(self) -> Fraction:
+        """The ex-post privacy loss of all that was said so far, an upper bound."""
+        ...
+
+    def reply(self, exact: np.ndarray) -> Any:
+        """Return the noisy reply to a question, from its exact answer. It moves on before it looks
+        at the answer, so that an interrupt cannot make it reply twice with one noise."""
+        ...
+
+
+@runtime_checkable
 class Engine(Protocol):
     """Answers a query over all rows: each block exactly once, integers added modulo 2^64.
 
@@ -228,8 +293,12 @@ class Optimizer(Protocol):
     """Slot name -> registered names that can fill it, the default first."""
     relations: ClassVar[tuple[str, ...]]
     needs: ClassVar[tuple[str, ...]]
-    """Words among ``classification``, ``lipschitz-loss``, ``strong-convexity`` and
-    ``fixed-schedule``. The last says that every event is fixed before the first release; without it
-    the accountant has to be fully adaptive."""
+    """Words among ``classification``, ``lipschitz-loss``, ``squared-loss``, ``strong-convexity``
+    and ``fixed-schedule``. The last says that every event is fixed before the first release;
+    without it the accountant has to be fully adaptive."""
 
     def minimize(self, problem: Problem, session: PrivacySession) -> Solution: ...
+
+    # An optimizer that is asked for an accuracy and puts out epsilon also declares ``targets``, the
+    # names of its fields that are options of their own (dpcore.targets), and ``checked_with``, the
+    # fields without which it cannot be built, for the checks of dpcore.testing.

@@ -7,9 +7,12 @@ import threading
 import weakref
 from collections import Counter
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from dpcore.accountants.pure import PureAccountant
 from dpcore.errors import InvalidInputError
+from dpcore.exchange import Exchange, Known, OpenMechanism, require_within
 from dpcore.noise.entropy import Unshareable
 from dpcore.rounding import float_up
 
@@ -24,11 +27,12 @@ if TYPE_CHECKING:
         Accountant,
         DerivedQuery,
         Engine,
+        InteractiveMechanism,
         Mechanism,
         Query,
         TableQuery,
     )
-    from dpcore.sensitivity import NeighboringRelation
+    from dpcore.sensitivity import NeighboringRelation, Sensitivity
 
 __all__ = ["LedgerEntry", "PrivacySession"]
 
@@ -80,6 +84,8 @@ class PrivacySession(Unshareable):
         self._forked = False
         _open_sessions.add(self)
         self._ledger: list[LedgerEntry] = []
+        self._open: OpenMechanism | None = None
+        self._outcomes: dict[int, Fraction] = {}
         self._trusted: set[str] = {_qualified(engine), _qualified(accountant)}
 
     def release(self, query: Query | DerivedQuery | TableQuery, mechanism: Mechanism) -> Any:
@@ -87,34 +93,108 @@ class PrivacySession(Unshareable):
 
         Raises BudgetExceededError (nothing drawn, nothing charged), UnsupportedEventError or
         InvalidInputError (a mechanism that does not fit the query, a process that was forked after
-        the session began), all before the data are asked.
+        the session began, an interactive mechanism that is open), all before the data are asked.
         """
+        self._require_this_process()
+        with self._lock:
+            self._require_idle()
+            sensitivity = self._sensitivity(query)
+            event = mechanism.event(sensitivity)
+            self._require_engine(query)
+            accountant = self._accountant.compose(event)
+            self._commit(query.kind, mechanism, (query,), event, accountant)
+            exact = self._exact(query)
+            value = mechanism.release(exact, sensitivity, self._noise)
+        self._tell()
+        return value
+
+    def start(self, mechanism: InteractiveMechanism) -> Exchange:
+        """Return an open interactive mechanism, its cap charged, with its first released value.
+
+        Until it halts or is closed no other release is made. Raises as ``release`` does.
+        """
+        self._require_this_process()
+        with self._lock:
+            self._require_idle()
+            base, reference = mechanism.base, mechanism.reference
+            sensitivity = self._sensitivity(base)
+            known = None if reference is None else self._sensitivity(reference)
+            event = mechanism.event(sensitivity, known)
+            self._require_engine(base)
+            accountant = self._accountant.compose(event)
+            index = len(self._ledger)
+            self._commit(mechanism.kind, mechanism, (base, reference), event, accountant)
+            exact = self._exact(base)
+            kept = None
+            if reference is not None and known is not None:
+                kept = (self._exact(reference, ((base, exact),)), known)
+            state = mechanism.begin(exact, sensitivity, kept, self._noise)
+            exchange = Exchange(state.first, self._reply, self._close)
+            self._open = OpenMechanism(exchange, mechanism, state, index, ((base, exact.copy()),))
+            self._note(self._open)
+        self._tell()
+        return exchange
+
+    def _reply(self, exchange: Exchange, query: Query | DerivedQuery) -> Any:
+        self._require_this_process()
+        with self._lock:
+            opened = self._open
+            if opened is None or opened.exchange is not exchange:
+                raise InvalidInputError("This interactive mechanism has halted or was closed.")
+            require_within(self._sensitivity(query), opened.mechanism.question)
+            self._trust(query)
+            # The same question again, as an answer that did not change makes it: no second pass.
+            exact = self._exact(query, (*opened.known, *opened.last))
+            opened.last = ((query, exact.copy()),)
+            try:
+                value = opened.state.reply(exact)
+            finally:
+                self._note(opened)
+        self._tell()
+        return value
+
+    def _note(self, opened: OpenMechanism) -> None:
+        """Keep the loss of what was said, and let go of a mechanism that has halted."""
+        self._outcomes[opened.index] = opened.state.epsilon
+        if opened.state.halted:
+            self._open = None
+
+    def _close(self, exchange: Exchange) -> None:
+        with self._lock:
+            if self._open is not None and self._open.exchange is exchange:
+                self._open = None
+
+    def _require_this_process(self) -> None:
         if os.getpid() != self._pid or self._forked:
             raise InvalidInputError(
                 "This process was forked after the session began: its budget is the parent's. "
                 "Release in the process that opened the session, or open one there."
             )
-        with self._lock:
-            sensitivity = query.sensitivity(self._relation)
-            if sensitivity.relation is not self._relation:
-                raise InvalidInputError(
-                    f"{type(query).__name__} states its sensitivity under "
-                    f"{sensitivity.relation.value}, the session runs under {self._relation.value}."
-                )
-            event = mechanism.event(sensitivity)
-            self._require_engine(query)
-            accountant = self._accountant.compose(event)
-            self._commit(query, mechanism, event, accountant)
-            exact = self._exact(query)
-            value = mechanism.release(exact, sensitivity, self._noise)
-        if self._on_release is not None:
-            self._on_release(self)
-        return value
 
-    def _exact(self, query: Query | DerivedQuery | TableQuery) -> np.ndarray:
+    def _require_idle(self) -> None:
+        if self._open is not None:
+            raise InvalidInputError(
+                "An interactive mechanism is open, and no other release may come between its "
+                "steps; close it first."
+            )
+
+    def _sensitivity(self, query: Query | DerivedQuery | TableQuery) -> Sensitivity:
+        sensitivity = query.sensitivity(self._relation)
+        if sensitivity.relation is not self._relation:
+            raise InvalidInputError(
+                f"{type(query).__name__} states its sensitivity under "
+                f"{sensitivity.relation.value}, the session runs under {self._relation.value}."
+            )
+        return sensitivity
+
+    def _exact(self, query: Query | DerivedQuery | TableQuery, known: Known = ()) -> np.ndarray:
+        """Return the exact answer; ``known`` are queries whose answers are worked out already."""
+        for other, exact in known:
+            if other is query:
+                return exact.copy()
         asked: Any = query
         if hasattr(asked, "derive"):
-            return asked.derive(self._engine.answer, self._noise)
+            return asked.derive(lambda part: self._exact(part, known), self._noise)
         if hasattr(asked, "answer_table"):
             engine: Any = self._engine
             return engine.answer_table(asked, self._noise)
@@ -127,23 +207,32 @@ class PrivacySession(Unshareable):
                 f"engine {type(self._engine).__name__} has no table at hand; use --engine local."
             )
 
+    def _tell(self) -> None:
+        if self._on_release is not None:
+            self._on_release(self)
+
     def _commit(
         self,
-        query: Query | DerivedQuery | TableQuery,
-        mechanism: Mechanism,
+        kind: str,
+        mechanism: Mechanism | InteractiveMechanism,
+        queries: tuple[Any, ...],
         event: DpEvent,
         accountant: Accountant,
     ) -> None:
         entry = LedgerEntry(
             index=len(self._ledger),
-            kind=query.kind,
+            kind=kind,
             mechanism=type(mechanism).__name__,
             event=event,
             cost=float_up(self._accountant.cost(event)),
         )
         self._ledger.append(entry)
         self._accountant = accountant
-        parts = (query, mechanism, getattr(query, "loss", None))
+        for part in (mechanism, *queries):
+            self._trust(part)
+
+    def _trust(self, part: Any) -> None:
+        parts = (part, getattr(part, "loss", None))
         self._trusted.update(_qualified(part) for part in parts if part is not None)
 
     @property
@@ -165,10 +254,27 @@ class PrivacySession(Unshareable):
         return dict(Counter(entry.kind for entry in self._ledger))
 
     @property
+    def ex_post_epsilon(self) -> float:
+        """The privacy loss of the outcome that happened, rounded up: every entry of the ledger at
+        its pure epsilon, an interactive mechanism's at what it said (composition: Ligett et al.
+        2017; Rogers, Roth, Ullman & Vadhan 2016). Ex-post: no epsilon-DP, which is the budget's.
+
+        Raises UnsupportedEventError for a release that has no pure epsilon.
+        """
+        total = Fraction(0)
+        for entry in self._ledger:
+            cost = _PURE.cost(entry.event)
+            total += min(self._outcomes.get(entry.index, cost), cost)
+        return float_up(total)
+
+    @property
     def trusted_parts(self) -> tuple[str, ...]:
         """``module:Class`` of every part that ran inside the trust boundary."""
         return tuple(sorted(self._trusted))
 
+
+_PURE = PureAccountant.from_budget(1.0, 0.0)
+"""For its costs only."""
 
 _open_sessions: weakref.WeakSet[PrivacySession] = weakref.WeakSet()
 

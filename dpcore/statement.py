@@ -29,6 +29,8 @@ class PrivacyStatement:
         and reader that runs inside the trust boundary and is not from this project.
     why_not_private : reasons, as clauses; empty if the guarantee holds.
     n0 : a number of rows that was taken as public where the exact one is private.
+    ex_post_epsilon : the privacy loss of the outcome that happened, where the algorithm puts one
+        out (Ligett et al. 2017, Definition 2.3): never a guarantee made beforehand.
     """
 
     epsilon: float
@@ -43,12 +45,13 @@ class PrivacyStatement:
     parts_not_from_dpcore: tuple[str, ...] = ()
     why_not_private: tuple[str, ...] = ()
     n0: int | None = None
+    ex_post_epsilon: float | None = None
 
     @property
     def private(self) -> bool:
         return not self.why_not_private
 
-    def sentence(self) -> str:
+    def sentence(self, subject: str = "This model") -> str:
         """Return the statement as one sentence, with what it means in plain words."""
         pair = f"({_exact(self.epsilon)}, {_exact(self.delta)})"
         relation = f"{self.neighboring_relation} of a row"
@@ -64,8 +67,18 @@ class PrivacyStatement:
                 f"{', '.join(self.parts_not_from_dpcore)}"
             )
         return (
-            f"This model is {pair}-differentially private under {relation}, as enforced by the "
+            f"{subject} is {pair}-differentially private under {relation}, as enforced by the "
             f"{self.accountant} filter ({self.conversion} conversion){trust}. {self._in_words()}"
+            f"{self._ex_post()}"
+        )
+
+    def _ex_post(self) -> str:
+        if self.ex_post_epsilon is None:
+            return ""
+        return (
+            f" That is the worst case agreed to beforehand. Ex-post: the outcome that happened has "
+            f"a privacy loss of at most {_exact(self.ex_post_epsilon)}; that figure is a function "
+            "of the outcome, and no epsilon-differential privacy."
         )
 
     def _in_words(self) -> str:
@@ -81,13 +94,13 @@ class PrivacyStatement:
             f"{_factor(self.epsilon)}{extra}.{public}"
         )
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self, subject: str = "This model") -> dict[str, Any]:
         """Return the statement as JSON-able data, its sentence included."""
         data = asdict(self)
         return {
             "private": self.private,
             "why_not_private": list(data.pop("why_not_private")),
-            "sentence": self.sentence(),
+            "sentence": self.sentence(subject),
             "unit_of_protection": "one row",
             **data,
             "parts_not_from_dpcore": list(self.parts_not_from_dpcore),

@@ -5,7 +5,6 @@ Everything that can be refused is refused before the session starts, so before a
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -13,15 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.accountants.pure import PureAccountant
 from dpcore.contract import run_optimizer
 from dpcore.data.table import Table
-from dpcore.errors import InvalidInputError
+from dpcore.errors import InvalidInputError, TargetNotMetError
 from dpcore.model import Model, check_coefficients
 from dpcore.noise.source import SeededNoise, SystemNoise
+from dpcore.outcome import not_met, plain, state, summarise
 from dpcore.problem import Problem, check_fits
 from dpcore.session import PrivacySession
-from dpcore.statement import PrivacyStatement, foreign_parts, part_of, running_versions
+from dpcore.statement import PrivacyStatement, part_of, running_versions
 
 if TYPE_CHECKING:
     from dpcore.data.dataset import Dataset
@@ -55,7 +54,8 @@ class Training:
     def report(self) -> dict[str, Any]:
         """Return what ``dpcore train --json`` prints."""
         model, privacy = self.model, self.model.privacy
-        statement = ("epsilon", "delta", "neighboring_relation", "accountant", "conversion")
+        pair = ("epsilon", "delta", "ex_post_epsilon")
+        statement = (*pair, "neighboring_relation", "accountant", "conversion")
         counted = ("budget", "spent", "unit", "releases")
         report = {
             **self.facts,
@@ -145,9 +145,14 @@ def fit_dataset(
         noise,
         on_release=on_release,
     )
-    solution = run_optimizer(plan.optimizer, plan.entry, problem, session)
-    trusted = (*session.trusted_parts, part_of(plan.loss), *plan.targets, *parts)
-    return _model(plan, dataset, problem.l2, solution, session, why_not_private, trusted)
+    trusted = (part_of(plan.loss), *plan.targets, *parts)
+    try:
+        solution = run_optimizer(plan.optimizer, plan.entry, problem, session)
+    except TargetNotMetError as error:
+        statement = state(plan, dataset, session, why_not_private, trusted)
+        raise not_met(error, statement, dataset) from None
+    statement = state(plan, dataset, session, why_not_private, trusted)
+    return _model(plan, dataset, problem.l2, solution, session, statement)
 
 
 def _check_drop(plan: Plan, dataset: Dataset) -> None:
@@ -203,25 +208,8 @@ def _model(
     l2: float,
     solution: Solution,
     session: PrivacySession,
-    why_not_private: tuple[str, ...],
-    trusted: tuple[str, ...],
+    statement: PrivacyStatement,
 ) -> Model:
-    accountant = session.accountant
-    statement = PrivacyStatement(
-        epsilon=plan.accountant.epsilon,
-        # The pure filter bounds the sum of epsilons alone, whatever delta was asked for.
-        delta=0.0 if type(plan.accountant) is PureAccountant else plan.accountant.delta,
-        neighboring_relation=plan.relation.value,
-        accountant=accountant.name,
-        conversion=accountant.conversion,
-        unit=accountant.unit,
-        budget=accountant.budget,
-        spent=accountant.spent,
-        releases=session.releases,
-        parts_not_from_dpcore=foreign_parts(trusted),
-        why_not_private=(*plan.why_not_private(), *why_not_private),
-        n0=None if plan.relation.size_is_public else dataset.n0,
-    )
     algo = {
         "name": plan.entry.name,
         "distribution": plan.entry.distribution,
@@ -244,32 +232,6 @@ def _model(
         details=plain(solution.details),
         versions=running_versions(plan.entry.distribution),
     )
-
-
-def summarise(session: PrivacySession) -> tuple[dict[str, Any], ...]:
-    """Return count and cost of the ledger for each kind of release and mechanism, in order."""
-    groups: dict[tuple[str, str], dict[str, Any]] = {}
-    for entry in session.ledger:
-        key = (entry.kind, entry.mechanism)
-        empty = {"kind": entry.kind, "mechanism": entry.mechanism, "count": 0, "cost": 0.0}
-        group = groups.setdefault(key, empty)
-        group["count"] += 1
-        group["cost"] += entry.cost
-    return tuple(groups.values())
-
-
-def plain(value: Any) -> Any:
-    """Return ``value`` as JSON-able data, so that no figure of a plugin can make saving fail after
-    the budget was spent: arrays become lists, what is not finite ``None``, anything else text."""
-    if isinstance(value, (np.ndarray, np.generic)):
-        value = value.tolist()
-    if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [plain(item) for item in value]
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    return value if value is None or isinstance(value, (bool, int, str)) else str(value)
 
 
 def _diagnose(plan: Plan, model: Model, train: Dataset, test: Dataset) -> dict[str, Any]:

@@ -5,7 +5,13 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 from dpcore.accountants.additive import AdditiveAccountant
-from dpcore.events import DpEvent, ExponentialMechanismDpEvent, LaplaceDpEvent, PureDpEvent
+from dpcore.events import (
+    DpEvent,
+    ExponentialMechanismDpEvent,
+    ExPostDpEvent,
+    LaplaceDpEvent,
+    PureDpEvent,
+)
 from dpcore.rounding import float_up
 
 __all__ = ["PureAccountant"]
@@ -27,6 +33,7 @@ class PureAccountant(AdditiveAccountant):
         PureDpEvent,
         ExponentialMechanismDpEvent,
         LaplaceDpEvent,
+        ExPostDpEvent,
     )
     delta_may_be_zero: ClassVar[bool] = True
 

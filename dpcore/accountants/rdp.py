@@ -12,6 +12,7 @@ from dpcore.accountants.mixture import mixture_renyi_up
 from dpcore.events import (
     DpEvent,
     ExponentialMechanismDpEvent,
+    ExPostDpEvent,
     GaussianDpEvent,
     LaplaceDpEvent,
     PureDpEvent,
@@ -35,7 +36,7 @@ def _pure_renyi(epsilon: Fraction, order: Fraction) -> Fraction:
     return epsilon + gain / (order - 1)
 
 
-def _pure(event: PureDpEvent, order: Fraction) -> Fraction:
+def _pure(event: PureDpEvent | ExPostDpEvent, order: Fraction) -> Fraction:
     return _pure_renyi(Fraction(event.epsilon), order)
 
 
@@ -61,6 +62,8 @@ _RULES: dict[type[DpEvent], Callable[[Any, Fraction], Fraction]] = {
     ExponentialMechanismDpEvent: _bounded_range,
     LaplaceDpEvent: _laplace,
     RandomizedSensitivityGaussian: mixture_renyi_up,
+    # Its cap: an epsilon-DP release like any other.
+    ExPostDpEvent: _pure,
 }
 
 

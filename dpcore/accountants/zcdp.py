@@ -11,6 +11,7 @@ from dpcore.accountants.additive import AdditiveAccountant
 from dpcore.events import (
     DpEvent,
     ExponentialMechanismDpEvent,
+    ExPostDpEvent,
     GaussianDpEvent,
     LaplaceDpEvent,
     PureDpEvent,
@@ -34,7 +35,7 @@ def _pure_rho(epsilon: Fraction) -> Fraction:
     return epsilon * (1 - small) / (1 + small)
 
 
-def _pure(event: PureDpEvent) -> Fraction:
+def _pure(event: PureDpEvent | ExPostDpEvent) -> Fraction:
     return _pure_rho(Fraction(event.epsilon))
 
 
@@ -61,6 +62,8 @@ _RULES: dict[type[DpEvent], Callable[[Any], Fraction]] = {
     PureDpEvent: _pure,
     ExponentialMechanismDpEvent: _bounded_range,
     LaplaceDpEvent: _laplace,
+    # Its cap: an epsilon-DP release like any other.
+    ExPostDpEvent: _pure,
 }
 
 

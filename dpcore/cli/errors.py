@@ -7,12 +7,14 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from dpcore.errors import DpcoreError
+from dpcore.errors import DpcoreError, TargetNotMetError
 
 __all__ = ["OneLineErrors"]
 
 _UsageError: type[Exception] = typer.BadParameter.__bases__[0]
 
+_NOT_MET = 3
+"""No mistake of the caller's: a run was made and charged, and gave no model."""
 _STOPPED = 130
 """128 and the number of the interrupt signal, as shells have it."""
 
@@ -33,6 +35,8 @@ class OneLineErrors(TyperGroup):
             return super().invoke(ctx)
         except _UsageError as error:
             _fail(error.format_message(), error)  # type: ignore[attr-defined]
+        except TargetNotMetError as error:
+            _fail(str(error), error, _NOT_MET)
         except DpcoreError as error:
             _fail(str(error), error)
         except KeyboardInterrupt as stop:
@@ -45,7 +49,7 @@ class OneLineErrors(TyperGroup):
             _fail(f"{named}{error.strerror or type(error).__name__}.", error)
 
 
-def _fail(message: str, error: BaseException) -> None:
+def _fail(message: str, error: BaseException, status: int = 2) -> None:
     line = " ".join(message.split())
     typer.echo(f"dpcore: {line}", err=True)
-    raise typer.Exit(2) from error
+    raise typer.Exit(status) from error

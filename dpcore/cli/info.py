@@ -67,6 +67,7 @@ def _describe_optimizer(target: Any) -> dict[str, Any]:
     return {
         "parameters": [asdict(parameter) for parameter in describe_parameters(target)],
         "accountant": getattr(target, "accountant", "zcdp"),
+        "targets": list(getattr(target, "targets", ())),
         "slots": {slot: list(names) for slot, names in target.slots.items()},
         "presets": {name: dict(values) for name, values in presets.items()},
         "needs": list(target.needs),
@@ -127,6 +128,9 @@ def _print_optimizer(facts: dict[str, Any]) -> None:
     typer.echo(f"  theorem: {facts['theorem'] or 'not stated'}")
     typer.echo(f"  needs: {', '.join(facts['needs']) or 'nothing'}")
     typer.echo(f"  accountant: {facts['accountant']}, unless you or a preset names another")
+    if facts["targets"]:
+        flags = ", ".join(f"--{name.replace('_', '-')}" for name in facts["targets"])
+        typer.echo(f"  epsilon is an output, at most --epsilon-max; asked for by {flags}")
     typer.echo("parameters (--set NAME=VALUE)")
     for p in facts["parameters"]:
         default = _default(p)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from decimal import ROUND_CEILING, Context, Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from dpcore.cli.progress import budget_progress
-from dpcore.errors import InvalidInputError
+from dpcore.errors import InvalidInputError, TargetNotMetError
 from dpcore.modelfile import check_replaceable
 from dpcore.outfile import check_writable, refuse_inputs
 from dpcore.parameters import parse_assignment
@@ -42,11 +43,37 @@ def train_command(
         float | None,
         typer.Option(help="Weight of the regulariser, >= 0; 0 or the algorithm's own by default."),
     ] = None,
-    epsilon: Annotated[float, typer.Option(help="Privacy budget: epsilon > 0.")] = 1.0,
+    epsilon: Annotated[
+        float | None, typer.Option(help="Privacy budget: epsilon > 0; 1 if not given.")
+    ] = None,
     delta: Annotated[float, typer.Option(help="Privacy budget: 0 < delta < 1.")] = 1e-8,
+    epsilon_max: Annotated[
+        float | None,
+        typer.Option(help="Where epsilon is an output: the worst case agreed to; 5 if not given."),
+    ] = None,
+    target_accuracy: Annotated[
+        float | None, typer.Option(help="Share of training rows to classify right.")
+    ] = None,
+    target_excess_risk: Annotated[
+        float | None, typer.Option(help="Largest mean objective above the minimum.")
+    ] = None,
+    target_risk: Annotated[float | None, typer.Option(help="Largest mean objective.")] = None,
+    slack: Annotated[
+        float | None, typer.Option(help="How far beside its accuracy or risk a model may be.")
+    ] = None,
+    failure_probability: Annotated[
+        float | None, typer.Option(help="Chance that a target is missed unnoticed; 0.1.")
+    ] = None,
+    release_last: Annotated[
+        bool, typer.Option("--release-last", help="Target not met: the last model all the same.")
+    ] = False,
     relation: Annotated[
-        str, typer.Option(help="Neighbouring relation: add-or-remove-one or replace-one.")
-    ] = "add-or-remove-one",
+        str | None,
+        typer.Option(
+            help="Neighbouring relation: add-or-remove-one, the default where the algorithm has a "
+            "guarantee under it, or replace-one."
+        ),
+    ] = None,
     accountant: Annotated[
         str | None,
         typer.Option(help="Accountant; what the algorithm names by default (dpcore info)."),
@@ -91,6 +118,15 @@ def train_command(
         l2=l2,
         epsilon=epsilon,
         delta=delta,
+        epsilon_max=epsilon_max,
+        targets={
+            "target_accuracy": target_accuracy,
+            "target_excess_risk": target_excess_risk,
+            "target_risk": target_risk,
+            "slack": slack,
+            "failure_probability": failure_probability,
+            "release_last": release_last or None,
+        },
         relation=relation,
         accountant=accountant,
         conversion=conversion,
@@ -112,8 +148,13 @@ def train_command(
     from dpcore.training import train
 
     request = DataRequest(data, schema, target, bad_rows, schema_from_data, test, test_fraction)
-    with budget_progress(hidden=quiet or as_json) as on_release:
-        training = train(plan, request, on_release)
+    try:
+        with budget_progress(hidden=quiet or as_json) as on_release:
+            training = train(plan, request, on_release)
+    except TargetNotMetError as error:
+        if as_json:
+            typer.echo(json.dumps(error.report, indent=2, allow_nan=False))
+        raise
     if out is not None:
         training.model.save(out)
     if as_json:
@@ -161,6 +202,11 @@ def _print(training: Training, out: Path | None) -> None:
         f"Status: {report['status']}",
         f"Privacy: {training.model.privacy['sentence']}",
     ]
+    if report.get("ex_post_epsilon") is not None:
+        lines.append(
+            f"Ex-post epsilon of this outcome: {_up(report['ex_post_epsilon'])}; worst case agreed "
+            f"to beforehand: epsilon = {report['epsilon']:g}."
+        )
     if training.model.algo["parameters"] is not None:
         lines.append(
             f"Book-keeping: {report['spent']:.4g} of {report['budget']:.4g} {report['unit']} "
@@ -176,6 +222,11 @@ def _print(training: Training, out: Path | None) -> None:
         lines.append("No test asked for; --test-fraction 0.2 holds rows out and reports on them.")
     lines.append(f"Model: {out}" if out else "Model: not kept; --out model.json writes it.")
     typer.echo("\n".join(lines))
+
+
+def _up(epsilon: float) -> str:
+    """Return four digits, rounded up."""
+    return str(+Decimal(epsilon).normalize(Context(prec=4, rounding=ROUND_CEILING)))
 
 
 def _figures(diagnostics: Mapping[str, Any]) -> list[str]:

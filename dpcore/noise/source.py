@@ -83,6 +83,11 @@ class NoiseSource(Unshareable):
             values.flat[i] = min(value, _WORD_VALUES - 1)
         return values
 
+    def words(self, n: int) -> np.ndarray:
+        """Return ``n`` uniform 64-bit words, uint64: digits of the uniform numbers that decide a
+        coin with any odds exactly (``dpcore.noise.keeping``)."""
+        return self._entropy.words(n)
+
     @overload
     def integers_below(self, n: int) -> int: ...
     @overload

@@ -1,7 +1,25 @@
 """Questions about the rows: each with its sensitivity, and the argument for it."""
 
+from dpcore.queries.ball import PublicBall
 from dpcore.queries.count import RowCount
+from dpcore.queries.excess import Excess
 from dpcore.queries.gradient import ClippedGradientSum
+from dpcore.queries.gram import GramMatrix, MinimumQuadratic, QuadraticObjective
 from dpcore.queries.loss_line import ClippedLossLine
+from dpcore.queries.loss_sum import ErrorCount, ObjectiveSum
+from dpcore.queries.minimizer import Minimizer, MinimumObjective
 
-__all__ = ["ClippedGradientSum", "ClippedLossLine", "RowCount"]
+__all__ = [
+    "ClippedGradientSum",
+    "ClippedLossLine",
+    "ErrorCount",
+    "Excess",
+    "GramMatrix",
+    "MinimumObjective",
+    "MinimumQuadratic",
+    "Minimizer",
+    "ObjectiveSum",
+    "PublicBall",
+    "QuadraticObjective",
+    "RowCount",
+]

@@ -14,6 +14,7 @@ import numpy as np
 from dpcore.events import (
     ComposedDpEvent,
     ExponentialMechanismDpEvent,
+    ExPostDpEvent,
     GaussianDpEvent,
     LaplaceDpEvent,
     PureDpEvent,
@@ -70,7 +71,7 @@ def largest_probability(event: DpEvent, p: float) -> float:
             return float(ndtr(ndtri(p) + 1 / m))
         case LaplaceDpEvent(noise_multiplier=m):
             return _largest_pure(1 / m, p)
-        case PureDpEvent(epsilon=epsilon):
+        case PureDpEvent(epsilon=epsilon) | ExPostDpEvent(epsilon=epsilon):
             return _largest_pure(epsilon, p)
         case ExponentialMechanismDpEvent(epsilon=epsilon):
             return p / (p + math.exp(-epsilon) * (1 - p)) if p > 0 else 0.0

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from dpcore.events import (
     ComposedDpEvent,
     ExponentialMechanismDpEvent,
+    ExPostDpEvent,
     GaussianDpEvent,
     LaplaceDpEvent,
     PureDpEvent,
@@ -36,7 +37,7 @@ def renyi_divergence(event: DpEvent, alpha: float) -> float:
             up = math.log(alpha / (2 * alpha - 1)) + (alpha - 1) / m
             down = math.log((alpha - 1) / (2 * alpha - 1)) - alpha / m
             return _log_add(up, down) / (alpha - 1)
-        case PureDpEvent(epsilon=e):
+        case PureDpEvent(epsilon=e) | ExPostDpEvent(epsilon=e):
             log_q = -e - math.log1p(math.exp(-e))
             log_p = -math.log1p(math.exp(-e))
             up = alpha * log_p + (1 - alpha) * log_q

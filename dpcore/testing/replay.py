@@ -10,12 +10,14 @@ from __future__ import annotations
 import copy
 import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from dpcore.engines.local import LocalEngine
 from dpcore.errors import InvalidInputError
+from dpcore.exchange import Exchange
 from dpcore.noise.entropy import Unshareable
 from dpcore.noise.source import NoiseSource
 from dpcore.session import PrivacySession
@@ -23,7 +25,14 @@ from dpcore.session import PrivacySession
 if TYPE_CHECKING:
     from dpcore.data.table import Table
     from dpcore.noise.entropy import Entropy
-    from dpcore.protocols import Accountant, DerivedQuery, Mechanism, Query, TableQuery
+    from dpcore.protocols import (
+        Accountant,
+        DerivedQuery,
+        InteractiveMechanism,
+        Mechanism,
+        Query,
+        TableQuery,
+    )
     from dpcore.sensitivity import NeighboringRelation, Sensitivity
 
 __all__ = ["CountingEngine", "Record", "RecordingSession", "ReplaySession", "assert_within"]
@@ -39,6 +48,8 @@ class Record:
     exact: np.ndarray
     sensitivity: Sensitivity
     value: Any
+    said: tuple[bool, Fraction | None] = (True, None)
+    """Whether an interactive mechanism was closed afterwards, and the loss of what it had said."""
     words: tuple[np.ndarray, ...] = ()
 
 
@@ -87,15 +98,31 @@ class CountingEngine(LocalEngine):
 
 
 class _CountingSession(PrivacySession):
-    """The sums behind one derived answer are one answer, as they are one charge."""
+    """The sums behind one derived answer, and all answers of an interactive mechanism, are one
+    answer, as they are one charge. ``started`` are the exact answers that the last such mechanism
+    began with, ``asked`` that to its last question."""
 
     engine: CountingEngine
+    started: list[np.ndarray]
+    asked: np.ndarray
 
-    def _exact(self, query: Query | DerivedQuery | TableQuery) -> np.ndarray:
+    def _exact(self, query: Query | DerivedQuery | TableQuery, known: Any = ()) -> np.ndarray:
         before = len(self.engine.answers)
-        exact = super()._exact(query)
+        exact = super()._exact(query, known)
         self.engine.answers[before:] = [exact.copy()]
         return exact
+
+    def start(self, mechanism: InteractiveMechanism) -> Exchange:
+        before = len(self.engine.answers)
+        exchange = super().start(mechanism)
+        self.started = self.engine.answers[before:]
+        del self.engine.answers[before + 1 :]
+        return exchange
+
+    def _reply(self, exchange: Exchange, query: Query | DerivedQuery) -> Any:
+        value = super()._reply(exchange, query)
+        self.asked = self.engine.answers.pop()
+        return value
 
 
 class RecordingSession(_CountingSession):
@@ -106,31 +133,52 @@ class RecordingSession(_CountingSession):
     ) -> None:
         self.engine = CountingEngine(table)
         self.records: list[Record] = []
-        self.parts: list[tuple[Query | DerivedQuery | TableQuery, Mechanism]] = []
+        self.parts: list[tuple[Query | DerivedQuery | TableQuery, Any]] = []
         self._tape = _Tape(noise._entropy)
         super().__init__(self.engine, accountant, relation, NoiseSource(self._tape))
 
     def release(self, query: Query | DerivedQuery | TableQuery, mechanism: Mechanism) -> Any:
         self.parts.append((query, mechanism))
         value = super().release(query, mechanism)
-        self.records.append(
-            Record(
-                _fingerprint(query),
-                repr(mechanism),
-                self.engine.answers[-1],
-                query.sensitivity(self.relation),
-                copy.deepcopy(value),
-                tuple(self._words),
-            )
-        )
+        self._record(query, repr(mechanism), self.engine.answers[-1], value)
         return value
 
-    def _exact(self, query: Query | DerivedQuery | TableQuery) -> np.ndarray:
-        self._words = self._tape.kept = []
+    def _exact(self, query: Query | DerivedQuery | TableQuery, known: Any = ()) -> np.ndarray:
+        outer = self._tape.kept is None  # not an answer that another one is derived from
+        if outer:
+            self._words = self._tape.kept = []
         try:
-            return super()._exact(query)
+            return super()._exact(query, known)
         finally:
-            self._tape.kept = None
+            if outer:
+                self._tape.kept = None
+
+    def start(self, mechanism: InteractiveMechanism) -> Exchange:
+        self.parts.append((mechanism.base, mechanism))
+        exchange = super().start(mechanism)
+        self._record(mechanism.base, _fingerprint(mechanism), self.started[0], exchange.value)
+        if mechanism.reference is not None:
+            self._record(mechanism.reference, "reference", self.started[1], None)
+        return exchange
+
+    def _reply(self, exchange: Exchange, query: Query | DerivedQuery) -> Any:
+        value = super()._reply(exchange, query)
+        self._record(query, "question", self.asked, value)
+        return value
+
+    def _record(
+        self,
+        query: Query | DerivedQuery | TableQuery,
+        mechanism: str,
+        exact: np.ndarray,
+        value: Any,
+    ) -> None:
+        sensitivity = query.sensitivity(self.relation)
+        said = (self._open is None, self._outcomes.get(len(self._ledger) - 1))
+        asked = _fingerprint(query)
+        given = copy.deepcopy(value)
+        words = tuple(self._words)
+        self.records.append(Record(asked, mechanism, exact, sensitivity, given, said, words))
 
 
 class ReplaySession(_CountingSession):
@@ -159,6 +207,34 @@ class ReplaySession(_CountingSession):
             raise InvalidInputError("This process was forked after the session began.")
         event = mechanism.event(query.sensitivity(self.relation))
         accountant = self._accountant.compose(event)
+        record = self._next(query, repr(mechanism))
+        self._require_idle()
+        self._commit(query.kind, mechanism, (query,), event, accountant)
+        self._require_engine(query)
+        self._played.left = list(record.words)
+        exact = self._exact(query)
+        self._require(not self._played.left, "The replay draws fewer random words than recorded.")
+        self.exacts.append(exact)
+        return copy.deepcopy(record.value)
+
+    def start(self, mechanism: InteractiveMechanism) -> Exchange:
+        base, reference = mechanism.base, mechanism.reference
+        known = None if reference is None else self._sensitivity(reference)
+        self._accountant.compose(mechanism.event(self._sensitivity(base), known))
+        record = self._next(base, _fingerprint(mechanism))
+        exchange = super().start(_Replayed(mechanism, record))
+        self.exacts += self.started
+        return exchange
+
+    def _reply(self, exchange: Exchange, query: Query | DerivedQuery) -> Any:
+        record = self._next(query, "question")
+        if self._open is not None and isinstance(self._open.state, _ReplayedState):
+            self._open.state.record = record
+        value = super()._reply(exchange, query)
+        self.exacts.append(self.asked)
+        return value
+
+    def _next(self, query: Query | DerivedQuery | TableQuery, mechanism: str) -> Record:
         index = len(self.exacts)
         self._require(
             index < len(self._records),
@@ -167,17 +243,11 @@ class ReplaySession(_CountingSession):
         )
         record = self._records[index]
         self._require(
-            (_fingerprint(query), repr(mechanism)) == (record.query, record.mechanism),
+            (_fingerprint(query), mechanism) == (record.query, record.mechanism),
             f"Release {index} of the replay asks another question than the recorded run: it "
             "depends on something that was not released.",
         )
-        self._commit(query, mechanism, event, accountant)
-        self._require_engine(query)
-        self._played.left = list(record.words)
-        exact = self._exact(query)
-        self._require(not self._played.left, "The replay draws fewer random words than recorded.")
-        self.exacts.append(exact)
-        return copy.deepcopy(record.value)
+        return record
 
     def assert_faithful(self) -> None:
         """Raise the first violation again."""
@@ -208,10 +278,50 @@ def assert_within(
         assert spread <= limit, f"{what}: scores moved apart by more than the declared range."
 
 
-def _fingerprint(query: Query | DerivedQuery | TableQuery) -> str:
+class _ReplayedState:
+    """Says what was recorded, whatever the exact answers are."""
+
+    def __init__(self, record: Record) -> None:
+        self.record = record
+
+    @property
+    def first(self) -> Any:
+        return copy.deepcopy(self.record.value)
+
+    @property
+    def halted(self) -> bool:
+        return self.record.said[0]
+
+    @property
+    def epsilon(self) -> Fraction:
+        return self.record.said[1] or Fraction(0)
+
+    def reply(self, exact: np.ndarray) -> Any:
+        return copy.deepcopy(self.record.value)
+
+
+class _Replayed:
+    """An interactive mechanism that asks and charges as ever and says what was recorded."""
+
+    kind: ClassVar[str] = "replayed"
+
+    def __init__(self, mechanism: InteractiveMechanism, record: Record) -> None:
+        self.base, self.reference = mechanism.base, mechanism.reference
+        self.question = mechanism.question
+        self.event = mechanism.event
+        self._record = record
+
+    def begin(self, *exact: Any) -> _ReplayedState:
+        return _ReplayedState(self._record)
+
+
+def _fingerprint(query: Any) -> str:
     """Return everything a query was built from, as text; arrays to the bit."""
     parts = [type(query).__qualname__]
     for name, value in sorted(vars(query).items()):
-        text = value.tobytes().hex() if isinstance(value, np.ndarray) else repr(value)
+        if hasattr(value, "sensitivity") and hasattr(value, "kind"):
+            text = _fingerprint(value)
+        else:
+            text = value.tobytes().hex() if isinstance(value, np.ndarray) else repr(value)
         parts.append(f"{name}={text if '0x' not in text else type(value).__qualname__}")
     return ";".join(parts)

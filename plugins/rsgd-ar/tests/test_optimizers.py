@@ -326,7 +326,8 @@ def test_fit_takes_the_default_l2_and_says_so():
     with pytest.raises(InvalidInputError, match="strong convexity"):
         fit(X, y, l2=0.0, **options)
     with pytest.raises(InvalidInputError, match="no guarantee under add-or-remove-one"):
-        fit(X, y, algo="rsgd-ar")
+        fit(X, y, algo="rsgd-ar", relation="add-or-remove-one")
+    assert fit(X, y, algo="rsgd-ar").privacy["neighboring_relation"] == "replace-one"
 
 
 def test_the_papers_preset_has_its_batch_and_l2():

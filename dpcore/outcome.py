@@ -1,0 +1,90 @@
+"""What a run has done, as data for its model, its report or its failure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcore.accountants.pure import PureAccountant
+from dpcore.errors import TargetNotMetError
+from dpcore.statement import PrivacyStatement, foreign_parts
+from dpcore.targets import is_asked_for_accuracy
+
+if TYPE_CHECKING:
+    from dpcore.data.dataset import Dataset
+    from dpcore.plan import Plan
+    from dpcore.session import PrivacySession
+
+__all__ = ["not_met", "plain", "state", "summarise"]
+
+
+def not_met(
+    error: TargetNotMetError, statement: PrivacyStatement, dataset: Dataset
+) -> TargetNotMetError:
+    """Return the error with what was charged: released figures, like those of a model."""
+    report = {
+        "data": dataset.name,
+        "model": None,
+        "details": plain(error.report),
+        **statement.to_dict("What came out of this run, that no model did included,"),
+    }
+    charged = f"{statement.spent:.4g} of {statement.budget:.4g} {statement.unit}"
+    return TargetNotMetError(f"{error} Charged, and spent: {charged}.", report)
+
+
+def state(
+    plan: Plan,
+    dataset: Dataset,
+    session: PrivacySession,
+    why_not_private: tuple[str, ...],
+    trusted: tuple[str, ...],
+) -> PrivacyStatement:
+    """Return the privacy statement of a run. ``trusted`` : parts beside those the session saw."""
+    accountant = session.accountant
+    return PrivacyStatement(
+        epsilon=plan.accountant.epsilon,
+        # The pure filter bounds the sum of epsilons alone, whatever delta was asked for.
+        delta=0.0 if type(plan.accountant) is PureAccountant else plan.accountant.delta,
+        neighboring_relation=plan.relation.value,
+        accountant=accountant.name,
+        conversion=accountant.conversion,
+        unit=accountant.unit,
+        budget=accountant.budget,
+        spent=accountant.spent,
+        releases=session.releases,
+        parts_not_from_dpcore=foreign_parts((*session.trusted_parts, *trusted)),
+        why_not_private=(*plan.why_not_private(), *why_not_private),
+        n0=None if plan.relation.size_is_public else dataset.n0,
+        ex_post_epsilon=(
+            session.ex_post_epsilon if is_asked_for_accuracy(plan.optimizer) else None
+        ),
+    )
+
+
+def summarise(session: PrivacySession) -> tuple[dict[str, Any], ...]:
+    """Return count and cost of the ledger for each kind of release and mechanism, in order."""
+    groups: dict[tuple[str, str], dict[str, Any]] = {}
+    for entry in session.ledger:
+        key = (entry.kind, entry.mechanism)
+        empty = {"kind": entry.kind, "mechanism": entry.mechanism, "count": 0, "cost": 0.0}
+        group = groups.setdefault(key, empty)
+        group["count"] += 1
+        group["cost"] += entry.cost
+    return tuple(groups.values())
+
+
+def plain(value: Any) -> Any:
+    """Return ``value`` as JSON-able data, so that no figure of a plugin can make saving fail after
+    the budget was spent: arrays become lists, what is not finite ``None``, anything else text."""
+    if isinstance(value, (np.ndarray, np.generic)):
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if value is None or isinstance(value, (bool, int, str)) else str(value)

@@ -1,0 +1,109 @@
+"""A public ball that holds the minimiser, and what a row's loss can be in it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcore.errors import InvalidInputError
+from dpcore.losses.logistic import Logistic
+from dpcore.losses.squared import Squared
+
+if TYPE_CHECKING:
+    from dpcore.data.table import Block
+    from dpcore.problem import Problem
+    from dpcore.protocols import Loss
+
+__all__ = ["PublicBall", "bounded_labels"]
+
+_UP = 1.0 + 2.0**-40
+_LOGISTIC_PULL = 0.27846454276107396
+"""max over m of m / (1 + e^m): the Lambert function W(1/e)."""
+
+
+@dataclass(frozen=True, slots=True)
+class PublicBall:
+    """The ball of ``radius`` about 0, from public facts.
+
+    The minimiser of ``sum of losses + (n l2 / 2) ||w||^2`` satisfies n l2 ||w||^2 = sum of
+    -m l'(m), m a row's margin. By convexity -m l'(m) <= l(0) - l(m) <= l(0); for the logistic loss
+    the maximum is W(1/e) = .2785 instead of .6931, for squared loss (y - m) m <= y^2/4 <= 1/4.
+
+    Parameters
+    ----------
+    radius : l2 norm, rounded up.
+    low, high : bounds of a row's loss at any ``w`` of the ball, rounded outward.
+    slope : bound of ``|l'|`` there.
+    """
+
+    radius: float
+    low: float
+    high: float
+    slope: float
+
+    @classmethod
+    def of(cls, problem: Problem, slack: float = 0.0) -> PublicBall:
+        """Return the ball of a problem, its radius larger by ``slack``.
+
+        Raises InvalidInputError for l2 = 0, a loss without a bound, or a radius at which margins
+        are no longer exact.
+        """
+        if not problem.l2 > 0:
+            raise InvalidInputError("A public ball needs strong convexity; pass --l2 above 0.")
+        radius = (math.sqrt(_pull(problem.loss) / problem.l2) + slack) * _UP
+        margin = radius * problem.row_norm * _UP
+        if radius * problem.raw_norm_bound > 2.0**12:
+            raise InvalidInputError(
+                f"l2={problem.l2:g} is too small for rows of norm {problem.raw_norm_bound:g}: the "
+                "ball that holds the minimiser is too large for exact margins. Raise --l2."
+            )
+        low, high = _range(problem.loss, margin)
+        slope = problem.loss.lipschitz
+        if not math.isfinite(slope):
+            slope = (margin + 1.0) * _UP
+        return cls(radius, low, high, slope)
+
+    @property
+    def spread(self) -> float:
+        """By how much two rows' losses at one ``w`` of the ball can differ."""
+        return (self.high - self.low) * _UP
+
+    def project(self, w: np.ndarray) -> np.ndarray:
+        """Return the point of the ball nearest to ``w``, a released value."""
+        norm = float(np.linalg.norm(w))
+        return w if norm <= self.radius else w * (self.radius / norm)
+
+
+def bounded_labels(block: Block) -> np.ndarray:
+    """Return the rows' labels, clamped to [-1, 1]: what every bound here takes them to be. Schemas
+    clamp them already; this does not rely on it."""
+    return np.clip(block.y, -1.0, 1.0)
+
+
+def _pull(loss: Loss) -> float:
+    """Return the maximum of -m l'(m) over margins and labels, rounded up."""
+    if isinstance(loss, Logistic):
+        return _LOGISTIC_PULL * _UP
+    if isinstance(loss, Squared):
+        return 0.25
+    if not loss.classification:
+        raise InvalidInputError(f"No public ball is known for the loss {loss.name}.")
+    return float(_values(loss, [0.0])[0]) * _UP
+
+
+def _range(loss: Loss, margin: float) -> tuple[float, float]:
+    if isinstance(loss, Squared):
+        return 0.0, 0.5 * (margin + 1.0) ** 2 * _UP
+    # Convex and never above its value at either end; a classification loss falls with y z.
+    ends = _values(loss, [-margin, margin])
+    low, high = float(ends.min()), float(ends.max())
+    return max(0.0, low * (1 - 2.0**-30) - 2.0**-30), high * _UP + 2.0**-30
+
+
+def _values(loss: Loss, margins: list[float]) -> np.ndarray:
+    z, out = np.array(margins), np.empty(len(margins))
+    loss.value(z, np.ones(z.size), out)
+    return out

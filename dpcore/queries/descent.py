@@ -1,0 +1,118 @@
+"""A minimum of a smooth, strongly convex function from its gradients, by a bounded number of them.
+
+First limited-memory BFGS (Nocedal 1980) without a line search, which is fast and promises nothing;
+then, from the best point, gradient steps of 1 / curvature, which promise: with gradients and points
+that are inexact by an error e in all, a step lowers F by (||grad F||^2 - e^2) / (2 curvature), and
+F - min F >= ||grad F||^2 / (2 curvature), <= ||grad F||^2 / (2 mu). So while ||grad F|| >= 2 e,
+F - min F falls by a factor of 1 - 3 mu / (4 curvature) at least, and a gradient below a tolerance
+of 4 e or more turns up within the number of steps computed here from public constants.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["minimize", "steps_that_suffice"]
+
+_FAST_STEPS = 120
+_MEMORY = 12
+
+
+def minimize(
+    gradient: Callable[[np.ndarray], np.ndarray],
+    rounded: Callable[[np.ndarray], np.ndarray],
+    start: np.ndarray,
+    *,
+    curvature: float,
+    mu: float,
+    radius: float,
+    tolerance: float,
+) -> np.ndarray:
+    """Return a point whose gradient, as computed, is at most ``tolerance`` in l2.
+
+    ``gradient`` is asked at points that are ``rounded``, where it has an error; ``tolerance`` is at
+    least four times that error and the rounding's together. ``curvature``, ``mu`` : the Lipschitz
+    constant of the gradient and the strong convexity. ``radius`` : the minimiser's norm at most.
+    """
+    w = rounded(start)
+    g = gradient(w)
+    best, best_g = w, g
+    memory: deque[tuple[np.ndarray, np.ndarray]] = deque(maxlen=_MEMORY)
+    for _ in range(_FAST_STEPS):
+        if np.linalg.norm(best_g) <= tolerance:
+            return best
+        step = _two_loops(g, memory, curvature)
+        ahead = rounded(w - _within(step, w, radius))
+        ahead_g = gradient(ahead)
+        if np.linalg.norm(ahead_g) > 4 * np.linalg.norm(best_g):
+            # Too far: back to the best point, with nothing remembered but its slope.
+            memory.clear()
+            ahead = rounded(best - best_g / curvature)
+            ahead_g = gradient(ahead)
+            w, g = best, best_g
+        moved, turned = ahead - w, ahead_g - g
+        if moved @ turned > 0:
+            memory.append((moved, turned))
+        w, g = ahead, ahead_g
+        if np.linalg.norm(g) < np.linalg.norm(best_g):
+            best, best_g = w, g
+    return _steepest(gradient, rounded, best, best_g, curvature, mu, radius, tolerance)
+
+
+def steps_that_suffice(curvature: float, mu: float, radius: float, tolerance: float) -> int:
+    """Return the number of gradient steps after which the tolerance has been met, from a point
+    whose gradient is at most that at 0."""
+    # F - min F <= ||grad F||^2 / (2 mu) at the start, and >= tolerance^2 / (2 curvature) until met.
+    ratio = max(2.0, (curvature * radius / tolerance) ** 2 * curvature / mu)
+    return math.ceil(4 / 3 * curvature / mu * math.log(ratio)) + 2
+
+
+def _steepest(
+    gradient: Callable[[np.ndarray], np.ndarray],
+    rounded: Callable[[np.ndarray], np.ndarray],
+    w: np.ndarray,
+    g: np.ndarray,
+    curvature: float,
+    mu: float,
+    radius: float,
+    tolerance: float,
+) -> np.ndarray:
+    for _ in range(steps_that_suffice(curvature, mu, radius, tolerance)):
+        if np.linalg.norm(g) <= tolerance:
+            break
+        w = rounded(w - g / curvature)
+        g = gradient(w)
+    return w
+
+
+def _two_loops(
+    g: np.ndarray, memory: deque[tuple[np.ndarray, np.ndarray]], curvature: float
+) -> np.ndarray:
+    """Return the step of limited-memory BFGS: an inverse curvature times the gradient."""
+    q, weights = g.copy(), []
+    for moved, turned in reversed(memory):
+        weights.append((moved @ q) / (moved @ turned))
+        q -= weights[-1] * turned
+    if memory:
+        moved, turned = memory[-1]
+        q *= (moved @ turned) / (turned @ turned)
+    else:
+        q /= curvature
+    for (moved, turned), weight in zip(memory, reversed(weights), strict=True):
+        q += (weight - (turned @ q) / (moved @ turned)) * moved
+    return q
+
+
+def _within(step: np.ndarray, w: np.ndarray, radius: float) -> np.ndarray:
+    """Return the step, shortened so that the point stays within twice the radius."""
+    norm = float(np.linalg.norm(w - step))
+    if norm <= 2 * radius:
+        return step
+    return w - (w - step) * (2 * radius / norm)

@@ -1,0 +1,49 @@
+"""How far a hypothesis is above the least objective, as one answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from dpcore.sensitivity import Sensitivity
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from dpcore.noise.source import NoiseSource
+    from dpcore.sensitivity import NeighboringRelation
+
+__all__ = ["Excess"]
+
+
+class Excess:
+    """``question - reference``: what moves either of them moves it, so the sensitivities add up
+    (2 B / n of a mean under replace-one: the minimum moves with the rows too).
+
+    Parameters
+    ----------
+    question, reference : single numbers on one grid. ``base`` : the query that they ask for.
+    """
+
+    kind: ClassVar[str] = "excess-risk"
+
+    def __init__(self, question: Any, reference: Any, base: Any) -> None:
+        self.question, self.reference, self.base = question, reference, base
+        self.loss = getattr(question, "loss", None)
+
+    def derive(self, ask: Callable[[Any], np.ndarray], noise: NoiseSource) -> np.ndarray:
+        base = ask(self.base)
+
+        def known(query: Any) -> np.ndarray:
+            return base.copy() if query is self.base else ask(query)
+
+        least = self.reference.derive(known, noise)
+        if hasattr(self.question, "derive"):
+            return self.question.derive(known, noise) - least
+        return ask(self.question) - least
+
+    def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
+        question = self.question.sensitivity(relation)
+        reference = self.reference.sensitivity(relation)
+        bound = (question.bound + reference.bound) * (1 + 2.0**-50)
+        return Sensitivity("l1", bound, relation, grid_bits=question.grid_bits)

@@ -1,0 +1,102 @@
+"""The objective at one point, and the number of rows that are misclassified there."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from dpcore.grid import round_parameters
+from dpcore.queries.ball import bounded_labels
+from dpcore.queries.loss_line import clipped_total
+from dpcore.sensitivity import Sensitivity
+
+if TYPE_CHECKING:
+    from dpcore.data.table import Block
+    from dpcore.problem import Problem
+    from dpcore.queries.ball import PublicBall
+    from dpcore.sensitivity import NeighboringRelation
+
+__all__ = ["ErrorCount", "ObjectiveSum"]
+
+_COUNT_BITS = 20
+
+
+class ObjectiveSum:
+    """``sum_i clip(loss(x_i.w, y_i)) + (n l2 / 2) ||w||^2``, each loss clipped to the ball's range.
+
+    A row contributes a value in [low, high], public bounds, in whole grid steps, so the sum moves
+    by at most ``high`` when a row is added or removed and by ``high - low`` when one is replaced.
+    For ``w`` in the ball nothing is clipped. ``n`` is the public number of rows.
+
+    Parameters
+    ----------
+    problem : public facts, ``n_public`` among them; its loss runs on raw rows.
+    w : float64 of shape (n_features,), rounded to the parameters' grid.
+    ball : the public ball in which ``w`` lies.
+    """
+
+    kind: ClassVar[str] = "objective"
+    thread_safe: ClassVar[bool] = True
+
+    def __init__(self, problem: Problem, w: np.ndarray, ball: PublicBall) -> None:
+        self.loss = problem.loss
+        self.w = round_parameters(w, problem.raw_norm_bound)
+        self.w.setflags(write=False)
+        self.low, self.spread, self.high = ball.low, ball.spread, ball.high
+        self.bits = objective_bits(problem, ball)
+        n = problem.n_public or 0
+        public = 0.5 * n * problem.l2 * float(self.w @ self.w) + n * ball.low
+        self._start = np.array([round(math.ldexp(public, self.bits))], dtype=np.int64)
+
+    def start(self) -> np.ndarray:
+        return self._start.copy()
+
+    def answer_block(self, block: Block) -> np.ndarray:
+        values = np.empty(block.n_rows)
+        self.loss.value(block.margins(self.w), bounded_labels(block), values)
+        values -= self.low
+        total = clipped_total(values, self.spread, 2.0**self.bits)
+        return np.array([total], dtype=np.int64)
+
+    def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
+        bound = self.spread if relation.size_is_public else self.high
+        return Sensitivity("l1", bound, relation, grid_bits=self.bits)
+
+
+def objective_bits(problem: Problem, ball: PublicBall) -> int:
+    """Return how fine the grid of a sum of losses may be: at most 2^-30, the sum over the capacity
+    below 2^61 steps."""
+    rows = max(problem.capacity if problem.n is None else problem.n, 2)
+    return min(30, 61 - math.frexp(ball.high + ball.spread)[1] - rows.bit_length() - 1)
+
+
+class ErrorCount:
+    """The number of rows whose margin has not the sign of their label (a margin of 0 counts as -1).
+
+    A row counts 0 or 1, so one row more, less or other moves it by at most 1 under either relation.
+    It stands on a grid of 2^-20 rows, for finer noise.
+
+    Parameters
+    ----------
+    problem : public facts.
+    w : float64 of shape (n_features,), a released value.
+    """
+
+    kind: ClassVar[str] = "error-count"
+    thread_safe: ClassVar[bool] = True
+
+    def __init__(self, problem: Problem, w: np.ndarray) -> None:
+        self.w = round_parameters(w, problem.raw_norm_bound)
+        self.w.setflags(write=False)
+
+    def start(self) -> np.ndarray:
+        return np.zeros(1, dtype=np.int64)
+
+    def answer_block(self, block: Block) -> np.ndarray:
+        wrong = int(np.count_nonzero((block.margins(self.w) > 0) != (block.y > 0)))
+        return np.array([wrong << _COUNT_BITS], dtype=np.int64)
+
+    def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
+        return Sensitivity("l1", 1.0, relation, grid_bits=_COUNT_BITS)

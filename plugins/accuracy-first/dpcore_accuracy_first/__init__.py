@@ -1,0 +1,41 @@
+"""Accuracy First (Ligett, Neel, Roth, Waggoner & Wu, NeurIPS 2017) as a dpcore plugin."""
+
+from collections.abc import Callable
+
+from dpcore.hookspecs import hookimpl
+
+__all__: list[str] = []
+
+_REFERENCE = "Ligett, Neel, Roth, Waggoner & Wu, NeurIPS 2017"
+_OPTIMIZERS = {
+    "output-nr": (
+        "noise_reduction:OutputNr",
+        "Takes noise off the exact minimiser until a target is met; epsilon is an output.",
+    ),
+    "cov-nr": (
+        "noise_reduction:CovNr",
+        "Takes noise off X'X and X'y (ridge) until a target is met; epsilon is an output.",
+    ),
+    "output-doubling": (
+        "doubling:OutputDoubling",
+        "Doubles epsilon of the noisy minimiser until a target is met, paying for every try.",
+    ),
+    "cov-doubling": (
+        "doubling:CovDoubling",
+        "Doubles epsilon of noisy X'X and X'y (ridge) until a target is met, paying for every try.",
+    ),
+    "output-theory": (
+        "theory:OutputTheory",
+        "The noisy minimiser at the epsilon at which a theorem bounds its expected excess risk.",
+    ),
+    "cov-theory": (
+        "theory:CovTheory",
+        "Noisy X'X and X'y (ridge) at the epsilon at which a theorem bounds the excess risk.",
+    ),
+}
+
+
+@hookimpl
+def register_optimizers(register: Callable[..., None]) -> None:
+    for name, (target, summary) in _OPTIMIZERS.items():
+        register(name, f"dpcore_accuracy_first.{target}", summary=summary, reference=_REFERENCE)

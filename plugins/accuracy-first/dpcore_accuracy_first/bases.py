@@ -1,0 +1,140 @@
+"""What noise is added to, and how a hypothesis is made from the noisy answer."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcore.errors import InvalidInputError
+from dpcore.losses.squared import Squared
+from dpcore.queries import (
+    GramMatrix,
+    Minimizer,
+    MinimumQuadratic,
+    PublicBall,
+    QuadraticObjective,
+)
+from dpcore.queries.gram import unpack
+from dpcore_accuracy_first.ball_solve import BallSolver
+from dpcore_accuracy_first.target import Target, absolute_target, excess_target, make_target
+
+if TYPE_CHECKING:
+    from dpcore.problem import Problem
+
+__all__ = ["CovBase", "OutputBase"]
+
+_FINEST_BITS, _COARSEST_BITS, _SCALE_BITS = 44, 8, 55
+
+
+class OutputBase:
+    """Output perturbation: the exact minimiser; a hypothesis is the noisy one, brought into the
+    public ball (post-processing).
+
+    Parameters
+    ----------
+    problem : public facts. ``smallest`` : the least epsilon at which it will be released, which
+        says how fine a grid the noise leaves room for; ``None`` for the finest.
+    """
+
+    def __init__(self, problem: Problem, smallest: float | None = None) -> None:
+        self.problem = problem
+        self.query = Minimizer(problem)
+        if smallest is not None:
+            bits = _room(self.bound, smallest)
+            self.query = Minimizer(problem, min(bits, _FINEST_BITS))
+
+    @property
+    def bound(self) -> float:
+        """The l1 sensitivity."""
+        return self.query.sensitivity(self.problem.relation).bound
+
+    @property
+    def drowned(self) -> float:
+        """An epsilon at which the noise is eight times as long as the ball is wide."""
+        return self.bound * math.sqrt(2 * self.problem.n_features) / (8 * self.query.ball.radius)
+
+    def hypothesis(self, value: np.ndarray) -> np.ndarray:
+        return self.query.ball.project(value)
+
+    def target(self, options: Any, kind: str) -> Target:
+        if kind == "excess-risk":
+            return excess_target(options, self.problem, self.query)
+        return absolute_target(options, self.problem, self.query.ball)
+
+    def theory(self, alpha: float) -> float:
+        """Return the epsilon at which the expected excess risk is at most ``alpha``: Theorem 3.3,
+        whose bound is G E||b|| + l2/2 E||b||^2 for noise b, with the sensitivity of this code."""
+        d = self.problem.n_features
+        slope = PublicBall.of(self.problem).slope * self.problem.row_norm
+        linear, square = slope * math.sqrt(2 * d), self.problem.l2 * d
+        scale = 2 * alpha / (linear + math.sqrt(linear**2 + 4 * square * alpha))
+        return self.bound / scale
+
+
+class CovBase:
+    """Covariance perturbation: X'X and X'y of squared loss; a hypothesis minimises the noisy
+    objective over the public ball (post-processing)."""
+
+    def __init__(
+        self, problem: Problem, l1_norm: float | None, smallest: float | None = None
+    ) -> None:
+        if not isinstance(problem.loss, Squared):
+            raise InvalidInputError(
+                f"Covariance perturbation is for squared loss (--loss ridge), not for "
+                f"{problem.loss.name}; take output-nr."
+            )
+        if problem.n is None:
+            raise InvalidInputError("Covariance perturbation needs a public number of rows.")
+        self.problem = problem
+        self.query = GramMatrix(problem, l1_norm)
+        self.ball = PublicBall.of(problem)
+        self._solver = BallSolver(problem.n * problem.l2, self.ball.radius)
+        if smallest is not None:
+            _room(self.bound, smallest, 2 * self.query.bits)
+
+    @property
+    def bound(self) -> float:
+        return self.query.sensitivity(self.problem.relation).bound
+
+    @property
+    def drowned(self) -> float:
+        """An epsilon at which the noise is larger than the largest matrix there can be."""
+        n = self.problem.n or 1
+        largest = n * self.query.l2_norm**2
+        return self.bound * 2 * math.sqrt(2 * self.problem.n_features) / largest
+
+    def hypothesis(self, value: np.ndarray) -> np.ndarray:
+        return self.ball.project(self._solver.solve(*unpack(value, self.problem.n_features)))
+
+    def target(self, options: Any, kind: str) -> Target:
+        if kind != "excess-risk":
+            return absolute_target(options, self.problem, self.ball)
+        gram, problem, ball = self.query, self.problem, self.ball
+        reference = MinimumQuadratic(gram, problem, ball)
+
+        def question(w: np.ndarray) -> Any:
+            return QuadraticObjective(gram, problem, ball, w)
+
+        error = reference.gap + 2 * reference.error
+        return make_target(question, reference, options.target_excess_risk, error, problem)
+
+    def theory(self, alpha: float) -> float:
+        """Return the epsilon at which the expected excess risk is at most ``alpha``: Theorem 3.1,
+        2 sup over the ball of the noise's part, E <= sqrt(2) b (d r^2 + 2 sqrt(d) r) / n for noise
+        of scale b and a ball of radius r, with the sensitivity and the ball of this code."""
+        d, r, n = self.problem.n_features, self.ball.radius, self.problem.n or 1
+        scale = n * alpha / (math.sqrt(2) * (d * r * r + 2 * math.sqrt(d) * r))
+        return self.bound / scale
+
+
+def _room(bound: float, smallest: float, bits: int = _FINEST_BITS) -> int:
+    """Return how fine a grid noise of scale bound / smallest leaves room for, at most ``bits``."""
+    room = _SCALE_BITS - math.frexp(bound / smallest)[1]
+    if room < min(bits, _COARSEST_BITS):
+        raise InvalidInputError(
+            f"Noise at epsilon={smallest:.3g} does not fit the 64-bit grid: the budget is too "
+            "small for one release."
+        )
+    return min(room, bits)

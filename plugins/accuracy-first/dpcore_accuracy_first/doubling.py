@@ -1,0 +1,158 @@
+"""The doubling method: fresh noise at epsilon, 2 epsilon, 4 epsilon, ... and a noisy test each."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from dpcore.errors import BudgetExceededError, InvalidInputError
+from dpcore.mechanisms.geometric import Geometric
+from dpcore.mechanisms.laplace import Laplace
+from dpcore.problem import Solution
+from dpcore.queries import Excess
+from dpcore_accuracy_first.bases import CovBase, OutputBase
+from dpcore_accuracy_first.options import TargetOptions, option, positive, pure_cap
+from dpcore_accuracy_first.target import kind_of
+
+if TYPE_CHECKING:
+    from dpcore.problem import Problem
+    from dpcore.session import PrivacySession
+    from dpcore_accuracy_first.target import Target
+
+__all__ = ["CovDoubling", "OutputDoubling"]
+
+_MOST_ROUNDS = 60
+_BELOW = 1 - 2.0**-30
+
+
+@dataclass(frozen=True, kw_only=True)
+class _DoublingOptions(TargetOptions):
+    first_level: float | None = option(
+        None, "epsilon of the first try", "epsilon", "what its test costs"
+    )
+
+    theorem: ClassVar[str] = (
+        "every try and every test is a release of its own (Theorem 2.5); with pure epsilons their "
+        "sum along the way that was taken is the ex-post loss"
+    )
+    departures: ClassVar[tuple[str, ...]] = (
+        "the test's noise is such that all tests together are right with the stated probability",
+        "where no try passes there is no model",
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        positive("first-level", self.first_level)
+
+    def _base(self, problem: Problem, smallest: float | None = None) -> Any:
+        raise NotImplementedError("an algorithm says what its noise is added to")
+
+    def minimize(self, problem: Problem, session: PrivacySession) -> Solution:
+        kind = kind_of(self)
+        base = self._base(problem)
+        rounds, first, tests = self._rounds(base.target(self, kind), pure_cap(session.accountant))
+        base = self._base(problem, first)
+        return self._search(base, base.target(self, kind), (rounds, first, tests), session)
+
+    def _rounds(self, target: Target, cap: float) -> tuple[int, float, float]:
+        """Return how many tries fit into the cap, the first one's epsilon and each test's."""
+        found = None
+        for rounds in range(1, _MOST_ROUNDS + 1):
+            tests = test_epsilon(target, rounds, self.failure_probability, self.beta)
+            first = self.first_level or tests
+            if rounds * tests + (2.0**rounds - 1) * first > cap * _BELOW:
+                break
+            found = rounds, first, tests
+        if found is None:
+            raise InvalidInputError(
+                f"One try and its test cost epsilon={first + tests:.4g}, and the worst case is to "
+                f"be {cap:.4g}. Raise --epsilon-max above that, or allow more slack."
+            )
+        return found
+
+    def _search(
+        self, base: Any, target: Target, plan: tuple[int, float, float], session: PrivacySession
+    ) -> Solution:
+        rounds, first, tests = plan
+        limit = target.alpha * _limit(rounds, self.failure_probability, self.beta) + target.goal
+        epsilon, accepted, w = first, False, np.zeros(base.problem.n_features)
+        tried = 0
+        while tried < rounds and not accepted:
+            tried += 1
+            try:
+                epsilon = first * 2.0 ** (tried - 1)
+                w = base.hypothesis(session.release(base.query, Geometric(1 / epsilon)))
+                question = target.question(w)
+                if target.reference is not None:
+                    question = Excess(question, target.reference, base.query)
+                noisy = session.release(question, Laplace(1 / tests))
+            except BudgetExceededError:
+                # The cap was divided up in floating point: the last try may be a grain too dear.
+                if not session.ledger:
+                    raise
+                break
+            accepted = bool(noisy[0] <= limit)
+        details = {
+            "target": target.text,
+            "target_met": accepted,
+            "failure_probability": self.failure_probability,
+            "levels_tested": tried,
+            "test_epsilon": tests,
+            "level_epsilon": epsilon,
+        }
+        if not accepted:
+            return self.missed(w, details)
+        return Solution(w, f"The target was met at try {tried}: {target.text}.", details)
+
+
+def test_epsilon(target: Target, rounds: int, failure: float, beta: float) -> float:
+    """Return the epsilon of each of ``rounds`` tests.
+
+    With Laplace noise of scale b on the excess and acceptance at most at tau, a model above alpha
+    passes one of the tests with probability at most R e^(-(alpha - tau)/b) / 2, and one of at most
+    beta fails with at most e^(-(tau - beta)/b) / 2; with equal parts the sum is ``failure`` at
+    b = (alpha - beta) / (2 ln(1/failure) + ln R).
+    """
+    width = target.alpha * (1 - beta)
+    return target.distance * (2 * math.log(1 / failure) + math.log(rounds)) / width
+
+
+def _limit(rounds: int, failure: float, beta: float) -> float:
+    """Return tau over alpha."""
+    share = math.log(1 / failure) / (2 * math.log(1 / failure) + math.log(rounds))
+    return beta + (1 - beta) * share
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutputDoubling(_DoublingOptions):
+    """Releases the exact minimiser with fresh noise at a doubled epsilon until a test passes."""
+
+    name: ClassVar[str] = "output-doubling"
+
+    def _base(self, problem: Problem, smallest: float | None = None) -> OutputBase:
+        return OutputBase(problem, smallest)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CovDoubling(_DoublingOptions):
+    """Releases X'X and X'y with fresh noise at a doubled epsilon until a test passes."""
+
+    l1_norm: float | None = option(
+        None,
+        "rows are scaled down to this l1 norm in X'X and X'y",
+        "norm of a row",
+        "sqrt(n_features) row_norm, which scales none",
+    )
+
+    name: ClassVar[str] = "cov-doubling"
+    needs: ClassVar[tuple[str, ...]] = ("strong-convexity", "squared-loss")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        positive("l1-norm", self.l1_norm)
+
+    def _base(self, problem: Problem, smallest: float | None = None) -> CovBase:
+        return CovBase(problem, self.l1_norm, smallest)

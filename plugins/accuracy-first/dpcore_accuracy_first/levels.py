@@ -1,0 +1,34 @@
+"""The levels that are walked through, from public facts: from noise that drowns everything up to
+what the agreed worst case leaves."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from dpcore.errors import InvalidInputError
+
+__all__ = ["geometric_levels"]
+
+
+def geometric_levels(
+    first: float, last: float, count: int, test_epsilon: float
+) -> tuple[float, ...]:
+    """Return ``count`` levels in geometric progression.
+
+    ``test_epsilon`` : what the tests cost beside them. Raises InvalidInputError, with what would
+    do, where the last level would not be above the first.
+    """
+    if not (math.isfinite(last) and last > first):
+        enough = 2 * first + test_epsilon
+        raise InvalidInputError(
+            f"The worst case leaves epsilon={max(last, 0.0):.4g} for the last level, and the first "
+            f"is {first:.4g} (the tests cost {test_epsilon:.4g}). Raise --epsilon-max to "
+            f"{enough:.3g} or more, or allow more slack."
+        )
+    if count == 1:
+        return (last,)
+    levels = np.geomspace(first, last, count)
+    levels[-1] = last
+    return tuple(float(level) for level in levels)

@@ -1,0 +1,126 @@
+"""What the six algorithms have in common: the target, its guarantee, and how a failure ends."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from dpcore.accountants.calibrate import noise_multiplier
+from dpcore.errors import InvalidInputError, TargetNotMetError
+from dpcore.events import ExPostDpEvent
+from dpcore.problem import Solution
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from dpcore.protocols import Accountant
+
+__all__ = ["ExcessRiskOptions", "TargetOptions", "option", "pure_cap"]
+
+
+def option(default: Any, help: str, unit: str = "", rule: str = "") -> Any:
+    return field(default=default, metadata={"help": help, "unit": unit, "rule": rule})
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExcessRiskOptions:
+    """The target that every algorithm here can be given."""
+
+    target_excess_risk: float | None = option(
+        None, "largest mean objective above the exact minimum", "loss", "one target has to be given"
+    )
+
+    slots: ClassVar[dict[str, tuple[str, ...]]] = {}
+    relations: ClassVar[tuple[str, ...]] = ("replace-one",)
+    needs: ClassVar[tuple[str, ...]] = ("strong-convexity",)
+    targets: ClassVar[tuple[str, ...]] = ("target_excess_risk",)
+    """Options that the command line passes on by their own names; epsilon is an output."""
+    checked_with: ClassVar[dict[str, Any]] = {"target_excess_risk": 1e5}
+    """What the checks of dpcore.testing run it with: a target that a few rows can be tested for."""
+
+    def __post_init__(self) -> None:
+        positive("target-excess-risk", self.target_excess_risk)
+
+
+def positive(name: str, value: float | None) -> None:
+    """Raise InvalidInputError unless ``value`` is ``None`` or a finite number > 0."""
+    if value is not None and not (math.isfinite(value) and value > 0):
+        raise InvalidInputError(f"Expected {name}={value!r} to be finite and > 0.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TargetOptions(ExcessRiskOptions):
+    """A target among three, tested on the training rows without being met for certain.
+
+    ``alpha`` below is the excess risk, or the slack of the other two targets.
+    """
+
+    target_accuracy: float | None = option(
+        None, "share of the training rows to be classified right", "1", "one target has to be given"
+    )
+    target_risk: float | None = option(
+        None, "largest mean objective", "loss", "one target has to be given"
+    )
+    slack: float | None = option(
+        None,
+        "how far beside target-accuracy or target-risk a model may be",
+        "the target's unit",
+        "needed with these two",
+    )
+    failure_probability: float = option(
+        0.1, "chance that a model beside the target is returned, or a level that meets it missed"
+    )
+    beta: float = option(
+        0.25, "a last level within this share of alpha of the target is found to meet it", "alpha"
+    )
+    release_last: bool = option(
+        False, "where no level met the target, return the last one at its cost"
+    )
+
+    targets: ClassVar[tuple[str, ...]] = (
+        "target_accuracy",
+        "target_excess_risk",
+        "target_risk",
+        "slack",
+        "failure_probability",
+        "release_last",
+    )
+    checked_with: ClassVar[dict[str, Any]] = {"target_excess_risk": 1e5, "release_last": True}
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        positive("target-risk", self.target_risk)
+        positive("slack", self.slack)
+        if self.target_accuracy is not None and not 0 < self.target_accuracy <= 1:
+            raise InvalidInputError(f"Expected 0 < target-accuracy={self.target_accuracy!r} <= 1.")
+        if self.target_accuracy is not None and self.slack is not None and self.slack >= 1:
+            raise InvalidInputError(f"Expected slack={self.slack!r} < 1, a share of the rows.")
+        if not 1e-6 <= self.failure_probability < 0.5:
+            raise InvalidInputError(
+                f"Expected 1e-6 <= failure-probability={self.failure_probability!r} < 0.5."
+            )
+        if not 0 <= self.beta < 1:
+            raise InvalidInputError(f"Expected 0 <= beta={self.beta!r} < 1.")
+        if self.target_excess_risk is not None and self.slack is not None:
+            raise InvalidInputError(
+                "Expected target-excess-risk without slack: it is a distance from the minimum."
+            )
+
+    def missed(self, w: np.ndarray, details: dict[str, Any]) -> Solution:
+        """Return the last hypothesis, if that was asked for; TargetNotMetError otherwise."""
+        text = f"The target was NOT met at any of {details['levels_tested']} levels"
+        details = {**details, "target_met": False}
+        if not self.release_last:
+            raise TargetNotMetError(
+                f"{text}: no model. Ask for less, allow more slack, or raise --epsilon-max; "
+                "--release-last gives the last level's model all the same.",
+                details,
+            )
+        details["warning"] = "the target was not met; this is the last level's model."
+        return Solution(w, f"{text}; the last one is returned, as asked.", details)
+
+
+def pure_cap(accountant: Accountant) -> float:
+    """Return the largest epsilon of an epsilon-DP release that the filter still takes."""
+    return 1 / noise_multiplier(accountant, lambda m: ExPostDpEvent(1 / m), accountant.remaining)

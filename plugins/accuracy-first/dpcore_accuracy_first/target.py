@@ -1,0 +1,143 @@
+"""A target as a test on sums over rows: what is asked at a hypothesis, and how far it may move."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from dpcore.errors import InvalidInputError
+from dpcore.queries import ErrorCount, MinimumObjective, ObjectiveSum, PublicBall
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from dpcore.problem import Problem
+    from dpcore.protocols import DerivedQuery
+    from dpcore.queries import Minimizer
+    from dpcore.sensitivity import Sensitivity
+    from dpcore_accuracy_first.options import TargetOptions
+
+__all__ = ["Target", "absolute_target", "excess_target", "kind_of", "make_target"]
+
+
+@dataclass(frozen=True)
+class Target:
+    """A test of q(w) <= goal, or of q(w) <= reference, within alpha.
+
+    Parameters
+    ----------
+    text : for the report.
+    question : the query q at a hypothesis; its sensitivity is the same for all.
+    asked : that sensitivity.
+    reference : an exact answer that q is compared with, or ``None``.
+    goal : the public figure that q is compared with, in the question's unit.
+    alpha : in the question's unit, less what computing q exactly enough leaves open.
+    distance : D, by how much ``reference - q`` moves between neighbours.
+    """
+
+    text: str
+    question: Callable[[np.ndarray], Any]
+    asked: Sensitivity
+    reference: DerivedQuery | None
+    goal: float
+    alpha: float
+    distance: float
+
+
+def kind_of(options: TargetOptions) -> str:
+    """Return the one target that was given: accuracy, excess-risk or risk.
+
+    Raises InvalidInputError for none, for two, or for a slack that is missing.
+    """
+    given = {
+        "accuracy": options.target_accuracy,
+        "excess-risk": options.target_excess_risk,
+        "risk": options.target_risk,
+    }
+    chosen = [name for name, value in given.items() if value is not None]
+    if len(chosen) != 1:
+        which = " and ".join(f"--target-{name}" for name in chosen) or "none"
+        raise InvalidInputError(
+            "Expected one of --target-accuracy, --target-excess-risk and --target-risk, not "
+            f"{which}."
+        )
+    if chosen != ["excess-risk"] and options.slack is None:
+        raise InvalidInputError(
+            f"Expected --slack with --target-{chosen[0]}: how far beside it a model may be. A "
+            "target without slack cannot be tested privately."
+        )
+    return chosen[0]
+
+
+def absolute_target(options: TargetOptions, problem: Problem, ball: PublicBall) -> Target:
+    """Return the test of an accuracy (errors are counted: one row moves them by at most 1, whatever
+    its norm) or of a risk (no minimiser is needed: half the sensitivity of an excess risk)."""
+    n = problem.n or 0
+    slack = n * (options.slack or 0.0)
+    if options.target_accuracy is not None:
+        if not problem.loss.classification:
+            raise InvalidInputError(
+                f"A target accuracy needs a classification loss, and {problem.loss.name} is for "
+                "real-valued targets; give --target-excess-risk or --target-risk."
+            )
+        goal = n * (1 - options.target_accuracy)
+        text = f"accuracy of at least {options.target_accuracy:g} on the training rows"
+
+        def question(w: np.ndarray) -> Any:
+            return ErrorCount(problem, w)
+    else:
+        goal = n * (options.target_risk or 0.0)
+        text = f"mean objective of at most {options.target_risk:g} on the training rows"
+
+        def question(w: np.ndarray) -> Any:
+            return ObjectiveSum(problem, w, ball)
+
+    text += f", within {options.slack:g}"
+    return _target(text, question, None, goal, slack, 0.0, problem)
+
+
+def excess_target(options: Any, problem: Problem, minimizer: Minimizer) -> Target:
+    """Return the test of an excess risk: the minimum moves with the rows too."""
+    reference = MinimumObjective(minimizer)
+
+    def question(w: np.ndarray) -> Any:
+        return ObjectiveSum(problem, w, minimizer.ball)
+
+    return make_target(question, reference, options.target_excess_risk, reference.gap, problem)
+
+
+def make_target(
+    question: Callable[[np.ndarray], Any],
+    reference: Any,
+    excess: float,
+    error: float,
+    problem: Problem,
+) -> Target:
+    """Return the test of an excess risk of at most ``excess`` over the reference's."""
+    text = f"excess risk of at most {excess:g} on the training rows"
+    return _target(text, question, reference, 0.0, (problem.n or 0) * excess, error, problem)
+
+
+def _target(
+    text: str,
+    question: Callable[[np.ndarray], Any],
+    reference: Any,
+    goal: float,
+    alpha: float,
+    error: float,
+    problem: Problem,
+) -> Target:
+    import numpy as np
+
+    relation = problem.relation
+    asked = question(np.zeros(problem.n_features)).sensitivity(relation)
+    distance = asked.bound
+    if reference is not None:
+        distance += reference.sensitivity(relation).bound
+    # A grid step and an error of 2^-35 for each row, floors of the noise, and the solver's gap.
+    n = problem.n or 0
+    left_open = n * (2.0**-asked.grid_bits + 2.0**-35) + 4 * 2.0**-asked.grid_bits + error
+    if alpha <= 4 * left_open:
+        raise InvalidInputError("The target is finer than the exact answers are.")
+    return Target(text, question, asked, reference, goal, alpha - 2 * left_open, distance)

@@ -1,0 +1,84 @@
+"""The theory approach: epsilon from a utility theorem, one release, no test."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from dpcore.errors import InvalidInputError
+from dpcore.mechanisms.geometric import Geometric
+from dpcore.problem import Solution
+from dpcore_accuracy_first.bases import CovBase, OutputBase
+from dpcore_accuracy_first.options import ExcessRiskOptions, option, positive, pure_cap
+
+if TYPE_CHECKING:
+    from dpcore.problem import Problem
+    from dpcore.session import PrivacySession
+
+__all__ = ["CovTheory", "OutputTheory"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _TheoryOptions(ExcessRiskOptions):
+    checked_with: ClassVar[dict[str, Any]] = {"target_excess_risk": 1e5}
+
+    departures: ClassVar[tuple[str, ...]] = (
+        "the theorem is inverted with the sensitivities and the ball of this code",
+    )
+
+    def _base(self, problem: Problem, smallest: float | None = None) -> Any:
+        raise NotImplementedError("an algorithm says what its noise is added to")
+
+    def minimize(self, problem: Problem, session: PrivacySession) -> Solution:
+        if self.target_excess_risk is None:
+            raise InvalidInputError("Expected --target-excess-risk: the theorem is about that.")
+        epsilon = self._base(problem).theory(self.target_excess_risk)
+        cap = pure_cap(session.accountant)
+        if epsilon > cap:
+            raise InvalidInputError(
+                f"The theorem asks for epsilon={epsilon:.4g}, and the worst case is to be "
+                f"{cap:.4g}. Raise --epsilon-max above that, or ask for less."
+            )
+        base = self._base(problem, epsilon)
+        # The grid's own share of the sensitivity is part of the scale.
+        w = base.hypothesis(session.release(base.query, Geometric(1 / epsilon)))
+        details = {
+            "target": f"expected excess risk of at most {self.target_excess_risk:g}",
+            "level_epsilon": epsilon,
+        }
+        status = f"One release: the {details['target']} by the theorem; nothing was tested."
+        return Solution(w, status, details)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutputTheory(_TheoryOptions):
+    """Output perturbation at the epsilon of Theorem 3.3, whose bound is of the expected excess."""
+
+    name: ClassVar[str] = "output-theory"
+    theorem: ClassVar[str] = "Theorem 3.3, E excess <= G E||b|| + l2/2 E||b||^2"
+
+    def _base(self, problem: Problem, smallest: float | None = None) -> OutputBase:
+        return OutputBase(problem, smallest)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CovTheory(_TheoryOptions):
+    """Covariance perturbation (ridge) at the epsilon of Theorem 3.1, of the expected excess."""
+
+    l1_norm: float | None = option(
+        None,
+        "rows are scaled down to this l1 norm in X'X and X'y",
+        "norm of a row",
+        "sqrt(n_features) row_norm, which scales none",
+    )
+
+    name: ClassVar[str] = "cov-theory"
+    needs: ClassVar[tuple[str, ...]] = ("strong-convexity", "squared-loss")
+    theorem: ClassVar[str] = "Theorem 3.1: twice the largest the noise adds over the ball"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        positive("l1-norm", self.l1_norm)
+
+    def _base(self, problem: Problem, smallest: float | None = None) -> CovBase:
+        return CovBase(problem, self.l1_norm, smallest)

@@ -1,0 +1,214 @@
+"""Interactive mechanisms through the door: charged at the start, alone while open, deaf after."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+from dpcore.accountants.gdp import GdpAccountant
+from dpcore.accountants.pure import PureAccountant
+from dpcore.accountants.zcdp import ZcdpAccountant
+from dpcore.engines.local import LocalEngine
+from dpcore.errors import BudgetExceededError, InvalidInputError, UnsupportedEventError
+from dpcore.events import ExPostDpEvent, PureDpEvent
+from dpcore.losses.logistic import Logistic
+from dpcore.mechanisms.gaussian import Gaussian
+from dpcore.mechanisms.geometric import Geometric
+from dpcore.mechanisms.noise_reduction import NoiseReduction
+from dpcore.noise.source import SeededNoise
+from dpcore.queries import ErrorCount, Minimizer, MinimumObjective, ObjectiveSum, RowCount
+from dpcore.sensitivity import NeighboringRelation
+from dpcore.session import PrivacySession
+from dpcore.testing.replay import CountingEngine
+from dpcore.testing.tables import make_problem, make_rows
+
+REPLACE = NeighboringRelation.REPLACE_ONE
+ROWS = make_rows(64)
+PROBLEM = make_problem(ROWS, REPLACE, Logistic(), l2=0.1)
+LEVELS = (0.01, 0.02, 0.04)
+
+
+def errors(w=None):
+    return ErrorCount(PROBLEM, np.zeros(5) if w is None else w)
+
+
+def reduction(threshold=1e6, **options):
+    question = errors().sensitivity(REPLACE)
+    given = {"base": RowCount("l1"), "levels": LEVELS, "test_epsilon": 0.5, **options}
+    return NoiseReduction(threshold=threshold, question=question, **given)
+
+
+def open_session(epsilon=1.0, accountant=PureAccountant, engine=None):
+    engine = engine or LocalEngine(ROWS.table())
+    return PrivacySession(engine, accountant.from_budget(epsilon, 1e-6), REPLACE, SeededNoise(1))
+
+
+def test_the_cap_is_charged_at_the_start_and_once():
+    session = open_session()
+    exchange = session.start(reduction())
+    assert session.accountant.spent == pytest.approx(0.54, rel=1e-9)
+    while exchange.ask(errors()).value is not None:
+        pass
+    assert session.accountant.spent == pytest.approx(0.54, rel=1e-9)
+    assert session.releases == {"noise-reduction": 1}
+    assert [entry.mechanism for entry in session.ledger] == ["NoiseReduction"]
+
+
+def test_what_does_not_fit_is_refused_before_anything_is_asked():
+    engine = CountingEngine(ROWS.table())
+    session = open_session(epsilon=0.5, engine=engine)
+    with pytest.raises(BudgetExceededError):
+        session.start(reduction())
+    assert not engine.answers and not session.ledger
+    session.release(RowCount("l1"), Geometric(10.0))
+
+
+def test_the_charge_stays_when_the_data_cannot_be_asked():
+    class Broken(LocalEngine):
+        def answer(self, query):
+            raise MemoryError
+
+    session = open_session(engine=Broken(ROWS.table()))
+    with pytest.raises(MemoryError):
+        session.start(reduction())
+    assert len(session.ledger) == 1 and session.ex_post_epsilon == session.accountant.spent
+
+
+def test_no_other_release_comes_between_its_steps():
+    session = open_session()
+    exchange = session.start(reduction())
+    for other in (lambda: session.release(RowCount("l1"), Geometric(10.0)),
+                  lambda: session.start(reduction())):  # fmt: skip
+        with pytest.raises(InvalidInputError, match="is open"):
+            other()
+    assert len(session.ledger) == 1
+    exchange.close()
+    session.release(RowCount("l1"), Geometric(10.0))
+
+
+@pytest.mark.parametrize("threshold", [1e6, -1e6])
+def test_after_it_has_halted_it_refuses(threshold):
+    session = open_session()
+    exchange = session.start(reduction(threshold))
+    while exchange.ask(errors()).value is not None:
+        pass
+    with pytest.raises(InvalidInputError, match="halted"):
+        exchange.ask(errors())
+    session.release(RowCount("l1"), Geometric(10.0))
+    with pytest.raises(InvalidInputError, match="halted"):
+        exchange.ask(errors())
+
+
+def test_a_closed_one_does_not_answer_through_another():
+    session = open_session(epsilon=2.0)
+    first = session.start(reduction())
+    first.close()
+    second = session.start(reduction())
+    with pytest.raises(InvalidInputError, match="closed"):
+        first.ask(errors())
+    first.close()
+    assert second.ask(errors()).value is not None
+
+
+def test_a_question_that_could_move_further_is_refused_before_the_data_are_asked():
+    engine = CountingEngine(ROWS.table())
+    exchange = open_session(engine=engine).start(reduction())
+    asked = len(engine.answers)
+    ball = Minimizer(PROBLEM).ball
+    for question in (ObjectiveSum(PROBLEM, np.zeros(5), ball), RowCount("l1")):
+        with pytest.raises(InvalidInputError, match="was started for"):
+            exchange.ask(question)
+    assert len(engine.answers) == asked
+    assert exchange.ask(errors()).value is not None
+
+
+def test_the_ex_post_figure_is_of_what_was_said():
+    session = open_session(epsilon=2.0)
+    session.release(RowCount("l1"), Geometric(10.0))
+    assert session.ex_post_epsilon == session.accountant.spent
+    exchange = session.start(reduction())
+    assert session.ex_post_epsilon == pytest.approx(0.1 + 0.51)
+    exchange.ask(errors())
+    assert session.ex_post_epsilon == pytest.approx(0.1 + 0.52)
+    exchange.close()
+    session.release(RowCount("l1"), Geometric(10.0))
+    assert session.ex_post_epsilon == pytest.approx(0.1 + 0.52 + 0.1)
+    assert session.accountant.spent == pytest.approx(0.1 + 0.54 + 0.1)
+    assert session.ex_post_epsilon <= session.accountant.spent
+
+
+def test_a_release_without_a_pure_epsilon_has_no_ex_post_figure():
+    session = open_session(accountant=ZcdpAccountant, epsilon=8.0)
+    session.start(reduction()).close()
+    session.release(RowCount("l2"), Gaussian(20.0))
+    with pytest.raises(UnsupportedEventError):
+        _ = session.ex_post_epsilon
+
+
+def test_accountants_charge_the_cap_as_any_pure_release():
+    for accountant in (PureAccountant, ZcdpAccountant):
+        empty = accountant.from_budget(2.0, 1e-6)
+        assert empty.cost(ExPostDpEvent(0.5)) == empty.cost(PureDpEvent(0.5))
+    assert not GdpAccountant.supports(ExPostDpEvent(0.5))
+    for epsilon in (0.0, -1.0, float("nan"), 1):
+        with pytest.raises(InvalidInputError):
+            ExPostDpEvent(epsilon)
+
+
+def test_a_base_that_the_reference_asks_for_is_worked_out_once():
+    class Counting(Minimizer):
+        solved = 0
+
+        def derive(self, ask, noise):
+            Counting.solved += 1
+            return super().derive(ask, noise)
+
+    minimizer = Counting(PROBLEM)
+    session = open_session(epsilon=2.0)
+    question = ObjectiveSum(PROBLEM, np.zeros(5), minimizer.ball).sensitivity(REPLACE)
+    mechanism = NoiseReduction(minimizer, LEVELS, 0.5, -1e6, question, MinimumObjective(minimizer))
+    exchange = session.start(mechanism)
+    assert Counting.solved == 1
+    w = minimizer.ball.project(exchange.value)
+    assert exchange.ask(ObjectiveSum(PROBLEM, w, minimizer.ball)).accepted
+    assert Counting.solved == 1
+
+
+def test_the_same_question_again_takes_no_second_pass_and_has_fresh_noise():
+    engine = CountingEngine(ROWS.table())
+    exchange = open_session(engine=engine).start(reduction())
+    question, asked = errors(), len(engine.answers)
+    exchange.ask(question)
+    exchange.ask(question)
+    assert len(engine.answers) == asked + 1
+
+
+def test_a_forked_child_cannot_go_on():
+    session = open_session()
+    exchange = session.start(reduction())
+    session._forked = True
+    for step in (lambda: exchange.ask(errors()), lambda: session.start(reduction())):
+        with pytest.raises(InvalidInputError, match="forked"):
+            step()
+
+
+def test_it_can_be_neither_copied_nor_pickled():
+    exchange = open_session().start(reduction())
+    for duplicate in (copy.copy, copy.deepcopy, pickle.dumps):
+        with pytest.raises(TypeError, match="cannot be pickled or copied"):
+            duplicate(exchange)
+
+
+def test_progress_is_told_of_every_step():
+    told = []
+    session = PrivacySession(
+        LocalEngine(ROWS.table()),
+        PureAccountant.from_budget(1.0, 0.0),
+        REPLACE,
+        SeededNoise(1),
+        on_release=lambda session: told.append(len(session.ledger)),
+    )
+    exchange = session.start(reduction())
+    exchange.ask(errors())
+    assert told == [1, 1]
