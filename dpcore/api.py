@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dpcore.data.arrays import dataset_from_arrays
+from dpcore.data.dataset import load_file
 from dpcore.errors import InvalidInputError
 from dpcore.plan import Settings, make_plan
 from dpcore.source import schema_reasons
@@ -55,8 +56,9 @@ def fit(
     Parameters
     ----------
     X : ndarray or SciPy CSR of shape (n_samples, n_features), whose width and dtype are the
-        caller's public claim; or, with a ``schema`` of named columns, a pandas frame.
-    y : labels; ``None`` where they are a column of the frame.
+        caller's public claim; or, with a ``schema`` of named columns, a pandas frame or the path of
+        a file; or the path of a store of ``dpcore convert``, which keeps its schema.
+    y : labels; ``None`` where they are a column of the frame or file.
     classes : the (negative, positive) label, by default (-1, 1); ``bounds`` for a real-valued
         target. Never read off the values.
     row_norm : public l2 norm that rows, the intercept's 1 included, are scaled down to; default 1.
@@ -116,17 +118,15 @@ def fit(
         schema = Schema.read(schema)
     elif not (schema is None or isinstance(schema, Schema)):
         raise InvalidInputError("Expected schema to be a Schema, a mapping or a path.")
-    dataset = dataset_from_arrays(
-        X,
-        y,
-        classes=classes,
-        bounds=bounds,
-        row_norm=row_norm,
-        schema=schema,
-        intercept=intercept,
-        n0=n0,
-        capacity=capacity,
-    )
+    public: dict[str, Any] = {"classes": classes, "bounds": bounds, "row_norm": row_norm, "n0": n0}
+    public["capacity"] = capacity
+    if isinstance(X, (str, os.PathLike)):
+        given = [name for name, value in {"y": y, **public}.items() if value is not None]
+        if given:
+            raise InvalidInputError(f"Expected {given[0]} to be left to the schema of the file.")
+        dataset = load_file(X, schema)
+    else:
+        dataset = dataset_from_arrays(X, y, schema=schema, intercept=intercept, **public)
     model = fit_dataset(plan, dataset, schema_reasons(dataset))
     if classes is not None:
         model = replace(model, class_values=_own_classes(classes))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import math
 import numbers
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Plan", "Settings", "make_plan", "parse_relation"]
 
+_MOST_THREADS = 2**16
 RELATIONS = (NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE)
 
 
@@ -111,7 +113,7 @@ def make_plan(settings: Settings, registry: Registry | None = None) -> Plan:
         settings,
         l2=None if settings.l2 is None else convert("l2", float, settings.l2),
         seed=_checked_whole("seed", settings.seed, 0),
-        threads=_checked_whole("threads", settings.threads, 1),
+        threads=_checked_whole("threads", settings.threads, 1, _MOST_THREADS),
     )
     if settings.l2 is not None and settings.l2 < 0:
         raise InvalidInputError(f"Expected l2={settings.l2!r} >= 0.")
@@ -221,9 +223,11 @@ def _check_published(settings: Settings) -> None:
             )
 
 
-def _checked_whole(name: str, value: Any, least: int) -> int | None:
+def _checked_whole(name: str, value: Any, least: int, most: float = math.inf) -> int | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
         raise InvalidInputError(f"Expected {name}={value!r} to be a whole number >= {least}.")
+    if int(value) > most:
+        raise InvalidInputError(f"Expected {name}={value!r} to be at most {most}.")
     return int(value)

@@ -21,7 +21,7 @@ from dpcore.statement import foreign_parts, part_of
 if TYPE_CHECKING:
     from dpcore.plan import Plan
 
-__all__ = ["Data", "DataRequest", "load_data", "schema_reasons", "split"]
+__all__ = ["Data", "DataRequest", "load_data", "reading_threads", "schema_reasons", "split"]
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def load_data(request: DataRequest, plan: Plan) -> Data:
     """
     _check_request(request)
     _check_drop(request, plan)
-    with _reading_threads(plan.settings.threads):
+    with reading_threads(plan.settings.threads):
         return _load(request, plan)
 
 
@@ -88,7 +88,7 @@ def _load(request: DataRequest, plan: Plan) -> Data:
 
 
 @contextmanager
-def _reading_threads(threads: int | None) -> Iterator[None]:
+def reading_threads(threads: int | None) -> Iterator[None]:
     """Let Arrow use as many; all readers of the process share its pool."""
     import pyarrow as pa
 
@@ -169,7 +169,8 @@ def _looks_like_a_path(text: str) -> bool:
 
 
 def _require_file(path: str | Path) -> None:
-    if not os.path.isfile(path):
+    # A store that is not there may be in the making, which its reader tells.
+    if not os.path.isfile(path) and not os.fspath(path).endswith(".dpcore"):
         reason = "it is no file" if os.path.exists(path) else "no such file"
         raise DataError(f"Cannot read {os.fspath(path)!r}: {reason}.")
 

@@ -43,6 +43,7 @@ class Training:
     seconds : of the whole run; printed, in no file.
     diagnostics : figures computed without privacy; empty unless a test was asked for.
     generated_accuracy : of the rows trained on, where those are generated and no secret.
+    rows_dropped : whether those that do not satisfy the schema were left out.
     """
 
     model: Model
@@ -50,6 +51,7 @@ class Training:
     seconds: float
     diagnostics: Mapping[str, Any]
     generated_accuracy: float | None = None
+    rows_dropped: bool = False
 
     def report(self) -> dict[str, Any]:
         """Return what ``dpcore train --json`` prints."""
@@ -108,7 +110,8 @@ def finish(
     }
     if plan.relation.size_is_public:
         facts["n_train"] = int(dataset.X.shape[0])
-    training = Training(model, facts, time.perf_counter() - started, diagnostics)
+    seconds = time.perf_counter() - started
+    training = Training(model, facts, seconds, diagnostics, rows_dropped=dataset.rows_dropped)
     return replace(training, model=replace(model, report=training.report()))
 
 
@@ -161,7 +164,8 @@ def _check_drop(plan: Plan, dataset: Dataset) -> None:
     if dataset.rows_dropped and plan.relation.size_is_public:
         raise InvalidInputError(
             f"The rows were read with bad_rows='drop', and the number of rows is public under "
-            f"{plan.relation.value}. Refuse bad rows, or take add-or-remove-one."
+            f"{plan.relation.value}. Refuse bad rows (convert a store again with --bad-rows "
+            "refuse), or take add-or-remove-one."
         )
 
 

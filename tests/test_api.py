@@ -167,3 +167,25 @@ def test_nothing_is_spent_on_too_few_rows():
 def test_classes_are_not_read_off_the_labels():
     model = fit(X, np.ones(4), algo="stub", classes=(0, 1))
     assert model.classes == (0.0, 1.0)
+
+
+def test_files_and_stores_are_fitted_by_their_path(tmp_path):
+    from dpcore.data.store import convert
+
+    schema = {
+        "columns": {
+            "x": {"kind": "numeric", "lower": 0, "upper": 1},
+            "y": {"kind": "label", "classes": ["no", "yes"]},
+        }
+    }
+    rows, store = tmp_path / "rows.csv", tmp_path / "rows.dpcore"
+    rows.write_text("x,y\n" + "".join(f"{i / 40},{'yes' if i > 20 else 'no'}\n" for i in range(40)))
+    convert(rows, store, Schema.from_dict(schema))
+    models = [fit(rows, schema=schema, seed=1), fit(str(store), seed=1), fit(store, seed=1)]
+    for model in models:
+        assert model.coef.tobytes() == models[0].coef.tobytes()
+        assert model.predict(store).tolist() == models[0].predict(rows).tolist()
+    with pytest.raises(InvalidInputError, match="n0 to be left to the schema"):
+        fit(store, n0=40)
+    with pytest.raises(InvalidInputError, match="needs a schema"):
+        fit(rows)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,9 +11,13 @@ from typing import Annotated
 
 import typer
 
-from dpcore.errors import InvalidInputError
+from dpcore.errors import DataError, InvalidInputError
 
 __all__ = ["convert_command"]
+
+_DROPPED = (
+    "Rows outside the schema were dropped, uncounted; --bad-rows refuse shows the owner the first."
+)
 
 
 def convert_command(
@@ -22,31 +27,61 @@ def convert_command(
     bad_rows: Annotated[
         str,
         typer.Option(
-            help="Rows that do not satisfy the schema: refuse or drop. A store whose rows were "
-            "dropped fits under add-or-remove-one only."
+            help="Rows that do not satisfy the schema: refuse or drop. To drop, each line of text "
+            "is a row (no line breaks in cells), and fits are under add-or-remove-one."
         ),
     ] = "refuse",
+    threads: Annotated[
+        int | None, typer.Option(min=1, max=65536, help="Use at most so many threads to read.")
+    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
 ) -> None:
     """Convert a file of rows to a store for tables larger than memory.
 
     Then train with --data OUT; the store keeps the schema. It holds every row that the file holds:
-    it is as private as the file is.
+    it is as private as the file is. A store of that name is replaced when the new one is whole;
+    until then the rows stand beside it in .OUT.partial, which a killed conversion leaves behind.
     """
     from dpcore.data.schema import Schema
-    from dpcore.data.store import convert
+    from dpcore.data.store import convert, read_schema
     from dpcore.outfile import refuse_inputs
+    from dpcore.source import reading_threads
 
     refuse_inputs(out, {"SOURCE": source, "--schema": schema})
-    if schema is None:
+    if not source.exists():
+        raise DataError(f"No such file: {source}.")
+    if schema is None and source.suffix != ".dpcore":
         raise InvalidInputError(
             f"{source} needs a schema of its public bounds and categories: write one from "
             f"`dpcore schema {source} > schema.toml`, fill it in, and name it with --schema."
         )
-    with _rows_progress(hidden=quiet) as on_piece:
-        convert(source, out, Schema.read(schema), bad_rows=bad_rows, on_piece=on_piece)  # type: ignore[arg-type]
+    read = Schema.read(schema) if schema is not None else read_schema(source)
+    with (
+        _rows_progress(hidden=quiet) as on_piece,
+        reading_threads(threads),
+        _ended_as_interrupted(),
+    ):
+        convert(source, out, read, bad_rows=bad_rows, on_piece=on_piece)  # type: ignore[arg-type]
+    if bad_rows == "drop" and not quiet:
+        typer.echo(_DROPPED, err=True)
     if not quiet:
         typer.echo(f"Store: {out} (readable by you only)")
+
+
+@contextmanager
+def _ended_as_interrupted() -> Iterator[None]:
+    """Let a request to end, or a terminal that is gone, clean up as an interrupt does."""
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    names = [name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    before = {name: signal.signal(getattr(signal, name), interrupt) for name in names}
+    try:
+        yield
+    finally:
+        for name, handler in before.items():
+            signal.signal(getattr(signal, name), handler)
 
 
 @contextmanager

@@ -24,15 +24,20 @@ if TYPE_CHECKING:
 __all__ = ["train_command"]
 
 _DROPPED = (
-    "Rows outside the schema were dropped, uncounted; --bad-rows refuse shows the owner the first."
+    "Rows outside the schema were dropped, uncounted; --bad-rows refuse (of convert, for a store) "
+    "shows the owner the first."
 )
 _LARGE_EPSILON, _LARGE_DELTA = 10.0, 1e-3
 
 
 def train_command(
     algo: Annotated[str, typer.Option(help="Algorithm; see dpcore list optimizers.")] = "dp-agd",
-    data: Annotated[str, typer.Option(help="A data set's name, or a file.")] = "census-sim",
-    schema: Annotated[Path | None, typer.Option(help="Schema (TOML) of a data file.")] = None,
+    data: Annotated[
+        str, typer.Option(help="A data set's name, a file, or a store.")
+    ] = "census-sim",
+    schema: Annotated[
+        Path | None, typer.Option(help="Schema (TOML) of a file; a store has its own.")
+    ] = None,
     schema_from_data: Annotated[
         bool,
         typer.Option("--schema-from-data", help="Read bounds and categories off the rows: leaks."),
@@ -161,7 +166,7 @@ def train_command(
         typer.echo(json.dumps(training.report(), indent=2, allow_nan=False))
     elif not quiet:
         _print(training, out)
-        if bad_rows == "drop":
+        if training.rows_dropped:
             typer.echo(_DROPPED, err=True)
     if not quiet:
         for warning in _warnings(training):

@@ -197,8 +197,8 @@ def _load_store(path: str, schema: Schema | None, target: str | None, name: str 
         own.intercept,
     ):
         raise InvalidInputError(
-            f"The schema is not that of {path}, whose rows are encoded already; leave it out, or "
-            "convert the rows again."
+            f"The rows of {path} were converted with another schema than this run's; convert them "
+            "again with it."
         )
     data = Dataset(name or os.path.basename(path), X, y, own)
     return replace(data, rows_dropped=description.rows_dropped)

@@ -1,7 +1,11 @@
 """``dpcore convert``, and a store in place of a file."""
 
+import fcntl
 import json
 import os
+import signal
+import subprocess
+import sys
 
 import pytest
 
@@ -43,11 +47,12 @@ def test_a_store_is_tested_split_and_predicted_like_a_file(run, store, folder):
     ("arguments", "message"),
     [
         (["--data", "rows.dpcore", "--target", "age"], "not the schema's label"),
-        (["--data", "rows.dpcore", "--schema", "other.toml"], "is not that of rows.dpcore"),
+        (["--data", "rows.dpcore", "--schema", "other.toml"], "with another schema"),
         (["--data", "rows.dpcore", "--schema-from-data", "--target", "label"], "its own schema"),
         (["--data", "cut.dpcore"], "cut short or not finished"),
-        (["--data", "none.dpcore"], "no such file"),
+        (["--data", "none.dpcore"], "No such file"),
         (["--threads", "0"], "threads=0"),
+        (["--threads", "99999999999999999999"], "at most 65536"),
     ],
 )
 def test_what_is_refused_before_anything_is_spent(run, store, folder, arguments, message):
@@ -63,7 +68,7 @@ def test_a_conversion_that_is_refused_leaves_nothing(run, folder):
     cases = [
         (["rows.csv", "rows.dpcore"], "needs a schema"),
         (["rows.csv", "rows.csv", "--schema", "schema.toml"], "is the file of SOURCE"),
-        (["rows.csv", "rows.bin", "--schema", "schema.toml"], "end in .dpcore"),
+        (["rows.csv", "rows.bin", "--schema", "schema.toml"], "to be NAME.dpcore"),
         (["none.csv", "rows.dpcore", "--schema", "schema.toml"], "No such file"),
     ]
     for arguments, message in cases:
@@ -75,6 +80,33 @@ def test_a_conversion_that_is_refused_leaves_nothing(run, folder):
     assert done.exit_code == 2 and "rows.csv, line 8, column 'age'" in done.stderr
     assert sorted(os.listdir()) == ["rows.csv", "schema.toml"]
     done = run("convert", "rows.csv", "r.dpcore", "--schema", "schema.toml", "--bad-rows", "drop")
-    assert done.exit_code == 0
+    assert done.exit_code == 0 and "dropped, uncounted" in done.stderr
     done = run("train", "--data", "r.dpcore", "--relation", "replace-one")
-    assert done.exit_code == 2 and "replace-one" in done.stderr
+    assert done.exit_code == 2 and "convert a store again" in done.stderr
+    assert "dropped, uncounted" in run("train", "--data", "r.dpcore").stderr
+
+
+def test_a_store_in_the_making_is_told(run, folder):
+    with open(".rows.dpcore.partial", "wb") as partial:
+        fcntl.flock(partial, fcntl.LOCK_EX)
+        done = run("train", "--data", "rows.dpcore")
+    assert done.exit_code == 2 and "being written by another process" in done.stderr
+
+
+@pytest.mark.parametrize("ended", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_a_conversion_that_is_told_to_end_leaves_nothing(folder, ended):
+    script = (
+        "import os, sys\n"
+        "from dpcore.cli import convert, main\n"
+        "from dpcore.data import store\n"
+        "real = store.convert\n"
+        "def interrupted(*arguments, **options):\n"
+        f"    options['on_piece'] = lambda n: os.kill(os.getpid(), {ended})\n"
+        "    real(*arguments, **options)\n"
+        "store.convert = interrupted\n"
+        "sys.argv = ['dpcore', 'convert', 'rows.csv', 'r.dpcore', '--schema', 'schema.toml']\n"
+        "main()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.returncode == 130 and "nothing was written" in done.stderr
+    assert sorted(os.listdir()) == ["rows.csv", "schema.toml"]

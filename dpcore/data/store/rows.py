@@ -126,6 +126,10 @@ class StoredRows:
         blocks, begin = [], 0
         for index, n in enumerate(self.block_rows()):
             labels = y[begin : begin + n]
-            blocks.append(CodedBlock(partial(self.block, index), labels, path, row_norm))
+            whole, kept = None, self.kept[index]
+            if kept is not None:
+                whole = (partial(StoredRows(self.store).block, index), kept)
+            lend = partial(self.block, index)
+            blocks.append(CodedBlock(lend, labels, path, row_norm, whole))
             begin += n
         return blocks

@@ -69,8 +69,8 @@ def convert(
 def check_target(out: str | os.PathLike[str]) -> None:
     """Raise InvalidInputError if ``out`` is no name for a store, or is some other file."""
     path = os.fspath(out)
-    if not path.endswith(".dpcore"):
-        raise InvalidInputError(f"Expected the name of a store, {path!r}, to end in .dpcore.")
+    if not path.endswith(".dpcore") or os.path.basename(path) == ".dpcore":
+        raise InvalidInputError(f"Expected the name of a store, {path!r}, to be NAME.dpcore.")
     if not os.path.exists(path):  # Nor does the target of a link need to be there.
         return
     try:

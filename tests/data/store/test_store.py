@@ -226,7 +226,7 @@ def test_dropped_rows_are_remembered(tmp_path):
 def test_another_schema_or_target_is_refused(make):
     _, schema, store = make()
     assert load_file(store, schema, target="y").schema == schema
-    with pytest.raises(InvalidInputError, match="not that of"):
+    with pytest.raises(InvalidInputError, match="with another schema"):
         load_file(store, Schema.from_toml(SCHEMAS["numbers"]))
     with pytest.raises(InvalidInputError, match="not the schema's label"):
         load_file(store, None, target="age")

@@ -122,7 +122,7 @@ def test_what_is_refused_before_a_row_is_read(rows, tmp_path):
     (tmp_path / "notes.dpcore").write_text("my notes, not a store")
     matrix = Schema.from_toml('width = 3\n[columns]\ny = { kind = "label", classes = [0, 1] }')
     cases = [
-        (rows, tmp_path / "rows.store", schema, "end in .dpcore"),
+        (rows, tmp_path / "rows.store", schema, "to be NAME.dpcore"),
         (rows, tmp_path / "notes.dpcore", schema, "is no store"),
         (rows, tmp_path / "none" / "rows.dpcore", schema, "No such file or directory"),
         (rows, tmp_path / "rows.dpcore", matrix, "unnamed features"),
