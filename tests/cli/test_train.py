@@ -202,8 +202,8 @@ def test_bad_rows_can_be_dropped(train, folder):
         with (folder / "rows.csv").open("a") as file:
             file.write(extra)
         assert train("--bad-rows", "drop").stderr == (
-            "Rows outside the schema were dropped, uncounted; --bad-rows refuse shows the owner "
-            "the first.\n"
+            "Rows outside the schema were dropped, uncounted; --bad-rows refuse (of convert, for a "
+            "store) shows the owner the first.\n"
         )
     for silent in ("--quiet", "--json"):
         assert train("--bad-rows", "drop", silent).stderr == ""
