@@ -110,17 +110,17 @@ def compare_command(
     results = _run(comparison, out, jobs, hidden=quiet or as_json)
     measure = default_measure(results.rows)
     means = means_of(results.rows, measure)
-    if plot is not None:
-        from dpcore.compare.figure import write_figure
-
-        write_figure(plot, means, results.settings, measure)
     if as_json:
         typer.echo(json.dumps(_report(results, measure), indent=2, allow_nan=False))
     elif not quiet:
         from dpcore.cli.summary import print_summary
 
-        print_summary(means, results.settings, measure, markdown=markdown)
+        print_summary(results, means, measure, markdown=markdown)
         typer.echo(f"Results: {out}" if out else "Results: not kept; --out results.parquet does.")
+    if plot is not None:
+        from dpcore.compare.figure import write_figure
+
+        write_figure(plot, means, results.settings, measure)
 
 
 def _check_outputs(out: Path | None, plot: Path | None, asked: Comparison) -> None:
@@ -178,7 +178,10 @@ def _fits_progress(*, hidden: bool) -> Iterator[Callable[[int, int, Mapping[str,
 
         def show(done: int, total: int, row: Mapping[str, Any]) -> None:
             last = f"{row['algorithm']} on {row['data']}"
-            progress.update(task, completed=done, total=total, last=last)
+            if progress.tasks[0].total is None:
+                # What an earlier run had done says nothing of this one's speed.
+                progress.reset(task, completed=done, total=total)
+            progress.update(task, completed=done, last=last)
 
         yield show
 

@@ -43,5 +43,5 @@ def plot_command(
     if out is not None:
         write_figure(out, means, found.settings, measure, facet)
     if not quiet:
-        print_summary(means, found.settings, measure, markdown=markdown)
+        print_summary(found, means, measure, markdown=markdown)
         typer.echo(f"Figure: {out}" if out else "No figure asked for; --out figure.svg draws one.")

@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections import Counter
+from typing import TYPE_CHECKING
 
 import typer
 
 from dpcore.cli.tables import print_table
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
+    from dpcore.compare.results import Results
     from dpcore.compare.table import Mean
 
 __all__ = ["print_summary"]
 
 
-def print_summary(
-    means: Sequence[Mean], settings: Mapping[str, Any], measure: str, *, markdown: bool
-) -> None:
-    """Print a table for each data set, and what its figures are and are not."""
+def print_summary(results: Results, means: Sequence[Mean], measure: str, *, markdown: bool) -> None:
+    """Print a table for each data set, why fits failed, and what the figures are and are not."""
     from dpcore.compare.settings import STATEMENT
     from dpcore.compare.table import INTERVAL, MEASURES, tables_of
 
+    settings = results.settings
     asked = (
         f"delta {settings['delta']:g}, {settings['relation']}, {settings['loss']}, "
         f"{settings['folds']} folds, {settings['repeats']} repeats"
@@ -34,6 +35,10 @@ def print_summary(
             typer.echo("".join(f"{_line(row)}\n" for row in rows))
         else:
             print_table(title, heads, rows)
+    failed = [row for row in results.rows if row["status"] == "failed"]
+    reasons = Counter((row["algorithm"], row["message"]) for row in failed)
+    for (algorithm, message), count in reasons.items():
+        typer.echo(f"Failed: {algorithm}, {count} fits: {message}")
     typer.echo(f"Figures: {INTERVAL}.\n{STATEMENT}")
     if settings["seed"] is not None:
         typer.echo("The noise came from a seed: no fit is private.")

@@ -83,8 +83,7 @@ def draw(
     size = (max(width * columns, 6.0), height * rows + 0.6)
     figure = Figure(figsize=size, layout="constrained")
     # Data sets have ranges of their own; algorithms are to be read against each other.
-    shared = "all" if facet == "algorithm" else "none"
-    axes = figure.subplots(rows, columns, squeeze=False, sharey=shared).flat
+    axes = figure.subplots(rows, columns, squeeze=False, sharey=facet == "algorithm").flat
     styles = _styles(curves, "algorithm" if facet == "data" else "data")
     for axis, panel in zip(axes, panels, strict=False):
         of_panel = [mean for mean in curves if getattr(mean, facet) == panel]

@@ -19,9 +19,7 @@ def test_all_takes_third_parties_optimizers_that_fit(compared):
         ({"relations": ()}, "has a guarantee under no relation"),
     ],
 )
-def test_all_leaves_out_what_does_not_fit_and_says_why(
-    compared, monkeypatch, declared, changes, why
-):
+def test_all_leaves_out_what_does_not_fit_and_says_why(compared, monkeypatch, declared, why):
     import dpcore_stub
 
     for name, value in declared.items():
