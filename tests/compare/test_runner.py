@@ -1,6 +1,7 @@
 """A comparison: every fit once, whatever the processes and interruptions; failures are rows."""
 
 import json
+import multiprocessing
 
 import pytest
 
@@ -9,7 +10,7 @@ from dpcore.compare.journal import journal_path
 from dpcore.compare.results import read_results
 from dpcore.compare.runner import check_out, run
 from dpcore.compare.settings import cells_of
-from dpcore.errors import DataError, InvalidInputError
+from dpcore.errors import DataError, DpcoreError, InvalidInputError
 from dpcore.problem import Solution
 
 CELLS = 2 * (2 + 2 * 2)
@@ -110,6 +111,23 @@ def test_an_interrupt_keeps_the_fits_under_way_in_other_processes(compared, tmp_
     assert untimed(run(settings, out)) == untimed(run(settings, None))
 
 
+def test_a_process_that_ends_by_itself_stops_the_run_and_loses_no_row(
+    compared, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("dpcore.compare.runner.available_threads", lambda: 2)
+    settings, _ = admit(compared())
+    out = tmp_path / "r.parquet"
+
+    def kill(done, total, row):
+        for child in multiprocessing.active_children():
+            child.kill()
+
+    with pytest.raises(DpcoreError, match="A process that was fitting ended by itself"):
+        run(settings, out, jobs=2, on_row=kill)
+    assert len(journal_path(out).read_text().splitlines()) > 1
+    assert untimed(run(settings, out)) == untimed(run(settings, None))
+
+
 def test_a_finished_comparison_is_not_run_again(compared, tmp_path):
     settings, _ = admit(compared())
     first = run(settings, tmp_path / "r.parquet")
@@ -171,6 +189,30 @@ def test_private_rows_have_folds_of_their_own_and_no_secret_in_the_results(compa
     # Six rows fill at most six of ten folds; every row is in one.
     assert len(empty) >= 4
     assert {row["status"] for row in rows} == {"fitted"}
+
+
+def test_private_rows_where_their_number_is_public(compared, folder):
+    asked = compared(
+        data=("rows.csv",), schema="schema.toml", relation="replace-one", folds=3, seed=None
+    )
+    rows = run(admit(asked)[0], None).rows
+    # Two rows in each fold, so every accuracy is of two.
+    assert {2 * row["accuracy"] for row in rows} <= {0, 1, 2}
+    with pytest.raises(InvalidInputError, match=r"folds=7 <= 6, the rows of rows\.csv"):
+        admit(compared(data=("rows.csv",), schema="schema.toml", relation="replace-one", folds=7))
+
+
+def test_a_regression_has_an_objective_and_no_accuracy(compared, folder):
+    schema = (folder / "schema.toml").read_text()
+    real = schema.replace('classes = ["no", "yes"]', "lower = 0, upper = 1")
+    (folder / "schema.toml").write_text(real)
+    (folder / "rows.csv").write_text("age,label\n" + "10,0.5\n50,1\n" * 6)
+    asked = compared(data=("rows.csv",), schema="schema.toml", loss="ridge", l2=0.1)
+    rows = run(admit(asked)[0], None).rows
+    assert {row["algorithm"] for row in rows} == {"stub", "nonprivate"}
+    assert all(row["accuracy"] is None and row["objective"] > 0 for row in rows)
+    best = {row["fold"]: row["objective"] for row in rows if row["algorithm"] == "nonprivate"}
+    assert all(row["objective"] >= best[row["fold"]] - 1e-9 for row in rows)
 
 
 def test_rows_that_were_changed_in_between_are_refused(compared, folder):
