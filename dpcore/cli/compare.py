@@ -41,7 +41,13 @@ def compare_command(
     ] = "census-sim",
     schema: Annotated[Path | None, typer.Option(help="Schema (TOML) of the files.")] = None,
     loss: Annotated[str, typer.Option(help="Loss; see dpcore list losses.")] = "logistic",
-    l2: Annotated[float, typer.Option(help="Weight of the regulariser, >= 0.")] = 0.0,
+    l2: Annotated[
+        float | None,
+        typer.Option(
+            help="Weight of the regulariser, >= 0; each algorithm's own by default, and 0 in the "
+            "objective that is measured."
+        ),
+    ] = None,
     epsilon: Annotated[
         str, typer.Option(help="Budget of each fit: epsilons, by commas.")
     ] = ".05,.1,.2,.4,.8,1.6",

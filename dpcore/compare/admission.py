@@ -92,7 +92,7 @@ def _unfit(plans: _Plans, data: Data) -> dict[str, str]:
         try:
             for plan in of_label:
                 check_dataset(plan, data.train)
-        except InvalidInputError as error:
+        except DpcoreError as error:
             reasons[label] = str(error)
     for label in reasons:
         del plans[label]

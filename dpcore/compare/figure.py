@@ -71,6 +71,7 @@ def draw(
     """Return the matplotlib Figure: panels by ``facet``, in each a line for every value of the
     other of data and algorithm."""
     from matplotlib.figure import Figure
+    from matplotlib.ticker import LogLocator, NullLocator
 
     known = [mean for mean in means if mean.mean is not None]
     curves = [mean for mean in known if mean.algorithm not in REFERENCES]
@@ -93,8 +94,9 @@ def draw(
         _label(axis, panel, sorted({m.epsilon for m in curves if m.epsilon is not None}), settings)
         if measure == "seconds":
             axis.set_yscale("log")
+            axis.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
             axis.yaxis.set_major_formatter("{x:g}")
-            axis.yaxis.set_minor_formatter("{x:g}")
+            axis.yaxis.set_minor_locator(NullLocator())
     for axis in list(axes)[len(panels) :]:
         axis.set_axis_off()
     figure.supylabel(MEASURES[measure])

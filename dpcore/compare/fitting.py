@@ -52,6 +52,7 @@ class Fitter:
         row = self._blank(cell) | {
             "parameters": _json(plan.parameters()),
             "distribution": plan.entry.distribution,
+            "l2": settings.l2,
             "delta": settings.delta,
             "seed": settings.seed,
             "private": None,
@@ -69,6 +70,7 @@ class Fitter:
         privacy = model.privacy
         return row | {
             **self._scores(plan, fold, model.w),
+            "l2": model.l2,
             "seconds": seconds,
             "releases": _json(privacy["releases"]),
             **{key: privacy[key] for key in ("accountant", "budget", "spent", "unit", "private")},
@@ -106,7 +108,7 @@ class Fitter:
             seconds = time.perf_counter() - started
             scores: dict[str, Any] = {"accuracy": _share_right(fold, lambda block: label)}
         else:
-            w, message = fit_nonprivate(fold.train_table, plan.loss, self._comparison.l2)
+            w, message = fit_nonprivate(fold.train_table, plan.loss, self._comparison.measured_l2)
             seconds = time.perf_counter() - started
             scores = self._scores(plan, fold, w)
         return self._blank(cell) | {
@@ -121,7 +123,7 @@ class Fitter:
         accuracy = None
         if plan.loss.classification:
             accuracy = _share_right(fold, lambda block: np.where(block.margins(w) > 0, 1.0, -1.0))
-        objective = objective_of(fold.train_table, plan.loss, self._comparison.l2, w)
+        objective = objective_of(fold.train_table, plan.loss, self._comparison.measured_l2, w)
         return {"accuracy": accuracy, "objective": plain(objective)}
 
     def _blank(self, cell: Cell) -> dict[str, Any]:
@@ -133,7 +135,7 @@ class Fitter:
             "distribution": "dpcore",
             "parameters": "{}",
             "loss": comparison.loss,
-            "l2": comparison.l2,
+            "l2": comparison.measured_l2,
             "epsilon": cell.epsilon,
             "delta": None,
             "relation": comparison.relation,

@@ -51,6 +51,8 @@ class Comparison:
     folds, repeats : every algorithm is fitted ``repeats`` times on all rows but each fold's.
     schema : path of the TOML file for the paths among ``data``.
     params : for a label, what ``--set`` gives its parameters.
+    l2 : weight of the regulariser; ``None`` for each algorithm's own default, and 0 in the
+        objective that all are measured by.
     seed : makes all noise repeatable, and the folds of private rows; no fit is private then.
     references : those of ``REFERENCES`` that the loss has a use for.
     """
@@ -62,12 +64,17 @@ class Comparison:
     folds: int = 5
     repeats: int = 1
     loss: str = "logistic"
-    l2: float = 0.0
+    l2: float | None = None
     relation: str = NeighboringRelation.ADD_OR_REMOVE_ONE.value
     schema: str | None = None
     params: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     seed: int | None = None
     references: tuple[str, ...] = REFERENCES
+
+    @property
+    def measured_l2(self) -> float:
+        """The l2 of the objective that is measured, the same for every algorithm."""
+        return self.l2 or 0.0
 
     def to_dict(self) -> dict[str, Any]:
         """Return the settings as JSON-able data."""

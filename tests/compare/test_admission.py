@@ -69,6 +69,7 @@ REFUSED = [
     ({"loss": "logistics"}, "Did you mean logistic"),
     ({"loss": "ridge"}, "does not fit a label with two classes"),
     ({"l2": -1.0}, "l2=-1.0 >= 0"),
+    ({"l2": float("nan")}, "l2"),
     ({"relation": "replace"}, "replace-one"),
     ({"seed": -1}, "seed"),
     ({"params": {"stub": {"count": "3"}}}, "Did you mean counts"),
