@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 from dpcore.compare.folds import fold_key
 from dpcore.compare.rows import Rows, is_private
 from dpcore.compare.settings import REFERENCES, check_figures
+from dpcore.contract import load_optimizer
 from dpcore.errors import DpcoreError, InvalidInputError
 from dpcore.plan import make_plan
 from dpcore.registry import load_registry, near_names
+from dpcore.targets import is_asked_for_accuracy
 from dpcore.training import check_dataset
 
 if TYPE_CHECKING:
@@ -74,6 +76,7 @@ def _plans(
     left_out: dict[str, str] = {}
     for label in labels:
         try:
+            _check_input(label)
             plans[label] = [
                 make_plan(comparison.settings(label, epsilon, comparison.seed))
                 for epsilon in comparison.epsilons
@@ -83,6 +86,13 @@ def _plans(
                 raise
             left_out[label] = str(error)
     return plans, left_out
+
+
+def _check_input(label: str) -> None:
+    """Refuse an algorithm that is asked for an accuracy: it has no place on an axis of epsilon."""
+    factory = load_optimizer(load_registry(), label.partition(":")[0])
+    if is_asked_for_accuracy(factory):
+        raise InvalidInputError(f"Epsilon is what {label} puts out, and a comparison sets it.")
 
 
 def _unfit(plans: _Plans, data: Data) -> dict[str, str]:

@@ -12,9 +12,9 @@ import numpy as np
 from dpcore.compare.references import fit_nonprivate, majority_label, objective_of
 from dpcore.compare.rows import Rows
 from dpcore.errors import DpcoreError
+from dpcore.outcome import plain
 from dpcore.plan import make_plan
 from dpcore.statement import running_versions
-from dpcore.outcome import plain
 from dpcore.training import fit_dataset
 
 if TYPE_CHECKING:
