@@ -92,7 +92,11 @@ def draw(
         if facet == "data":
             _draw_references(axis, [m for m in known if m.data == panel], measure)
         _label(axis, panel, sorted({m.epsilon for m in curves if m.epsilon is not None}), settings)
-        if measure == "seconds":
+        if measure == "accuracy":
+            # An interval of two fits may be wider than all that an accuracy can be.
+            low, high = axis.get_ylim()
+            axis.set_ylim(max(low, 0.0), min(high, 100.0))
+        elif measure == "seconds":
             axis.set_yscale("log")
             axis.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
             axis.yaxis.set_major_formatter("{x:g}")

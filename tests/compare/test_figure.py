@@ -1,6 +1,7 @@
 """The picture: the same bytes every time, readable in grey, with every line named."""
 
 import importlib.util
+from dataclasses import replace
 
 import pytest
 
@@ -68,6 +69,12 @@ def test_seconds_have_no_majority_and_a_scale_of_ratios(means):
     axis = draw(means, SETTINGS, "seconds").axes[0]
     assert axis.get_yscale() == "log"
     assert "majority (not private)" not in axis.get_legend_handles_labels()[1]
+
+
+def test_an_accuracy_is_a_share_however_wide_its_interval(means):
+    wide = [replace(mean, half_width=300.0) for mean in means]
+    assert draw(wide, SETTINGS, "accuracy").axes[0].get_ylim() == (0.0, 100.0)
+    assert draw(wide, SETTINGS, "objective").axes[0].get_ylim()[1] > 300
 
 
 def test_refusals(tmp_path, monkeypatch):
