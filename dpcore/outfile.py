@@ -37,25 +37,26 @@ def check_writable(path: str | os.PathLike[str]) -> None:
             raise PermissionError(None, "permission denied")
         if target.is_file() or not target.exists():
             trial = _sibling(target)
-            _write_new(trial, "")
+            _write_new(trial, b"")
             trial.unlink()
     except OSError as error:
         raise _unwritable(path, error.strerror) from error
 
 
-def write_whole(path: str | os.PathLike[str], text: str) -> None:
-    """Write ``text`` (UTF-8) so that a reader finds the old file or the whole new one.
+def write_whole(path: str | os.PathLike[str], content: str | bytes) -> None:
+    """Write bytes, or text as UTF-8, so that a reader finds the old file or the whole new one.
 
     A device or a pipe is written directly. Raises InvalidInputError if it cannot be written.
     """
     target = _resolve(path)
+    data = content.encode("utf-8") if isinstance(content, str) else content
     try:
         if target.exists() and not target.is_file():
-            target.write_text(text, encoding="utf-8")
+            target.write_bytes(data)
             return
         trial = _sibling(target)
         try:
-            _write_new(trial, text)
+            _write_new(trial, data)
             os.replace(trial, target)
         finally:
             trial.unlink(missing_ok=True)
@@ -75,10 +76,10 @@ def _sibling(target: Path) -> Path:
     return target.with_name(f".dpcore-{secrets.token_hex(8)}.tmp")
 
 
-def _write_new(path: Path, text: str) -> None:
+def _write_new(path: Path, data: bytes) -> None:
     descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)
-    with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
-        file.write(text)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(data)
         file.flush()
         os.fsync(file.fileno())
 

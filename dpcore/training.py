@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore.contract import run_optimizer
-from dpcore.data.table import Table
 from dpcore.errors import InvalidInputError, TargetNotMetError
 from dpcore.model import Model, check_coefficients
 from dpcore.noise.source import SeededNoise, SystemNoise
@@ -24,11 +23,12 @@ from dpcore.statement import PrivacyStatement, part_of, running_versions
 
 if TYPE_CHECKING:
     from dpcore.data.dataset import Dataset
+    from dpcore.data.table import Table
     from dpcore.plan import Plan
     from dpcore.problem import Solution
     from dpcore.source import DataRequest
 
-__all__ = ["Training", "fit_dataset", "train", "with_default_l2"]
+__all__ = ["Training", "check_dataset", "fit_dataset", "train", "with_default_l2"]
 
 OnRelease = Callable[[PrivacySession], None] | None
 
@@ -122,23 +122,17 @@ def fit_dataset(
     parts: tuple[str, ...] = (),
     on_release: OnRelease = None,
     kept_fraction: float = 1.0,
+    table: Table | None = None,
 ) -> Model:
     """Return the model that the plan's optimizer fits to a data set.
 
     ``parts`` : readers that ran on raw rows, as ``"module:Class"``. ``kept_fraction`` : the public
-    part of the rows that this is, by which the schema's n0 shrinks.
+    part of the rows that this is, by which the schema's n0 shrinks. ``table`` : the data set's
+    ``table()``, where the caller has it already.
     Raises InvalidInputError, before anything is spent, if the parts do not fit each other.
     """
-    _check_drop(plan, dataset)
-    problem = _problem(plan, dataset, kept_fraction)
-    check_fits(plan.optimizer, problem, plan.accountant)
-    table = Table.from_matrix(
-        dataset.X,
-        dataset.y,
-        row_norm=dataset.row_norm,
-        raw_norm_bound=dataset.raw_norm_bound,
-        capacity=dataset.capacity,
-    )
+    problem = check_dataset(plan, dataset, kept_fraction)
+    table = table or dataset.table()
     noise = SystemNoise() if plan.settings.seed is None else SeededNoise(plan.settings.seed)
     engine: Any = plan.engine
     session = PrivacySession(
@@ -156,6 +150,14 @@ def fit_dataset(
         raise not_met(error, statement, dataset) from None
     statement = state(plan, dataset, session, why_not_private, trusted)
     return _model(plan, dataset, problem.l2, solution, session, statement)
+
+
+def check_dataset(plan: Plan, dataset: Dataset, kept_fraction: float = 1.0) -> Problem:
+    """Return a fit's public facts; InvalidInputError if plan and data do not fit each other."""
+    _check_drop(plan, dataset)
+    problem = _problem(plan, dataset, kept_fraction)
+    check_fits(plan.optimizer, problem, plan.accountant)
+    return problem
 
 
 def _check_drop(plan: Plan, dataset: Dataset) -> None:

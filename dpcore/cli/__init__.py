@@ -9,10 +9,12 @@ import typer
 from dpcore import __version__
 from dpcore.cli.account import account_command
 from dpcore.cli.check import check_command
+from dpcore.cli.compare import compare_command
 from dpcore.cli.convert import convert_command
 from dpcore.cli.errors import OneLineErrors
 from dpcore.cli.info import info_command
 from dpcore.cli.list import list_command
+from dpcore.cli.plot import plot_command
 from dpcore.cli.predict import predict_command
 from dpcore.cli.schema import schema_command
 from dpcore.cli.train import train_command
@@ -51,6 +53,8 @@ def options(
 
 app.command("train")(train_command)
 app.command("predict")(predict_command)
+app.command("compare")(compare_command)
+app.command("plot")(plot_command)
 app.command("list")(list_command)
 app.command("info")(info_command)
 app.command("check")(check_command)

@@ -15,7 +15,7 @@ from dpcore.errors import InvalidInputError
 if TYPE_CHECKING:
     import numpy as np
 
-    from dpcore.data.table import Rows
+    from dpcore.data.table import Rows, Table
 
 __all__ = ["Dataset", "load_features", "load_file", "width_schema"]
 
@@ -95,6 +95,18 @@ class Dataset:
         from dpcore.data.owned import own, own_rows
 
         return replace(self, X=own_rows(self.X[mask]), y=own(self.y[mask]))
+
+    def table(self) -> Table:
+        """Return the rows in blocks, as an engine takes them."""
+        from dpcore.data.table import Table
+
+        return Table.from_matrix(
+            self.X,
+            self.y,
+            row_norm=self.row_norm,
+            raw_norm_bound=self.raw_norm_bound,
+            capacity=self.capacity,
+        )
 
     def __repr__(self) -> str:
         return f"Dataset({self.name!r}, n_features={self.n_features})"

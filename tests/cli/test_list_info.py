@@ -12,7 +12,11 @@ HEAVY = {"numba", "numpy", "scipy", "pyarrow"}
 
 
 @pytest.mark.parametrize(
-    "arguments", [["list"], ["list", "--json"], ["--help"], ["train", "--help"]]
+    "arguments",
+    [
+        *(["list"], ["list", "--json"], ["--help"]),
+        *([command, "--help"] for command in ("train", "compare", "plot")),
+    ],
 )
 def test_light_commands_import_nothing_heavy(arguments):
     code = (

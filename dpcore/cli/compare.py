@@ -1,0 +1,238 @@
+"""``dpcore compare``: algorithms on equal terms, over data sets, budgets and folds."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dpcore.errors import InvalidInputError
+from dpcore.parameters import parse_assignment
+
+if TYPE_CHECKING:
+    from dpcore.compare.results import Results
+    from dpcore.compare.settings import Comparison
+
+__all__ = ["compare_command"]
+
+_STOPPED = 130
+"""128 and the number of the interrupt signal, as shells have it."""
+
+
+def compare_command(
+    algos: Annotated[
+        str,
+        typer.Option(
+            help="Algorithms, by commas: NAME, NAME:PRESET or NAME:as-published; all for every one "
+            "installed that fits."
+        ),
+    ] = "all",
+    data: Annotated[
+        str,
+        typer.Option(
+            help="Data sets, by commas, which count as public benchmarks, or files of your own."
+        ),
+    ] = "census-sim",
+    schema: Annotated[Path | None, typer.Option(help="Schema (TOML) of the files.")] = None,
+    loss: Annotated[str, typer.Option(help="Loss; see dpcore list losses.")] = "logistic",
+    l2: Annotated[
+        float | None,
+        typer.Option(
+            help="Weight of the regulariser, >= 0; each algorithm's own by default, and 0 in the "
+            "objective that is measured."
+        ),
+    ] = None,
+    epsilon: Annotated[
+        str, typer.Option(help="Budget of each fit: epsilons, by commas.")
+    ] = ".05,.1,.2,.4,.8,1.6",
+    delta: Annotated[float, typer.Option(help="Budget of each fit: 0 < delta < 1.")] = 1e-8,
+    relation: Annotated[
+        str, typer.Option(help="Neighbouring relation: add-or-remove-one or replace-one.")
+    ] = "add-or-remove-one",
+    folds: Annotated[int, typer.Option(help="Parts that are tested on in turn.")] = 5,
+    repeats: Annotated[int, typer.Option(help="Fits of each fold, of new noise.")] = 1,
+    assignments: Annotated[
+        list[str] | None, typer.Option("--set", help="ALGORITHM.KEY=VALUE, as often as needed.")
+    ] = None,
+    jobs: Annotated[
+        int, typer.Option(help="Processes, of one thread each; 1: this one, on all processors.")
+    ] = 1,
+    out: Annotated[
+        Path | None, typer.Option(help="Results file (Parquet); what was interrupted goes on.")
+    ] = None,
+    plot: Annotated[Path | None, typer.Option(help="Figure to write: .svg or .png.")] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="Repeatable noise, for tests and figures: not private.")
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="One repeat, the smallest and the largest epsilon.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown tables.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
+) -> None:
+    """Compare algorithms on equal terms: one relation, one loss, the same folds for all.
+
+    Beside them stand a non-private fit and the majority class. Accuracy, objective and seconds are
+    diagnostics, computed WITHOUT privacy: on private data, to choose an algorithm or a parameter
+    by them is itself a release, which no budget here covers.
+    """
+    from dpcore.compare.settings import Comparison
+
+    asked = Comparison(
+        algorithms=_words(algos),
+        data=_words(data),
+        epsilons=_numbers(epsilon),
+        delta=delta,
+        folds=folds,
+        repeats=repeats,
+        loss=loss,
+        l2=l2,
+        relation=relation,
+        schema=None if schema is None else str(schema),
+        params=_params(assignments),
+        seed=seed,
+    )
+    if quick:
+        ends = dict.fromkeys((min(asked.epsilons), max(asked.epsilons)))
+        asked = replace(asked, repeats=1, epsilons=tuple(ends))
+    if jobs < 1:
+        raise InvalidInputError(f"Expected jobs={jobs} >= 1.")
+    _check_outputs(out, plot, asked)
+
+    from dpcore.compare.admission import admit
+    from dpcore.compare.table import default_measure, means_of
+
+    comparison, left_out = admit(asked)
+    if not quiet:
+        for label, why in left_out.items():
+            typer.echo(f"dpcore: left out {label}: {why}", err=True)
+    results = _run(comparison, out, jobs, hidden=quiet or as_json)
+    measure = default_measure(results.rows)
+    means = means_of(results.rows, measure)
+    if as_json:
+        typer.echo(json.dumps(_report(results, measure), indent=2, allow_nan=False))
+    elif not quiet:
+        from dpcore.cli.summary import print_summary
+
+        print_summary(results, means, measure, markdown=markdown)
+        typer.echo(f"Results: {out}" if out else "Results: not kept; --out results.parquet does.")
+    if plot is not None:
+        from dpcore.compare.figure import write_figure
+
+        write_figure(plot, means, results.settings, measure)
+
+
+def _check_outputs(out: Path | None, plot: Path | None, asked: Comparison) -> None:
+    """Refuse, before anything is read, a file that cannot be written or would be lost."""
+    from dpcore.outfile import refuse_inputs
+
+    inputs = {"--schema": asked.schema, **{f"--data {name}": name for name in asked.data}}
+    if out is not None:
+        from dpcore.compare.runner import check_out
+
+        refuse_inputs(out, inputs)
+        check_out(out)
+    if plot is not None:
+        from dpcore.compare.figure import check_figure
+
+        if out is not None and plot.resolve() == out.resolve():
+            raise InvalidInputError("Expected two files for --out and --plot.")
+        refuse_inputs(plot, inputs)
+        check_figure(plot)
+
+
+def _run(comparison: Comparison, out: Path | None, jobs: int, *, hidden: bool) -> Results:
+    from dpcore.compare.runner import run
+
+    try:
+        with _fits_progress(hidden=hidden) as on_row:
+            return run(comparison, out, jobs, on_row)
+    except KeyboardInterrupt as stop:
+        kept = "nothing was kept, for want of --out"
+        if out is not None:
+            kept = f"the fits that were done stand in {out}.journal; the same command goes on"
+        typer.echo(f"dpcore: stopped; {kept}.", err=True)
+        raise typer.Exit(_STOPPED) from stop
+
+
+@contextmanager
+def _fits_progress(*, hidden: bool) -> Iterator[Callable[[int, int, Mapping[str, Any]], None]]:
+    """Yield a callback for each fit: a bar with the time that remains, at a terminal only."""
+    if hidden or not sys.stderr.isatty():
+        yield lambda done, total, row: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+    from rich.progress import TimeRemainingColumn as Remaining
+
+    columns = (
+        TextColumn("fits"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        Remaining(),
+        TextColumn("{task.fields[last]}"),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("fits", total=None, last="")
+
+        def show(done: int, total: int, row: Mapping[str, Any]) -> None:
+            last = f"{row['algorithm']} on {row['data']}"
+            if progress.tasks[0].total is None:
+                # What an earlier run had done says nothing of this one's speed.
+                progress.reset(task, completed=done, total=total)
+            progress.update(task, completed=done, last=last)
+
+        yield show
+
+
+def _report(results: Results, measure: str) -> dict[str, Any]:
+    """Return what ``--json`` prints."""
+    from dataclasses import asdict
+
+    from dpcore.compare.settings import STATEMENT
+    from dpcore.compare.table import INTERVAL, means_of
+
+    return {
+        "settings": dict(results.settings),
+        "statement": STATEMENT,
+        "measure": measure,
+        "interval": INTERVAL,
+        "means": [asdict(mean) for mean in means_of(results.rows, measure)],
+        "failures": [
+            {key: row[key] for key in ("data", "algorithm", "epsilon", "fold", "repeat", "message")}
+            for row in results.rows
+            if row["status"] == "failed"
+        ],
+    }
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(word.strip() for word in text.split(",") if word.strip())
+
+
+def _numbers(text: str) -> tuple[float, ...]:
+    try:
+        return tuple(float(word) for word in _words(text))
+    except ValueError:
+        raise InvalidInputError(f"Expected --epsilon {text!r} as numbers, by commas.") from None
+
+
+def _params(texts: Sequence[str] | None) -> dict[str, dict[str, str]]:
+    """Return the parameters of each label of ``LABEL.KEY=VALUE``."""
+    params: dict[str, dict[str, str]] = {}
+    for text in texts or ():
+        left, value = parse_assignment(text, "--set")
+        label, dot, key = left.rpartition(".")
+        if not (dot and label and key):
+            raise InvalidInputError(f"Expected --set {text!r} as ALGORITHM.KEY=VALUE.")
+        if key in params.setdefault(label, {}):
+            raise InvalidInputError("--set sets the same name twice.")
+        params[label][key] = value
+    return params

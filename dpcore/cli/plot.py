@@ -1,0 +1,47 @@
+"""``dpcore plot``: the results of a comparison as a table and as a picture."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = ["plot_command"]
+
+
+def plot_command(
+    results: Annotated[Path, typer.Argument(help="Results file of dpcore compare.")],
+    y: Annotated[
+        str | None,
+        typer.Option(
+            help="accuracy, objective or seconds. Default: accuracy, or objective for a regression."
+        ),
+    ] = None,
+    facet: Annotated[str, typer.Option(help="A panel for each: data or algorithm.")] = "data",
+    out: Annotated[Path | None, typer.Option(help="Figure to write: .svg or .png.")] = None,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown tables.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
+) -> None:
+    """Show the results of dpcore compare.
+
+    The figures are diagnostics, computed WITHOUT privacy. On private data, to choose by them is
+    itself a release. A figure needs matplotlib: pip install 'dpcore[plot]'.
+    """
+    from dpcore.cli.summary import print_summary
+    from dpcore.compare.figure import check_figure, write_figure
+    from dpcore.compare.results import read_results
+    from dpcore.compare.table import default_measure, means_of
+    from dpcore.outfile import refuse_inputs
+
+    if out is not None:
+        refuse_inputs(out, {"RESULTS": results})
+        check_figure(out, facet)
+    found = read_results(results)
+    measure = y or default_measure(found.rows)
+    means = means_of(found.rows, measure)
+    if out is not None:
+        write_figure(out, means, found.settings, measure, facet)
+    if not quiet:
+        print_summary(found, means, measure, markdown=markdown)
+        typer.echo(f"Figure: {out}" if out else "No figure asked for; --out figure.svg draws one.")

@@ -1,0 +1,1 @@
+"""Many fits on equal terms: settings, folds, the runner, its results, their table and picture."""

@@ -1,0 +1,126 @@
+"""What is compared, checked as a whole before the first fit: all of it fits, or nothing starts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from dpcore.compare.folds import fold_key
+from dpcore.compare.rows import Rows, is_private
+from dpcore.compare.settings import REFERENCES, check_figures
+from dpcore.contract import load_optimizer
+from dpcore.errors import DpcoreError, InvalidInputError
+from dpcore.plan import make_plan
+from dpcore.registry import load_registry, near_names
+from dpcore.targets import is_asked_for_accuracy
+from dpcore.training import check_dataset
+
+if TYPE_CHECKING:
+    from dpcore.compare.settings import Comparison
+    from dpcore.plan import Plan
+    from dpcore.source import Data
+
+__all__ = ["admit"]
+
+_Plans = dict[str, list["Plan"]]
+
+
+def admit(comparison: Comparison) -> tuple[Comparison, dict[str, str]]:
+    """Return the comparison with its algorithms named, and why others are left out.
+
+    ``("all",)`` stands for every optimizer that is installed and fits loss, relation, budget and
+    data. References among the algorithms are taken out: they are fitted anyway.
+
+    Raises InvalidInputError, RegistryError or DataError for what cannot be compared as asked.
+    """
+    check_figures(comparison)
+    _check_sources(comparison)
+    named = comparison.algorithms != ("all",)
+    labels = tuple(label for label in _labels(comparison) if label not in REFERENCES)
+    plans, left_out = _plans(comparison, labels, named=named)
+    rows = Rows(comparison, fold_key(comparison.seed))
+    for name in comparison.data if plans else ():
+        data = rows.data(name, next(iter(plans.values()))[0])
+        left_out |= _unfit(plans, data)
+        if left_out and named:
+            label, why = next(iter(left_out.items()))
+            fit = ", ".join(_fitting(comparison, data)) or "none"
+            raise InvalidInputError(f"{label} does not fit: {why} Algorithms that do: {fit}.")
+    if not plans:
+        raise _nothing_fits(left_out)
+    unset = [label for label in comparison.params if label not in plans]
+    if unset:
+        raise InvalidInputError(f"--set names {unset[0]!r}.{near_names(unset[0], plans)}")
+    classification = next(iter(plans.values()))[0].loss.classification
+    references = REFERENCES if classification else ("nonprivate",)
+    return replace(comparison, algorithms=tuple(plans), references=references), left_out
+
+
+def _labels(comparison: Comparison) -> tuple[str, ...]:
+    if comparison.algorithms == ("all",):
+        return load_registry().names("optimizer")
+    return comparison.algorithms
+
+
+def _check_sources(comparison: Comparison) -> None:
+    private = any(map(is_private, comparison.data))
+    if comparison.schema is not None and not private:
+        raise InvalidInputError("Expected --schema with a file only: data sets have their own.")
+
+
+def _plans(
+    comparison: Comparison, labels: tuple[str, ...], *, named: bool
+) -> tuple[_Plans, dict[str, str]]:
+    """Return every algorithm's plan for each epsilon; unless named, what has none is left out."""
+    plans: _Plans = {}
+    left_out: dict[str, str] = {}
+    for label in labels:
+        try:
+            _check_input(label)
+            plans[label] = [
+                make_plan(comparison.settings(label, epsilon, comparison.seed))
+                for epsilon in comparison.epsilons
+            ]
+        except DpcoreError as error:
+            if named:
+                raise
+            left_out[label] = str(error)
+    return plans, left_out
+
+
+def _check_input(label: str) -> None:
+    """Refuse an algorithm that is asked for an accuracy: it has no place on an axis of epsilon."""
+    factory = load_optimizer(load_registry(), label.partition(":")[0])
+    if is_asked_for_accuracy(factory):
+        raise InvalidInputError(f"Epsilon is what {label} puts out, and a comparison sets it.")
+
+
+def _unfit(plans: _Plans, data: Data) -> dict[str, str]:
+    """Take the algorithms that do not fit the data out of ``plans``, and return why."""
+    reasons: dict[str, str] = {}
+    for label, of_label in plans.items():
+        try:
+            for plan in of_label:
+                check_dataset(plan, data.train)
+        except DpcoreError as error:
+            reasons[label] = str(error)
+    for label in reasons:
+        del plans[label]
+    return reasons
+
+
+def _fitting(comparison: Comparison, data: Data) -> tuple[str, ...]:
+    """Return the optimizers that would fit, with their defaults."""
+    everything = replace(comparison, params={})
+    plans, _ = _plans(everything, load_registry().names("optimizer"), named=False)
+    _unfit(plans, data)
+    return tuple(plans)
+
+
+def _nothing_fits(left_out: dict[str, str]) -> InvalidInputError:
+    if not left_out:
+        return InvalidInputError("Expected an algorithm; the references are fitted beside any.")
+    if len(set(left_out.values())) == 1:  # It is wrong with all of them.
+        return InvalidInputError(next(iter(left_out.values())))
+    reasons = " ".join(f"{label}: {why}" for label, why in left_out.items())
+    return InvalidInputError(f"No algorithm fits what is to be compared. {reasons}")

@@ -1,0 +1,168 @@
+"""One fit of a comparison, and the row that is written of it."""
+
+from __future__ import annotations
+
+import json
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcore.compare.references import fit_nonprivate, majority_label, objective_of
+from dpcore.compare.rows import Rows
+from dpcore.errors import DpcoreError
+from dpcore.outcome import plain
+from dpcore.plan import make_plan
+from dpcore.statement import running_versions
+from dpcore.training import fit_dataset
+
+if TYPE_CHECKING:
+    from dpcore.compare.rows import Fold
+    from dpcore.compare.settings import Cell, Comparison
+    from dpcore.plan import Plan, Settings
+
+__all__ = ["Fitter"]
+
+FITTED, FAILED = "fitted", "failed"
+
+
+class Fitter:
+    """Makes the fits of a comparison, one after the other, in this process.
+
+    ``key`` : the secret of the folds. ``threads`` : of each fit; ``None`` for all processors.
+    """
+
+    def __init__(self, comparison: Comparison, key: bytes, threads: int | None) -> None:
+        self._comparison, self._threads = comparison, threads
+        self._rows = Rows(comparison, key)
+        self._warm: set[tuple[str, str]] = set()
+        # Any plan does where only its loss, relation and threads are asked for.
+        first = comparison.settings(comparison.algorithms[0], comparison.epsilons[0])
+        self._any_settings = first
+
+    def row(self, cell: Cell) -> dict[str, Any]:
+        """Return the row of one fit, its values JSON-able. A fit that fails has a row too."""
+        if cell.epsilon is None:
+            return self._reference(cell)
+        settings = self._settings(cell)
+        plan = make_plan(settings)
+        fold = self._rows.fold(cell.data, cell.fold, plan)
+        self._warm_up(cell, plan, fold)
+        row = self._blank(cell) | {
+            "parameters": _json(plan.parameters()),
+            "distribution": plan.entry.distribution,
+            "l2": settings.l2,
+            "delta": settings.delta,
+            "seed": settings.seed,
+            "private": None,
+            "versions": _json(running_versions(plan.entry.distribution)),
+        }
+        started = time.perf_counter()
+        try:
+            model = self._fit(plan, fold)
+        except DpcoreError as error:
+            return row | {"status": FAILED, "message": str(error)}
+        except Exception as error:
+            # Its own text may hold a private value.
+            return row | {"status": FAILED, "message": f"{type(error).__name__} in the fit."}
+        seconds = time.perf_counter() - started
+        privacy = model.privacy
+        return row | {
+            **self._scores(plan, fold, model.w),
+            "l2": model.l2,
+            "seconds": seconds,
+            "releases": _json(privacy["releases"]),
+            **{key: privacy[key] for key in ("accountant", "budget", "spent", "unit", "private")},
+            "message": model.status,
+        }
+
+    def _settings(self, cell: Cell) -> Settings:
+        assert cell.epsilon is not None
+        seed = cell.seed(self._comparison.seed)
+        return self._comparison.settings(cell.algorithm, cell.epsilon, seed, self._threads)
+
+    def _fit(self, plan: Plan, fold: Fold) -> Any:
+        return fit_dataset(
+            plan,
+            fold.train,
+            fold.data.why_not_private,
+            fold.data.parts,
+            kept_fraction=1.0 - 1.0 / self._comparison.folds,
+            table=fold.train_table,
+        )
+
+    def _warm_up(self, cell: Cell, plan: Plan, fold: Fold) -> None:
+        """Load the kernels, on a few rows, before the first fit of an algorithm is timed."""
+        if (cell.algorithm, cell.data) not in self._warm:
+            self._warm.add((cell.algorithm, cell.data))
+            with suppress(Exception):  # The fit itself will say what is wrong.
+                fit_dataset(plan, fold.warm(), kept_fraction=1.0 - 1.0 / self._comparison.folds)
+
+    def _reference(self, cell: Cell) -> dict[str, Any]:
+        plan = make_plan(self._any_settings)
+        fold = self._rows.fold(cell.data, cell.fold, plan)
+        started = time.perf_counter()
+        if cell.algorithm == "majority":
+            label, message = majority_label(fold.train_table), "The commoner class, always."
+            seconds = time.perf_counter() - started
+            scores: dict[str, Any] = {"accuracy": _share_right(fold, lambda block: label)}
+        else:
+            w, message = fit_nonprivate(fold.train_table, plan.loss, self._comparison.measured_l2)
+            seconds = time.perf_counter() - started
+            scores = self._scores(plan, fold, w)
+        return self._blank(cell) | {
+            **scores,
+            "seconds": seconds,
+            "message": message,
+            "versions": _json(running_versions()),
+        }
+
+    def _scores(self, plan: Plan, fold: Fold, w: np.ndarray) -> dict[str, Any]:
+        """Return accuracy on the test rows and objective on those trained on: without privacy."""
+        accuracy = None
+        if plan.loss.classification:
+            accuracy = _share_right(fold, lambda block: np.where(block.margins(w) > 0, 1.0, -1.0))
+        objective = objective_of(fold.train_table, plan.loss, self._comparison.measured_l2, w)
+        return {"accuracy": accuracy, "objective": plain(objective)}
+
+    def _blank(self, cell: Cell) -> dict[str, Any]:
+        """Return the row of a cell, as a reference has it and nothing measured."""
+        comparison = self._comparison
+        return {
+            "data": cell.data,
+            "algorithm": cell.algorithm,
+            "distribution": "dpcore",
+            "parameters": "{}",
+            "loss": comparison.loss,
+            "l2": comparison.measured_l2,
+            "epsilon": cell.epsilon,
+            "delta": None,
+            "relation": comparison.relation,
+            "fold": cell.fold,
+            "repeat": cell.repeat,
+            "accuracy": None,
+            "objective": None,
+            "seconds": None,
+            "releases": "{}",
+            "accountant": None,
+            "budget": None,
+            "spent": None,
+            "unit": None,
+            "private": False,
+            "status": FITTED,
+            "message": "",
+            "versions": "{}",
+            "seed": None,
+        }
+
+
+def _share_right(fold: Fold, predict: Any) -> float | None:
+    """Return the share of test rows whose label ``predict(block)`` gives; ``None`` of no rows."""
+    blocks = fold.test_table.blocks
+    right = sum(int(np.count_nonzero(predict(block) == block.y)) for block in blocks)
+    return right / fold.test_table.n_rows if blocks else None
+
+
+def _json(value: Any) -> str:
+    return json.dumps(plain(value), sort_keys=True)

@@ -1,0 +1,57 @@
+"""What the algorithms are measured against, computed without privacy: the best and the worst."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from dpcore.data.table import Table
+    from dpcore.protocols import Loss
+
+__all__ = ["fit_nonprivate", "majority_label", "objective_of"]
+
+_STEPS = 2000
+_OPTIONS = {"maxiter": _STEPS, "maxfun": 4 * _STEPS, "ftol": 1e-9, "gtol": 1e-6}
+# Margins are of w rounded to 2^-24: where steps gain less than ftol, that rounding has to be less.
+
+
+def fit_nonprivate(table: Table, loss: Loss, l2: float) -> tuple[np.ndarray, str]:
+    """Return w that minimises ``objective_of``, exact rows and no noise, and how the solver ended.
+
+    By SciPy's L-BFGS-B from zero, to within about 1e-6 of the least objective for logistic
+    regression on adult. For a loss with a kink, such as the hinge, it ends near a minimiser.
+    """
+    from scipy.optimize import minimize
+
+    n_rows = max(1, table.n_rows)
+
+    def value_and_gradient(w: np.ndarray) -> tuple[float, np.ndarray]:
+        total, gradient = 0.0, np.zeros(table.n_features)
+        for block in table.blocks:
+            z, out = np.ascontiguousarray(block.margins(w)), np.empty(block.n_rows)
+            loss.value(z, block.y, out)
+            total += float(out.sum())
+            loss.dvalue(z, block.y, out)
+            gradient += block.weighted_sum(out * block.factor)
+        return total / n_rows + 0.5 * l2 * float(w @ w), gradient / n_rows + l2 * w
+
+    start = np.zeros(table.n_features)
+    found = minimize(value_and_gradient, start, jac=True, method="L-BFGS-B", options=_OPTIONS)
+    return found.x, f"SciPy's L-BFGS-B: {found.message}"
+
+
+def majority_label(table: Table) -> float:
+    """Return the commoner label of the rows, -1 or 1; -1 where they are as many."""
+    return 1.0 if sum(float(block.y.sum()) for block in table.blocks) > 0 else -1.0
+
+
+def objective_of(table: Table, loss: Loss, l2: float, w: np.ndarray) -> float | None:
+    """Return the exact mean loss of the rows plus ``l2 / 2 ||w||^2``; ``None`` of no rows."""
+    total = 0.0
+    for block in table.blocks:
+        out = np.empty(block.n_rows)
+        loss.value(np.ascontiguousarray(block.margins(w)), block.y, out)
+        total += float(out.sum())
+    return total / table.n_rows + 0.5 * l2 * float(w @ w) if table.n_rows else None

@@ -1,0 +1,109 @@
+"""The results file: Parquet, one tidy row per fit, with the settings in its metadata."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from dpcore.compare.settings import STATEMENT
+from dpcore.errors import DataError, InvalidInputError
+from dpcore.outfile import write_whole
+
+__all__ = ["Results", "read_results", "refuse_other", "write_results"]
+
+FORMAT, FORMAT_VERSION = "dpcore comparison", 1
+_KEY = b"dpcore"
+_COLUMNS = pa.schema(
+    [
+        *((name, pa.string()) for name in ("data", "algorithm", "distribution", "parameters")),
+        ("loss", pa.string()),
+        *((name, pa.float64()) for name in ("l2", "epsilon", "delta")),
+        ("relation", pa.string()),
+        *((name, pa.int64()) for name in ("fold", "repeat")),
+        *((name, pa.float64()) for name in ("accuracy", "objective", "seconds")),
+        ("releases", pa.string()),
+        ("accountant", pa.string()),
+        *((name, pa.float64()) for name in ("budget", "spent")),
+        ("unit", pa.string()),
+        ("private", pa.bool_()),
+        *((name, pa.string()) for name in ("status", "message", "versions")),
+        ("seed", pa.int64()),
+    ]
+)
+
+
+@dataclass(frozen=True)
+class Results:
+    """A finished comparison: its settings as JSON-able data, and one mapping per fit."""
+
+    settings: Mapping[str, Any]
+    rows: Sequence[Mapping[str, Any]]
+
+
+def write_results(path: str | os.PathLike[str], results: Results) -> None:
+    """Write the file, whole or not at all."""
+    description = {
+        "format": FORMAT,
+        "format_version": FORMAT_VERSION,
+        "statement": STATEMENT,
+        "settings": results.settings,
+    }
+    table = pa.Table.from_pylist(list(results.rows), schema=_COLUMNS)
+    table = table.replace_schema_metadata({_KEY: json.dumps(description, sort_keys=True)})
+    buffer = io.BytesIO()
+    pq.write_table(table, buffer)
+    write_whole(path, buffer.getvalue())
+
+
+def read_results(path: str | os.PathLike[str]) -> Results:
+    """Return a finished comparison.
+
+    Raises DataError for a file that is missing or cut short, or that ``dpcore compare`` did not
+    write in this version of the format.
+    """
+    name = os.fspath(path)
+    try:
+        table = pq.read_table(io.BytesIO(_content(name)))
+    except (pa.ArrowException, OSError) as error:
+        raise DataError(f"{name!r} is not a whole results file of dpcore compare.") from error
+    described = _description(table.schema.metadata or {})
+    if described.get("format") != FORMAT or table.schema.names != _COLUMNS.names:
+        raise DataError(f"{name!r} is not a results file of dpcore compare.")
+    version = described.get("format_version")
+    if version != FORMAT_VERSION:
+        raise DataError(f"{name!r} has version {version!r}; this dpcore reads {FORMAT_VERSION}.")
+    return Results(described["settings"], table.to_pylist())
+
+
+def _content(name: str) -> bytes:
+    try:
+        with open(name, "rb") as file:
+            return file.read()
+    except OSError as error:
+        raise DataError(f"Cannot read {name!r}: {error.strerror}.") from error
+
+
+def _description(metadata: Mapping[bytes, bytes]) -> dict[str, Any]:
+    try:
+        description = json.loads(metadata.get(_KEY, b"{}"))
+    except ValueError:
+        return {}
+    return description if isinstance(description, dict) else {}
+
+
+def refuse_other(path: str, known: Mapping[str, Any], asked: Mapping[str, Any]) -> None:
+    """Raise InvalidInputError, naming them, if the settings that made a file are not those asked
+    for."""
+    differing = [key for key in {**known, **asked} if known.get(key) != asked.get(key)]
+    if differing:
+        raise InvalidInputError(
+            f"{path!r} is of a comparison with other settings ({', '.join(sorted(differing))}). "
+            "Choose another --out, or remove it to begin anew."
+        )

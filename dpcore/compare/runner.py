@@ -1,0 +1,101 @@
+"""Runs a comparison: what is done already is kept, the rest is fitted, the results are written."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dpcore.compare.fitting import Fitter
+from dpcore.compare.folds import fold_key
+from dpcore.compare.journal import Journal, cell_of, journal_path, open_journal
+from dpcore.compare.results import Results, read_results, refuse_other, write_results
+from dpcore.compare.rows import is_private
+from dpcore.compare.settings import cells_of
+from dpcore.compare.workers import fit_in_processes
+from dpcore.engines.local import available_threads
+from dpcore.errors import DataError, InvalidInputError
+from dpcore.outfile import check_writable
+
+if TYPE_CHECKING:
+    from dpcore.compare.settings import Cell, Comparison
+
+__all__ = ["check_out", "run"]
+
+OnRow = Callable[[int, int, Mapping[str, Any]], None]
+
+
+def check_out(out: str | os.PathLike[str]) -> None:
+    """Raise InvalidInputError for a results file that cannot be written, or a file of another
+    kind in its place."""
+    check_writable(out)
+    check_writable(journal_path(out))
+    if os.path.isfile(out):
+        try:
+            read_results(out)
+        except DataError as error:
+            raise InvalidInputError(f"{error} Choose another --out.") from error
+
+
+def run(
+    comparison: Comparison,
+    out: str | os.PathLike[str] | None,
+    jobs: int = 1,
+    on_row: OnRow = lambda done, total, row: None,
+) -> Results:
+    """Return the results of an admitted comparison, and write them to ``out`` if there is one.
+
+    With the same settings and ``out``, a run goes on where an interrupted one ended, and returns
+    at once what a finished one wrote. ``jobs`` : how many processes fit, each on one thread; one
+    is this process, on all threads. The results are the same but for ``seconds``.
+    ``on_row(done, total, row)`` is called for each new row.
+
+    Raises InvalidInputError for an ``out`` of other settings.
+    """
+    settings = comparison.to_dict()
+    if out is not None and os.path.isfile(out):
+        finished = read_results(out)
+        refuse_other(os.fspath(out), finished.settings, settings)
+        return finished
+    journal = _journal(comparison, out, settings)
+    cells = list(cells_of(comparison))
+    done = [_key(cell) in journal.rows for cell in cells]
+    missing = [cell for cell, is_done in zip(cells, done, strict=True) if not is_done]
+
+    def keep(row: dict[str, Any]) -> None:
+        journal.append(row)
+        on_row(len(journal.rows), len(cells), row)
+
+    jobs = min(jobs, available_threads(), max(1, len(missing)))
+    if jobs > 1:
+        fit_in_processes(comparison, missing, journal.key, jobs, keep)
+    else:
+        fitter = Fitter(comparison, journal.key, threads=None)
+        for cell in missing:
+            keep(fitter.row(cell))
+    results = Results(settings, [journal.rows[_key(cell)] for cell in cells])
+    if out is not None:
+        write_results(out, results)
+        journal.remove()
+    return results
+
+
+def _journal(
+    comparison: Comparison, out: str | os.PathLike[str] | None, settings: Mapping[str, Any]
+) -> Journal:
+    key = fold_key(comparison.seed)
+    if out is None:
+        return Journal(None, key, {})
+    files = [name for name in comparison.data if is_private(name)]
+    files += [comparison.schema] if comparison.schema is not None else []
+    return open_journal(out, settings, {name: _state(name) for name in files}, key)
+
+
+def _state(name: str) -> list[int]:
+    state = Path(name).stat()
+    return [state.st_size, state.st_mtime_ns]
+
+
+def _key(cell: Cell) -> tuple[Any, ...]:
+    return cell_of(vars(cell))

@@ -1,0 +1,156 @@
+"""What a comparison is, as frozen data: which fits are made, and what of each is written down."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from dpcore.errors import InvalidInputError
+from dpcore.plan import Settings
+from dpcore.sensitivity import NeighboringRelation
+
+__all__ = [
+    "AS_PUBLISHED",
+    "REFERENCES",
+    "STATEMENT",
+    "Cell",
+    "Comparison",
+    "cells_of",
+    "check_figures",
+]
+
+REFERENCES = ("majority", "nonprivate")
+"""Fitted once per fold beside the algorithms, without privacy: the lines of a figure."""
+
+AS_PUBLISHED = "as-published"
+
+STATEMENT = (
+    "Accuracy, objective and seconds are diagnostics, computed WITHOUT privacy. On private data, "
+    "to choose an algorithm or a parameter by them is itself a release, which no budget here "
+    "covers."
+)
+
+
+def shown_name(label: str) -> str:
+    """Return a label as tables and figures name it: marked where it has no guarantee."""
+    unsound = label in REFERENCES or label.endswith(f":{AS_PUBLISHED}")
+    return f"{label} (not private)" if unsound else label
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The settings of a comparison: one loss and one relation for all of it.
+
+    Parameters
+    ----------
+    algorithms : labels: an optimizer's name, ``NAME:PRESET``, or ``NAME:as-published``.
+    data : names of data sets, which count as public benchmarks, or paths, whose rows are private.
+    epsilons, delta : the budget of each fit by itself.
+    folds, repeats : every algorithm is fitted ``repeats`` times on all rows but each fold's.
+    schema : path of the TOML file for the paths among ``data``.
+    params : for a label, what ``--set`` gives its parameters.
+    l2 : weight of the regulariser; ``None`` for each algorithm's own default, and 0 in the
+        objective that all are measured by.
+    seed : makes all noise repeatable, and the folds of private rows; no fit is private then.
+    references : those of ``REFERENCES`` that the loss has a use for.
+    """
+
+    algorithms: tuple[str, ...]
+    data: tuple[str, ...]
+    epsilons: tuple[float, ...]
+    delta: float = 1e-8
+    folds: int = 5
+    repeats: int = 1
+    loss: str = "logistic"
+    l2: float | None = None
+    relation: str = NeighboringRelation.ADD_OR_REMOVE_ONE.value
+    schema: str | None = None
+    params: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    seed: int | None = None
+    references: tuple[str, ...] = REFERENCES
+
+    @property
+    def measured_l2(self) -> float:
+        """The l2 of the objective that is measured, the same for every algorithm."""
+        return self.l2 or 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the settings as JSON-able data."""
+        return {
+            key: list(value) if isinstance(value, tuple) else value
+            for key, value in asdict(self).items()
+        }
+
+    def settings(
+        self, label: str, epsilon: float, seed: int | None = None, threads: int | None = None
+    ) -> Settings:
+        """Return one fit of an algorithm as ``dpcore train`` would be asked for it."""
+        algo, _, variant = label.partition(":")
+        return Settings(
+            algo=algo,
+            loss=self.loss,
+            l2=self.l2,
+            epsilon=epsilon,
+            delta=self.delta,
+            relation=self.relation,
+            threads=threads,
+            params=dict(self.params.get(label, {})),
+            preset=variant if variant and variant != AS_PUBLISHED else None,
+            as_published=variant == AS_PUBLISHED,
+            seed=seed,
+        )
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One fit of a comparison. ``epsilon`` : ``None`` for a reference, which takes none."""
+
+    data: str
+    fold: int
+    algorithm: str
+    epsilon: float | None
+    repeat: int
+
+    def seed(self, seed: int | None) -> int | None:
+        """Return the seed of this fit's noise, below 2^63: it depends on the comparison's seed and
+        on the cell alone, so neither on the order of the fits nor on what else is compared."""
+        if seed is None or self.epsilon is None:
+            return None
+        text = repr((seed, self.data, self.fold, self.algorithm, self.epsilon, self.repeat))
+        return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8]) >> 1
+
+
+def cells_of(comparison: Comparison) -> Iterator[Cell]:
+    """Yield the fits in the order of the results: fold by fold, so that rows are cut once."""
+    for data in comparison.data:
+        for fold in range(comparison.folds):
+            for reference in comparison.references:
+                yield Cell(data, fold, reference, None, 0)
+            for algorithm in comparison.algorithms:
+                for epsilon in comparison.epsilons:
+                    for repeat in range(comparison.repeats):
+                        yield Cell(data, fold, algorithm, epsilon, repeat)
+
+
+def check_figures(comparison: Comparison) -> None:
+    """Raise InvalidInputError for figures that no comparison can have, or a name given twice."""
+    from dpcore.accountants.additive import validated_delta, validated_epsilon
+
+    for name, value, least in (("folds", comparison.folds, 2), ("repeats", comparison.repeats, 1)):
+        if value < least:
+            raise InvalidInputError(f"Expected {name}={value} >= {least}.")
+    for epsilon in comparison.epsilons:
+        validated_epsilon(epsilon)
+    validated_delta(comparison.delta, zero_allowed=True)
+    for what in ("algorithms", "data", "epsilons"):
+        values = getattr(comparison, what)
+        if not values:
+            raise InvalidInputError(f"Expected at least one of {what}.")
+        twice = next((value for value in values if values.count(value) > 1), None)
+        if twice is not None:
+            raise InvalidInputError(f"{twice!r} is twice among the {what}.")
+    unknown = next((label for label in comparison.params if label not in comparison.algorithms), "")
+    if unknown and comparison.algorithms != ("all",):
+        raise InvalidInputError(f"--set names {unknown!r}, which is not among the algorithms.")

@@ -1,0 +1,120 @@
+"""Means over the fits of a comparison, with intervals, as tables of text."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dpcore.compare.settings import REFERENCES, shown_name
+from dpcore.errors import InvalidInputError
+
+__all__ = ["INTERVAL", "MEASURES", "Mean", "default_measure", "means_of", "tables_of"]
+
+MEASURES = {
+    "accuracy": "test accuracy in %",
+    "objective": "objective on the training rows",
+    "seconds": "seconds of a fit",
+}
+INTERVAL = (
+    "mean and its 95 % interval (Student's t) over the fits of all folds and repeats, taken as one "
+    "sample"
+)
+_LEVEL = 0.975
+"""Quantile whose t bounds a two-sided interval of 95 %."""
+
+
+@dataclass(frozen=True)
+class Mean:
+    """The fits of one algorithm at one epsilon on one data set.
+
+    Parameters
+    ----------
+    epsilon : ``None`` for a reference.
+    mean : of the measure, accuracy in %; ``None`` where no fit has a value.
+    half_width : of the interval; ``None`` for fewer than two values.
+    fits, failed : how many fits there are, and how many of them failed.
+    """
+
+    data: str
+    algorithm: str
+    epsilon: float | None
+    mean: float | None
+    half_width: float | None
+    fits: int
+    failed: int
+
+    def text(self) -> str:
+        """Return mean and half width, and the failures if any."""
+        failed = f" ({self.failed} of {self.fits} failed)" if self.failed else ""
+        if self.mean is None:
+            return failed.strip(" ()") or "none"
+        digits = 2 if self.mean >= 10 else 4
+        width = "" if self.half_width is None else f" ±{self.half_width:.{digits}f}"
+        return f"{self.mean:.{digits}f}{width}{failed}"
+
+
+def default_measure(rows: Iterable[Mapping[str, Any]]) -> str:
+    """Return accuracy, or objective where no row has an accuracy, as of a regression."""
+    return "accuracy" if any(row["accuracy"] is not None for row in rows) else "objective"
+
+
+def means_of(rows: Iterable[Mapping[str, Any]], measure: str) -> list[Mean]:
+    """Return the means of a measure, in the order in which data and algorithms first appear.
+
+    Raises InvalidInputError for another measure, or one that no row has.
+    """
+    if measure not in MEASURES:
+        raise InvalidInputError(f"Expected y={measure!r} to be {', '.join(MEASURES)}.")
+    groups: dict[tuple[str, str, float | None], list[Mapping[str, Any]]] = {}
+    for row in rows:
+        groups.setdefault((row["data"], row["algorithm"], row["epsilon"]), []).append(row)
+    means = [_mean(key, of_key, measure) for key, of_key in groups.items()]
+    if all(mean.mean is None for mean in means):
+        raise InvalidInputError(f"No fit has a value of {measure}.")
+    return means
+
+
+def _mean(key: tuple[str, str, float | None], rows: list[Mapping[str, Any]], measure: str) -> Mean:
+    scale = 100.0 if measure == "accuracy" else 1.0
+    values = [scale * row[measure] for row in rows if row[measure] is not None]
+    failed = sum(row["status"] == "failed" for row in rows)
+    mean = math.fsum(values) / len(values) if values else None
+    return Mean(*key, mean, _half_width(values), len(rows), failed)
+
+
+def _half_width(values: list[float]) -> float | None:
+    """Return t s / sqrt(n), s the sample's standard deviation."""
+    n = len(values)
+    if n < 2:
+        return None
+    from scipy.special import stdtrit
+
+    mean = math.fsum(values) / n
+    variance = math.fsum((value - mean) ** 2 for value in values) / (n - 1)
+    return float(stdtrit(n - 1, _LEVEL)) * math.sqrt(variance / n)
+
+
+def tables_of(means: Sequence[Mean]) -> Iterator[tuple[str, list[str], list[list[str]]]]:
+    """Yield for each data set its name, column heads and rows of text: algorithms by epsilon.
+
+    A reference, which takes no epsilon, has its figure in every column.
+    """
+    epsilons = sorted({mean.epsilon for mean in means if mean.epsilon is not None})
+    heads = ["epsilon", *(f"{epsilon:g}" for epsilon in epsilons)]
+    for data in dict.fromkeys(mean.data for mean in means):
+        cells = {(m.algorithm, m.epsilon): m.text() for m in means if m.data == data}
+        names = list(dict.fromkeys(name for name, _ in cells))
+        ordered = sorted(names, key=lambda name: name in REFERENCES)
+        yield (
+            data,
+            heads,
+            [
+                [
+                    shown_name(name),
+                    *(cells.get((name, e)) or cells.get((name, None), "") for e in epsilons),
+                ]
+                for name in ordered
+            ],
+        )

@@ -1,0 +1,161 @@
+"""``compare`` and ``plot`` as a user types them."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from dpcore.compare.results import read_results
+
+ARGUMENTS = ("--algos", "stub", "--data", "stub-rows", "--epsilon", ".5,1", "--folds", "2")
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def compare(run, folder):
+    return lambda *arguments: run("compare", *ARGUMENTS, *arguments)
+
+
+def test_results_table_and_figure(compare, run, folder):
+    done = compare("--out", "r.parquet", "--plot", "f.svg", "--repeats", "2")
+    assert done.exit_code == 0, done.stderr
+    for text in ("stub-rows: test accuracy in %", "nonprivate (not private)", "95 % interval"):
+        assert text in done.stdout
+    assert "computed WITHOUT privacy" in done.stdout and "itself a release" in done.stdout
+    assert (folder / "f.svg").read_text().startswith("<?xml")
+    again = run("plot", "r.parquet", "--out", "g.svg", "--markdown")
+    assert "| epsilon | 0.5 | 1 |\n| --- | --- | --- |\n| stub |" in again.stdout
+    assert (folder / "f.svg").read_bytes() == (folder / "g.svg").read_bytes()
+    # Every figure of the first run was kept: nothing is fitted again.
+    assert compare("--out", "r.parquet", "--repeats", "2", "--quiet").stdout == ""
+
+
+def test_json_and_quick(compare):
+    report = json.loads(
+        compare("--epsilon", "1,.5,.7", "--repeats", "9", "--quick", "--json").stdout
+    )
+    assert report["settings"]["epsilons"] == [0.5, 1.0] and report["settings"]["repeats"] == 1
+    assert report["failures"] == [] and len(report["means"]) == 4
+    assert "WITHOUT privacy" in report["statement"]
+
+
+def test_parameters_and_failures_are_told(compare):
+    arguments = ("--set", "stub.counts=100000", "--set", "stub.noise=1", "--json")
+    report = json.loads(compare(*arguments).stdout)
+    assert report["settings"]["params"] == {"stub": {"counts": "100000", "noise": "1"}}
+    assert len(report["failures"]) == 4 and "budget" in report["failures"][0]["message"]
+    done = compare(*arguments[:-1], "--plot", "f.svg")
+    assert "2 of 2 failed" in done.stdout and "Failed: stub, " in done.stdout
+    assert done.exit_code == 2 and "No algorithm has a value of accuracy" in done.stderr
+
+
+def test_a_file_of_ones_own(compare, folder):
+    arguments = ("--data", "rows.csv", "--schema", "schema.toml", "--out", "r.parquet")
+    assert compare(*arguments).exit_code == 0
+    assert read_results("r.parquet").settings["schema"] == "schema.toml"
+
+
+def test_help_and_the_table_say_what_choosing_means(run):
+    shown = " ".join(run("compare", "--help").stdout.split())
+    assert "computed WITHOUT privacy" in shown and "itself a release" in shown
+
+
+REFUSED = [
+    (["--algos", "stubb"], "Did you mean stub"),
+    (["--data", "adlt"], "Did you mean adult"),
+    (["--epsilon", ".5,0"], "epsilon"),
+    (["--epsilon", "much"], "as numbers, by commas"),
+    (["--folds", "1"], "folds"),
+    (["--folds", "5"], "<= 4, the rows of stub-rows"),
+    (["--jobs", "0"], "jobs"),
+    (["--repeats", "0"], "repeats"),
+    (["--set", "counts=3"], "ALGORITHM.KEY=VALUE"),
+    (["--set", "stub.counts=3", "--set", "stub.counts=4"], "twice"),
+    (["--schema", "schema.toml"], "data sets have their own"),
+    (["--out", "."], "directory"),
+    (["--out", "no/r.parquet"], "Cannot write"),
+    (["--out", "schema.toml"], "not a whole results file of dpcore compare. Choose another"),
+    (["--data", "rows.csv", "--schema", "schema.toml", "--out", "rows.csv"], "of --data rows.csv"),
+    (["--plot", "f.pdf"], ".svg or .png"),
+    (["--plot", "no/f.svg"], "Cannot write"),
+    (["--out", "r.svg", "--plot", "./r.svg"], "two files"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "text"), REFUSED)
+def test_refused_before_the_first_fit(compare, folder, arguments, text):
+    before = sorted(folder.iterdir())
+    done = compare(*([] if "--out" in arguments else ["--out", "r.parquet"]), *arguments)
+    assert done.exit_code == 2 and done.stdout == ""
+    assert len(done.stderr.splitlines()) == 1 and text in done.stderr, done.stderr
+    assert sorted(folder.iterdir()) == before
+
+
+def test_other_settings_are_refused_with_advice(compare):
+    assert compare("--out", "r.parquet", "--quiet").exit_code == 0
+    done = compare("--out", "r.parquet", "--repeats", "3")
+    assert done.exit_code == 2
+    assert "(repeats). Choose another --out, or remove it" in done.stderr
+
+
+PLOTS = [
+    (["none.parquet"], "Cannot read"),
+    (["rows.csv"], "not a whole results file"),
+    (["r.parquet", "--y", "error"], "accuracy, objective, seconds"),
+    (["r.parquet", "--out", "f.svg", "--facet", "loss"], "data or algorithm"),
+    (["r.parquet", "--out", "f.jpg"], ".svg or .png"),
+    (["r.parquet", "--out", "r.parquet"], "is the file of RESULTS"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "text"), PLOTS)
+def test_plot_refuses(compare, run, folder, arguments, text):
+    assert compare("--quick", "--quiet", "--out", "r.parquet").exit_code == 0
+    before = sorted(folder.iterdir())
+    done = run("plot", *arguments)
+    assert done.exit_code == 2 and text in done.stderr, done.stderr
+    assert sorted(folder.iterdir()) == before
+
+
+# Slow enough to be stopped in the middle: 24 fits of about 0.1 s.
+SLOW = ("--repeats", "5", "--seed", "3", "--set", "stub.counts=2000", "--set", "stub.noise=1e4")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("number", "jobs", "status"), [(signal.SIGKILL, 2, -9), (signal.SIGINT, 1, 130)]
+)
+def test_stopped_in_the_middle_it_goes_on(compare, folder, number, jobs, status):
+    """Another process is stopped after some fits; the rows are those of one that was not."""
+    journal = folder / "r.parquet.journal"
+    arguments = ("compare", *ARGUMENTS, *SLOW, "--out", "r.parquet", "--jobs", str(jobs))
+    paths = (str(ROOT), str(ROOT / "tests" / "stub_plugin"), os.environ.get("PYTHONPATH", ""))
+    process = subprocess.Popen(
+        [sys.executable, "-m", "dpcore.cli", *arguments],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while not journal.exists() or len(journal.read_text().splitlines()) < 4:
+        assert process.poll() is None
+        time.sleep(0.02)
+    process.send_signal(number)
+    errors = process.communicate(timeout=60)[1]
+    assert process.returncode == status, errors
+    if number == signal.SIGINT:
+        assert "dpcore: stopped; the fits that were done stand in r.parquet.journal" in errors
+    done = len(journal.read_text().splitlines()) - 1
+    assert 3 <= done < 24 and not (folder / "r.parquet").exists()
+    assert compare(*SLOW, "--out", "r.parquet", "--quiet").exit_code == 0
+    assert compare(*SLOW, "--out", "whole.parquet", "--quiet").exit_code == 0
+    assert not journal.exists()
+    rows, whole = (
+        [{k: v for k, v in row.items() if k != "seconds"} for row in read_results(path).rows]
+        for path in ("r.parquet", "whole.parquet")
+    )
+    assert rows == whole and len(rows) == 24

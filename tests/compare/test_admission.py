@@ -1,0 +1,87 @@
+"""What is compared is checked as a whole before the first fit."""
+
+import pytest
+
+from dpcore.compare.admission import admit
+from dpcore.errors import DpcoreError
+
+
+def test_all_takes_third_parties_optimizers_that_fit(compared):
+    settings, left_out = admit(compared(algorithms=("all",)))
+    assert "stub" in settings.algorithms and "stub" not in left_out
+
+
+@pytest.mark.parametrize(
+    ("declared", "why"),
+    [
+        ({"relations": ("replace-one",)}, "no guarantee under add-or-remove-one"),
+        ({"needs": ("strong-convexity",)}, "pass --l2 greater than 0"),
+        ({"relations": ()}, "has a guarantee under no relation"),
+        ({"targets": ("target_risk",)}, "Epsilon is what stub puts out, and a comparison sets it"),
+    ],
+)
+def test_all_leaves_out_what_does_not_fit_and_says_why(compared, monkeypatch, declared, why):
+    import dpcore_stub
+
+    for name, value in declared.items():
+        monkeypatch.setattr(dpcore_stub.Stub, name, value, raising=False)
+    settings, left_out = admit(compared(algorithms=("all",)))
+    assert "stub" not in settings.algorithms and why in left_out["stub"]
+    with pytest.raises(DpcoreError, match=why):
+        admit(compared())
+
+
+def test_a_misfit_names_what_would_fit(compared, monkeypatch):
+    import dpcore_stub
+
+    monkeypatch.setattr(dpcore_stub.Stub, "relations", ("replace-one",))
+    with pytest.raises(DpcoreError, match=r"^stub does not fit: .*Algorithms that do: .*dp-agd"):
+        admit(compared())
+
+
+def test_a_regression_has_no_majority(compared, folder):
+    schema = (folder / "schema.toml").read_text()
+    real = schema.replace('classes = ["no", "yes"]', "lower = 0, upper = 1")
+    (folder / "schema.toml").write_text(real)
+    (folder / "rows.csv").write_text("age,label\n" + "10,0.5\n" * 6)
+    asked = compared(data=("rows.csv",), schema="schema.toml", loss="ridge")
+    assert admit(asked)[0].references == ("nonprivate",)
+
+
+REFUSED = [
+    ({"algorithms": ("stubb",)}, "Did you mean stub"),
+    ({"algorithms": ("stub:papers",)}, "Did you mean paper"),
+    ({"algorithms": ("stub", "stub")}, "'stub' is twice among the algorithms"),
+    ({"algorithms": ()}, "at least one of algorithms"),
+    ({"algorithms": ("majority",)}, "the references are fitted beside any"),
+    ({"data": ("stub-row",)}, "neither a file nor a data set. Did you mean stub-rows"),
+    ({"data": ("none.csv",)}, "no such file"),
+    ({"data": ("rows.csv",)}, "needs a schema"),
+    ({"data": ("stub-rows", "stub-rows")}, "twice among the data"),
+    ({"schema": "schema.toml"}, "data sets have their own"),
+    ({"epsilons": (0.5, 0.0)}, "epsilon=0.0 > 0"),
+    ({"epsilons": (float("nan"),)}, "finite"),
+    ({"epsilons": ()}, "at least one of epsilons"),
+    ({"delta": 1.0}, "delta=1.0 < 1"),
+    ({"delta": 0.0}, "delta"),
+    ({"folds": 1}, "Expected folds=1 >= 2"),
+    ({"folds": 5}, "Expected folds=5 <= 4, the rows of stub-rows"),
+    ({"repeats": 0}, "Expected repeats=0 >= 1"),
+    ({"loss": "logistics"}, "Did you mean logistic"),
+    ({"loss": "ridge"}, "does not fit a label with two classes"),
+    ({"l2": -1.0}, "l2=-1.0 >= 0"),
+    ({"l2": float("nan")}, "l2"),
+    ({"relation": "replace"}, "replace-one"),
+    ({"seed": -1}, "seed"),
+    ({"params": {"stub": {"count": "3"}}}, "Did you mean counts"),
+    ({"params": {"other": {"counts": "3"}}}, "'other', which is not among the algorithms"),
+]
+
+
+@pytest.mark.parametrize(("changes", "text"), REFUSED)
+def test_refused_before_any_fit(compared, folder, changes, text):
+    with pytest.raises(DpcoreError, match=text):
+        admit(compared(**changes))
+    if changes.get("algorithms") is None:
+        with pytest.raises(DpcoreError):
+            admit(compared(**{**changes, "algorithms": ("all",)}))

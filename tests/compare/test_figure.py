@@ -1,0 +1,91 @@
+"""The picture: the same bytes every time, readable in grey, with every line named."""
+
+import importlib.util
+from dataclasses import replace
+
+import pytest
+
+from dpcore.compare.figure import check_figure, draw, write_figure
+from dpcore.compare.table import Mean
+from dpcore.errors import InvalidInputError
+
+SETTINGS = {"loss": "logistic", "relation": "replace-one", "delta": 1e-8}
+NAMES = ("gd", "agd", "agd:as-published", "majority", "nonprivate")
+
+
+def mean(data, algorithm, epsilon, value=80.0):
+    return Mean(data, algorithm, epsilon, value, 0.5, 5, 0)
+
+
+@pytest.fixture
+def means():
+    plain = [mean(data, name, None) for data in ("a", "b") for name in NAMES[3:]]
+    curves = [
+        mean(data, name, epsilon, 70 + 10 * epsilon)
+        for data in ("a", "b")
+        for name in NAMES[:3]
+        for epsilon in (1.0, 0.5)
+    ]
+    return [*plain, *curves]
+
+
+@pytest.mark.parametrize("form", ["svg", "png"])
+def test_it_writes_the_same_bytes_twice(means, tmp_path, form, monkeypatch):
+    paths = [tmp_path / f"{name}.{form}" for name in ("first", "second")]
+    write_figure(paths[0], means, SETTINGS, "accuracy")
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1")
+    write_figure(paths[1], means, SETTINGS, "accuracy")
+    assert paths[0].read_bytes() == paths[1].read_bytes()
+    # The control: another figure has other bytes.
+    write_figure(paths[1], means[1:], SETTINGS, "accuracy")
+    assert paths[0].read_bytes() != paths[1].read_bytes()
+
+
+def test_every_line_is_named_once_and_unsound_ones_are_marked(means):
+    (legend,) = draw(means, SETTINGS, "accuracy").legends
+    assert [text.get_text() for text in legend.get_texts()] == [
+        *("gd", "agd", "agd:as-published (not private)"),
+        *("majority (not private)", "nonprivate (not private)"),
+    ]
+
+
+def test_lines_differ_without_colour(means):
+    first, second = draw(means, SETTINGS, "accuracy").axes
+    assert [axis.get_title() for axis in (first, second)] == ["a", "b"]
+    curves = [container.lines[0] for container in first.containers]
+    assert len({curve.get_marker() for curve in curves}) == 3
+    assert [curve.get_linestyle() for curve in curves] == ["-", "-", "--"]
+    # Points stand in the order of epsilon, whatever the order of the fits.
+    assert curves[0].get_xdata().tolist() == [0.5, 1.0]
+
+
+def test_a_panel_for_each_algorithm(means):
+    axes = draw(means, SETTINGS, "objective", "algorithm").axes
+    assert [axis.get_title() for axis in axes] == list(NAMES[:3])
+    assert [container.get_label() for container in axes[0].containers] == ["a", "b"]
+
+
+def test_seconds_have_no_majority_and_a_scale_of_ratios(means):
+    axis = draw(means, SETTINGS, "seconds").axes[0]
+    assert axis.get_yscale() == "log"
+    assert "majority (not private)" not in axis.get_legend_handles_labels()[1]
+
+
+def test_an_accuracy_is_a_share_however_wide_its_interval(means):
+    wide = [replace(mean, half_width=300.0) for mean in means]
+    assert draw(wide, SETTINGS, "accuracy").axes[0].get_ylim() == (0.0, 100.0)
+    assert draw(wide, SETTINGS, "objective").axes[0].get_ylim()[1] > 300
+
+
+def test_refusals(tmp_path, monkeypatch):
+    with pytest.raises(InvalidInputError, match=r"as \.svg or \.png"):
+        check_figure(tmp_path / "f.pdf")
+    with pytest.raises(InvalidInputError, match="facet='loss' to be data or algorithm"):
+        check_figure(tmp_path / "f.svg", "loss")
+    with pytest.raises(InvalidInputError, match="Cannot write"):
+        check_figure(tmp_path / "no" / "f.svg")
+    with pytest.raises(InvalidInputError, match="No algorithm has a value"):
+        draw([mean("a", "majority", None)], SETTINGS, "accuracy")
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(InvalidInputError, match=r"pip install 'dpcore\[plot\]'"):
+        check_figure(tmp_path / "f.svg")

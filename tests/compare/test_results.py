@@ -1,0 +1,47 @@
+"""The results file: whole, of one format, and saying what its figures are."""
+
+import json
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from dpcore.compare.results import Results, read_results, write_results
+from dpcore.compare.runner import run
+from dpcore.errors import DataError
+
+
+@pytest.fixture
+def results(compared):
+    return run(compared(repeats=1, epsilons=(1.0,)), None)
+
+
+def test_it_says_what_its_figures_are(results, tmp_path):
+    write_results(tmp_path / "r.parquet", results)
+    described = json.loads(pq.read_schema(tmp_path / "r.parquet").metadata[b"dpcore"])
+    assert "computed WITHOUT privacy" in described["statement"]
+    assert "itself a release" in described["statement"]
+    assert described["settings"]["relation"] == "add-or-remove-one"
+    assert read_results(tmp_path / "r.parquet").rows == results.rows
+
+
+def test_others_are_refused(results, tmp_path):
+    path = tmp_path / "r.parquet"
+    with pytest.raises(DataError, match="Cannot read"):
+        read_results(path)
+    write_results(path, results)
+    content = path.read_bytes()
+    path.write_bytes(content[: len(content) // 2])
+    with pytest.raises(DataError, match="not a whole results file"):
+        read_results(path)
+    pq.write_table(pa.table({"accuracy": [0.8]}), path)
+    with pytest.raises(DataError, match="is not a results file of dpcore compare"):
+        read_results(path)
+
+
+def test_another_version_is_refused(results, tmp_path, monkeypatch):
+    monkeypatch.setattr("dpcore.compare.results.FORMAT_VERSION", 2)
+    write_results(tmp_path / "r.parquet", Results(results.settings, results.rows))
+    monkeypatch.undo()
+    with pytest.raises(DataError, match="has version 2; this dpcore reads 1"):
+        read_results(tmp_path / "r.parquet")

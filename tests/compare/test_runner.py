@@ -1,0 +1,250 @@
+"""A comparison: every fit once, whatever the processes and interruptions; failures are rows."""
+
+import json
+import multiprocessing
+
+import pytest
+
+from dpcore.compare.admission import admit
+from dpcore.compare.journal import journal_path
+from dpcore.compare.results import read_results
+from dpcore.compare.runner import check_out, run
+from dpcore.compare.settings import cells_of
+from dpcore.errors import DataError, DpcoreError, InvalidInputError
+from dpcore.problem import Solution
+
+CELLS = 2 * (2 + 2 * 2)
+
+
+def untimed(results):
+    """Return the rows without what differs between two runs."""
+    return [{k: v for k, v in row.items() if k != "seconds"} for row in results.rows]
+
+
+class Stop:
+    """Interrupts a run after some fits."""
+
+    def __init__(self, after):
+        self.after = after
+
+    def __call__(self, done, total, row):
+        if done == self.after:
+            raise KeyboardInterrupt
+
+
+def test_one_tidy_row_per_fit(compared, tmp_path):
+    out = tmp_path / "r.parquet"
+    settings, left_out = admit(compared())
+    run(settings, out)
+    assert left_out == {} and list(tmp_path.iterdir()) == [out]
+    found = read_results(out)
+    assert found.settings == settings.to_dict()
+    cells = [
+        (row["data"], row["fold"], row["algorithm"], row["epsilon"], row["repeat"])
+        for row in found.rows
+    ]
+    assert cells == [tuple(vars(cell).values()) for cell in cells_of(settings)]
+    assert len(set(cells)) == CELLS
+    row = found.rows[2]
+    assert (row["algorithm"], row["epsilon"], row["delta"]) == ("stub", 0.5, 1e-8)
+    assert (row["loss"], row["relation"], row["status"]) == (
+        "logistic",
+        "add-or-remove-one",
+        "fitted",
+    )
+    assert json.loads(row["releases"]) == {"count": 2}
+    assert json.loads(row["parameters"])["counts"] == 2
+    assert json.loads(row["versions"])["dpcore-stub"] == "0.3"
+    assert 0 < row["spent"] < row["budget"] and row["unit"] == "rho"
+    assert row["private"] is False and row["seed"] is not None  # from a seed
+    assert 0 <= row["accuracy"] <= 1 and row["objective"] > 0 and row["seconds"] > 0
+    assert row["message"] == "All counts were made."
+    for name in ("majority", "nonprivate"):
+        row = next(row for row in found.rows if row["algorithm"] == name)
+        assert (row["epsilon"], row["spent"], row["private"]) == (None, None, False)
+
+
+def test_without_a_seed_every_fit_is_private_and_draws_anew(compared):
+    rows = run(admit(compared(seed=None))[0], None).rows
+    fits = [row for row in rows if row["algorithm"] == "stub"]
+    assert all(row["private"] is True and row["seed"] is None for row in fits)
+    # Noise of 50 bits and more: equal objectives by chance in less than 10^-13.
+    assert len({row["objective"] for row in fits}) == len(fits)
+
+
+def test_two_processes_make_the_same_rows(compared, tmp_path, monkeypatch):
+    monkeypatch.setattr("dpcore.compare.runner.available_threads", lambda: 2)
+    settings, _ = admit(compared())
+    here, there = run(settings, None), run(settings, tmp_path / "r.parquet", jobs=2)
+    assert untimed(here) == untimed(there)
+
+
+def test_the_noise_of_a_fit_does_not_depend_on_what_else_is_compared(compared):
+    few = run(admit(compared(epsilons=(1.0,), repeats=1))[0], None)
+    many = run(admit(compared())[0], None)
+    assert all(row in untimed(many) for row in untimed(few))
+
+
+@pytest.mark.parametrize("after", [1, 4, CELLS - 1, CELLS])
+def test_an_interrupted_comparison_goes_on_where_it_ended(compared, tmp_path, after):
+    settings, _ = admit(compared())
+    whole = run(settings, None)
+    out, fitted = tmp_path / "r.parquet", []
+    with pytest.raises(KeyboardInterrupt):
+        run(settings, out, on_row=Stop(after))
+    assert list(tmp_path.iterdir()) == [journal_path(out)]
+    with journal_path(out).open("a") as file:  # killed while it wrote
+        file.write('{"data": "stub-r')
+    results = run(settings, out, on_row=lambda done, total, row: fitted.append((done, total)))
+    assert fitted == [(done, CELLS) for done in range(after + 1, CELLS + 1)]
+    assert untimed(results) == untimed(whole) == untimed(read_results(out))
+    assert list(tmp_path.iterdir()) == [out]
+
+
+def test_an_interrupt_keeps_the_fits_under_way_in_other_processes(compared, tmp_path, monkeypatch):
+    monkeypatch.setattr("dpcore.compare.runner.available_threads", lambda: 2)
+    settings, _ = admit(compared())
+    out = tmp_path / "r.parquet"
+    with pytest.raises(KeyboardInterrupt):
+        run(settings, out, jobs=2, on_row=Stop(2))
+    assert len(journal_path(out).read_text().splitlines()) > 2
+    assert untimed(run(settings, out)) == untimed(run(settings, None))
+
+
+def test_a_process_that_ends_by_itself_stops_the_run_and_loses_no_row(
+    compared, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("dpcore.compare.runner.available_threads", lambda: 2)
+    settings, _ = admit(compared())
+    out = tmp_path / "r.parquet"
+
+    def kill(done, total, row):
+        for child in multiprocessing.active_children():
+            child.kill()
+
+    with pytest.raises(DpcoreError, match="A process that was fitting ended by itself"):
+        run(settings, out, jobs=2, on_row=kill)
+    assert len(journal_path(out).read_text().splitlines()) > 1
+    assert untimed(run(settings, out)) == untimed(run(settings, None))
+
+
+def test_a_finished_comparison_is_not_run_again(compared, tmp_path):
+    settings, _ = admit(compared())
+    first = run(settings, tmp_path / "r.parquet")
+    again = run(settings, tmp_path / "r.parquet", on_row=Stop(1))
+    assert list(again.rows) == list(first.rows)
+
+
+@pytest.mark.parametrize("finished", [True, False])
+def test_other_settings_under_the_same_name_are_refused(compared, tmp_path, finished):
+    out = tmp_path / "r.parquet"
+    if finished:
+        run(admit(compared())[0], out)
+    else:
+        with pytest.raises(KeyboardInterrupt):
+            run(admit(compared())[0], out, on_row=Stop(3))
+    other, _ = admit(compared(repeats=3, epsilons=(0.5,)))
+    with pytest.raises(InvalidInputError, match=r"\(epsilons, repeats\)\. Choose another --out"):
+        run(other, out)
+
+
+def test_failures_are_rows_and_the_rest_goes_on(compared, monkeypatch):
+    import dpcore_stub
+
+    def minimize(self, problem, session):
+        if session.accountant.epsilon == 0.5:
+            raise ValueError("a private 42")
+        return Solution([0.0] * problem.n_features, "Done.")
+
+    # The control: without the stub's own error, no fit fails.
+    assert {row["status"] for row in run(admit(compared())[0], None).rows} == {"fitted"}
+    monkeypatch.setattr(dpcore_stub.Stub, "minimize", minimize)
+    rows = run(admit(compared())[0], None).rows
+    failed = [row for row in rows if row["status"] == "failed"]
+    assert len(rows) == CELLS and len(failed) == 4
+    for row in failed:
+        assert (row["epsilon"], row["accuracy"], row["private"]) == (0.5, None, None)
+        assert "ValueError in" in row["message"] and "42" not in row["message"]
+
+
+def test_an_exhausted_budget_is_a_failure(compared):
+    rows = run(admit(compared(params={"stub": {"counts": "1000000", "noise": "1"}}))[0], None).rows
+    failed = [row for row in rows if row["status"] == "failed"]
+    assert len(failed) == 8 and "budget" in failed[0]["message"]
+
+
+def test_private_rows_have_folds_of_their_own_and_no_secret_in_the_results(compared, folder):
+    asked = compared(data=("rows.csv",), schema="schema.toml", seed=None, folds=10, repeats=1)
+    settings, _ = admit(asked)  # 10 folds of 6 rows: no refusal, which would tell their number
+    with pytest.raises(KeyboardInterrupt):
+        run(settings, "r.parquet", on_row=Stop(9))
+    journal = journal_path(folder / "r.parquet")
+    assert journal.stat().st_mode & 0o077 == 0
+    key = json.loads(journal.read_text().splitlines()[0])["key"]
+    assert len(bytes.fromhex(key)) == 32
+    rows = run(settings, "r.parquet").rows
+    assert bytes.fromhex(key) not in (content := (folder / "r.parquet").read_bytes())
+    assert key.encode() not in content and not journal.exists()
+    empty = {row["fold"] for row in rows if row["accuracy"] is None}
+    # Six rows fill at most six of ten folds; every row is in one.
+    assert len(empty) >= 4
+    assert {row["status"] for row in rows} == {"fitted"}
+
+
+def test_private_rows_where_their_number_is_public(compared, folder):
+    asked = compared(
+        data=("rows.csv",), schema="schema.toml", relation="replace-one", folds=3, seed=None
+    )
+    rows = run(admit(asked)[0], None).rows
+    # Two rows in each fold, so every accuracy is of two.
+    assert {2 * row["accuracy"] for row in rows} <= {0, 1, 2}
+    with pytest.raises(InvalidInputError, match=r"folds=7 <= 6, the rows of rows\.csv"):
+        admit(compared(data=("rows.csv",), schema="schema.toml", relation="replace-one", folds=7))
+
+
+def test_a_regression_has_an_objective_and_no_accuracy(compared, folder):
+    schema = (folder / "schema.toml").read_text()
+    real = schema.replace('classes = ["no", "yes"]', "lower = 0, upper = 1")
+    (folder / "schema.toml").write_text(real)
+    (folder / "rows.csv").write_text("age,label\n" + "10,0.5\n50,1\n" * 6)
+    asked = compared(data=("rows.csv",), schema="schema.toml", loss="ridge", l2=0.1)
+    rows = run(admit(asked)[0], None).rows
+    assert {row["algorithm"] for row in rows} == {"stub", "nonprivate"}
+    assert all(row["accuracy"] is None and row["objective"] > 0 for row in rows)
+    best = {row["fold"]: row["objective"] for row in rows if row["algorithm"] == "nonprivate"}
+    assert all(row["objective"] >= best[row["fold"]] - 1e-9 for row in rows)
+
+
+def test_rows_that_were_changed_in_between_are_refused(compared, folder):
+    settings, _ = admit(compared(data=("rows.csv",), schema="schema.toml", folds=2))
+    with pytest.raises(KeyboardInterrupt):
+        run(settings, "r.parquet", on_row=Stop(3))
+    (folder / "rows.csv").write_text((folder / "rows.csv").read_text() + "70,no\n")
+    with pytest.raises(InvalidInputError, match=r"changed since 'r\.parquet\.journal'"):
+        run(settings, "r.parquet")
+
+
+def test_a_file_that_is_no_results_file_is_left_alone(compared, folder):
+    with pytest.raises(InvalidInputError, match="not a whole results file.*Choose another --out"):
+        check_out("rows.csv")
+    settings, _ = admit(compared())
+    journal_path("r.parquet").write_text("a shopping list\n")
+    with pytest.raises(DataError, match=r"'r\.parquet\.journal' is no journal of a comparison"):
+        run(settings, "r.parquet")
+
+
+def test_folds_are_the_same_for_all_algorithms(compared, monkeypatch):
+    import dpcore.compare.fitting as fitting
+
+    seen = {}
+
+    def recorded(plan, dataset, *rest, **extra):
+        if "table" in extra:  # not the warming up
+            labels = seen.setdefault(plan.entry.name + str(plan.settings.preset), [])
+            labels.append(dataset.X.tobytes())
+        return fit_dataset(plan, dataset, *rest, **extra)
+
+    fit_dataset = fitting.fit_dataset
+    monkeypatch.setattr(fitting, "fit_dataset", recorded)
+    run(admit(compared(algorithms=("stub", "stub:paper")))[0], None)
+    assert seen["stubNone"] == seen["stubpaper"] and len(set(seen["stubNone"])) == 2

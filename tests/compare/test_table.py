@@ -1,0 +1,52 @@
+"""Means and their intervals, against SciPy's, and the tables of them."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from dpcore.compare.table import default_measure, means_of, tables_of
+from dpcore.errors import InvalidInputError
+
+
+def row(accuracy, epsilon=0.5, algorithm="gd", data="adult", status="fitted", **more):
+    keys = {"data": data, "algorithm": algorithm, "epsilon": epsilon, "status": status}
+    return {**keys, "accuracy": accuracy, "objective": None, "seconds": 1.0, **more}
+
+
+def test_the_interval_is_students():
+    values = [0.81, 0.84, 0.79, 0.83]
+    (mean,) = means_of([row(value) for value in values], "accuracy")
+    percent = 100 * np.array(values)
+    low, high = stats.t.interval(0.95, 3, loc=percent.mean(), scale=stats.sem(percent))
+    assert (mean.mean, mean.half_width) == pytest.approx((percent.mean(), (high - low) / 2))
+    assert (mean.fits, mean.failed) == (4, 0)
+
+
+def test_one_fit_has_no_interval_and_failures_are_counted():
+    rows = [row(0.8), row(None, status="failed"), row(None, 1.0, status="failed")]
+    first, second = means_of(rows, "accuracy")
+    assert first.half_width is None and first.text() == "80.00 (1 of 2 failed)"
+    assert second.mean is None and second.text() == "1 of 1 failed"
+
+
+def test_a_reference_has_its_figure_in_every_column():
+    rows = [row(0.9, None, "nonprivate"), row(0.8, 1.0), row(0.7, 0.5), row(0.6, 0.5, data="bank")]
+    (adult, bank) = tables_of(means_of(rows, "accuracy"))
+    assert adult == (
+        "adult",
+        ["epsilon", "0.5", "1"],
+        [["gd", "70.00", "80.00"], ["nonprivate (not private)", "90.00", "90.00"]],
+    )
+    assert bank[2] == [["gd", "60.00", ""]]
+
+
+def test_another_measure_is_refused():
+    with pytest.raises(InvalidInputError, match="y='error' to be accuracy, objective, seconds"):
+        means_of([row(0.8)], "error")
+    with pytest.raises(InvalidInputError, match="No fit has a value of objective"):
+        means_of([row(0.8)], "objective")
+
+
+def test_a_regression_is_measured_by_its_objective():
+    assert default_measure([row(None), row(0.8)]) == "accuracy"
+    assert default_measure([row(None)]) == "objective"
