@@ -168,6 +168,13 @@ class CodedBlock(KeptMargins):
         with self._lend() as rows:
             return _steps(rows).sum(axis=1) + _n_ones(rows) * _ONE
 
+    def _raw_rows(self) -> np.ndarray:
+        out = np.zeros((self.n_rows, self.n_features + 1))
+        with self._lend() as rows:
+            out[:, self._layout.numeric] = rows.numeric
+            out[np.arange(self.n_rows)[:, np.newaxis], self._layout.code_features[rows.codes]] = 1.0
+        return out[:, : self.n_features]
+
     def _product(self, v: np.ndarray) -> np.ndarray:
         numeric, codes = self._layout.split(v)
         lend, places = self._whole or (self._lend, None)

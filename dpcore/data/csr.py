@@ -59,6 +59,12 @@ class CsrBlock(KeptMargins):
         row_of = np.repeat(np.arange(self.n_rows), np.diff(self._indptr))
         return integer_sums(steps, row_of, self.n_rows)
 
+    def _raw_rows(self) -> np.ndarray:
+        out = np.zeros((self.n_rows, self.n_features))
+        row_of = np.repeat(np.arange(self.n_rows), np.diff(self._indptr))
+        out[row_of, self._indices] = self._values
+        return out
+
     def _product(self, v: np.ndarray) -> np.ndarray:
         out = np.empty(self.n_rows)
         csr_margins(self._indptr, self._indices, self._values, v, out)

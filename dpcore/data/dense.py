@@ -41,6 +41,9 @@ class DenseBlock(KeptMargins):
     def _absolute_steps(self) -> np.ndarray:
         return np.ldexp(np.abs(self._values), FEATURE_BITS).astype(np.int64).sum(axis=1)
 
+    def _raw_rows(self) -> np.ndarray:
+        return np.array(self._values)
+
     def _product(self, v: np.ndarray) -> np.ndarray:
         out = np.empty(self.n_rows)
         dense_margins(self._values, v, np.empty(_LANES), out)

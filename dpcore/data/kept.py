@@ -97,6 +97,14 @@ class KeptMargins:
             self._norms["l1"] = _upper(self._absolute_steps().astype(np.float64))
         return self._norms[norm]
 
+    def _raw_rows(self) -> np.ndarray:
+        """Return a float64 copy of the raw rows, of shape (n_rows, n_features)."""
+        raise TypeError("a layout of rows unfolds its own")
+
+    def rows(self) -> np.ndarray:
+        rows = self._raw_rows()
+        return rows * self.factor[:, np.newaxis] if self._is_scaled else rows
+
     def margins(self, w: np.ndarray) -> np.ndarray:
         raw = self._raw_margins(self._path.rounded(w))
         return _read_only(raw * self.factor) if self._is_scaled else raw

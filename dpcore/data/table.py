@@ -59,6 +59,10 @@ class Block(Protocol):
         """Return an upper bound of each raw row's norm, float64 of shape (n_rows,)."""
         ...
 
+    def rows(self) -> np.ndarray:
+        """Return the (scaled) rows, a float64 copy of shape (n_rows, n_features)."""
+        ...
+
     def weighted_sum(self, c: np.ndarray) -> np.ndarray:
         """Return ``sum_i c_i raw_i``, float64 of shape (n_features,).
 

@@ -63,24 +63,18 @@ class GramMatrix:
         )
         if self.bits < 4:
             raise InvalidInputError("The rows are too many or too long for exact sums of squares.")
-        self._units = tuple(np.eye(self.n_features))
-        for unit in self._units:
-            unit.setflags(write=False)
 
     def start(self) -> np.ndarray:
         d = self.n_features
         return np.zeros(d * (d + 1) // 2 + d, dtype=np.int64)
 
     def answer_block(self, block: Block) -> np.ndarray:
-        # A column is the margins of a unit vector, whatever the layout of the block.
-        columns = np.empty((self.n_features + 1, block.n_rows))
-        for column, unit in zip(columns, self._units, strict=False):
-            column[:] = block.margins(unit)
         factor = row_factors(block.row_norms("l1") * block.factor * _UP, self.l1_norm)
-        columns[:-1] *= factor
-        columns[-1] = bounded_labels(block)
+        rows = np.empty((block.n_rows, self.n_features + 1))
+        np.multiply(block.rows(), factor[:, np.newaxis], out=rows[:, :-1])
+        rows[:, -1] = bounded_labels(block)
         total = np.zeros((self.n_features, self.n_features + 1))
-        gram_sums(np.ascontiguousarray(columns.T), 2.0**self.bits, total)
+        gram_sums(rows, 2.0**self.bits, total)
         whole = total.astype(np.int64)
         upper = np.triu_indices(self.n_features)
         return np.concatenate([whole[:, :-1][upper], whole[:, -1]])
@@ -102,10 +96,19 @@ def gram_sums(rows: np.ndarray, scale: float, out: np.ndarray) -> None:
     for i in range(rows.shape[0]):
         for j in range(width):
             rows[i, j] = np.trunc(rows[i, j] * scale)
+    # Four rows at a time: a sum is then fetched and stored once for all of them.
+    whole = rows.shape[0] - rows.shape[0] % 4
+    for i in range(0, whole, 4):
+        first, second, third, fourth = rows[i], rows[i + 1], rows[i + 2], rows[i + 3]
         for j in range(width - 1):
-            value = rows[i, j]
+            sums = out[j]
+            a, b, c, d = first[j], second[j], third[j], fourth[j]
             for k in range(j, width):
-                out[j, k] += value * rows[i, k]
+                sums[k] += (a * first[k] + b * second[k]) + (c * third[k] + d * fourth[k])
+    for i in range(whole, rows.shape[0]):
+        for j in range(width - 1):
+            for k in range(j, width):
+                out[j, k] += rows[i, j] * rows[i, k]
 
 
 def unpack(answer: np.ndarray, n_features: int) -> tuple[np.ndarray, np.ndarray]:

@@ -287,3 +287,14 @@ def test_a_vector_that_was_written_to_is_rounded_again():
     first = block.margins(w)
     w[:] = 2.0
     assert np.array_equal(block.margins(w), 2 * first)
+
+
+@pytest.mark.parametrize("layout", ["dense", "csr", "coded"])
+@pytest.mark.parametrize("row_norm", [0.7, 3.0])
+def test_rows_are_the_margins_of_unit_vectors(layout, row_norm):
+    rows, y = coded(50)
+    X = {"dense": rows.toarray(), "csr": rows.tocsr(), "coded": rows}[layout]
+    block = table(X, y, raw=3.0, row=row_norm).blocks[0]
+    columns = [block.margins(unit) for unit in np.eye(block.n_features)]
+    assert block.rows().shape == (50, block.n_features)
+    assert np.array_equal(block.rows(), np.stack(columns, axis=1))
