@@ -22,6 +22,7 @@ __all__ = ["NEEDS", "default_optimizer", "find_failures", "load_optimizer", "run
 
 NEEDS = (
     "classification",
+    "convex-loss",
     "lipschitz-loss",
     "squared-loss",
     "strong-convexity",

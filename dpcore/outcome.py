@@ -31,7 +31,7 @@ def not_met(
         "details": plain(error.report),
         **statement.to_dict("What came out of this run, that no model did included,"),
     }
-    charged = f"{statement.spent:.4g} of {statement.budget:.4g} {statement.unit}"
+    charged = f"{statement.spent!r} of {statement.budget!r} {statement.unit}"
     return TargetNotMetError(f"{error} Charged, and spent: {charged}.", report)
 
 

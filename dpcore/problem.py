@@ -91,13 +91,15 @@ def check_fits(optimizer: Optimizer, problem: Problem, accountant: Accountant) -
     unmet = {
         "classification": not loss.classification,
         "lipschitz-loss": not math.isfinite(loss.lipschitz),
-        "squared-loss": not isinstance(loss, Squared),
+        "convex-loss": getattr(loss, "convex", False) is not True,
+        "squared-loss": type(loss) is not Squared,
         "strong-convexity": not problem.l2 > 0,
         "adaptive-accountant": not accountant.fully_adaptive,
     }
     advice = {
         "classification": f"a classification loss, and {loss.name} is for real-valued targets",
         "lipschitz-loss": f"a Lipschitz loss, and {loss.name} has no bound on its slope",
+        "convex-loss": f"a convex loss, and {loss.name} does not declare convex = True",
         "squared-loss": f"squared loss (--loss ridge), and {loss.name} is another",
         "strong-convexity": "strong convexity; pass --l2 greater than 0",
         "adaptive-accountant": f"a fully adaptive filter, and {accountant.name} is none; use zcdp",

@@ -135,6 +135,8 @@ class Loss(Protocol):
     """Bound of ``|dvalue|``, ``inf`` if there is none."""
     smoothness: float
     """Lipschitz constant of ``dvalue`` in the margin, ``inf`` if there is none."""
+    # It may declare ``convex = True``: ``value`` is convex in the margin. Sensitivities of exact
+    # minimisers and of passes of SGD rest on it; a loss that does not say so is refused there.
 
     def value(self, z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None: ...
 
@@ -293,9 +295,9 @@ class Optimizer(Protocol):
     """Slot name -> registered names that can fill it, the default first."""
     relations: ClassVar[tuple[str, ...]]
     needs: ClassVar[tuple[str, ...]]
-    """Words among ``classification``, ``lipschitz-loss``, ``squared-loss``, ``strong-convexity``
-    and ``fixed-schedule``. The last says that every event is fixed before the first release;
-    without it the accountant has to be fully adaptive."""
+    """Words among ``classification``, ``convex-loss``, ``lipschitz-loss``, ``squared-loss``,
+    ``strong-convexity`` and ``fixed-schedule``. The last says that every event is fixed before the
+    first release; without it the accountant has to be fully adaptive."""
 
     def minimize(self, problem: Problem, session: PrivacySession) -> Solution: ...
 

@@ -212,3 +212,11 @@ def test_progress_is_told_of_every_step():
     exchange = session.start(reduction())
     exchange.ask(errors())
     assert told == [1, 1]
+
+
+def test_levels_that_no_chain_can_have_are_refused_uncharged():
+    engine = CountingEngine(ROWS.table())
+    session = open_session(epsilon=1e15, engine=engine)
+    with pytest.raises(InvalidInputError, match="1/64 of a grid step"):
+        session.start(reduction(levels=(0.1, 1e14)))
+    assert session.ledger == () and engine.answers == []

@@ -185,7 +185,7 @@ def _warnings(training: Training) -> list[str]:
     model, warnings = training.model, []
     privacy = model.privacy
     if privacy["private"] and privacy["epsilon"] > _LARGE_EPSILON:
-        epsilon = f"{privacy['epsilon']:g}"
+        epsilon = repr(privacy["epsilon"])
         warnings.append(f"epsilon = {epsilon} is a factor of e^{epsilon}: next to no protection.")
     if privacy["private"] and privacy["delta"] > _LARGE_DELTA:
         warnings.append(
@@ -210,7 +210,7 @@ def _print(training: Training, out: Path | None) -> None:
     if report.get("ex_post_epsilon") is not None:
         lines.append(
             f"Ex-post epsilon of this outcome: {_up(report['ex_post_epsilon'])}; worst case agreed "
-            f"to beforehand: epsilon = {report['epsilon']:g}."
+            f"to beforehand: epsilon = {report['epsilon']!r}."
         )
     if training.model.algo["parameters"] is not None:
         lines.append(

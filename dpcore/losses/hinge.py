@@ -16,6 +16,7 @@ class HingeSvm:
     name: ClassVar[str] = "hinge-svm"
     summary: ClassVar[str] = "support vector machine: max(0, 1 - y z)"
     classification: ClassVar[bool] = True
+    convex: ClassVar[bool] = True
     thread_safe: ClassVar[bool] = True
     lipschitz = 1.0
     smoothness = math.inf

@@ -18,6 +18,7 @@ class HuberSvm:
     name: ClassVar[str] = "huber-svm"
     summary: ClassVar[str] = "support vector machine with a smoothed hinge, h = 0.5"
     classification: ClassVar[bool] = True
+    convex: ClassVar[bool] = True
     thread_safe: ClassVar[bool] = True
     lipschitz = 1.0
     smoothness = 1.0 / (2.0 * _H)

@@ -36,6 +36,7 @@ class Logistic:
     name: ClassVar[str] = "logistic"
     summary: ClassVar[str] = "logistic regression: log(1 + exp(-y z))"
     classification: ClassVar[bool] = True
+    convex: ClassVar[bool] = True
     thread_safe: ClassVar[bool] = True
     lipschitz = 1.0
     smoothness = 0.25

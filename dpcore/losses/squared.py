@@ -16,6 +16,7 @@ class Squared:
     name: ClassVar[str] = "ridge"
     summary: ClassVar[str] = "least squares: (z - y)^2 / 2, y a clamped real target"
     classification: ClassVar[bool] = False
+    convex: ClassVar[bool] = True
     thread_safe: ClassVar[bool] = True
     lipschitz = math.inf
     smoothness = 1.0

@@ -91,7 +91,9 @@ class NoiseReduction:
             raise InvalidInputError(f"Expected threshold={self.threshold!r} to be finite.")
 
     def event(self, sensitivity: Sensitivity, reference: Sensitivity | None) -> ExPostDpEvent:
-        self._scales(sensitivity)
+        _odds(
+            self._scales(sensitivity)
+        )  # refused here, before anything is charged, if they do not fit
         last = _losses(self.levels, sensitivity)[-1]
         return ExPostDpEvent(float_up(self._test(reference).epsilon + last))
 
@@ -173,6 +175,8 @@ class _Walk:
         return self._test_epsilon + self._losses[self._level]
 
     def reply(self, exact: np.ndarray) -> Reply:
+        if self._halted:
+            raise InvalidInputError("The mechanism has halted.")
         noise = self._tests[self._asked]
         self._asked += 1
         # ``>=``, as in the proof; the two sides are whole numbers of steps.

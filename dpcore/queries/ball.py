@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcore.errors import InvalidInputError
+from dpcore.losses.hinge import HingeSvm
+from dpcore.losses.huber import HuberSvm
 from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
 
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 __all__ = ["PublicBall", "bounded_labels"]
 
 _UP = 1.0 + 2.0**-40
+_FALLING = (HingeSvm, HuberSvm, Logistic)
+"""Losses that fall with y z, and so are smallest at the margin's end; others are >= 0."""
 _LOGISTIC_PULL = 0.27846454276107396
 """max over m of m / (1 + e^m): the Lambert function W(1/e)."""
 
@@ -85,25 +89,31 @@ def bounded_labels(block: Block) -> np.ndarray:
 
 def _pull(loss: Loss) -> float:
     """Return the maximum of -m l'(m) over margins and labels, rounded up."""
-    if isinstance(loss, Logistic):
+    # The very class: a subclass may be another function.
+    if type(loss) is Logistic:
         return _LOGISTIC_PULL * _UP
-    if isinstance(loss, Squared):
+    if type(loss) is Squared:
         return 0.25
-    if not loss.classification:
+    if not loss.classification or getattr(loss, "convex", False) is not True:
         raise InvalidInputError(f"No public ball is known for the loss {loss.name}.")
-    return float(_values(loss, [0.0])[0]) * _UP
+    return float(_values(loss, [0.0]).max()) * _UP
 
 
 def _range(loss: Loss, margin: float) -> tuple[float, float]:
-    if isinstance(loss, Squared):
+    if type(loss) is Squared:
         return 0.0, 0.5 * (margin + 1.0) ** 2 * _UP
-    # Convex and never above its value at either end; a classification loss falls with y z.
+    # Convex, so never above its value at either end; for either label, which may weigh differently.
     ends = _values(loss, [-margin, margin])
-    low, high = float(ends.min()), float(ends.max())
-    return max(0.0, low * (1 - 2.0**-30) - 2.0**-30), high * _UP + 2.0**-30
+    high = float(ends.max()) * _UP + 2.0**-30
+    if type(loss) not in _FALLING:
+        return 0.0, high
+    return max(0.0, float(ends.min()) * (1 - 2.0**-30) - 2.0**-30), high
 
 
 def _values(loss: Loss, margins: list[float]) -> np.ndarray:
-    z, out = np.array(margins), np.empty(len(margins))
-    loss.value(z, np.ones(z.size), out)
+    """Return the losses at each margin, with the label -1 and with +1."""
+    z = np.array(margins * 2)
+    y = np.repeat([-1.0, 1.0], len(margins))
+    out = np.empty(z.size)
+    loss.value(z, y, out)
     return out

@@ -1,11 +1,12 @@
 """A minimum of a smooth, strongly convex function from its gradients, by a bounded number of them.
 
-First limited-memory BFGS (Nocedal 1980) without a line search, which is fast and promises nothing;
-then, from the best point, gradient steps of 1 / curvature, which promise: with gradients and points
-that are inexact by an error e in all, a step lowers F by (||grad F||^2 - e^2) / (2 curvature), and
-F - min F >= ||grad F||^2 / (2 curvature), <= ||grad F||^2 / (2 mu). So while ||grad F|| >= 2 e,
-F - min F falls by a factor of 1 - 3 mu / (4 curvature) at least, and a gradient below a tolerance
-of 4 e or more turns up within the number of steps computed here from public constants.
+First limited-memory BFGS (Nocedal 1980), its steps shortened by the slope along them, which is
+fast and promises nothing; then, from the best point, gradient steps of 1 / curvature, which
+promise: with gradients and points that are inexact by an error e in all, a step lowers F by
+(||grad F||^2 - e^2) / (2 curvature), and F - min F >= ||grad F||^2 / (2 curvature), <= ||grad F||^2
+/ (2 mu). So while ||grad F|| >= 2 e, F - min F falls by a factor of 1 - 3 mu / (4 curvature) at
+least, and a gradient below a tolerance of 4 e or more turns up within the number of steps computed
+here from public constants.
 """
 
 from __future__ import annotations
@@ -21,8 +22,11 @@ if TYPE_CHECKING:
 
 __all__ = ["minimize", "steps_that_suffice"]
 
-_FAST_STEPS = 120
+_FAST_STEPS = 600
 _MEMORY = 12
+_TRIALS = 12
+_TOO_FAR = 0.5
+"""A step has gone too far if the slope along it is still this part of what it was, upwards."""
 
 
 def minimize(
@@ -45,21 +49,29 @@ def minimize(
     g = gradient(w)
     best, best_g = w, g
     memory: deque[tuple[np.ndarray, np.ndarray]] = deque(maxlen=_MEMORY)
-    for _ in range(_FAST_STEPS):
-        if np.linalg.norm(best_g) <= tolerance:
-            return best
+    left = _FAST_STEPS
+    while left > 0 and np.linalg.norm(best_g) > tolerance:
         step = _two_loops(g, memory, curvature)
-        ahead = rounded(w - _within(step, w, radius))
-        ahead_g = gradient(ahead)
-        if np.linalg.norm(ahead_g) > 4 * np.linalg.norm(best_g):
-            # Too far: back to the best point, with nothing remembered but its slope.
+        downhill = float(step @ g)
+        if downhill <= 0:
             memory.clear()
-            ahead = rounded(best - best_g / curvature)
+            step, downhill = g / curvature, float(g @ g) / curvature
+        step = _within(step, w, radius)
+        length = 1.0
+        for _ in range(_TRIALS):
+            ahead = rounded(w - length * step)
             ahead_g = gradient(ahead)
-            w, g = best, best_g
+            left -= 1
+            # Along the step the slope grows from -downhill: back to about where it is 0.
+            uphill = -float(step @ ahead_g)
+            if uphill <= _TOO_FAR * downhill or left <= 0:
+                break
+            length *= max(0.1, downhill / (downhill + uphill))
         moved, turned = ahead - w, ahead_g - g
         if moved @ turned > 0:
             memory.append((moved, turned))
+        else:
+            memory.clear()
         w, g = ahead, ahead_g
         if np.linalg.norm(g) < np.linalg.norm(best_g):
             best, best_g = w, g

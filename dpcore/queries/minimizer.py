@@ -122,7 +122,7 @@ class Minimizer:
         self._radius = inner.radius
         self.gap = (self._tolerance + self._error) / self._mu * _UP
         # Where the objective is taken, on the grid of released parameters, is in the ball as well.
-        grid = math.sqrt(problem.n_features) * 2.0 ** -(PARAMETER_BITS - 1)
+        grid = math.sqrt(problem.n_features) * 2.0 ** -(min(PARAMETER_BITS, grid_bits) - 1)
         self.ball = PublicBall.of(problem, slack=self.gap + grid)
 
     def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
@@ -186,8 +186,10 @@ class MinimumObjective:
         n = problem.n or 0
         public = n * (problem.l2 * ball.radius**2 + ball.high) * 2.0**-48
         steps = n * (2.0**-self.bits + 2 * _LOSS_ERROR) + 2.0**-self.bits + public
-        # The objective is taken on the grid of released parameters, 2^-24: a quarter of this.
-        away = minimizer.gap + math.sqrt(problem.n_features) * 2.0 ** -(PARAMETER_BITS - 1)
+        # The objective is taken on the grid of released parameters, 2^-24, of a point on the
+        # minimiser's own grid: half a step of each, at most this.
+        bits = min(PARAMETER_BITS, minimizer.grid_bits)
+        away = minimizer.gap + math.sqrt(problem.n_features) * 2.0 ** -(bits - 1)
         self.gap = minimizer.curvature / 2 * away**2 * _UP + steps
 
     def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:

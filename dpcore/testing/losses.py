@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 __all__ = ["check_loss"]
 
 _OVERLAPPING_CALLS = 50
+_SLOPE_ERROR = 2.0**-34
+"""What rounding may take off a slope."""
 
 
 def check_loss(loss: Loss) -> None:
@@ -28,8 +30,8 @@ def check_loss(loss: Loss) -> None:
     It writes on ``out`` only. A full block of 8,192 rows gives the same bits in a permuted, a split
     and single-row calls: a loss that looks at other rows (the mean margin, say) would void every
     sensitivity. So would one that mixes overlapping calls, and says that it is thread-safe. Then
-    ``|dvalue| <= lipschitz``, the slope of ``dvalue`` at most ``smoothness``, and ``dvalue``
-    against finite differences of ``value``.
+    ``|dvalue| <= lipschitz``, convexity where it is declared, the slope of ``dvalue`` at most
+    ``smoothness``, and ``dvalue`` against finite differences of ``value``.
     """
     require_assertions()
     rng = np.random.default_rng(0)
@@ -46,6 +48,8 @@ def check_loss(loss: Loss) -> None:
         if vars(type(loss)).get("thread_safe") is True:
             _check_overlapping(function, z, y)
     _check_constants(loss, z, y)
+    if getattr(loss, "convex", False) is True:
+        _check_convex(loss, z, y)
     if hasattr(loss, "line_totals"):
         _check_line(loss, z, y)
 
@@ -127,6 +131,17 @@ def _check_overlapping(function: Callable, z: np.ndarray, y: np.ndarray) -> None
     finally:
         sys.setswitchinterval(interval)
     assert not mixed, f"{function.__name__} gives other bits in overlapping calls."
+
+
+def _check_convex(loss: Loss, z: np.ndarray, y: np.ndarray) -> None:
+    order = np.argsort(z)
+    labels = (np.full(z.size, -1.0), np.ones(z.size)) if loss.classification else (y,)
+    for label in labels:
+        # One label for all: the slope of one row's loss along the margin.
+        label = label if loss.classification else np.full(z.size, label[0])
+        slopes = _called(loss.dvalue, z[order].copy(), label)
+        falls = np.max(np.maximum.accumulate(slopes) - slopes)
+        assert falls <= _SLOPE_ERROR, "dvalue falls with the margin: the loss is not convex."
 
 
 def _check_constants(loss: Loss, z: np.ndarray, y: np.ndarray) -> None:

@@ -284,3 +284,60 @@ def test_the_quadratic_objective_follows_from_the_sums():
         exact, sensitivity = answer(query, rows), query.sensitivity(REPLACE)
         for other in neighbours(rows, REPLACE, seed=4):
             assert_within(exact, answer(query, other), sensitivity, "objective")
+
+
+class Weighted(Logistic):
+    """Convex, and five times as heavy on one of the labels: no symmetry to rely on."""
+
+    lipschitz, smoothness = 5.0, 1.25
+
+    def value(self, z, y, out):
+        super().value(z, y, out)
+        out *= np.where(y < 0, 5.0, 1.0)
+
+    def dvalue(self, z, y, out):
+        super().dvalue(z, y, out)
+        out *= np.where(y < 0, 5.0, 1.0)
+
+
+def test_the_public_ball_holds_whichever_label_weighs_more():
+    rows = Rows(np.full((200, 1), 1.0), np.full(200, -1.0))
+    problem = replace(make_problem(rows, REPLACE, Weighted(), l2=0.5))
+    w = np.ldexp(answer(Minimizer(problem), rows).astype(float), -44)
+    ball = PublicBall.of(problem)
+    assert 1.5 < np.linalg.norm(w) <= ball.radius
+    one_sided = np.sqrt(np.log(2) / 0.5)
+    assert one_sided < np.linalg.norm(w)  # what the label +1 alone would have allowed
+    values = np.empty(2)
+    Weighted().value(np.array([ball.radius, -ball.radius]), np.array([-1.0, -1.0]), values)
+    assert ball.low <= values.min() and values.max() <= ball.high
+
+
+def test_the_objective_of_a_coarse_minimiser_counts_its_grid():
+    n, d = 2000, 100
+    rng = np.random.default_rng(0)
+    X = np.full((n, d), (1 - 1e-4) / np.sqrt(d))
+    rows = Rows(X, np.where(rng.random(n) < 0.8, 1.0, -1.0))
+    problem = make_problem(rows, REPLACE, Squared(), l2=0.05)
+    minima = []
+    for bits in (44, 11):
+        objective = MinimumObjective(Minimizer(problem, bits))
+        minima.append(np.ldexp(float(answer(objective, rows)[0]), -objective.bits))
+    assert 1e-4 < minima[1] - minima[0] <= objective.gap
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_separable_and_skewed_rows_take_few_passes(loss):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(2000, 5)) * 10.0 ** -np.arange(5)
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    for y in (np.where(X[:, 0] > 0, 1.0, -1.0), rng.choice([-1.0, 1.0], 2000)):
+        rows = Rows(X, y)
+        engine, passes = LocalEngine(rows.table()), []
+
+        def ask(query, engine=engine, passes=passes):
+            passes.append(query)
+            return engine.answer(query)
+
+        Minimizer(problem_of(rows, loss, l2=1e-3)).derive(ask, None)
+        assert len(passes) <= 700  # gradient steps alone may take fifty thousand

@@ -6,9 +6,12 @@ import time
 import numpy as np
 import pytest
 
+from dpcore.errors import InvalidInputError
 from dpcore.losses.logistic import Logistic
-from dpcore.queries import ClippedLossLine
+from dpcore.queries import ClippedLossLine, Minimizer
+from dpcore.sensitivity import NeighboringRelation
 from dpcore.testing import check_loss, check_query
+from dpcore.testing.tables import make_problem, make_rows
 
 
 class OtherOnFullBlocks(Logistic):
@@ -45,9 +48,24 @@ class SharesScratch(Logistic):
         super().value(self._scratch, np.ones_like(y), out)
 
 
+class Sigmoid:
+    """Broken on purpose: bounded, smooth, Lipschitz, and not convex as it says."""
+
+    name, classification, convex = "sigmoid", True, True
+    lipschitz, smoothness = 0.25, 0.0963
+
+    def value(self, z, y, out):
+        out[:] = 1 / (1 + np.exp(np.clip(y * z, -700, 700)))
+
+    def dvalue(self, z, y, out):
+        self.value(z, y, out)
+        np.multiply(-y, out * (1 - out), out=out)
+
+
 @pytest.mark.parametrize(
     ("loss", "reason"),
     [
+        (Sigmoid(), "the loss is not convex"),
         (SharesScratch(), "other bits in overlapping calls"),
         (OtherOnFullBlocks(), "depends on the other rows"),
         (WritesMargins(), "writes on the margins or labels"),
@@ -91,3 +109,12 @@ def test_half_a_range_is_caught_along_any_direction():
 def test_half_a_range_that_no_pair_of_rows_exceeds_passes():
     # On this line every row's loss is cut off at the first step, so all scores move by one clip.
     check_query(half_range(0.1, 0, 1))
+
+
+def test_a_loss_that_does_not_say_it_is_convex_has_no_exact_minimiser():
+    class Silent(Sigmoid):
+        convex = False
+
+    check_loss(Silent())
+    with pytest.raises(InvalidInputError, match="No public ball is known"):
+        Minimizer(make_problem(make_rows(20), NeighboringRelation.REPLACE_ONE, Silent(), l2=0.1))

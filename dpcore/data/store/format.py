@@ -51,8 +51,9 @@ _TAIL = struct.Struct("<Q32s8s")
 TAIL_BYTES = _TAIL.size
 
 
-def digest(content: bytes | memoryview | np.ndarray) -> str:
-    return hashlib.sha256(content).hexdigest()
+def digest(content: np.ndarray) -> str:
+    """Return the SHA-256 of uint8 cells."""
+    return hashlib.sha256(content.data).hexdigest()
 
 
 @dataclass(frozen=True)

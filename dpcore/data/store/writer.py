@@ -138,7 +138,7 @@ class _Writer:
 
     def _write(self, content: np.ndarray) -> None:
         self._digests.append(digest(content))
-        self._file.write(content)
+        self._file.write(content.data)
 
 
 def _coded(X: object, schema: Schema) -> CodedRows:

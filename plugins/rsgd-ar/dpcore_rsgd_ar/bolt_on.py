@@ -52,7 +52,7 @@ class BoltOn:
     accountant: ClassVar[str] = "single"
     slots: ClassVar[dict[str, tuple[str, ...]]] = {"noise": ("gaussian", "laplace")}
     relations: ClassVar[tuple[str, ...]] = ("replace-one",)
-    needs: ClassVar[tuple[str, ...]] = ("lipschitz-loss", "fixed-schedule")
+    needs: ClassVar[tuple[str, ...]] = ("convex-loss", "lipschitz-loss", "fixed-schedule")
     theorem: ClassVar[str] = (
         "Wu et al. 2017, Algorithms 1 and 2; the Gaussian's curve: Balle & Wang 2018, Theorem 8"
     )

@@ -42,7 +42,12 @@ class Nsgd:
     accountant: ClassVar[str] = "single"
     slots: ClassVar[dict[str, tuple[str, ...]]] = {}
     relations: ClassVar[tuple[str, ...]] = ("replace-one",)
-    needs: ClassVar[tuple[str, ...]] = ("lipschitz-loss", "strong-convexity", "fixed-schedule")
+    needs: ClassVar[tuple[str, ...]] = (
+        "convex-loss",
+        "lipschitz-loss",
+        "strong-convexity",
+        "fixed-schedule",
+    )
     theorem: ClassVar[str] = (
         "Chen, Lee & Kifer 2019, Lemma 2; the Gaussian's curve: Balle & Wang 2018, Theorem 8"
     )

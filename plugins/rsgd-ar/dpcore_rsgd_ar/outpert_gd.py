@@ -44,7 +44,12 @@ class OutpertGd:
     accountant: ClassVar[str] = "single"
     slots: ClassVar[dict[str, tuple[str, ...]]] = {}
     relations: ClassVar[tuple[str, ...]] = ("replace-one",)
-    needs: ClassVar[tuple[str, ...]] = ("lipschitz-loss", "strong-convexity", "fixed-schedule")
+    needs: ClassVar[tuple[str, ...]] = (
+        "convex-loss",
+        "lipschitz-loss",
+        "strong-convexity",
+        "fixed-schedule",
+    )
     theorem: ClassVar[str] = (
         "Chen, Lee & Kifer 2019, Proposition 2 with m = 1; the Gaussian's curve: Balle & Wang "
         "2018, Theorem 8"

@@ -79,6 +79,7 @@ class RsgdAr:
     slots: ClassVar[dict[str, tuple[str, ...]]] = {}
     relations: ClassVar[tuple[str, ...]] = ("replace-one",)
     needs: ClassVar[tuple[str, ...]] = (
+        "convex-loss",
         "lipschitz-loss",
         "strong-convexity",
         "fixed-schedule",
