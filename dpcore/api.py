@@ -99,7 +99,7 @@ def fit(
         epsilon=epsilon,
         delta=delta,
         epsilon_max=epsilon_max,
-        targets=dict(targets or {}),
+        targets=targets or {},
         relation=relation,
         accountant=accountant,
         conversion=conversion,

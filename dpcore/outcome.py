@@ -32,7 +32,8 @@ def not_met(
         **statement.to_dict("What came out of this run, that no model did included,"),
     }
     charged = f"{statement.spent!r} of {statement.budget!r} {statement.unit}"
-    return TargetNotMetError(f"{error} Charged, and spent: {charged}.", report)
+    void = "" if statement.private else " The run is NOT private: its figures are no guarantee."
+    return TargetNotMetError(f"{error} Charged, and spent: {charged}.{void}", report)
 
 
 def state(

@@ -80,7 +80,7 @@ def check_fits(optimizer: Optimizer, problem: Problem, accountant: Accountant) -
     """Raise InvalidInputError, naming both parties, if a declared need is not met."""
     from dpcore.losses.squared import Squared
 
-    name = type(optimizer).__name__
+    name = getattr(type(optimizer), "name", type(optimizer).__name__)
     relation = problem.relation.value
     if relation not in optimizer.relations:
         raise InvalidInputError(

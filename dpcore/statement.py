@@ -78,7 +78,7 @@ class PrivacyStatement:
         return (
             f" That is the worst case agreed to beforehand. Ex-post: the outcome that happened has "
             f"a privacy loss of at most {_exact(self.ex_post_epsilon)}; that figure is a function "
-            "of the outcome, and no epsilon-differential privacy."
+            "of the outcome, and is no guarantee of differential privacy."
         )
 
     def _in_words(self) -> str:

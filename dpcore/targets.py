@@ -42,8 +42,17 @@ def target_values(settings: Settings, factory: Any, registry: Registry) -> Mappi
 
     Raises InvalidInputError, naming the algorithms that take it, for one that this one does not.
     """
-    given = {name: value for name, value in settings.targets.items() if value is not None}
+    if not isinstance(settings.targets, Mapping):
+        raise InvalidInputError('Expected targets to be a mapping, as {"target_accuracy": 0.8}.')
+    given = {
+        str(name).replace("-", "_"): value
+        for name, value in settings.targets.items()
+        if value is not None
+    }
     for name in given:
+        if name not in OPTIONS:
+            known = ", ".join(OPTIONS)
+            raise InvalidInputError(f"There is no target {name!r}; there are: {known}.")
         if name not in getattr(factory, "targets", ()):
             raise InvalidInputError(
                 f"{settings.algo} takes no {_flag(name)}{_takers(name, registry)}."
@@ -72,6 +81,10 @@ def budget_of(settings: Settings, factory: Any, registry: Registry) -> Budget:
         raise InvalidInputError(
             f"{settings.algo} has an ex-post figure under --accountant pure only, not "
             f"{settings.accountant}."
+        )
+    if settings.delta != type(settings)().delta:
+        raise InvalidInputError(
+            f"{settings.algo} is pure: delta is 0, whatever --delta says. Leave --delta away."
         )
     worst = _DEFAULT_WORST_CASE if settings.epsilon_max is None else settings.epsilon_max
     return worst, 0.0, "pure"

@@ -98,7 +98,7 @@ def test_the_statement_never_confuses_the_two_figures():
     sentence = STATEMENT.sentence()
     assert sentence.startswith("This model is (5, 0)-differentially private under replace-one")
     assert "worst case agreed to beforehand. Ex-post: the outcome that happened" in sentence
-    assert "at most 0.123456789;" in sentence and "no epsilon-differential privacy" in sentence
+    assert "at most 0.123456789;" in sentence and "no guarantee of differential privacy" in sentence
     assert "0.123456789-diff" not in sentence and "(0.123456789" not in sentence
     data = STATEMENT.to_dict()
     assert (data["epsilon"], data["ex_post_epsilon"]) == (5.0, 0.123456789)

@@ -21,6 +21,10 @@ _DEFINITION = (
     "(epsilon, delta)-differential privacy with the unit of one row; epsilon and delta are the "
     "budget that the accountant's filter enforces"
 )
+_PURE = (
+    "epsilon-differential privacy with the unit of one row; epsilon is --epsilon-max, the worst "
+    "case that the filter enforces; beside it the run reports the ex-post epsilon of its outcome"
+)
 
 
 def info_command(
@@ -71,7 +75,7 @@ def _describe_optimizer(target: Any) -> dict[str, Any]:
         "slots": {slot: list(names) for slot, names in target.slots.items()},
         "presets": {name: dict(values) for name, values in presets.items()},
         "needs": list(target.needs),
-        "privacy_definition": _DEFINITION,
+        "privacy_definition": _PURE if getattr(target, "targets", ()) else _DEFINITION,
         "neighboring_relations": list(target.relations),
         "theorem": getattr(target, "theorem", ""),
         "departures": list(getattr(target, "departures", ())),

@@ -208,9 +208,10 @@ def _print(training: Training, out: Path | None) -> None:
         f"Privacy: {training.model.privacy['sentence']}",
     ]
     if report.get("ex_post_epsilon") is not None:
+        void = "" if report["private"] else " (void: this run is NOT private)"
         lines.append(
-            f"Ex-post epsilon of this outcome: {_up(report['ex_post_epsilon'])}; worst case agreed "
-            f"to beforehand: epsilon = {report['epsilon']!r}."
+            f"Ex-post epsilon of this outcome{void}: {_up(report['ex_post_epsilon'])}; worst case "
+            f"agreed to beforehand{void}: epsilon = {report['epsilon']!r}."
         )
     if training.model.algo["parameters"] is not None:
         lines.append(

@@ -69,7 +69,7 @@ class _DoublingOptions(TargetOptions):
         if found is None:
             raise InvalidInputError(
                 f"One try and its test cost epsilon={first + tests:.4g}, and the worst case is to "
-                f"be {cap:.4g}. Raise --epsilon-max above that, or allow more slack."
+                f"be {cap:.4g}. Raise --epsilon-max above that, or ask for less."
             )
         return found
 

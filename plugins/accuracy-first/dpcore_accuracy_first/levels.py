@@ -25,7 +25,7 @@ def geometric_levels(
         raise InvalidInputError(
             f"The worst case leaves epsilon={max(last, 0.0):.4g} for the last level, and the first "
             f"is {first:.4g} (the tests cost {test_epsilon:.4g}). Raise --epsilon-max to "
-            f"{enough:.3g} or more, or allow more slack."
+            f"{enough:.3g} or more, or ask for less."
         )
     if count == 1:
         return (last,)

@@ -86,7 +86,7 @@ class _NoiseReductionOptions(TargetOptions):
         if last <= 0:
             raise InvalidInputError(
                 f"To test for this target costs epsilon={tests:.4g}, and the worst case is to be "
-                f"{cap:.4g}. Raise --epsilon-max above that, or allow more slack."
+                f"{cap:.4g}. Raise --epsilon-max above that, or ask for less."
             )
         first = self.first_level
         if first is None:

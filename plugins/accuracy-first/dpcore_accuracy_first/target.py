@@ -82,18 +82,22 @@ def absolute_target(options: TargetOptions, problem: Problem, ball: PublicBall) 
                 "real-valued targets; give --target-excess-risk or --target-risk."
             )
         goal = n * (1 - options.target_accuracy)
-        text = f"accuracy of at least {options.target_accuracy:g} on the training rows"
+        target = options.target_accuracy
+        text = f"accuracy of at least {target - (options.slack or 0.0):g} on the training rows"
+        text += f" (the target of {target:g} less the slack)"
 
         def question(w: np.ndarray) -> Any:
             return ErrorCount(problem, w)
     else:
         goal = n * (options.target_risk or 0.0)
-        text = f"mean objective of at most {options.target_risk:g} on the training rows"
+        risk = options.target_risk or 0.0
+        text = f"mean objective of at most {risk + (options.slack or 0.0):g} on the training rows"
+        text += f" (the target of {risk:g} and the slack)"
 
         def question(w: np.ndarray) -> Any:
             return ObjectiveSum(problem, w, ball)
 
-    text += f", within {options.slack:g}"
+    text += f", except with probability {options.failure_probability:g}"
     return _target(text, question, None, goal, slack, 0.0, problem)
 
 

@@ -2,11 +2,13 @@
 
 import json
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from dpcore import load_model
+from dpcore import fit, load_model
 from dpcore.cli import app
+from dpcore.errors import InvalidInputError
 
 ASK = ("train", "--algo", "output-nr", "--data", "census-sim", "--l2", "0.01")
 
@@ -18,14 +20,19 @@ def run(*arguments):
     return result
 
 
+MET = ("--target-accuracy", 0.77, "--slack", 0.02, "--epsilon-max", 4)
+
+
 def test_a_target_that_is_met_gives_a_model_and_two_figures(tmp_path):
     out = tmp_path / "model.json"
     target = ("--target-accuracy", 0.77, "--slack", 0.02, "--epsilon-max", 4)
     shown = run(*ASK, *target, "--out", out)
     assert shown.exit_code == 0, shown.stderr
     assert "The target was met at level" in shown.stdout
-    assert "on the training rows, within 0.02" in shown.stdout
-    assert "worst case agreed to beforehand: epsilon = 4." in shown.stdout
+    assert "accuracy of at least 0.75 on the training rows (the target of 0.77" in shown.stdout
+    assert "except with probability 0.1." in shown.stdout
+    assert "Ex-post epsilon of this outcome: " in shown.stdout
+    assert "worst case agreed to beforehand: epsilon = 4.0." in shown.stdout
     privacy = json.loads(out.read_text())["privacy"]
     assert privacy["epsilon"] == 4.0 and 0 < privacy["ex_post_epsilon"] < 4
     assert load_model(out).privacy["ex_post_epsilon"] == privacy["ex_post_epsilon"]
@@ -94,3 +101,38 @@ def test_info_and_check_know_it():
     assert "epsilon is an output" not in run("info", "dp-agd").stdout
     lines = run("check", "output-doubling").stdout.splitlines()
     assert all(line.startswith("ok ") for line in lines)
+
+
+def test_without_l2_it_takes_one_of_its_own_and_says_so():
+    shown = run(*ASK[: ASK.index("--l2")], *ASK[ASK.index("--l2") + 2 :], *MET, "--json")
+    assert shown.exit_code == 0, shown.stderr
+    assert json.loads(shown.stdout)["l2"] > 0
+
+
+def test_a_seeded_run_says_that_its_figures_are_void():
+    shown = run(*ASK, *MET, "--seed", 1)
+    assert "Ex-post epsilon of this outcome (void: this run is NOT private)" in shown.stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--slack", 0.9), "any model has an accuracy of 0 or more"),
+        (("--slack", 0.02, "--delta", 1e-6), "Leave --delta away"),
+    ],
+)
+def test_what_would_mean_nothing_is_refused(options, message):
+    shown = run(*ASK, "--target-accuracy", 0.77, *options)
+    assert shown.exit_code == 2 and message in shown.stderr
+
+
+def test_targets_in_python_are_told_by_name():
+    X, y = np.ones((20, 2)), np.resize([-1, 1], 20)
+    for targets, message in (
+        (3, "a mapping"),
+        ({"accuracy": 0.8}, "There is no target 'accuracy'"),
+    ):
+        with pytest.raises(InvalidInputError, match=message):
+            fit(X, y, algo="output-nr", targets=targets)
+    with pytest.raises(InvalidInputError, match="costs epsilon"):
+        fit(X, y, algo="output-nr", targets={"target-accuracy": 0.8, "slack": 0.1})
