@@ -153,8 +153,9 @@ def logistic_line_totals(
                 p = p * f - 0.4999997502421573
                 p = p * f + 0.9999999999710562
                 v = f * p + (np.uint64(exponent).view(np.float64) - _TWO_52) * _LN2
-                total += np.float64((v if v < clip else clip) + to_steps).view(np.int64)
-            totals[k] += total - n * offset
+                steps = np.float64((v if v < clip else clip) + to_steps).view(np.int64)
+                total += steps - offset
+            totals[k] += total
 
 
 # fastmath=False in so many words: otherwise numba hands a caller's fastmath down to this function.
