@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["LocalEngine", "available_threads"]
 
+_BLOCKS_PER_THREAD = 4
+
 
 def available_threads() -> int:
     """Return the number of processors that this process may run on."""
@@ -49,7 +51,8 @@ class LocalEngine:
         if threads < 1:
             raise InvalidInputError(f"Expected threads={threads!r} to be at least 1.")
         self._table = table
-        self._helpers = min(threads, len(table.blocks)) - 1
+        # For fewer blocks to wake another thread takes longer than it saves.
+        self._helpers = max(1, min(threads, len(table.blocks) // _BLOCKS_PER_THREAD)) - 1
         self._pool: tuple[int, ThreadPoolExecutor] | None = None
 
     def answer(self, query: Query) -> np.ndarray:

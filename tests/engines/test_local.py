@@ -10,6 +10,7 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from dpcore.data.table import Table
+from dpcore.engines import local
 from dpcore.engines.local import LocalEngine, available_threads
 from dpcore.errors import InvalidInputError
 from dpcore.grid import BLOCK_ROWS
@@ -22,6 +23,18 @@ N_ROWS, WIDTH = 5 * BLOCK_ROWS + 17, 11
 RNG = np.random.default_rng(4)
 X = RNG.uniform(-1, 1, (N_ROWS, WIDTH))
 Y = RNG.choice([-1.0, 1.0], N_ROWS)
+
+
+@pytest.fixture(autouse=True)
+def one_block_is_enough(monkeypatch):
+    monkeypatch.setattr(local, "_BLOCKS_PER_THREAD", 1)
+
+
+def test_few_blocks_are_left_to_one_thread(monkeypatch):
+    monkeypatch.setattr(local, "_BLOCKS_PER_THREAD", 4)
+    query = Watched()
+    assert LocalEngine(table(), threads=8).answer(query)[0] == N_ROWS
+    assert query.threads == {threading.get_ident()}
 
 
 def table(layout="dense"):
