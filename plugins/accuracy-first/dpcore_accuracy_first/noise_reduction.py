@@ -62,7 +62,7 @@ class _NoiseReductionOptions(TargetOptions):
         positive("first-level", self.first_level)
 
     def _base(self, problem: Problem, smallest: float | None = None) -> Any:
-        raise NotImplementedError("an algorithm says what its noise is added to")
+        raise TypeError("an algorithm says what its noise is added to")
 
     def minimize(self, problem: Problem, session: PrivacySession) -> Solution:
         kind = kind_of(self)

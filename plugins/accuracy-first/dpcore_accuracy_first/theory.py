@@ -27,7 +27,7 @@ class _TheoryOptions(ExcessRiskOptions):
     )
 
     def _base(self, problem: Problem, smallest: float | None = None) -> Any:
-        raise NotImplementedError("an algorithm says what its noise is added to")
+        raise TypeError("an algorithm says what its noise is added to")
 
     def minimize(self, problem: Problem, session: PrivacySession) -> Solution:
         if self.target_excess_risk is None:
