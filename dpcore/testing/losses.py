@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-import sys
-import threading
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dpcore.grid import BLOCK_ROWS
 from dpcore.testing.guard import require_assertions
+from dpcore.testing.overlap import run_overlapping
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -120,16 +119,7 @@ def _check_overlapping(function: Callable, z: np.ndarray, y: np.ndarray) -> None
             if _called(function, *halves[k]).tobytes() != expected[k]:
                 mixed.append(k)
 
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    try:
-        threads = [threading.Thread(target=repeat, args=(k,)) for k in (0, 1)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    finally:
-        sys.setswitchinterval(interval)
+    run_overlapping(repeat)
     assert not mixed, f"{function.__name__} gives other bits in overlapping calls."
 
 

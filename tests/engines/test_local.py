@@ -1,6 +1,5 @@
 """Threads share the blocks: the same bits, each block once, no more threads than asked for."""
 
-import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -18,6 +17,7 @@ from dpcore.losses.logistic import Logistic
 from dpcore.problem import Problem
 from dpcore.queries import ClippedGradientSum, ClippedLossLine, RowCount
 from dpcore.sensitivity import NeighboringRelation
+from dpcore.testing.overlap import run_overlapping
 
 N_ROWS, WIDTH = 5 * BLOCK_ROWS + 17, 11
 RNG = np.random.default_rng(4)
@@ -222,16 +222,7 @@ def test_two_threads_at_one_block_get_their_own_margins():
             if block.margins(points[k]).tobytes() != expected[k]:
                 wrong.append(k)
 
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    try:
-        threads = [threading.Thread(target=ask, args=(k,)) for k in (0, 1)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    finally:
-        sys.setswitchinterval(interval)
+    run_overlapping(ask)
     assert not wrong
 
 
