@@ -1,0 +1,25 @@
+"""All figures of the papers, one script after the other, with the minutes that each took.
+
+DPCORE_DATA_DIR=... python bench/figures/all.py --results FOLDER [--quick]
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+HERE = Path(__file__).parent
+SCRIPTS = ("dp_agd", "dp_agd_effects", "rsgd_ar", "rsgd_ar_time")
+
+
+def main() -> None:
+    for script in SCRIPTS:
+        started = time.perf_counter()
+        subprocess.run([sys.executable, HERE / f"{script}.py", *sys.argv[1:]], check=True)
+        print(f"\n{script}: {(time.perf_counter() - started) / 60:.1f} minutes", flush=True)
+
+
+if __name__ == "__main__":
+    main()

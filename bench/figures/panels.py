@@ -1,0 +1,110 @@
+"""What the figures share: a comparison, run once and kept, drawn by `dpcore.compare`, and a table.
+
+Every figure is one or more comparisons that `dpcore compare` could make as well. Results are kept
+as Parquet in the folder of `--results`, and a script that is called again draws what it finds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from dpcore.compare.admission import admit
+from dpcore.compare.figure import write_figure
+from dpcore.compare.runner import run
+from dpcore.compare.settings import Comparison
+from dpcore.compare.table import Mean, means_of, tables_of
+from dpcore.errors import DpcoreError
+
+EPSILONS = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
+HERE = Path(__file__).parent
+
+
+@dataclass(frozen=True)
+class Run:
+    """How a script was called.
+
+    Parameters
+    ----------
+    results : folder of the Parquet files.
+    pictures : folder of the SVG files.
+    quick : two folds, the two ends of epsilon, one repeat: to see that it works, not to read.
+    jobs : processes.
+    """
+
+    results: Path
+    pictures: Path
+    quick: bool
+    jobs: int
+
+    def some(self, data: Iterable[str]) -> tuple[str, ...]:
+        """Return the data sets, of which the smallest does if it has to be quick."""
+        return ("bank",) if self.quick else tuple(data)
+
+
+def asked(doc: str | None, arguments: Sequence[str] | None = None) -> Run:
+    """Return what the command line asks for."""
+    parser = argparse.ArgumentParser(
+        description=doc, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--results", type=Path, required=True, help="folder of the results")
+    parser.add_argument("--pictures", type=Path, help="folder of the pictures; default: here")
+    parser.add_argument("--quick", action="store_true", help="few fits; pictures go to --results")
+    parser.add_argument("--jobs", type=int, default=2)
+    chosen = parser.parse_args(arguments)
+    pictures = chosen.pictures or (chosen.results if chosen.quick else HERE)
+    for folder in (chosen.results, pictures):
+        folder.mkdir(parents=True, exist_ok=True)
+    return Run(chosen.results, pictures, chosen.quick, chosen.jobs)
+
+
+def results_of(name: str, comparison: Comparison, how: Run) -> list[dict[str, Any]]:
+    """Return the rows of a comparison, of as many of its algorithms as fit it."""
+    if how.quick:
+        ends = (comparison.epsilons[0], comparison.epsilons[-1])
+        comparison = replace(comparison, epsilons=ends, folds=2, repeats=1)
+    started = time.perf_counter()
+    admitted = admit(fitting(comparison))[0]
+    results = run(admitted, how.results / f"{name}.parquet", how.jobs)
+    print(f"{name}: {len(results.rows)} fits, {time.perf_counter() - started:.0f} s", flush=True)
+    failed = {
+        (row["algorithm"], row["message"]) for row in results.rows if row["status"] != "fitted"
+    }
+    for algorithm, message in sorted(failed):
+        print(f"  failed: {algorithm}: {message}")
+    return [dict(row) for row in results.rows]
+
+
+def fitting(comparison: Comparison) -> Comparison:
+    """Return the comparison of the algorithms that fit it, and print why others are left out."""
+    kept = []
+    for label in comparison.algorithms:
+        params = {name: given for name, given in comparison.params.items() if name == label}
+        try:
+            admit(replace(comparison, algorithms=(label,), params=params))
+        except DpcoreError as error:
+            print(f"  left out {label}: {error}")
+        else:
+            kept.append(label)
+    params = {name: given for name, given in comparison.params.items() if name in kept}
+    return replace(comparison, algorithms=tuple(kept), params=params)
+
+
+def draw(name: str, rows: Sequence[dict[str, Any]], settings: Comparison, how: Run) -> None:
+    """Write NAME-accuracy.svg and NAME-objective.svg and print both as Markdown tables."""
+    for measure in ("accuracy", "objective"):
+        means = means_of(rows, measure)
+        path = how.pictures / f"{name}-{measure}.svg"
+        write_figure(path, means, settings.to_dict(), measure)
+        print_tables(name, measure, means)
+
+
+def print_tables(name: str, measure: str, means: Sequence[Mean]) -> None:
+    for data, heads, lines in tables_of(means):
+        print(f"\n{name}, {data}: {measure}\n")
+        for line in (heads, ["---"] * len(heads), *lines):
+            print(f"| {' | '.join(line)} |")
