@@ -15,6 +15,7 @@ from dpcore.compare.settings import Comparison
 ALGORITHMS = (
     "rsgd-ar",
     "rsgd-ar:paper",
+    "rsgd-ar:as-published",
     "psgd",
     "nsgd",
     "outpert-gd",

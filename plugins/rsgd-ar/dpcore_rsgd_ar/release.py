@@ -35,11 +35,13 @@ class Release:
     ----------
     randomized, bound : of ``SgdPass``.
     mechanism : makes the noise from a multiplier.
+    query : the class of the pass.
     """
 
     randomized: bool = True
     bound: float | None = None
     mechanism: Any = Gaussian
+    query: type[SgdPass] = SgdPass
 
 
 def release_pass(
@@ -87,7 +89,7 @@ def release_pass(
 
 
 def _query(loss: Loss, facts: Facts, schedule: Schedule, how: Release, bits: int) -> SgdPass:
-    return SgdPass(loss, facts, schedule, bits, how.randomized, how.bound, how.mechanism.needs)
+    return how.query(loss, facts, schedule, bits, how.randomized, how.bound, how.mechanism.needs)
 
 
 def _guess(query: SgdPass, how: Release, epsilon: float, delta: float) -> float:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from dpcore.errors import InvalidInputError
 from dpcore_rsgd_ar import defaults
 from dpcore_rsgd_ar.options import check_loss, check_problem, check_ranges, option
+from dpcore_rsgd_ar.published import PublishedPass
 from dpcore_rsgd_ar.release import Release, release_pass
 from dpcore_rsgd_ar.schedule import Facts, Schedule
 
@@ -72,6 +73,7 @@ class RsgdAr:
         "of the rows; offset keeps the stored order, begun at a random row, and copies no rows",
         "permutation or offset",
     )
+    as_published: bool = option(False, "the authors' normalised gradients, with --preset paper")
     use: Mapping[str, str] = field(default_factory=dict)
 
     name: ClassVar[str] = "rsgd-ar"
@@ -128,6 +130,8 @@ class RsgdAr:
     def default_l2(self, problem: Problem, accountant: Accountant) -> float:
         """Return the l2 of a run that was given none."""
         check_loss(self, problem)
+        if self.as_published:
+            return self._with_the_papers_constants().default_l2(problem, accountant)
         flow = defaults.flow_for(problem, accountant)
         facts = self._facts(problem, flow)
         if self.l2_scaled is not None:
@@ -135,12 +139,20 @@ class RsgdAr:
         return defaults.l2_for(facts, flow, self.l2_share)
 
     def minimize(self, problem: Problem, session: PrivacySession) -> Solution:
+        if self.as_published:
+            paper = self._with_the_papers_constants()
+            return paper._minimize(problem, session, Release(query=PublishedPass))
+        return self._minimize(problem, session, Release())
+
+    def _with_the_papers_constants(self) -> RsgdAr:
+        fields = {name for name in self.presets["paper"] if not name.startswith("accountant")}
+        return RsgdAr(**{name: self.presets["paper"][name] for name in fields})
+
+    def _minimize(self, problem: Problem, session: PrivacySession, how: Release) -> Solution:
         n = check_problem(self, problem)
         flow = defaults.flow_for(problem, session.accountant)
         facts = self._facts(problem, flow)
-        solution = release_pass(
-            problem.loss, facts, self._schedule(facts, n, flow), session, Release()
-        )
+        solution = release_pass(problem.loss, facts, self._schedule(facts, n, flow), session, how)
         # Trained on rows of at most row_bound, applied to rows of up to row_norm.
         return replace(solution, w=solution.w * (facts.row_norm / problem.row_norm))
 

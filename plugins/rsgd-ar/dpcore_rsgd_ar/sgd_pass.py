@@ -82,6 +82,11 @@ class SgdPass:
         deltas = tuple(float(delta) for delta in self.deltas)
         return RandomizedSensitivity("l2", largest, relation, self.grid_bits, None, deltas, shares)
 
+    def direction(self, gradient: np.ndarray) -> np.ndarray:
+        """Return what a step follows, beside the regulariser: the mean gradient of a batch, which
+        is what makes a step a contraction."""
+        return gradient
+
     def answer_table(self, table: Table, noise: NoiseSource) -> np.ndarray:
         if table.n_rows != self.schedule.n or table.n_features != self.facts.n_features:
             raise InvalidInputError("The table is not the one that the schedule was made for.")
@@ -116,7 +121,7 @@ def run_pass(rows: OrderedRows, query: SgdPass) -> np.ndarray:
             z *= factor
             query.loss.dvalue(z, y, c)
             bound_coefficients(c, factor, facts.lipschitz)
-            gradient = rows.weighted_sum(start, stop, c) / (stop - start)
+            gradient = query.direction(rows.weighted_sum(start, stop, c) / (stop - start))
             w = w - steps[epoch, j] * (gradient + facts.mu * w)
             norm = float(np.linalg.norm(w)) if math.isfinite(schedule.radius) else 0.0
             if norm > schedule.radius:

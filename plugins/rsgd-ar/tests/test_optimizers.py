@@ -183,6 +183,19 @@ def test_the_published_bound_is_reached_by_asking():
     assert published / ours == pytest.approx(2.5 * (curvature + 0.05) / curvature, rel=1e-6)
 
 
+def test_the_published_pass_runs_on_the_papers_constants_and_is_marked():
+    rng = np.random.default_rng(0)
+    X, y = rng.uniform(-1, 1, size=(9000, 3)), rng.integers(0, 2, 9000)
+    figures = {"epsilon": 1.0, "delta": 1e-6, "row_norm": 2.0, "classes": (0, 1)}
+    asked = {"algo": "rsgd-ar", "relation": "replace-one", **figures}
+    model, sound = fit(X, y, as_published=True, **asked), fit(X, y, preset="paper", **asked)
+    assert model.privacy["private"] is False
+    assert "as its authors published it" in model.privacy["why_not_private"][0]
+    assert "dpcore_rsgd_ar.published:PublishedPass" in model.privacy["parts_not_from_dpcore"]
+    assert model.details["batches"] == 3 and model.details["epochs"] == 50
+    assert model.l2 == sound.l2 and sound.privacy["private"] is True
+
+
 def test_bolt_on_is_pure_with_laplace_noise():
     accountant = PureAccountant.from_budget(2.0, 0.0)
     session, _ = run(BoltOn(use={"noise": "laplace"}), accountant=accountant)

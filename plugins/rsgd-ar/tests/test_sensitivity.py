@@ -16,6 +16,7 @@ from dpcore.data.table import Table
 from dpcore.errors import InvalidInputError
 from dpcore.losses.huber import HuberSvm
 from dpcore.losses.logistic import Logistic
+from dpcore_rsgd_ar.published import PublishedPass
 from dpcore_rsgd_ar.schedule import Facts, Schedule
 from dpcore_rsgd_ar.sensitivity import DERIVATIVE_ERROR, batch_sensitivities
 from dpcore_rsgd_ar.sgd_pass import SgdPass, run_pass
@@ -139,6 +140,9 @@ def test_the_published_normalised_step_is_caught():
         pair = [naive.sgd(A, y, logistic_slope, schedule, 0.01, normalise) for A in (X, other)]
         assert bool(np.linalg.norm(pair[0] - pair[1]) <= claimed) is holds
     assert claimed < 0.0021
+    published = PublishedPass(Logistic(), FACTS, schedule, grid_bits=40)
+    rows = order_rows(table(other, y), np.arange(n), 1.0)
+    np.testing.assert_allclose(run_pass(rows, published), pair[1], atol=1e-4)
 
 
 def test_coefficients_truncated_uncounted_are_caught():
