@@ -147,7 +147,11 @@ def _print_optimizer(facts: dict[str, Any]) -> None:
     for slot, names in facts["slots"].items():
         typer.echo(f"  {slot}: {', '.join(names)}")
     if facts["presets"]:
-        typer.echo(f"presets (--preset NAME): {', '.join(facts['presets'])}")
+        typer.echo("presets (--preset NAME)")
+    for preset, values in facts["presets"].items():
+        typer.echo(f"  {preset}: {', '.join(f'{key}={value}' for key, value in values.items())}")
+    if facts["as_published"]:
+        typer.echo("as its authors published it (not private): --as-published")
     if facts["departures"]:
         typer.echo("departures from the paper")
     for departure in facts["departures"]:

@@ -94,6 +94,12 @@ def test_info_tells_the_rules_of_defaults(run):
         assert f"default {text}" in shown
 
 
+def test_info_tells_what_a_preset_sets(run):
+    shown = run("info", "stub").stdout
+    assert "  paper: counts=3, count=laplace, accountant_conversion=bun-steinke\n" in shown
+    assert "--as-published" in shown and "--as-published" not in run("info", "psgd").stdout
+
+
 def test_info_of_a_data_set_shows_its_schema(run):
     shown = run("info", "adult").stdout
     assert "age: numeric in [17, 90]" in shown and "workclass: categorical, 9 categories" in shown
