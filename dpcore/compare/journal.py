@@ -7,10 +7,15 @@ import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from dpcore.compare.results import refuse_other
 from dpcore.errors import DataError, InvalidInputError
+
+try:
+    import fcntl
+except ImportError:
+    fcntl = None  # type: ignore[assignment]
 
 __all__ = ["Journal", "journal_path", "open_journal"]
 
@@ -38,18 +43,44 @@ class Journal:
 
     def __init__(self, path: Path | None, key: bytes, rows: dict[Key, dict[str, Any]]) -> None:
         self.path, self.key, self.rows = path, key, rows
+        self._file = None if path is None else _open_alone(path)
 
     def append(self, row: dict[str, Any]) -> None:
         """Keep a row; another of the same fit is forgotten."""
-        if self.path is not None:
-            line = json.dumps(row, allow_nan=False) + "\n"
-            with open(self.path, "ab") as file:
-                file.write(line.encode("ascii"))
+        if self._file is not None:
+            self._file.write(f"{json.dumps(row, allow_nan=False)}\n".encode("ascii"))
+            self._file.flush()
         self.rows[cell_of(row)] = row
 
+    def close(self) -> None:
+        """Let another run go on with the file."""
+        if self._file is not None:
+            self._file.close()
+
     def remove(self) -> None:
+        self.close()
         if self.path is not None:
             self.path.unlink(missing_ok=True)
+
+
+def _open_alone(path: Path) -> BinaryIO:
+    """Return the file, to write at its end, locked until it is closed or the process ends.
+
+    Raises InvalidInputError while another run has it. (Windows and some network file systems have
+    no such lock.)
+    """
+    file = open(path, "ab")  # noqa: SIM115  (it is kept open)
+    if fcntl is not None:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.close()
+            raise InvalidInputError(
+                f"Another run is writing {os.fspath(path)!r}. Wait for it, or choose another --out."
+            ) from None
+        except OSError:
+            pass
+    return file
 
 
 def cell_of(row: Mapping[str, Any]) -> Key:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -58,7 +59,18 @@ def run(
         finished = read_results(out)
         refuse_other(os.fspath(out), finished.settings, settings)
         return finished
-    journal = _journal(comparison, out, settings)
+    with closing(_journal(comparison, out, settings)) as journal:
+        results = Results(settings, _fit_missing(comparison, journal, jobs, on_row))
+        if out is not None:
+            write_results(out, results)
+            journal.remove()
+    return results
+
+
+def _fit_missing(
+    comparison: Comparison, journal: Journal, jobs: int, on_row: OnRow
+) -> list[dict[str, Any]]:
+    """Make the fits that the journal has not, and return the rows of all."""
     cells = list(cells_of(comparison))
     done = [_key(cell) in journal.rows for cell in cells]
     missing = [cell for cell, is_done in zip(cells, done, strict=True) if not is_done]
@@ -74,11 +86,7 @@ def run(
         fitter = Fitter(comparison, journal.key, threads=None)
         for cell in missing:
             keep(fitter.row(cell))
-    results = Results(settings, [journal.rows[_key(cell)] for cell in cells])
-    if out is not None:
-        write_results(out, results)
-        journal.remove()
-    return results
+    return [journal.rows[_key(cell)] for cell in cells]
 
 
 def _journal(

@@ -103,6 +103,20 @@ def test_an_interrupted_comparison_goes_on_where_it_ended(compared, tmp_path, af
     assert list(tmp_path.iterdir()) == [out]
 
 
+def test_two_runs_do_not_write_one_journal(compared, tmp_path):
+    settings, _ = admit(compared())
+    out, seen = tmp_path / "r.parquet", []
+
+    def run_it_again(done, total, row):
+        if not seen:
+            with pytest.raises(InvalidInputError, match="Another run is writing"):
+                run(settings, out)
+            seen.append(done)
+
+    whole = run(settings, out, on_row=run_it_again)
+    assert seen == [1] and untimed(whole) == untimed(run(settings, None))
+
+
 def test_an_interrupt_keeps_the_fits_under_way_in_other_processes(compared, tmp_path, monkeypatch):
     monkeypatch.setattr("dpcore.compare.runner.available_threads", lambda: 2)
     settings, _ = admit(compared())
