@@ -1,13 +1,14 @@
 """What a release costs, as data. Accountants interpret events; an event never changes its meaning.
 
 Every number in an event is rounded to the side that costs more: a ``noise_multiplier`` down,
-an ``epsilon`` up.
+an ``epsilon`` and a ``sampling_probability`` up.
 """
 
 import math
 from dataclasses import dataclass
 
 from dpcore.errors import InvalidInputError
+from dpcore.sensitivity import NeighboringRelation
 
 __all__ = [
     "ComposedDpEvent",
@@ -16,8 +17,10 @@ __all__ = [
     "ExponentialMechanismDpEvent",
     "GaussianDpEvent",
     "LaplaceDpEvent",
+    "PoissonSampledDpEvent",
     "PureDpEvent",
     "RandomizedSensitivityGaussian",
+    "SampledWithoutReplacementDpEvent",
 ]
 
 
@@ -126,3 +129,56 @@ class RandomizedSensitivityGaussian(DpEvent):
         if not all(type(weight) is int and weight >= 1 for weight in self.weights):
             raise InvalidInputError("Expected weights to be whole numbers >= 1.")
         _require_positive("sigma", self.sigma)
+
+
+@dataclass(frozen=True, slots=True)
+class PoissonSampledDpEvent(DpEvent):
+    """A release over a sample that each row joined by a coin of its own, drawn afresh and kept
+    secret.
+
+    Parameters
+    ----------
+    sampling_probability : of each row, in (0, 1], rounded up.
+    event : what the release costs a row that is in the sample: its noise multiplier is relative to
+        the sensitivity under ``relation``.
+    relation : which bounds hold depends on it. Under replace-one the row's place is in the sample
+        on both tables or on neither, and both rows contribute to what moves.
+    """
+
+    sampling_probability: float
+    event: DpEvent
+    relation: NeighboringRelation
+
+    def __post_init__(self) -> None:
+        _require_positive("sampling_probability", self.sampling_probability)
+        if self.sampling_probability > 1:
+            raise InvalidInputError(
+                f"Expected sampling_probability={self.sampling_probability!r} <= 1."
+            )
+        _require_one_release(self.event)
+        if not isinstance(self.relation, NeighboringRelation):
+            raise InvalidInputError(f"Expected relation={self.relation!r} to be a relation.")
+
+
+@dataclass(frozen=True, slots=True)
+class SampledWithoutReplacementDpEvent(DpEvent):
+    """A release over ``sample_size`` of ``source_dataset_size`` rows, every choice equally likely,
+    drawn afresh and kept secret. The number of rows is public: replace-one or replace-special."""
+
+    source_dataset_size: int
+    sample_size: int
+    event: DpEvent
+
+    def __post_init__(self) -> None:
+        n, size = self.source_dataset_size, self.sample_size
+        if type(n) is not int or type(size) is not int or not 1 <= size <= n:
+            raise InvalidInputError(
+                f"Expected 1 <= sample_size={size!r} <= source_dataset_size={n!r}, whole numbers."
+            )
+        _require_one_release(self.event)
+
+
+def _require_one_release(event: DpEvent) -> None:
+    composed = ComposedDpEvent, PoissonSampledDpEvent, SampledWithoutReplacementDpEvent
+    if not isinstance(event, DpEvent) or isinstance(event, composed):
+        raise InvalidInputError("Expected the event of one release that is not sampled itself.")

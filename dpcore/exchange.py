@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from dpcore.protocols import DerivedQuery, InteractiveMechanism, InteractiveState, Query
     from dpcore.sensitivity import Sensitivity
 
-__all__ = ["Exchange", "Known", "OpenMechanism", "require_within"]
+__all__ = ["Exchange", "Known", "OpenMechanism", "require_whole", "require_within"]
 
 Known = tuple[tuple[Any, Any], ...]
 """Queries, by identity, with their exact answers."""
@@ -60,6 +60,17 @@ class OpenMechanism:
     index: int
     known: Known
     last: Known = ()
+
+
+def require_whole(query: Any) -> Any:
+    """Return the query; InvalidInputError for one over a sample, which is accounted for as a
+    release of its own and as nothing else."""
+    if hasattr(query, "sampled_event"):
+        raise InvalidInputError(
+            f"{type(query).__name__} is released by itself: no other query and no interactive "
+            "mechanism may ask for it."
+        )
+    return query
 
 
 def require_within(asked: Sensitivity, allowed: Sensitivity) -> None:

@@ -27,6 +27,7 @@ __all__ = [
     "Mechanism",
     "Optimizer",
     "Query",
+    "SampledQuery",
     "TableQuery",
 ]
 
@@ -205,6 +206,23 @@ class TableQuery(Protocol):
         ...
 
     def sensitivity(self, relation: NeighboringRelation) -> Sensitivity: ...
+
+
+@runtime_checkable
+class SampledQuery(TableQuery, Protocol):
+    """A sum over a random sample of the rows, drawn afresh for every release and never shown.
+
+    It is released by itself: nothing is derived from it and no interactive mechanism asks for it.
+    """
+
+    @property
+    def query(self) -> Query:
+        """The sum that is asked of the sample."""
+        ...
+
+    def sampled_event(self, event: DpEvent, relation: NeighboringRelation) -> DpEvent:
+        """Return what a release costs of which ``event`` is the cost without sampling."""
+        ...
 
 
 @runtime_checkable

@@ -6,13 +6,13 @@ import os
 import threading
 import weakref
 from collections import Counter
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from dpcore.accountants.pure import PureAccountant
 from dpcore.errors import InvalidInputError
-from dpcore.exchange import Exchange, Known, OpenMechanism, require_within
+from dpcore.exchange import Exchange, Known, OpenMechanism, require_whole, require_within
+from dpcore.ledger import LedgerEntry
 from dpcore.noise.entropy import Unshareable
 from dpcore.rounding import float_up
 
@@ -35,20 +35,6 @@ if TYPE_CHECKING:
     from dpcore.sensitivity import NeighboringRelation, Sensitivity
 
 __all__ = ["LedgerEntry", "PrivacySession"]
-
-
-@dataclass(frozen=True, slots=True)
-class LedgerEntry:
-    """One charge: made before its noise was drawn, and never taken back.
-
-    ``cost`` is in the accountant's unit, rounded up; book-keeping, not a guarantee of its own.
-    """
-
-    index: int
-    kind: str
-    mechanism: str
-    event: DpEvent
-    cost: float
 
 
 class PrivacySession(Unshareable):
@@ -91,6 +77,8 @@ class PrivacySession(Unshareable):
     def release(self, query: Query | DerivedQuery | TableQuery, mechanism: Mechanism) -> Any:
         """Return a noisy answer: safe to use, print and keep in any way.
 
+        A query over a sample (``SampledQuery``) draws it afresh and is charged as sampled.
+
         Raises BudgetExceededError (nothing drawn, nothing charged), UnsupportedEventError or
         InvalidInputError (a mechanism that does not fit the query, a process that was forked after
         the session began, an interactive mechanism that is open), all before the data are asked.
@@ -99,7 +87,7 @@ class PrivacySession(Unshareable):
         with self._lock:
             self._require_idle()
             sensitivity = self._sensitivity(query)
-            event = mechanism.event(sensitivity)
+            event = self._event(query, mechanism, sensitivity)
             self._require_engine(query)
             accountant = self._accountant.compose(event)
             self._commit(query.kind, mechanism, (query,), event, accountant)
@@ -117,6 +105,8 @@ class PrivacySession(Unshareable):
         with self._lock:
             self._require_idle()
             base, reference = mechanism.base, mechanism.reference
+            require_whole(base)
+            require_whole(reference)
             sensitivity = self._sensitivity(base)
             known = None if reference is None else self._sensitivity(reference)
             event = mechanism.event(sensitivity, known)
@@ -141,6 +131,7 @@ class PrivacySession(Unshareable):
             opened = self._open
             if opened is None or opened.exchange is not exchange:
                 raise InvalidInputError("This interactive mechanism has halted or was closed.")
+            require_whole(query)
             require_within(self._sensitivity(query), opened.mechanism.question)
             self._trust(query)
             # The same question again, as an answer that did not change makes it: no second pass.
@@ -187,6 +178,16 @@ class PrivacySession(Unshareable):
             )
         return sensitivity
 
+    def _event(
+        self, query: Query | DerivedQuery | TableQuery, mechanism: Mechanism, bound: Sensitivity
+    ) -> DpEvent:
+        """Return what the release costs; where only a sample is asked, its sampler says so."""
+        event = mechanism.event(bound)
+        asked: Any = query
+        if hasattr(asked, "sampled_event"):
+            return asked.sampled_event(event, self._relation)
+        return event
+
     def _exact(self, query: Query | DerivedQuery | TableQuery, known: Known = ()) -> np.ndarray:
         """Return the exact answer; ``known`` are queries whose answers are worked out already."""
         for other, exact in known:
@@ -194,7 +195,7 @@ class PrivacySession(Unshareable):
                 return exact.copy()
         asked: Any = query
         if hasattr(asked, "derive"):
-            return asked.derive(lambda part: self._exact(part, known), self._noise)
+            return asked.derive(lambda part: self._exact(require_whole(part), known), self._noise)
         if hasattr(asked, "answer_table"):
             engine: Any = self._engine
             return engine.answer_table(asked, self._noise)
@@ -203,8 +204,8 @@ class PrivacySession(Unshareable):
     def _require_engine(self, query: Query | DerivedQuery | TableQuery) -> None:
         if hasattr(query, "answer_table") and not hasattr(self._engine, "answer_table"):
             raise InvalidInputError(
-                f"{type(query).__name__} goes through the rows in an order of its own, and the "
-                f"engine {type(self._engine).__name__} has no table at hand; use --engine local."
+                f"{type(query).__name__} goes through the rows in its own way, and the engine "
+                f"{type(self._engine).__name__} has no table at hand; use --engine local."
             )
 
     def _tell(self) -> None:
@@ -232,7 +233,9 @@ class PrivacySession(Unshareable):
             self._trust(part)
 
     def _trust(self, part: Any) -> None:
-        parts = (part, getattr(part, "loss", None))
+        parts = [part, getattr(part, "loss", None)]
+        if hasattr(part, "sampled_event"):
+            parts += [part.query, getattr(part.query, "loss", None)]
         self._trusted.update(_qualified(part) for part in parts if part is not None)
 
     @property

@@ -175,6 +175,15 @@ class CodedBlock(KeptMargins):
             out[np.arange(self.n_rows)[:, np.newaxis], self._layout.code_features[rows.codes]] = 1.0
         return out[:, : self.n_features]
 
+    def _take_cells(self, places: np.ndarray) -> None:
+        lend, of_whole = self._whole or (self._lend, None)
+        with lend() as rows:
+            taken = rows[places if of_whole is None else of_whole[places]]
+        for cells in (taken.numeric, taken.codes):
+            cells.setflags(write=False)
+        kept = nullcontext(taken)
+        self._lend, self._whole = lambda: kept, None
+
     def _product(self, v: np.ndarray) -> np.ndarray:
         numeric, codes = self._layout.split(v)
         lend, places = self._whole or (self._lend, None)

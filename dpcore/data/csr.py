@@ -65,6 +65,14 @@ class CsrBlock(KeptMargins):
         out[row_of, self._indices] = self._values
         return out
 
+    def _take_cells(self, places: np.ndarray) -> None:
+        starts = self._indptr[places].astype(np.int64)
+        sizes = self._indptr[places + 1].astype(np.int64) - starts
+        ends = np.cumsum(sizes)
+        cells = np.arange(ends[-1] if ends.size else 0) + np.repeat(starts - ends + sizes, sizes)
+        self._indptr = np.append(0, ends).astype(np.uint32)
+        self._indices, self._values = self._indices[cells], self._values[cells]
+
     def _product(self, v: np.ndarray) -> np.ndarray:
         out = np.empty(self.n_rows)
         csr_margins(self._indptr, self._indices, self._values, v, out)

@@ -44,6 +44,10 @@ class DenseBlock(KeptMargins):
     def _raw_rows(self) -> np.ndarray:
         return np.array(self._values)
 
+    def _take_cells(self, places: np.ndarray) -> None:
+        self._values = self._values[places]
+        self._values.setflags(write=False)
+
     def _product(self, v: np.ndarray) -> np.ndarray:
         out = np.empty(self.n_rows)
         dense_margins(self._values, v, np.empty(_LANES), out)

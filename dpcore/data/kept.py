@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import threading
-from typing import Literal
+from typing import Literal, Self
 
 import numpy as np
 
@@ -64,8 +65,8 @@ class LinePath:
 
 class KeptMargins:
     """A block's margins of the last ``w`` and the last direction; a layout adds ``_product``,
-    ``weighted_sum``, the exact sums of its rows' squared grid steps, and, when asked,
-    ``_absolute_steps``."""
+    ``weighted_sum``, ``_take_cells``, the exact sums of its rows' squared grid steps, and, when
+    asked, ``_absolute_steps``."""
 
     def __init__(
         self,
@@ -104,6 +105,20 @@ class KeptMargins:
     def rows(self) -> np.ndarray:
         rows = self._raw_rows()
         return rows * self.factor[:, np.newaxis] if self._is_scaled else rows
+
+    def take(self, places: np.ndarray) -> Self:
+        part = copy.copy(self)
+        part.y, part.n_rows = self.y[places], places.size
+        part._norms = {norm: values[places] for norm, values in self._norms.items()}
+        part.factor = self.factor[places]
+        part._is_scaled = bool((part.factor != 1.0).any())
+        part._kept = part._direction = None
+        part._take_cells(places)
+        return part
+
+    def _take_cells(self, places: np.ndarray) -> None:
+        """Keep the cells of these rows alone; the arrays shared with the whole block stay."""
+        raise TypeError("a layout of rows takes its own cells")
 
     def margins(self, w: np.ndarray) -> np.ndarray:
         raw = self._raw_margins(self._path.rounded(w))

@@ -63,6 +63,11 @@ class Block(Protocol):
         """Return the (scaled) rows, a float64 copy of shape (n_rows, n_features)."""
         ...
 
+    def take(self, places: np.ndarray) -> Block:
+        """Return a block of the rows at ``places`` (int64, each at most once), norms and factors as
+        they are: a row contributes to a sum there, to the bit, what it contributes here."""
+        ...
+
     def weighted_sum(self, c: np.ndarray) -> np.ndarray:
         """Return ``sum_i c_i raw_i``, float64 of shape (n_features,).
 

@@ -30,6 +30,7 @@ _LAPLACE = _Law(deviates.laplace_kernel, lazy.laplace, 6)
 
 _WORD_VALUES = 1 << 64
 _LARGEST_RANGE = 1 << 63
+_COIN_REST = 1 << 56
 
 
 class NoiseSource(Unshareable):
@@ -88,6 +89,24 @@ class NoiseSource(Unshareable):
         coin with any odds exactly (``dpcore.noise.keeping``)."""
         return self._entropy.words(n)
 
+    def coins(self, n: int, weight: int) -> np.ndarray:
+        """Return ``n`` independent coins, each True with probability ``weight / 2^64``: bool.
+
+        Bytes of random words, one for each coin: below the weight's first byte it is True, above it
+        False, and where they agree 56 bits more decide. 0 <= weight <= 2^64.
+        """
+        if not 0 <= weight <= _WORD_VALUES:
+            raise InvalidInputError(f"Expected weight={weight!r} between 0 and 2^64.")
+        if weight == _WORD_VALUES:
+            return np.ones(n, dtype=bool)
+        first, rest = divmod(weight, _COIN_REST)
+        drawn = self._entropy.words(-(-n // 8)).astype("<u8", copy=False).view(np.uint8)
+        heads = drawn[:n] < first
+        tied = np.flatnonzero(drawn[:n] == first)
+        heads[tied] = (self._entropy.words(tied.size) >> np.uint64(8)) < np.uint64(rest)
+        drawn[:] = 0
+        return heads
+
     @overload
     def integers_below(self, n: int) -> int: ...
     @overload
@@ -105,6 +124,21 @@ class NoiseSource(Unshareable):
         while (again := np.flatnonzero(drawn >= np.uint64(n))).size:
             drawn[again] = self._entropy.words(again.size) & mask
         return int(drawn[0]) if size is None else drawn.view(np.int64)
+
+    def subset(self, n: int, size: int) -> np.ndarray:
+        """Return ``size`` of the numbers 0..n-1, every choice equally likely: sorted int64.
+
+        The first ``size`` different ones of a row of uniform numbers. 1 <= size <= n.
+        """
+        if not 1 <= size <= n:
+            raise InvalidInputError(f"Expected 1 <= size={size!r} <= n={n!r}.")
+        if 2 * size > n:
+            return np.sort(self.permutation(n)[:size])
+        drawn = self.integers_below(n, size)
+        while (first := np.unique(drawn, return_index=True)[1]).size < size:
+            more = self.integers_below(n, size - first.size)
+            drawn = np.concatenate((drawn[np.sort(first)], more))
+        return np.sort(drawn)
 
     def permutation(self, n: int) -> np.ndarray:
         """Return a uniform permutation of 0..n-1, int64: the order of n distinct random words.

@@ -8,17 +8,20 @@ from dpcore.queries.gram import GramMatrix, MinimumQuadratic, QuadraticObjective
 from dpcore.queries.loss_line import ClippedLossLine
 from dpcore.queries.loss_sum import ErrorCount, ObjectiveSum
 from dpcore.queries.minimizer import Minimizer, MinimumObjective
+from dpcore.queries.sample import FixedSizeSample, PoissonSample
 
 __all__ = [
     "ClippedGradientSum",
     "ClippedLossLine",
     "ErrorCount",
     "Excess",
+    "FixedSizeSample",
     "GramMatrix",
     "MinimumObjective",
     "MinimumQuadratic",
     "Minimizer",
     "ObjectiveSum",
+    "PoissonSample",
     "PublicBall",
     "QuadraticObjective",
     "RowCount",

@@ -41,7 +41,10 @@ def foreign_parts(optimizer: Optimizer) -> list[str]:
     """Return ``module:Class`` of every part that ran inside the trust boundary of a recorded run
     and is not dpcore's own."""
     kinds = {
-        type(part) for session in _recorded(optimizer) for pair in session.parts for part in pair
+        type(part)
+        for session in _recorded(optimizer)
+        for query, mechanism in session.parts
+        for part in (query, _unsampled(query), mechanism)
     }
     return sorted(f"{k.__module__}:{k.__qualname__}" for k in kinds if not _is_own(k))
 
@@ -65,12 +68,17 @@ def _is_own(kind: type) -> bool:
 def _foreign_sums(session: RecordingSession) -> list[Query]:
     """Return the queries that are sums over rows; an answer derived from sums or from the table has
     no contribution of a single row, and is compared on neighbouring tables."""
-    queries = [query for query, _ in session.parts]
+    queries = [_unsampled(query) for query, _ in session.parts]
     return [
         query
         for query in queries
         if not isinstance(query, (DerivedQuery, TableQuery)) and not _is_own(type(query))
     ]
+
+
+def _unsampled(query: Any) -> Any:
+    """Return the sum that a sampled query asks of its sample; any other query itself."""
+    return query.query if hasattr(query, "sampled_event") else query
 
 
 def _maker(mechanism: Mechanism) -> Callable[[float], Mechanism]:

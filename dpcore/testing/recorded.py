@@ -83,7 +83,7 @@ def replay_run(
 ) -> ReplaySession:
     """Replay a run on another table, and require the recorded result to the bit."""
     accountant = accountant_of(optimizer, EPSILON, DELTA)
-    session = ReplaySession(recorded[0].records, other.table(), accountant, relation)
+    session = ReplaySession(recorded[0].records, other.table(), accountant, relation, other.shift)
     try:
         solution = optimizer.minimize(problem_of(rows, relation, optimizer, n0), session)
     finally:

@@ -18,13 +18,11 @@ import numpy as np
 from dpcore.engines.local import LocalEngine
 from dpcore.errors import InvalidInputError
 from dpcore.exchange import Exchange
-from dpcore.noise.entropy import Unshareable
-from dpcore.noise.source import NoiseSource
 from dpcore.session import PrivacySession
+from dpcore.testing.tape import Played, PlayedNoise, Tape, TapedNoise
 
 if TYPE_CHECKING:
     from dpcore.data.table import Table
-    from dpcore.noise.entropy import Entropy
     from dpcore.protocols import (
         Accountant,
         DerivedQuery,
@@ -40,8 +38,8 @@ __all__ = ["CountingEngine", "Record", "RecordingSession", "ReplaySession", "ass
 
 @dataclass(frozen=True)
 class Record:
-    """One release of a run: what was asked, the exact answer, what was given, and the random words
-    that the exact answer took, such as those of a secret permutation."""
+    """One release of a run: what was asked, the exact answer, what was given, and the random
+    choices that the exact answer took: the words of a secret permutation, the coins of a sample."""
 
     query: str
     mechanism: str
@@ -51,37 +49,6 @@ class Record:
     said: tuple[bool, Fraction | None] = (True, None)
     """Whether an interactive mechanism was closed afterwards, and the loss of what it had said."""
     words: tuple[np.ndarray, ...] = ()
-
-
-class _Tape(Unshareable):
-    """Words from a source, kept while an exact answer is worked out."""
-
-    def __init__(self, source: Entropy) -> None:
-        self._source = source
-        self.seeded = source.seeded
-        self.kept: list[np.ndarray] | None = None
-
-    def words(self, n: int) -> np.ndarray:
-        fresh = self._source.words(n)
-        if self.kept is not None:
-            self.kept.append(fresh.copy())
-        return fresh
-
-
-class _Played(Unshareable):
-    """The words of a recorded answer once more, to be asked for in the same portions."""
-
-    seeded = True
-
-    def __init__(self) -> None:
-        self.left: list[np.ndarray] = []
-
-    def words(self, n: int) -> np.ndarray:
-        assert self.left and self.left[0].size == n, (
-            "The replay draws other random words than the recorded run: its random choices depend "
-            "on something that was not released."
-        )
-        return self.left.pop(0).copy()
 
 
 class CountingEngine(LocalEngine):
@@ -134,8 +101,8 @@ class RecordingSession(_CountingSession):
         self.engine = CountingEngine(table)
         self.records: list[Record] = []
         self.parts: list[tuple[Query | DerivedQuery | TableQuery, Any]] = []
-        self._tape = _Tape(noise._entropy)
-        super().__init__(self.engine, accountant, relation, NoiseSource(self._tape))
+        self._tape = Tape(noise._entropy)
+        super().__init__(self.engine, accountant, relation, TapedNoise(self._tape))
 
     def release(self, query: Query | DerivedQuery | TableQuery, mechanism: Mechanism) -> Any:
         self.parts.append((query, mechanism))
@@ -185,7 +152,8 @@ class ReplaySession(_CountingSession):
     """A session that charges and asks as ever, and gives the recorded values.
 
     ``exacts`` are its own exact answers, in order. ``violations`` are the reasons of the assertions
-    that it raised: an optimizer may have swallowed them.
+    that it raised: an optimizer may have swallowed them. ``shift`` : row i of the recorded table is
+    row i + shift of this one, so that a sample holds the same rows.
     """
 
     def __init__(
@@ -194,10 +162,11 @@ class ReplaySession(_CountingSession):
         table: Table,
         accountant: Accountant,
         relation: NeighboringRelation,
+        shift: int = 0,
     ) -> None:
         self.engine = CountingEngine(table)
-        self._played = _Played()
-        super().__init__(self.engine, accountant, relation, NoiseSource(self._played))
+        self._played = Played()
+        super().__init__(self.engine, accountant, relation, PlayedNoise(self._played, shift))
         self._records = records
         self.exacts: list[np.ndarray] = []
         self.violations: list[str] = []
@@ -205,7 +174,7 @@ class ReplaySession(_CountingSession):
     def release(self, query: Query | DerivedQuery | TableQuery, mechanism: Mechanism) -> Any:
         if os.getpid() != self._pid:
             raise InvalidInputError("This process was forked after the session began.")
-        event = mechanism.event(query.sensitivity(self.relation))
+        event = self._event(query, mechanism, query.sensitivity(self.relation))
         accountant = self._accountant.compose(event)
         record = self._next(query, repr(mechanism))
         self._require_idle()

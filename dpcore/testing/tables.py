@@ -33,10 +33,14 @@ ROW_NORM, RAW_NORM_BOUND = 1.5, 2.0
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows of a made table: X float64 (n, d), its last column an intercept of 1/2; y of -1, +1."""
+    """Rows of a made table: X float64 (n, d), its last column an intercept of 1/2; y of -1, +1.
+
+    ``shift`` : of a neighbour, how far behind their old places the common rows stand.
+    """
 
     X: np.ndarray
     y: np.ndarray
+    shift: int = 0
 
     def table(self) -> Table:
         return Table.from_matrix(
@@ -104,9 +108,10 @@ def neighbours(rows: Rows, relation: NeighboringRelation, seed: int = 0) -> list
     added = [
         Rows(np.vstack([rows.X, x[None, :]]), np.append(rows.y, label)) for x, label in extremes
     ]
-    removed = Rows(rows.X[1:], rows.y[1:])
+    removed = Rows(rows.X[1:], rows.y[1:], -1)
     # A row added in front moves every other row to another place in its block.
-    shifted = Rows(np.vstack([extremes[-1][0], rows.X]), np.append(extremes[-1][1], rows.y))
+    x, label = extremes[-1]
+    shifted = Rows(np.vstack([x, rows.X]), np.append(label, rows.y), 1)
     return [*added, removed, shifted]
 
 

@@ -186,3 +186,62 @@ def test_a_permutation_of_equal_words_is_drawn_again():
     entropy = Repeating()
     assert NoiseSource(entropy).permutation(3).tolist() == [1, 2, 0]
     assert entropy.calls == 2
+
+
+class Bytes:
+    """Entropy that hands out given bytes, then words that it counts."""
+
+    seeded = True
+
+    def __init__(self, first, then):
+        self.parts = [np.array(first, dtype=np.uint8).view(np.uint64), np.array(then, np.uint64)]
+
+    def words(self, n):
+        part = self.parts.pop(0)
+        assert part.size == n
+        return part.copy()
+
+
+def test_a_coin_is_decided_by_its_byte_and_a_tie_by_56_bits_more():
+    weight = (7 << 56) + 5
+    ties = [4 << 8, (5 << 8) - 1, 5 << 8]
+    heads = NoiseSource(Bytes([6, 7, 7, 7, 8, 0, 255, 0], ties)).coins(8, weight)
+    assert heads.tolist() == [True, True, True, False, False, True, False, True]
+
+
+@pytest.mark.parametrize("p", [1 / 256, 0.3, 1e-3, 255.5 / 256])
+def test_coins_have_their_odds(p):
+    # 200,000 coins, 6 standard errors: false alarm below 2e-9.
+    n = 200_000
+    heads = SeededNoise(4).coins(n, int(p * 2**64))
+    assert abs(heads.sum() - n * p) < 6 * math.sqrt(n * p * (1 - p)) + 1
+
+
+def test_coins_at_the_ends():
+    assert not SeededNoise(4).coins(1000, 0).any()
+    assert SeededNoise(4).coins(1000, 1 << 64).all()
+    assert SeededNoise(4).coins(0, 1 << 63).size == 0
+    for weight in (-1, (1 << 64) + 1):
+        with pytest.raises(InvalidInputError, match="weight"):
+            SeededNoise(4).coins(3, weight)
+
+
+@pytest.mark.parametrize(("n", "size"), [(5, 2), (5, 4), (7, 1)])
+def test_every_subset_is_as_likely(n, size):
+    # Chi-square over the C(n, size) subsets, 10,000 draws; the bound is passed once in 1e7.
+    from scipy.stats import chi2
+
+    noise, draws = SeededNoise(6), 10_000
+    seen = [tuple(noise.subset(n, size).tolist()) for _ in range(draws)]
+    assert all(list(s) == sorted(set(s)) and 0 <= s[0] and s[-1] < n for s in seen)
+    cells = math.comb(n, size)
+    counts = [seen.count(s) for s in set(seen)]
+    expected = draws / cells
+    statistic = sum((c - expected) ** 2 for c in counts) / expected
+    assert len(counts) == cells and statistic < chi2.isf(1e-7, cells - 1)
+
+
+def test_a_subset_of_no_size_is_refused():
+    for size in (0, 6):
+        with pytest.raises(InvalidInputError, match="size"):
+            SeededNoise(4).subset(5, size)

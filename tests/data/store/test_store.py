@@ -15,9 +15,10 @@ from dpcore.engines.local import LocalEngine
 from dpcore.errors import DataError, InvalidInputError
 from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
+from dpcore.noise.source import SeededNoise
 from dpcore.plan import Settings, make_plan
 from dpcore.problem import Problem
-from dpcore.queries import ClippedGradientSum, ClippedLossLine
+from dpcore.queries import ClippedGradientSum, ClippedLossLine, PoissonSample
 from dpcore.sensitivity import NeighboringRelation
 from dpcore.training import fit_dataset
 
@@ -79,7 +80,9 @@ def answers(dataset, threads=1):
     for step in (0.25, 0.5):
         line = ClippedLossLine(problem, w, direction, np.arange(5) * step, 2.0)
         parts += [engine.answer(line), engine.answer(ClippedGradientSum(problem, w, 0.5))]
-        parts += [engine.answer(ClippedGradientSum(problem, w, 0.5, norm="l1"))]
+        gradient = ClippedGradientSum(problem, w, 0.5, norm="l1")
+        parts += [engine.answer(gradient)]
+        parts += [engine.answer_table(PoissonSample(gradient, 0.1), SeededNoise(4))]
         w = line.w - step * line.direction
     return np.concatenate(parts)
 

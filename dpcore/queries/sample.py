@@ -1,0 +1,137 @@
+"""Sums over a random sample of the rows. The sampler makes the event, so that what is drawn and
+what is charged cannot disagree."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcore.errors import InvalidInputError
+from dpcore.events import PoissonSampledDpEvent, SampledWithoutReplacementDpEvent
+from dpcore.sensitivity import NeighboringRelation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dpcore.data.table import Block, Table
+    from dpcore.events import DpEvent
+    from dpcore.noise.source import NoiseSource
+    from dpcore.protocols import Query
+    from dpcore.sensitivity import Sensitivity
+
+__all__ = ["FixedSizeSample", "PoissonSample"]
+
+_COIN_BITS = 64
+
+
+class _Sample:
+    """A sum over some of the rows, asked for each time anew; an empty sample is an answer too."""
+
+    def __init__(self, query: Query) -> None:
+        asked: Any = query
+        whole = hasattr(asked, "derive") or hasattr(asked, "answer_table")
+        if whole or not hasattr(asked, "answer_block"):
+            raise InvalidInputError(
+                f"Only a sum over rows can be sampled, and {type(query).__name__} is none."
+            )
+        self.query = query
+        self.kind = query.kind
+
+    def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
+        """Return the sum's own: whatever the sample, one row moves the sum over it by no more."""
+        return self.query.sensitivity(relation)
+
+    def answer_table(self, table: Table, noise: NoiseSource) -> np.ndarray:
+        total = self.query.start()
+        for part in self._parts(table, self._places(table.n_rows, noise)):
+            total = total + self.query.answer_block(part)
+        return total
+
+    def _places(self, n_rows: int, noise: NoiseSource) -> np.ndarray:
+        """Return the places of the rows in the sample, sorted int64."""
+        raise NotImplementedError
+
+    def _parts(self, table: Table, places: np.ndarray) -> Iterator[Block]:
+        """Yield the rows in the sample, at most those of one block at a time: sums stay exact."""
+        begin = 0
+        for block in table.blocks:
+            first, last = np.searchsorted(places, (begin, begin + block.n_rows))
+            if last > first:
+                yield block.take(places[first:last] - begin)
+            begin += block.n_rows
+
+
+class PoissonSample(_Sample):
+    """``query`` over a sample that each row joins with ``sampling_probability``, independently.
+
+    The coins are exact: P(a row joins) is the largest multiple of 2^-64 that is at most the
+    event's ``sampling_probability``. They come from the session's noise, anew for each release, and
+    are dropped with it. A smaller probability costs no more: a sample of the sample is
+    post-processing of the laws that dominate (Balle, Barthe & Gaboardi 2018, section 3).
+
+    Neighbours: under add-or-remove-one the row that one table lacks has a coin on the other alone;
+    under replace-one and replace-special the two rows share one. So what a row in the sample can
+    move is the sum's own sensitivity under the relation, and every other row's coin is the same.
+
+    Parameters
+    ----------
+    query : a sum over rows; no derived or table query, no other sample.
+    sampling_probability : in [2^-64, 1]. Public, and never worked out from a private number of
+        rows.
+    """
+
+    def __init__(self, query: Query, sampling_probability: float) -> None:
+        super().__init__(query)
+        p = sampling_probability
+        if not (isinstance(p, float) and 2.0**-_COIN_BITS <= p <= 1):
+            raise InvalidInputError(f"Expected sampling_probability={p!r} to be a float in (0, 1].")
+        self.sampling_probability = p
+
+    def sampled_event(self, event: DpEvent, relation: NeighboringRelation) -> DpEvent:
+        """Return what the release costs, given what it costs over all rows."""
+        return PoissonSampledDpEvent(self.sampling_probability, event, relation)
+
+    def _places(self, n_rows: int, noise: NoiseSource) -> np.ndarray:
+        weight = int(Fraction(self.sampling_probability) * 2**_COIN_BITS)
+        return np.flatnonzero(noise.coins(n_rows, weight))
+
+
+class FixedSizeSample(_Sample):
+    """``query`` over ``sample_size`` of the ``n`` rows, every choice equally likely.
+
+    For the relations under which the number of rows is public; add-or-remove-one is refused. The
+    row in which two tables differ is in the sample with probability ``sample_size / n``, and the
+    other rows in it have the same law on both, so what moves is the sum's own sensitivity.
+
+    Parameters
+    ----------
+    query : a sum over rows; no derived or table query, no other sample.
+    sample_size : >= 1.
+    n : the public number of rows, at least ``sample_size``.
+    """
+
+    def __init__(self, query: Query, sample_size: int, n: int) -> None:
+        super().__init__(query)
+        if type(sample_size) is not int or type(n) is not int or not 1 <= sample_size <= n:
+            raise InvalidInputError(f"Expected 1 <= sample_size={sample_size!r} <= n={n!r}.")
+        self.sample_size = sample_size
+        self.n = n
+
+    def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
+        if not relation.size_is_public:
+            raise InvalidInputError(
+                f"A sample of a fixed size needs a public number of rows, which {relation.value} "
+                "does not give; use PoissonSample."
+            )
+        return super().sensitivity(relation)
+
+    def sampled_event(self, event: DpEvent, relation: NeighboringRelation) -> DpEvent:
+        """Return what the release costs, given what it costs over all rows."""
+        return SampledWithoutReplacementDpEvent(self.n, self.sample_size, event)
+
+    def _places(self, n_rows: int, noise: NoiseSource) -> np.ndarray:
+        if n_rows != self.n:
+            raise InvalidInputError(f"Expected a table of n={self.n!r} rows.")
+        return noise.subset(self.n, self.sample_size)
