@@ -140,9 +140,9 @@ class PoissonSampledDpEvent(DpEvent):
     ----------
     sampling_probability : of each row, in (0, 1], rounded up.
     event : what the release costs a row that is in the sample: its noise multiplier is relative to
-        the sensitivity under ``relation``.
-    relation : which bounds hold depends on it. Under replace-one the row's place is in the sample
-        on both tables or on neither, and both rows contribute to what moves.
+        the sensitivity under ``relation``. Under replace-one that covers a row's removal too: the
+        sample holds the row's place on both tables or on neither.
+    relation : which bounds hold depends on it.
     """
 
     sampling_probability: float

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import numbers
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar, Self
@@ -18,7 +19,7 @@ from dpcore.errors import BudgetExceededError, InvalidInputError, UnsupportedEve
 from dpcore.events import ComposedDpEvent, DpEvent
 from dpcore.rounding import float_down, float_up
 
-__all__ = ["AdditiveAccountant", "validated_delta", "validated_epsilon"]
+__all__ = ["AdditiveAccountant", "described", "ticks_down", "validated_delta", "validated_epsilon"]
 
 _UNIT_BITS = 120
 
@@ -58,7 +59,8 @@ def _ticks_up(x: Fraction) -> int:
     return -((-x.numerator << _UNIT_BITS) // x.denominator)
 
 
-def _ticks_down(x: Fraction) -> int:
+def ticks_down(x: Fraction) -> int:
+    """Return ``x`` in the accountants' integer units, rounded down."""
     return (x.numerator << _UNIT_BITS) // x.denominator
 
 
@@ -107,7 +109,7 @@ class AdditiveAccountant(ABC):
             epsilon=epsilon,
             delta=delta,
             conversion=conversion,
-            budget_ticks=_ticks_down(budget),
+            budget_ticks=ticks_down(budget),
             **public,
         )
 
@@ -140,6 +142,11 @@ class AdditiveAccountant(ABC):
     def supports(cls, event: DpEvent) -> bool:
         if type(event) is ComposedDpEvent:
             return all(cls.supports(part) for part in event.events)
+        return cls._has_rule(event)
+
+    @classmethod
+    def _has_rule(cls, event: DpEvent) -> bool:
+        """Return whether ``_leaf_cost`` can bound this event, which is not several as one."""
         return type(event) in cls.events
 
     def cost(self, event: DpEvent) -> Fraction:
@@ -148,7 +155,7 @@ class AdditiveAccountant(ABC):
     def _ticks(self, event: DpEvent) -> int:
         if type(event) is ComposedDpEvent:
             return sum(self._ticks(part) for part in event.events)
-        if type(event) not in self.events:
+        if not self._has_rule(event):
             raise UnsupportedEventError(_unsupported(self.name, event))
         return _ticks_up(self._leaf_cost(event))
 
@@ -158,6 +165,11 @@ class AdditiveAccountant(ABC):
         if spent > self.budget_ticks:
             raise BudgetExceededError(self._refusal(event, ticks))
         return replace(self, spent_ticks=spent)
+
+    def holds(self, events: Mapping[DpEvent, int]) -> bool:
+        """Return whether so many of each event fit into what remains."""
+        ticks = sum(count * self._ticks(event) for event, count in events.items())
+        return self.spent_ticks + ticks <= self.budget_ticks
 
     def get_epsilon(self, delta: float) -> float:
         delta = validated_delta(delta, self.delta_may_be_zero)
@@ -201,11 +213,24 @@ class AdditiveAccountant(ABC):
         return shown if holds(shown) else None
 
 
-def _unsupported(name: str, event: DpEvent) -> str:
-    from dpcore.accountants import ACCOUNTANTS
+def described(event: DpEvent) -> str:
+    """Return the name of an event's type, and of the one that it is a sample of."""
+    inner = getattr(event, "event", None)
+    relation = getattr(event, "relation", None)
+    return "".join(
+        (
+            type(event).__name__,
+            "" if inner is None else f" of a {type(inner).__name__}",
+            "" if relation is None else f" under {relation.value}",
+        )
+    )
 
-    others = [cls.name for cls in ACCOUNTANTS if cls.supports(event)]
-    kind = type(event).__name__
+
+def _unsupported(name: str, event: DpEvent) -> str:
+    from dpcore.accountants import ACCOUNTANTS, SCHEDULE_ACCOUNTANTS
+
+    others = [cls.name for cls in (*ACCOUNTANTS, *SCHEDULE_ACCOUNTANTS) if cls.supports(event)]
+    kind = described(event)
     hint = f"{', '.join(others)} can" if others else "no built-in accountant can"
     article = "an" if kind[0] in "AEIOU" else "a"
     return f"The {name} accountant cannot bound the cost of {article} {kind}; {hint}."

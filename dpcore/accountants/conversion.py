@@ -26,12 +26,13 @@ __all__ = [
     "epsilon_up",
     "golden_maximum",
     "renyi_budget_down",
+    "slack",
 ]
 
 _LOG_RANGE = 92.0  # t from 1e-40 to 1e40
 
 
-def _slack(t: float, delta: float) -> float:
+def slack(t: float, delta: float) -> float:
     """Return about ``(ln delta + (1 + t) ln(1 + t) - t ln t) / t``: epsilon - tau, negated."""
     if t < 1:
         entropy = (1 + t) * math.log1p(t) - t * math.log(t)
@@ -62,13 +63,13 @@ def golden_maximum(objective: Callable[[float], float]) -> Fraction:
 
 def best_order_for_budget(epsilon: float, delta: float) -> Fraction:
     """Return ``t = alpha - 1`` at which zCDP gets the largest rho out of (epsilon, delta)."""
-    return golden_maximum(lambda t: (epsilon + _slack(t, delta)) / (1 + t))
+    return golden_maximum(lambda t: (epsilon + slack(t, delta)) / (1 + t))
 
 
 def best_order_for_report(rho: Fraction, delta: float) -> Fraction:
     """Return ``t = alpha - 1`` at which rho-zCDP gives the smallest epsilon."""
     approximate = float(rho)
-    return golden_maximum(lambda t: _slack(t, delta) - approximate * (1 + t))
+    return golden_maximum(lambda t: slack(t, delta) - approximate * (1 + t))
 
 
 def renyi_budget_down(epsilon: float, delta: float, t: Fraction) -> Fraction:

@@ -1,20 +1,24 @@
-"""Renyi differential privacy at one order, fixed from the budget before the run."""
+"""Renyi differential privacy at one order, fixed from public facts before the run."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from dpcore.accountants import conversion as convert
-from dpcore.accountants.additive import AdditiveAccountant
+from dpcore.accountants.additive import AdditiveAccountant, ticks_down
 from dpcore.accountants.mixture import mixture_renyi_up
+from dpcore.accountants.orders import best_order
+from dpcore.accountants.sampled_gaussian import is_bounded, sampled_gaussian_renyi_up
+from dpcore.accountants.search import smallest_multiplier
 from dpcore.events import (
     DpEvent,
     ExponentialMechanismDpEvent,
     ExPostDpEvent,
     GaussianDpEvent,
     LaplaceDpEvent,
+    PoissonSampledDpEvent,
     PureDpEvent,
     RandomizedSensitivityGaussian,
 )
@@ -62,6 +66,7 @@ _RULES: dict[type[DpEvent], Callable[[Any, Fraction], Fraction]] = {
     ExponentialMechanismDpEvent: _bounded_range,
     LaplaceDpEvent: _laplace,
     RandomizedSensitivityGaussian: mixture_renyi_up,
+    PoissonSampledDpEvent: sampled_gaussian_renyi_up,
     # Its cap: an epsilon-DP release like any other.
     ExPostDpEvent: _pure,
 }
@@ -76,9 +81,11 @@ def _cost(event: DpEvent, order: Fraction) -> Fraction:
 class RdpAccountant(AdditiveAccountant):
     """Adds up Renyi divergences at one order (Mironov 2017).
 
-    The order is the best one for concentrated costs, a function of epsilon and delta alone, and the
-    report uses it too: so it is a fully adaptive filter (Feldman & Zrnic 2021, Theorem 3.1), which
-    a minimum over orders taken after the run is not.
+    The order is the best one for concentrated costs, a function of epsilon and delta alone, or the
+    best one for a schedule that is known beforehand (``planned``, ``for_schedule``): where rows are
+    sampled it is another by far. The report uses it too: so it is a fully adaptive filter (Feldman
+    & Zrnic 2021, Theorem 3.1), which a minimum over orders taken after the run is not. A run that
+    departs from its schedule is held to the budget all the same.
 
     Parameters
     ----------
@@ -97,6 +104,41 @@ class RdpAccountant(AdditiveAccountant):
     def _open(cls, epsilon: float, delta: float, conversion: str) -> tuple[Fraction, dict]:
         t = convert.best_order_for_budget(epsilon, delta)
         return convert.renyi_budget_down(epsilon, delta, t), {"order": 1 + t}
+
+    @classmethod
+    def at_order(cls, epsilon: float, delta: float, order: Fraction) -> Self:
+        """Return the empty accountant whose filter enforces (epsilon, delta) at this order > 1."""
+        empty = cls.from_budget(epsilon, delta)
+        budget = convert.renyi_budget_down(empty.epsilon, empty.delta, order - 1)
+        return replace(empty, order=order, budget_ticks=ticks_down(budget))
+
+    @classmethod
+    def for_schedule(cls, epsilon: float, delta: float, events: Mapping[DpEvent, int]) -> Self:
+        """Return the empty accountant at the order at which so many of each event come to the
+        smallest epsilon. Whether they fit, ``holds`` says."""
+        return cls.at_order(epsilon, delta, best_order(_cost, events, delta, fractional=True))
+
+    @classmethod
+    def planned(
+        cls, epsilon: float, delta: float, schedule: Callable[[float], Mapping[DpEvent, int]]
+    ) -> Self:
+        """Return the empty accountant at the order at which the schedule, a function of the noise
+        multiplier, takes the least noise for (epsilon, delta)."""
+        empty = cls.from_budget(epsilon, delta)
+
+        def holds(multiplier: float) -> bool:
+            events = schedule(multiplier)
+            order = best_order(_cost, events, empty.delta, fractional=False)
+            return cls.at_order(empty.epsilon, empty.delta, order).holds(events)
+
+        multiplier = smallest_multiplier(holds, precision=1e-4)
+        return cls.for_schedule(epsilon, delta, schedule(multiplier))
+
+    @classmethod
+    def _has_rule(cls, event: DpEvent) -> bool:
+        if isinstance(event, PoissonSampledDpEvent):
+            return is_bounded(event)
+        return super()._has_rule(event)
 
     def _leaf_cost(self, event: Any) -> Fraction:
         return _cost(event, self.order)

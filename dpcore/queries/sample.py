@@ -90,8 +90,25 @@ class PoissonSample(_Sample):
         self.sampling_probability = p
 
     def sampled_event(self, event: DpEvent, relation: NeighboringRelation) -> DpEvent:
-        """Return what the release costs, given what it costs over all rows."""
+        """Return what the release costs, given what it costs over all rows.
+
+        Raises InvalidInputError under replace-one for a sum that moves by more when a row leaves it
+        than when one is replaced: amplification compares with the row's absence.
+        """
+        if relation is NeighboringRelation.REPLACE_ONE:
+            self._require_covered(self.query.sensitivity(relation))
         return PoissonSampledDpEvent(self.sampling_probability, event, relation)
+
+    def _require_covered(self, replaced: Sensitivity) -> None:
+        removed = self.query.sensitivity(NeighboringRelation.ADD_OR_REMOVE_ONE)
+        figures = [(removed.bound, replaced.bound)]
+        if removed.change_range is not None:
+            figures.append((removed.change_range, replaced.change_range or 0.0))
+        if removed.norm != replaced.norm or any(a > b for a, b in figures):
+            raise InvalidInputError(
+                f"{type(self.query).__name__} moves by more when a row is removed than when it is "
+                "replaced, so that a Poisson sample of it is not accounted for under replace-one."
+            )
 
     def _places(self, n_rows: int, noise: NoiseSource) -> np.ndarray:
         weight = int(Fraction(self.sampling_probability) * 2**_COIN_BITS)

@@ -1,0 +1,64 @@
+"""Schedules that are fixed beforehand: whether they fit, how much noise they ask for, and which
+accountant is the smallest for one. All of it follows from public facts, before the run.
+
+A schedule is a function from a noise multiplier to how many of each event the run makes with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from dpcore.accountants.search import smallest_multiplier
+from dpcore.errors import InvalidInputError, UnsupportedEventError
+from dpcore.events import DpEvent
+
+if TYPE_CHECKING:
+    from dpcore.protocols import Accountant
+
+__all__ = ["Schedule", "best_accountant", "planned_accountant", "schedule_noise_multiplier"]
+
+Schedule: TypeAlias = Callable[[float], Mapping[DpEvent, int]]
+
+
+def schedule_noise_multiplier(accountant: Accountant, schedule: Schedule) -> float:
+    """Return the smallest noise multiplier, to 1e-9, with which the whole schedule fits into what
+    remains of the accountant's budget: verified at the value returned.
+
+    Raises InvalidInputError if no amount of noise makes it fit, and UnsupportedEventError, naming
+    what can, if the accountant cannot hold the schedule's events.
+    """
+    filter_: Any = accountant
+    return smallest_multiplier(lambda m: filter_.holds(schedule(m)))
+
+
+def planned_accountant(
+    accountant_class: Any, epsilon: float, delta: float, conversion: str | None, schedule: Schedule
+) -> Accountant:
+    """Return the accountant of the budget, with what it fixes beforehand (the rdp accountant's
+    order) fixed for the schedule."""
+    if hasattr(accountant_class, "planned"):
+        return accountant_class.planned(epsilon, delta, schedule)
+    return accountant_class.from_budget(epsilon, delta, conversion)
+
+
+def best_accountant(
+    candidates: Iterable[Any], epsilon: float, delta: float, schedule: Schedule
+) -> Accountant:
+    """Return the accountant under which the schedule takes the least noise; of equals the first.
+
+    ``candidates`` : accountant classes. Those that cannot hold the events, or the schedule with any
+    noise, are passed over. Raises InvalidInputError if none is left.
+    """
+    found: list[tuple[float, Accountant]] = []
+    for accountant_class in candidates:
+        try:
+            accountant = planned_accountant(accountant_class, epsilon, delta, None, schedule)
+            found.append((schedule_noise_multiplier(accountant, schedule), accountant))
+        except (InvalidInputError, UnsupportedEventError):
+            continue
+    if not found:
+        raise InvalidInputError("No accountant holds this schedule within the budget.")
+    least = min(multiplier for multiplier, _ in found)
+    # Searches end within 1e-9 of each other.
+    return next(accountant for m, accountant in found if m <= least * (1 + 1e-8))

@@ -1,0 +1,46 @@
+"""Searches for a figure at which a condition was seen to hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from dpcore.errors import InvalidInputError
+
+__all__ = ["most_rounds", "smallest_multiplier"]
+
+_MOST_ROUNDS = 10**9
+_LARGEST, _SMALLEST = 2.0**300, 2.0**-300
+
+
+def smallest_multiplier(holds: Callable[[float], bool], precision: float = 1e-9) -> float:
+    """Return the smallest noise multiplier, to the relative precision, at which ``holds`` was seen
+    true; it is expected to hold from some multiplier on.
+
+    Raises InvalidInputError if it holds for none.
+    """
+    high = 1.0
+    while not holds(high):
+        if high >= _LARGEST:
+            raise InvalidInputError("No amount of noise makes this schedule fit into the budget.")
+        high *= 2
+    while high > _SMALLEST and holds(high / 2):
+        high /= 2
+    low = high / 2
+    while high - low > precision * high:
+        middle = (low + high) / 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high
+
+
+def most_rounds(holds: Callable[[int], bool]) -> int:
+    """Return the largest number of rounds, 0 to 10^9, up to which ``holds`` is true."""
+    low, high = 0, 1
+    while holds(high):
+        low = high
+        if high == _MOST_ROUNDS:
+            return high
+        high = min(2 * high, _MOST_ROUNDS)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low
