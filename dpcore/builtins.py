@@ -64,14 +64,31 @@ def register_accountants(register: Callable[..., None]) -> None:
     register(
         "rdp",
         "dpcore.accountants.rdp:RdpAccountant",
-        summary="Adds up Renyi DP at one order, fixed from the budget.",
-        reference="Mironov 2017; Feldman & Zrnic 2021",
+        summary="Adds up Renyi DP at one order, fixed beforehand; Poisson samples too.",
+        reference="Mironov 2017; Mironov, Talwar & Zhang 2019; Feldman & Zrnic 2021",
     )
     register(
         "single",
         "dpcore.accountants.single:SingleReleaseAccountant",
         summary="Bounds one Gaussian release by its own curve; refuses a second.",
         reference="Balle & Wang 2018; Chen, Lee & Kifer 2019",
+    )
+    register(
+        "sampling-composition",
+        "dpcore.accountants.sampling_composition:SamplingCompositionAccountant",
+        summary="Gaussian releases of samples, by how often a row is drawn; fixed schedules.",
+        reference="Cheng et al. 2020, Theorem 1",
+    )
+    register(
+        "advanced-composition",
+        "dpcore.accountants.advanced_composition:AdvancedCompositionAccountant",
+        summary="Gaussian releases of samples, amplified, then composed; fixed schedules.",
+        reference="Balle, Barthe & Gaboardi 2018; Kairouz, Oh & Viswanath 2017",
+    )
+    register(
+        "best",
+        "dpcore.accountants.best:BestAccountant",
+        summary="The one under which a schedule fixed beforehand takes the least noise.",
     )
     register(
         "pure",

@@ -18,9 +18,10 @@ from dpcore.sensitivity import NeighboringRelation
 from dpcore.targets import budget_of, target_values
 
 if TYPE_CHECKING:
+    from dpcore.problem import Problem
     from dpcore.protocols import Accountant, Engine, Loss, Optimizer
 
-__all__ = ["Plan", "Settings", "make_plan", "parse_relation"]
+__all__ = ["Plan", "Settings", "make_plan", "parse_relation", "with_planned_accountant"]
 
 _MOST_THREADS = 2**16
 RELATIONS = (NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE)
@@ -148,6 +149,35 @@ def make_plan(settings: Settings, registry: Registry | None = None) -> Plan:
         engine=registry.load("engine", settings.engine),
         targets=tuple(registry.get(kind, part).target for kind, part in parts),
     )
+
+
+def with_planned_accountant(plan: Plan, problem: Problem) -> Plan:
+    """Return the plan with the accountant fitted to, or chosen for, the schedule that the optimizer
+    states: a function of public facts and the budget, ``schedule(problem, noise_multiplier)``.
+
+    Raises InvalidInputError where no amount of noise makes the schedule fit, or where an accountant
+    is to be chosen and the optimizer states none.
+    """
+    from dpcore.accountants.best import BestAccountant
+    from dpcore.accountants.schedule import planned_accountant
+
+    optimizer: Any = plan.optimizer
+    asked = plan.accountant
+    if not hasattr(optimizer, "schedule"):
+        if isinstance(asked, BestAccountant):
+            raise InvalidInputError(
+                f"{plan.entry.name} states no schedule that an accountant could be chosen for; "
+                "name one, such as --accountant zcdp."
+            )
+        return plan
+    accountant = planned_accountant(
+        type(asked),
+        asked.epsilon,
+        asked.delta,
+        asked.conversion,
+        lambda multiplier: optimizer.schedule(problem, multiplier),
+    )
+    return dataclasses.replace(plan, accountant=accountant)
 
 
 def _usual_relation(factory: Any) -> str:

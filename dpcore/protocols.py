@@ -319,6 +319,11 @@ class Optimizer(Protocol):
 
     def minimize(self, problem: Problem, session: PrivacySession) -> Solution: ...
 
+    # One whose events are fixed before the first release may state them, ``schedule(problem,
+    # noise_multiplier)``: how many of each event it makes with that noise, from public facts. The
+    # accountant is then planned for it (dpcore.accountants.schedule) and ``best`` can be chosen;
+    # ``schedule_noise_multiplier(session.accountant, ...)`` gives the noise that fits.
+
     # An optimizer that is asked for an accuracy and puts out epsilon also declares ``targets``, the
     # names of its fields that are options of their own (dpcore.targets), and ``checked_with``, the
     # fields without which it cannot be built, for the checks of dpcore.testing.

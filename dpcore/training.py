@@ -17,6 +17,7 @@ from dpcore.errors import InvalidInputError, TargetNotMetError
 from dpcore.model import Model, check_coefficients
 from dpcore.noise.source import SeededNoise, SystemNoise
 from dpcore.outcome import not_met, plain, state, summarise
+from dpcore.plan import with_planned_accountant
 from dpcore.problem import Problem, check_fits
 from dpcore.session import PrivacySession
 from dpcore.statement import PrivacyStatement, part_of, running_versions
@@ -28,7 +29,13 @@ if TYPE_CHECKING:
     from dpcore.problem import Solution
     from dpcore.source import DataRequest
 
-__all__ = ["Training", "check_dataset", "fit_dataset", "train", "with_default_l2"]
+__all__ = [
+    "Training",
+    "check_dataset",
+    "fit_dataset",
+    "train",
+    "with_default_l2",
+]
 
 OnRelease = Callable[[PrivacySession], None] | None
 
@@ -132,6 +139,7 @@ def fit_dataset(
     Raises InvalidInputError, before anything is spent, if the parts do not fit each other.
     """
     problem = check_dataset(plan, dataset, kept_fraction)
+    plan = with_planned_accountant(plan, problem)
     table = table or dataset.table()
     noise = SystemNoise() if plan.settings.seed is None else SeededNoise(plan.settings.seed)
     engine: Any = plan.engine
@@ -157,6 +165,7 @@ def check_dataset(plan: Plan, dataset: Dataset, kept_fraction: float = 1.0) -> P
     _check_drop(plan, dataset)
     problem = _problem(plan, dataset, kept_fraction)
     check_fits(plan.optimizer, problem, plan.accountant)
+    check_fits(plan.optimizer, problem, with_planned_accountant(plan, problem).accountant)
     return problem
 
 

@@ -19,7 +19,14 @@ from dpcore.errors import BudgetExceededError, InvalidInputError, UnsupportedEve
 from dpcore.events import ComposedDpEvent, DpEvent
 from dpcore.rounding import float_down, float_up
 
-__all__ = ["AdditiveAccountant", "described", "ticks_down", "validated_delta", "validated_epsilon"]
+__all__ = [
+    "AdditiveAccountant",
+    "described",
+    "ticks_down",
+    "unsupported",
+    "validated_delta",
+    "validated_epsilon",
+]
 
 _UNIT_BITS = 120
 
@@ -156,7 +163,7 @@ class AdditiveAccountant(ABC):
         if type(event) is ComposedDpEvent:
             return sum(self._ticks(part) for part in event.events)
         if not self._has_rule(event):
-            raise UnsupportedEventError(_unsupported(self.name, event))
+            raise UnsupportedEventError(unsupported(self.name, event))
         return _ticks_up(self._leaf_cost(event))
 
     def compose(self, event: DpEvent) -> Self:
@@ -226,10 +233,13 @@ def described(event: DpEvent) -> str:
     )
 
 
-def _unsupported(name: str, event: DpEvent) -> str:
+def unsupported(name: str, event: DpEvent) -> str:
+    """Return why an accountant refuses an event, and which others can bound it."""
     from dpcore.accountants import ACCOUNTANTS, SCHEDULE_ACCOUNTANTS
 
-    others = [cls.name for cls in (*ACCOUNTANTS, *SCHEDULE_ACCOUNTANTS) if cls.supports(event)]
+    others = [cls.name for cls in ACCOUNTANTS if cls.supports(event)]
+    if hasattr(event, "event"):  # a sample
+        others += [cls.name for cls in SCHEDULE_ACCOUNTANTS if cls.supports(event)]
     kind = described(event)
     hint = f"{', '.join(others)} can" if others else "no built-in accountant can"
     article = "an" if kind[0] in "AEIOU" else "a"

@@ -30,12 +30,14 @@ from functools import lru_cache
 from typing import ClassVar
 
 from dpcore.accountants.additive import validated_delta, validated_epsilon
-from dpcore.accountants.gaussian_floats import MARGIN, gaussian_epsilon_up
 from dpcore.accountants.search import smallest_multiplier
 from dpcore.accountants.whole import Round, Rounds, WholeAccountant
 from dpcore.errors import InvalidInputError
 
 __all__ = ["AdvancedCompositionAccountant", "amplified_epsilon", "noise_multiplier_for"]
+
+_MARGIN = 2.0**-30
+"""Relative; a thousand times what rounding takes off a sum of a few positive terms."""
 
 
 def amplified_epsilon(epsilon: float, p: float) -> float:
@@ -45,12 +47,14 @@ def amplified_epsilon(epsilon: float, p: float) -> float:
     else:
         amplified = epsilon + math.log(p + (1 - p) * math.exp(-epsilon))
         amplified = max(amplified, 0.0) + 2.0**-48 * epsilon
-    return min(epsilon, amplified * (1 + MARGIN))
+    return min(epsilon, amplified * (1 + _MARGIN))
 
 
 @lru_cache(maxsize=4096)
 def _one_release(each: Round, share: float) -> float:
     """Return the epsilon, rounded up, of one sampled release at a delta of ``share``."""
+    from dpcore.accountants.gaussian_floats import gaussian_epsilon_up
+
     base = gaussian_epsilon_up(1 / each.noise_multiplier * (1 + 2.0**-50), min(share / each.p, 1.0))
     return amplified_epsilon(base, each.p)
 
@@ -69,7 +73,7 @@ def epsilon_after(rounds: Rounds, delta: float) -> float:
     if not math.isfinite(squares):
         return math.inf
     spread = math.sqrt(2 * math.log(2 / delta) * squares)
-    return min(plain, mean + spread) * (1 + MARGIN)
+    return min(plain, mean + spread) * (1 + _MARGIN)
 
 
 @lru_cache(maxsize=4096)

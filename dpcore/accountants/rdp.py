@@ -7,12 +7,14 @@ from functools import lru_cache
 from typing import Any, ClassVar, Self
 
 from dpcore.accountants import conversion as convert
-from dpcore.accountants.additive import AdditiveAccountant, ticks_down
+from dpcore.accountants.additive import AdditiveAccountant, ticks_down, unsupported
 from dpcore.accountants.mixture import mixture_renyi_up
 from dpcore.accountants.orders import best_order
 from dpcore.accountants.sampled_gaussian import is_bounded, sampled_gaussian_renyi_up
 from dpcore.accountants.search import smallest_multiplier
+from dpcore.errors import UnsupportedEventError
 from dpcore.events import (
+    ComposedDpEvent,
     DpEvent,
     ExponentialMechanismDpEvent,
     ExPostDpEvent,
@@ -74,6 +76,8 @@ _RULES: dict[type[DpEvent], Callable[[Any, Fraction], Fraction]] = {
 
 @lru_cache(maxsize=4096)
 def _cost(event: DpEvent, order: Fraction) -> Fraction:
+    if isinstance(event, ComposedDpEvent):
+        return Fraction(sum(_cost(part, order) for part in event.events))
     return _RULES[type(event)](event, order)
 
 
@@ -116,7 +120,14 @@ class RdpAccountant(AdditiveAccountant):
     def for_schedule(cls, epsilon: float, delta: float, events: Mapping[DpEvent, int]) -> Self:
         """Return the empty accountant at the order at which so many of each event come to the
         smallest epsilon. Whether they fit, ``holds`` says."""
+        cls._require_rules(events)
         return cls.at_order(epsilon, delta, best_order(_cost, events, delta, fractional=True))
+
+    @classmethod
+    def _require_rules(cls, events: Mapping[DpEvent, int]) -> None:
+        for event in events:
+            if not cls.supports(event):
+                raise UnsupportedEventError(unsupported(cls.name, event))
 
     @classmethod
     def planned(
@@ -125,6 +136,7 @@ class RdpAccountant(AdditiveAccountant):
         """Return the empty accountant at the order at which the schedule, a function of the noise
         multiplier, takes the least noise for (epsilon, delta)."""
         empty = cls.from_budget(epsilon, delta)
+        cls._require_rules(schedule(1.0))
 
         def holds(multiplier: float) -> bool:
             events = schedule(multiplier)

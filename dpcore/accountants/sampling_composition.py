@@ -21,13 +21,15 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from dpcore.accountants.additive import validated_delta, validated_epsilon
-from dpcore.accountants.drawn_rounds import NO_ROUNDS, DrawnRounds
 from dpcore.accountants.search import most_rounds, smallest_multiplier
 from dpcore.accountants.whole import Round, Rounds, WholeAccountant
 from dpcore.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from dpcore.accountants.drawn_rounds import DrawnRounds
 
 __all__ = [
     "SamplingCompositionAccountant",
@@ -84,6 +86,8 @@ def _step(noise_multiplier: float) -> float:
 @lru_cache(maxsize=64)
 def _law(rounds: Rounds) -> DrawnRounds:
     """Return the law after these rounds; the one before the last kind is kept for the next call."""
+    from dpcore.accountants.drawn_rounds import NO_ROUNDS
+
     if not rounds:
         return NO_ROUNDS
     for end in range(_STRIDE, len(rounds), _STRIDE):

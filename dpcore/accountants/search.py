@@ -18,10 +18,10 @@ def smallest_multiplier(holds: Callable[[float], bool], precision: float = 1e-9)
 
     Raises InvalidInputError if it holds for none.
     """
+    if not holds(_LARGEST):
+        raise InvalidInputError("No amount of noise makes this schedule fit into the budget.")
     high = 1.0
-    while not holds(high):
-        if high >= _LARGEST:
-            raise InvalidInputError("No amount of noise makes this schedule fit into the budget.")
+    while high < _LARGEST and not holds(high):
         high *= 2
     while high > _SMALLEST and holds(high / 2):
         high /= 2

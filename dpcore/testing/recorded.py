@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dpcore.accountants.schedule import planned_accountant
+from dpcore.errors import InvalidInputError
 from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
 from dpcore.noise.source import SeededNoise
@@ -14,7 +16,7 @@ from dpcore.testing.replay import RecordingSession, ReplaySession
 from dpcore.testing.tables import Rows, make_problem
 
 if TYPE_CHECKING:
-    from dpcore.problem import Solution
+    from dpcore.problem import Problem, Solution
     from dpcore.protocols import Accountant, Loss, Optimizer
 
 __all__ = [
@@ -48,17 +50,34 @@ def problem_of(
     return make_problem(rows, relation, loss_of(optimizer), l2=L2, n0=n0)
 
 
-def accountant_of(optimizer: Optimizer, epsilon: float, delta: float) -> Accountant:
-    """Return the accountant that a run takes by default, with the whole budget."""
-    name = getattr(optimizer, "accountant", "zcdp")
-    return load_registry().load("accountant", name).from_budget(epsilon, delta)
+def accountant_of(
+    optimizer: Optimizer, epsilon: float, delta: float, problem: Problem | None = None
+) -> Accountant:
+    """Return the accountant that a run takes by default, with the whole budget; planned, given a
+    problem, for the schedule that the optimizer states."""
+    stated: Any = optimizer
+    accountant_class = load_registry().load("accountant", getattr(optimizer, "accountant", "zcdp"))
+    if problem is not None and hasattr(stated, "schedule"):
+        try:
+            return planned_accountant(
+                accountant_class, epsilon, delta, None, lambda m: stated.schedule(problem, m)
+            )
+        except InvalidInputError:
+            pass  # No noise makes it fit: as the optimizer has to find out for itself.
+    return accountant_class.from_budget(epsilon, delta)
 
 
 def open_session(
-    optimizer: Optimizer, rows: Rows, relation: NeighboringRelation, epsilon: float, delta: float
+    optimizer: Optimizer,
+    rows: Rows,
+    relation: NeighboringRelation,
+    epsilon: float,
+    delta: float,
+    n0: int | None = 400,
 ) -> RecordingSession:
     require_assertions()
-    accountant = accountant_of(optimizer, epsilon, delta)
+    problem = problem_of(rows, relation, optimizer, n0)
+    accountant = accountant_of(optimizer, epsilon, delta, problem)
     return RecordingSession(rows.table(), accountant, relation, SeededNoise(11))
 
 
@@ -69,7 +88,7 @@ def record_run(
     epsilon: float = EPSILON,
     n0: int | None = 400,
 ) -> tuple[RecordingSession, Solution]:
-    session = open_session(optimizer, rows, relation, epsilon, DELTA)
+    session = open_session(optimizer, rows, relation, epsilon, DELTA, n0)
     return session, optimizer.minimize(problem_of(rows, relation, optimizer, n0), session)
 
 
@@ -82,10 +101,11 @@ def replay_run(
     n0: int | None,
 ) -> ReplaySession:
     """Replay a run on another table, and require the recorded result to the bit."""
-    accountant = accountant_of(optimizer, EPSILON, DELTA)
+    problem = problem_of(rows, relation, optimizer, n0)
+    accountant = accountant_of(optimizer, EPSILON, DELTA, problem)
     session = ReplaySession(recorded[0].records, other.table(), accountant, relation, other.shift)
     try:
-        solution = optimizer.minimize(problem_of(rows, relation, optimizer, n0), session)
+        solution = optimizer.minimize(problem, session)
     finally:
         # An optimizer that catches every exception catches the replay's too.
         session.assert_faithful()

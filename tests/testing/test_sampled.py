@@ -8,11 +8,17 @@ import pytest
 from honest import Honest
 
 from dpcore.accountants.gdp import GdpAccountant
+from dpcore.accountants.schedule import schedule_noise_multiplier
 from dpcore.events import GaussianDpEvent, PoissonSampledDpEvent, SampledWithoutReplacementDpEvent
 from dpcore.mechanisms.gaussian import Gaussian
 from dpcore.problem import Solution
 from dpcore.queries import FixedSizeSample, PoissonSample
-from dpcore.testing import check_outputs_released, check_sensitivity_on_neighbours
+from dpcore.testing import (
+    check_never_overspends,
+    check_outputs_released,
+    check_sensitivity_on_neighbours,
+    check_tiny_budget_refused,
+)
 from dpcore.testing import recorded as runs
 from dpcore.testing.parts import foreign_parts
 
@@ -33,7 +39,7 @@ class Unamplified(GdpAccountant):
 
 @pytest.fixture(autouse=True)
 def unamplified(monkeypatch):
-    def accountant_of(optimizer, epsilon, delta):
+    def accountant_of(optimizer, epsilon, delta, problem=None):
         return Unamplified.from_budget(epsilon, delta)
 
     monkeypatch.setattr(runs, "accountant_of", accountant_of)
@@ -108,3 +114,47 @@ def test_a_run_that_looks_at_its_sample_is_caught():
 
     with pytest.raises(AssertionError):
         check_outputs_released(Peeks(steps=2))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Planned(Sampled):
+    """States its schedule, and takes the noise that fits it."""
+
+    accountant: ClassVar[str] = "best"
+    needs: ClassVar[tuple] = ("fixed-schedule",)
+
+    def schedule(self, problem, noise_multiplier):
+        inner = GaussianDpEvent(noise_multiplier)
+        return {PoissonSampledDpEvent(0.4, inner, problem.relation): self.steps}
+
+    def minimize(self, problem, session):
+        multiplier = schedule_noise_multiplier(
+            session.accountant, lambda m: self.schedule(problem, m)
+        )
+        w = np.zeros(problem.n_features)
+        for _ in range(self.steps):
+            w = self.step(problem, session, w, multiplier, problem.n_public or 400)
+        return Solution(w, "Done.")
+
+
+@pytest.mark.parametrize(
+    "check", [check_outputs_released, check_never_overspends, check_tiny_budget_refused]
+)
+def test_a_planned_run_passes_the_checks_with_what_was_chosen_for_it(check, monkeypatch):
+    monkeypatch.undo()
+    check(Planned(steps=5))
+
+
+def test_an_overspent_sample_is_caught_by_the_recount(monkeypatch):
+    # A tenth of the noise that is needed.
+    @dataclass(frozen=True, kw_only=True)
+    class Understated(Unamplified):
+        def _leaf_cost(self, event):
+            return super()._leaf_cost(event) / 100
+
+    def accountant_of(optimizer, epsilon, delta, problem=None):
+        return Understated.from_budget(epsilon, delta)
+
+    monkeypatch.setattr(runs, "accountant_of", accountant_of)
+    with pytest.raises(AssertionError, match="over the budget"):
+        check_never_overspends(Planned(steps=5))

@@ -1,0 +1,92 @@
+"""Advanced composition of sampled Gaussian releases: the theorem in figures, and a filter."""
+
+import math
+
+import mpmath as mp
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpcore.accountants import AdvancedCompositionAccountant
+from dpcore.accountants.advanced_composition import (
+    amplified_epsilon,
+    epsilon_after,
+    noise_multiplier_for,
+)
+from dpcore.accountants.whole import Round
+from dpcore.errors import BudgetExceededError, InvalidInputError
+from dpcore.events import GaussianDpEvent, PoissonSampledDpEvent
+from dpcore.sensitivity import NeighboringRelation
+from dpcore.testing.recount_sampled import epsilon_composed
+
+REPLACE = NeighboringRelation.REPLACE_ONE
+
+
+def sampled(m, p):
+    return PoissonSampledDpEvent(p, GaussianDpEvent(m), REPLACE)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.floats(1e-9, 600.0), st.floats(1e-12, 1.0))
+def test_amplification_is_rounded_up(epsilon, p):
+    with mp.workdps(60):
+        exact = mp.log1p(mp.mpf(p) * mp.expm1(mp.mpf(epsilon)))
+        assert exact * (1 - mp.mpf(10) ** -30) <= amplified_epsilon(epsilon, p)
+        assert amplified_epsilon(epsilon, p) <= exact * (1 + 1e-8) + 1e-12 * epsilon
+
+
+def test_p_times_epsilon_is_no_bound():
+    # A release that says 1 with probability a on a table without the row and e^eps a with it.
+    p, epsilon, a = 0.1, 2.0, 0.1
+    assert (1 - math.exp(epsilon) * a) / (1 - a) > math.exp(-epsilon)  # it is eps-DP
+    loss = math.log(((1 - p) * a + p * math.exp(epsilon) * a) / a)
+    assert loss > 2 * p * epsilon
+    assert amplified_epsilon(epsilon, p) >= loss
+
+
+def test_the_figure_is_the_theorem():
+    for rounds, m, p, delta in (
+        (10, 30.0, 0.1, 1e-5),
+        (1000, 8.0, 0.01, 1e-6),
+        (1, 2.0, 1.0, 1e-5),
+    ):
+        found = epsilon_after(((Round(m, p), rounds),), delta)
+        again = epsilon_composed([sampled(m, p)] * rounds, delta)
+        assert again * (1 - 1e-9) <= found <= again * (1 + 1e-7)
+    mixed = ((Round(10.0, 0.1), 5), (Round(20.0, 1.0), 3))
+    events = [sampled(10.0, 0.1)] * 5 + [sampled(20.0, 1.0)] * 3
+    assert epsilon_after(mixed, 1e-6) == pytest.approx(epsilon_composed(events, 1e-6), rel=1e-7)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(1, 5000), st.floats(1e-3, 1.0), st.floats(0.05, 8.0))
+def test_calibrated_noise_keeps_the_budget_and_wastes_none(rounds, p, epsilon):
+    m = noise_multiplier_for(rounds, p, epsilon, 1e-6)
+    assert epsilon_after(((Round(m, p), rounds),), 1e-6) <= epsilon
+    assert epsilon_after(((Round(m * (1 - 1e-6), p), rounds),), 1e-6) > epsilon
+
+
+def test_it_grows_with_rounds_and_odds_and_falls_with_noise_and_delta():
+    base = epsilon_after(((Round(5.0, 0.1), 50),), 1e-6)
+    assert epsilon_after(((Round(5.0, 0.1), 51),), 1e-6) > base
+    assert epsilon_after(((Round(5.0, 0.11), 50),), 1e-6) > base
+    assert epsilon_after(((Round(5.1, 0.1), 50),), 1e-6) < base
+    assert epsilon_after(((Round(5.0, 0.1), 50),), 1.1e-6) < base
+
+
+def test_the_filter_holds_what_was_planned_and_no_more():
+    m = noise_multiplier_for(20, 0.1, 1.0, 1e-6)
+    accountant = AdvancedCompositionAccountant.from_budget(1.0, 1e-6)
+    for _ in range(20):
+        accountant = accountant.compose(sampled(m, 0.1))
+    assert 0.999 < accountant.spent <= accountant.budget == 1.0
+    assert accountant.get_epsilon(1e-6) == accountant.spent
+    with pytest.raises(BudgetExceededError, match="With one release more"):
+        accountant.compose(sampled(m, 0.1))
+    assert not accountant.fully_adaptive
+
+
+def test_bad_figures_are_refused():
+    for rounds, p in ((0, 0.5), (3, 0.0), (3, 1.5)):
+        with pytest.raises(InvalidInputError, match="Expected rounds"):
+            noise_multiplier_for(rounds, p, 1.0, 1e-6)
