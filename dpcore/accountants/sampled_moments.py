@@ -10,6 +10,7 @@ import numpy as np
 __all__ = ["log_moment_up"]
 
 _LARGEST_CHORD_ORDER = 32.0
+_MOST_NOISE = 2.0**14  # beyond, f hardly differs between the ends of an interval
 _INTERVALS = 2**14
 _CHORD_MARGIN = 1e-6
 """Relative. An interval is at least 1e-3 standard deviations wide, so that its probability is right
@@ -28,7 +29,7 @@ def log_moment_up(m: float, p: float, t: float) -> float:
         return _whole_order(m, p, low + 1)
     below = _whole_order(m, p, low + 1) if low else 0.0
     linear = (below * (1 - part) + _whole_order(m, p, low + 2) * part) * (1 + 2.0**-50)
-    if t + 1 > _LARGEST_CHORD_ORDER or _exponent(m, t) > _LARGEST_EXPONENT:
+    if t + 1 > _LARGEST_CHORD_ORDER or m > _MOST_NOISE or _exponent(m, t) > _LARGEST_EXPONENT:
         return linear
     return min(linear, _by_chords(m, p, t))
 
