@@ -1,0 +1,166 @@
+"""What each bound gives away for Gaussian noise on Poisson samples: Figure 3 of Cheng et al. (AAAI
+2020) with the exact value beside it.
+
+    python bench/composition.py [--figure]
+
+As in the paper: noise that makes one round over all rows (epsilon, delta)-DP; T rounds over samples
+at rate p; advanced composition (after amplification, its slack once more delta) gives a total
+epsilon and its delta; the other bounds are then asked for delta at that epsilon. One of T, p, clip,
+delta and epsilon varies at a time from T = 10, p = .1, clip = 3, delta = 1e-5, epsilon = .1. The
+exact value is for a row added or removed (`bench/pld.py`, from above); smaller ones than 1e-9 are
+not resolved. A second table gives epsilon at delta = 1e-5 of runs whose exact figures are known.
+With --figure it also draws `bench/composition.svg`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+
+from pld import STEP, exact_delta, exact_epsilon
+
+from dpcore.accountants.advanced_composition import amplified_epsilon, epsilon_after
+from dpcore.accountants.normal import gaussian_mu_squared_down
+from dpcore.accountants.rdp import RdpAccountant
+from dpcore.accountants.sampled_gaussian import sampled_gaussian_renyi_up
+from dpcore.accountants.sampling_composition import SamplingCompositionAccountant, delta_after
+from dpcore.events import GaussianDpEvent, PoissonSampledDpEvent
+from dpcore.sensitivity import NeighboringRelation
+
+RELATION = NeighboringRelation.ADD_OR_REMOVE_ONE
+PANELS = {
+    "rounds": (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000),
+    "p": (0.001, 0.003, 0.01, 0.03, 0.1, 0.2, 0.4, 0.7, 1.0),
+    "clip": (1.0, 2.0, 3.0, 4.0, 5.0),
+    "delta": (1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3),
+    "epsilon": (0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0),
+}
+KNOWN = (  # noise multiplier, p, rounds, exact epsilon at delta 1e-5 as others computed it
+    (1.5, 0.04, 2249, 6.767),
+    (1.0, 0.01, 1000, 1.828),
+    (0.8, 0.001, 20000, 1.100),
+    (3.0, 0.2, 50, 2.061),
+)
+BOUNDS = ("advanced", "sampling", "rdp", "exact")
+RESOLVED = 1e-9
+ORDERS = [*range(2, 65), *(round(64 * 1.1**k) for k in range(1, 70))]
+
+
+@dataclass(frozen=True)
+class Setting:
+    rounds: int = 10
+    p: float = 0.1
+    clip: float = 3.0
+    delta: float = 1e-5
+    epsilon: float = 0.1
+
+    def deltas(self) -> dict[str, float]:
+        """Return the total epsilon and each bound's delta there. The clip scales noise and
+        sensitivity alike, so nothing depends on it."""
+        mu = math.sqrt(gaussian_mu_squared_down(Fraction(self.epsilon), Fraction(self.delta)))
+        m = 1 / mu
+        one = amplified_epsilon(self.epsilon, self.p)
+        spread = one * math.sqrt(2 * self.rounds * math.log(1 / self.delta))
+        total = min(self.rounds * one, self.rounds * one * math.tanh(one / 2) + spread)
+        return {
+            "total": total,
+            "advanced": self.delta * (1 + self.rounds * self.p),
+            "sampling": delta_after(self.rounds, m, self.p, total),
+            "rdp": renyi_delta(m, self.p, self.rounds, total),
+            "exact": exact_delta(m, self.p, self.rounds, total),
+        }
+
+
+def event_of(m: float, p: float) -> PoissonSampledDpEvent:
+    return PoissonSampledDpEvent(p, GaussianDpEvent(m), RELATION)
+
+
+def renyi_delta(m: float, p: float, rounds: int, epsilon: float) -> float:
+    """Return the smallest delta over whole orders (Canonne, Kamath & Steinke 2020, Prop. 12)."""
+    logs = []
+    for order in ORDERS:
+        tau = rounds * float(sampled_gaussian_renyi_up(event_of(m, p), Fraction(order)))
+        logs.append((order - 1) * (tau - epsilon + math.log1p(-1 / order)) - math.log(order))
+    return math.exp(min(0.0, *logs))
+
+
+def print_panels() -> dict[str, list[dict[str, float]]]:
+    found = {}
+    for name, values in PANELS.items():
+        print(f"\n| {name} | total epsilon | " + " | ".join(BOUNDS) + " |")
+        print("|---" * (len(BOUNDS) + 2) + "|")
+        found[name] = [replace(Setting(), **{name: value}).deltas() for value in values]
+        for value, row in zip(values, found[name], strict=True):
+            cells = [_shown(row[bound]) for bound in BOUNDS]
+            print(f"| {value:g} | {row['total']:.4f} | " + " | ".join(cells) + " |")
+    return found
+
+
+def _shown(delta: float) -> str:
+    return f"{delta:.1e}" if delta > RESOLVED else f"< {RESOLVED:.0e}"
+
+
+def print_known() -> None:
+    print("\n| noise multiplier, p, rounds | known | exact, h halved | rdp | sampling | advanced |")
+    print("|---|---|---|---|---|---|")
+    for m, p, rounds, known in KNOWN:
+        event = event_of(m, p)
+        order = RdpAccountant.for_schedule(1.0, 1e-5, {event: rounds}).order
+        renyi = RdpAccountant.at_order(1e4, 1e-5, order)
+        counted = SamplingCompositionAccountant.from_budget(1e6, 1e-5)
+        for _ in range(rounds):
+            renyi = renyi.compose(event)
+        rounds_so_far = counted._added(event, rounds)
+        counted = replace(counted, rounds=rounds_so_far)
+        exact, finer = (exact_epsilon(m, p, rounds, 1e-5, step) for step in (2 * STEP, STEP))
+        bounds = [renyi.get_epsilon(1e-5), counted.get_epsilon(1e-5)]
+        bounds.append(epsilon_after(rounds_so_far, 1e-5))
+        cells = [f"{known:.3f}", f"{exact:.5f}, {finer:.5f}", *(f"{x:.3f}" for x in bounds)]
+        print(f"| {m:g}, {p:g}, {rounds} | " + " | ".join(cells) + " |")
+
+
+def draw(found: dict[str, list[dict[str, float]]]) -> None:
+    import matplotlib
+
+    matplotlib.use("svg")
+    import matplotlib.pyplot as plt
+
+    plt.rcParams.update({"svg.hashsalt": "composition", "svg.fonttype": "path", "font.size": 9})
+    looks = {
+        "advanced": ("#E69F00", "s", "--", "advanced composition"),
+        "sampling": ("#0072B2", "o", "-", "sampling composition (Theorem 1)"),
+        "rdp": ("#009E73", "^", "-.", "Renyi, best order"),
+        "exact": ("black", None, "-", "exact (add or remove a row)"),
+    }
+    figure, panels = plt.subplots(1, 5, figsize=(13, 3.4), layout="constrained", sharey=True)
+    for panel, (name, values) in zip(panels, PANELS.items(), strict=True):
+        for bound, (color, marker, style, label) in looks.items():
+            points = [max(row[bound], RESOLVED) for row in found[name]]
+            panel.plot(values, points, color=color, marker=marker, ls=style, ms=4, label=label)
+        panel.set_yscale("log")
+        if name != "clip":
+            panel.set_xscale("log")
+        panel.set_xlabel({"rounds": "T", "epsilon": "epsilon of a round"}.get(name, name))
+        panel.grid(axis="y", color="0.9", lw=0.8)
+    panels[0].set_ylabel("delta at the epsilon of\nadvanced composition")
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=4)
+    path = Path(__file__).with_name("composition.svg")
+    figure.savefig(path, metadata={"Date": None, "Creator": None}, facecolor="white")
+    print(f"\nDrew {path.name}: {path.stat().st_size // 1000} KB.")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--figure", action="store_true", help="draw bench/composition.svg")
+    asked = parser.parse_args()
+    found = print_panels()
+    print_known()
+    if asked.figure:
+        draw(found)
+
+
+if __name__ == "__main__":
+    main()
