@@ -2,12 +2,16 @@
 
 from typing import Any
 
-from dpcore.accountants import ACCOUNTANTS
+from dpcore.accountants import ACCOUNTANTS, SCHEDULE_ACCOUNTANTS
 from dpcore.accountants.additive import validated_delta, validated_epsilon
 from dpcore.accountants.calibrate import noise_multiplier
-from dpcore.events import GaussianDpEvent
+from dpcore.accountants.rdp import RdpAccountant
+from dpcore.accountants.schedule import planned_accountant, schedule_noise_multiplier
+from dpcore.errors import InvalidInputError, UnsupportedEventError
+from dpcore.events import DpEvent, GaussianDpEvent, PoissonSampledDpEvent
+from dpcore.sensitivity import NeighboringRelation
 
-__all__ = ["describe_budget"]
+__all__ = ["describe_budget", "describe_schedule"]
 
 
 def describe_budget(epsilon: float, delta: float) -> list[dict[str, Any]]:
@@ -30,6 +34,52 @@ def describe_budget(epsilon: float, delta: float) -> list[dict[str, Any]]:
         if positive_delta or accountant_class.delta_may_be_zero
         for conversion in accountant_class.conversions
     ]
+
+
+def describe_schedule(
+    epsilon: float,
+    delta: float,
+    rounds: int,
+    probability: float,
+    relation: NeighboringRelation,
+) -> list[dict[str, Any]]:
+    """Return one dict per accountant that can hold so many Gaussian releases, each over a Poisson
+    sample at that rate (1: over all rows), the least noise first.
+
+    Keys: ``accountant``, ``conversion``, ``order`` (of the rdp accountant, planned for the
+    schedule, else ``None``) and ``noise_multiplier`` of each release, rounded up.
+
+    Raises
+    ------
+    InvalidInputError : a budget, number or rate out of range, or one that no accountant can hold.
+    """
+    validated_epsilon(epsilon)
+    validated_delta(delta)
+    if rounds < 1:
+        raise InvalidInputError(f"Expected rounds={rounds!r} >= 1.")
+
+    def schedule(multiplier: float) -> dict[DpEvent, int]:
+        inner = GaussianDpEvent(multiplier)
+        sampled = PoissonSampledDpEvent(probability, inner, relation)
+        return {inner if probability == 1 else sampled: rounds}
+
+    rows = []
+    for accountant_class in (*ACCOUNTANTS, *SCHEDULE_ACCOUNTANTS):
+        try:
+            accountant = planned_accountant(accountant_class, epsilon, delta, None, schedule)
+            multiplier = schedule_noise_multiplier(accountant, schedule)
+        except UnsupportedEventError:
+            continue
+        order = float(accountant.order) if isinstance(accountant, RdpAccountant) else None
+        rows.append(
+            {
+                "accountant": accountant.name,
+                "conversion": accountant.conversion,
+                "order": order,
+                "noise_multiplier": multiplier,
+            }
+        )
+    return sorted(rows, key=lambda row: row["noise_multiplier"])
 
 
 def _row(accountant_class: Any, conversion: str, epsilon: float, delta: float) -> dict[str, Any]:

@@ -6,8 +6,12 @@ import sys
 
 import pytest
 
-from dpcore.budget import describe_budget
+from dpcore.budget import describe_budget, describe_schedule
 from dpcore.errors import InvalidInputError
+from dpcore.sensitivity import NeighboringRelation
+
+ADD = NeighboringRelation.ADD_OR_REMOVE_ONE
+REPLACE = NeighboringRelation.REPLACE_ONE
 
 
 def by_name(rows):
@@ -49,3 +53,31 @@ def test_no_heavy_import():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_the_noise_of_a_schedule_under_each_accountant_that_holds_it():
+    rows = describe_schedule(1.0, 1e-5, 1000, 0.01, ADD)
+    assert [row["accountant"] for row in rows] == [
+        "rdp",
+        "advanced-composition",
+        "sampling-composition",
+    ]
+    assert rows[0]["order"] > 10 and rows[1]["order"] is None
+    # 1.41 is exact (bench/pld.py): what a bound gives away is on top.
+    assert 1.41 < rows[0]["noise_multiplier"] < 1.6
+    replaced = describe_schedule(1.0, 1e-5, 1000, 0.01, REPLACE)
+    assert [row["accountant"] for row in replaced] == [
+        "advanced-composition",
+        "sampling-composition",
+    ]
+    whole = describe_schedule(1.0, 1e-5, 10, 1.0, ADD)
+    # To 1e-9 two of them are exact: 3.7306 is the one release's, and ten take sqrt(10) of it.
+    assert {row["accountant"] for row in whole[:2]} == {"gdp", "sampling-composition"}
+    for row in whole[:2]:
+        assert row["noise_multiplier"] == pytest.approx(3.730631634816 * 10**0.5, rel=1e-8)
+
+
+@pytest.mark.parametrize(("rounds", "probability"), [(0, 0.5), (3, 0.0), (3, 1.5)])
+def test_a_schedule_out_of_range_is_refused(rounds, probability):
+    with pytest.raises(InvalidInputError, match="Expected (rounds|sampling_probability)="):
+        describe_schedule(1.0, 1e-5, rounds, probability, ADD)

@@ -15,10 +15,22 @@ __all__ = ["account_command"]
 def account_command(
     epsilon: Annotated[float, typer.Option(help="Budget: epsilon > 0.")] = 1.0,
     delta: Annotated[float, typer.Option(help="Budget: 0 <= delta < 1.")] = 1e-8,
+    rounds: Annotated[
+        int | None, typer.Option(help="Gaussian releases that share the budget, fixed beforehand.")
+    ] = None,
+    probability: Annotated[
+        float, typer.Option(help="Each over a Poisson sample at this rate; 1 for all rows.")
+    ] = 1.0,
+    relation: Annotated[
+        str, typer.Option(help="add-or-remove-one or replace-one.")
+    ] = "add-or-remove-one",
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Print what (epsilon, delta) buys: the budget in each accountant's unit (rho, mu^2), and the
-    noise multiplier of one Gaussian release that takes all of it."""
+    noise multiplier of one Gaussian release that takes all of it; with --rounds, of each of so many
+    releases."""
+    if rounds is not None:
+        return _print_schedule(epsilon, delta, rounds, probability, relation, as_json)
     from dpcore.budget import describe_budget
 
     rows = describe_budget(epsilon, delta)
@@ -35,3 +47,24 @@ def account_command(
         cells.append((row["accountant"], row["conversion"], budget, noise))
     title = f"({epsilon:g}, {delta:g})-differential privacy buys, under each accountant"
     print_table(title, ("accountant", "conversion", "budget", "one Gaussian release"), cells)
+
+
+def _print_schedule(
+    epsilon: float, delta: float, rounds: int, probability: float, relation: str, as_json: bool
+) -> None:
+    from dpcore.budget import describe_schedule
+    from dpcore.plan import parse_relation
+
+    rows = describe_schedule(epsilon, delta, rounds, probability, parse_relation(relation))
+    if as_json:
+        asked = {"epsilon": epsilon, "delta": delta, "rounds": rounds, "probability": probability}
+        text = {**asked, "neighboring_relation": relation, "accountants": rows}
+        return typer.echo(json.dumps(text, indent=2))
+    title = (
+        f"({epsilon:g}, {delta:g})-differential privacy, {rounds} Gaussian releases at a rate of "
+        f"{probability:g}, {relation}"
+    )
+    cells = [
+        (row["accountant"], row["conversion"], f"{row['noise_multiplier']:.6g}") for row in rows
+    ]
+    print_table(title, ("accountant", "conversion", "noise multiplier of each"), cells)

@@ -64,10 +64,19 @@ def backward(z, m, p, a):
     return above * mp.npdf(z, 0, m)
 
 
-ORDERS = [Fraction(x) for x in (1 + 1e-8, 1.001, 1.25, 1.9, 2.0, 2.5, 7.3, 31.9, 33.3, 64.0)]
+ORDERS = [Fraction(x) for x in (1 + 1e-8, 1.25, 1.9, 2.0, 2.5, 7.3, 31.9, 33.3, 64.0)]
 
 
-@pytest.mark.parametrize(("m", "p"), [(1.0, 0.01), (0.8, 0.001), (3.0, 0.2), (0.4, 0.3), (50, 0.5)])
+@pytest.mark.parametrize(
+    ("m", "p"),
+    [
+        (1.0, 0.01),
+        (0.4, 0.3),
+        pytest.param(0.8, 0.001, marks=pytest.mark.slow),
+        pytest.param(3.0, 0.2, marks=pytest.mark.slow),
+        pytest.param(50, 0.5, marks=pytest.mark.slow),
+    ],
+)
 def test_no_order_is_below_the_integral(m, p):
     for order in ORDERS:
         found = sampled_gaussian_renyi_up(sampled(float(m), p), order)

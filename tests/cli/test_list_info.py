@@ -132,3 +132,12 @@ def test_account_prints_each_accountant(run):
 def test_account_refuses_a_bad_budget(run):
     result = run("account", "--epsilon", "nan")
     assert result.exit_code == 2 and result.stderr.startswith("dpcore: ")
+
+
+def test_account_of_a_schedule_over_samples(run):
+    asked = ["account", "--epsilon", "1", "--rounds", "50", "--probability", "0.1"]
+    done = run(*asked, "--relation", "replace-one", "--json")
+    rows = json.loads(done.stdout)["accountants"]
+    assert {row["accountant"] for row in rows} == {"sampling-composition", "advanced-composition"}
+    table = run(*asked).stdout
+    assert "rdp" in table and "50 Gaussian releases" in table
