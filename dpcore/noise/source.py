@@ -1,6 +1,7 @@
 """The only place that draws noise: exact integer laws from a stream of random words."""
 
 from collections.abc import Callable
+from fractions import Fraction
 from math import prod
 from typing import NamedTuple, overload
 
@@ -11,6 +12,7 @@ from dpcore.noise import deviates, lazy
 from dpcore.noise.bulk import NormalLaw, draw_bulk
 from dpcore.noise.entropy import Entropy, SeededEntropy, SystemEntropy, Unshareable
 from dpcore.noise.scale import GridScale
+from dpcore.noise.skellam import SkellamLaw
 
 __all__ = ["NoiseSource", "SeededNoise", "SystemNoise"]
 
@@ -81,6 +83,18 @@ class NoiseSource(Unshareable):
         The difference of two floored exponential deviates, which are geometric.
         """
         return self._draw(_EXPONENTIAL, scale, size)[0] - self._draw(_EXPONENTIAL, scale, size)[0]
+
+    def skellam(self, variance: Fraction, size: _Shape, threads: int = 1) -> np.ndarray:
+        """Return symmetric Skellam integers (``dpcore.noise.skellam``): int64 of shape ``size``.
+
+        ``variance`` : in squared grid steps. Noise of n users, each of variance mu / n, adds up to
+        noise of variance mu. A variance not drawn before costs up to a second. ``threads`` : as for
+        ``gaussian``.
+
+        Raises InvalidInputError for a standard deviation of 2^15 grid steps or more.
+        """
+        count = size if isinstance(size, int) else prod(size)
+        return draw_bulk(self._entropy, SkellamLaw(variance), count, threads).reshape(size)
 
     def exponential(self, scale: GridScale, size: _Shape) -> np.ndarray:
         """Return floor(scale * E), E of density exp(-x): uint64 of shape ``size``.
