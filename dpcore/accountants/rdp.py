@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from dpcore.accountants import conversion as convert
 from dpcore.accountants.additive import AdditiveAccountant
 from dpcore.accountants.mixture import mixture_renyi_up
+from dpcore.accountants.skellam import skellam_renyi_up
 from dpcore.events import (
     DpEvent,
     ExponentialMechanismDpEvent,
@@ -17,6 +18,7 @@ from dpcore.events import (
     LaplaceDpEvent,
     PureDpEvent,
     RandomizedSensitivityGaussian,
+    SkellamDpEvent,
 )
 from dpcore.rounding import exp_down, exp_up, float_up, log_down, log_up
 
@@ -58,6 +60,7 @@ def _laplace(event: LaplaceDpEvent, order: Fraction) -> Fraction:
 
 _RULES: dict[type[DpEvent], Callable[[Any, Fraction], Fraction]] = {
     GaussianDpEvent: _gaussian,
+    SkellamDpEvent: skellam_renyi_up,
     PureDpEvent: _pure,
     ExponentialMechanismDpEvent: _bounded_range,
     LaplaceDpEvent: _laplace,

@@ -24,9 +24,9 @@ from dpcore.errors import InvalidInputError
 from dpcore.noise import inversion
 from dpcore.noise.bulk import LazyUniform
 
-__all__ = ["LARGEST_DEVIATION", "SkellamLaw", "tail_sums"]
+__all__ = ["SkellamLaw", "require_variance", "skellam_law", "tail_sums"]
 
-LARGEST_DEVIATION = 1 << 15
+_LARGEST_DEVIATION = 1 << 15
 """A table of all values is kept, so the standard deviation is bounded."""
 
 _GUARD_BITS = 48
@@ -97,9 +97,9 @@ class _Table(NamedTuple):
     high: np.ndarray
 
 
-@lru_cache(maxsize=8)
 def _table(variance: Fraction) -> _Table:
     low, high = tail_sums(variance, _WORD_BITS)
+    high[0] = min(high[0], (1 << _WORD_BITS) - 1)  # P(X >= 0) may round up to 1, and is not used.
     return _Table(np.array(low, dtype=np.uint64), np.array(high, dtype=np.uint64))
 
 
@@ -170,9 +170,15 @@ class SkellamLaw:
 _exact_sums = lru_cache(maxsize=2)(tail_sums)
 
 
+@lru_cache(maxsize=8)
+def skellam_law(variance: Fraction) -> SkellamLaw:
+    """Return the law, whose table is made once in a process as long as few others are drawn."""
+    return SkellamLaw(variance)
+
+
 def require_variance(variance: Fraction) -> None:
     """Raise InvalidInputError unless the law can be drawn at this variance."""
-    if not 0 < variance < LARGEST_DEVIATION**2:
+    if not 0 < variance < _LARGEST_DEVIATION**2:
         raise InvalidInputError(
             "Expected Skellam noise of a standard deviation above 0 and below 2^15 grid steps; put "
             "the answer on a coarser grid."

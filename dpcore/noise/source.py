@@ -12,7 +12,7 @@ from dpcore.noise import deviates, lazy
 from dpcore.noise.bulk import NormalLaw, draw_bulk
 from dpcore.noise.entropy import Entropy, SeededEntropy, SystemEntropy, Unshareable
 from dpcore.noise.scale import GridScale
-from dpcore.noise.skellam import SkellamLaw
+from dpcore.noise.skellam import skellam_law
 
 __all__ = ["NoiseSource", "SeededNoise", "SystemNoise"]
 
@@ -94,7 +94,7 @@ class NoiseSource(Unshareable):
         Raises InvalidInputError for a standard deviation of 2^15 grid steps or more.
         """
         count = size if isinstance(size, int) else prod(size)
-        return draw_bulk(self._entropy, SkellamLaw(variance), count, threads).reshape(size)
+        return draw_bulk(self._entropy, skellam_law(variance), count, threads).reshape(size)
 
     def exponential(self, scale: GridScale, size: _Shape) -> np.ndarray:
         """Return floor(scale * E), E of density exp(-x): uint64 of shape ``size``.
