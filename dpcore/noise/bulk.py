@@ -28,7 +28,7 @@ from dpcore.noise.tail import tail_bounds
 
 __all__ = ["BulkLaw", "LazyUniform", "NormalLaw", "draw_bulk"]
 
-_CHUNK = 1 << 15
+_CHUNK = 1 << 16
 """Deviates of a chunk: a multiple of 64, so that their bits fill whole words."""
 _LEAST_BITS, _SPARE_BITS = 16, 9
 _LARGEST_SCALE = 1 << 22

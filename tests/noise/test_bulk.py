@@ -136,10 +136,10 @@ def test_wide_noise_has_the_exact_law_too(laws, scale):
 
 @pytest.mark.parametrize("hidden", [0, 1])
 def test_every_low_bit_pattern_is_reached_whatever_is_hidden(hidden):
-    # The precision attack looks for values that 0 + noise takes and 1 + noise never does. Of 4,096
-    # patterns and 200,000 draws one is missed with probability 3e-18.
-    drawn = SeededNoise(8).gaussian(GridScale(1 << 21), 200_000) + hidden
-    assert np.unique(drawn % 4096).size == 4096
+    # The precision attack looks for values that 0 + noise takes and 1 + noise never does. Of 1,024
+    # patterns and 60,000 draws one is missed with probability 4e-23.
+    drawn = SeededNoise(8).gaussian(GridScale(1 << 21), 60_000) + hidden
+    assert np.unique(drawn % 1024).size == 1024
 
 
 class Fixed:
@@ -156,14 +156,12 @@ class Fixed:
         return self.handed[-1]
 
 
-@pytest.mark.parametrize("zeros, low, high", [(2, 6.2, 10.0), (3, 10.0, 14.0)])
+@pytest.mark.parametrize("zeros, low, high", [(2, 6.2, 6.3), (3, 10.9, 11.5)])
 def test_the_tail_has_no_end(zeros, low, high):
-    # Rows of zeros: v below 2^-47 or 2^-111; a table cut at 6 sigma ends before.
-    scale = GridScale(1 << 22, 1)
-    law = NormalLaw(scale)
-    given = [0, 0] + [0] * (zeros - 2) + [(1 << 63) + 12345]
-    entropy = Fixed([0, 0, *given[2:]])
-    (value,) = draw_bulk(entropy, law, 1, 1)
+    # A row of digits that begins with zeros: a table cut at 6 sigma has no value for it.
+    scale = GridScale(1 << 21)
+    entropy = Fixed([0] * zeros + [(1 << 63) + 12345])
+    (value,) = draw_bulk(entropy, NormalLaw(scale), 1, 1)
     assert low < value / float(scale.steps) < high
 
 
@@ -192,19 +190,27 @@ def test_a_lazy_uniform_draws_nothing_that_does_not_matter():
     assert not LazyUniform(0, 1, refuse).exceeds(lambda b: ((2 << b) // 3, (2 << b) // 3 + 1))
 
 
-@pytest.mark.parametrize("size", [1, 63, 64, bulk._CHUNK + 1, 3 * bulk._CHUNK])
-def test_a_seed_gives_one_stream_whatever_the_threads(size):
+CHUNK = 1 << 12
+
+
+@pytest.fixture
+def small_chunks(monkeypatch):
+    monkeypatch.setattr(bulk, "_CHUNK", CHUNK)
+
+
+@pytest.mark.parametrize("size", [1, 63, 64, CHUNK + 1, 3 * CHUNK])
+def test_a_seed_gives_one_stream_whatever_the_threads(small_chunks, size):
     law = NormalLaw(GridScale(1000))
     one, two = (draw_bulk(SeededEntropy(6), law, size, threads) for threads in (1, 2))
     assert np.array_equal(one, two) and one.size == size
 
 
-def test_threads_draw_different_noise(laws):
-    drawn = draw_bulk(SystemEntropy(), NormalLaw(GridScale(5)), 5 * bulk._CHUNK + 7, 2)
-    parts = [drawn[i * bulk._CHUNK :][: bulk._CHUNK] for i in range(5)]
+def test_threads_draw_different_noise(laws, small_chunks):
+    drawn = draw_bulk(SystemEntropy(), NormalLaw(GridScale(5)), 5 * CHUNK + 7, 2)
+    parts = [drawn[i * CHUNK :][:CHUNK] for i in range(5)]
     # |correlation| of two parts exceeds 6/sqrt(n) with probability 2e-9.
     apart = np.corrcoef(parts) - np.eye(5)
-    assert np.abs(apart).max() < 6 / np.sqrt(bulk._CHUNK)
+    assert np.abs(apart).max() < 6 / np.sqrt(CHUNK)
     # System noise: one false alarm in 10^6 runs.
     assert laws.p_value(drawn, laws.gaussian, 5) > laws.FALSE_ALARM
 

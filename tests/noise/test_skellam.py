@@ -121,12 +121,12 @@ def test_samples_follow_the_exact_masses(laws, variance):
 
 def test_shares_add_up_to_the_noise_of_the_sum(laws):
     noise, users = SeededNoise(7), 7
-    shares = noise.skellam(Fraction(9, users), (users, 50_000))
+    shares = noise.skellam(Fraction(9, users), (users, 15_000))
     assert laws.p_value(shares.sum(axis=0), law, Fraction(9)) > laws.FALSE_ALARM
     # Positive control: floors of normal shares are off by half a step each.
     from dpcore.noise.scale import GridScale
 
-    floored = noise.gaussian(GridScale(1134, 10), (users, 50_000)).sum(axis=0)
+    floored = noise.gaussian(GridScale(1134, 10), (users, 15_000)).sum(axis=0)
     assert laws.p_value(floored, law, Fraction(9)) < laws.FALSE_ALARM
 
 
