@@ -41,7 +41,11 @@ def _moment(order: int, mu: Fraction, d1: Fraction, d2: Fraction) -> Fraction:
 
 
 def skellam_delta_up(
-    hits: int, mu: Fraction, d1: Fraction, d2: Fraction, epsilon: Fraction
+    hits: int,
+    mu: Fraction | float,
+    d1: Fraction | float,
+    d2: Fraction | float,
+    epsilon: Fraction | float,
 ) -> Fraction:
     """Return an upper bound of the delta at ``epsilon`` of ``hits`` releases with Skellam noise.
 
@@ -61,16 +65,18 @@ def skellam_delta_up(
     """
     if hits == 0:
         return Fraction(0)
-    t = golden_maximum(lambda t: -_log_delta(t, hits, float(mu), float(d1), float(d2), epsilon))
+    floats = float(mu), float(d1), float(d2), float(epsilon)
+    t = golden_maximum(lambda t: -_log_delta(t, hits, *floats))
     whole = max(1, math.floor(t))
-    return min(_delta_at(n, hits, mu, d1, d2, epsilon) for n in (whole + 1, whole + 2))
+    exact = Fraction(mu), Fraction(d1), Fraction(d2), Fraction(epsilon)
+    return min(_delta_at(n, hits, *exact) for n in (whole + 1, whole + 2))
 
 
-def _log_delta(t: float, hits: int, mu: float, d1: float, d2: float, epsilon: Fraction) -> float:
+def _log_delta(t: float, hits: int, mu: float, d1: float, d2: float, epsilon: float) -> float:
     """Return about the logarithm of delta at order 1 + t, as if the theorem held at every order."""
     small = ((2 * t + 1) * d2 * d2 + 6 * d1) / (4 * mu * mu)
     tau = hits * ((1 + t) * d2 * d2 / (2 * mu) + min(small, 1.5 * d1 / mu))
-    return t * (tau - float(epsilon)) - math.log(t) - (1 + t) * math.log1p(1 / t)
+    return t * (tau - epsilon) - math.log(t) - (1 + t) * math.log1p(1 / t)
 
 
 def _delta_at(

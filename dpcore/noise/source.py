@@ -58,7 +58,7 @@ class NoiseSource(Unshareable):
         """Return floor(scale * N), N standard normal: int64 of shape ``size``.
 
         Thousands of deviates of a scale below 2^22 are drawn in bulk (``dpcore.noise.bulk``), which
-        costs a fiftieth or so; then up to ``threads`` threads share the work.
+        costs a thirtieth or so; then up to ``threads`` threads share the work.
         """
         count = size if isinstance(size, int) else prod(size)
         if count >= _BULK_SIZE and NormalLaw.holds(scale):
