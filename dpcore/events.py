@@ -21,6 +21,7 @@ __all__ = [
     "PureDpEvent",
     "RandomizedSensitivityGaussian",
     "SampledWithoutReplacementDpEvent",
+    "SkellamDpEvent",
 ]
 
 
@@ -53,6 +54,26 @@ class LaplaceDpEvent(DpEvent):
 
     def __post_init__(self) -> None:
         _require_positive("noise_multiplier", self.noise_multiplier)
+
+
+@dataclass(frozen=True, slots=True)
+class SkellamDpEvent(DpEvent):
+    """Symmetric Skellam noise in each coordinate of an integer vector (Agarwal, Kairouz & Liu
+    2021): of the whole sum, where users draw it in shares.
+
+    Parameters
+    ----------
+    variance : of the noise, in squared grid steps, rounded down.
+    l1_bound, l2_bound : how far the vector moves between neighbours, in grid steps, rounded up.
+    """
+
+    variance: float
+    l1_bound: float
+    l2_bound: float
+
+    def __post_init__(self) -> None:
+        for name in ("variance", "l1_bound", "l2_bound"):
+            _require_positive(name, getattr(self, name))
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from dpcore.accountants.mixture import mixture_renyi_up
 from dpcore.accountants.orders import best_order
 from dpcore.accountants.sampled_gaussian import is_bounded, sampled_gaussian_renyi_up
 from dpcore.accountants.search import smallest_multiplier
+from dpcore.accountants.skellam import skellam_renyi_up
 from dpcore.errors import UnsupportedEventError
 from dpcore.events import (
     ComposedDpEvent,
@@ -23,6 +24,7 @@ from dpcore.events import (
     PoissonSampledDpEvent,
     PureDpEvent,
     RandomizedSensitivityGaussian,
+    SkellamDpEvent,
 )
 from dpcore.rounding import exp_down, exp_up, float_up, log_down, log_up
 
@@ -64,6 +66,7 @@ def _laplace(event: LaplaceDpEvent, order: Fraction) -> Fraction:
 
 _RULES: dict[type[DpEvent], Callable[[Any, Fraction], Fraction]] = {
     GaussianDpEvent: _gaussian,
+    SkellamDpEvent: skellam_renyi_up,
     PureDpEvent: _pure,
     ExponentialMechanismDpEvent: _bounded_range,
     LaplaceDpEvent: _laplace,

@@ -49,7 +49,8 @@ class SystemEntropy(Unshareable):
     """Words from ``os.urandom``, through a buffer that is zeroed as it is used.
 
     A forked child starts with an empty buffer of its own, so it never draws the parent's words. One
-    thread draws at a time. (The bytes object that ``os.urandom`` returns is freed, not zeroed.)
+    thread draws at a time, but a request larger than any buffer does not touch it: the
+    system answers that alone. (The bytes object that ``os.urandom`` returns is freed, not zeroed.)
     """
 
     seeded = False
@@ -65,6 +66,8 @@ class SystemEntropy(Unshareable):
         self._pid = os.getpid()
 
     def words(self, n: int) -> np.ndarray:
+        if n > 2 * _BUFFER_WORDS:
+            return np.frombuffer(os.urandom(8 * n), dtype=np.uint64).copy()
         if self._pid != os.getpid():
             self._forget()
         with self._lock:

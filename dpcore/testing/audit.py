@@ -19,7 +19,9 @@ from dpcore.events import (
     LaplaceDpEvent,
     PureDpEvent,
     RandomizedSensitivityGaussian,
+    SkellamDpEvent,
 )
+from dpcore.testing.recount import renyi_divergence
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,12 +65,16 @@ def largest_probability(event: DpEvent, p: float) -> float:
     Rogers 2020): the odds move by a factor of at most exp(epsilon), since that bounds the ratio of
     any two outcomes' factors, and so of two sums' over outcomes. Composed: one part after the
     other, each a step between hybrids of the two runs. Randomised sensitivity: the largest one.
+    Skellam: the best of the whole Renyi orders (Mironov 2017, Proposition 10), both of the outcomes
+    and of their complement.
     """
     match event:
         case GaussianDpEvent(noise_multiplier=m):
             from scipy.special import ndtr, ndtri
 
             return float(ndtr(ndtri(p) + 1 / m))
+        case SkellamDpEvent():
+            return _largest_renyi(event, p)
         case LaplaceDpEvent(noise_multiplier=m):
             return _largest_pure(1 / m, p)
         case PureDpEvent(epsilon=epsilon) | ExPostDpEvent(epsilon=epsilon):
@@ -82,6 +88,15 @@ def largest_probability(event: DpEvent, p: float) -> float:
                 p = largest_probability(part, p)
             return p
     raise AssertionError(f"The audit does not know {type(event).__name__}.")
+
+
+def _largest_renyi(event: DpEvent, p: float) -> float:
+    most = 1.0
+    for order in range(2, 40):
+        power = (order - 1) / order
+        factor = math.exp(min(renyi_divergence(event, order), 700.0))
+        most = min(most, (factor * p) ** power, 1 - (1 - p) ** (1 / power) / factor)
+    return most
 
 
 def _largest_pure(epsilon: float, p: float) -> float:

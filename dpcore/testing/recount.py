@@ -16,6 +16,7 @@ from dpcore.events import (
     PureDpEvent,
     RandomizedSensitivityGaussian,
     SampledWithoutReplacementDpEvent,
+    SkellamDpEvent,
 )
 from dpcore.testing.recount_sampled import (
     epsilon_by_hits,
@@ -38,10 +39,13 @@ def renyi_divergence(event: DpEvent, alpha: float) -> float:
     Gaussian: Mironov 2017, Prop. 7. Laplace: Mironov 2017, Prop. 6. Pure: the two-point law that
     dominates every epsilon-DP release (Kairouz, Oh & Viswanath 2015). Bounded range: alpha
     epsilon^2 / 8 (Cesar & Rogers 2021). Randomised sensitivity: Chen, Lee & Kifer 2019, Lemma 3.
+    Skellam: Agarwal, Kairouz & Liu 2021, Theorem 3.5.
     """
     match event:
         case GaussianDpEvent(noise_multiplier=m):
             return alpha / (2 * m * m)
+        case SkellamDpEvent(variance=mu, l1_bound=d1, l2_bound=d2):
+            return _skellam(mu, d1, d2, alpha)
         case LaplaceDpEvent(noise_multiplier=m):
             up = math.log(alpha / (2 * alpha - 1)) + (alpha - 1) / m
             down = math.log((alpha - 1) / (2 * alpha - 1)) - alpha / m
@@ -126,6 +130,18 @@ def _one_release(event: RandomizedSensitivityGaussian, delta: float) -> float:
     while log_delta(high) > 0:
         high *= 2
     return brentq(log_delta, 0.0, high, xtol=1e-12) if log_delta(0.0) > 0 else 0.0
+
+
+def _skellam(mu: float, d1: float, d2: float, alpha: float) -> float:
+    """Return the theorem's figure at whole orders, and on the chord of order - 1 times it between
+    them, which is convex."""
+    orders = math.floor(alpha), math.floor(alpha) + 1
+    moments = [
+        (a - 1)
+        * (a * d2**2 / (2 * mu) + min((2 * a - 1) * d2**2 / mu + 6 * d1 / mu, 6 * d1) / (4 * mu))
+        for a in orders
+    ]
+    return (moments[0] + (alpha - orders[0]) * (moments[1] - moments[0])) / (alpha - 1)
 
 
 def _log_add(a: float, b: float) -> float:

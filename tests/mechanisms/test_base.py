@@ -36,7 +36,7 @@ def test_the_event_is_known_without_data_or_noise(name):
     module, attribute = REGISTERED[name][0].split(":")
     mechanism = getattr(importlib.import_module(module), attribute)(0.7)
     norm = mechanism.needs if mechanism.needs != "range" else "linf"
-    change = Sensitivity(norm, 0.3, NeighboringRelation.ADD_OR_REMOVE_ONE, 20, 0.3)
+    change = Sensitivity(norm, 0.3, NeighboringRelation.ADD_OR_REMOVE_ONE, 12, 0.3)
     assert mechanism.event(change) == mechanism.event(change)
     with pytest.raises(AssertionError, match="draws nothing"):
         mechanism.release(np.zeros(2, dtype=np.int64), change, NoNoise())

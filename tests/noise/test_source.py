@@ -70,8 +70,8 @@ class DiscardingSource(NoiseSource):
 def test_dropping_an_unfinished_deviate_would_bias_the_law(laws, monkeypatch):
     few_words(monkeypatch, 2)
     scale = GridScale(3)
-    sound = SeededNoise(4).gaussian(scale, 5000)
-    broken = DiscardingSource(SeededNoise(4)._entropy).gaussian(scale, 5000)
+    sound = SeededNoise(4).gaussian(scale, 4000)
+    broken = DiscardingSource(SeededNoise(4)._entropy).gaussian(scale, 4000)
     assert laws.p_value(sound, laws.gaussian, 3) > laws.FALSE_ALARM
     assert laws.p_value(broken, laws.gaussian, 3) < laws.FALSE_ALARM
 

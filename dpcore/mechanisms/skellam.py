@@ -1,0 +1,71 @@
+"""Skellam noise on an integer sum of bounded l2 sensitivity, for sums that nobody sees in parts."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+
+from dpcore.events import SkellamDpEvent
+from dpcore.mechanisms.base import ScaledNoise, add_modulo
+from dpcore.noise.scale import GridScale, round_down, round_up
+from dpcore.noise.skellam import require_variance
+from dpcore.noise.source import NoiseSource
+from dpcore.rounding import sqrt_up
+from dpcore.sensitivity import Sensitivity
+
+__all__ = ["Skellam", "skellam_event"]
+
+
+def skellam_event(
+    variance: Fraction, l2_bound: Fraction, n_coordinates: int | None = None
+) -> SkellamDpEvent:
+    """Return the event of an integer vector that moves by at most ``l2_bound`` steps in l2.
+
+    Its l1 norm is at most the l2 norm squared, since no whole number exceeds its own square, and at
+    most sqrt(n_coordinates) times it, where that number is given. ``variance`` : of the whole sum's
+    noise, in squared steps.
+    """
+    l1_bound = l2_bound * l2_bound
+    if n_coordinates is not None:
+        l1_bound = min(l1_bound, sqrt_up(Fraction(n_coordinates)) * l2_bound)
+    return SkellamDpEvent(round_down(variance), round_up(l1_bound), round_up(l2_bound))
+
+
+@dataclass(frozen=True)
+class Skellam(ScaledNoise):
+    """Adds the difference of two Poisson numbers to an answer in grid steps (Agarwal, Kairouz & Liu
+    2021, Theorem 3.5: see ``dpcore.accountants.skellam``), under the sensitivity's own relation.
+
+    Sums of independent Skellam numbers are Skellam, so noise drawn in shares by users who add up
+    their answers, modulo 2^64 or any other number, is this very mechanism on the sum: the share of
+    one of n is ``noise.skellam(variance / n, shape)``. A normal deviate has no such shares: the sum
+    of floors is not the floor of the sum.
+
+    Both norms of the theorem count in steps, and so does the noise: the finer the grid, the nearer
+    is the cost to the Gaussian's.
+
+    Parameters
+    ----------
+    noise_multiplier : the standard deviation over the l2 sensitivity, > 0. The deviation is below
+        2^15 grid steps.
+    """
+
+    name: ClassVar[str] = "skellam"
+    summary: ClassVar[str] = "Exact Skellam noise, which many users can draw in shares."
+    needs: ClassVar[str] = "l2"
+
+    def scale(self, sensitivity: Sensitivity) -> GridScale:
+        scale = super().scale(sensitivity)
+        require_variance(scale.steps**2)
+        return scale
+
+    def event(self, sensitivity: Sensitivity) -> SkellamDpEvent:
+        steps = Fraction(self._figure(sensitivity)) * Fraction(2) ** sensitivity.grid_bits
+        return skellam_event(self.scale(sensitivity).steps ** 2, steps)
+
+    def release(
+        self, exact: np.ndarray, sensitivity: Sensitivity, noise: NoiseSource
+    ) -> np.ndarray:
+        drawn = noise.skellam(self.scale(sensitivity).steps ** 2, np.shape(exact))
+        return add_modulo(exact, drawn, sensitivity.grid_bits)
