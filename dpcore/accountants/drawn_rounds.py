@@ -3,9 +3,10 @@ over the rounds in which it takes part.
 
 A round with sampling probability p and noise multiplier m adds 1 / m^2 with probability p. Over n
 such rounds that is a binomial number of equal steps, exactly. Rounds of different noise are put on
-one lattice, each step rounded up. Whatever is cut off counts as larger than everything: mass of the
-upper tail is ``lost`` (delta 1), mass of the lower tail moves up to the first point kept. So the
-mean of a function that grows, taken over what is kept, is never too small.
+one lattice, each step rounded up: where noise differs by orders of magnitude within one schedule,
+the small steps are rounded up by much. Whatever is cut off counts as larger than everything: mass
+of the upper tail is ``lost`` (delta 1), mass of the lower tail moves up to the first point kept. So
+the mean of a function that grows, taken over what is kept, is never too small.
 
 Terms are positive float64; ``slack`` bounds what rounding took off any of them, relative.
 """
@@ -45,19 +46,15 @@ class DrawnRounds:
     def after(self, rounds: int, step: float, p: float) -> DrawnRounds:
         """Return the law after ``rounds`` more, each adding ``step`` > 0 with probability ``p``."""
         law = self._refined(step) if self.mass.size > 1 or self.first else self._at(step)
-        stride = int(-(-Fraction(step) // Fraction(law.unit)))
         begin, hits, lost, slack = hits_of(rounds, p)
-        spread = np.zeros((hits.size - 1) * stride + 1)
-        spread[::stride] = hits
-        short, long = sorted((law.mass, spread), key=len)
-        # A direct sum: with a Fourier transform small terms would not be right to a ratio.
-        mass = np.convolve(long, short)
+        while (stride := law._stride(step)) * (hits.size - 1) > _MOST_POINTS and stride > 1:
+            law = law._coarser()
         return DrawnRounds(
             law.unit,
             law.first + begin * stride,
-            mass,
+            _summed(law.mass, hits, stride),
             law.lost + lost,
-            law.slack + slack + (short.size + 4) * 2.0**-52,
+            law.slack + slack + (hits.size + 4) * 2.0**-52,
         )._trimmed()
 
     def mean_up(self, function: Callable[[np.ndarray], np.ndarray]) -> float:
@@ -70,6 +67,10 @@ class DrawnRounds:
     def delta_up(self, epsilon: float) -> float:
         """Return an upper bound of the mean delta of Gaussian noise at these distances."""
         return self.mean_up(lambda squares: gaussian_deltas_up(np.sqrt(squares), epsilon))
+
+    def _stride(self, step: float) -> int:
+        """Return the step in points of the lattice, rounded up."""
+        return int(-(-Fraction(step) // Fraction(self.unit)))
 
     def _at(self, step: float) -> DrawnRounds:
         """Return the same law, all of it at 0, on a lattice of that step."""
@@ -109,6 +110,17 @@ class DrawnRounds:
         return replace(
             self, unit=2 * self.unit, first=int(places[0]), mass=mass, slack=self.slack + 2.0**-52
         )
+
+
+def _summed(mass: np.ndarray, hits: np.ndarray, stride: int) -> np.ndarray:
+    """Return the law of a sum whose second part stands on every ``stride``-th point. Directly: with
+    a Fourier transform small terms would not be right to a ratio."""
+    if stride == 1:
+        return np.convolve(mass, hits)
+    total = np.zeros(mass.size + (hits.size - 1) * stride)
+    for k, weight in enumerate(hits):
+        total[k * stride : k * stride + mass.size] += weight * mass
+    return total
 
 
 NO_ROUNDS = DrawnRounds(1.0, 0, np.ones(1), 0.0, 0.0)

@@ -41,38 +41,41 @@ __all__ = [
 _STRIDE = 200
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=2**16)
 def delta_after(rounds: int, noise_multiplier: float, p: float, epsilon: float) -> float:
     """Return the delta, rounded up, of so many rounds at ``epsilon`` >= 0.
 
     ``noise_multiplier`` : standard deviation over H. ``p`` : of a row to be drawn, in (0, 1].
     """
+    _check_figures(noise_multiplier, p)
     if rounds == 0:
         return 0.0
     return _law(((Round(noise_multiplier, p), rounds),)).delta_up(epsilon)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=2**16)
 def rounds_within(noise_multiplier: float, p: float, epsilon: float, delta: float) -> int:
     """Return the largest number of rounds whose delta at ``epsilon`` is at most ``delta``, 0 if not
     even one is, at most 10^9. Figures as for ``delta_after``."""
-    _check_probability(p)
+    _check_figures(noise_multiplier, p)
     return most_rounds(lambda k: delta_after(k, noise_multiplier, p, epsilon) <= delta)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=2**16)
 def noise_multiplier_for(rounds: int, p: float, epsilon: float, delta: float) -> float:
     """Return the smallest noise multiplier, to 1e-9, with which so many rounds have at most
     ``delta`` at ``epsilon``: verified at the value returned."""
     validated_epsilon(epsilon)
     validated_delta(delta)
-    _check_probability(p)
+    _check_figures(1.0, p)
     if rounds < 1:
         raise InvalidInputError(f"Expected rounds={rounds!r} >= 1.")
     return smallest_multiplier(lambda m: delta_after(rounds, m, p, epsilon) <= delta)
 
 
-def _check_probability(p: float) -> None:
+def _check_figures(noise_multiplier: float, p: float) -> None:
+    if not 0 < noise_multiplier < math.inf:
+        raise InvalidInputError(f"Expected noise_multiplier={noise_multiplier!r} > 0 and finite.")
     if not 0 < p <= 1:
         raise InvalidInputError(f"Expected p={p!r} in (0, 1].")
 

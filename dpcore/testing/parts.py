@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.protocols import DerivedQuery, TableQuery
 from dpcore.testing.mechanisms import check_mechanism
-from dpcore.testing.queries import check_contributions
+from dpcore.testing.queries import check_contributions, unsampled
 from dpcore.testing.recorded import record_run, relations_of
 from dpcore.testing.tables import make_rows
 
@@ -44,7 +44,7 @@ def foreign_parts(optimizer: Optimizer) -> list[str]:
         type(part)
         for session in _recorded(optimizer)
         for query, mechanism in session.parts
-        for part in (query, _unsampled(query), mechanism)
+        for part in (query, unsampled(query), mechanism)
     }
     return sorted(f"{k.__module__}:{k.__qualname__}" for k in kinds if not _is_own(k))
 
@@ -68,17 +68,12 @@ def _is_own(kind: type) -> bool:
 def _foreign_sums(session: RecordingSession) -> list[Query]:
     """Return the queries that are sums over rows; an answer derived from sums or from the table has
     no contribution of a single row, and is compared on neighbouring tables."""
-    queries = [_unsampled(query) for query, _ in session.parts]
+    queries = [unsampled(query) for query, _ in session.parts]
     return [
         query
         for query in queries
         if not isinstance(query, (DerivedQuery, TableQuery)) and not _is_own(type(query))
     ]
-
-
-def _unsampled(query: Any) -> Any:
-    """Return the sum that a sampled query asks of its sample; any other query itself."""
-    return query.query if hasattr(query, "sampled_event") else query
 
 
 def _maker(mechanism: Mechanism) -> Callable[[float], Mechanism]:

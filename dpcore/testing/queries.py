@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from dpcore.problem import Problem
     from dpcore.protocols import Loss, Query
 
-__all__ = ["check_contributions", "check_query"]
+__all__ = ["check_contributions", "check_query", "unsampled"]
 
 _N_FEATURES = 5
 
@@ -32,14 +32,15 @@ def check_query(make_query: Callable[[Problem], Query], loss: Loss | None = None
     between neighbouring tables with extreme rows, under both relations, and the answer of a table
     with the sum of its rows' answers, one by one and in another order. Then every pair of rows at
     the bound, along the axes and along the vectors that the query was made from, takes each other's
-    place.
+    place. Of a sampled query the sum that it asks of its sample is checked: whatever the sample, it
+    is a table like any other.
     """
     require_assertions()
     for relation in (NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE):
         for seed in range(3):
             rows = make_rows(12, _N_FEATURES, seed=seed)
             problem = make_problem(rows, relation, loss or Logistic())
-            query = make_query(problem)
+            query = unsampled(make_query(problem))
             exact = _answer(query, rows)
             _contributions(query, rows)
             for other in neighbours(rows, relation, seed=seed):
@@ -63,6 +64,11 @@ def check_contributions(query: Query, relation: NeighboringRelation) -> None:
         pairs = [(part, np.zeros_like(part)) for part in parts]
     for one, other in pairs:
         assert_within(one, other, sensitivity, what)
+
+
+def unsampled(query: Any) -> Any:
+    """Return the sum that a sampled query asks of its sample; any other query itself."""
+    return query.query if hasattr(query, "sampled_event") else query
 
 
 def _what(query: Query, relation: NeighboringRelation) -> str:

@@ -150,6 +150,17 @@ def test_a_long_schedule_of_changing_noise_stays_small_and_above():
     assert law.delta_up(2.0) <= float(exact_gaussian(math.sqrt(squares * 1.1), 2.0))
 
 
+def test_noise_of_other_orders_of_magnitude_stays_small_and_above():
+    schedule = [(0.1, 0.5), (1000.0, 0.5), (1e5, 1.0), (0.3, 0.2)] * 2
+    law = law_of(schedule)
+    assert law.mass.size <= 2**15
+    for epsilon in (1.0, 30.0):
+        exact = by_every_pattern(schedule, epsilon)
+        assert exact <= law.delta_up(epsilon) <= exact * 1.01
+    many = NO_ROUNDS.after(5000, 1e-6, 0.5).after(3, 100.0, 0.5).after(5000, 1e-6, 0.5)
+    assert many.mass.size <= 2**15
+
+
 def test_the_sensitivity_of_a_replaced_row_is_twice_the_clip():
     # One round, every row drawn, sigma = C, eps = 1: two opposite clipped gradients are 2 C apart.
     # What follows from H = C, right where a row is swapped for one that contributes nothing, is a
@@ -175,6 +186,9 @@ def test_rounds_within_at_its_ends():
     assert rounds_within(1e9, 0.5, 0.1, 1e-8) == 10**9
     with pytest.raises(InvalidInputError, match="Expected p="):
         rounds_within(1.0, 0.0, 0.1, 1e-8)
+    for m in (0.0, -1.0, math.inf, math.nan):
+        with pytest.raises(InvalidInputError, match="Expected noise_multiplier="):
+            delta_after(3, m, 0.5, 1.0)
 
 
 @settings(max_examples=30, deadline=None)

@@ -30,6 +30,7 @@ from dpcore.queries import (
 )
 from dpcore.sensitivity import NeighboringRelation, Sensitivity
 from dpcore.session import PrivacySession
+from dpcore.testing import check_query
 from dpcore.testing.tables import Rows, make_problem, make_rows
 
 ADD = NeighboringRelation.ADD_OR_REMOVE_ONE
@@ -236,6 +237,38 @@ def test_only_a_sum_over_rows_can_be_sampled():
         with pytest.raises(InvalidInputError, match="Only a sum over rows"):
             PoissonSample(query, 0.5)
     assert PoissonSample(RowCount(problem.capacity), 0.5).kind == "count"
+
+
+def test_amplification_compares_with_the_rows_absence():
+    class FarFromZero(Places):
+        """Replacing a row moves it by 1, removing one by 5."""
+
+        def __init__(self, n, norm="l2"):
+            super().__init__(n)
+            self.norm = norm
+
+        def sensitivity(self, relation):
+            replaced = relation is REPLACE
+            return Sensitivity("l2" if replaced else self.norm, 1.0 if replaced else 5.0, relation)
+
+    inner = GaussianDpEvent(1.0)
+    for query in (FarFromZero(6), FarFromZero(6, "l1")):
+        with pytest.raises(InvalidInputError, match="FarFromZero moves by more"):
+            PoissonSample(query, 0.5).sampled_event(inner, REPLACE)
+    assert PoissonSample(FarFromZero(6), 0.5).sampled_event(inner, ADD).relation is ADD
+    # Losses on a line move by a clip when a row goes, and apart by two when one is replaced.
+    problem = make_problem(ROWS, REPLACE, Logistic())
+    line = ClippedLossLine(problem, np.ones(5), np.ones(5), np.arange(5) / 16, 2.0)
+    assert PoissonSample(line, 0.5).sampled_event(inner, REPLACE).relation is REPLACE
+
+
+def test_a_table_of_another_size_is_no_table_of_the_sample():
+    with pytest.raises(InvalidInputError, match="table of n=7 rows"):
+        FixedSizeSample(Places(6), 2, 7).answer_table(numbered(6), SeededNoise(1))
+
+
+def test_the_sum_of_a_sampled_query_is_checked():
+    check_query(lambda problem: PoissonSample(ClippedGradientSum(problem, np.ones(5), 0.7), 0.1))
 
 
 def test_a_sample_is_released_by_itself():
