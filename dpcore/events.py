@@ -184,17 +184,30 @@ class PoissonSampledDpEvent(DpEvent):
 @dataclass(frozen=True, slots=True)
 class SampledWithoutReplacementDpEvent(DpEvent):
     """A release over ``sample_size`` of ``source_dataset_size`` rows, every choice equally likely,
-    drawn afresh and kept secret. The number of rows is public: replace-one or replace-special."""
+    drawn afresh and kept secret.
+
+    Parameters
+    ----------
+    source_dataset_size, sample_size : the public number of rows, and how many take part.
+    event : what the release costs a row that is in the sample, under ``relation``.
+    relation : replace-one or replace-special, under which the number of rows is public. Under the
+        latter the noise need not cover that another row takes a row's place in the sample.
+    """
 
     source_dataset_size: int
     sample_size: int
     event: DpEvent
+    relation: NeighboringRelation = NeighboringRelation.REPLACE_ONE
 
     def __post_init__(self) -> None:
         n, size = self.source_dataset_size, self.sample_size
         if type(n) is not int or type(size) is not int or not 1 <= size <= n:
             raise InvalidInputError(
                 f"Expected 1 <= sample_size={size!r} <= source_dataset_size={n!r}, whole numbers."
+            )
+        if not isinstance(self.relation, NeighboringRelation) or not self.relation.size_is_public:
+            raise InvalidInputError(
+                f"Expected relation={self.relation!r} to be one with a public number of rows."
             )
         _require_one_release(self.event)
 

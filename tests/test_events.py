@@ -48,3 +48,5 @@ def test_a_sample_of_a_sample_or_of_several_is_refused():
 def test_the_relation_is_part_of_the_event():
     with pytest.raises(InvalidInputError, match="relation"):
         PoissonSampledDpEvent(0.5, INNER, "add-or-remove-one")
+    with pytest.raises(InvalidInputError, match="public number of rows"):
+        SampledWithoutReplacementDpEvent(5, 1, INNER, ADD)

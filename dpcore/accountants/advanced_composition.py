@@ -33,6 +33,8 @@ from dpcore.accountants.additive import validated_delta, validated_epsilon
 from dpcore.accountants.search import smallest_multiplier
 from dpcore.accountants.whole import Round, Rounds, WholeAccountant
 from dpcore.errors import InvalidInputError
+from dpcore.events import DpEvent, SampledWithoutReplacementDpEvent
+from dpcore.sensitivity import NeighboringRelation
 
 __all__ = ["AdvancedCompositionAccountant", "amplified_epsilon", "noise_multiplier_for"]
 
@@ -95,6 +97,19 @@ class AdvancedCompositionAccountant(WholeAccountant):
     name: ClassVar[str] = "advanced-composition"
     unit: ClassVar[str] = "epsilon at the budget's delta"
     conversions: ClassVar[tuple[str, ...]] = ("kairouz-oh-viswanath",)
+    otherwise: ClassVar[str] = (
+        "sampling-composition holds samples of a fixed size under replace-special too, zcdp every "
+        "release that is not sampled"
+    )
+
+    @classmethod
+    def _has_rule(cls, event: DpEvent) -> bool:
+        # The sample without the row holds another one in its place: noise that covers that a row
+        # is swapped for nothing does not cover this.
+        if isinstance(event, SampledWithoutReplacementDpEvent):
+            if event.relation is not NeighboringRelation.REPLACE_ONE:
+                return False
+        return super()._has_rule(event)
 
     @property
     def budget(self) -> float:

@@ -58,6 +58,7 @@ class WholeAccountant(ABC):
         SampledWithoutReplacementDpEvent,
     )
     delta_may_be_zero: ClassVar[bool] = False
+    otherwise: ClassVar[str] = "zcdp holds every release that is not sampled"
 
     epsilon: float
     delta: float
@@ -98,6 +99,11 @@ class WholeAccountant(ABC):
     def supports(cls, event: DpEvent) -> bool:
         if type(event) is ComposedDpEvent:
             return all(cls.supports(part) for part in event.events)
+        return cls._has_rule(event)
+
+    @classmethod
+    def _has_rule(cls, event: DpEvent) -> bool:
+        """Return whether this is one Gaussian release that the theorem covers."""
         if type(event) in (PoissonSampledDpEvent, SampledWithoutReplacementDpEvent):
             return type(getattr(event, "event", None)) is GaussianDpEvent
         return type(event) is GaussianDpEvent
@@ -135,7 +141,7 @@ class WholeAccountant(ABC):
         if not self.supports(event):
             raise UnsupportedEventError(
                 f"The {self.name} accountant bounds Gaussian releases, sampled or not, and no "
-                f"{described(event)}; zcdp holds every release that is not sampled."
+                f"{described(event)}; {self.otherwise}."
             )
         if isinstance(event, PoissonSampledDpEvent):
             return [Round(_multiplier(event.event), event.sampling_probability)]

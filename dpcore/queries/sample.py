@@ -146,7 +146,7 @@ class FixedSizeSample(_Sample):
 
     def sampled_event(self, event: DpEvent, relation: NeighboringRelation) -> DpEvent:
         """Return what the release costs, given what it costs over all rows."""
-        return SampledWithoutReplacementDpEvent(self.n, self.sample_size, event)
+        return SampledWithoutReplacementDpEvent(self.n, self.sample_size, event, relation)
 
     def _places(self, n_rows: int, noise: NoiseSource) -> np.ndarray:
         if n_rows != self.n:

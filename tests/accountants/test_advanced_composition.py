@@ -7,15 +7,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpcore.accountants import AdvancedCompositionAccountant
+from dpcore.accountants import AdvancedCompositionAccountant, SamplingCompositionAccountant
 from dpcore.accountants.advanced_composition import (
     amplified_epsilon,
     epsilon_after,
     noise_multiplier_for,
 )
 from dpcore.accountants.whole import Round
-from dpcore.errors import BudgetExceededError, InvalidInputError
-from dpcore.events import GaussianDpEvent, PoissonSampledDpEvent
+from dpcore.errors import BudgetExceededError, InvalidInputError, UnsupportedEventError
+from dpcore.events import (
+    GaussianDpEvent,
+    PoissonSampledDpEvent,
+    SampledWithoutReplacementDpEvent,
+)
 from dpcore.sensitivity import NeighboringRelation
 from dpcore.testing.recount_sampled import epsilon_composed
 
@@ -90,3 +94,28 @@ def test_bad_figures_are_refused():
     for rounds, p in ((0, 0.5), (3, 0.0), (3, 1.5)):
         with pytest.raises(InvalidInputError, match="Expected rounds"):
             noise_multiplier_for(rounds, p, 1.0, 1e-6)
+
+
+def test_a_fixed_size_is_amplified_only_where_the_noise_covers_another_row_in_its_place():
+    # One row of ten, clip C, noise C, the others all at -C: against a row of nothing, a row at C
+    # moves the mixture by more than amplification of noise C over H = C says.
+    p, m, epsilon = 0.1, 1.0, 1.0
+    alpha = 1 + p * math.expm1(epsilon)
+
+    def tail(mean, x):
+        return mp.ncdf(mean - x)
+
+    claimed = p * (tail(1, 1.5) - math.exp(epsilon) * tail(0, 1.5))  # p delta_Gauss(C / sigma)
+    true = max(
+        p * tail(1, x) + (1 - p) * tail(-1, x) - alpha * (p * tail(0, x) + (1 - p) * tail(-1, x))
+        for x in (0.0, 0.5, 1.0, 1.5, 2.0)
+    )
+    assert true > 1.01 * claimed
+    special = SampledWithoutReplacementDpEvent(
+        10, 1, GaussianDpEvent(m), NeighboringRelation.REPLACE_SPECIAL
+    )
+    with pytest.raises(UnsupportedEventError, match="sampling-composition holds samples"):
+        AdvancedCompositionAccountant.from_budget(1.0, 1e-6).compose(special)
+    assert SamplingCompositionAccountant.supports(special)
+    replaced = SampledWithoutReplacementDpEvent(10, 1, GaussianDpEvent(m))
+    assert AdvancedCompositionAccountant.supports(replaced)

@@ -187,7 +187,7 @@ def test_the_sampler_makes_the_event():
     inner = GaussianDpEvent(2.0)
     assert [entry.event for entry in other.ledger] == [
         PoissonSampledDpEvent(0.1, inner, REPLACE),
-        SampledWithoutReplacementDpEvent(200, 1, inner),
+        SampledWithoutReplacementDpEvent(200, 1, inner, REPLACE),
     ]
 
 
