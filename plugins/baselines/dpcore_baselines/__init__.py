@@ -1,0 +1,16 @@
+"""What other algorithms are measured against, as a dpcore plugin."""
+
+from collections.abc import Callable
+
+from dpcore.hookspecs import hookimpl
+
+__all__: list[str] = []
+
+_OPTIMIZERS: dict[str, tuple[str, str, str]] = {}
+"""Name -> (module and class in this package, summary, reference), by name."""
+
+
+@hookimpl
+def register_optimizers(register: Callable[..., None]) -> None:
+    for name, (target, summary, reference) in _OPTIMIZERS.items():
+        register(name, f"dpcore_baselines.{target}", summary=summary, reference=reference)
