@@ -17,6 +17,7 @@ __all__ = [
     "ExponentialMechanismDpEvent",
     "GaussianDpEvent",
     "LaplaceDpEvent",
+    "ObjectivePerturbationDpEvent",
     "PoissonSampledDpEvent",
     "PureDpEvent",
     "RandomizedSensitivityGaussian",
@@ -108,6 +109,34 @@ class ExPostDpEvent(DpEvent):
 
     def __post_init__(self) -> None:
         _require_positive("epsilon", self.epsilon)
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectivePerturbationDpEvent(DpEvent):
+    """A release whose likelihood ratio is at most e^``log_determinant`` times the largest of the
+    ratios of normal laws that are ``shifts[k]`` standard deviations apart: objective perturbation
+    with normal noise (see ``dpcore.queries.perturbed``).
+
+    So its Renyi divergence and its delta are at most those sums over k: with m = ``shifts[k]``,
+
+        exp((alpha - 1) D_alpha) <= e^((alpha - 1) log_determinant) sum exp(alpha (alpha - 1) m^2/2)
+        delta(epsilon) <= sum delta_Gauss(m; epsilon - log_determinant)
+
+    Parameters
+    ----------
+    shifts : one or more, finite and > 0, rounded up.
+    log_determinant : finite and > 0, rounded up.
+    """
+
+    shifts: tuple[float, ...]
+    log_determinant: float
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.shifts, tuple) or not self.shifts:
+            raise InvalidInputError("Expected shifts to be a tuple of one number or more.")
+        for shift in self.shifts:
+            _require_positive("shift", shift)
+        _require_positive("log_determinant", self.log_determinant)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from dpcore.events import (
     ExPostDpEvent,
     GaussianDpEvent,
     LaplaceDpEvent,
+    ObjectivePerturbationDpEvent,
     PoissonSampledDpEvent,
     PureDpEvent,
     RandomizedSensitivityGaussian,
@@ -64,6 +65,14 @@ def _laplace(event: LaplaceDpEvent, order: Fraction) -> Fraction:
     return epsilon + log_up(order / (2 * order - 1) + right) / (order - 1)
 
 
+def _perturbed(event: ObjectivePerturbationDpEvent, order: Fraction) -> Fraction:
+    """The event's own bound, its terms relative to the largest."""
+    exponents = [order * (order - 1) * Fraction(m) ** 2 / 2 for m in event.shifts]
+    total = sum(exp_up(x - max(exponents)) for x in exponents)
+    moment = max(exponents) + log_up(Fraction(total))
+    return Fraction(event.log_determinant) + moment / (order - 1)
+
+
 _RULES: dict[type[DpEvent], Callable[[Any, Fraction], Fraction]] = {
     GaussianDpEvent: _gaussian,
     SkellamDpEvent: skellam_renyi_up,
@@ -74,6 +83,7 @@ _RULES: dict[type[DpEvent], Callable[[Any, Fraction], Fraction]] = {
     PoissonSampledDpEvent: sampled_gaussian_renyi_up,
     # Its cap: an epsilon-DP release like any other.
     ExPostDpEvent: _pure,
+    ObjectivePerturbationDpEvent: _perturbed,
 }
 
 

@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, ClassVar, Self
 
 from dpcore.accountants.additive import AdditiveAccountant
@@ -10,7 +11,12 @@ from dpcore.accountants.conversion import golden_maximum
 from dpcore.accountants.mixture import mixture_curve_up, mixture_log_moment_up
 from dpcore.accountants.normal import gaussian_delta_up
 from dpcore.errors import BudgetExceededError, UnsupportedEventError
-from dpcore.events import DpEvent, GaussianDpEvent, RandomizedSensitivityGaussian
+from dpcore.events import (
+    DpEvent,
+    GaussianDpEvent,
+    ObjectivePerturbationDpEvent,
+    RandomizedSensitivityGaussian,
+)
 from dpcore.rounding import exp_up, float_up, log_down, log_up
 
 __all__ = ["SingleReleaseAccountant"]
@@ -48,6 +54,16 @@ def _renyi_delta_up(event: RandomizedSensitivityGaussian, epsilon: float) -> Fra
     return exp_up(log_delta) if log_delta < 0 else Fraction(1)
 
 
+@lru_cache(maxsize=64)
+def _perturbed_delta_up(event: ObjectivePerturbationDpEvent, epsilon: Fraction) -> Fraction:
+    """The event's own bound of the curve, at most 1."""
+    left = epsilon - Fraction(event.log_determinant)
+    if left <= 0:
+        return Fraction(1)
+    total = sum(gaussian_delta_up(Fraction(m), left) for m in event.shifts)
+    return min(Fraction(1), Fraction(total))
+
+
 @dataclass(frozen=True, kw_only=True)
 class SingleReleaseAccountant(AdditiveAccountant):
     """Holds one release, whose delta at the epsilon of the budget it bounds; a second is refused.
@@ -55,14 +71,19 @@ class SingleReleaseAccountant(AdditiveAccountant):
     Gaussian noise has its exact curve (Balle & Wang 2018, Theorem 8), Gaussian noise of randomised
     sensitivity the weighted mean of such curves ("joint-convexity") or, never smaller, what the
     Renyi bound of Chen, Lee & Kifer 2019 gives at its best order ("renyi"): see
-    ``dpcore.accountants.mixture``. What ``remains`` after the release can buy nothing.
+    ``dpcore.accountants.mixture``. Objective perturbation has the curve that its event states, by
+    either conversion. What ``remains`` after the release can buy nothing.
     """
 
     name: ClassVar[str] = "single"
     unit: ClassVar[str] = "delta at the budget's epsilon"
     fully_adaptive: ClassVar[bool] = True
     conversions: ClassVar[tuple[str, ...]] = ("joint-convexity", "renyi")
-    events: ClassVar[tuple[type[DpEvent], ...]] = (GaussianDpEvent, RandomizedSensitivityGaussian)
+    events: ClassVar[tuple[type[DpEvent], ...]] = (
+        GaussianDpEvent,
+        RandomizedSensitivityGaussian,
+        ObjectivePerturbationDpEvent,
+    )
 
     event: DpEvent | None = None
 
@@ -94,6 +115,8 @@ class SingleReleaseAccountant(AdditiveAccountant):
         return self._delta_up(event, self.epsilon)
 
     def _delta_up(self, event: DpEvent, epsilon: float) -> Fraction:
+        if isinstance(event, ObjectivePerturbationDpEvent):
+            return _perturbed_delta_up(event, Fraction(epsilon))
         if self.conversion == "renyi":
             return _renyi_delta_up(_as_mixture(event), epsilon)
         if isinstance(event, GaussianDpEvent):

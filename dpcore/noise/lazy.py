@@ -10,7 +10,15 @@ from itertools import count
 
 from dpcore.noise.scale import GridScale
 
-__all__ = ["DigitStream", "exponential", "laplace", "normal"]
+__all__ = [
+    "DigitStream",
+    "Digits",
+    "exponential",
+    "exponential_digits",
+    "laplace",
+    "normal",
+    "normal_digits",
+]
 
 
 class DigitStream:
@@ -47,8 +55,37 @@ class _Uniform:
         return self.digit(i) < other.digit(i)
 
 
+class Digits:
+    """A number k + X >= 0, X uniform digits: as many of them as are asked for."""
+
+    def __init__(self, k: int, x: _Uniform, stream: DigitStream) -> None:
+        self._k, self._x, self._bits = k, x, stream.bits
+
+    def floor(self, digits: int) -> int:
+        """Return floor(2^(bits * digits) (k + X)): the number is less than 1 above it."""
+        value = self._k
+        for i in range(digits):
+            value = value << self._bits | self._x.digit(i)
+        return value
+
+
+def normal_digits(stream: DigitStream) -> tuple[bool, Digits]:
+    """Return the sign (True: negative) and the size of an exact normal deviate."""
+    k, x = _half_normal(stream)
+    return stream.coin(), Digits(k, x, stream)
+
+
+def exponential_digits(stream: DigitStream) -> Digits:
+    """Return an exact exponential deviate."""
+    return Digits(*_exponential(stream), stream)
+
+
 def normal(stream: DigitStream, scale: GridScale) -> int:
     """Return floor(scale * N) for an exact normal deviate N (Karney 2016, Algorithm N)."""
+    return _signed_floor(stream, scale, *_half_normal(stream))
+
+
+def _half_normal(stream: DigitStream) -> tuple[int, _Uniform]:
     while True:
         k = 0
         while _half_step(stream):
@@ -57,7 +94,7 @@ def normal(stream: DigitStream, scale: GridScale) -> int:
             continue
         x = _Uniform(stream)
         if all(_keep_fraction(stream, k, x) for _ in range(k + 1)):
-            return _signed_floor(stream, scale, k, x)
+            return k, x
 
 
 def exponential(stream: DigitStream, scale: GridScale) -> int:

@@ -11,6 +11,7 @@ from dpcore.errors import InvalidInputError
 from dpcore.noise import deviates, lazy
 from dpcore.noise.bulk import NormalLaw, draw_bulk
 from dpcore.noise.entropy import Entropy, SeededEntropy, SystemEntropy, Unshareable
+from dpcore.noise.gamma import scaled_floors
 from dpcore.noise.scale import GridScale
 from dpcore.noise.skellam import skellam_law
 
@@ -72,10 +73,18 @@ class NoiseSource(Unshareable):
 
     def unwrapped_laplace(self, scale: GridScale, size: _Shape) -> np.ndarray:
         """Return the law of ``laplace`` as Python integers (dtype object), never reduced."""
-        drawn, wide = self._draw(_LAPLACE, scale, size)
-        values = drawn.astype(object)
-        for i, value in wide.items():
-            values.flat[i] = value
+        return self._unwrapped(_LAPLACE, scale, size)
+
+    def unwrapped_gaussian(self, scale: GridScale, size: _Shape) -> np.ndarray:
+        """Return the law of ``gaussian`` as Python integers (dtype object), never reduced."""
+        return self._unwrapped(_NORMAL, scale, size)
+
+    def gamma(self, scale: GridScale, size: int) -> np.ndarray:
+        """Return the floors of scale * Z, Z of density proportional to exp(-||Z||_2) on R^size, as
+        Python integers (dtype object), never reduced: a length of gamma law in a uniform direction.
+        """
+        values = np.empty(size, dtype=object)
+        values[:] = scaled_floors(self._entropy.words, scale, size)
         return values
 
     def geometric(self, scale: GridScale, size: _Shape) -> np.ndarray:
@@ -175,6 +184,13 @@ class NoiseSource(Unshareable):
             keys = keys[order]
             if not np.any(keys[1:] == keys[:-1]):
                 return order
+
+    def _unwrapped(self, law: _Law, scale: GridScale, size: _Shape) -> np.ndarray:
+        drawn, wide = self._draw(law, scale, size)
+        values = drawn.astype(object)
+        for i, value in wide.items():
+            values.flat[i] = value
+        return values
 
     def _draw(self, law: _Law, scale: GridScale, size: _Shape) -> tuple[np.ndarray, dict[int, int]]:
         """Return values modulo 2^64 as int64, and by flat index those that int64 cannot hold."""

@@ -8,6 +8,7 @@ from dpcore.queries.gram import GramMatrix, MinimumQuadratic, QuadraticObjective
 from dpcore.queries.loss_line import ClippedLossLine
 from dpcore.queries.loss_sum import ErrorCount, ObjectiveSum
 from dpcore.queries.minimizer import Minimizer, MinimumObjective
+from dpcore.queries.perturbed import PerturbedMinimizer
 from dpcore.queries.sample import FixedSizeSample, PoissonSample
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "MinimumQuadratic",
     "Minimizer",
     "ObjectiveSum",
+    "PerturbedMinimizer",
     "PoissonSample",
     "PublicBall",
     "QuadraticObjective",

@@ -12,6 +12,7 @@ from dpcore.events import (
     ExPostDpEvent,
     GaussianDpEvent,
     LaplaceDpEvent,
+    ObjectivePerturbationDpEvent,
     PoissonSampledDpEvent,
     PureDpEvent,
     RandomizedSensitivityGaussian,
@@ -62,6 +63,10 @@ def renyi_divergence(event: DpEvent, alpha: float) -> float:
             terms = [alpha * (alpha - 1) * d * d / (2 * s * s) for d in deltas]
             total = sum(q * math.exp(x - max(terms)) for q, x in zip(weights, terms, strict=True))
             return (max(terms) + math.log(total / sum(weights))) / (alpha - 1)
+        case ObjectivePerturbationDpEvent(shifts=shifts, log_determinant=c):
+            terms = [alpha * (alpha - 1) * m * m / 2 for m in shifts]
+            total = sum(math.exp(x - max(terms)) for x in terms)
+            return c + (max(terms) + math.log(total)) / (alpha - 1)
         case PoissonSampledDpEvent() | SampledWithoutReplacementDpEvent():
             return sampled_divergence(event, alpha)
         case ComposedDpEvent(events=events):
@@ -83,6 +88,10 @@ def recounted_epsilon(events: Iterable[DpEvent], delta: float) -> float:
             return _one_release(RandomizedSensitivityGaussian((1.0,), (1,), m), delta)
         case [RandomizedSensitivityGaussian() as event]:
             return _one_release(event, delta)
+        case [ObjectivePerturbationDpEvent(shifts=shifts, log_determinant=c)]:
+            # The sum of the curves is their number times their mean.
+            even = RandomizedSensitivityGaussian(shifts, (1,) * len(shifts), 1.0)
+            return c + _one_release(even, delta / len(shifts))
 
     if not any(map(is_sampled, events)):
         return _renyi_epsilon(events, delta)

@@ -6,7 +6,13 @@ from dpcore.hookspecs import hookimpl
 
 __all__: list[str] = []
 
-_OPTIMIZERS: dict[str, tuple[str, str, str]] = {}
+_OPTIMIZERS: dict[str, tuple[str, str, str]] = {
+    "objpert": (
+        "objpert:ObjPert",
+        "The minimiser of an objective with a random linear term; one release.",
+        "Chaudhuri et al., JMLR 2011; Kifer et al., COLT 2012",
+    ),
+}
 """Name -> (module and class in this package, summary, reference), by name."""
 
 

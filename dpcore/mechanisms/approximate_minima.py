@@ -1,0 +1,74 @@
+"""Noise on a minimiser that its own perturbation has made private but for what the solver left."""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+
+from dpcore.errors import InvalidInputError
+from dpcore.events import ObjectivePerturbationDpEvent, PureDpEvent
+from dpcore.mechanisms.base import ScaledNoise, add_modulo
+from dpcore.mechanisms.gamma import modulo_2_64
+from dpcore.noise.scale import round_up
+from dpcore.noise.source import NoiseSource
+from dpcore.rounding import sqrt_up
+from dpcore.sensitivity import PerturbedSensitivity, Sensitivity
+
+__all__ = ["ApproximateMinima"]
+
+
+@dataclass(frozen=True)
+class ApproximateMinima(ScaledNoise):
+    """Adds the second noise of approximate minima perturbation, and charges both.
+
+    Let t be the exact answer, which the query's own noise makes private, and t + q the computed
+    one. Given t, that noise and so q follow from the table, and q moves by ``rest`` at most: the
+    release is post-processing of t and of q plus noise (Iyengar, Near, Song, Thakkar, Thakurta &
+    Wang 2019, Algorithm 1 and Theorem 1), under the sensitivity's own relation.
+
+    Normal noise: the likelihood ratio of both is at most e^log_determinant max_k of the ratios of
+    normal laws in two independent directions, ``ratios[k]`` and 1/noise_multiplier apart, which
+    is one direction with the root of the sum of squares. Noise of density exp(-||b||/s): epsilons
+    and log_determinant add up, and the second noise is of that law too.
+
+    Parameters
+    ----------
+    noise_multiplier : scale of the second noise over ``rest``, > 0.
+    """
+
+    name: ClassVar[str] = "approximate-minima"
+    summary: ClassVar[str] = "The noise that pays for a minimum found approximately."
+    needs: ClassVar[str] = "l2"
+
+    def _figure(self, sensitivity: Sensitivity) -> float:
+        return _perturbed(sensitivity).rest
+
+    def event(self, sensitivity: Sensitivity) -> ObjectivePerturbationDpEvent | PureDpEvent:
+        known = _perturbed(sensitivity)
+        multiplier = self.exact_multiplier(sensitivity)
+        if known.ratios:
+            squares = [Fraction(ratio) ** 2 + 1 / multiplier**2 for ratio in known.ratios]
+            shifts = tuple(math.nextafter(round_up(sqrt_up(s)), math.inf) for s in squares)
+            return ObjectivePerturbationDpEvent(shifts, known.log_determinant)
+        total = Fraction(known.epsilon) + Fraction(known.log_determinant) + 1 / multiplier
+        return PureDpEvent(round_up(total))
+
+    def release(
+        self, exact: np.ndarray, sensitivity: Sensitivity, noise: NoiseSource
+    ) -> np.ndarray:
+        scale = self.scale(sensitivity)
+        if _perturbed(sensitivity).ratios:
+            drawn = noise.gaussian(scale, np.shape(exact))
+        else:
+            drawn = modulo_2_64(noise.gamma(scale, exact.size))
+        return add_modulo(exact, drawn, sensitivity.grid_bits)
+
+
+def _perturbed(sensitivity: Sensitivity) -> PerturbedSensitivity:
+    if not isinstance(sensitivity, PerturbedSensitivity):
+        raise InvalidInputError(
+            "The approximate-minima mechanism needs an answer that its query has perturbed."
+        )
+    return sensitivity

@@ -1,0 +1,56 @@
+"""Noise of density exp(-||z||_2 / s) on a sum of bounded l2 sensitivity: pure epsilon."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from dpcore.errors import InvalidInputError
+from dpcore.events import PureDpEvent
+from dpcore.mechanisms.base import ScaledNoise, add_modulo, pure_epsilon
+from dpcore.noise.source import NoiseSource
+from dpcore.sensitivity import Sensitivity
+
+__all__ = ["Gamma", "modulo_2_64"]
+
+
+@dataclass(frozen=True)
+class Gamma(ScaledNoise):
+    """Adds floor(s Z), Z of density proportional to exp(-||z||_2), to an answer on the grid.
+
+    For x on the grid x + floor(s Z) is floor(x + s Z), coordinate by coordinate: post-processing of
+    the continuous mechanism. A shift by v moves its density by a factor of at most exp(||v||_2 / s)
+    (Chaudhuri, Monteleoni & Sarwate 2011, Algorithm 1 and Theorem 6; Hardt & Talwar 2010, with the
+    l2 ball): so it is epsilon-DP with epsilon = 1/noise_multiplier, under the sensitivity's own
+    relation. The length of Z has a gamma law of mean d, where Laplace noise on each coordinate,
+    scaled to the l1 sensitivity sqrt(d) times as large, is about sqrt(2) d long.
+
+    Parameters
+    ----------
+    noise_multiplier : s over the l2 sensitivity, > 0.
+    """
+
+    name: ClassVar[str] = "gamma"
+    summary: ClassVar[str] = "Exact noise of density exp(-length): pure epsilon for an l2 bound."
+    needs: ClassVar[str] = "l2"
+
+    @classmethod
+    def nominal_event(cls, noise_multiplier: float) -> PureDpEvent:
+        """Return the event of the multiplier as given; the grid can only lower its cost."""
+        return PureDpEvent(pure_epsilon(noise_multiplier))
+
+    def event(self, sensitivity: Sensitivity) -> PureDpEvent:
+        return PureDpEvent(pure_epsilon(self.exact_multiplier(sensitivity)))
+
+    def release(
+        self, exact: np.ndarray, sensitivity: Sensitivity, noise: NoiseSource
+    ) -> np.ndarray:
+        if np.ndim(exact) != 1:
+            raise InvalidInputError("Expected the exact answer as a vector.")
+        drawn = noise.gamma(self.scale(sensitivity), exact.size)
+        return add_modulo(exact, modulo_2_64(drawn), sensitivity.grid_bits)
+
+
+def modulo_2_64(values: np.ndarray) -> np.ndarray:
+    """Return Python integers (dtype object) modulo 2^64 as int64."""
+    return np.array([int(v) % 2**64 for v in values], dtype=np.uint64).view(np.int64)

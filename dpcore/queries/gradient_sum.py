@@ -1,0 +1,115 @@
+"""The sum of the rows' gradients, for what is derived from it, and how far it is from the real one."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from dpcore.errors import InvalidInputError
+from dpcore.grid import BLOCK_ROWS, FEATURE_BITS, PARAMETER_BITS, round_parameters
+from dpcore.losses.huber import HuberSvm
+from dpcore.losses.logistic import Logistic
+from dpcore.queries.ball import bounded_labels
+
+if TYPE_CHECKING:
+    from dpcore.data.table import Block
+    from dpcore.problem import Problem
+    from dpcore.sensitivity import NeighboringRelation, Sensitivity
+
+__all__ = ["FINE_BITS", "LOSS_ERROR", "GradientSum", "gradient_bits", "gradient_error"]
+
+FINE_BITS = 44
+"""Points of the last steps stand on ``2**-44``: two margins of 24 bits each, 20 bits apart."""
+LOSS_ERROR = 2.0**-36
+"""Bound of the error of a loss or slope that is computed (dpcore.losses: 1e-11)."""
+_PRECISE_ERROR = 2.0**-46
+"""The same of ``_precise_slopes``, and of the huberised hinge, which is a few plain operations."""
+_UP = 1.0 + 2.0**-40
+
+
+class GradientSum:
+    """``sum_i l'(x_i.w, y_i) x_i``, unclipped: for use inside a derived query only.
+
+    It is not released, and what is made of it counts its error, so that sums need not be exact.
+    ``w`` : float64 on the grid of ``2**-44``. ``precise`` : for many rows: slopes to about the last
+    bit where the loss is known here, in two parts whose sums over a block are exact.
+    """
+
+    kind: ClassVar[str] = "gradient"
+    thread_safe: ClassVar[bool] = True
+
+    def __init__(self, problem: Problem, w: np.ndarray, bits: int, precise: bool = False) -> None:
+        self.loss = problem.loss
+        self.w = round_parameters(w, problem.raw_norm_bound)
+        self.rest = np.ldexp(w - self.w, FINE_BITS - PARAMETER_BITS)
+        for part in (self.w, self.rest):
+            part.setflags(write=False)
+        self.bits = bits
+        self.precise = precise
+        self.part_bits = _part_bits(problem, problem.loss.lipschitz)
+
+    def start(self) -> np.ndarray:
+        return np.zeros(self.w.shape[0], dtype=np.int64)
+
+    def answer_block(self, block: Block) -> np.ndarray:
+        c = np.empty(block.n_rows)
+        z = block.margins(self.w)
+        if self.rest.any():
+            z = z + np.ldexp(block.margins(self.rest), PARAMETER_BITS - FINE_BITS)
+        y = bounded_labels(block)
+        if self.precise and type(self.loss) is Logistic:
+            c = _precise_slopes(z, y)
+        else:
+            self.loss.dvalue(z, y, c)
+        c *= block.factor
+        if not self.precise:
+            return np.rint(np.ldexp(block.weighted_sum(c), self.bits)).astype(np.int64)
+        first = np.ldexp(np.rint(np.ldexp(c, self.part_bits)), -self.part_bits)
+        second = np.rint(np.ldexp(c - first, 2 * self.part_bits))
+        rest = np.ldexp(block.weighted_sum(second), -2 * self.part_bits)
+        return np.rint(np.ldexp(block.weighted_sum(first) + rest, self.bits)).astype(np.int64)
+
+    def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
+        raise InvalidInputError("A sum of unclipped gradients has no sensitivity of its own.")
+
+
+def _part_bits(problem: Problem, lipschitz: float) -> int:
+    """Return p at which a block's sums of rows times slopes, to p bits and to the next p, stay
+    below 2^53 of their steps, 2^-(16 + p) and 2^-(16 + 2 p), and so are exact."""
+    if not math.isfinite(lipschitz):
+        return 0
+    room = 53 - FEATURE_BITS - BLOCK_ROWS.bit_length()
+    longest = max(lipschitz * problem.row_norm, problem.raw_norm_bound)
+    return max(0, min(20, room - math.frexp(longest)[1]))
+
+
+def _precise_slopes(z: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Return the logistic slopes, by the platform's exp: within 2^-46 if that is within 32 units of
+    the last place (those of NumPy and C libraries claim 4)."""
+    return -y / (1.0 + np.exp(np.clip(y * z, -700.0, 700.0)))
+
+
+def gradient_error(problem: Problem, rows: int, slope: float, precise: bool = False) -> float:
+    """Return a bound of the l2 error of ``GradientSum`` over ``rows`` rows: of the slopes, of
+    margins below 2^13 in float64, of the product over one block (Higham 2002, section 3.1), and of
+    one rounding per block and coordinate."""
+    known = precise and type(problem.loss) in (Logistic, HuberSvm)
+    slopes = _PRECISE_ERROR if known else LOSS_ERROR
+    margins = rows * problem.loss.smoothness * problem.row_norm * 2.0**-39
+    longest = slope * problem.raw_norm_bound
+    product = rows * longest * 2 * (BLOCK_ROWS + 8) * 2.0**-53
+    if precise:
+        # Each coefficient to half a step; two exact sums of a block added once.
+        half_step = 2.0 ** -(2 * _part_bits(problem, problem.loss.lipschitz) + 1)
+        product = rows * (problem.raw_norm_bound * half_step + longest * 2.0**-51)
+    roundings = (rows / BLOCK_ROWS + 1) * math.sqrt(problem.n_features)
+    rounding = roundings * 2.0 ** -(gradient_bits(problem, rows, slope) + 1)
+    return (rows * slopes * problem.row_norm + margins + product + rounding) * _UP
+
+
+def gradient_bits(problem: Problem, rows: int, slope: float) -> int:
+    """Return how fine the grid is on which a block's sum is rounded: the total fits 61 bits."""
+    largest = (rows or 1) * slope * problem.raw_norm_bound
+    return min(30, 61 - math.frexp(largest)[1])

@@ -1,0 +1,186 @@
+"""Objective perturbation (Chaudhuri, Monteleoni & Sarwate 2011; Kifer, Smith & Thakurta 2012)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from dpcore.errors import InvalidInputError, UnsupportedEventError
+from dpcore.events import ObjectivePerturbationDpEvent, PureDpEvent
+from dpcore.mechanisms.approximate_minima import ApproximateMinima
+from dpcore.problem import Solution
+from dpcore.queries.perturbed import PerturbedMinimizer, vertices
+from dpcore_baselines.calibrate import least_noise
+from dpcore_baselines.options import check_ranges, option
+
+if TYPE_CHECKING:
+    from dpcore.events import DpEvent
+    from dpcore.problem import Problem
+    from dpcore.protocols import Accountant
+    from dpcore.session import PrivacySession
+
+__all__ = ["ObjPert"]
+
+_FINEST_GRID, _COARSEST_GRID, _SCALE_BITS = 40, 8, 55
+_LARGEST_SHARE = 0.1
+"""Of epsilon, for the determinants."""
+_NEXT_TO_NOTHING = 6.0
+"""A log_determinant beyond which Lambda is next to nothing."""
+_PER_NOISE = 0.1
+
+
+@dataclass(frozen=True, kw_only=True)
+class ObjPert:
+    """Fits a linear model as the minimiser of an objective with a random linear term.
+
+    ``sum of losses + (Lambda / 2) ||w||^2 + b.w``, every coordinate of w regularised alike, the
+    intercept's column part of the row's norm. Normal b is for (epsilon, delta), b of density
+    exp(-||b|| / s) for pure epsilon (``--use noise=gamma --accountant pure``). What the solver
+    leaves is paid for by a second, small noise on the result (approximate minima perturbation), so
+    that the guarantee is for the point that was found.
+
+    Lambda is what ``--l2`` says (times the public number of rows) or, where that is less, a fixed
+    function of epsilon, delta, the width and the row norm. Proof, relations and constants:
+    ``dpcore.queries.perturbed`` and ``dpcore.mechanisms.approximate_minima``.
+    """
+
+    regularisation: float | None = option(
+        None,
+        "Lambda, of the sum of losses, at least",
+        "of a sum over rows",
+        "0.1 row_norm E||b||, and so that log_determinant is at most a tenth of epsilon",
+    )
+    output_share: float = option(
+        0.15, "the second noise's distance between neighbours over that of the first", "1"
+    )
+    use: Mapping[str, str] = field(default_factory=dict)
+
+    name: ClassVar[str] = "objpert"
+    accountant: ClassVar[str] = "single"
+    slots: ClassVar[dict[str, tuple[str, ...]]] = {"noise": ("gaussian", "gamma")}
+    relations: ClassVar[tuple[str, ...]] = ("add-or-remove-one", "replace-one")
+    needs: ClassVar[tuple[str, ...]] = ("convex-loss", "lipschitz-loss", "fixed-schedule")
+    theorem: ClassVar[str] = (
+        "normal noise: Redberg, Koskela & Wang 2023, Theorem 3.1, extended to replace-one and to "
+        "losses of one slope sign; gamma noise: Chaudhuri, Monteleoni & Sarwate 2011, Theorem 9; "
+        "the point found: Iyengar et al. 2019, Theorem 1"
+    )
+    departures: ClassVar[tuple[str, ...]] = (
+        "noise and Lambda from the release's own curve, not from the bounds of Kifer et al. 2012",
+        "the determinants of neighbours differ by one factor 1 + s R^2 / Lambda, not by two",
+        "the model is scaled towards 0 beyond a public radius, so that rounding is bounded",
+        "rounding and the tolerance of the solver are part of what the second noise covers",
+    )
+
+    def __post_init__(self) -> None:
+        check_ranges(
+            self, {"regularisation": (2.0**-20, 2.0**40), "output_share": (2.0**-10, 2.0**10)}
+        )
+
+    def minimize(self, problem: Problem, session: PrivacySession) -> Solution:
+        _check_loss(problem)
+        law, accountant = self.use.get("noise", "gaussian"), session.accountant
+        _check_accountant(law, accountant)
+        plan = self._plan(problem, accountant, law)
+        query = _query(problem, plan, law)
+        rest = query.sensitivity(session.relation).rest
+        w = session.release(query, ApproximateMinima(plan.second))
+        details: dict[str, Any] = {
+            "regularisation": plan.regularisation,
+            "noise_scale": plan.scale,
+            "second_noise_scale": plan.second * rest,
+            "log_determinant": plan.log_determinant,
+        }
+        if problem.l2 > 0 and problem.n_public is None:
+            details["warning"] = (
+                "l2 is of a mean, and no public number of rows is known: regularisation alone "
+                "was used. Give the schema rows = ..., or set regularisation."
+            )
+        return Solution(w, "The perturbed minimiser was released with all of the budget.", details)
+
+    def _plan(self, problem: Problem, accountant: Accountant, law: str) -> _Plan:
+        """Return noise and Lambda: first the noise were Lambda large, then Lambda, then noise."""
+        row = problem.loss.lipschitz * problem.row_norm
+        changed = problem.relation.rows_changed
+        share = self.output_share * changed
+
+        def least(c: float) -> float:
+            return least_noise(accountant, lambda m: _event(problem, law, m, share / m, c))
+
+        length = math.sqrt(problem.n_features) if law == "gaussian" else problem.n_features
+        noise = least(_LARGEST_SHARE * accountant.epsilon)
+        regularisation = self._regularisation(problem, accountant, noise * row * length)
+        bends = problem.loss.smoothness * problem.row_norm**2 / regularisation
+        c = math.log1p(bends) * (1 + 2.0**-30)
+        multiplier = least(c) * (1 + 2.0**-30)
+        return _Plan(regularisation, multiplier * row, multiplier / share, c)
+
+    def _regularisation(self, problem: Problem, accountant: Accountant, noise: float) -> float:
+        asked = problem.l2 * (problem.n_public or 0)
+        if self.regularisation is not None:
+            return max(asked, self.regularisation)
+        bends = problem.loss.smoothness * problem.row_norm**2
+        affordable = bends / math.expm1(min(_LARGEST_SHARE * accountant.epsilon, _NEXT_TO_NOTHING))
+        return max(asked, affordable, _PER_NOISE * problem.row_norm * noise)
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """``second`` : multiplier of the second noise. ``scale`` : of b, in gradients."""
+
+    regularisation: float
+    scale: float
+    second: float
+    log_determinant: float
+
+
+def _event(
+    problem: Problem, law: str, multiplier: float, second: float, log_determinant: float
+) -> DpEvent:
+    """Return the event of b of ``multiplier`` row gradients and a second noise of which neighbours
+    are ``second`` apart, rounded to nearest: what is charged is rounded up."""
+    if law == "gaussian":
+        shifts = tuple(math.hypot(k / multiplier, second) for k in vertices(problem))
+        return ObjectivePerturbationDpEvent(shifts, log_determinant)
+    return PureDpEvent(problem.relation.rows_changed / multiplier + second + log_determinant)
+
+
+def _query(problem: Problem, plan: _Plan, law: Any) -> PerturbedMinimizer:
+    """Return the query on the finest grid on which the second noise fits 64 bits.
+
+    Raises InvalidInputError if there is none.
+    """
+    known = (problem, plan.regularisation, plan.scale, law)
+    bits = _FINEST_GRID
+    if math.frexp(plan.scale)[1] <= _SCALE_BITS:
+        rest = PerturbedMinimizer(*known, bits).sensitivity(problem.relation).rest
+        bits = min(bits, _SCALE_BITS - math.frexp(plan.second * rest)[1])
+        if bits >= _COARSEST_GRID:
+            return PerturbedMinimizer(*known, bits)
+    raise InvalidInputError(
+        f"Noise of scale {plan.scale:.3g} does not fit the 64-bit grid: the budget is too small "
+        "for one release. Raise epsilon."
+    )
+
+
+def _check_loss(problem: Problem) -> None:
+    loss = problem.loss
+    if not math.isfinite(loss.smoothness):
+        raise InvalidInputError(
+            f"objpert needs a smooth loss, and {loss.name} is none; use huber-svm or logistic, or "
+            "dp-agd."
+        )
+
+
+def _check_accountant(law: str, accountant: Accountant) -> None:
+    gaussian = law == "gaussian"
+    event = ObjectivePerturbationDpEvent((1.0,), 1.0) if gaussian else PureDpEvent(1.0)
+    if not accountant.supports(event):
+        able = "single or rdp" if gaussian else "pure, zcdp or rdp"
+        other = "--use noise=gamma for pure epsilon" if gaussian else "--use noise=gaussian"
+        raise UnsupportedEventError(
+            f"objpert's noise ({law}) cannot be held by the {accountant.name} accountant; choose "
+            f"--accountant {able}, or {other}."
+        )
