@@ -1,6 +1,7 @@
 """Questions about the rows: each with its sensitivity, and the argument for it."""
 
 from dpcore.queries.ball import PublicBall
+from dpcore.queries.bounded import BoundedMinimizer
 from dpcore.queries.count import RowCount
 from dpcore.queries.excess import Excess
 from dpcore.queries.gradient import ClippedGradientSum
@@ -12,6 +13,7 @@ from dpcore.queries.perturbed import PerturbedMinimizer
 from dpcore.queries.sample import FixedSizeSample, PoissonSample
 
 __all__ = [
+    "BoundedMinimizer",
     "ClippedGradientSum",
     "ClippedLossLine",
     "ErrorCount",

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from dpcore.errors import InvalidInputError
 from dpcore.grid import PARAMETER_BITS, round_parameters, round_to
 from dpcore.queries.ball import PublicBall
-from dpcore.queries.count import RowCount
 from dpcore.queries.descent import minimize
 from dpcore.queries.gradient_sum import (
     FINE_BITS,
@@ -38,113 +36,82 @@ _DEPTH = 0.002
 
 
 class Minimizer:
-    """argmin of ``sum_i loss(x_i.w, y_i) + (N l2 / 2) ||w||^2``, to a certified distance.
+    """argmin of ``sum_i loss(x_i.w, y_i) + (n l2 / 2) ||w||^2``, to a certified distance.
 
-    N is the public number of rows, or n0 where that is private. Sensitivity (Chaudhuri, Monteleoni
-    & Sarwate 2011, Lemma 7 with Corollary 8): the objective is N l2-strongly convex, and at the
-    other table's minimiser its gradient is the difference of two rows' gradients, of norm at most
-    2 G, or one row's, of norm at most G = slope * row_norm; so minimisers are 2 G / (N l2) apart in
-    l2 under replace-one and G / (N l2) under add-or-remove-one, where N does not depend on the
-    table. The slope is the loss's Lipschitz constant, or, where the number of rows is public, its
+    Sensitivity under replace-one (Chaudhuri, Monteleoni & Sarwate 2011, Lemma 7 with Corollary 8):
+    the objective is n l2-strongly convex, and at the other table's minimiser its gradient is the
+    difference of two rows' gradients, of norm at most 2 G, G = slope * row_norm; so minimisers are
+    2 G / (n l2) apart in l2. The slope is the loss's Lipschitz constant, or for squared loss its
     bound on the ball that holds the minimiser. A point whose gradient is at most g is within
-    g / (N l2) of the minimiser, which counts twice; it stands on the grid of 2^-44 at which that
+    g / (n l2) of the minimiser, which counts twice; it stands on the grid of 2^-44 at which that
     gradient was taken, and a coarser answer adds one step for each coordinate. In l1 the bound of
     the minimisers is sqrt(d) times larger.
 
     The solver stops at a gradient of ``tolerance`` G, and by public constants it reaches it
     (``dpcore.queries.descent``), so that it neither refuses nor gives up on any table.
 
-    Where the number of rows is private, what rounding can add to a gradient is bounded for
-    tables of up to ``capacity`` rows: that figure is part of the promise there.
-
     Parameters
     ----------
-    problem : public facts; l2 > 0, a smooth loss, a public figure for the number of rows.
+    problem : public facts; replace-one, l2 > 0, a smooth loss.
     grid_bits : the answer is in steps of ``2**-grid_bits``.
-    norm : in which the sensitivity is stated, ``"l1"`` or ``"l2"``.
 
     Raises InvalidInputError for a problem without one of these.
     """
 
     kind: ClassVar[str] = "minimizer"
 
-    def __init__(
-        self, problem: Problem, grid_bits: int = FINE_BITS, norm: Literal["l1", "l2"] = "l1"
-    ) -> None:
-        if problem.n_public is None:
+    def __init__(self, problem: Problem, grid_bits: int = FINE_BITS) -> None:
+        if problem.n is None:
             raise InvalidInputError(
-                "The exact minimiser has a known sensitivity where there is a public figure for "
-                "the number of rows: under replace-one, or with rows = ... in the schema."
+                "The exact minimiser has a known sensitivity under replace-one, where the number "
+                "of rows is public."
             )
         if not math.isfinite(problem.loss.smoothness):
             raise InvalidInputError(f"The loss {problem.loss.name} is not smooth.")
-        if problem.n is None and not math.isfinite(problem.loss.lipschitz):
-            raise InvalidInputError(
-                f"The slope of the loss {problem.loss.name} has a public bound under replace-one "
-                "only."
-            )
         if not 8 <= grid_bits <= 52:
             raise InvalidInputError(f"Expected 8 <= grid_bits={grid_bits!r} <= 52.")
         self.problem = problem
         self.loss = problem.loss
         self.grid_bits = grid_bits
-        self.norm = norm
-        rows = problem.capacity if problem.n is None else problem.n
-        self._mu = problem.n_public * problem.l2
-        # Its largest ball is that of the most rows.
-        most = replace(problem, l2=self._mu / rows) if problem.n is None else problem
-        inner = PublicBall.of(most)
+        inner = PublicBall.of(problem)
+        self._mu = problem.n * problem.l2
         self._row_gradient = inner.slope * problem.row_norm * _UP
-        self.curvature = self._curvature(rows)
+        self.curvature = (
+            problem.n * problem.loss.smoothness * problem.row_norm**2 + self._mu
+        ) * _UP
         rounding = math.sqrt(problem.n_features) * self.curvature * 2.0**-PARAMETER_BITS
         self._coarse = 64 * rounding
         self._slope = 2 * inner.slope + 1.0
-        self._bits = gradient_bits(problem, rows, self._slope)
-        self._error = gradient_error(problem, rows, self._slope, precise=problem.n is None)
+        self._error = gradient_error(problem, problem.n, self._slope)
         fine = rounding * 2.0 ** (PARAMETER_BITS - FINE_BITS)
-        wanted = _TOLERANCE * self._row_gradient
-        if problem.n is not None:
-            # So small that the objective there is next to its minimum, in terms of a row's loss.
-            depth = self._mu * math.sqrt(2 * _DEPTH * inner.spread / self.curvature)
-            wanted = min(wanted, depth)
+        # So small, too, that the objective there is next to its minimum, in terms of a row's loss.
+        depth = self._mu * math.sqrt(2 * _DEPTH * inner.spread / self.curvature)
+        wanted = min(_TOLERANCE * self._row_gradient, depth)
         self._tolerance = wanted + 4 * (self._error + fine)
         self._radius = inner.radius
         self.gap = (self._tolerance + self._error) / self._mu * _UP
         # Where the objective is taken, on the grid of released parameters, is in the ball as well.
         grid = math.sqrt(problem.n_features) * 2.0 ** -(min(PARAMETER_BITS, grid_bits) - 1)
-        self.ball = PublicBall.of(most, slack=self.gap + grid)
-
-    def _curvature(self, rows: int) -> float:
-        problem = self.problem
-        return (rows * problem.loss.smoothness * problem.row_norm**2 + self._mu) * _UP
+        self.ball = PublicBall.of(problem, slack=self.gap + grid)
 
     def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
-        if relation is not self.problem.relation:
-            raise InvalidInputError(
-                f"The minimiser's sensitivity was worked out under {self.problem.relation.value}."
-            )
-        l2 = relation.rows_changed * self._row_gradient / self._mu + 2 * self.gap
-        coarse = self.grid_bits < FINE_BITS
-        width = self.problem.n_features
-        if self.norm == "l2":
-            bound = l2 * _UP + (math.sqrt(width) * _UP * 2.0**-self.grid_bits if coarse else 0.0)
-            return Sensitivity("l2", bound * _UP, relation, grid_bits=self.grid_bits)
-        l1 = math.sqrt(width) * l2 * _UP
-        if coarse:
-            l1 += width * 2.0**-self.grid_bits
+        if relation is not NeighboringRelation.REPLACE_ONE:
+            raise InvalidInputError("The minimiser's sensitivity is known under replace-one.")
+        l2 = 2 * (self._row_gradient / self._mu + self.gap)
+        l1 = math.sqrt(self.problem.n_features) * l2 * _UP
+        if self.grid_bits < FINE_BITS:
+            l1 += self.problem.n_features * 2.0**-self.grid_bits
         return Sensitivity("l1", l1, relation, grid_bits=self.grid_bits)
 
     def derive(self, ask: Callable[[Any], np.ndarray], noise: NoiseSource) -> np.ndarray:
         problem = self.problem
-        curvature, far = self.curvature, True
-        if problem.n is None:
-            # Seen by the solver alone; the certificate is the same for every number of rows.
-            curvature = self._curvature(int(ask(RowCount())[0]))
+        bits = gradient_bits(problem, problem.n or 1, self._slope)
+        far = True
 
         def gradient(w: np.ndarray) -> np.ndarray:
             nonlocal far
-            total = ask(GradientSum(problem, w, self._bits, precise=problem.n is None))
-            whole = np.ldexp(total.astype(np.float64), -self._bits) + self._mu * w
+            total = ask(GradientSum(problem, w, bits))
+            whole = np.ldexp(total.astype(np.float64), -bits) + self._mu * w
             far = bool(np.linalg.norm(whole) > self._coarse)
             return whole
 
@@ -156,7 +123,7 @@ class Minimizer:
             gradient,
             rounded,
             np.zeros(problem.n_features),
-            curvature=curvature,
+            curvature=self.curvature,
             mu=self._mu,
             radius=self._radius,
             tolerance=self._tolerance,

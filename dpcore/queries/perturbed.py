@@ -30,40 +30,34 @@ What is computed. b is known up to its floor on a grid, sqrt(d) steps; a gradien
 length leaves a point within g / Lambda of t. So that this is bounded whatever b is, the answer is
 not t but h(t) t, h(t) = 1 up to the public radius r, then falling linearly to 0 at 2 r: a function
 of t, so as private, and 2-Lipschitz in t. Beyond 2 r a penalty of slope K (||w|| - 2 r) keeps the
-minimiser within 3 r and changes no answer; where ||b|| is so long that ||t|| > 2 r for certain, the
-answer is 0.
+minimiser within 3 r (``BoundedMinimizer``): inside 2 r it is t itself, and if it is outside, so is
+t, and the answer is 0 for both. Where b is so long that ||t|| > 2 r for certain, it is 0 at once.
 """
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from dpcore.errors import InvalidInputError
-from dpcore.grid import PARAMETER_BITS, round_to
 from dpcore.losses.huber import HuberSvm
 from dpcore.losses.logistic import Logistic
 from dpcore.noise.scale import GridScale
-from dpcore.queries.count import RowCount
-from dpcore.queries.descent import minimize
-from dpcore.queries.gradient_sum import FINE_BITS, GradientSum, gradient_bits, gradient_error
-from dpcore.sensitivity import NeighboringRelation, PerturbedSensitivity
+from dpcore.queries.bounded import BoundedMinimizer
+from dpcore.sensitivity import PerturbedSensitivity
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dpcore.noise.source import NoiseSource
     from dpcore.problem import Problem
+    from dpcore.sensitivity import NeighboringRelation
 
 __all__ = ["PerturbedMinimizer", "vertices"]
 
 _UP = 1.0 + 2.0**-40
-_LARGEST_MARGIN = 2.0**8
-"""At the radius r; 6 r, where the solver may look, is well below the 2^13 of exact margins."""
-_TOLERANCE = 2.0**-16
-"""The gradient at the end, relative to the largest gradient of a row, at least."""
 _ONE_SIGN = (Logistic, HuberSvm)
 
 
@@ -76,28 +70,21 @@ def vertices(problem: Problem) -> tuple[int, ...]:
     return (0, 1, 1, 2) if one_sign else (2, 2, 2, 2)
 
 
-class PerturbedMinimizer:
+class PerturbedMinimizer(BoundedMinimizer):
     """argmin of ``sum_i loss(x_i.w, y_i) + (regularisation / 2) ||w||^2 + b.w``, b drawn here.
 
     Theorems, relations and constants: the head of this file. ``ApproximateMinima`` charges for b;
-    for any other mechanism the sensitivity is that of the minimiser with b known: L / Lambda for
-    every row that changes (Chaudhuri et al. 2011, Lemma 7), twice that for the factor h.
-
-    Where the number of rows is private, what rounding can add to a gradient is bounded for tables
-    of up to ``capacity`` rows: that figure is part of the promise there.
+    for any other mechanism the sensitivity is that of the minimiser with b known, twice that of
+    ``BoundedMinimizer`` for the factor h.
 
     Parameters
     ----------
-    problem : public facts; a convex, smooth loss of bounded slope. Its l2 is not looked at.
-    regularisation : Lambda > 0, of the sum of losses; every coordinate's.
+    problem, regularisation, grid_bits : as there.
     scale : of the noise b: the standard deviation sigma, or s of the density exp(-||b|| / s).
     law : ``"gaussian"`` or ``"gamma"``.
-    grid_bits : the answer is in steps of ``2**-grid_bits``.
 
     Raises InvalidInputError for a problem without one of these.
     """
-
-    kind: ClassVar[str] = "minimizer"
 
     def __init__(
         self,
@@ -107,62 +94,28 @@ class PerturbedMinimizer:
         law: Literal["gaussian", "gamma"] = "gaussian",
         grid_bits: int = 40,
     ) -> None:
-        loss = problem.loss
-        if not (math.isfinite(loss.smoothness) and math.isfinite(loss.lipschitz)):
-            raise InvalidInputError(f"The loss {loss.name} is not smooth with a bounded slope.")
-        if getattr(loss, "convex", False) is not True:
-            raise InvalidInputError(f"The loss {loss.name} does not declare convex = True.")
-        for name, value in (("regularisation", regularisation), ("scale", scale)):
-            if not (math.isfinite(value) and value > 0):
-                raise InvalidInputError(f"Expected {name}={value!r} to be finite and > 0.")
+        if not (math.isfinite(scale) and scale > 0):
+            raise InvalidInputError(f"Expected scale={scale!r} to be finite and > 0.")
         if law not in ("gaussian", "gamma"):
             raise InvalidInputError(f"Expected law={law!r} to be gaussian or gamma.")
-        if not 8 <= grid_bits <= FINE_BITS:
-            raise InvalidInputError(f"Expected 8 <= grid_bits={grid_bits!r} <= {FINE_BITS}.")
-        self.problem, self.loss, self.law, self.grid_bits = problem, loss, law, grid_bits
-        self.regularisation = regularisation
-        self.scale = scale
+        self.law, self.scale = law, scale
         self.noise_bits = min(40, 56 - math.frexp(scale)[1])
-        self.radius = _LARGEST_MARGIN / problem.raw_norm_bound
-        self.row_gradient = loss.lipschitz * problem.row_norm * _UP
-        rows = problem.capacity if problem.n is None else problem.n
-        self._bits = gradient_bits(problem, rows, 2 * loss.lipschitz + 1.0)
-        width = math.sqrt(problem.n_features) * _UP
-        # Five terms of this size, and a norm of n_features terms (Higham 2002, section 3.1).
-        roundings = (problem.n_features + 16) * 2.0**-51
-        largest = self._longest(rows) + 6 * self.radius * (regularisation + self._penalty(rows))
-        error = gradient_error(problem, rows, 2 * loss.lipschitz + 1.0, precise=True)
-        self._error = (error + largest * roundings) * _UP
-        fine = width * self._curvature(rows) * 2.0**-FINE_BITS
-        self._tolerance = _TOLERANCE * self.row_gradient + 4 * (self._error + fine)
-        floor = width * 2.0**-self.noise_bits
-        # The norm that is compared with the tolerance is rounded as well.
-        left = self._tolerance * (1 + roundings) + self._error + floor
+        super().__init__(problem, regularisation, grid_bits)
         # h is 2-Lipschitz; then half a grid step for each coordinate, and float64 in between.
-        rounding = width * 2.0 ** -(grid_bits + 1) + self.radius * roundings
-        self.gap = (2 * left / regularisation + rounding) * _UP
+        step = self._width * 2.0 ** -(grid_bits + 1)
+        self.rest = 2 * (2 * self.gap + step + self.radius * self._roundings) * _UP
 
-    def _longest(self, rows: int) -> float:
-        """Return the length of b beyond which the minimiser is beyond 2 r, with some to spare."""
-        return 2 * (2 * self.radius * self.regularisation + rows * self.row_gradient + 1.0)
+    def _longest(self) -> float:
+        # Were b longer, then Lambda ||t|| >= ||b|| - rows L would be more than 2 r Lambda.
+        beyond = 2 * self.radius * self.regularisation + self.rows * self.row_gradient
+        return 2 * beyond + 1.0
 
-    def _penalty(self, rows: int) -> float:
-        """Return K: with it the minimiser is within 3 r, since K r >= ||b|| + rows L."""
-        return (self._longest(rows) + rows * self.row_gradient) / self.radius
-
-    def _curvature(self, rows: int) -> float:
-        problem = self.problem
-        loss = rows * problem.loss.smoothness * problem.row_norm**2
-        return (loss + self.regularisation + self._penalty(rows)) * _UP
+    def _offset(self) -> float:
+        return self._width * 2.0**-self.noise_bits
 
     def sensitivity(self, relation: NeighboringRelation) -> PerturbedSensitivity:
-        problem = self.problem
-        if relation is not problem.relation:
-            raise InvalidInputError(
-                f"The sensitivity was worked out under {problem.relation.value}."
-            )
-        row = self.row_gradient
-        moved = 2 * relation.rows_changed * row / self.regularisation
+        self._require(relation)
+        problem, row = self.problem, self.row_gradient
         bends = problem.loss.smoothness * problem.row_norm**2 / self.regularisation
         known: dict[str, Any] = {}
         if self.law == "gaussian":
@@ -171,52 +124,25 @@ class PerturbedMinimizer:
             known["epsilon"] = relation.rows_changed * row / self.scale * _UP
         return PerturbedSensitivity(
             "l2",
-            (moved + 2 * self.gap) * _UP,
+            (2 * relation.rows_changed * row / self.regularisation + self.rest) * _UP,
             relation,
             self.grid_bits,
-            rest=2 * self.gap * _UP,
+            rest=self.rest,
             log_determinant=math.log1p(bends * _UP) * _UP,
             **known,
         )
 
     def derive(self, ask: Callable[[Any], np.ndarray], noise: NoiseSource) -> np.ndarray:
-        problem = self.problem
-        rows = int(ask(RowCount())[0]) if problem.n is None else problem.n
         b = self._draw(noise)
-        if float(np.linalg.norm(b)) > self._longest(rows):
-            return np.zeros(problem.n_features, dtype=np.int64)
-        penalty, curvature, far = self._penalty(rows), self._curvature(rows), True
-        # Beyond it a step of 1 / curvature loses next to nothing to the coarse grid.
-        coarse = 64 * math.sqrt(problem.n_features) * curvature * 2.0**-PARAMETER_BITS
-
-        def gradient(w: np.ndarray) -> np.ndarray:
-            nonlocal far
-            total = ask(GradientSum(problem, w, self._bits, precise=True))
-            beyond = max(0.0, 1 - 2 * self.radius / max(float(np.linalg.norm(w)), 1e-300))
-            whole = np.ldexp(total.astype(np.float64), -self._bits) + b
-            whole += (self.regularisation + penalty * beyond) * w
-            far = bool(np.linalg.norm(whole) > coarse)
-            return whole
-
-        def rounded(w: np.ndarray) -> np.ndarray:
-            # Far from the minimum the coarse grid does, and saves half of the products.
-            return round_to(w, PARAMETER_BITS if far else FINE_BITS)
-
-        w = minimize(
-            gradient,
-            rounded,
-            np.zeros(problem.n_features),
-            curvature=curvature,
-            mu=self.regularisation,
-            radius=3 * self.radius,
-            tolerance=self._tolerance,
-        )
+        if float(np.linalg.norm(b)) > self._longest():
+            return np.zeros(self.problem.n_features, dtype=np.int64)
+        w = self._solve(ask, b)
         share = min(1.0, max(0.0, 2 - float(np.linalg.norm(w)) / self.radius))
-        return np.rint(np.ldexp(share * w, self.grid_bits)).astype(np.int64)
+        return self._in_steps(share * w)
 
     def _draw(self, noise: NoiseSource) -> np.ndarray:
         """Return b, rounded down to steps of ``2**-noise_bits``: float64."""
-        width = self.problem.n_features
         scale = GridScale.at_least(1.0, self.scale, self.noise_bits)
         draw = noise.unwrapped_gaussian if self.law == "gaussian" else noise.gamma
-        return np.ldexp(draw(scale, width).astype(np.float64), -self.noise_bits)
+        steps = draw(scale, self.problem.n_features)
+        return np.ldexp(steps.astype(np.float64), -self.noise_bits)

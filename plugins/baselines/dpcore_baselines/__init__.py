@@ -12,6 +12,11 @@ _OPTIMIZERS: dict[str, tuple[str, str, str]] = {
         "The minimiser of an objective with a random linear term; one release.",
         "Chaudhuri et al., JMLR 2011; Kifer et al., COLT 2012",
     ),
+    "outpert": (
+        "outpert:OutPert",
+        "The exact minimiser plus noise; one release.",
+        "Chaudhuri, Monteleoni & Sarwate, JMLR 2011",
+    ),
 }
 """Name -> (module and class in this package, summary, reference), by name."""
 

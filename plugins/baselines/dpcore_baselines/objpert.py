@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 __all__ = ["ObjPert"]
 
 _FINEST_GRID, _COARSEST_GRID, _SCALE_BITS = 40, 8, 55
-_LARGEST_SHARE = 0.1
+_LARGEST_SHARE = 0.15
 """Of epsilon, for the determinants."""
 _NEXT_TO_NOTHING = 6.0
 """A log_determinant beyond which Lambda is next to nothing."""
-_PER_NOISE = 0.1
+_PER_NOISE = 0.04
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +50,7 @@ class ObjPert:
         None,
         "Lambda, of the sum of losses, at least",
         "of a sum over rows",
-        "0.1 row_norm E||b||, and so that log_determinant is at most a tenth of epsilon",
+        "0.04 row_norm E||b||, and so that log_determinant is at most 0.15 epsilon",
     )
     output_share: float = option(
         0.15, "the second noise's distance between neighbours over that of the first", "1"
