@@ -17,6 +17,7 @@ __all__ = [
     "ExponentialMechanismDpEvent",
     "GaussianDpEvent",
     "LaplaceDpEvent",
+    "NonPrivateDpEvent",
     "ObjectivePerturbationDpEvent",
     "PoissonSampledDpEvent",
     "PureDpEvent",
@@ -137,6 +138,12 @@ class ObjectivePerturbationDpEvent(DpEvent):
         for shift in self.shifts:
             _require_positive("shift", shift)
         _require_positive("log_determinant", self.log_determinant)
+
+
+@dataclass(frozen=True, slots=True)
+class NonPrivateDpEvent(DpEvent):
+    """An exact answer, as a baseline without privacy makes it. It has no cost: every accountant
+    that guarantees anything refuses it, and a run whose ledger has one is not private."""
 
 
 @dataclass(frozen=True, slots=True)

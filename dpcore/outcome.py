@@ -10,6 +10,7 @@ import numpy as np
 
 from dpcore.accountants.pure import PureAccountant
 from dpcore.errors import TargetNotMetError
+from dpcore.events import ComposedDpEvent, DpEvent, NonPrivateDpEvent
 from dpcore.statement import PrivacyStatement, foreign_parts
 from dpcore.targets import is_asked_for_accuracy
 
@@ -57,12 +58,25 @@ def state(
         spent=accountant.spent,
         releases=session.releases,
         parts_not_from_dpcore=foreign_parts((*session.trusted_parts, *trusted)),
-        why_not_private=(*plan.why_not_private(), *why_not_private),
+        why_not_private=(*plan.why_not_private(), *_exact(plan, session), *why_not_private),
         n0=None if plan.relation.size_is_public else dataset.n0,
         ex_post_epsilon=(
             session.ex_post_epsilon if is_asked_for_accuracy(plan.optimizer) else None
         ),
     )
+
+
+def _exact(plan: Plan, session: PrivacySession) -> tuple[str, ...]:
+    """Return why the ledger voids the guarantee, whatever the parts say of themselves."""
+    if any(_is_exact(entry.event) for entry in session.ledger) and not plan.why_not_private():
+        return ("exact answers were released",)
+    return ()
+
+
+def _is_exact(event: DpEvent) -> bool:
+    if isinstance(event, ComposedDpEvent):
+        return any(map(_is_exact, event.events))
+    return isinstance(event, NonPrivateDpEvent)
 
 
 def summarise(session: PrivacySession) -> tuple[dict[str, Any], ...]:

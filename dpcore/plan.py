@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from dpcore.problem import Problem
     from dpcore.protocols import Accountant, Engine, Loss, Optimizer
 
+__all__ = ["Plan", "Settings", "is_private", "make_plan", "parse_relation"]
 __all__ = ["Plan", "Settings", "make_plan", "parse_relation", "with_planned_accountant"]
 
 _MOST_THREADS = 2**16
@@ -98,9 +99,17 @@ class Plan:
         reasons = []
         if getattr(self.optimizer, "as_published", False):
             reasons.append(f"{self.entry.name} ran as its authors published it, which is not sound")
+        if not (is_private(self.optimizer) and is_private(self.accountant)):
+            reasons.append(f"{self.entry.name} is given exact answers, without noise")
         if self.settings.seed is not None:
             reasons.append("the noise came from a seed")
         return tuple(reasons)
+
+
+def is_private(part: Any) -> bool:
+    """Return whether an optimizer or accountant promises privacy: unless it says that it does not,
+    by ``private = False`` in its class."""
+    return getattr(type(part), "private", True) is True
 
 
 def make_plan(settings: Settings, registry: Registry | None = None) -> Plan:

@@ -124,7 +124,8 @@ def _instead(need: str) -> str:
     registry, able = load_registry(), []
     for entry in registry.entries("optimizer"):
         try:
-            if need not in load_optimizer(registry, entry.name).needs:
+            factory = load_optimizer(registry, entry.name)
+            if need not in factory.needs and getattr(factory, "private", True) is True:
                 able.append(entry.name)
         except RegistryError:
             continue

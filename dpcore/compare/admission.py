@@ -112,7 +112,8 @@ def _unfit(plans: _Plans, data: Data) -> dict[str, str]:
 def _fitting(comparison: Comparison, data: Data) -> tuple[str, ...]:
     """Return the optimizers that would fit, with their defaults."""
     everything = replace(comparison, params={})
-    plans, _ = _plans(everything, load_registry().names("optimizer"), named=False)
+    labels = tuple(n for n in load_registry().names("optimizer") if n not in REFERENCES)
+    plans, _ = _plans(everything, labels, named=False)
     _unfit(plans, data)
     return tuple(plans)
 

@@ -1,4 +1,4 @@
-"""The sum of the rows' gradients, for what is derived from it, and its distance from the real one."""
+"""The sum of the rows' gradients, for what is derived from it, and how exact it is."""
 
 from __future__ import annotations
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore.errors import DpcoreError
+from dpcore.plan import is_private
 from dpcore.testing.parts import check_mechanisms_and_queries
 from dpcore.testing.recorded import (
     DELTA,
@@ -26,7 +27,7 @@ from dpcore.testing.replay import RecordingSession, assert_within
 from dpcore.testing.tables import Rows, faint_rows, make_rows, neighbours
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from dpcore.problem import Solution
     from dpcore.protocols import Loss, Optimizer
@@ -42,6 +43,7 @@ __all__ = [
     "check_repeatable_when_seeded",
     "check_sensitivity_on_neighbours",
     "check_tiny_budget_refused",
+    "checks_of",
 ]
 
 _MANY_ROWS = 20_000
@@ -194,6 +196,23 @@ OPTIMIZER_CHECKS = (
     check_repeatable_when_seeded,
     check_bad_parameters_refused,
 )
+
+
+_OF_PRIVACY = (
+    check_sensitivity_on_neighbours,
+    check_mechanisms_and_queries,
+    check_never_overspends,
+    check_tiny_budget_refused,
+    check_huge_epsilon_limit,
+)
+
+
+def checks_of(optimizer: Optimizer) -> tuple[Callable[[Optimizer], None], ...]:
+    """Return the checks that an optimizer is to pass: those of the guarantee are left out for one
+    that declares that it has none."""
+    if is_private(optimizer):
+        return OPTIMIZER_CHECKS
+    return tuple(check for check in OPTIMIZER_CHECKS if check not in _OF_PRIVACY)
 
 
 def _broken_parameters(optimizer: Optimizer) -> Iterator[tuple[str, float]]:

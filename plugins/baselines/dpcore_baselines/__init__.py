@@ -7,6 +7,16 @@ from dpcore.hookspecs import hookimpl
 __all__: list[str] = []
 
 _OPTIMIZERS: dict[str, tuple[str, str, str]] = {
+    "majority": (
+        "nonprivate:Majority",
+        "The commoner class for every row, counted exactly: NOT PRIVATE.",
+        "",
+    ),
+    "nonprivate": (
+        "nonprivate:NonPrivate",
+        "The exact minimiser by L-BFGS: NOT PRIVATE.",
+        "Byrd, Lu, Nocedal & Zhu 1995",
+    ),
     "objpert": (
         "objpert:ObjPert",
         "The minimiser of an objective with a random linear term; one release.",
@@ -16,6 +26,11 @@ _OPTIMIZERS: dict[str, tuple[str, str, str]] = {
         "outpert:OutPert",
         "The exact minimiser plus noise; one release.",
         "Chaudhuri, Monteleoni & Sarwate, JMLR 2011",
+    ),
+    "privgene": (
+        "privgene:PrivGene",
+        "Selects among random mutations of the best candidate so far.",
+        "Zhang et al., SIGMOD 2013",
     ),
 }
 """Name -> (module and class in this package, summary, reference), by name."""

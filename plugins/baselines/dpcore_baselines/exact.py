@@ -1,0 +1,63 @@
+"""Questions that are answered exactly, for the baselines that are not private."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from dpcore.compare.references import fit_nonprivate, majority_label
+from dpcore.errors import InvalidInputError
+from dpcore.sensitivity import Sensitivity
+
+if TYPE_CHECKING:
+    from dpcore.data.table import Table
+    from dpcore.noise.source import NoiseSource
+    from dpcore.problem import Problem
+    from dpcore.protocols import Loss
+    from dpcore.sensitivity import NeighboringRelation
+
+__all__ = ["ExactFit", "MajorityModel"]
+
+_BITS = 32
+
+
+class _Exact:
+    """Its sensitivity is the largest number there is: nothing is claimed of it, and no noise can
+    be scaled to it."""
+
+    kind: ClassVar[str] = "exact answer"
+
+    def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
+        return Sensitivity("linf", sys.float_info.max, relation, grid_bits=_BITS)
+
+
+class ExactFit(_Exact):
+    """The minimiser of the mean loss plus ``l2 / 2 ||w||^2``, in steps of 2^-32."""
+
+    def __init__(self, loss: Loss, l2: float) -> None:
+        self.loss = loss
+        self.l2 = l2
+
+    def answer_table(self, table: Table, noise: NoiseSource) -> np.ndarray:
+        w, _ = fit_nonprivate(table, self.loss, self.l2)
+        largest = 2.0 ** (62 - _BITS)
+        return np.rint(np.ldexp(np.clip(w, -largest, largest), _BITS)).astype(np.int64)
+
+
+class MajorityModel(_Exact):
+    """The commoner label of the rows, on the last column, and 0 elsewhere: with an intercept there
+    every row is given that label. Where rows have none, -1 is the only label that every row can
+    be given by a linear rule, w = 0."""
+
+    def __init__(self, problem: Problem) -> None:
+        if not problem.loss.classification:
+            raise InvalidInputError(f"majority needs two classes, and {problem.loss.name} has none")
+
+    def answer_table(self, table: Table, noise: NoiseSource) -> np.ndarray:
+        w = np.zeros(table.n_features)
+        w[-1] = 1.0
+        if all((block.margins(w) > 0).all() for block in table.blocks):
+            return np.ldexp(w * majority_label(table), _BITS).astype(np.int64)
+        return np.zeros(table.n_features, dtype=np.int64)

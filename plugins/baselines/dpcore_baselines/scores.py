@@ -1,0 +1,75 @@
+"""How well each of several candidates does on the rows."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from dpcore.errors import InvalidInputError
+from dpcore.grid import round_parameters
+from dpcore.sensitivity import Sensitivity
+
+if TYPE_CHECKING:
+    from dpcore.data.table import Block
+    from dpcore.problem import Problem
+    from dpcore.sensitivity import NeighboringRelation
+
+__all__ = ["ClippedLossScores"]
+
+_LOSS_BITS = 20
+
+
+class ClippedLossScores:
+    """Scores ``-sum_i clip(loss(x_i.w_k, y_i)) - (n l2 / 2) ||w_k||^2`` of candidates w_k, largest
+    best.
+
+    A row contributes to every score a value in [-loss_clip, 0], truncated to whole steps of 2^-20.
+    Under add-or-remove-one all scores move the same way, by at most ``loss_clip``, which is the
+    range of their change; under replace-one one may rise by it while another falls: twice that. The
+    second term is public, n the public figure of rows, if there is one.
+
+    Parameters
+    ----------
+    problem : public facts; its loss runs on raw rows.
+    candidates : float64 of shape (n_candidates, n_features), released values or public ones; each
+        is rounded to the parameters' grid.
+    loss_clip : bound of a row's loss, from 2^-10 to 2^20.
+    """
+
+    kind: ClassVar[str] = "selection"
+    thread_safe: ClassVar[bool] = True
+
+    def __init__(self, problem: Problem, candidates: np.ndarray, loss_clip: float) -> None:
+        if not (math.isfinite(loss_clip) and 2.0**-10 <= loss_clip <= 2.0**20):
+            raise InvalidInputError(f"Expected 2^-10 <= loss_clip={loss_clip!r} <= 2^20.")
+        self.loss = problem.loss
+        rows = [round_parameters(w, problem.raw_norm_bound) for w in candidates]
+        self.candidates = np.ascontiguousarray(rows)
+        self.candidates.setflags(write=False)
+        self.loss_clip = float(loss_clip)
+        weight = 0.5 * problem.l2 * (problem.n_public or 0)
+        public = weight * (self.candidates**2).sum(axis=1)
+        steps = np.rint(np.ldexp(public, _LOSS_BITS))
+        if not (steps < 2.0**61).all():
+            raise InvalidInputError("The regulariser of a candidate is too large: lower --l2.")
+        self._start = -steps.astype(np.int64)
+
+    def start(self) -> np.ndarray:
+        return self._start.copy()
+
+    def answer_block(self, block: Block) -> np.ndarray:
+        values = np.empty(block.n_rows)
+        scores = np.zeros(self._start.size, dtype=np.int64)
+        for k, w in enumerate(self.candidates):
+            self.loss.value(np.ascontiguousarray(block.margins(w)), block.y, values)
+            # A value that is not a number falls into the clip.
+            kept = np.where(values < self.loss_clip, values, self.loss_clip)
+            kept = np.where(kept > 0.0, kept, 0.0)
+            scores[k] = -np.ldexp(kept, _LOSS_BITS).astype(np.int64).sum()
+        return scores
+
+    def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
+        change = self.loss_clip * relation.rows_changed
+        return Sensitivity("linf", self.loss_clip, relation, _LOSS_BITS, change_range=change)
