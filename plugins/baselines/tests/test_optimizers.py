@@ -1,0 +1,346 @@
+"""What the baselines release, charge and refuse."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.linear_model import LogisticRegression
+
+from dpcore import fit
+from dpcore.accountants import (
+    ACCOUNTANTS,
+    GdpAccountant,
+    PureAccountant,
+    RdpAccountant,
+    SingleReleaseAccountant,
+    ZcdpAccountant,
+)
+from dpcore.accountants.nonprivate import NonPrivateAccountant
+from dpcore.errors import BudgetExceededError, DpcoreError, InvalidInputError, UnsupportedEventError
+from dpcore.events import ComposedDpEvent, GaussianDpEvent, NonPrivateDpEvent
+from dpcore.losses.hinge import HingeSvm
+from dpcore.losses.huber import HuberSvm
+from dpcore.losses.logistic import Logistic
+from dpcore.losses.squared import Squared
+from dpcore.mechanisms.exact import Exact
+from dpcore.mechanisms.exponential import Exponential
+from dpcore.noise.source import SeededNoise
+from dpcore.problem import check_fits
+from dpcore.queries import RowCount
+from dpcore.sensitivity import NeighboringRelation
+from dpcore.testing import RecordingSession, check_query
+from dpcore.testing.optimizers import assert_same_when_replayed
+from dpcore.testing.recorded import record_run
+from dpcore.testing.tables import Rows, make_problem, make_rows
+from dpcore_baselines.calibrate import least_noise, usual_noise
+from dpcore_baselines.nonprivate import Majority, NonPrivate
+from dpcore_baselines.objpert import ObjPert
+from dpcore_baselines.outpert import OutPert
+from dpcore_baselines.privgene import PrivGene
+from dpcore_baselines.scores import ClippedLossScores
+
+ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
+RELATIONS = [ADD, REPLACE]
+GAMMA = {"noise": "gamma"}
+SINGLE = SingleReleaseAccountant.from_budget(1.0, 1e-6)
+PURE = PureAccountant.from_budget(1.0, 0.0)
+GDP = GdpAccountant.from_budget(1.0, 1e-6)
+NORMAL_AND_PURE = [
+    (ObjPert(), SINGLE),
+    (ObjPert(use=GAMMA), PURE),
+    (OutPert(), GDP),
+    (OutPert(use=GAMMA), PURE),
+]
+
+
+def run(optimizer, accountant, rows=None, relation=ADD, loss=None, l2=0.01, n0=400, seed=3):
+    rows = rows or make_rows(300)
+    problem = make_problem(rows, relation, loss or Logistic(), l2=l2, n0=n0)
+    session = RecordingSession(rows.table(), accountant, relation, SeededNoise(seed))
+    return session, optimizer.minimize(problem, session)
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("loss", [Logistic(), HuberSvm()])
+@pytest.mark.parametrize("optimizer, accountant", NORMAL_AND_PURE)
+def test_one_release_takes_the_whole_budget_and_no_more(optimizer, accountant, loss, relation):
+    session, solution = run(optimizer, accountant, loss=loss, relation=relation)
+    assert session.releases == {"minimizer": 1}
+    assert 0.98 < session.accountant.spent / session.accountant.budget <= 1
+    assert np.isfinite(solution.w).all()
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.floats(0.02, 8.0), st.floats(-12, -3), st.sampled_from(NORMAL_AND_PURE),
+    st.sampled_from(RELATIONS),
+)  # fmt: skip
+def test_the_noise_is_never_on_the_wrong_side(epsilon, log_delta, pair, relation):
+    optimizer, accountant = pair
+    opened = type(accountant).from_budget(epsilon, 10.0**log_delta)
+    session, _ = run(optimizer, opened, make_rows(40), relation)
+    assert session.accountant.spent <= session.accountant.budget
+    assert session.accountant.get_epsilon(opened.delta) <= epsilon
+
+
+@pytest.mark.parametrize("optimizer, accountant", NORMAL_AND_PURE)
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_without_noise_it_is_the_solution_of_scikit_learn(optimizer, accountant, relation):
+    # A regulariser of the mean where the sum's is meant, or half of it, is a known bug elsewhere.
+    rows, l2 = make_rows(2000, seed=4), 0.01
+    norms = np.linalg.norm(rows.X, axis=1, keepdims=True)
+    X = rows.X * np.minimum(1.0, 1.5 / norms)
+    opened = type(accountant).from_budget(1e7, 1e-6)
+    _, solution = run(optimizer, opened, rows, relation, n0=2000, l2=l2)
+    model = LogisticRegression(C=1 / (l2 * 2000), fit_intercept=False, tol=1e-10, max_iter=1000)
+    expected = model.fit(X, rows.y).coef_[0]
+    assert np.linalg.norm(solution.w - expected) < 0.01 * np.linalg.norm(expected)
+
+
+@pytest.mark.parametrize("optimizer, accountant", NORMAL_AND_PURE)
+def test_twice_the_rows_cost_the_same_and_nothing_public_knows_of_them(optimizer, accountant):
+    rows = make_rows(200)
+    twice = Rows(np.vstack([rows.X, rows.X]), np.append(rows.y, rows.y))
+    one, other = (run(optimizer, accountant, table) for table in (rows, twice))
+    assert [e.event for e in one[0].ledger] == [e.event for e in other[0].ledger]
+    assert one[1].details == other[1].details
+    assert one[0].records[0].sensitivity == other[0].records[0].sensitivity
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    st.sampled_from([ObjPert(), OutPert(), PrivGene(generations=3, candidates=4)]),
+    st.sampled_from(RELATIONS),
+    st.lists(st.floats(-1.2, 1.2), min_size=5, max_size=5),
+    st.sampled_from([-1.0, 1.0]),
+    st.integers(0, 29),
+)
+def test_sensitivity_holds_on_any_neighbour(optimizer, relation, x, label, position):
+    rows = make_rows(30, seed=1)
+    X, y = rows.X.copy(), rows.y.copy()
+    if relation is REPLACE:
+        X[position], y[position] = x, label
+    else:
+        X, y = np.insert(X, position, x, axis=0), np.insert(y, position, label)
+    recorded = record_run(optimizer, rows, relation)
+    assert_same_when_replayed(optimizer, recorded, rows, Rows(X, y), relation)
+
+
+def test_the_lambda_of_objpert_is_a_public_figure():
+    _, small = run(ObjPert(), SingleReleaseAccountant.from_budget(0.1, 1e-6), l2=0.0)
+    _, large = run(ObjPert(), SingleReleaseAccountant.from_budget(2.0, 1e-6), l2=0.0)
+    assert small.details["regularisation"] > large.details["regularisation"] > 0
+    for solution, epsilon in ((small, 0.1), (large, 2.0)):
+        assert solution.details["log_determinant"] <= 0.15 * epsilon * 1.000001
+    _, given = run(ObjPert(), SINGLE, l2=10.0)
+    assert given.details["regularisation"] == 10.0 * 400
+    _, unknown = run(ObjPert(), SINGLE, l2=10.0, n0=None)
+    assert "no public number of rows is known" in unknown.details["warning"]
+    assert unknown.details["regularisation"] < 4000
+    _, chosen = run(ObjPert(regularisation=77.0), SINGLE, l2=0.0)
+    assert chosen.details["regularisation"] == 77.0
+
+
+def test_the_second_noise_is_small_beside_the_first():
+    _, solution = run(ObjPert(), SINGLE)
+    d = solution.details
+    assert 0 < d["second_noise_scale"] < 0.05 * d["noise_scale"] / d["regularisation"]
+
+
+def test_replace_one_takes_about_twice_the_noise():
+    figures = [run(ObjPert(), SINGLE, relation=r, l2=5.0)[1].details for r in RELATIONS]
+    assert 1.9 < figures[1]["noise_scale"] / figures[0]["noise_scale"] < 2.2
+    sensitivities = [run(OutPert(), GDP, relation=r, n0=300)[1].details for r in RELATIONS]
+    ratio = sensitivities[1]["sensitivity"] / sensitivities[0]["sensitivity"]
+    assert 1.9 < ratio < 2.1
+
+
+def test_outpert_counts_rows_where_no_public_figure_exists():
+    session, solution = run(OutPert(), GDP, n0=None)
+    assert session.releases == {"count": 1, "minimizer": 1}
+    assert abs(solution.details["rows_counted"] - 300) < 2000
+    assert 0.98 < session.accountant.spent / session.accountant.budget <= 1
+    pure, _ = run(OutPert(use=GAMMA), PURE, n0=None)
+    assert pure.releases == {"count": 1, "minimizer": 1}
+
+
+@pytest.mark.parametrize("optimizer", [ObjPert(), OutPert()])
+def test_losses_that_do_not_fit_are_told_what_would(optimizer):
+    accountant = SINGLE if isinstance(optimizer, ObjPert) else GDP
+    with pytest.raises(InvalidInputError, match="is none; use huber-svm or logistic"):
+        run(optimizer, accountant, loss=HingeSvm())
+    problem = make_problem(make_rows(9), ADD, Squared(), l2=0.1)
+    with pytest.raises(InvalidInputError, match="needs a Lipschitz loss"):
+        check_fits(optimizer, problem, accountant)
+
+
+def test_outpert_without_l2_is_refused():
+    problem = make_problem(make_rows(9), ADD, Logistic(), l2=0.0)
+    with pytest.raises(InvalidInputError, match="needs strong convexity"):
+        check_fits(OutPert(), problem, GDP)
+    assert OutPert().default_l2(problem, GDP) > 0
+
+
+@pytest.mark.parametrize("optimizer, accountant, what", [
+    (ObjPert(), ZcdpAccountant.from_budget(1.0, 1e-6), "--accountant single or rdp"),
+    (ObjPert(), PURE, "--use noise=gamma"),
+    (ObjPert(use=GAMMA), GDP, "--accountant pure, zcdp or rdp"),
+    (OutPert(), PURE, "--use noise=gamma"),
+    (OutPert(use=GAMMA), GDP, "--use noise=gaussian"),
+    (PrivGene(), GDP, "--accountant zcdp, rdp or pure"),
+])  # fmt: skip
+def test_accountants_that_do_not_fit_are_told_what_would(optimizer, accountant, what):
+    with pytest.raises(UnsupportedEventError, match=what):
+        run(optimizer, accountant)
+
+
+@pytest.mark.parametrize("broken", [
+    lambda: ObjPert(output_share=0.0),
+    lambda: ObjPert(regularisation=-1.0),
+    lambda: ObjPert(regularisation=math.nan),
+    lambda: OutPert(l2_factor=0.0),
+    lambda: OutPert(count_share=1.0),
+    lambda: PrivGene(generations=0),
+    lambda: PrivGene(candidates=1),
+    lambda: PrivGene(loss_clip=0.0),
+])  # fmt: skip
+def test_impossible_parameters_are_refused(broken):
+    with pytest.raises(InvalidInputError, match="out of range"):
+        broken()
+
+
+def test_every_generation_of_privgene_is_one_charged_selection():
+    opened = ZcdpAccountant.from_budget(1.0, 1e-6)
+    session, solution = run(PrivGene(generations=7), opened)
+    assert session.releases == {"selection": 7} and solution.details["generations"] == 7
+    assert 0.99 < session.accountant.spent / session.accountant.budget <= 1
+    assert len({entry.event for entry in session.ledger}) == 1
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_scores_of_privgene_range_over_the_clip(relation):
+    rows = make_rows(60)
+    problem = make_problem(rows, relation, Logistic(), l2=0.1)
+    candidates = np.random.default_rng(1).normal(size=(4, 5)) * 30
+    query = ClippedLossScores(problem, candidates, 2.0)
+    check_query(query, relation)
+    known = query.sensitivity(relation)
+    assert (known.bound, known.change_range) == (2.0, 2.0 * relation.rows_changed)
+    with pytest.raises(InvalidInputError):
+        ClippedLossScores(problem, candidates, math.inf)
+
+
+def test_an_unclipped_score_is_caught():
+    class Unclipped(ClippedLossScores):
+        def answer_block(self, block):
+            values, scores = np.empty(block.n_rows), np.zeros(self._start.size, dtype=np.int64)
+            for k, w in enumerate(self.candidates):
+                self.loss.value(np.ascontiguousarray(block.margins(w)), block.y, values)
+                scores[k] = -np.ldexp(values, 20).astype(np.int64).sum()
+            return scores
+
+    problem = make_problem(make_rows(60), ADD, Logistic())
+    candidates = np.random.default_rng(1).normal(size=(4, 5)) * 30
+    with pytest.raises(AssertionError):
+        check_query(Unclipped(problem, candidates, 2.0), ADD)
+
+
+def test_the_search_for_noise_ends_next_to_the_least():
+    for accountant in (GDP, GdpAccountant.from_budget(50.0, 1e-3), PURE):
+        kind = Exponential if accountant is PURE else GaussianDpEvent
+        of = kind.nominal_event if accountant is PURE else kind
+        found = least_noise(accountant, of)
+        assert accountant.cost(of(found)) <= accountant.remaining
+        assert accountant.cost(of(found * 0.9998)) > accountant.remaining
+    assert usual_noise(0.5, 0.0) == 2.0
+    with pytest.raises(InvalidInputError, match="too small for one release"):
+        least_noise(
+            PURE, lambda m: GaussianDpEvent(m) if m < 0 else Exponential(1e-9).nominal_event(1e-9)
+        )
+
+
+# Baselines without privacy.
+
+
+def arrays(n=400, seed=2):
+    rows = make_rows(n, seed=seed)
+    return rows.X[:, :-1], np.where(rows.X[:, 0] > -0.3, 1, -1)
+
+
+@pytest.mark.parametrize("algo", ["nonprivate", "majority"])
+def test_a_run_on_exact_answers_says_that_it_is_not_private(algo):
+    X, y = arrays()
+    model = fit(X, y, algo=algo, epsilon=0.1)
+    assert model.privacy["private"] is False
+    assert model.privacy["why_not_private"] == [f"{algo} is given exact answers, without noise"]
+    assert model.privacy["sentence"].startswith("NOT PRIVATE")
+    if algo == "majority":
+        assert (model.margins(np.column_stack([X, np.ones(len(y))])) > 0).all()
+
+
+def test_nonprivate_is_the_best_model():
+    rows = make_rows(2000, seed=4)
+    opened = NonPrivateAccountant.from_budget(1.0, 0.0)
+    _, solution = run(NonPrivate(), opened, rows, l2=0.01)
+    norms = np.linalg.norm(rows.X, axis=1, keepdims=True)
+    X = rows.X * np.minimum(1.0, 1.5 / norms)
+    model = LogisticRegression(C=1 / 20, fit_intercept=False, tol=1e-10, max_iter=1000)
+    assert np.allclose(solution.w, model.fit(X, rows.y).coef_[0], atol=1e-3)
+
+
+def test_majority_without_an_intercept_knows_the_negative_class_only():
+    rows = make_rows(50)
+    mixed = Rows(np.column_stack([rows.X[:, :-1], rows.X[:, 0]]), np.ones(50))
+    _, solution = run(Majority(), NonPrivateAccountant.from_budget(1.0, 0.0), mixed)
+    assert not solution.w.any() and "negative class" in solution.status
+
+
+@pytest.mark.parametrize("kind", [*ACCOUNTANTS, SingleReleaseAccountant])
+def test_no_accountant_of_a_guarantee_holds_an_exact_answer(kind):
+    opened = kind.from_budget(1.0, 1e-6)
+    for event in (NonPrivateDpEvent(), ComposedDpEvent((NonPrivateDpEvent(),))):
+        assert not kind.supports(event)
+        with pytest.raises(UnsupportedEventError):
+            opened.compose(event)
+    for optimizer in (NonPrivate(), Majority()):
+        rows = make_rows(20)
+        session = RecordingSession(rows.table(), opened, ADD, SeededNoise(1))
+        with pytest.raises(UnsupportedEventError):
+            optimizer.minimize(make_problem(rows, ADD, Logistic()), session)
+        assert not session.ledger and not session.engine.answers
+
+
+@pytest.mark.parametrize("optimizer", [ObjPert(), ObjPert(use=GAMMA), OutPert(), PrivGene()])
+def test_no_private_algorithm_runs_on_the_accountant_that_guarantees_nothing(optimizer):
+    with pytest.raises(DpcoreError):
+        run(optimizer, NonPrivateAccountant.from_budget(1.0, 1e-6))
+    X, y = arrays()
+    with pytest.raises(DpcoreError):
+        fit(X, y, algo=optimizer.name, accountant="none")
+
+
+def test_the_accountant_of_no_guarantee_says_so():
+    opened = NonPrivateAccountant.from_budget(0.1, 0.0)
+    assert opened.private is False and not opened.supports(GaussianDpEvent(1.0))
+    assert opened.get_epsilon(0.0) == 0.0
+    assert opened.compose(NonPrivateDpEvent()).get_epsilon(0.5) == math.inf
+    many = opened
+    with pytest.raises(BudgetExceededError):
+        many = type(opened)(**{**vars(opened), "budget_ticks": 0}).compose(NonPrivateDpEvent())
+    assert many.spent == 0
+
+
+def test_an_accountant_that_lets_exact_answers_pass_does_not_make_them_private():
+    # What decides is the ledger: an optimizer and an accountant may claim what they like.
+    from dpcore.outcome import _is_exact
+
+    assert _is_exact(NonPrivateDpEvent())
+    assert _is_exact(ComposedDpEvent((GaussianDpEvent(1.0), NonPrivateDpEvent())))
+    assert not _is_exact(ComposedDpEvent((GaussianDpEvent(1.0),)))
+    session = RecordingSession(
+        make_rows(9).table(), RdpAccountant.from_budget(1.0, 1e-6), ADD, SeededNoise(1)
+    )
+    with pytest.raises(UnsupportedEventError):
+        session.release(RowCount(), Exact())
