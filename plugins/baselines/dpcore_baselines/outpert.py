@@ -64,7 +64,8 @@ class OutPert:
     departures: ClassVar[tuple[str, ...]] = (
         "any convex, smooth, Lipschitz loss; the paper's L = 1 and rows of norm 1 are constants",
         "add-or-remove-one too: there l2 is that of n0 rows, and the distance is half",
-        "the solver's certified distance and the grid are part of the sensitivity",
+        "the solver's certified distance and the grid are part of the sensitivity; for tables of "
+        "up to the schema's capacity (2^27 rows) where the number of rows is private",
         "beyond margins of 512 the objective has a further convex term, the same for all tables",
     )
 
@@ -104,7 +105,8 @@ class OutPert:
 
     def _counted(self, problem: Problem, session: PrivacySession) -> Problem:
         """Return the problem with a noisy number of rows, a charged release, as its n0."""
-        kind, norm = (Gaussian, "l2") if self._law == "gaussian" else (Laplace, "l1")
+        normal = self._law == "gaussian"
+        kind: Any = Gaussian if normal else Laplace
         share = self.count_share * session.accountant.remaining
         multiplier = least_noise(session.accountant, kind.nominal_event, share)
         # Whether the rest can be released is known before the count is charged.
@@ -114,7 +116,7 @@ class OutPert:
             session.accountant.remaining - share,
         )
         _query(replace(problem, n0=1), left)
-        count = float(session.release(RowCount(norm), kind(multiplier))[0])
+        count = float(session.release(RowCount("l2" if normal else "l1"), kind(multiplier))[0])
         return replace(problem, n0=max(1, round(count)))
 
     def _check_accountant(self, accountant: Accountant) -> None:

@@ -42,7 +42,7 @@ class PrivGene:
     )
     candidates: int = option(50, "of each generation, the best one so far included")
     step: float = option(8.0, "length of the first mutations", "1 / row_norm")
-    decay: float = option(0.2, "length of the last mutations over that of the first", "1")
+    decay: float = option(0.05, "length of the last mutations over that of the first", "1")
     loss_clip: float = option(2.0, "bound of a row's loss", "loss")
     use: Mapping[str, str] = field(default_factory=dict)
 
@@ -58,8 +58,8 @@ class PrivGene:
         "2020), range^2/8 in zCDP (Cesar & Rogers 2021)"
     )
     departures: ClassVar[tuple[str, ...]] = (
-        "the plain exponential mechanism; the paper's enhanced one is left out, since the constants "
-        "of its proof were not checked",
+        "the plain exponential mechanism; the paper's enhanced one is left out: its proof was not "
+        "checked",
         "one survivor of each generation, which stays a candidate, so no crossover",
         "mutations move all coordinates; generations have equal shares of a zCDP budget",
     )

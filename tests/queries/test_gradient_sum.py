@@ -1,0 +1,75 @@
+"""How exact the sum of gradients is that minimisers are found with."""
+
+import math
+
+import mpmath
+import numpy as np
+import pytest
+
+from dpcore.engines.local import LocalEngine
+from dpcore.losses.huber import HuberSvm
+from dpcore.losses.logistic import Logistic
+from dpcore.queries.gradient_sum import (
+    FINE_BITS,
+    GradientSum,
+    _precise_slopes,
+    gradient_bits,
+    gradient_error,
+)
+from dpcore.sensitivity import NeighboringRelation
+from dpcore.testing.tables import ROW_NORM, make_problem, make_rows
+
+ADD = NeighboringRelation.ADD_OR_REMOVE_ONE
+
+
+def test_precise_slopes_are_within_their_error():
+    z = np.concatenate([np.linspace(-40, 40, 801), [-800.0, -700.0, 700.0, 800.0, 1e-9, 0.0]])
+    with mpmath.workdps(40):
+        for y in (-1.0, 1.0):
+            found = _precise_slopes(z, np.full(z.size, y))
+            for margin, value in zip(z, found, strict=True):
+                exact = -y / (1 + mpmath.exp(y * mpmath.mpf(float(margin))))
+                assert abs(mpmath.mpf(float(value)) - exact) < mpmath.mpf(2) ** -46
+
+
+@pytest.mark.parametrize("loss", [Logistic(), HuberSvm()])
+@pytest.mark.parametrize("precise", [True, False])
+def test_the_error_is_within_its_bound(loss, precise):
+    rows = make_rows(500, seed=6)
+    problem = make_problem(rows, ADD, loss)
+    rng = np.random.default_rng(0)
+    bits = gradient_bits(problem, 500, 3.0)
+    engine = LocalEngine(rows.table())
+    for size in (0.1, 3.0, 60.0):
+        w = np.rint(rng.normal(size=5) * size * 2.0**FINE_BITS) * 2.0**-FINE_BITS
+        total = engine.answer(GradientSum(problem, w, bits, precise=precise))
+        exact = _exact(rows, loss, w)
+        off = math.sqrt(
+            sum((mpmath.mpf(int(t)) / 2**bits - g) ** 2 for t, g in zip(total, exact, strict=True))
+        )
+        # The rows of the table stand on their own grid and carry a factor: float64's rounding.
+        assert off <= gradient_error(problem, 500, 3.0, precise) + 500 * 2.0**-48
+
+
+def _exact(rows, loss, w):
+    """Return the sum of gradients of the stored rows, to 40 digits."""
+    with mpmath.workdps(40):
+        total = [mpmath.mpf(0)] * 5
+        for block in rows.table().blocks:
+            X = np.array([block.weighted_sum(unit) for unit in np.eye(block.n_rows)])
+            for x, factor, y in zip(X, block.factor, block.y, strict=True):
+                row = [mpmath.mpf(float(v)) * mpmath.mpf(float(factor)) for v in x]
+                m = float(y) * sum(a * mpmath.mpf(float(b)) for a, b in zip(row, w, strict=True))
+                if isinstance(loss, Logistic):
+                    slope = -1 / (1 + mpmath.exp(m))
+                else:
+                    slope = -mpmath.mpf(1) if m < 0.5 else -max(mpmath.mpf(0), mpmath.mpf(1.5) - m)
+                total = [t + float(y) * slope * a for t, a in zip(total, row, strict=True)]
+        return total
+
+
+def test_more_rows_cost_bits_but_not_many():
+    # With 2^27 rows, what is not a number of capacity has to bear, next to nothing is lost.
+    problem = make_problem(make_rows(5), ADD, Logistic())
+    assert gradient_error(problem, 2**27, 3.0, precise=True) < 2.0**-11 * ROW_NORM
+    assert gradient_error(problem, 2**27, 3.0) > 2.0**-9 * ROW_NORM
