@@ -1,6 +1,7 @@
 """What the baselines release, charge and refuse."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,11 +14,11 @@ from dpcore.accountants import (
     ACCOUNTANTS,
     GdpAccountant,
     PureAccountant,
-    RdpAccountant,
     SingleReleaseAccountant,
     ZcdpAccountant,
 )
 from dpcore.accountants.nonprivate import NonPrivateAccountant
+from dpcore.data.arrays import dataset_from_arrays
 from dpcore.errors import BudgetExceededError, DpcoreError, InvalidInputError, UnsupportedEventError
 from dpcore.events import ComposedDpEvent, GaussianDpEvent, NonPrivateDpEvent
 from dpcore.losses.hinge import HingeSvm
@@ -26,7 +27,11 @@ from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
 from dpcore.mechanisms.exact import Exact
 from dpcore.mechanisms.exponential import Exponential
+from dpcore.mechanisms.gaussian import Gaussian
+from dpcore.mechanisms.laplace import Laplace
 from dpcore.noise.source import SeededNoise
+from dpcore.outcome import _is_exact
+from dpcore.plan import Settings, make_plan
 from dpcore.problem import check_fits
 from dpcore.queries import RowCount
 from dpcore.sensitivity import NeighboringRelation
@@ -34,7 +39,9 @@ from dpcore.testing import RecordingSession, check_query
 from dpcore.testing.optimizers import assert_same_when_replayed
 from dpcore.testing.recorded import record_run
 from dpcore.testing.tables import Rows, make_problem, make_rows
+from dpcore.training import fit_dataset
 from dpcore_baselines.calibrate import least_noise, usual_noise
+from dpcore_baselines.exact import ExactFit
 from dpcore_baselines.nonprivate import Majority, NonPrivate
 from dpcore_baselines.objpert import ObjPert
 from dpcore_baselines.outpert import OutPert
@@ -333,15 +340,41 @@ def test_the_accountant_of_no_guarantee_says_so():
     assert many.spent == 0
 
 
-def test_an_accountant_that_lets_exact_answers_pass_does_not_make_them_private():
-    # What decides is the ledger: an optimizer and an accountant may claim what they like.
-    from dpcore.outcome import _is_exact
+class Lenient(ZcdpAccountant):
+    """A third party's, which lets exact answers pass for nothing."""
 
+    events = (*ZcdpAccountant.events, NonPrivateDpEvent)
+
+    def _leaf_cost(self, event):
+        return 0 if isinstance(event, NonPrivateDpEvent) else super()._leaf_cost(event)
+
+
+class Boastful(NonPrivate):
+    private = True
+
+
+def test_what_voids_the_statement_is_the_ledger_whatever_the_parts_say():
+    X, y = arrays()
+    plan = make_plan(Settings(algo="nonprivate"))
+    plan = replace(plan, optimizer=Boastful(), accountant=Lenient.from_budget(1.0, 1e-6))
+    assert plan.why_not_private() == ()
+    model = fit_dataset(plan, dataset_from_arrays(X, y))
+    assert model.privacy["private"] is False
+    assert model.privacy["why_not_private"] == ["exact answers were released"]
+
+
+def test_an_exact_answer_is_found_within_composed_events():
     assert _is_exact(NonPrivateDpEvent())
     assert _is_exact(ComposedDpEvent((GaussianDpEvent(1.0), NonPrivateDpEvent())))
     assert not _is_exact(ComposedDpEvent((GaussianDpEvent(1.0),)))
-    session = RecordingSession(
-        make_rows(9).table(), RdpAccountant.from_budget(1.0, 1e-6), ADD, SeededNoise(1)
-    )
+
+
+def test_noise_cannot_be_scaled_to_an_exact_question():
+    rows = make_rows(9)
+    session = RecordingSession(rows.table(), GDP, ADD, SeededNoise(1))
+    for mechanism in (Gaussian(1.0), Laplace(1.0), Exponential(1.0)):
+        with pytest.raises(InvalidInputError):
+            session.release(ExactFit(Logistic(), 0.1), mechanism)
     with pytest.raises(UnsupportedEventError):
         session.release(RowCount(), Exact())
+    assert not session.ledger
