@@ -17,6 +17,7 @@ from dpcore.events import (
     ExPostDpEvent,
     GaussianDpEvent,
     LaplaceDpEvent,
+    ObjectivePerturbationDpEvent,
     PureDpEvent,
     RandomizedSensitivityGaussian,
     SkellamDpEvent,
@@ -65,6 +66,7 @@ def largest_probability(event: DpEvent, p: float) -> float:
     Rogers 2020): the odds move by a factor of at most exp(epsilon), since that bounds the ratio of
     any two outcomes' factors, and so of two sums' over outcomes. Composed: one part after the
     other, each a step between hybrids of the two runs. Randomised sensitivity: the largest one.
+    Objective perturbation: the best line of its curve.
     Skellam: the best of the whole Renyi orders (Mironov 2017, Proposition 10), both of the outcomes
     and of their complement.
     """
@@ -83,6 +85,14 @@ def largest_probability(event: DpEvent, p: float) -> float:
             return p / (p + math.exp(-epsilon) * (1 - p)) if p > 0 else 0.0
         case RandomizedSensitivityGaussian(deltas=deltas, sigma=s):
             return largest_probability(GaussianDpEvent(s / max(deltas)), p)
+        case ObjectivePerturbationDpEvent(shifts=shifts, log_determinant=c):
+            from scipy.special import ndtr
+
+            # p' <= e^epsilon p + delta(epsilon) for every epsilon >= c.
+            mu, epsilon = np.array(shifts), np.linspace(0, 12, 1201)[:, None]
+            right = np.exp(epsilon) * ndtr(-epsilon / mu - mu / 2)
+            delta = (ndtr(mu / 2 - epsilon / mu) - right).sum(axis=1)
+            return min(1.0, float((np.exp(c + epsilon[:, 0]) * p + delta).min()))
         case ComposedDpEvent(events=events):
             for part in events:
                 p = largest_probability(part, p)

@@ -35,10 +35,10 @@ def test_precise_slopes_are_within_their_error():
 @pytest.mark.parametrize("loss", [Logistic(), HuberSvm()])
 @pytest.mark.parametrize("precise", [True, False])
 def test_the_error_is_within_its_bound(loss, precise):
-    rows = make_rows(500, seed=6)
+    rows = make_rows(100, seed=6)
     problem = make_problem(rows, ADD, loss)
     rng = np.random.default_rng(0)
-    bits = gradient_bits(problem, 500, 3.0)
+    bits = gradient_bits(problem, 100, 3.0)
     engine = LocalEngine(rows.table())
     for size in (0.1, 3.0, 60.0):
         w = np.rint(rng.normal(size=5) * size * 2.0**FINE_BITS) * 2.0**-FINE_BITS
@@ -48,7 +48,7 @@ def test_the_error_is_within_its_bound(loss, precise):
             sum((mpmath.mpf(int(t)) / 2**bits - g) ** 2 for t, g in zip(total, exact, strict=True))
         )
         # The rows of the table stand on their own grid and carry a factor: float64's rounding.
-        assert off <= gradient_error(problem, 500, 3.0, precise) + 500 * 2.0**-48
+        assert off <= gradient_error(problem, 100, 3.0, precise) + 100 * 2.0**-48
 
 
 def _exact(rows, loss, w):

@@ -24,8 +24,9 @@ from dpcore.noise.source import SeededNoise
 from dpcore.queries import BoundedMinimizer, PerturbedMinimizer
 from dpcore.queries.perturbed import vertices
 from dpcore.sensitivity import NeighboringRelation, Sensitivity
+from dpcore.testing.audit import assert_as_private_as
 from dpcore.testing.replay import assert_within
-from dpcore.testing.tables import make_problem, make_rows, neighbours
+from dpcore.testing.tables import Rows, make_problem, make_rows, neighbours
 
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
 RELATIONS = [ADD, REPLACE]
@@ -306,3 +307,35 @@ def test_impossible_figures_are_refused():
     single = SingleReleaseAccountant.from_budget(1.0, 1e-6)
     with pytest.raises(UnsupportedEventError):
         single.cost(PureDpEvent(1.0))
+
+
+def audited(query, rows, mechanism, relation, seed):
+    """Return 400 releases in one dimension."""
+    engine, noise, known = LocalEngine(rows.table()), SeededNoise(seed), query.sensitivity(relation)
+    drawn = [
+        mechanism.release(query.derive(engine.answer, noise), known, noise) for _ in range(400)
+    ]
+    return np.array(drawn)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("law", ["gaussian", "gamma"])
+def test_an_audit_admits_it_and_catches_noise_that_is_too_small(law, monkeypatch):
+    # False alarms: FALSE_ALARM = 1e-6 of dpcore.testing.audit, in each of the two.
+    one = Rows(np.array([[1.5]]), np.array([1.0]))
+    none = Rows(np.zeros((0, 1)), np.zeros(0))
+    problem = make_problem(one, ADD, Logistic())
+    query = PerturbedMinimizer(problem, 3.0, 1.5, law)
+    mechanism = ApproximateMinima(4.0)
+    event = mechanism.event(query.sensitivity(ADD))
+
+    def frequencies(query):
+        drawn = [audited(query, rows, mechanism, ADD, s) for s, rows in enumerate((one, none))]
+        edges = np.quantile(np.concatenate(drawn), [0.1, 0.3, 0.5, 0.7, 0.9, 0.98])
+        return tuple(values >= edges for values in drawn)
+
+    assert_as_private_as(event, [frequencies(query)], "objective perturbation")
+    real = PerturbedMinimizer._draw
+    monkeypatch.setattr(PerturbedMinimizer, "_draw", lambda self, noise: real(self, noise) / 5)
+    with pytest.raises(AssertionError, match="further apart"):
+        assert_as_private_as(event, [frequencies(query)], "too little noise")
