@@ -89,10 +89,9 @@ def largest_probability(event: DpEvent, p: float) -> float:
             from scipy.special import ndtr
 
             # p' <= e^epsilon p + delta(epsilon) for every epsilon >= c.
-            mu, epsilon = np.array(shifts), np.linspace(0, 12, 1201)[:, None]
-            right = np.exp(epsilon) * ndtr(-epsilon / mu - mu / 2)
-            delta = (ndtr(mu / 2 - epsilon / mu) - right).sum(axis=1)
-            return min(1.0, float((np.exp(c + epsilon[:, 0]) * p + delta).min()))
+            mu, rest = np.array(shifts), np.linspace(0, 12, 1201)[:, None]
+            delta = ndtr(mu / 2 - rest / mu) - np.exp(rest) * ndtr(-rest / mu - mu / 2)
+            return min(1.0, float((np.exp(c + rest[:, 0]) * p + delta.sum(axis=1)).min()))
         case ComposedDpEvent(events=events):
             for part in events:
                 p = largest_probability(part, p)

@@ -336,6 +336,6 @@ def test_an_audit_admits_it_and_catches_noise_that_is_too_small(law, monkeypatch
 
     assert_as_private_as(event, [frequencies(query)], "objective perturbation")
     real = PerturbedMinimizer._draw
-    monkeypatch.setattr(PerturbedMinimizer, "_draw", lambda self, noise: real(self, noise) / 5)
+    monkeypatch.setattr(PerturbedMinimizer, "_draw", lambda self, noise: real(self, noise) / 25)
     with pytest.raises(AssertionError, match="further apart"):
         assert_as_private_as(event, [frequencies(query)], "too little noise")

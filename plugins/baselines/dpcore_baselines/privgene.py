@@ -42,7 +42,7 @@ class PrivGene:
     )
     candidates: int = option(50, "of each generation, the best one so far included")
     step: float = option(8.0, "length of the first mutations", "1 / row_norm")
-    decay: float = option(0.05, "length of the last mutations over that of the first", "1")
+    decay: float = option(0.1, "length of the last mutations over that of the first", "1")
     loss_clip: float = option(2.0, "bound of a row's loss", "loss")
     use: Mapping[str, str] = field(default_factory=dict)
 
