@@ -76,7 +76,9 @@ def _exact(plan: Plan, session: PrivacySession) -> tuple[str, ...]:
 def _is_exact(event: DpEvent) -> bool:
     if isinstance(event, ComposedDpEvent):
         return any(map(_is_exact, event.events))
-    return isinstance(event, NonPrivateDpEvent)
+    within = getattr(event, "event", None)  # Of a sample, say.
+    sampled = isinstance(within, DpEvent) and _is_exact(within)
+    return sampled or isinstance(event, NonPrivateDpEvent)
 
 
 def summarise(session: PrivacySession) -> tuple[dict[str, Any], ...]:

@@ -21,8 +21,14 @@ if TYPE_CHECKING:
     from dpcore.problem import Problem
     from dpcore.protocols import Accountant, Engine, Loss, Optimizer
 
-__all__ = ["Plan", "Settings", "is_private", "make_plan", "parse_relation"]
-__all__ = ["Plan", "Settings", "make_plan", "parse_relation", "with_planned_accountant"]
+__all__ = [
+    "Plan",
+    "Settings",
+    "is_private",
+    "make_plan",
+    "parse_relation",
+    "with_planned_accountant",
+]
 
 _MOST_THREADS = 2**16
 RELATIONS = (NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE)

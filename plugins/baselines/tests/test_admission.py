@@ -22,7 +22,7 @@ GAMMA = {"noise": "gamma"}
 
 @parametrize_with_checks([ObjPert(use=GAMMA), OutPert(use=GAMMA)])
 def test_pure_epsilon_is_admitted(optimizer, check, monkeypatch):
-    def pure(optimizer, epsilon, delta):
+    def pure(optimizer, epsilon, delta, *others):
         return PureAccountant.from_budget(epsilon, delta)
 
     monkeypatch.setattr(testing_recorded, "accountant_of", pure)
