@@ -17,11 +17,10 @@ hyperplanes, a set of measure 0). For neighbours D and D':
   at most its largest value at a vertex of the box of all slopes; a vertex is a *fixed* vector v_k,
   and there the ratio is that of two normal laws ||v_k|| / sigma apart. The maximum is at most the
   sum: delta(epsilon) <= sum_k delta_Gauss(||v_k|| / sigma; epsilon - log_determinant).
-  With slopes of either sign the vertices are +-g x: 2 times length g R, which is Theorem 3.1 of
-  Redberg, Koskela & Wang (2023), for add-or-remove; under replace-one 4, of length 2 g R at most.
-  A loss that falls with y z has slopes of one sign, and 0 is the other vertex: 1 of length g R, and
-  under replace-one 2 of g R and 1 of 2 g R. (Kifer, Smith & Thakurta 2012, Theorem 4, take b.v for
-  normal, as if v did not depend on b.)
+  With slopes of either sign the vertices are +-g x: 2 of length g R, the bound of Redberg, Koskela
+  & Wang (2023); under replace-one 4, of length 2 g R at most. A loss that falls with y z has slopes
+  of one sign, and 0 is the other vertex: 1 of length g R, and under replace-one 2 of g R and 1 of
+  2 g R. (v depends on b, so that b.v itself is not normal.)
 * For the density exp(-||b|| / s) the ratio is at most exp(||v|| / s) (Chaudhuri, Monteleoni &
   Sarwate 2011, Theorem 9, who bound both rows' determinants): epsilon = log_determinant + g R / s,
   or 2 g R / s under replace-one.

@@ -63,7 +63,7 @@ class ObjPert:
     relations: ClassVar[tuple[str, ...]] = ("add-or-remove-one", "replace-one")
     needs: ClassVar[tuple[str, ...]] = ("convex-loss", "lipschitz-loss", "fixed-schedule")
     theorem: ClassVar[str] = (
-        "normal noise: Redberg, Koskela & Wang 2023, Theorem 3.1, extended to replace-one and to "
+        "normal noise: Redberg, Koskela & Wang 2023, extended to replace-one and to "
         "losses of one slope sign; gamma noise: Chaudhuri, Monteleoni & Sarwate 2011, Theorem 9; "
         "the point found: Iyengar et al. 2019, Theorem 1"
     )
