@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from dpcore.testing.guard import require_assertions
 from dpcore.testing.optimizers import OPTIMIZER_CHECKS
 from dpcore.testing.parts import foreign_parts
+from dpcore.testing.pools import POOL_CHECKS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -16,6 +17,11 @@ if TYPE_CHECKING:
 __all__ = ["parametrize_with_checks", "run_checks"]
 
 
+def checks_of(optimizer: Optimizer) -> tuple[Callable[[Any], None], ...]:
+    """Return the checks that apply: of the session, or of the users that it asks."""
+    return POOL_CHECKS if "user-pool" in optimizer.needs else OPTIMIZER_CHECKS
+
+
 def run_checks(optimizer: Optimizer) -> list[tuple[str, bool, str]]:
     """Return (check, passed, reason) for every check, in order; a reason only where it failed.
 
@@ -23,7 +29,7 @@ def run_checks(optimizer: Optimizer) -> list[tuple[str, bool, str]]:
     """
     require_assertions()
     results = []
-    for check in OPTIMIZER_CHECKS:
+    for check in checks_of(optimizer):
         try:
             check(optimizer)
         except Exception as error:
@@ -34,6 +40,8 @@ def run_checks(optimizer: Optimizer) -> list[tuple[str, bool, str]]:
 
 
 def _foreign_row(optimizer: Optimizer) -> list[tuple[str, bool, str]]:
+    if "user-pool" in optimizer.needs:
+        return []  # Users run the parts that the terms name, which are dpcore's own.
     try:
         parts = foreign_parts(optimizer)
     except Exception:  # It does not run at all, as the checks before have said.
@@ -50,6 +58,6 @@ def parametrize_with_checks(optimizers: Iterable[Optimizer]) -> Callable[[Any], 
     pairs = [
         pytest.param(optimizer, check, id=f"{type(optimizer).__name__}-{check.__name__}")
         for optimizer in optimizers
-        for check in OPTIMIZER_CHECKS
+        for check in checks_of(optimizer)
     ]
     return pytest.mark.parametrize(("optimizer", "check"), pairs)
