@@ -25,7 +25,7 @@ def descend(
     radius: float,
     step_size: float | None,
 ) -> Solution:
-    """Return the mean of the parameters over the latter half of the rounds that users join.
+    """Return the mean of the parameters over the latter half of the rounds that users may join.
 
     A round's direction is the sum of its replies over the number of records that they were expected
     to hold: a constant of who answered, never the number that was drawn.
@@ -36,10 +36,9 @@ def descend(
     draws = np.array([terms.expected_draws(user.n_rows) for user in pool.users])
     planned = int(allowed.max())
     step = step_size or default_step(problem, terms, draws[allowed > 0], planned, radius)
-    w, index, asked = np.zeros(problem.n_features), 0, 0
-    past = [np.zeros(problem.n_features)]  # running sums of w
-    rejected = 0
-    while index < planned:
+    w, index, asked, rejected = np.zeros(problem.n_features), 0, 0, 0
+    latter, count = np.zeros(problem.n_features), 0
+    while index < most_rounds and (pool.rounds_joined < allowed).any():
         answers = pool.round(index, w)
         index += 1
         rejected += len(answers.rejected)
@@ -50,14 +49,14 @@ def descend(
             total = np.ldexp(answers.total.astype(np.float64) + half, -terms.grid_bits)
             mean = total / draws[answers.joined].sum()
             w = w - step * (mean + problem.l2 * w)
-            past.append(past[-1] + w)
+            if asked >= planned // 2:
+                latter, count = latter + w, count + 1
             asked += 1
         elif answers.declined.size == len(pool.users):
             break
-    tail = asked // 2
     joined = pool.rounds_joined
     return Solution(
-        (past[-1] - past[tail]) / max(1, asked - tail),
+        latter / count if count else w,
         _status(asked, int(joined.max()) < int(allowed.max()) or planned == most_rounds, terms),
         {
             "rounds": asked,
