@@ -7,6 +7,7 @@ get, and with a seed every message is that of the user's own ``UserSession``, to
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -96,7 +97,7 @@ class InProcessPool(Unshareable):
         self._seeded = seed is not None
         self._terms: Terms | None = None
         self._limits = self._joined = np.zeros(len(self.users), dtype=np.int64)
-        self._next = 0
+        self._next, self._pid = 0, os.getpid()
 
     def plan_filters(self, schedule: Schedule) -> None:
         if isinstance(self._make_filter, Filters):
@@ -143,6 +144,10 @@ class InProcessPool(Unshareable):
         return limits.copy()
 
     def round(self, index: int, w: np.ndarray) -> Answers:
+        if os.getpid() != self._pid:
+            raise InvalidInputError(
+                "This process was forked after the pool began: users spend their budgets there."
+            )
         terms = self._terms
         if terms is None or index < self._next:
             raise InvalidInputError("Expected rounds in rising order, after the terms.")

@@ -162,3 +162,12 @@ def test_layouts_give_the_same_messages():
         pool.begin(terms, 3)
         sent.append(pool.round(0, np.full(data.n_features, 0.5)).messages.tobytes())
     assert sent[0] == sent[1]
+
+
+def test_a_forked_process_cannot_spend_the_budgets_again(monkeypatch):
+    data = make_data()
+    pool = in_process(data)
+    pool.begin(make_terms(data), 5)
+    monkeypatch.setattr("os.getpid", lambda: -1)
+    with pytest.raises(InvalidInputError, match="forked after the pool began"):
+        pool.round(0, np.zeros(data.n_features))
