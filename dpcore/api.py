@@ -49,6 +49,8 @@ def fit(
     params: Mapping[str, Any] | None = None,
     preset: str | None = None,
     as_published: bool = False,
+    users: Any = None,
+    trust: str | None = None,
     seed: int | None = None,
 ) -> Model:
     """Return a private linear model of the rows, with its statement in ``privacy``.
@@ -73,6 +75,8 @@ def fit(
         epsilon is an output.
     threads : how many may sum over the rows; ``None`` for all processors. The model is the same.
     use, params, preset : slots, hyper-parameters and preset of the algorithm; see ``dpcore info``.
+    users, trust : where rows stay with users: a path or ``dpcore.pools.User`` objects, who own the
+        rows in their order, and what their server sees; by default users of one budget, and local.
     seed : makes the run repeatable and the result not private.
 
     Raises
@@ -109,6 +113,8 @@ def fit(
         params=dict(params or {}),
         preset=preset,
         as_published=as_published,
+        users=users,
+        trust=trust,
         seed=seed,
     )
     plan = make_plan(settings)

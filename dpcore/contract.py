@@ -15,7 +15,7 @@ from dpcore.sensitivity import NeighboringRelation
 
 if TYPE_CHECKING:
     from dpcore.problem import Problem, Solution
-    from dpcore.protocols import Optimizer
+    from dpcore.protocols import Optimizer, UserPool
     from dpcore.session import PrivacySession
 
 __all__ = ["NEEDS", "default_optimizer", "find_failures", "load_optimizer", "run_optimizer"]
@@ -27,6 +27,7 @@ NEEDS = (
     "squared-loss",
     "strong-convexity",
     "fixed-schedule",
+    "user-pool",
 )
 _RELATIONS = tuple(relation.value for relation in NeighboringRelation)
 
@@ -76,7 +77,7 @@ def find_failures(registry: Registry) -> tuple[Failure, ...]:
 
 
 def run_optimizer(
-    optimizer: Optimizer, entry: Entry, problem: Problem, session: PrivacySession
+    optimizer: Optimizer, entry: Entry, problem: Problem, session: PrivacySession | UserPool
 ) -> Solution:
     """Return the optimizer's solution.
 
@@ -86,7 +87,8 @@ def run_optimizer(
     from dpcore.problem import Solution
 
     try:
-        solution = optimizer.minimize(problem, session)
+        asked: Any = session
+        solution = optimizer.minimize(problem, asked)
     except DpcoreError:
         raise
     except (Exception, SystemExit) as error:

@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 _MOST_THREADS = 2**16
-RELATIONS = (NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE)
+RELATIONS = tuple(NeighboringRelation)
 
 
 @dataclass(frozen=True)
@@ -50,6 +50,9 @@ class Settings:
     threads : how many the engine may use; ``None`` for all available.
     use : slot name to the registered name that fills it.
     params : hyper-parameters of the algorithm, as text or as values.
+    users : the path of a file of users and their budgets, or ``dpcore.pools.User`` objects, for
+        algorithms whose rows stay with users; ``None`` for users of one budget.
+    trust : what the server sees there; ``None`` for ``local``.
     seed : makes the run repeatable and the result not private; ``None`` for real noise.
     """
 
@@ -69,6 +72,8 @@ class Settings:
     params: Mapping[str, Any] = field(default_factory=dict)
     preset: str | None = None
     as_published: bool = False
+    users: Any = None
+    trust: str | None = None
     seed: int | None = None
 
 
@@ -139,9 +144,12 @@ def make_plan(settings: Settings, registry: Registry | None = None) -> Plan:
     factory = load_optimizer(registry, settings.algo)
     relation = parse_relation(settings.relation or _usual_relation(factory))
     _check_published(settings)
+    _check_users(settings, factory)
     preset = _preset(factory, settings)
     use = _fill_slots(factory, settings, preset)
     epsilon, delta, usual = budget_of(settings, factory, registry)
+    if settings.trust == "secure-aggregation":
+        usual = factory.secure_accountant
     usual = preset.get("accountant", usual)
     name = settings.accountant or usual
     accountant = registry.load("accountant", name)
@@ -178,6 +186,8 @@ def with_planned_accountant(plan: Plan, problem: Problem) -> Plan:
 
     optimizer: Any = plan.optimizer
     asked = plan.accountant
+    if "user-pool" in optimizer.needs:
+        return plan  # Users fit their own filters, when the terms are known.
     if not hasattr(optimizer, "schedule"):
         if isinstance(asked, BestAccountant):
             raise InvalidInputError(
@@ -265,6 +275,25 @@ def _check_published(settings: Settings) -> None:
             raise InvalidInputError(
                 f"Expected --as-published without {option}: the authors' code runs with its own "
                 "constants."
+            )
+
+
+def _check_users(settings: Settings, factory: Any) -> None:
+    """Refuse users, and what is said of them, where the algorithm has none; and an engine where the
+    rows stay with users."""
+    if "user-pool" in factory.needs:
+        known = getattr(factory, "trust_models", ("local",))
+        if settings.trust not in (None, *known):
+            raise InvalidInputError(
+                f"{settings.algo} runs under trust {' or '.join(known)}, not {settings.trust!r}."
+            )
+        if settings.engine != Settings.engine:
+            raise InvalidInputError(f"{settings.algo} asks users: no engine sums over their rows.")
+        return
+    for option, value in {"--users": settings.users, "--trust": settings.trust}.items():
+        if value is not None:
+            raise InvalidInputError(
+                f"{settings.algo} takes no {option}: all its rows are in one place."
             )
 
 

@@ -106,7 +106,7 @@ def check_fits(optimizer: Optimizer, problem: Problem, accountant: Accountant) -
     }
     adaptive = () if "fixed-schedule" in optimizer.needs else ("adaptive-accountant",)
     for need in (*optimizer.needs, *adaptive):
-        if need == "fixed-schedule":
+        if need in ("fixed-schedule", "user-pool"):
             continue
         if need not in unmet:
             raise InvalidInputError(f"{name} declares the unknown need {need!r}.")

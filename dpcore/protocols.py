@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, runtime_checkable
 
+from dpcore.user_pool import UserPool
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from fractions import Fraction
@@ -29,6 +31,7 @@ __all__ = [
     "Query",
     "SampledQuery",
     "TableQuery",
+    "UserPool",
 ]
 
 
@@ -314,8 +317,10 @@ class Optimizer(Protocol):
     relations: ClassVar[tuple[str, ...]]
     needs: ClassVar[tuple[str, ...]]
     """Words among ``classification``, ``convex-loss``, ``lipschitz-loss``, ``squared-loss``,
-    ``strong-convexity`` and ``fixed-schedule``. The last says that every event is fixed before the
-    first release; without it the accountant has to be fully adaptive."""
+    ``strong-convexity``, ``fixed-schedule`` and ``user-pool``. ``fixed-schedule`` says that every
+    event is fixed before the first release; without it the accountant has to be fully adaptive.
+    ``user-pool``: ``minimize`` is handed a ``UserPool`` in place of the session, and a field
+    ``rows_per_user`` says how rows that nobody shared out are."""
 
     def minimize(self, problem: Problem, session: PrivacySession) -> Solution: ...
 

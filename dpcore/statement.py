@@ -31,6 +31,8 @@ class PrivacyStatement:
     n0 : a number of rows that was taken as public where the exact one is private.
     ex_post_epsilon : the privacy loss of the outcome that happened, where the algorithm puts one
         out (Ligett et al. 2017, Definition 2.3): never a guarantee made beforehand.
+    users : where rows stay with users: ``count``, least and largest ``epsilon`` and ``delta`` of
+        their budgets, ``trust_model`` and ``server_sees``; epsilon and delta are the largest then.
     """
 
     epsilon: float
@@ -46,6 +48,7 @@ class PrivacyStatement:
     why_not_private: tuple[str, ...] = ()
     n0: int | None = None
     ex_post_epsilon: float | None = None
+    users: dict[str, Any] | None = None
 
     @property
     def private(self) -> bool:
@@ -69,7 +72,7 @@ class PrivacyStatement:
         return (
             f"{subject} is {pair}-differentially private under {relation}, as enforced by the "
             f"{self.accountant} filter ({self.conversion} conversion){trust}. {self._in_words()}"
-            f"{self._ex_post()}"
+            f"{self._ex_post()}{self._of_users()}"
         )
 
     def _ex_post(self) -> str:
@@ -81,11 +84,27 @@ class PrivacyStatement:
             "of the outcome, and is no guarantee of differential privacy."
         )
 
+    def _of_users(self) -> str:
+        if self.users is None:
+            return ""
+        least, most = self.users["epsilon"]
+        budgets = f"epsilon {_exact(most)} and delta {_exact(self.users['delta'][1])} each"
+        if self.users["epsilon"][0] != most or self.users["delta"][0] != self.users["delta"][1]:
+            deltas = " to ".join(map(_exact, self.users["delta"]))
+            budgets = f"epsilon from {_exact(least)} to {_exact(most)}, delta from {deltas}"
+        return (
+            f" Each of the {self.users['count']} users has a filter and a public budget of their "
+            f"own ({budgets}), which holds for all that the user sent; the unit is one row of a "
+            f"user, not the user. Trust model {self.users['trust_model']}: "
+            f"{self.users['server_sees']}."
+        )
+
     def _in_words(self) -> str:
         """Return the definition: P(S) <= e^epsilon P'(S) + delta for every set S of outcomes."""
         change = {
             "add-or-remove-one": "adding or removing any one row",
             "replace-one": "replacing any one row",
+            "replace-special": "swapping any one row for one that contributes nothing",
         }.get(self.neighboring_relation, f"a change of one row ({self.neighboring_relation})")
         extra = f", plus at most {_exact(self.delta)}" if self.delta else ""
         public = f" n0 = {self.n0} was taken as a public number of rows." if self.n0 else ""
@@ -97,11 +116,13 @@ class PrivacyStatement:
     def to_dict(self, subject: str = "This model") -> dict[str, Any]:
         """Return the statement as JSON-able data, its sentence included."""
         data = asdict(self)
+        if self.users is None:
+            del data["users"]
         return {
             "private": self.private,
             "why_not_private": list(data.pop("why_not_private")),
             "sentence": self.sentence(subject),
-            "unit_of_protection": "one row",
+            "unit_of_protection": "one row" if self.users is None else "one row of a user",
             **data,
             "parts_not_from_dpcore": list(self.parts_not_from_dpcore),
             "spent_is": "book-keeping of the filter; the guarantee is epsilon and delta",

@@ -76,6 +76,7 @@ class Training:
             "private": privacy["private"],
             "why_not_private": privacy["why_not_private"],
             "sentence": privacy["sentence"],
+            **({"users": privacy["users"]} if "users" in privacy else {}),
             "parts_not_from_dpcore": privacy["parts_not_from_dpcore"],
             "seconds": round(self.seconds, 3),
             "coef_norm": float(np.linalg.norm(model.coef)),
@@ -139,6 +140,13 @@ def fit_dataset(
     Raises InvalidInputError, before anything is spent, if the parts do not fit each other.
     """
     problem = check_dataset(plan, dataset, kept_fraction)
+    trusted = (part_of(plan.loss), *plan.targets, *parts)
+    if "user-pool" in plan.optimizer.needs:
+        from dpcore.pools.fit import fit_users, state_of_users
+
+        solution, pool = fit_users(plan, dataset, problem)
+        statement = state_of_users(plan, pool, why_not_private, trusted)
+        return _model(plan, dataset, problem.l2, solution, (), statement)
     plan = with_planned_accountant(plan, problem)
     table = table or dataset.table()
     noise = SystemNoise() if plan.settings.seed is None else SeededNoise(plan.settings.seed)
@@ -150,14 +158,13 @@ def fit_dataset(
         noise,
         on_release=on_release,
     )
-    trusted = (part_of(plan.loss), *plan.targets, *parts)
     try:
         solution = run_optimizer(plan.optimizer, plan.entry, problem, session)
     except TargetNotMetError as error:
         statement = state(plan, dataset, session, why_not_private, trusted)
         raise not_met(error, statement, dataset) from None
     statement = state(plan, dataset, session, why_not_private, trusted)
-    return _model(plan, dataset, problem.l2, solution, session, statement)
+    return _model(plan, dataset, problem.l2, solution, summarise(session), statement)
 
 
 def check_dataset(plan: Plan, dataset: Dataset, kept_fraction: float = 1.0) -> Problem:
@@ -222,7 +229,7 @@ def _model(
     dataset: Dataset,
     l2: float,
     solution: Solution,
-    session: PrivacySession,
+    ledger: tuple[dict[str, Any], ...],
     statement: PrivacyStatement,
 ) -> Model:
     algo = {
@@ -242,7 +249,7 @@ def _model(
         l2=l2,
         algo=algo,
         privacy=statement.to_dict(),
-        ledger=summarise(session),
+        ledger=ledger,
         status=str(solution.status),
         details=plain(solution.details),
         versions=running_versions(plan.entry.distribution),

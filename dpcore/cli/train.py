@@ -76,7 +76,7 @@ def train_command(
         str | None,
         typer.Option(
             help="Neighbouring relation: add-or-remove-one, the default where the algorithm has a "
-            "guarantee under it, or replace-one."
+            "guarantee under it, replace-one or replace-special."
         ),
     ] = None,
     accountant: Annotated[
@@ -105,6 +105,16 @@ def train_command(
             "is a row (no line breaks in cells), and the relation is add-or-remove-one."
         ),
     ] = "refuse",
+    users: Annotated[
+        Path | None,
+        typer.Option(
+            help="Where rows stay with users: a CSV file of user, epsilon, delta and, if wanted, "
+            "rows. --epsilon and --delta for each of them by default."
+        ),
+    ] = None,
+    trust: Annotated[
+        str | None, typer.Option(help="What the server of users sees: local by default.")
+    ] = None,
     test_fraction: Annotated[
         float | None, typer.Option(help="Hold out rows and report on them, without privacy.")
     ] = None,
@@ -141,10 +151,12 @@ def train_command(
         params=_assignments(assignments, "--set"),
         preset=preset,
         as_published=as_published,
+        users=users,
+        trust=trust,
         seed=seed,
     )
     if out is not None:
-        refuse_inputs(out, {"--data": data, "--schema": schema, "--test": test})
+        refuse_inputs(out, {"--data": data, "--schema": schema, "--test": test, "--users": users})
         check_writable(out)
         check_replaceable(out)
     plan = make_plan(settings)

@@ -54,6 +54,12 @@ class CsrBlock(KeptMargins):
         width = int(X.shape[1])
         return cls(X.indptr, X.indices, values, width, y, squares, path, row_norm)
 
+    @property
+    def cells(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The raw rows as ``indptr``, ``indices`` and values on the feature grid; not to be written
+        on."""
+        return self._indptr, self._indices, self._values
+
     def _absolute_steps(self) -> np.ndarray:
         steps = np.ldexp(np.abs(self._values), FEATURE_BITS).astype(np.int64)
         row_of = np.repeat(np.arange(self.n_rows), np.diff(self._indptr))

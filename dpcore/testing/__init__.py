@@ -23,12 +23,22 @@ from dpcore.testing.optimizers import (
     check_tiny_budget_refused,
 )
 from dpcore.testing.parts import check_mechanisms_and_queries
+from dpcore.testing.pools import (
+    POOL_CHECKS,
+    check_pool_bad_parameters_refused,
+    check_pool_messages_are_noisy,
+    check_pool_never_overspends,
+    check_pool_outputs_released,
+    check_pool_repeatable_when_seeded,
+    check_pool_tiny_budget_refused,
+)
 from dpcore.testing.queries import check_query
 from dpcore.testing.replay import RecordingSession, ReplaySession
 from dpcore.testing.run import parametrize_with_checks, run_checks
 
 __all__ = [
     "OPTIMIZER_CHECKS",
+    "POOL_CHECKS",
     "RecordingSession",
     "ReplaySession",
     "check_bad_parameters_refused",
@@ -38,6 +48,12 @@ __all__ = [
     "check_mechanisms_and_queries",
     "check_never_overspends",
     "check_outputs_released",
+    "check_pool_bad_parameters_refused",
+    "check_pool_messages_are_noisy",
+    "check_pool_never_overspends",
+    "check_pool_outputs_released",
+    "check_pool_repeatable_when_seeded",
+    "check_pool_tiny_budget_refused",
     "check_query",
     "check_repeatable_when_seeded",
     "check_sensitivity_on_neighbours",

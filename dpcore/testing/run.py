@@ -8,6 +8,7 @@ from dpcore.plan import is_private
 from dpcore.testing.guard import require_assertions
 from dpcore.testing.optimizers import checks_of
 from dpcore.testing.parts import foreign_parts
+from dpcore.testing.pools import POOL_CHECKS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -15,6 +16,11 @@ if TYPE_CHECKING:
     from dpcore.protocols import Optimizer
 
 __all__ = ["parametrize_with_checks", "run_checks"]
+
+
+def checks_of(optimizer: Optimizer) -> tuple[Callable[[Any], None], ...]:
+    """Return the checks that apply: of the session, or of the users that it asks."""
+    return POOL_CHECKS if "user-pool" in optimizer.needs else OPTIMIZER_CHECKS
 
 
 def run_checks(optimizer: Optimizer) -> list[tuple[str, bool, str]]:
@@ -37,6 +43,8 @@ def run_checks(optimizer: Optimizer) -> list[tuple[str, bool, str]]:
 
 
 def _foreign_row(optimizer: Optimizer) -> list[tuple[str, bool, str]]:
+    if "user-pool" in optimizer.needs:
+        return []  # Users run the parts that the terms name, which are dpcore's own.
     try:
         parts = foreign_parts(optimizer)
     except Exception:  # It does not run at all, as the checks before have said.

@@ -1,0 +1,219 @@
+"""All users in one process, round by round at once: for experiments, and for tests of deployments.
+
+Whoever runs it can read every user's rows. What it gives to the optimizer is what a server would
+get, and with a seed every message is that of the user's own ``UserSession``, to the bit.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcore.engines.local import available_threads
+from dpcore.errors import BudgetExceededError, InvalidInputError
+from dpcore.noise.entropy import Unshareable
+from dpcore.noise.source import SeededNoise, SystemNoise
+from dpcore.pools.budgets import Filters, MakeFilter, middle_budget, rounds_of_users
+from dpcore.pools.messages import Answers
+from dpcore.pools.rows import PooledRows
+
+if TYPE_CHECKING:
+    from dpcore.accountants.schedule import Schedule
+    from dpcore.data.dataset import Dataset
+    from dpcore.noise.source import NoiseSource
+    from dpcore.pools.terms import Terms, User
+    from dpcore.protocols import Accountant, Loss
+    from dpcore.queries.record_gradient import RecordGradientSum
+
+__all__ = ["InProcessPool", "user_seed"]
+
+Absent = Callable[[int], np.ndarray]
+
+
+def user_seed(seed: int, name: str) -> int:
+    """Return the seed of one user's sample and noise, in a run with a seed."""
+    text = f"dpcore user {seed} {name}"
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") >> 1
+
+
+class InProcessPool(Unshareable):
+    """A ``UserPool`` whose users are vectorised over.
+
+    A user joins a round only if one round more stays within its budget, and is charged before its
+    sample and its noise are drawn. How many rounds that makes follows from its budget and the terms
+    alone, so it is worked out once, when the terms are agreed on.
+
+    Parameters
+    ----------
+    users : who owns the rows: the first ``users[0].n_rows``, then ``users[1].n_rows``, and so on.
+    data : the rows, as many as the users own.
+    make_filter : epsilon and delta to an empty accountant.
+    seed : for tests and figures; ``None`` for the system's entropy.
+    reference : the public epsilon and delta that the noise is planned for; ``None`` for the users'
+        lower medians.
+    trust : what the server gets: every message, or, under ``secure-aggregation``, the sum alone.
+    threads : how many may draw noise; ``None`` for all available.
+    absent : for tests: round to a bool array of shape (n_users,), true for those that do not hear
+        of it. They are not charged.
+
+    Raises InvalidInputError for users that do not own the rows, or none.
+    """
+
+    def __init__(
+        self,
+        users: Sequence[User],
+        data: Dataset,
+        loss: Loss,
+        make_filter: MakeFilter,
+        seed: int | None = None,
+        absent: Absent | None = None,
+        reference: tuple[float, float] | None = None,
+        trust: str = "local",
+        threads: int | None = None,
+    ) -> None:
+        self.users = tuple(users)
+        self._sizes = np.array([user.n_rows for user in users], dtype=np.int64)
+        n_rows = int(data.X.shape[0])
+        if not self.users or (self._sizes < 1).any() or int(self._sizes.sum()) != n_rows:
+            raise InvalidInputError(
+                f"Expected users of one row or more, who together own the {n_rows} rows."
+            )
+        if data.rows_dropped:
+            raise InvalidInputError("The number of a user's rows is public: drop none of them.")
+        self.reference = reference or middle_budget(self.users)
+        self.trust = trust
+        self._starts = np.cumsum(self._sizes) - self._sizes
+        self._rows, self._loss, self._make_filter = PooledRows(data), loss, make_filter
+        self._absent, self._threads = absent, threads or available_threads()
+        self._noises: tuple[NoiseSource, ...]
+        if seed is None:
+            self._noises = (SystemNoise(),)
+        else:
+            self._noises = tuple(SeededNoise(user_seed(seed, user.name)) for user in users)
+        self._seeded = seed is not None
+        self._terms: Terms | None = None
+        self._limits = self._joined = np.zeros(len(self.users), dtype=np.int64)
+        self._next, self._pid = 0, os.getpid()
+
+    def plan_filters(self, schedule: Schedule) -> None:
+        if isinstance(self._make_filter, Filters):
+            self._make_filter.plan(schedule)
+
+    def filter_of(self, epsilon: float, delta: float) -> Accountant:
+        return self._make_filter(epsilon, delta)
+
+    @property
+    def terms(self) -> Terms | None:
+        """What was agreed on; ``None`` before that."""
+        return self._terms
+
+    @property
+    def rounds_allowed(self) -> np.ndarray:
+        """How many rounds each user may join under the terms, int64 of shape (n_users,)."""
+        return self._limits.copy()
+
+    @property
+    def rounds_joined(self) -> np.ndarray:
+        """How many rounds each user was charged for, int64 of shape (n_users,)."""
+        return self._joined.copy()
+
+    def begin(self, terms: Terms, most: int) -> np.ndarray:
+        if self._terms is not None:
+            raise InvalidInputError("The terms of a run are agreed on once.")
+        if terms.noise_multiplier == 0:
+            limits = np.full(len(self.users), most, dtype=np.int64)
+        else:
+            limits = rounds_of_users(self.users, terms, self._make_filter, most)
+        if terms.as_published:  # delta is looked at after the round
+            limits = np.minimum(most, limits + 1)
+        if terms.trust != self.trust:
+            raise InvalidInputError(f"Expected terms of trust={self.trust!r}.")
+        if np.count_nonzero(limits) < terms.threshold:
+            limits[:] = 0
+        if not limits.any():
+            raise BudgetExceededError(
+                f"No user can join the first round: noise of {terms.noise_multiplier:.4g} times "
+                "the sensitivity costs more than their budgets. Nothing was spent. Raise the "
+                "budgets, or take more noise (a larger number of rounds to plan for)."
+            )
+        self._terms, self._limits = terms, limits
+        return limits.copy()
+
+    def round(self, index: int, w: np.ndarray) -> Answers:
+        if os.getpid() != self._pid:
+            raise InvalidInputError(
+                "This process was forked after the pool began: users spend their budgets there."
+            )
+        terms = self._terms
+        if terms is None or index < self._next:
+            raise InvalidInputError("Expected rounds in rising order, after the terms.")
+        query = terms.gradient(self._loss, w, 1)
+        heard = np.ones(len(self.users), dtype=bool)
+        if self._absent is not None:
+            heard = ~np.asarray(self._absent(index), dtype=bool)
+        able = self._joined < self._limits
+        if np.count_nonzero(able & heard) < terms.threshold:
+            able[:] = False  # No sum would be opened: nobody joins, nobody is charged.
+        joined, declined = np.flatnonzero(able & heard), np.flatnonzero(~able & heard)
+        visits = self._joined[joined]
+        self._next = index + 1
+        self._joined[joined] += 1
+        answer = self._answer_each if self._seeded else self._answer_all
+        messages = answer(terms, query, joined, visits)
+        total = messages.sum(axis=0)
+        # Masked messages would add up to the same; what each of them hides stays in here.
+        return Answers(joined, declined, total, None if terms.is_secure else messages)
+
+    def _answer_all(
+        self, terms: Terms, query: RecordGradientSum, joined: np.ndarray, visits: np.ndarray
+    ) -> np.ndarray:
+        noise = self._noises[0]
+        rows, places = self._draw(terms, joined, visits, noise)
+        out = self._noise(terms, noise, (joined.size, terms.n_features))
+        self._rows.add_gradients(query, rows, places, out, self._loss)
+        return out
+
+    def _answer_each(
+        self, terms: Terms, query: RecordGradientSum, joined: np.ndarray, visits: np.ndarray
+    ) -> np.ndarray:
+        """Return the messages from every user's own stream, in the order of a user's own session:
+        first the sample, then the noise."""
+        out = np.empty((joined.size, terms.n_features), dtype=np.int64)
+        drawn, places = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
+        for i, user in enumerate(joined):
+            noise, one = self._noises[user], slice(i, i + 1)
+            rows, _ = self._draw(terms, joined[one], visits[one], noise)
+            drawn.append(rows)
+            places.append(np.full(rows.size, i))
+            out[i] = self._noise(terms, noise, (terms.n_features,))
+        rows, at = np.concatenate(drawn), np.concatenate(places)
+        self._rows.add_gradients(query, rows, at, out, self._loss)
+        return out
+
+    def _noise(self, terms: Terms, noise: NoiseSource, shape: tuple[int, ...]) -> np.ndarray:
+        if terms.noise_multiplier == 0:
+            return np.zeros(shape, dtype=np.int64)
+        return terms.draw(noise, shape, self._threads)
+
+    def _draw(
+        self, terms: Terms, joined: np.ndarray, visits: np.ndarray, noise: NoiseSource
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the rows in the samples, and for each the place of its user in ``joined``."""
+        starts, sizes = self._starts[joined], self._sizes[joined]
+        places = np.arange(joined.size)
+        if terms.sampling == "pass":
+            return starts + visits % sizes, places
+        if terms.rate is None:
+            rows = np.empty(joined.size, dtype=np.int64)
+            for size in np.unique(sizes):
+                same = np.flatnonzero(sizes == size)
+                rows[same] = noise.integers_below(int(size), same.size)
+            return starts + rows, places
+        heads = np.flatnonzero(noise.coins(int(sizes.sum()), terms.coin_weight))
+        ends = np.cumsum(sizes)
+        places = np.searchsorted(ends, heads, side="right")
+        return starts[places] + heads - (ends - sizes)[places], places

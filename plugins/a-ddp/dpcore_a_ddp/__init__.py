@@ -1,0 +1,43 @@
+"""A-DDP (Cheng et al., AAAI 2020) and the baselines of its paper as a dpcore plugin."""
+
+from collections.abc import Callable
+
+from dpcore.hookspecs import hookimpl
+
+__all__: list[str] = []
+
+_PAPER = "Cheng, Liu, Wang & Lu, AAAI 2020"
+
+
+@hookimpl
+def register_optimizers(register: Callable[..., None]) -> None:
+    register(
+        "a-ddp",
+        "dpcore_a_ddp.a_ddp:ADdp",
+        summary="SGD over users who keep their rows and leave when their budget says so.",
+        reference=_PAPER,
+    )
+    register(
+        "sgd-maj",
+        "dpcore_a_ddp.baselines:SgdMaj",
+        summary="SGD over users, T rounds at basic composition, sampling not counted.",
+        reference=_PAPER,
+    )
+    register(
+        "sgd-pass",
+        "dpcore_a_ddp.baselines:SgdPass",
+        summary="SGD over users, row after row: each row is visited T times.",
+        reference=_PAPER,
+    )
+    register(
+        "sgd-adv-local",
+        "dpcore_a_ddp.baselines:SgdAdvLocal",
+        summary="SGD over users, T rounds at advanced composition with amplification.",
+        reference="Bassily, Smith & Thakurta, FOCS 2014",
+    )
+    register(
+        "sgd-users",
+        "dpcore_a_ddp.baselines:SgdUsers",
+        summary="SGD over users without noise: NOT private, what the others are measured against.",
+        reference=_PAPER,
+    )

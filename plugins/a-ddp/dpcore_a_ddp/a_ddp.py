@@ -1,0 +1,74 @@
+"""A-DDP (Cheng, Liu, Wang & Lu 2020, Algorithm 1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from dpcore.errors import InvalidInputError
+from dpcore_a_ddp.descent import descend
+from dpcore_a_ddp.noise import advanced_split, analytic_gaussian
+from dpcore_a_ddp.options import UserSgdOptions, least_noise, option
+
+if TYPE_CHECKING:
+    from dpcore.problem import Problem, Solution
+    from dpcore.protocols import UserPool
+
+__all__ = ["ADdp"]
+
+_PUBLISHED_CLIP = 3.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class ADdp(UserSgdOptions):
+    """Fits a linear model to the rows of users who each keep theirs, and leave when they must.
+
+    Each round every user evaluates delta for one round more, joins if that stays within the user's
+    own budget, samples, clips each record's gradient, adds Gaussian noise and sends; the server
+    averages and steps. The noise is planned for ``rounds`` rounds by advanced composition and the
+    analytic Gaussian, for the public budget ``--epsilon``, ``--delta`` (the users' medians where
+    only ``--users`` is given); by the composition of sampled Gaussians users then join many more.
+
+    Privacy, of one row of a user, under replace-one (sensitivity 2 C) or replace-special (C): each
+    user's filter at the user's own budget. Joining, and so the budget, is public.
+    """
+
+    rate: float | None = option(
+        None, "take each row with this probability, instead of one row a user", "probability"
+    )
+    noise: Literal["planned", "filter"] = option(
+        "planned",
+        "planned: as the paper plans it for T rounds; filter: the least with which the filter of "
+        "the planned budget holds T rounds of the median user",
+    )
+    most_rounds: int = option(1000, "rounds at most, whatever the budgets allow", "rounds")
+    as_published: bool = False
+
+    name: ClassVar[str] = "a-ddp"
+    accountant: ClassVar[str] = "sampling-composition"
+    theorem: ClassVar[str] = (
+        "Cheng, Liu, Wang & Lu 2020, Theorem 1, with sensitivity 2 C under replace-one; the noise "
+        "of a round: Balle & Wang 2018, Theorem 8"
+    )
+    departures: ClassVar[tuple[str, ...]] = (
+        "sensitivity 2 C under replace-one; the paper's C holds under replace-special only",
+        "delta is evaluated for one round more before a user joins, not after",
+        "noise is the same in every round: composition holds for a schedule fixed beforehand",
+        "a divisor of public figures, and the mean of the latter half of the iterates",
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.as_published and self.rate is not None:
+            raise InvalidInputError("As published, each user takes one row a round.")
+
+    def minimize(self, problem: Problem, pool: UserPool) -> Solution:
+        multiplier = analytic_gaussian(*advanced_split(*pool.reference, self.rounds))
+        terms = self.terms_for(problem, pool, multiplier)
+        if self.rate is not None:
+            terms = replace(terms, sampling="poisson", rate=self.rate)
+        if self.as_published:
+            terms = replace(terms, clip=_PUBLISHED_CLIP, as_published=True)
+        if self.noise == "filter":
+            terms = replace(terms, noise_multiplier=least_noise(terms, pool, self.rounds))
+        return descend(problem, pool, terms, self.most_rounds, self.radius, self.step_size)

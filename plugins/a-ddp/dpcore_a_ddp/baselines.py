@@ -1,0 +1,121 @@
+"""The baselines of the paper: the same rounds, accounted otherwise, and one without noise."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar
+
+from dpcore_a_ddp.descent import descend
+from dpcore_a_ddp.noise import analytic_gaussian, basic_split
+from dpcore_a_ddp.options import UserSgdOptions, least_noise
+
+if TYPE_CHECKING:
+    from dpcore.pools.terms import Terms
+    from dpcore.problem import Problem, Solution
+    from dpcore.protocols import UserPool
+
+__all__ = ["SgdAdvLocal", "SgdMaj", "SgdPass", "SgdUsers"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Baseline(UserSgdOptions, ABC):
+    """Rounds of a number fixed beforehand; a subclass says what noise and sample they have."""
+
+    def minimize(self, problem: Problem, pool: UserPool) -> Solution:
+        terms = self.with_noise(self.terms_for(problem, pool, 0.0), pool)
+        return descend(problem, pool, terms, self.asked(pool), self.radius, self.step_size)
+
+    def asked(self, pool: UserPool) -> int:
+        """Return how many rounds the server asks for."""
+        return self.rounds
+
+    @abstractmethod
+    def with_noise(self, terms: Terms, pool: UserPool) -> Terms:
+        """Return the terms with noise, and how a round is sampled and charged."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SgdMaj(_Baseline):
+    """Fits a linear model by ``rounds`` rounds of one row a user, each at a T-th of the budget.
+
+    The paper's "noise is injected violently": basic composition, and no gain from sampling. The
+    noise is that of the analytic Gaussian at (epsilon / T, delta / T). The filter is gdp, under
+    which T such releases cost less than the budget: the guarantee is the budget all the same.
+    """
+
+    name: ClassVar[str] = "sgd-maj"
+    accountant: ClassVar[str] = "gdp"
+    theorem: ClassVar[str] = (
+        "Dwork & Roth 2014, Theorem 3.16 (basic composition); a round's noise: Balle & Wang 2018, "
+        "Theorem 8"
+    )
+
+    def with_noise(self, terms: Terms, pool: UserPool) -> Terms:
+        share = basic_split(*pool.reference, self.rounds)
+        return replace(terms, noise_multiplier=analytic_gaussian(*share), amplified=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SgdPass(_Baseline):
+    """Fits a linear model row after row: each user's rows in their order, T times over.
+
+    A row is in T of the T n rounds, which are known beforehand, and other rows' rounds do not
+    depend on it but by what was released: so T releases compose, exactly as Gaussians do (gdp), and
+    nothing is gained from sampling. Unsound would be to charge it as sampled.
+    """
+
+    name: ClassVar[str] = "sgd-pass"
+    accountant: ClassVar[str] = "gdp"
+    theorem: ClassVar[str] = (
+        "parallel composition over rows in a fixed public order; T Gaussian releases of one row: "
+        "Dong, Roth & Su 2022, Corollary 3.3"
+    )
+
+    def asked(self, pool: UserPool) -> int:
+        return self.rounds * max(user.n_rows for user in pool.users)
+
+    def with_noise(self, terms: Terms, pool: UserPool) -> Terms:
+        rows = replace(terms, sampling="pass")
+        return replace(rows, noise_multiplier=least_noise(rows, pool, self.rounds))
+
+
+@dataclass(frozen=True, kw_only=True)
+class SgdAdvLocal(_Baseline):
+    """Fits a linear model by ``rounds`` rounds of one row a user, at advanced composition of
+    releases amplified by sampling.
+
+    A round that is (e, d)-DP for the row in the sample is (ln(1 + p (e^e - 1)), p d)-DP for a row
+    that is in it with probability p (Balle, Barthe & Gaboardi 2018, Theorem 9); the paper's
+    (e p, d p) is less than that. The noise is the least with which T rounds stay in the budget.
+    """
+
+    name: ClassVar[str] = "sgd-adv-local"
+    accountant: ClassVar[str] = "advanced-composition"
+    secure_accountant: ClassVar[str] = "skellam-advanced"
+    theorem: ClassVar[str] = (
+        "Dwork & Roth 2014, Theorem 3.20, of Gaussian releases amplified by sampling (Balle, "
+        "Barthe & Gaboardi 2018, Theorem 9)"
+    )
+    departures: ClassVar[tuple[str, ...]] = (
+        "amplification to ln(1 + p (e^epsilon - 1)) instead of epsilon p",
+    )
+
+    def with_noise(self, terms: Terms, pool: UserPool) -> Terms:
+        return replace(terms, noise_multiplier=least_noise(terms, pool, self.rounds))
+
+
+@dataclass(frozen=True, kw_only=True)
+class SgdUsers(_Baseline):
+    """Fits a linear model by rounds of one row a user without any noise. NOT private."""
+
+    name: ClassVar[str] = "sgd-users"
+    accountant: ClassVar[str] = "gdp"
+    without_noise: ClassVar[bool] = True
+    theorem: ClassVar[str] = "none: without noise there is no guarantee"
+
+    def asked(self, pool: UserPool) -> int:
+        return 100 * self.rounds
+
+    def with_noise(self, terms: Terms, pool: UserPool) -> Terms:
+        return terms

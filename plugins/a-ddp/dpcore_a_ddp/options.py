@@ -1,0 +1,128 @@
+"""Fields, ranges and declarations that the optimizers of this plugin share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from dpcore.accountants.search import smallest_multiplier
+from dpcore.errors import InvalidInputError
+from dpcore.pools.budgets import rounds_within
+from dpcore.pools.terms import Terms
+
+if TYPE_CHECKING:
+    from dpcore.events import DpEvent
+    from dpcore.problem import Problem
+    from dpcore.protocols import UserPool
+
+__all__ = ["UserSgdOptions", "least_noise", "option"]
+
+_USUAL_CLIP = 3.0
+_MOST_NOISE = 2.0**40
+
+
+def option(default: Any, help: str, unit: str = "", rule: str = "") -> Any:
+    """Return a dataclass field with what ``dpcore info`` shows of it."""
+    return field(default=default, metadata={"help": help, "unit": unit, "rule": rule})
+
+
+@dataclass(frozen=True, kw_only=True)
+class UserSgdOptions:
+    """What every SGD over users may be told. All of it is public."""
+
+    rounds: int = option(10, "rounds that the noise of a round is planned for, T", "rounds")
+    clip: float | None = option(
+        None,
+        "bound of the norm of a record's gradient, C",
+        "norm of a gradient",
+        "3, or the largest norm that a gradient can have, if that is less",
+    )
+    step_size: float | None = option(
+        None,
+        "step of the server, alpha",
+        "norm of w over norm of a gradient",
+        "the least of 1 / smoothness and radius / (gradient noise sqrt(rounds)); see descent.py",
+    )
+    radius: float = option(3.0, "how far the parameters are expected to go", "norm of w")
+    threshold: float = option(
+        2 / 3, "secure aggregation: no sum of fewer users is opened", "share of the users"
+    )
+    colluding: float = option(
+        0.1, "secure aggregation: users who may give away their shares", "share of the users"
+    )
+    rows_per_user: int = option(100, "rows of each user, where --users does not say", "rows")
+    use: Mapping[str, str] = field(default_factory=dict)
+
+    slots: ClassVar[dict[str, tuple[str, ...]]] = {}
+    relations: ClassVar[tuple[str, ...]] = ("replace-one", "replace-special")
+    trust_models: ClassVar[tuple[str, ...]] = ("local", "secure-aggregation")
+    secure_accountant: ClassVar[str] = "skellam-composition"
+    needs: ClassVar[tuple[str, ...]] = ("user-pool", "fixed-schedule")
+
+    def __post_init__(self) -> None:
+        ranges = {
+            "rounds": (1, 10**6),
+            "clip": (2.0**-20, 2.0**20),
+            "step_size": (2.0**-60, 2.0**60),
+            "radius": (2.0**-20, 2.0**20),
+            "rows_per_user": (1, 2**40),
+            "threshold": (2.0**-20, 1.0),
+            "colluding": (0.0, 1.0),
+            "rate": (2.0**-60, 1.0),
+            "most_rounds": (1, 10**6),
+        }
+        for name, (low, high) in ranges.items():
+            value = getattr(self, name, None)
+            if value is not None and not low <= value <= high:
+                raise InvalidInputError(f"Expected {low:g} <= {name}={value!r} <= {high:g}.")
+
+    def clip_for(self, problem: Problem) -> float:
+        """Return the clip: a longer one than any gradient is would only add noise."""
+        if self.clip is not None:
+            return self.clip
+        longest = problem.loss.lipschitz * problem.row_norm
+        return min(_USUAL_CLIP, longest) if math.isfinite(longest) else _USUAL_CLIP
+
+    def terms_for(self, problem: Problem, pool: UserPool, noise_multiplier: float) -> Terms:
+        """Return terms of one row a user and round, which a subclass may change."""
+        secure = pool.trust == "secure-aggregation"
+        users = len(pool.users)
+        threshold = math.ceil(self.threshold * users) if secure else 0
+        return Terms(
+            loss=problem.loss.name,
+            n_features=problem.n_features,
+            row_norm=problem.row_norm,
+            raw_norm_bound=problem.raw_norm_bound,
+            relation=problem.relation.value,
+            clip=self.clip_for(problem),
+            noise_multiplier=noise_multiplier,
+            trust=pool.trust,
+            threshold=threshold,
+            colluding=math.floor(self.colluding * users) if secure else 0,
+        )
+
+
+def least_noise(terms: Terms, pool: UserPool, rounds: int) -> float:
+    """Return the least noise multiplier, to 1e-4, with which the filter of the planned budget holds
+    so many charges of the median user."""
+    sizes = sorted(user.n_rows for user in pool.users)
+    size = sizes[(len(sizes) - 1) // 2]
+
+    def schedule(multiplier: float) -> dict[DpEvent, int]:
+        return {replace(terms, noise_multiplier=multiplier).event(size): rounds}
+
+    pool.plan_filters(schedule)
+    empty = pool.filter_of(*pool.reference)
+
+    def holds(multiplier: float) -> bool:
+        if multiplier > _MOST_NOISE:
+            return True  # Whether it fits at all, the users' filters say.
+        event = replace(terms, noise_multiplier=multiplier).event(size)
+        return rounds_within(empty, event, rounds) == rounds
+
+    multiplier = smallest_multiplier(holds, precision=1e-4)
+    if multiplier > _MOST_NOISE:
+        raise InvalidInputError("The budget is too small for these rounds. Raise epsilon or delta.")
+    return multiplier

@@ -1,0 +1,51 @@
+"""Every optimizer of the plugin passes the checks of any plugin that asks users."""
+
+import numpy as np
+import pytest
+
+from dpcore.testing import (
+    check_pool_messages_are_noisy,
+    check_pool_outputs_released,
+    parametrize_with_checks,
+)
+from dpcore_a_ddp import descent
+from dpcore_a_ddp.a_ddp import ADdp
+from dpcore_a_ddp.baselines import SgdAdvLocal, SgdMaj, SgdPass, SgdUsers
+
+OPTIMIZERS = [
+    ADdp(most_rounds=20),
+    ADdp(rate=0.05, most_rounds=20),
+    ADdp(noise="filter"),
+    SgdMaj(rounds=4),
+    SgdPass(rounds=2),
+    SgdAdvLocal(rounds=4),
+    SgdUsers(rounds=1),
+]
+
+
+@parametrize_with_checks(OPTIMIZERS)
+def test_the_default_is_admitted(optimizer, check):
+    check(optimizer)
+
+
+def test_a_look_at_the_rows_is_caught(monkeypatch):
+    # The cheat reads rows behind the pool's back: the last look a server must not have.
+    def peeking(problem, terms, draws, rounds, radius):
+        return 0.01 + 1e-9 * float(np.abs(PEEKED[0]._rows._y).sum() + PEEKED[0]._rows._y[:7].sum())
+
+    PEEKED = []
+    begin = descent.descend
+
+    def spying(problem, pool, *rest):
+        PEEKED[:] = [pool.pool]
+        return begin(problem, pool, *rest)
+
+    monkeypatch.setattr("dpcore_a_ddp.a_ddp.descend", spying)
+    monkeypatch.setattr(descent, "default_step", peeking)
+    with pytest.raises(AssertionError, match="besides the answers and public facts"):
+        check_pool_outputs_released(ADdp(most_rounds=5))
+
+
+def test_terms_that_are_not_private_are_caught():
+    with pytest.raises(AssertionError, match="not private"):
+        check_pool_messages_are_noisy(ADdp(as_published=True, most_rounds=5))
