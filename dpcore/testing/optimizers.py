@@ -43,7 +43,7 @@ __all__ = [
     "check_repeatable_when_seeded",
     "check_sensitivity_on_neighbours",
     "check_tiny_budget_refused",
-    "checks_of",
+    "checks_of_sessions",
 ]
 
 _MANY_ROWS = 20_000
@@ -207,7 +207,7 @@ _OF_PRIVACY = (
 )
 
 
-def checks_of(optimizer: Optimizer) -> tuple[Callable[[Optimizer], None], ...]:
+def checks_of_sessions(optimizer: Optimizer) -> tuple[Callable[[Optimizer], None], ...]:
     """Return the checks that an optimizer is to pass: those of the guarantee are left out for one
     that declares that it has none."""
     if is_private(optimizer):

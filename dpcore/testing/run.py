@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.plan import is_private
 from dpcore.testing.guard import require_assertions
-from dpcore.testing.optimizers import checks_of
+from dpcore.testing.optimizers import checks_of_sessions
 from dpcore.testing.parts import foreign_parts
 from dpcore.testing.pools import POOL_CHECKS
 
@@ -20,7 +20,7 @@ __all__ = ["parametrize_with_checks", "run_checks"]
 
 def checks_of(optimizer: Optimizer) -> tuple[Callable[[Any], None], ...]:
     """Return the checks that apply: of the session, or of the users that it asks."""
-    return POOL_CHECKS if "user-pool" in optimizer.needs else OPTIMIZER_CHECKS
+    return POOL_CHECKS if "user-pool" in optimizer.needs else checks_of_sessions(optimizer)
 
 
 def run_checks(optimizer: Optimizer) -> list[tuple[str, bool, str]]:
