@@ -112,6 +112,7 @@ def finish(
     """Return the training, its model with the report attached."""
     facts: dict[str, Any] = {
         "algo": plan.entry.name,
+        "chosen_by": plan.chosen_by,
         "data": dataset.name,
         "n_features": len(model.feature_names),
     }
