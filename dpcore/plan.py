@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from dpcore.contract import load_optimizer
-from dpcore.errors import DpcoreError, InvalidInputError
+from dpcore.errors import DpcoreError, InvalidInputError, RegistryError
 from dpcore.parameters import convert, convert_all
 from dpcore.registry import Entry, Registry, load_registry, near_names
 from dpcore.sensitivity import NeighboringRelation
@@ -30,6 +30,7 @@ __all__ = [
     "with_planned_accountant",
 ]
 
+DEFAULT = "auto"
 _MOST_THREADS = 2**16
 RELATIONS = (NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE)
 
@@ -53,7 +54,7 @@ class Settings:
     seed : makes the run repeatable and the result not private; ``None`` for real noise.
     """
 
-    algo: str = "dp-agd"
+    algo: str = DEFAULT
     loss: str = "logistic"
     l2: float | None = None
     epsilon: float | None = None
@@ -84,6 +85,8 @@ class Plan:
     accountant: Accountant
     relation: NeighboringRelation
     engine: type[Engine]
+    chosen_by: dict[str, str] | None
+    """The name that was asked for, and why it stood for this algorithm, where it is another."""
     targets: tuple[str, ...]
     """``"module:Attribute"`` under which the parts inside the trust boundary are registered: what
     a part says of its own module may be borrowed."""
@@ -133,9 +136,10 @@ def make_plan(settings: Settings, registry: Registry | None = None) -> Plan:
     )
     if settings.l2 is not None and settings.l2 < 0:
         raise InvalidInputError(f"Expected l2={settings.l2!r} >= 0.")
-    entry = registry.get("optimizer", settings.algo)
     if settings.relation is not None:
         parse_relation(settings.relation)
+    settings, chosen_by = _choose(settings, registry)
+    entry = registry.get("optimizer", settings.algo)
     factory = load_optimizer(registry, settings.algo)
     relation = parse_relation(settings.relation or _usual_relation(factory))
     _check_published(settings)
@@ -162,8 +166,28 @@ def make_plan(settings: Settings, registry: Registry | None = None) -> Plan:
         accountant=accountant.from_budget(epsilon, delta, conversion),
         relation=relation,
         engine=registry.load("engine", settings.engine),
+        chosen_by=chosen_by,
         targets=tuple(registry.get(kind, part).target for kind, part in parts),
     )
+
+
+def _choose(settings: Settings, registry: Registry) -> tuple[Settings, dict[str, str] | None]:
+    """Return the settings with an algorithm in the place of a name that stands for one, and which
+    name it was and why; RegistryError if the default is not installed."""
+    try:
+        registry.get("optimizer", settings.algo)
+    except RegistryError as error:
+        if settings.algo != DEFAULT:
+            raise
+        raise RegistryError(
+            f"{error} It chooses the algorithm where none is named: install dpcore-baselines, or "
+            "name one."
+        ) from error
+    factory = load_optimizer(registry, settings.algo)
+    if not hasattr(factory, "choose"):
+        return settings, None
+    chosen, why = factory.choose(settings)
+    return chosen, {"name": settings.algo, "why": why}
 
 
 def with_planned_accountant(plan: Plan, problem: Problem) -> Plan:

@@ -202,6 +202,7 @@ def _problem(plan: Plan, dataset: Dataset, kept_fraction: float) -> Problem:
         relation=plan.relation,
         n=n,
         n0=None if dataset.n0 is None else max(1, round(dataset.n0 * kept_fraction)),
+        intercept=dataset.schema.intercept,
         **capacity,
     )
     return with_default_l2(problem, plan)
@@ -228,6 +229,7 @@ def _model(
 ) -> Model:
     algo = {
         "name": plan.entry.name,
+        "chosen_by": plan.chosen_by,
         "distribution": plan.entry.distribution,
         "version": plan.entry.version,
         "reference": plan.entry.reference,
