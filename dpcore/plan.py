@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from dpcore.choice import DEFAULT, choose
 from dpcore.contract import load_optimizer
-from dpcore.errors import DpcoreError, InvalidInputError, RegistryError
+from dpcore.errors import DpcoreError, InvalidInputError
 from dpcore.parameters import convert, convert_all
 from dpcore.registry import Entry, Registry, load_registry, near_names
 from dpcore.sensitivity import NeighboringRelation
@@ -30,7 +31,6 @@ __all__ = [
     "with_planned_accountant",
 ]
 
-DEFAULT = "auto"
 _MOST_THREADS = 2**16
 RELATIONS = (NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE)
 
@@ -138,7 +138,7 @@ def make_plan(settings: Settings, registry: Registry | None = None) -> Plan:
         raise InvalidInputError(f"Expected l2={settings.l2!r} >= 0.")
     if settings.relation is not None:
         parse_relation(settings.relation)
-    settings, chosen_by = _choose(settings, registry)
+    settings, chosen_by = choose(settings, registry)
     entry = registry.get("optimizer", settings.algo)
     factory = load_optimizer(registry, settings.algo)
     relation = parse_relation(settings.relation or _usual_relation(factory))
@@ -169,25 +169,6 @@ def make_plan(settings: Settings, registry: Registry | None = None) -> Plan:
         chosen_by=chosen_by,
         targets=tuple(registry.get(kind, part).target for kind, part in parts),
     )
-
-
-def _choose(settings: Settings, registry: Registry) -> tuple[Settings, dict[str, str] | None]:
-    """Return the settings with an algorithm in the place of a name that stands for one, and which
-    name it was and why; RegistryError if the default is not installed."""
-    try:
-        registry.get("optimizer", settings.algo)
-    except RegistryError as error:
-        if settings.algo != DEFAULT:
-            raise
-        raise RegistryError(
-            f"{error} It chooses the algorithm where none is named: install dpcore-baselines, or "
-            "name one."
-        ) from error
-    factory = load_optimizer(registry, settings.algo)
-    if not hasattr(factory, "choose"):
-        return settings, None
-    chosen, why = factory.choose(settings)
-    return chosen, {"name": settings.algo, "why": why}
 
 
 def with_planned_accountant(plan: Plan, problem: Problem) -> Plan:

@@ -101,8 +101,9 @@ def run(options: Options, problem: Problem, session: PrivacySession) -> Solution
 
     def gradient(w: np.ndarray) -> np.ndarray:
         w = round_parameters(w, problem.raw_norm_bound)
-        query = ClippedGradientSum(problem, w, clip, mechanism.needs, multiplier)
-        total = session.release(PoissonSample(query, options.sampling_probability), mechanism)
+        query = ClippedGradientSum(problem, w, clip, "l2", multiplier)
+        sample: Any = PoissonSample(query, options.sampling_probability)
+        total = session.release(sample, mechanism)
         return total / expected + problem.l2 * w
 
     w = descend(
@@ -140,5 +141,5 @@ def _refuse_hopeless(options: Options, problem: Problem, mechanism: Gaussian) ->
     """Raise InvalidInputError if the noise does not fit the grid."""
     clip = (options.clip or 2.0) * problem.row_norm
     w = np.zeros(problem.n_features)
-    query = ClippedGradientSum(problem, w, clip, mechanism.needs, mechanism.noise_multiplier)
+    query = ClippedGradientSum(problem, w, clip, "l2", mechanism.noise_multiplier)
     mechanism.event(query.sensitivity(problem.relation))
