@@ -131,6 +131,7 @@ def private_fit(
         relation=plan.relation,
         n=n_rows if plan.relation.size_is_public else None,
         n0=n_rows,
+        intercept=train.schema.intercept,
         **bounds,
     )
     problem = with_default_l2(problem, plan)

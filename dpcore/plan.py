@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from dpcore.choice import DEFAULT, choose
 from dpcore.contract import load_optimizer
 from dpcore.errors import DpcoreError, InvalidInputError
 from dpcore.parameters import convert, convert_all
@@ -56,7 +57,7 @@ class Settings:
     seed : makes the run repeatable and the result not private; ``None`` for real noise.
     """
 
-    algo: str = "dp-agd"
+    algo: str = DEFAULT
     loss: str = "logistic"
     l2: float | None = None
     epsilon: float | None = None
@@ -89,6 +90,8 @@ class Plan:
     accountant: Accountant
     relation: NeighboringRelation
     engine: type[Engine]
+    chosen_by: dict[str, str] | None
+    """The name that was asked for, and why it stood for this algorithm, where it is another."""
     targets: tuple[str, ...]
     """``"module:Attribute"`` under which the parts inside the trust boundary are registered: what
     a part says of its own module may be borrowed."""
@@ -138,9 +141,10 @@ def make_plan(settings: Settings, registry: Registry | None = None) -> Plan:
     )
     if settings.l2 is not None and settings.l2 < 0:
         raise InvalidInputError(f"Expected l2={settings.l2!r} >= 0.")
-    entry = registry.get("optimizer", settings.algo)
     if settings.relation is not None:
         parse_relation(settings.relation)
+    settings, chosen_by = choose(settings, registry)
+    entry = registry.get("optimizer", settings.algo)
     factory = load_optimizer(registry, settings.algo)
     relation = parse_relation(settings.relation or _usual_relation(factory))
     _check_published(settings)
@@ -170,6 +174,7 @@ def make_plan(settings: Settings, registry: Registry | None = None) -> Plan:
         accountant=accountant.from_budget(epsilon, delta, conversion),
         relation=relation,
         engine=registry.load("engine", settings.engine),
+        chosen_by=chosen_by,
         targets=tuple(registry.get(kind, part).target for kind, part in parts),
     )
 

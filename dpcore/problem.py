@@ -34,6 +34,7 @@ class Problem:
     n0 : the schema's public figure for the number of rows, or ``None``.
     capacity : public upper figure of the number of rows, for the grid of the sums. More rows than
         that cost utility, never privacy.
+    intercept : whether the last column is 1 in every row.
     """
 
     loss: Loss
@@ -45,6 +46,7 @@ class Problem:
     n: int | None = None
     n0: int | None = None
     capacity: int = 2**27
+    intercept: bool = False
 
     def __post_init__(self) -> None:
         if self.n is not None and not self.relation.size_is_public:

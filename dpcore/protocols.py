@@ -324,6 +324,10 @@ class Optimizer(Protocol):
 
     def minimize(self, problem: Problem, session: PrivacySession) -> Solution: ...
 
+    # A class that stands for others also has a class method ``choose(settings)``, which returns the
+    # ``dpcore.plan.Settings`` with the name of one of them, and why it is that, as a clause. A fit
+    # then runs that one. It sees what was asked for, before any data.
+
     # One whose events are fixed before the first release may state them, ``schedule(problem,
     # noise_multiplier)``: how many of each event it makes with that noise, from public facts. The
     # accountant is then planned for it (dpcore.accountants.schedule) and ``best`` can be chosen;

@@ -113,6 +113,7 @@ def finish(
     """Return the training, its model with the report attached."""
     facts: dict[str, Any] = {
         "algo": plan.entry.name,
+        "chosen_by": plan.chosen_by,
         "data": dataset.name,
         "n_features": len(model.feature_names),
     }
@@ -208,6 +209,7 @@ def _problem(plan: Plan, dataset: Dataset, kept_fraction: float) -> Problem:
         relation=plan.relation,
         n=n,
         n0=None if dataset.n0 is None else max(1, round(dataset.n0 * kept_fraction)),
+        intercept=dataset.schema.intercept,
         **capacity,
     )
     return with_default_l2(problem, plan)
@@ -234,6 +236,7 @@ def _model(
 ) -> Model:
     algo = {
         "name": plan.entry.name,
+        "chosen_by": plan.chosen_by,
         "distribution": plan.entry.distribution,
         "version": plan.entry.version,
         "reference": plan.entry.reference,

@@ -89,7 +89,7 @@ def test_a_seed_of_any_whole_type():
 
 
 def test_pure_privacy_has_no_delta():
-    words = {"use": {"gradient": "laplace"}, "params": {"steps": 3}}
+    words = {"algo": "dp-agd", "use": {"gradient": "laplace"}, "params": {"steps": 3}}
     model = fit(X, Y, classes=(0, 1), accountant="pure", epsilon=5.0, **words)
     assert model.privacy["delta"] == 0.0
     assert model.privacy["sentence"].startswith("This model is (5, 0)-differentially private")

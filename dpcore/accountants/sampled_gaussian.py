@@ -32,6 +32,11 @@ from dpcore.sensitivity import NeighboringRelation
 __all__ = ["is_bounded", "sampled_gaussian_renyi_up"]
 
 
+_LARGEST_ORDER = 2**20
+"""Beyond it, where only hopeless budgets lead, a sample is charged as all rows: sums over the whole
+orders below would take that many terms."""
+
+
 def is_bounded(event: PoissonSampledDpEvent) -> bool:
     """Return whether the event is one that these bounds are about."""
     covered = event.relation is not NeighboringRelation.REPLACE_ONE
@@ -50,7 +55,7 @@ def sampled_gaussian_renyi_up(event: PoissonSampledDpEvent, order: Fraction) -> 
         )
     m, p = event.event.noise_multiplier, event.sampling_probability
     everyone = order / (2 * Fraction(m) ** 2)
-    if p == 1.0:
+    if p == 1.0 or order > _LARGEST_ORDER:
         return everyone
     from dpcore.accountants.sampled_moments import log_moment_up
 

@@ -31,7 +31,9 @@ _LARGE_EPSILON, _LARGE_DELTA = 10.0, 1e-3
 
 
 def train_command(
-    algo: Annotated[str, typer.Option(help="Algorithm; see dpcore list optimizers.")] = "dp-agd",
+    algo: Annotated[
+        str, typer.Option(help="Algorithm; see dpcore list optimizers. auto chooses one.")
+    ] = "auto",
     data: Annotated[
         str, typer.Option(help="A data set's name, a file, or a store.")
     ] = "census-sim",
@@ -215,6 +217,7 @@ def _print(training: Training, out: Path | None) -> None:
     lines = [
         f"Fitted {report['algo']} on {report['data']}: {report['loss']} loss, l2 "
         f"{report['l2']:g}, {report['n_features']} features{rows}.",
+        *_chosen(report),
         f"Coefficients of norm {report['coef_norm']:.4g}; releases: {releases or 'none'}.",
         f"Status: {report['status']}",
         f"Privacy: {training.model.privacy['sentence']}",
@@ -240,6 +243,11 @@ def _print(training: Training, out: Path | None) -> None:
         lines.append("No test asked for; --test-fraction 0.2 holds rows out and reports on them.")
     lines.append(f"Model: {out}" if out else "Model: not kept; --out model.json writes it.")
     typer.echo("\n".join(lines))
+
+
+def _chosen(report: dict[str, Any]) -> list[str]:
+    by = report["chosen_by"]
+    return [f"Chosen by {by['name']}: {by['why']}."] if by else []
 
 
 def _up(epsilon: float) -> str:

@@ -192,7 +192,20 @@ class CodedBlock(KeptMargins):
             coded_margins(rows.numeric, rows.codes, numeric, codes, out)
         return out if places is None else out[places]
 
+    def _square_product(self, v: np.ndarray) -> np.ndarray:
+        numeric, codes = self._layout.split(v)
+        with self._lend() as rows:
+            out = np.empty(rows.shape[0])
+            coded_square_product(rows.numeric, rows.codes, numeric, codes, out)
+        return out
+
     def weighted_sum(self, c: np.ndarray) -> np.ndarray:
+        return self._weighted(coded_weighted_sum, c)
+
+    def weighted_moments(self, c: np.ndarray) -> np.ndarray:
+        return self._weighted(coded_weighted_moments, c)
+
+    def _weighted(self, kernel: Any, c: np.ndarray) -> np.ndarray:
         numeric = np.zeros(self._layout.numeric.size)
         codes = np.zeros(self._layout.code_features.size)
         lend, places = self._whole or (self._lend, None)
@@ -201,7 +214,7 @@ class CodedBlock(KeptMargins):
             if places is not None:
                 weights = np.zeros(rows.shape[0])
                 weights[places] = c
-            coded_weighted_sum(rows.numeric, rows.codes, weights, numeric, codes)
+            kernel(rows.numeric, rows.codes, weights, numeric, codes)
         return self._layout.join(numeric, codes)
 
 
@@ -237,5 +250,32 @@ def coded_weighted_sum(
         weight = c[i]
         for j in range(numeric.shape[1]):
             out[j] += numeric[i, j] * weight
+        for j in range(codes.shape[1]):
+            out_codes[codes[i, j]] += weight
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def coded_square_product(
+    numeric: np.ndarray, codes: np.ndarray, v: np.ndarray, v_codes: np.ndarray, out: np.ndarray
+) -> None:
+    for i in range(out.shape[0]):
+        total = 0.0
+        for j in range(numeric.shape[1]):
+            value = np.float64(numeric[i, j])
+            total += value * value * v[j]
+        for j in range(codes.shape[1]):
+            total += v_codes[codes[i, j]]
+        out[i] = total
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def coded_weighted_moments(
+    numeric: np.ndarray, codes: np.ndarray, c: np.ndarray, out: np.ndarray, out_codes: np.ndarray
+) -> None:
+    for i in range(c.shape[0]):
+        weight = c[i]
+        for j in range(numeric.shape[1]):
+            value = np.float64(numeric[i, j])
+            out[j] += np.trunc(value * value * 65536.0) / 65536.0 * weight
         for j in range(codes.shape[1]):
             out_codes[codes[i, j]] += weight

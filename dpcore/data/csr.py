@@ -84,9 +84,19 @@ class CsrBlock(KeptMargins):
         csr_margins(self._indptr, self._indices, self._values, v, out)
         return out
 
+    def _square_product(self, v: np.ndarray) -> np.ndarray:
+        out = np.empty(self.n_rows)
+        csr_square_product(self._indptr, self._indices, self._values, v, out)
+        return out
+
     def weighted_sum(self, c: np.ndarray) -> np.ndarray:
         total = np.zeros(self.n_features)
         csr_weighted_sum(self._indptr, self._indices, self._values, c, total)
+        return total
+
+    def weighted_moments(self, c: np.ndarray) -> np.ndarray:
+        total = np.zeros(self.n_features)
+        csr_weighted_moments(self._indptr, self._indices, self._values, c, total)
         return total
 
 
@@ -109,3 +119,27 @@ def csr_weighted_sum(
         weight = c[i]
         for j in range(indptr[i], indptr[i + 1]):
             out[indices[j]] += values[j] * weight
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def csr_square_product(
+    indptr: np.ndarray, indices: np.ndarray, values: np.ndarray, v: np.ndarray, out: np.ndarray
+) -> None:
+    for i in range(out.shape[0]):
+        total = 0.0
+        for j in range(indptr[i], indptr[i + 1]):
+            value = np.float64(values[j])
+            total += value * value * v[indices[j]]
+        out[i] = total
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def csr_weighted_moments(
+    indptr: np.ndarray, indices: np.ndarray, values: np.ndarray, c: np.ndarray, out: np.ndarray
+) -> None:
+    for i in range(c.shape[0]):
+        weight = c[i]
+        for j in range(indptr[i], indptr[i + 1]):
+            size = abs(np.float64(values[j]))
+            steps = np.trunc(min(size * size, size) * 65536.0)
+            out[indices[j]] += steps / 65536.0 * weight

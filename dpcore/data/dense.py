@@ -53,9 +53,19 @@ class DenseBlock(KeptMargins):
         dense_margins(self._values, v, np.empty(_LANES), out)
         return out
 
+    def _square_product(self, v: np.ndarray) -> np.ndarray:
+        out = np.empty(self.n_rows)
+        dense_square_product(self._values, v, out)
+        return out
+
     def weighted_sum(self, c: np.ndarray) -> np.ndarray:
         total = np.zeros(self.n_features)
         dense_weighted_sum(self._values, c, total)
+        return total
+
+    def weighted_moments(self, c: np.ndarray) -> np.ndarray:
+        total = np.zeros(self.n_features)
+        dense_weighted_moments(self._values, c, total)
         return total
 
 
@@ -84,3 +94,22 @@ def dense_weighted_sum(values: np.ndarray, c: np.ndarray, out: np.ndarray) -> No
         weight = c[i]
         for j in range(values.shape[1]):
             out[j] += values[i, j] * weight
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def dense_square_product(values: np.ndarray, v: np.ndarray, out: np.ndarray) -> None:
+    for i in range(out.shape[0]):
+        total = 0.0
+        for j in range(values.shape[1]):
+            total += values[i, j] * values[i, j] * v[j]
+        out[i] = total
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def dense_weighted_moments(values: np.ndarray, c: np.ndarray, out: np.ndarray) -> None:
+    for i in range(c.shape[0]):
+        weight = c[i]
+        for j in range(values.shape[1]):
+            size = abs(values[i, j])
+            steps = np.trunc(min(size * size, size) * 65536.0)
+            out[j] += steps / 65536.0 * weight

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import copy
 import threading
-from typing import Literal, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 import numpy as np
 
 from dpcore.data.table import require_finite, row_factors
 from dpcore.grid import FEATURE_BITS, is_exact_line, round_parameters
 from dpcore.kernels import njit
+
+if TYPE_CHECKING:
+    from dpcore.data.standardization import Standardization
 
 __all__ = ["KeptMargins", "LinePath", "integer_sums", "truncate_rows"]
 
@@ -83,11 +86,16 @@ class KeptMargins:
         self._norms = {"l2": _upper(np.sqrt(_above(squares.astype(np.float64))))}
         self.factor = row_factors(self._norms["l2"], row_norm)
         self._is_scaled = bool((self.factor != 1.0).any())
+        self._standardized: tuple[Standardization, np.ndarray] | None = None
         self._kept: tuple[np.ndarray, np.ndarray] | None = None
         self._direction: tuple[np.ndarray, np.ndarray] | None = None
 
     def _product(self, v: np.ndarray) -> np.ndarray:
         raise TypeError("a layout of rows defines its own product")
+
+    def _square_product(self, v: np.ndarray) -> np.ndarray:
+        """Return ``sum_j v_j x_j^2`` of every raw row, float64, up to the rounding of a sum."""
+        raise TypeError("a layout of rows sums its own squares")
 
     def _absolute_steps(self) -> np.ndarray:
         """Return each raw row's sum of absolute grid steps, int64."""
@@ -97,6 +105,13 @@ class KeptMargins:
         if norm == "l1" and norm not in self._norms:
             self._norms["l1"] = _upper(self._absolute_steps().astype(np.float64))
         return self._norms[norm]
+
+    def standardized_norms(self, standardization: Standardization) -> np.ndarray:
+        known = self._standardized
+        if known is None or known[0] is not standardization:
+            norms = standardization.norms_up(self._product, self._square_product)
+            known = self._standardized = (standardization, _read_only(norms))
+        return known[1]
 
     def _raw_rows(self) -> np.ndarray:
         """Return a float64 copy of the raw rows, of shape (n_rows, n_features)."""
@@ -112,7 +127,7 @@ class KeptMargins:
         part._norms = {norm: values[places] for norm, values in self._norms.items()}
         part.factor = self.factor[places]
         part._is_scaled = bool((part.factor != 1.0).any())
-        part._kept = part._direction = None
+        part._kept = part._direction = part._standardized = None
         part._take_cells(places)
         return part
 

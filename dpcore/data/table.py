@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from dpcore.data.coded import CodedRows
     from dpcore.data.kept import LinePath
+    from dpcore.data.standardization import Standardization
     from dpcore.data.store.rows import StoredRows
 
     Rows: TypeAlias = np.ndarray | csr_matrix | CodedRows | StoredRows
@@ -59,6 +60,11 @@ class Block(Protocol):
         """Return an upper bound of each raw row's norm, float64 of shape (n_rows,)."""
         ...
 
+    def standardized_norms(self, standardization: Standardization) -> np.ndarray:
+        """Return an upper bound of the l2 norm of each raw row once it is standardised, float64 of
+        shape (n_rows,), read only; the last one is kept."""
+        ...
+
     def rows(self) -> np.ndarray:
         """Return the (scaled) rows, a float64 copy of shape (n_rows, n_features)."""
         ...
@@ -74,6 +80,12 @@ class Block(Protocol):
         Exact in any order when the ``c_i`` stand on ``2**-k`` and ``|c_i| ||raw_i|| <= clip`` with
         k from ``dpcore.grid.coefficient_bits(clip, ...)``.
         """
+        ...
+
+    def weighted_moments(self, c: np.ndarray) -> np.ndarray:
+        """Return ``sum_i c_i q(raw_i)``, float64 of shape (n_features,), exact like
+        ``weighted_sum``: q squares an entry of size 1 at most and takes the size of another,
+        truncated to the feature grid."""
         ...
 
 

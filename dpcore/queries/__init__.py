@@ -9,13 +9,16 @@ from dpcore.queries.gram import GramMatrix, MinimumQuadratic, QuadraticObjective
 from dpcore.queries.loss_line import ClippedLossLine
 from dpcore.queries.loss_sum import ErrorCount, ObjectiveSum
 from dpcore.queries.minimizer import Minimizer, MinimumObjective
+from dpcore.queries.moments import ColumnMoments
 from dpcore.queries.perturbed import PerturbedMinimizer
 from dpcore.queries.sample import FixedSizeSample, PoissonSample
+from dpcore.queries.standardized import StandardizedGradientSum
 
 __all__ = [
     "BoundedMinimizer",
     "ClippedGradientSum",
     "ClippedLossLine",
+    "ColumnMoments",
     "ErrorCount",
     "Excess",
     "FixedSizeSample",
@@ -29,4 +32,5 @@ __all__ = [
     "PublicBall",
     "QuadraticObjective",
     "RowCount",
+    "StandardizedGradientSum",
 ]

@@ -83,9 +83,12 @@ def recounted_epsilon(events: Iterable[DpEvent], delta: float) -> float:
     events = list(events)
     if not events:
         return 0.0
+    gaussian = [1 / e.noise_multiplier**2 for e in events if isinstance(e, GaussianDpEvent)]
+    if len(gaussian) == len(events):
+        # Shifts of normals add up as vectors (Dong, Roth & Su 2022, Corollary 3.3).
+        one = RandomizedSensitivityGaussian((1.0,), (1,), 1 / math.sqrt(math.fsum(gaussian)))
+        return _one_release(one, delta)
     match events:
-        case [GaussianDpEvent(noise_multiplier=m)]:
-            return _one_release(RandomizedSensitivityGaussian((1.0,), (1,), m), delta)
         case [RandomizedSensitivityGaussian() as event]:
             return _one_release(event, delta)
         case [ObjectivePerturbationDpEvent(shifts=shifts, log_determinant=c)]:

@@ -7,6 +7,16 @@ from dpcore.hookspecs import hookimpl
 __all__: list[str] = []
 
 _OPTIMIZERS: dict[str, tuple[str, str, str]] = {
+    "auto": (
+        "auto:Auto",
+        "Chosen by budget, loss and accountant; the default. Mostly dp-gd.",
+        "",
+    ),
+    "dp-gd": (
+        "dp_gd:DpGd",
+        "Full-batch gradient descent on columns standardised by noisy moments.",
+        "Bassily et al., FOCS 2014; Dong, Roth & Su, JRSS B 2022",
+    ),
     "majority": (
         "nonprivate:Majority",
         "The commoner class for every row, counted exactly: NOT PRIVATE.",
@@ -31,6 +41,16 @@ _OPTIMIZERS: dict[str, tuple[str, str, str]] = {
         "privgene:PrivGene",
         "Selects among random mutations of the best candidate so far.",
         "Zhang et al., SIGMOD 2013",
+    ),
+    "sgd-adv": (
+        "sgd_adv:SgdAdv",
+        "SGD on Poisson samples, accounted for by advanced composition.",
+        "Bassily, Smith & Thakurta, FOCS 2014",
+    ),
+    "sgd-ma": (
+        "sgd_ma:SgdMa",
+        "SGD on Poisson samples, accounted for by Renyi divergences.",
+        "Abadi et al., CCS 2016",
     ),
 }
 """Name -> (module and class in this package, summary, reference), by name."""

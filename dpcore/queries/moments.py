@@ -1,0 +1,58 @@
+"""Sums of every column and of its squares."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from dpcore.grid import FEATURE_BITS, coefficient_bits
+from dpcore.queries.gradient import clip_coefficients
+from dpcore.sensitivity import NeighboringRelation, Sensitivity
+
+if TYPE_CHECKING:
+    from dpcore.data.table import Block
+    from dpcore.problem import Problem
+
+__all__ = ["ColumnMoments"]
+
+_ROOT = math.sqrt(2) * (1 + 2.0**-50)
+
+
+class ColumnMoments:
+    """``sum_i c_i x_i`` and behind it ``sum_i c_i q(x_i)``: q squares an entry of size up to 1 and
+    takes the size of another, so that ||q(x)|| <= ||x||.
+
+    A row is scaled down by c_i <= 1 until it contributes an l2 norm of at most ``clip``: both parts
+    together are at most sqrt(2) ||x_i||. Sensitivity ``clip`` under add-or-remove-one and
+    replace-special, ``2 clip`` under replace-one (Dwork, McSherry, Nissim & Smith 2006, of a sum of
+    bounded vectors). It holds in integers, as that of ClippedGradientSum does.
+
+    Parameters
+    ----------
+    problem : public facts. ``clip`` : the bound of a row's part; sqrt(2) times the row norm scales
+        no row down. ``noise_multiplier`` : the noise the answer will get.
+    """
+
+    kind: ClassVar[str] = "moments"
+    thread_safe: ClassVar[bool] = True
+
+    def __init__(self, problem: Problem, clip: float, noise_multiplier: float = 1.0) -> None:
+        self.n_features = problem.n_features
+        self.clip = float(clip)
+        self.bits = coefficient_bits(self.clip, problem.capacity, noise_multiplier)
+
+    def start(self) -> np.ndarray:
+        return np.zeros(2 * self.n_features, dtype=np.int64)
+
+    def answer_block(self, block: Block) -> np.ndarray:
+        c = np.ones(block.n_rows)
+        norms = _ROOT * block.row_norms("l2")
+        clip_coefficients(c, block.factor, norms, self.clip, 2.0**self.bits)
+        sums = np.concatenate([block.weighted_sum(c), block.weighted_moments(c)])
+        return np.ldexp(sums, FEATURE_BITS + self.bits).astype(np.int64)
+
+    def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
+        bound = self.clip * relation.rows_changed
+        return Sensitivity("l2", bound, relation, grid_bits=FEATURE_BITS + self.bits)

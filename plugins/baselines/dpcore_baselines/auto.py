@@ -1,0 +1,69 @@
+"""auto: the algorithm that is taken where nobody names one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, ClassVar
+
+from dpcore.accountants.pure import PureAccountant
+from dpcore_baselines.dp_gd import DpGd
+from dpcore_baselines.objpert import ObjPert
+
+if TYPE_CHECKING:
+    from dpcore.plan import Settings
+    from dpcore.problem import Problem, Solution
+    from dpcore.session import PrivacySession
+
+__all__ = ["Auto"]
+
+_BENDING = ("logistic", "huber-svm")
+"""The losses of bounded slope and curvature, which objective perturbation takes."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Auto:
+    """Stands for another algorithm, chosen by what is asked for and by nothing else.
+
+    With delta > 0, ``dp-gd`` with its own defaults, for every loss and under either relation. With
+    delta = 0 (or the accountant ``pure``): ``objpert`` with its gamma noise for the losses
+    ``logistic`` and ``huber-svm``, and ``dp-agd`` with Laplace noise for any other. With the
+    accountant ``single``, which bounds one release: ``objpert``. What is given in ``--set`` and
+    ``--use`` goes to the algorithm that was chosen; its own rules choose the parameters, from
+    public facts and charged releases. The report names it and says why.
+    """
+
+    use: Mapping[str, str] = field(default_factory=dict)
+
+    name: ClassVar[str] = "auto"
+    accountant: ClassVar[str] = "gdp"
+    slots: ClassVar[dict[str, tuple[str, ...]]] = {}
+    relations: ClassVar[tuple[str, ...]] = DpGd.relations
+    needs: ClassVar[tuple[str, ...]] = ()
+    theorem: ClassVar[str] = "that of the algorithm chosen; see dpcore info dp-gd, objpert, dp-agd"
+
+    @classmethod
+    def choose(cls, settings: Settings) -> tuple[Settings, str]:
+        """Return the settings with an algorithm in the place of ``auto``, and why it is that."""
+        if settings.delta == 0 or settings.accountant == PureAccountant.name:
+            name = settings.accountant or PureAccountant.name
+            return cls._choose_pure(replace(settings, accountant=name))
+        if settings.accountant == ObjPert.accountant:
+            return replace(settings, algo=ObjPert.name), "the accountant bounds one release"
+        why = "delta > 0: normal noise adds up exactly, for any loss under either relation"
+        return replace(settings, algo=DpGd.name), why
+
+    @classmethod
+    def _choose_pure(cls, settings: Settings) -> tuple[Settings, str]:
+        if settings.loss in _BENDING:
+            use = {"noise": "gamma", **settings.use}
+            why = "pure epsilon and a smooth loss of bounded slope: one release of the minimiser"
+            return replace(settings, algo=ObjPert.name, use=use), why
+        use = {"gradient": "laplace", **settings.use}
+        why = "pure epsilon and a loss without a bounded slope and curvature"
+        return replace(settings, algo="dp-agd", use=use), why
+
+    def minimize(self, problem: Problem, session: PrivacySession) -> Solution:
+        """Return what the choice for the session's accountant with delta > 0 does; a fit itself
+        runs the algorithm that ``choose`` names."""
+        return DpGd().minimize(problem, session)

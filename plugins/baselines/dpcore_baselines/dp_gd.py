@@ -1,0 +1,196 @@
+"""DP-GD: full-batch gradient descent with momentum and averaging on standardised columns."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from dpcore.accountants.calibrate import noise_multiplier
+from dpcore.errors import InvalidInputError
+from dpcore.grid import round_parameters
+from dpcore.mechanisms.gaussian import Gaussian
+from dpcore.problem import Solution
+from dpcore.queries import ColumnMoments, RowCount, StandardizedGradientSum
+from dpcore_baselines import descent_defaults as defaults
+from dpcore_baselines.averaged_descent import descend
+from dpcore_baselines.options import option
+from dpcore_baselines.standardize import MOMENTS_CLIP, from_moments, unchanged
+
+if TYPE_CHECKING:
+    from dpcore.data.standardization import Standardization
+    from dpcore.problem import Problem
+    from dpcore.session import PrivacySession
+
+__all__ = ["DpGd"]
+
+_U = "u = n mu / sqrt(n_features), mu of the whole budget"
+
+
+@dataclass(frozen=True, kw_only=True)
+class DpGd:
+    """Fits a linear model by full-batch clipped gradient steps with Gaussian noise.
+
+    First the sums of the columns and of their squares are released, and every column is centred and
+    scaled by them: a linear map of the rows, so the model stays a linear model of the rows as they
+    are. Then follow ``steps`` noisy sums of clipped gradients of the standardised rows, all of the
+    same share, with momentum and averaging, which are post-processing.
+
+    Privacy: Gaussian mechanisms whose mu^2 add up (Dong, Roth & Su 2022, Corollary 3.3; chosen from
+    earlier outputs: Smith & Thakurta 2022), turned into (epsilon, delta) exactly (Balle & Wang
+    2018, Theorem 8). A row contributes at most the clip to a sum: sensitivity ``clip`` under
+    add-or-remove-one, ``2 clip`` under replace-one.
+
+    Fields left at ``None`` are fixed functions of public facts and of the released number of rows
+    (``dpcore_baselines.descent_defaults``).
+    """
+
+    steps: int | None = option(
+        None, "gradients, each of an equal share", "steps", "time / 99, from 50 to 400 (logistic)"
+    )
+    clip: float | None = option(
+        None,
+        "bound of a row's gradient over the typical length of a standardised row",
+        "1",
+        f"0.2 (u / 42)^0.3, from 0.05 to 2; {_U}",
+    )
+    time: float | None = option(
+        None,
+        "sum of the step sizes, times the typical length of a standardised row squared",
+        "1",
+        "5000 (u / 42)^0.8, at most 39467 (logistic)",
+    )
+    momentum: float = option(0.85, "weight of the earlier directions in the next one", "1")
+    averaging: float = option(
+        3.0, "iterate t weighs about t^averaging in the result; negative: the last iterate", "1"
+    )
+    moments_share: float = option(
+        0.1, "share of the budget for the columns' moments; 0: the rows as they are", "1"
+    )
+    count_share: float = option(
+        0.02, "share of the budget for counting rows where no public figure exists", "1"
+    )
+    use: Mapping[str, str] = field(default_factory=dict)
+
+    name: ClassVar[str] = "dp-gd"
+    accountant: ClassVar[str] = "gdp"
+    slots: ClassVar[dict[str, tuple[str, ...]]] = {}
+    relations: ClassVar[tuple[str, ...]] = ("add-or-remove-one", "replace-one")
+    needs: ClassVar[tuple[str, ...]] = ()
+    theorem: ClassVar[str] = (
+        "composition of Gaussian mechanisms: Dong, Roth & Su 2022, Corollary 3.3, fully adaptive: "
+        "Smith & Thakurta 2022; conversion: Balle & Wang 2018, Theorem 8; clipped sums: Abadi et "
+        "al. 2016, section 3.1"
+    )
+    departures: ClassVar[tuple[str, ...]] = (
+        "columns are standardised by released moments before gradients are clipped",
+        "fixed step sizes, momentum and averaging; no sampling, so no amplification is claimed",
+    )
+
+    def __post_init__(self) -> None:
+        checks = {
+            "steps": self.steps is None or 1 <= self.steps <= 10**6,
+            "clip": self.clip is None or 2.0**-10 <= self.clip <= 2.0**6,
+            "time": self.time is None or 2.0**-20 <= self.time <= 2.0**40,
+            "momentum": 0 <= self.momentum < 1,
+            "averaging": -1 <= self.averaging <= 100,
+            "moments_share": 0 <= self.moments_share < 1,
+            "count_share": 0 < self.count_share < 1,
+        }
+        for name, holds in checks.items():
+            if not holds:
+                value = getattr(self, name)
+                raise InvalidInputError(f"{name}={value!r} is out of range; see dpcore info dp-gd.")
+
+    def minimize(self, problem: Problem, session: PrivacySession) -> Solution:
+        self._refuse_hopeless(problem, session)
+        n = float(problem.n_public or self._count(session))
+        mu = 1 / self._multiplier(session, 1) / problem.relation.rows_changed
+        u = max(defaults.signal(n, mu, problem.n_features), 1e-6)
+        columns, length = self._standardize(problem, session, n)
+        time = self.time or defaults.time_for(u, problem.loss, self.momentum)
+        run = _Run(
+            n=n,
+            columns=columns,
+            clip=(self.clip or defaults.clip_for(u)) * length,
+            steps=self.steps or defaults.steps_for(time, problem.loss, self.momentum),
+            time=time / length**2,
+        )
+        w = self._descend(problem, session, run)
+        details: dict[str, Any] = {"steps": run.steps, "clip": run.clip, "time": run.time, "u": u}
+        if u < 10:
+            details["warning"] = "the budget is small for this many features: expect noise."
+        return Solution(w=w, status="All planned steps were taken.", details=details)
+
+    def _count(self, session: PrivacySession) -> float:
+        """Return a noisy number of rows, at least 1."""
+        mechanism = Gaussian(self._multiplier(session, 1 / Fraction(self.count_share)))
+        return max(1.0, float(session.release(RowCount(), mechanism)[0]))
+
+    def _standardize(
+        self, problem: Problem, session: PrivacySession, n: float
+    ) -> tuple[Standardization, float]:
+        if self.moments_share == 0:
+            return unchanged(problem), problem.row_norm
+        multiplier = self._multiplier(session, 1 / Fraction(self.moments_share))
+        query = ColumnMoments(problem, MOMENTS_CLIP * problem.row_norm, multiplier)
+        moments = session.release(query, Gaussian(multiplier))
+        deviation = multiplier * query.sensitivity(problem.relation).bound
+        return from_moments(problem, moments, n, deviation)
+
+    def _descend(self, problem: Problem, session: PrivacySession, run: _Run) -> np.ndarray:
+        """Return the averaged iterate, of the rows as they are. The descent is in ``v``, the
+        standardised rows' parameters."""
+        mechanism = Gaussian(self._multiplier(session, run.steps))
+
+        def gradient(v: np.ndarray) -> np.ndarray:
+            w = round_parameters(run.columns.pull_back(v), problem.raw_norm_bound)
+            query = StandardizedGradientSum(
+                problem, w, run.columns, run.clip, mechanism.noise_multiplier
+            )
+            total = session.release(query, mechanism)
+            return total / run.n + problem.l2 * run.columns.map_gradient(w)
+
+        average = descend(
+            gradient,
+            problem.n_features,
+            steps=run.steps,
+            step_size=run.time / run.steps,
+            momentum=self.momentum,
+            averaging=self.averaging,
+        )
+        return round_parameters(run.columns.pull_back(average), problem.raw_norm_bound)
+
+    def _multiplier(self, session: PrivacySession, parts: Fraction | int) -> float:
+        """Return the noise of one of so many equal parts of what is left of the budget."""
+        accountant = session.accountant
+        share = Fraction(accountant.remaining) / parts
+        return noise_multiplier(accountant, Gaussian.nominal_event, share)
+
+    def _refuse_hopeless(self, problem: Problem, session: PrivacySession) -> None:
+        """Raise InvalidInputError if the noise of the smallest share does not fit the grid."""
+        shares = [1 / Fraction(s) for s in (self.count_share, self.moments_share) if s > 0]
+        most = 2 * max([*shares, Fraction(self.steps or defaults.MOST_STEPS)])
+        multiplier = self._multiplier(session, most)
+        # No row is longer than the root of its columns' number once it is standardised, in mean.
+        widest = 2 * max(problem.row_norm, math.sqrt(problem.n_features + 1))
+        clip = (self.clip or 2.0) * widest
+        w = np.zeros(problem.n_features)
+        query = StandardizedGradientSum(problem, w, unchanged(problem), clip, multiplier)
+        Gaussian(multiplier).event(query.sensitivity(problem.relation))
+        ColumnMoments(problem, MOMENTS_CLIP * problem.row_norm, multiplier)
+
+
+@dataclass(frozen=True)
+class _Run:
+    """The figures of a run, public or released; ``time`` and ``clip`` in their own units."""
+
+    n: float
+    columns: Standardization
+    clip: float
+    steps: int
+    time: float

@@ -1,0 +1,68 @@
+"""A standardisation of the columns from noisy moments."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcore.data.standardization import Standardization
+
+if TYPE_CHECKING:
+    from dpcore.problem import Problem
+
+__all__ = ["MOMENTS_CLIP", "from_moments", "typical_length", "unchanged"]
+
+MOMENTS_CLIP = 0.8 * math.sqrt(2)
+"""Bound of a row's part in the moments over the row norm: few rows of a schema are as long as the
+longest that it allows."""
+_SURE = 2.0
+"""Standard deviations of its noise at which a mean counts for half or more."""
+_LEAST_VARIANCE = 1e-4
+
+
+def unchanged(problem: Problem) -> Standardization:
+    """Return the map that leaves every row as it is."""
+    ones = np.ones(problem.n_features)
+    return Standardization.nearest(ones, np.zeros(problem.n_features), None)
+
+
+def from_moments(
+    problem: Problem, moments: np.ndarray, n: float, deviation: float
+) -> tuple[Standardization, float]:
+    """Return the map that takes the means off and divides by the standard deviations, and the
+    typical length of a row under it.
+
+    A variance counts with the standard deviation of its noise added to it, so that a column that
+    the budget cannot tell from an empty one is not blown up; a mean is shrunk as far as its noise
+    makes it doubtful. Without an intercept no mean can be taken off.
+
+    Parameters
+    ----------
+    moments : released sums of the columns and of their squares, of shape (2 n_features,).
+    n : the number of rows, public or released, >= 1. ``deviation`` : of the moments' noise.
+    """
+    width = problem.n_features
+    constant = width - 1 if problem.intercept else None
+    noise = deviation / n
+    means, squares = moments[:width] / n, np.maximum(moments[width:] / n, 0.0)
+    means = np.clip(means, -problem.row_norm, problem.row_norm)
+    means *= np.minimum(1.0, np.square(means / (_SURE * noise)))
+    if constant is None:
+        means = np.zeros(width)
+    variances = np.maximum(squares - np.square(means), 0.0)
+    scales = 1 / np.sqrt(variances + max(noise, _LEAST_VARIANCE))
+    if constant is not None:
+        scales[constant] = 1.0
+    return Standardization.nearest(scales, means, constant), typical_length(
+        scales, variances, constant
+    )
+
+
+def typical_length(scales: np.ndarray, variances: np.ndarray, constant: int | None) -> float:
+    """Return the root mean square of a standardised row's length, at least 1."""
+    parts = np.square(scales) * variances
+    if constant is not None:
+        parts[constant] = 1.0
+    return max(1.0, math.sqrt(float(parts.sum())))

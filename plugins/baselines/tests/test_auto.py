@@ -1,0 +1,94 @@
+"""auto: which algorithm it stands for, and that everything that is told says so."""
+
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from dpcore import fit
+from dpcore.cli import app
+from dpcore.errors import DpcoreError, RegistryError
+from dpcore.model import load_model
+from dpcore.plan import Settings, make_plan
+from dpcore.registry import Registry, load_registry
+from dpcore.testing import check_repeatable_when_seeded, check_tiny_budget_refused
+from dpcore_baselines.auto import Auto
+
+X = np.column_stack([np.linspace(0, 1, 60), np.linspace(1, 0, 60) ** 2])
+Y = np.arange(60) % 2
+
+
+@pytest.mark.parametrize("check", [check_repeatable_when_seeded, check_tiny_budget_refused])
+def test_it_is_an_optimizer_itself(check):
+    # It runs dp-gd, which passes all checks.
+    check(Auto())
+
+
+LAPLACE = {"gradient": "laplace", "selection": "exponential"}
+CHOICES = [
+    ({}, "dp-gd", "gdp", {}),
+    ({"delta": 1e-30, "epsilon": 1e-3}, "dp-gd", "gdp", {}),
+    ({"relation": "replace-one"}, "dp-gd", "gdp", {}),
+    ({"loss": "hinge-svm"}, "dp-gd", "gdp", {}),
+    ({"loss": "ridge", "accountant": "zcdp"}, "dp-gd", "zcdp", {}),
+    ({"accountant": "rdp"}, "dp-gd", "rdp", {}),
+    ({"accountant": "single"}, "objpert", "single", {"noise": "gaussian"}),
+    ({"delta": 0.0}, "objpert", "pure", {"noise": "gamma"}),
+    ({"accountant": "pure"}, "objpert", "pure", {"noise": "gamma"}),
+    ({"delta": 0.0, "loss": "huber-svm"}, "objpert", "pure", {"noise": "gamma"}),
+    ({"delta": 0.0, "loss": "hinge-svm"}, "dp-agd", "pure", LAPLACE),
+    ({"delta": 0.0, "loss": "ridge"}, "dp-agd", "pure", LAPLACE),
+]
+
+
+@pytest.mark.parametrize(("asked", "algo", "accountant", "use"), CHOICES)
+def test_the_rule(asked, algo, accountant, use):
+    plan = make_plan(Settings(**asked))
+    assert (plan.entry.name, plan.accountant.name, plan.use) == (algo, accountant, use)
+    assert plan.settings.algo == algo
+    assert plan.chosen_by is not None and plan.chosen_by["name"] == "auto"
+    assert plan.relation.value == asked.get("relation", "add-or-remove-one")
+
+
+def test_one_that_was_named_was_not_chosen():
+    assert make_plan(Settings(algo="dp-gd")).chosen_by is None
+
+
+def test_what_is_set_goes_to_the_algorithm_chosen():
+    assert make_plan(Settings(params={"steps": "3"})).parameters()["steps"] == 3
+    with pytest.raises(DpcoreError, match="dp-gd has no preset"):
+        make_plan(Settings(preset="paper"))
+    with pytest.raises(DpcoreError, match="dp-gd has no published code"):
+        make_plan(Settings(as_published=True))
+    with pytest.raises(DpcoreError, match="dp-gd takes --epsilon"):
+        make_plan(Settings(epsilon_max=2.0))
+    # Pure epsilon is not quietly another accountant than the one that was asked for.
+    with pytest.raises(DpcoreError, match="delta"):
+        make_plan(Settings(delta=0.0, accountant="gdp"))
+
+
+def test_the_model_names_what_was_chosen_and_why(tmp_path):
+    model = fit(X, Y, classes=(0, 1), params={"steps": 2})
+    assert model.algo["name"] == "dp-gd" and model.algo["parameters"]["steps"] == 2
+    assert (
+        model.algo["chosen_by"]["name"] == "auto" and "delta > 0" in model.algo["chosen_by"]["why"]
+    )
+    assert model.report["algo"] == "dp-gd"
+    assert model.privacy["parts_not_from_dpcore"] == []
+    model.save(tmp_path / "m.json")
+    assert load_model(tmp_path / "m.json").algo == model.algo
+
+
+def test_the_command_line_takes_it_by_default():
+    shown = CliRunner().invoke(app, ["train", "--set", "steps=2", "--data", "census-sim"])
+    assert "Fitted dp-gd on census-sim" in shown.stdout
+    assert "Chosen by auto: delta > 0" in shown.stdout
+    shown = CliRunner().invoke(app, ["train", "--set", "steps=2", "--json"])
+    assert json.loads(shown.stdout)["chosen_by"]["name"] == "auto"
+
+
+def test_where_it_is_not_installed_the_message_says_what_to_do():
+    entries = [e for e in load_registry().entries("optimizer") if e.name != "auto"]
+    with pytest.raises(RegistryError, match=r"install dpcore-baselines, or name one\.$"):
+        make_plan(Settings(), Registry(entries))

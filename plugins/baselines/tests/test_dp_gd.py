@@ -1,0 +1,183 @@
+"""DP-GD: admission, its budget to the last step, its rules from public facts, what it reaches."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from dpcore import fit
+from dpcore.accountants import GdpAccountant
+from dpcore.accountants.normal import gaussian_mu_squared_down
+from dpcore.errors import DpcoreError, InvalidInputError
+from dpcore.losses.hinge import HingeSvm
+from dpcore.losses.logistic import Logistic
+from dpcore.losses.squared import Squared
+from dpcore.noise.source import SeededNoise
+from dpcore.problem import Problem
+from dpcore.sensitivity import NeighboringRelation
+from dpcore.session import PrivacySession
+from dpcore.testing import parametrize_with_checks
+from dpcore.testing.recorded import record_run
+from dpcore.testing.tables import make_rows
+from dpcore_baselines import descent_defaults as defaults
+from dpcore_baselines.dp_gd import DpGd
+from dpcore_baselines.standardize import from_moments
+
+ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
+
+
+@parametrize_with_checks([DpGd(), DpGd(moments_share=0.0, averaging=-1.0, steps=60, time=2000.0)])
+def test_it_is_admitted(optimizer, check):
+    check(optimizer)
+
+
+@pytest.mark.parametrize("relation", [ADD, REPLACE])
+@pytest.mark.parametrize("n0", [400, None])
+def test_the_whole_budget_is_charged_and_no_more(relation, n0):
+    session, solution = record_run(DpGd(steps=7), make_rows(80), relation, n0=n0)
+    kinds = {"moments": 1, "gradient": 7}
+    if n0 is None and relation is ADD:
+        kinds["count"] = 1
+    assert session.releases == kinds
+    budget, spent = session.accountant.budget, session.accountant.spent
+    assert budget * (1 - 1e-9) <= spent <= budget
+    # By hand: the sum of 1 / m^2 over the ledger against mu^2 of the exact curve.
+    total = sum(1 / Fraction(entry.event.noise_multiplier) ** 2 for entry in session.ledger)
+    bound = gaussian_mu_squared_down(Fraction(session.accountant.epsilon), Fraction(1e-6))
+    assert total <= bound
+    assert solution.details["steps"] == 7
+
+
+def test_replace_one_takes_twice_the_noise_of_a_gradient():
+    scales = {}
+    for relation in (ADD, REPLACE):
+        session, _ = record_run(DpGd(steps=3, clip=1.0), make_rows(80), relation)
+        query, mechanism = session.parts[-1]
+        scales[relation] = mechanism.noise_multiplier * query.sensitivity(relation).bound
+        scales[relation] /= query.clip
+    assert scales[REPLACE] == pytest.approx(2 * scales[ADD])
+
+
+def test_nothing_public_follows_from_the_number_of_rows():
+    # 80 rows and 81, a public n0 of 400: the same plan.
+    plans = [record_run(DpGd(), make_rows(n), ADD)[1].details for n in (80, 81)]
+    assert plans[0]["u"] == plans[1]["u"] and plans[0]["steps"] == plans[1]["steps"]
+
+
+def test_the_signal_and_its_rules():
+    # n mu / sqrt(d), by hand; mu of (1, 1e-6) over d = 5 columns and n0 = 400.
+    mu = math.sqrt(GdpAccountant.from_budget(1.0, 1e-6).budget)
+    _, solution = record_run(DpGd(), make_rows(80), ADD)
+    assert solution.details["u"] == pytest.approx(400 * mu / math.sqrt(5))
+    _, halved = record_run(DpGd(), make_rows(400), REPLACE)
+    assert halved.details["u"] == pytest.approx(200 * mu / math.sqrt(5))
+    assert defaults.clip_for(42) == pytest.approx(0.2)
+    assert defaults.time_for(42, Logistic(), 0.85) == pytest.approx(5000)
+    assert defaults.steps_for(5000, Logistic(), 0.85) == 51
+    assert [defaults.clip_for(u) for u in (1e-9, 1e9)] == [0.05, 2.0]
+    for loss in (Logistic(), HingeSvm(), Squared()):
+        times = [defaults.time_for(u, loss, 0.85) for u in (1e-6, 1.0, 42.0, 1e3, 1e9)]
+        steps = [defaults.steps_for(time, loss, 0.85) for time in times]
+        assert times == sorted(times) and steps == sorted(steps)
+        assert 50 <= steps[0] and steps[-1] == 400
+        curvature = loss.smoothness if isinstance(loss, Squared) else 0.25
+        assert all(t / s * curvature <= 24.67 for t, s in zip(times, steps, strict=True))
+
+
+def test_moments_standardise_columns():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.random(5000), 0.01 * rng.random(5000), np.ones(5000)])
+    moments = np.concatenate([X.sum(axis=0), np.square(X).sum(axis=0)])
+    problem = Problem(Logistic(), 0.0, 3, 2.0, 2.0, ADD, n0=5000, intercept=True)
+    columns, length = from_moments(problem, moments, 5000.0, 1.0)
+    phi = np.array([columns.map_sums(np.rint(x * 2**16).astype(int)) for x in X]) * 2.0**-22
+    assert np.allclose(phi.mean(axis=0), [0, 0, 1], atol=0.05)
+    # The second column's variance is below what is told apart: it is not blown up to 1.
+    assert phi[:, 0].std() == pytest.approx(1.0, abs=0.02) and phi[:, 1].std() < 0.5
+    assert length == pytest.approx(math.sqrt((np.square(phi)).sum(axis=1).mean()), rel=0.05)
+
+
+def test_moments_that_are_all_noise_standardise_nothing():
+    problem = Problem(Logistic(), 0.0, 4, 2.0, 2.0, ADD, n0=10, intercept=True)
+    noise = np.random.default_rng(1).normal(size=8) * 1e6
+    columns, length = from_moments(problem, noise, 10.0, 1e6)
+    assert set(columns.scales.tolist()) == {64}
+    assert np.isfinite(length)
+
+
+def test_without_an_intercept_no_mean_is_taken_off():
+    problem = Problem(Logistic(), 0.0, 2, 2.0, 2.0, ADD, n0=100)
+    columns, _ = from_moments(problem, np.array([50.0, 50, 30, 30]), 100.0, 0.1)
+    assert columns.constant is None and not columns.shifts.any()
+
+
+def table(n=3000, seed=3):
+    rng = np.random.default_rng(seed)
+    X = np.column_stack([rng.random(n), 0.02 * rng.random(n)])
+    y = X[:, 0] - 0.5 + 40 * (X[:, 1] - 0.01) + 0.3 * rng.normal(size=n) > 0
+    return X, y.astype(int)
+
+
+def test_columns_of_unequal_scales_are_both_learned():
+    X, y = table()
+    words = dict(classes=(0, 1), row_norm=1.5, epsilon=2.0, n0=3000, algo="dp-gd", seed=5)
+    accuracy = {
+        share: float((fit(X, y, params={"moments_share": share}, **words).predict(X) == y).mean())
+        for share in (0.1, 0.0)
+    }
+    assert accuracy[0.1] > accuracy[0.0] + 0.05, accuracy
+
+
+@pytest.mark.parametrize("loss", ["hinge-svm", "huber-svm", "ridge"])
+def test_every_loss_is_fitted(loss):
+    X, y = table()
+    words = {"bounds": (0, 1)} if loss == "ridge" else {"classes": (0, 1)}
+    model = fit(X, y, loss=loss, row_norm=1.5, epsilon=50.0, n0=3000, algo="dp-gd", seed=5, **words)
+    right = ((model.margins(np.column_stack([X, np.ones(len(y))])) > 0) == y).mean()
+    # The labels are noisy: no rule has more than 0.80.
+    assert right > 0.77
+
+
+def test_an_empty_table_trains():
+    model = fit(np.zeros((0, 3)), np.zeros(0), classes=(0, 1), algo="dp-gd", epsilon=1.0)
+    assert model.privacy["private"] and np.isfinite(model.w).all()
+
+
+@pytest.mark.parametrize("accountant", ["zcdp", "rdp"])
+def test_other_accountants_hold_it_too(accountant):
+    X, y = table(300)
+    model = fit(X, y, classes=(0, 1), algo="dp-gd", accountant=accountant, epsilon=1.0)
+    assert model.privacy["accountant"] == accountant
+    assert model.privacy["spent"] <= model.privacy["budget"]
+
+
+def test_an_accountant_that_cannot_hold_it_is_refused():
+    X, y = table(30)
+    with pytest.raises(DpcoreError, match="Gaussian"):
+        fit(X, y, classes=(0, 1), algo="dp-gd", accountant="pure", epsilon=1.0)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"steps": 0}, {"clip": 1e9}, {"time": 0.0}, {"momentum": 1.0}, {"averaging": -2.0}]
+    + [{"moments_share": 1.0}, {"count_share": 0.0}],
+)
+def test_parameters_out_of_range_are_refused(wrong):
+    with pytest.raises(InvalidInputError, match="out of range"):
+        DpGd(**wrong)
+
+
+def test_a_hopeless_budget_asks_the_rows_nothing():
+    rows = make_rows(20)
+
+    class Untouched:
+        def answer(self, query):
+            raise AssertionError("asked")
+
+    accountant = GdpAccountant.from_budget(1e-12, 1e-30)
+    session = PrivacySession(Untouched(), accountant, ADD, SeededNoise(0))
+    problem = Problem(Logistic(), 0.0, rows.X.shape[1], 1.5, 2.0, ADD)
+    with pytest.raises(InvalidInputError, match="too small"):
+        DpGd().minimize(problem, session)
+    assert not session.ledger
