@@ -155,4 +155,5 @@ def test_the_bad_plugins_installed_for_real():
     assert {"import-error", "misspelt-hook", "raising-hook", "gaussian"} <= failed
     adaptive = {"zcdp", "gdp", "rdp", "single", "pure"}
     scheduled = {"sampling-composition", "advanced-composition", "best"}
+    scheduled |= {"skellam-composition", "skellam-advanced"}
     assert {e["name"] for e in listed["accountants"]} == adaptive | scheduled | {"none"}
