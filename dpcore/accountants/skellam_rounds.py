@@ -21,7 +21,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any, ClassVar, NamedTuple
 
-from dpcore.accountants.additive import validated_delta
+from dpcore.accountants.additive import described, validated_delta
 from dpcore.accountants.advanced_composition import amplified_epsilon
 from dpcore.accountants.drawn_rounds import hits_of
 from dpcore.accountants.gaussian_floats import MARGIN
@@ -36,6 +36,7 @@ from dpcore.events import (
     SkellamDpEvent,
 )
 from dpcore.rounding import float_up
+from dpcore.sensitivity import NeighboringRelation
 
 __all__ = ["SkellamAdvancedAccountant", "SkellamCompositionAccountant"]
 
@@ -89,6 +90,12 @@ class _SkellamRounds(WholeAccountant):
 
     @classmethod
     def supports(cls, event: DpEvent) -> bool:
+        if type(event) is ComposedDpEvent:
+            return all(cls.supports(part) for part in event.events)
+        return cls._has_rule(event)
+
+    @classmethod
+    def _has_rule(cls, event: DpEvent) -> bool:
         if type(event) in (PoissonSampledDpEvent, SampledWithoutReplacementDpEvent):
             return type(getattr(event, "event", None)) is SkellamDpEvent
         return type(event) is SkellamDpEvent
@@ -100,7 +107,7 @@ class _SkellamRounds(WholeAccountant):
         if not self.supports(event):
             raise UnsupportedEventError(
                 f"The {self.name} accountant bounds Skellam releases, sampled or not, and no "
-                f"{type(event).__name__}; sampling-composition holds Gaussian ones."
+                f"{described(event)}; sampling-composition holds Gaussian ones."
             )
         p = 1.0
         if isinstance(event, PoissonSampledDpEvent):
@@ -165,6 +172,14 @@ class SkellamAdvancedAccountant(_SkellamRounds):
     name: ClassVar[str] = "skellam-advanced"
     unit: ClassVar[str] = "epsilon at the budget's delta"
     conversions: ClassVar[tuple[str, ...]] = ("kairouz-oh-viswanath",)
+
+    @classmethod
+    def _has_rule(cls, event: DpEvent) -> bool:
+        # Of a fixed size, the sample without the row holds another one in its place.
+        if isinstance(event, SampledWithoutReplacementDpEvent):
+            if event.relation is not NeighboringRelation.REPLACE_ONE:
+                return False
+        return super()._has_rule(event)
 
     @property
     def budget(self) -> float:

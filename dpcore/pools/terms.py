@@ -205,7 +205,7 @@ class Terms:
             return event
         if self.rate is not None:
             return PoissonSampledDpEvent(self.rate, event, self.neighbors)
-        return SampledWithoutReplacementDpEvent(n_rows, 1, event)
+        return SampledWithoutReplacementDpEvent(n_rows, 1, event, self.neighbors)
 
     def expected_draws(self, n_rows: int) -> float:
         """Return how many records a user's message is expected to hold: the server's divisor."""

@@ -94,3 +94,12 @@ def test_other_events_and_mixed_schedules_are_refused(accountant):
         budget.compose(SAMPLED).compose(EVENT)
     with pytest.raises(UnsupportedEventError, match="one kind"):
         budget.compose(ComposedDpEvent((SAMPLED, EVENT)))
+
+
+def test_amplification_of_a_fixed_size_is_for_replace_one():
+    # Without the row the sample holds another in its place, which noise for a row that is swapped
+    # for nothing does not cover. Conditioning on the hits compares nothing of the kind.
+    special = SampledWithoutReplacementDpEvent(20, 1, EVENT, RELATION)
+    with pytest.raises(UnsupportedEventError, match="skellam-advanced"):
+        SkellamAdvancedAccountant.from_budget(8.0, 1e-3).compose(special)
+    assert SkellamCompositionAccountant.from_budget(8.0, 1e-3).compose(special).spent > 0

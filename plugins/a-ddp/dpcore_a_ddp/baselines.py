@@ -93,6 +93,9 @@ class SgdAdvLocal(_Baseline):
     name: ClassVar[str] = "sgd-adv-local"
     accountant: ClassVar[str] = "advanced-composition"
     secure_accountant: ClassVar[str] = "skellam-advanced"
+    # Under replace-special the row that is drawn in another's place would move the sum by more than
+    # the noise covers, and amplification compares with that.
+    relations: ClassVar[tuple[str, ...]] = ("replace-one",)
     theorem: ClassVar[str] = (
         "Dwork & Roth 2014, Theorem 3.20, of Gaussian releases amplified by sampling (Balle, "
         "Barthe & Gaboardi 2018, Theorem 9)"
