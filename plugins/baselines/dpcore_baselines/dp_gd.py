@@ -174,7 +174,7 @@ class DpGd:
     def _refuse_hopeless(self, problem: Problem, session: PrivacySession) -> None:
         """Raise InvalidInputError if the noise of the smallest share does not fit the grid."""
         shares = [1 / Fraction(s) for s in (self.count_share, self.moments_share) if s > 0]
-        most = max(*shares, self.steps or defaults.MOST_STEPS) * 2
+        most = 2 * max([*shares, Fraction(self.steps or defaults.MOST_STEPS)])
         multiplier = self._multiplier(session, most)
         # No row is longer than the root of its columns' number once it is standardised, in mean.
         widest = 2 * max(problem.row_norm, math.sqrt(problem.n_features + 1))
