@@ -24,6 +24,7 @@ NEEDS = (
     "classification",
     "convex-loss",
     "lipschitz-loss",
+    "smooth-loss",
     "squared-loss",
     "strong-convexity",
     "fixed-schedule",

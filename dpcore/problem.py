@@ -93,6 +93,7 @@ def check_fits(optimizer: Optimizer, problem: Problem, accountant: Accountant) -
     unmet = {
         "classification": not loss.classification,
         "lipschitz-loss": not math.isfinite(loss.lipschitz),
+        "smooth-loss": not math.isfinite(loss.smoothness),
         "convex-loss": getattr(loss, "convex", False) is not True,
         "squared-loss": type(loss) is not Squared,
         "strong-convexity": not problem.l2 > 0,
@@ -101,6 +102,7 @@ def check_fits(optimizer: Optimizer, problem: Problem, accountant: Accountant) -
     advice = {
         "classification": f"a classification loss, and {loss.name} is for real-valued targets",
         "lipschitz-loss": f"a Lipschitz loss, and {loss.name} has no bound on its slope",
+        "smooth-loss": f"a smooth loss, and {loss.name} has a kink; use huber-svm or logistic",
         "convex-loss": f"a convex loss, and {loss.name} does not declare convex = True",
         "squared-loss": f"squared loss (--loss ridge), and {loss.name} is another",
         "strong-convexity": "strong convexity; pass --l2 greater than 0",

@@ -316,11 +316,12 @@ class Optimizer(Protocol):
     """Slot name -> registered names that can fill it, the default first."""
     relations: ClassVar[tuple[str, ...]]
     needs: ClassVar[tuple[str, ...]]
-    """Words among ``classification``, ``convex-loss``, ``lipschitz-loss``, ``squared-loss``,
-    ``strong-convexity``, ``fixed-schedule`` and ``user-pool``. ``fixed-schedule`` says that every
-    event is fixed before the first release; without it the accountant has to be fully adaptive.
-    ``user-pool``: ``minimize`` is handed a ``UserPool`` in place of the session, and a field
-    ``rows_per_user`` says how rows that nobody shared out are."""
+    """Words among ``classification``, ``convex-loss``, ``lipschitz-loss``, ``smooth-loss``,
+    ``squared-loss``, ``strong-convexity``, ``fixed-schedule`` and ``user-pool``.
+
+    ``fixed-schedule`` says that every event is fixed before the first release; without it the
+    accountant has to be fully adaptive. ``user-pool``: ``minimize`` is handed a ``UserPool`` in
+    place of the session, and a field ``rows_per_user`` says how rows that nobody shared out are."""
 
     def minimize(self, problem: Problem, session: PrivacySession) -> Solution: ...
 

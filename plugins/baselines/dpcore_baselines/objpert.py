@@ -61,7 +61,12 @@ class ObjPert:
     accountant: ClassVar[str] = "single"
     slots: ClassVar[dict[str, tuple[str, ...]]] = {"noise": ("gaussian", "gamma")}
     relations: ClassVar[tuple[str, ...]] = ("add-or-remove-one", "replace-one")
-    needs: ClassVar[tuple[str, ...]] = ("convex-loss", "lipschitz-loss", "fixed-schedule")
+    needs: ClassVar[tuple[str, ...]] = (
+        "convex-loss",
+        "lipschitz-loss",
+        "smooth-loss",
+        "fixed-schedule",
+    )
     theorem: ClassVar[str] = (
         "normal noise: Redberg, Koskela & Wang 2023, extended to replace-one and to "
         "losses of one slope sign; gamma noise: Chaudhuri, Monteleoni & Sarwate 2011, Theorem 9; "
@@ -81,7 +86,6 @@ class ObjPert:
         )
 
     def minimize(self, problem: Problem, session: PrivacySession) -> Solution:
-        _check_loss(problem)
         law, accountant = self.use.get("noise", "gaussian"), session.accountant
         _check_accountant(law, accountant)
         plan = self._plan(problem, accountant, law)
@@ -164,15 +168,6 @@ def _query(problem: Problem, plan: _Plan, law: Any) -> PerturbedMinimizer:
         f"Noise of scale {plan.scale:.3g} does not fit the 64-bit grid: the budget is too small "
         "for one release. Raise epsilon."
     )
-
-
-def _check_loss(problem: Problem) -> None:
-    loss = problem.loss
-    if not math.isfinite(loss.smoothness):
-        raise InvalidInputError(
-            f"objpert needs a smooth loss, and {loss.name} is none; use huber-svm or logistic, or "
-            "dp-agd."
-        )
 
 
 def _check_accountant(law: str, accountant: Accountant) -> None:

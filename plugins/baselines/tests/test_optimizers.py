@@ -162,8 +162,9 @@ def test_outpert_counts_rows_where_no_public_figure_exists():
 @pytest.mark.parametrize("optimizer", [ObjPert(), OutPert()])
 def test_losses_that_do_not_fit_are_told_what_would(optimizer):
     accountant = SINGLE if isinstance(optimizer, ObjPert) else GDP
-    with pytest.raises(InvalidInputError, match="is none; use huber-svm or logistic"):
-        run(optimizer, accountant, loss=HingeSvm())
+    problem = make_problem(make_rows(9), ADD, HingeSvm(), l2=0.1)
+    with pytest.raises(InvalidInputError, match="has a kink; use huber-svm or logistic"):
+        check_fits(optimizer, problem, accountant)
     problem = make_problem(make_rows(9), ADD, Squared(), l2=0.1)
     with pytest.raises(InvalidInputError, match="needs a Lipschitz loss"):
         check_fits(optimizer, problem, accountant)
