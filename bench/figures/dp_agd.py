@@ -21,7 +21,7 @@ ALGORITHMS = (
     "sgd-adv",
     "sgd-ma",
 )
-REPEATS = {"a9a": 3, "bank": 3, "kddcup99-10": 1}
+REPEATS = {"a9a": 2, "bank": 2, "kddcup99-10": 1}
 """Data set -> repeats of each of the five folds."""
 LOSSES = {"logistic": "logistic", "svm": "hinge-svm"}
 

@@ -26,7 +26,7 @@ ALGORITHMS = (
     "dp-gd",
 )
 DELTAS = {"a9a": 1e-8, "bank": 1e-8, "kddcup99-10": 1e-12}
-REPEATS = {"a9a": 3, "bank": 3, "kddcup99-10": 1}
+REPEATS = {"a9a": 2, "bank": 2, "kddcup99-10": 1}
 """Data set -> repeats of each of the five folds."""
 LOSSES = {"logistic": "logistic", "svm": "huber-svm"}
 
