@@ -115,11 +115,11 @@ def check_fits(optimizer: Optimizer, problem: Problem, accountant: Accountant) -
         if need not in unmet:
             raise InvalidInputError(f"{name} declares the unknown need {need!r}.")
         if unmet[need]:
-            raise InvalidInputError(f"{name} needs {advice[need]}{_instead(need)}.")
+            raise InvalidInputError(f"{name} needs {advice[need]}{_instead(need, relation)}.")
 
 
-def _instead(need: str) -> str:
-    """Return the end of a sentence: which installed algorithms do without l2."""
+def _instead(need: str, relation: str) -> str:
+    """Return the end of a sentence: which installed algorithms of a session do without l2."""
     if need != "strong-convexity":
         return ""
     from dpcore.contract import load_optimizer
@@ -129,7 +129,8 @@ def _instead(need: str) -> str:
     for entry in registry.entries("optimizer"):
         try:
             factory = load_optimizer(registry, entry.name)
-            if need not in factory.needs and getattr(factory, "private", True) is True:
+            fits = relation in factory.relations and not {need, "user-pool"} & {*factory.needs}
+            if fits and getattr(factory, "private", True) is True:
                 able.append(entry.name)
         except RegistryError:
             continue

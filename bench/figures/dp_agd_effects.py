@@ -6,11 +6,12 @@ of a row's gradient (C_grad) and of a row's loss (C_obj), each by itself from `-
 
 from __future__ import annotations
 
-from panels import EPSILONS, asked, draw, results_of
+from panels import asked, draw, results_of
 
 from dpcore.compare.settings import Comparison
 
 LABEL = "dp-agd:paper"
+EPSILONS = (0.1, 0.4, 1.6)
 EFFECTS = {
     "splits": ("splits", (20, 40, 60, 80, 100)),
     "gamma": ("gamma", (0.1, 0.2, 0.3, 0.4, 0.5)),
