@@ -1,0 +1,136 @@
+"""``python -m dpcore_a_ddp.flower.deploy``: A-DDP as real processes on this machine."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from dpcore.data.schema import Schema
+from dpcore.errors import DpcoreError, InvalidInputError
+from dpcore.outfile import check_writable
+from dpcore.plan import Settings, make_plan
+from dpcore.pools.users_file import read_users
+from dpcore_a_ddp.flower.job import Job
+from dpcore_a_ddp.flower.processes import Deployment, DeploymentError
+from dpcore_a_ddp.flower.split import count_rows, share_out
+
+__all__ = ["deploy", "main"]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; return its exit status."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    asked = _parser().parse_args(arguments)
+    settings = Settings(
+        algo=asked.algo,
+        loss=asked.loss,
+        l2=asked.l2,
+        epsilon=asked.epsilon,
+        delta=asked.delta,
+        relation=asked.relation,
+        accountant=asked.accountant,
+        params=dict(_assignment(text) for text in asked.set),
+        users=os.fspath(asked.users),
+        trust=asked.trust,
+        seed=asked.seed,
+    )
+    try:
+        deploy(settings, asked.data, asked.schema, asked.folder, asked.out, asked.timeout)
+    except DpcoreError as error:
+        print(f"dpcore-a-ddp: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def deploy(
+    settings: Settings,
+    data: Path,
+    schema: Path,
+    folder: Path,
+    out: Path,
+    timeout: float = 60.0,
+    seconds: float = 24 * 3600.0,
+) -> None:
+    """Share out the rows, start a SuperLink and a SuperNode for each user, run, and stop them.
+
+    ``folder`` : what the users keep, ledgers included, and logs. ``timeout`` : seconds that a round
+    waits for users. ``seconds`` : the longest that the run may take.
+
+    Raises DpcoreError; before anything is started for what can be told beforehand.
+    """
+    plan = make_plan(settings)
+    optimizer: Any = plan.optimizer
+    check_writable(out)
+    n_rows = count_rows(data, Schema.read(schema))
+    users = read_users(settings.users, n_rows, getattr(optimizer, "rows_per_user", 1))
+    if len(users) < 2:
+        raise InvalidInputError("Expected two users or more.")
+    own = share_out(data, schema, users, folder / "users", plan.accountant.name, settings.seed)
+    progress = folder / "rounds.jsonl"
+    progress.unlink(missing_ok=True)
+    job = Job(
+        settings=settings,
+        n_rows=n_rows,
+        schema=os.fspath(schema.resolve()),
+        out=os.fspath(out.resolve()),
+        progress=os.fspath(progress.resolve()),
+        n_nodes=len(users),
+        timeout=timeout,
+    )
+    job.write(folder / "job.json")
+    with Deployment(folder / "processes") as deployment:
+        for place, settings_file in enumerate(own):
+            deployment.start_node(f"node-{place}", settings_file)
+        deployment.run(folder / "job.json", seconds)
+    _tell_end(progress, out, folder)
+
+
+def _tell_end(progress: Path, out: Path, folder: Path) -> None:
+    lines = [json.loads(line) for line in progress.read_text().splitlines()]
+    errors = [line["error"] for line in lines if "error" in line]
+    if errors:
+        raise DeploymentError(errors[0])
+    if not out.exists():
+        raise DeploymentError(f"The run ended without a model; see {folder / 'processes'}.")
+    print(f"Rounds: {len(lines)}\nModel: {out}\nUsers, with their ledgers: {folder / 'users'}")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m dpcore_a_ddp.flower.deploy",
+        description="Fit over users who are processes of their own, on this machine, by Flower.",
+    )
+    parser.add_argument("--data", type=Path, required=True, help="rows of all users, one a line")
+    parser.add_argument("--schema", type=Path, required=True)
+    parser.add_argument("--users", type=Path, required=True, help="CSV: user, epsilon, delta, rows")
+    parser.add_argument("--folder", type=Path, required=True, help="what the users keep, and logs")
+    parser.add_argument("--out", type=Path, required=True, help="the model file")
+    parser.add_argument("--algo", default="a-ddp")
+    parser.add_argument("--loss", default=Settings.loss)
+    parser.add_argument("--l2", type=float)
+    parser.add_argument("--epsilon", type=float, help="what the noise is planned for")
+    parser.add_argument("--delta", type=float, default=Settings.delta)
+    parser.add_argument("--relation")
+    parser.add_argument("--accountant")
+    parser.add_argument("--trust")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
+    parser.add_argument("--seed", type=int, help="for tests: the model is then not private")
+    parser.add_argument("--timeout", type=float, default=60.0, help="seconds a round waits")
+    return parser
+
+
+def _assignment(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise SystemExit(f"dpcore-a-ddp: expected --set NAME=VALUE, not {text!r}")
+    return name, value
+
+
+if __name__ == "__main__":
+    sys.exit(main())
