@@ -177,9 +177,7 @@ def check_dataset(plan: Plan, dataset: Dataset, kept_fraction: float = 1.0) -> P
     return check_public(plan, dataset.schema, int(dataset.X.shape[0]), kept_fraction)
 
 
-def check_public(
-    plan: Plan, schema: Schema, n_rows: int, kept_fraction: float = 1.0
-) -> Problem:
+def check_public(plan: Plan, schema: Schema, n_rows: int, kept_fraction: float = 1.0) -> Problem:
     """Return the public facts of a fit to so many rows; InvalidInputError if they do not fit."""
     problem = _problem(plan, schema, n_rows, kept_fraction)
     check_fits(plan.optimizer, problem, plan.accountant)

@@ -17,6 +17,7 @@ from dpcore.outfile import check_writable
 from dpcore.plan import Settings, make_plan
 from dpcore.pools.users_file import read_users
 from dpcore_a_ddp.flower.job import Job
+from dpcore_a_ddp.flower.pool import check_trust
 from dpcore_a_ddp.flower.processes import Deployment, DeploymentError
 from dpcore_a_ddp.flower.split import count_rows, share_out
 
@@ -64,6 +65,7 @@ def deploy(
 
     Raises DpcoreError; before anything is started for what can be told beforehand.
     """
+    check_trust(settings.trust or "local")
     plan = make_plan(settings)
     optimizer: Any = plan.optimizer
     check_writable(out)
@@ -87,18 +89,32 @@ def deploy(
     with Deployment(folder / "processes") as deployment:
         for place, settings_file in enumerate(own):
             deployment.start_node(f"node-{place}", settings_file)
-        deployment.run(folder / "job.json", seconds)
-    _tell_end(progress, out, folder)
-
-
-def _tell_end(progress: Path, out: Path, folder: Path) -> None:
-    lines = [json.loads(line) for line in progress.read_text().splitlines()]
-    errors = [line["error"] for line in lines if "error" in line]
-    if errors:
-        raise DeploymentError(errors[0])
+        told = _Progress(progress)
+        deployment.run(folder / "job.json", seconds, told.tell)
+    told.tell()
     if not out.exists():
         raise DeploymentError(f"The run ended without a model; see {folder / 'processes'}.")
-    print(f"Rounds: {len(lines)}\nModel: {out}\nUsers, with their ledgers: {folder / 'users'}")
+    print(f"Model: {out}\nUsers, with their ledgers: {folder / 'users'}")
+
+
+class _Progress:
+    """Prints the server's lines as they are written."""
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._seen = path, 0
+
+    def tell(self) -> None:
+        """Print what is new. Raises DeploymentError for a run that the server gave up."""
+        if not self._path.exists():
+            return
+        whole = self._path.read_text(encoding="utf-8").split("\n")[:-1]
+        for line in map(json.loads, whole[self._seen :]):
+            if "error" in line:
+                raise DeploymentError(line["error"])
+            counts = (len(line[key]) for key in ("joined", "declined", "dropped"))
+            text = "round {}: {} joined, {} declined, {} messages dropped"
+            print(text.format(line["round"], *counts), flush=True)
+        self._seen = len(whole)
 
 
 def _parser() -> argparse.ArgumentParser:

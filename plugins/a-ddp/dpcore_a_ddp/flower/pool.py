@@ -10,23 +10,28 @@ import numpy as np
 from dpcore.errors import BudgetExceededError, InvalidInputError
 from dpcore.pools import Answers, Declined, Inbox, Reply, Terms, User
 from dpcore.pools.budgets import MakeFilter, middle_budget, rounds_of_users
-
 from dpcore_a_ddp.flower.wire import Question, pack_question, unpack_answer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["FlowerPool", "Post"]
+__all__ = ["FlowerPool", "Post", "check_trust"]
 
 _NO_SECURE_AGGREGATION = (
-    "Over Flower the trust model is local. Its SecAgg+ workflow (flwr 1.41) is no secure "
-    "aggregation to build on: it belongs to the older Strategy interface and adds up quantised "
-    "floats after clipping each user's message, which no privacy proof of the sum survives; masks "
-    "are drawn from NumPy's RandomState with a seed of 32 bits; the server hands out the users' "
-    "public keys, unsigned, and names the threshold. What is missing is a sum of int64 modulo 2^64 "
-    "with masks from a cryptographic generator, keys that users can check, and a threshold of "
-    "their own."
+    "Expected trust={trust!r} to be local: over Flower nothing else is carried. Its SecAgg+ "
+    "workflow (flwr 1.41) is no secure aggregation to build on: it belongs to the older Strategy "
+    "interface and adds up quantised floats after clipping each user's message, which no privacy "
+    "proof of the sum survives; masks are drawn from NumPy's RandomState with a seed of 32 bits; "
+    "the server hands out the users' public keys, unsigned, and names the threshold. What is "
+    "missing is a sum of int64 modulo 2^64 with masks from a cryptographic generator, keys that "
+    "users can check, and a threshold of their own."
 )
+
+
+def check_trust(trust: str) -> None:
+    """Raise InvalidInputError for a trust model that messages over Flower cannot carry."""
+    if trust != "local":
+        raise InvalidInputError(_NO_SECURE_AGGREGATION.format(trust=trust))
 
 
 class Post(Protocol):
@@ -85,8 +90,7 @@ class FlowerPool:
         Raises BudgetExceededError if nobody can join the first round, InvalidInputError for terms
         that no message can carry out: nothing is sent then.
         """
-        if terms.trust != "local":
-            raise InvalidInputError(_NO_SECURE_AGGREGATION)
+        check_trust(terms.trust)
         if terms.noise_multiplier == 0 or terms.as_published:
             raise InvalidInputError("Users agree to no terms that are not private.")
         limits = rounds_of_users(self.users, terms, self._make_filter, most)

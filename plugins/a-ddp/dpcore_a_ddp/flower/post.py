@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from flwr.app import ConfigRecord, Message, MessageType, RecordDict
+from flwr.common.constant import ErrorCode
 
 if TYPE_CHECKING:
     from flwr.serverapp import Grid
@@ -14,6 +15,12 @@ if TYPE_CHECKING:
 __all__ = ["FlowerPost", "content_of", "record_of"]
 
 _RECORD, _KEY = "dpcore", "message"
+_GONE = (
+    ErrorCode.MESSAGE_UNAVAILABLE,
+    ErrorCode.REPLY_MESSAGE_UNAVAILABLE,
+    ErrorCode.NODE_UNAVAILABLE,
+    ErrorCode.CLIENT_APP_CRASHED,
+)
 
 
 def record_of(content: bytes) -> RecordDict:
@@ -30,6 +37,11 @@ def content_of(message: Message) -> bytes | None:
         return None
     content = records[_RECORD].get(_KEY)
     return content if isinstance(content, bytes) and len(records[_RECORD]) == 1 else None
+
+
+def _is_of_flower(message: Message) -> bool:
+    """Whether Flower itself says that no answer comes, because the node or its message is gone."""
+    return message.has_error() and message.error.code in _GONE
 
 
 class FlowerPost:
@@ -67,7 +79,8 @@ class FlowerPost:
             waiting |= set(self._send(index, question, new))
             for reply in list(self._grid.pull_messages(waiting)) if waiting else []:
                 waiting.discard(reply.metadata.reply_to_message_id)
-                yield content_of(reply)
+                if not _is_of_flower(reply):
+                    yield content_of(reply)
             if (asked and not waiting) or time.monotonic() > end:
                 return
             time.sleep(self._poll)

@@ -14,6 +14,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -33,6 +34,7 @@ _QUIET = {
 }
 _START_SECONDS = 60.0
 _STOP_SECONDS = 5.0
+_LOOK_SECONDS = 0.1
 
 
 class DeploymentError(DpcoreError):
@@ -71,12 +73,9 @@ class Deployment:
 
     def start_node(self, name: str, user_file: str | os.PathLike[str]) -> None:
         """Start the SuperNode of a user, whose settings are in ``user_file``."""
-        path = os.fspath(Path(user_file).resolve())
-        if '"' in path or "\\" in path:
-            raise InvalidInputError(f"Expected no quotes or backslashes in the path {path!r}.")
         where = ("--host", _HOST, "--port", str(_free_port()))
         link = ("--superlink", f"{_HOST}:{self._port}")
-        node_config = ("--node-config", f'user-file="{path}"')
+        node_config = ("--node-config", f"user-file={_quoted(user_file)}")
         self._start(name, "flower-supernode", "--insecure", *link, *where, *node_config)
 
     def kill(self, name: str) -> None:
@@ -84,22 +83,28 @@ class Deployment:
         _signal(self._processes[name], signal.SIGKILL)
         self._processes.pop(name).wait()
 
-    def run(self, job: str | os.PathLike[str], seconds: float) -> None:
+    def run(
+        self, job: str | os.PathLike[str], seconds: float, watch: Callable[[], None] | None = None
+    ) -> None:
         """Run the app on ``job``, a file for its server, until it ends.
 
-        Raises DeploymentError where ``flwr run`` fails or takes longer than ``seconds``.
+        ``watch`` : called several times a second meanwhile. Raises DeploymentError where
+        ``flwr run`` fails or takes longer than ``seconds``.
         """
         home = self._home("run")
         link = f'[superlink.here]\naddress = "{_HOST}:{self._port}"\ninsecure = true\n'
         (home / "config.toml").write_text(f'[superlink]\ndefault = "here"\n{link}')
-        config = f'job="{Path(job).resolve()}"'
+        config = f"job={_quoted(job)}"
         command = ("flwr", "run", os.fspath(APP), "here", "--run-config", config, "--stream")
         process = self._start("run", *command)
-        try:
-            status = process.wait(seconds)
-        except subprocess.TimeoutExpired:
-            raise DeploymentError(f"The run took longer than {seconds:g} seconds.") from None
-        if status:
+        end = time.monotonic() + seconds
+        while process.poll() is None:
+            if time.monotonic() > end:
+                raise DeploymentError(f"The run took longer than {seconds:g} seconds.")
+            if watch is not None:
+                watch()
+            time.sleep(_LOOK_SECONDS)
+        if process.returncode:
             raise DeploymentError(f"flwr run failed; see {self.log('run')}.")
 
     def log(self, name: str) -> Path:
@@ -159,6 +164,14 @@ class Deployment:
         home = self.folder / "flwr" / name
         home.mkdir(parents=True, exist_ok=True)
         return home
+
+
+def _quoted(path: str | os.PathLike[str]) -> str:
+    """Return a whole path as a text of Flower's settings."""
+    text = os.fspath(Path(path).resolve())
+    if any(character in text for character in "\"'\\\n"):
+        raise InvalidInputError(f"Flower takes no quote or backslash in a path: {text!r}.")
+    return f'"{text}"'
 
 
 def _free_port() -> int:
