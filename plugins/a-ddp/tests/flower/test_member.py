@@ -67,10 +67,18 @@ def test_a_retry_gets_the_same_bytes_and_costs_nothing(own_files, terms):
     assert ledger_lines(own_files[1]) == before
 
 
+def test_a_run_that_starts_again_gets_no_gradient_of_other_parameters(own_files, terms):
+    first = ask(own_files[1], terms, 0)
+    before = ledger_lines(own_files[1])
+    other = unpack_answer(ask(own_files[1], terms, 0, np.full(terms.n_features, 0.5)))
+    assert isinstance(other, Declined) and "other parameters" in other.reason
+    assert ask(own_files[1], terms, 0) == first and ledger_lines(own_files[1]) == before
+
+
 def test_an_interruption_after_the_debit_loses_the_round_and_draws_nothing_again(
     own_files, terms, monkeypatch
 ):
-    def interrupted(self, index, values):
+    def interrupted(self, index, values, asked):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
