@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 
 from flwr.app import Context, Message
 from flwr.clientapp import ClientApp
@@ -13,7 +14,10 @@ from dpcore_a_ddp.flower.member import FAILED, Member, answer
 from dpcore_a_ddp.flower.post import content_of, record_of
 from dpcore_a_ddp.flower.wire import pack_answer, unpack_question
 
-__all__ = ["app", "respond"]
+__all__ = ["LATE", "app", "respond"]
+
+LATE = "The server no longer waits for an answer to this question."
+"""So that nobody pays for a round that is over."""
 
 app = ClientApp()
 
@@ -32,14 +36,17 @@ def _content(message: Message, context: Context) -> bytes:
         _tell(error)
         return b""
     try:
+        index = unpack_question(content_of(message)).round
+        if time.time() > message.metadata.created_at + message.metadata.ttl:
+            return pack_answer(Declined(member.user, index, LATE))
+    except DpcoreError as error:
+        _tell(error)
+        return b""
+    try:
         return answer(member, content_of(message) or b"")
     except Exception as error:
         _tell(error)
-    try:
-        index = unpack_question(content_of(message)).round
-    except DpcoreError:
-        return b""
-    return pack_answer(Declined(member.user, index, FAILED))
+        return pack_answer(Declined(member.user, index, FAILED))
 
 
 def _tell(error: Exception) -> None:

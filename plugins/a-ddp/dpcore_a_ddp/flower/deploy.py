@@ -13,7 +13,7 @@ from typing import Any
 
 from dpcore.data.schema import Schema
 from dpcore.errors import DpcoreError, InvalidInputError
-from dpcore.outfile import check_writable
+from dpcore.outfile import check_writable, write_whole
 from dpcore.plan import Settings, make_plan
 from dpcore.pools.users_file import read_users
 from dpcore_a_ddp.flower.job import Job
@@ -74,13 +74,14 @@ def deploy(
     if len(users) < 2:
         raise InvalidInputError("Expected two users or more.")
     own = share_out(data, schema, users, folder / "users", plan.accountant.name, settings.seed)
-    progress = folder / "rounds.jsonl"
-    progress.unlink(missing_ok=True)
+    progress, model = folder / "rounds.jsonl", folder / "model.json"
+    for old in (progress, model):
+        old.unlink(missing_ok=True)
     job = Job(
         settings=settings,
         n_rows=n_rows,
         schema=os.fspath(schema.resolve()),
-        out=os.fspath(out.resolve()),
+        out=os.fspath(model.resolve()),
         progress=os.fspath(progress.resolve()),
         n_nodes=len(users),
         timeout=timeout,
@@ -92,8 +93,9 @@ def deploy(
         told = _Progress(progress)
         deployment.run(folder / "job.json", seconds, told.tell)
     told.tell()
-    if not out.exists():
+    if not model.exists():
         raise DeploymentError(f"The run ended without a model; see {folder / 'processes'}.")
+    write_whole(out, model.read_bytes())
     print(f"Model: {out}\nUsers, with their ledgers: {folder / 'users'}")
 
 
@@ -102,6 +104,7 @@ class _Progress:
 
     def __init__(self, path: Path) -> None:
         self._path, self._seen = path, 0
+        self._said: set[str] = set()
 
     def tell(self) -> None:
         """Print what is new. Raises DeploymentError for a run that the server gave up."""
@@ -112,9 +115,18 @@ class _Progress:
             if "error" in line:
                 raise DeploymentError(line["error"])
             counts = (len(line[key]) for key in ("joined", "declined", "dropped"))
-            text = "round {}: {} joined, {} declined, {} messages dropped"
+            text = "Round {}: {} joined, {} declined, {} messages dropped."
             print(text.format(line["round"], *counts), flush=True)
+            self._explain([f"{user} declined: {why}" for user, why in line["declined"].items()])
+            self._explain([f"dropped, from {user!a}: {why}." for user, why in line["dropped"]])
         self._seen = len(whole)
+
+    def _explain(self, reasons: list[str]) -> None:
+        """Print each reason once."""
+        for reason in reasons:
+            if reason not in self._said:
+                print(f"  {reason}", flush=True)
+        self._said.update(reasons)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -34,6 +34,9 @@ def check_trust(trust: str) -> None:
         raise InvalidInputError(_NO_SECURE_AGGREGATION.format(trust=trust))
 
 
+OnRound = Callable[[int, Answers, dict[str, str]], None]
+
+
 class Post(Protocol):
     """Carries a question to every user that is there, and brings the answers."""
 
@@ -57,7 +60,7 @@ class FlowerPool:
     make_filter : epsilon and delta to an empty accountant, to tell how many rounds there can be.
     reference : the public epsilon and delta that the noise is planned for; ``None`` for the users'
         lower medians.
-    on_round : called with each round's index and answers (progress); sees public facts only.
+    on_round : called with each round's index and answers, and by user why it declined (progress).
     """
 
     def __init__(
@@ -66,7 +69,7 @@ class FlowerPool:
         post: Post,
         make_filter: MakeFilter,
         reference: tuple[float, float] | None = None,
-        on_round: Callable[[int, Answers], None] | None = None,
+        on_round: OnRound | None = None,
     ) -> None:
         self.users = tuple(users)
         self.reference, self.trust = reference or middle_budget(users), "local"
@@ -113,5 +116,8 @@ class FlowerPool:
                 break
         self._joined = self._joined + np.isin(np.arange(len(self.users)), answers.joined)
         if self._on_round is not None:
-            self._on_round(index, answers)
+            reasons = {m.user: m.reason for m in messages if isinstance(m, Declined)}
+            declined = {self.users[place].name for place in answers.declined}
+            said = {user: reason for user, reason in reasons.items() if user in declined}
+            self._on_round(index, answers, said)
         return answers

@@ -49,8 +49,8 @@ def _fit(job: Job, grid: Grid) -> Model:
     names = [user.name for user in users]
     empty = plan.accountant
 
-    def note(index: int, answers: Answers) -> None:
-        joined, declined = ([names[i] for i in part] for part in (answers.joined, answers.declined))
+    def note(index: int, answers: Answers, declined: dict[str, str]) -> None:
+        joined = [names[place] for place in answers.joined]
         dropped = [[message.user[:80], message.reason] for message in answers.rejected]
         _note(job, {"round": index, "joined": joined, "declined": declined, "dropped": dropped})
 
@@ -65,7 +65,10 @@ def _fit(job: Job, grid: Grid) -> Model:
     connected = post.wait_for(job.n_nodes, job.start_timeout)
     if connected < job.n_nodes:
         raise InvalidInputError(f"{connected} nodes are connected, not {job.n_nodes}.")
-    return fit_pool(plan, Schema.read(job.schema), pool)
+    model = fit_pool(plan, Schema.read(job.schema), pool)
+    if not pool.rounds_joined.any():
+        raise InvalidInputError("No user joined a single round; the nodes' own logs say why.")
+    return model
 
 
 def _note(job: Job, line: dict[str, Any]) -> None:

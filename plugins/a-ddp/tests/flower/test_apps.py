@@ -1,11 +1,13 @@
 """The two apps and the post between them, with Flower's messages but without its processes."""
 
+import time
+
 import numpy as np
 import pytest
 
 pytest.importorskip("flwr", reason="needs the extra dpcore-a-ddp[flower]")
 
-from dpcore_a_ddp.flower.client import respond  # noqa: E402
+from dpcore_a_ddp.flower.client import LATE, respond  # noqa: E402
 from dpcore_a_ddp.flower.member import FAILED  # noqa: E402
 from dpcore_a_ddp.flower.post import FlowerPost, content_of, record_of  # noqa: E402
 from dpcore_a_ddp.flower.wire import (  # noqa: E402
@@ -28,12 +30,16 @@ def run(monkeypatch):
         monkeypatch.setattr(TaskIdentity, name, 1)
 
 
-def ask(own_file, content):
-    message = Message(content, dst_node_id=7, message_type="train", group_id="0")
+def context_of(own_file):
     config = {"user-file": str(own_file)}
-    context = Context(
+    return Context(
         run_id=1, node_id=7, node_config=config, state=RecordDict(), run_config={}, series_id=1
     )
+
+
+def ask(own_file, content):
+    message = Message(content, dst_node_id=7, message_type="train", group_id="0")
+    context = context_of(own_file)
     return respond(message, context), context
 
 
@@ -87,6 +93,18 @@ def test_no_error_of_a_user_reaches_the_server(own_files, terms, capsys):
     sent = b"".join(part.deflate() for part in get_all_nested_objects(reply).values())
     assert b"oops" not in sent and b"4711" not in sent and b"rows.csv" not in sent
     assert "DataError" in capsys.readouterr().err
+
+
+def test_nobody_pays_for_a_round_that_is_over(own_files, terms, monkeypatch):
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: now + 10**6)
+    with monkeypatch.context() as sending:
+        sending.setattr(time, "time", lambda: now)
+        content = question(terms)
+        message = Message(content, dst_node_id=7, message_type="train", group_id="0", ttl=60.0)
+    reply = respond(message, context_of(own_files[1]))
+    assert unpack_answer(content_of(reply)) == Declined("ben", 0, LATE)
+    assert not (own_files[1].parent / "ledger.jsonl").exists()
 
 
 def test_a_user_without_settings_says_nothing(own_files, terms, capsys):

@@ -22,7 +22,8 @@ def ask(own_file, terms, index, w=None):
 
 
 def ledger_lines(own_file):
-    return [json.loads(line) for line in (own_file.parent / "ledger.jsonl").read_text().split("\n")[:-1]]
+    ledger = (own_file.parent / "ledger.jsonl").read_text()
+    return [json.loads(line) for line in ledger.splitlines()]
 
 
 def rewrite(own_file, old, new):

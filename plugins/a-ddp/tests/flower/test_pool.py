@@ -1,4 +1,4 @@
-"""The server's side without Flower: bytes of honest and of other users, and what is made of them."""
+"""The server's side without Flower: what it makes of the bytes of honest and of other users."""
 
 import json
 
@@ -94,7 +94,7 @@ def test_what_is_false_is_dropped_reported_and_in_no_sum(own_files, terms, users
     assert second.joined.tolist() == [1, 2]
     assert np.array_equal(second.total, second.messages.sum(axis=0))
     assert [reason in dropped.reason for dropped in second.rejected] == [True]
-    assert [index for index, _ in told] == [0, 1]
+    assert [index for index, _, _ in told] == [0, 1]
     assert pool.rounds_joined.tolist() == [1, 2, 2]
 
 
@@ -133,9 +133,12 @@ def test_a_decline_is_an_answer(own_files, terms, users):
     def twist(index, sent):
         return [pack_answer(Declined("anna", index, "No.")), *sent[1:]]
 
-    made = run(FlowerPool(users, Bytes(own_files, twist), make_filter), terms, 1)[0]
+    told = []
+    post = Bytes(own_files, twist)
+    pool = FlowerPool(users, post, make_filter, on_round=lambda *round: told.append(round))
+    made = run(pool, terms, 1)[0]
     assert made.declined.tolist() == [0] and made.joined.tolist() == [1, 2]
-    assert made.rejected == ()
+    assert made.rejected == () and told[0][2] == {"anna": "No."}
 
 
 def test_nobody_able_to_join_is_said_before_anybody_is_asked(own_files, terms):
