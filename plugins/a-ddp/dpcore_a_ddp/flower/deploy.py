@@ -73,7 +73,8 @@ def deploy(
     users = read_users(settings.users, n_rows, getattr(optimizer, "rows_per_user", 1))
     if len(users) < 2:
         raise InvalidInputError("Expected two users or more.")
-    own = share_out(data, schema, users, folder / "users", plan.accountant.name, settings.seed)
+    names = (plan.relation.value, plan.accountant.name)
+    own = share_out(data, schema, users, folder / "users", *names, settings.seed)
     progress, model = folder / "rounds.jsonl", folder / "model.json"
     for old in (progress, model):
         old.unlink(missing_ok=True)

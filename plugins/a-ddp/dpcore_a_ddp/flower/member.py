@@ -16,7 +16,7 @@ import numpy as np
 
 from dpcore.data.dataset import load_file
 from dpcore.data.schema import Schema
-from dpcore.errors import DataError
+from dpcore.errors import DataError, InvalidInputError
 from dpcore.noise.source import SeededNoise
 from dpcore.pools import FileLedger, User, UserSession
 from dpcore.pools.in_process import user_seed
@@ -24,7 +24,6 @@ from dpcore.registry import load_registry
 from dpcore_a_ddp.flower.wire import Question, pack_answer, unpack_question
 
 if TYPE_CHECKING:
-    from dpcore.noise.source import NoiseSource
     from dpcore.pools import Ledger
 
 __all__ = ["FAILED", "Member", "answer"]
@@ -42,6 +41,7 @@ class Member:
     data, schema : its rows and their public description, as files.
     epsilon, delta : its budget.
     ledger : the file in which every round is debited before it is answered.
+    relation : what its budget is about; terms of another one are refused.
     accountant : the registered name of its filter.
     seed : for tests only: what it sends is then not private.
     """
@@ -52,6 +52,7 @@ class Member:
     epsilon: float
     delta: float
     ledger: str
+    relation: str = "replace-one"
     accountant: str = "sampling-composition"
     seed: int | None = None
 
@@ -77,11 +78,11 @@ class Member:
 
 
 _KINDS: dict[str, tuple[type, ...]] = {
-    **dict.fromkeys(("user", "data", "schema", "ledger", "accountant"), (str,)),
+    **dict.fromkeys(("user", "data", "schema", "ledger", "relation", "accountant"), (str,)),
     **dict.fromkeys(("epsilon", "delta"), (float, int)),
     "seed": (int,),
 }
-_OPTIONAL = {"accountant", "seed"}
+_OPTIONAL = {"relation", "accountant", "seed"}
 _PATHS = ("data", "schema", "ledger")
 
 
@@ -92,24 +93,29 @@ def answer(member: Member, data: bytes) -> bytes:
     a ledger's line says so.
     """
     question = unpack_question(data)
+    terms = question.terms
+    if terms.relation != member.relation:
+        raise InvalidInputError(
+            f"The terms are for {terms.relation}, and the budget is for {member.relation}."
+        )
     dataset = load_file(member.data, Schema.read(member.schema))
     user = User(member.user, int(dataset.X.shape[0]), member.epsilon, member.delta)
-    with closing(FileLedger(member.ledger, user, question.terms)) as ledger:
-        registry = load_registry()
-        loss = registry.load("loss", question.terms.loss)()
-        own_filter = registry.load("accountant", member.accountant)
-        empty = own_filter.from_budget(member.epsilon, member.delta)
-        noise: NoiseSource | None = None
-        if member.seed is not None:
-            noise = SeededNoise(user_seed(member.seed, user.name))
-            past = UserSession(user, dataset, loss, question.terms, empty, noise)
-            _run_up(past, ledger, question)
-        session = UserSession(user, dataset, loss, question.terms, empty, noise, ledger)
+    registry = load_registry()
+    loss = registry.load("loss", terms.loss)()
+    own_filter = registry.load("accountant", member.accountant)
+    empty = own_filter.from_budget(member.epsilon, member.delta)
+    noise = None if member.seed is None else SeededNoise(user_seed(member.seed, user.name))
+    # Without the ledger first: terms that are refused leave no trace in it.
+    trial = UserSession(user, dataset, loss, terms, empty, noise)
+    with closing(FileLedger(member.ledger, user, terms)) as ledger:
+        if noise is not None:
+            _run_up(trial, ledger, question)
+        session = UserSession(user, dataset, loss, terms, empty, noise, ledger)
         return pack_answer(session.answer(question.round, question.w))
 
 
-def _run_up(past: UserSession, ledger: Ledger, question: Question) -> None:
+def _run_up(trial: UserSession, ledger: Ledger, question: Question) -> None:
     """Draw again what the rounds that were joined drew, so that a seeded stream goes on where the
     process before this one left it. How much of it a round takes depends on no parameters."""
     for index in ledger.debits:
-        past.answer(index, np.zeros_like(question.w))
+        trial.answer(index, np.zeros_like(question.w))

@@ -15,6 +15,8 @@ from dpcore_a_ddp.flower.wire import Question, pack_question, unpack_answer
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dpcore.protocols import Accountant
+
 __all__ = ["FlowerPool", "Post", "check_trust"]
 
 _NO_SECURE_AGGREGATION = (
@@ -76,6 +78,9 @@ class FlowerPool:
         self._post, self._make_filter, self._on_round = post, make_filter, on_round
         self._terms: Terms | None = None
         self._allowed = self._joined = np.zeros(len(self.users), dtype=np.int64)
+
+    def filter_of(self, epsilon: float, delta: float) -> Accountant:
+        return self._make_filter(epsilon, delta)
 
     @property
     def rounds_allowed(self) -> np.ndarray:

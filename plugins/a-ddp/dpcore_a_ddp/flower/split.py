@@ -33,6 +33,7 @@ def share_out(
     schema_file: str | os.PathLike[str],
     users: Sequence[User],
     folder: str | os.PathLike[str],
+    relation: str,
     accountant: str,
     seed: int | None,
 ) -> list[Path]:
@@ -53,13 +54,13 @@ def share_out(
             rows = list(islice(lines, user.n_rows))
             _keep(own / f"rows{suffix}", b"".join(head + rows))
             _keep(own / "schema.toml", Path(schema_file).read_bytes())
-            settings = _settings(user, f"rows{suffix}", accountant, seed)
+            settings = _settings(user, f"rows{suffix}", relation, accountant, seed)
             _keep(own / "user.toml", settings.encode())
             made.append(own / "user.toml")
     return made
 
 
-def _settings(user: User, data: str, accountant: str, seed: int | None) -> str:
+def _settings(user: User, data: str, relation: str, accountant: str, seed: int | None) -> str:
     values = {
         "user": json.dumps(user.name),
         "data": json.dumps(data),
@@ -67,6 +68,7 @@ def _settings(user: User, data: str, accountant: str, seed: int | None) -> str:
         "ledger": '"ledger.jsonl"',
         "epsilon": repr(user.epsilon),
         "delta": repr(user.delta),
+        "relation": json.dumps(relation),
         "accountant": json.dumps(accountant),
     }
     if seed is not None:

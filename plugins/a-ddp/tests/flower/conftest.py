@@ -43,7 +43,15 @@ def table(tmp_path):
 @pytest.fixture
 def own_files(table):
     """Each user's file of settings; the noise comes from a seed."""
-    return share_out(table / "rows.csv", table / "schema.toml", USERS, table / "users", "gdp", SEED)
+    return share_out(
+        table / "rows.csv",
+        table / "schema.toml",
+        USERS,
+        table / "users",
+        "replace-one",
+        "gdp",
+        SEED,
+    )
 
 
 @pytest.fixture

@@ -141,6 +141,26 @@ def test_other_terms_or_another_budget_do_not_get_the_ledger(own_files, terms):
         ask(own_files[1], terms, 1)
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"relation": "replace-special"},
+        {"trust": "secure-aggregation", "threshold": 2},
+        {"noise_multiplier": 0.0},
+        {"as_published": True},
+        {"row_norm": 1.0},
+        {"n_features": 4},
+    ],
+)
+def test_terms_that_promise_less_are_refused_and_leave_no_trace(own_files, terms, change):
+    from dataclasses import replace
+
+    other = replace(terms, **change)
+    with pytest.raises(InvalidInputError):
+        ask(own_files[1], other, 0)
+    assert not (own_files[1].parent / "ledger.jsonl").exists()
+
+
 def test_two_processes_do_not_spend_one_ledger(own_files, terms):
     user = User("ben", 8, 8.0, 1e-6)
     with closing(FileLedger(own_files[1].parent / "ledger.jsonl", user, terms)):

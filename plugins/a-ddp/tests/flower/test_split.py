@@ -22,7 +22,7 @@ def test_the_parts_are_the_rows_in_their_order(table, own_files):
 
 
 def test_a_folder_that_is_there_is_kept_or_refused(table, own_files, users):
-    args = (table / "rows.csv", table / "schema.toml", users, table / "users", "gdp")
+    args = (table / "rows.csv", table / "schema.toml", users, table / "users", "replace-one", "gdp")
     (own_files[0].parent / "ledger.jsonl").write_text("kept")
     assert share_out(*args, 5) == own_files
     assert (own_files[0].parent / "ledger.jsonl").read_text() == "kept"
@@ -34,4 +34,6 @@ def test_a_folder_that_is_there_is_kept_or_refused(table, own_files, users):
 def test_other_files_are_refused(table, users, name):
     (table / name).write_bytes((table / "rows.csv").read_bytes())
     with pytest.raises(InvalidInputError, match="one row a line"):
-        share_out(table / name, table / "schema.toml", users, table / "users", "gdp", None)
+        share_out(
+            table / name, table / "schema.toml", users, table / "users", "replace-one", "gdp", None
+        )
