@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from dpcore_a_ddp.flower.split import share_out
 
 from dpcore.data.schema import Schema
 from dpcore.losses.logistic import Logistic
 from dpcore.pools import Terms, User
+from dpcore_a_ddp.flower.split import share_out
 
 SEED = 5
 SCHEMA = """

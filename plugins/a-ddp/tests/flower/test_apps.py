@@ -7,6 +7,12 @@ import pytest
 
 pytest.importorskip("flwr", reason="needs the extra dpcore-a-ddp[flower]")
 
+from flwr.app import ArrayRecord, ConfigRecord, Context, Error, Message, RecordDict  # noqa: E402
+from flwr.common.constant import ErrorCode  # noqa: E402
+from flwr.supercore.inflatable.inflatable_object import get_all_nested_objects  # noqa: E402
+from flwr.supercore.task_identity import TaskIdentity  # noqa: E402
+
+from dpcore.pools import Declined, Reply  # noqa: E402
 from dpcore_a_ddp.flower.client import LATE, respond  # noqa: E402
 from dpcore_a_ddp.flower.member import FAILED  # noqa: E402
 from dpcore_a_ddp.flower.post import FlowerPost, content_of, record_of  # noqa: E402
@@ -15,12 +21,6 @@ from dpcore_a_ddp.flower.wire import (  # noqa: E402
     pack_question,
     unpack_answer,
 )
-from flwr.app import ArrayRecord, ConfigRecord, Context, Error, Message, RecordDict  # noqa: E402
-from flwr.common.constant import ErrorCode  # noqa: E402
-from flwr.supercore.inflatable.inflatable_object import get_all_nested_objects  # noqa: E402
-from flwr.supercore.task_identity import TaskIdentity  # noqa: E402
-
-from dpcore.pools import Declined, Reply  # noqa: E402
 
 
 @pytest.fixture(autouse=True)

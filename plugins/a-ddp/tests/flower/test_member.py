@@ -5,8 +5,6 @@ from contextlib import closing
 
 import numpy as np
 import pytest
-from dpcore_a_ddp.flower.member import Member, answer
-from dpcore_a_ddp.flower.wire import Question, pack_question, unpack_answer
 
 from dpcore.data.dataset import load_file
 from dpcore.data.schema import Schema
@@ -14,6 +12,8 @@ from dpcore.engines.local import LocalEngine
 from dpcore.errors import DataError, DpcoreError, InvalidInputError
 from dpcore.losses.logistic import Logistic
 from dpcore.pools import Declined, FileLedger, Reply, User, UserSession
+from dpcore_a_ddp.flower.member import Member, answer
+from dpcore_a_ddp.flower.wire import Question, pack_question, unpack_answer
 
 
 def ask(own_file, terms, index, w=None):

@@ -1,19 +1,24 @@
 """The server's side without Flower: what it makes of the bytes of honest and of other users."""
 
 import json
+from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from dpcore_a_ddp.flower.member import Member, answer
-from dpcore_a_ddp.flower.pool import FlowerPool, check_trust
-from dpcore_a_ddp.flower.wire import pack_answer
 
+from dpcore import fit
 from dpcore.accountants.gdp import GdpAccountant
 from dpcore.data.dataset import load_file
 from dpcore.data.schema import Schema
 from dpcore.errors import BudgetExceededError, InvalidInputError
 from dpcore.losses.logistic import Logistic
+from dpcore.plan import Settings, make_plan
 from dpcore.pools import Declined, InProcessPool, Reply, User
+from dpcore.pools.fit import fit_pool
+from dpcore_a_ddp.flower.member import Member, answer
+from dpcore_a_ddp.flower.pool import FlowerPool, check_trust
+from dpcore_a_ddp.flower.wire import pack_answer
 
 
 class Bytes:
@@ -150,8 +155,6 @@ def test_nobody_able_to_join_is_said_before_anybody_is_asked(own_files, terms):
 
 
 def test_terms_that_are_not_private_are_not_even_sent(own_files, terms, users):
-    from dataclasses import replace
-
     pool = FlowerPool(users, Bytes(own_files), make_filter)
     for bad in (replace(terms, noise_multiplier=0.0), replace(terms, as_published=True)):
         with pytest.raises(InvalidInputError, match="not private"):
@@ -173,3 +176,22 @@ def test_the_ledgers_hold_what_was_taken(own_files, terms, users):
         lines = (own_file.parent / "ledger.jsonl").read_text().splitlines()
         debits = [json.loads(line)["debit"] for line in lines if "debit" in line]
         assert len(debits) == len(set(debits)) == joined
+
+
+def test_a_fit_over_messages_is_the_fit_of_one_process(table, own_files, users):
+    schema = Schema.read(table / "schema.toml")
+    asked = {"algo": "sgd-maj", "epsilon": 8.0, "delta": 1e-6, "params": {"rounds": 4}, "seed": 5}
+    asked["users"] = str(table / "users.csv")
+    pool = FlowerPool(users, Bytes(own_files), make_filter, reference=(8.0, 1e-6))
+    apart = fit_pool(make_plan(Settings(**asked)), schema, pool)
+    whole = fit(table / "rows.csv", schema=schema, **asked)
+    assert np.array_equal(apart.w, whole.w) and apart.w.any()
+    assert apart.details == whole.details and not apart.privacy["private"]
+    assert apart.privacy["sentence"] == whole.privacy["sentence"]
+
+
+def test_an_algorithm_that_asks_no_users_is_refused(table, own_files, users):
+    plan, schema = make_plan(Settings(algo="a-ddp")), Schema.read(table / "schema.toml")
+    plan = replace(plan, optimizer=SimpleNamespace(needs=()))
+    with pytest.raises(InvalidInputError, match="all rows in one place"):
+        fit_pool(plan, schema, FlowerPool(users, Bytes(own_files), make_filter))

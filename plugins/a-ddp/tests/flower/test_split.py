@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from dpcore_a_ddp.flower.member import Member
-from dpcore_a_ddp.flower.split import count_rows, share_out
 
 from dpcore.data.dataset import load_file
 from dpcore.data.schema import Schema
 from dpcore.errors import DataError, InvalidInputError
+from dpcore_a_ddp.flower.member import Member
+from dpcore_a_ddp.flower.split import count_rows, share_out
 
 
 def test_the_parts_are_the_rows_in_their_order(table, own_files):

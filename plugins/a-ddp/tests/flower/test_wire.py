@@ -4,6 +4,11 @@ import json
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpcore.errors import InvalidInputError
+from dpcore.pools import Declined, Reply
 from dpcore_a_ddp.flower.wire import (
     Question,
     pack_answer,
@@ -11,11 +16,6 @@ from dpcore_a_ddp.flower.wire import (
     unpack_answer,
     unpack_question,
 )
-from hypothesis import given
-from hypothesis import strategies as st
-
-from dpcore.errors import InvalidInputError
-from dpcore.pools import Declined, Reply
 
 HEAD = {"format": "dpcore a-ddp 1", "user": "anna", "round": 3}
 
