@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from dpcore.plan import Plan
     from dpcore.pools.terms import Terms
     from dpcore.problem import Problem, Solution
+    from dpcore.user_pool import UserPool
 
 __all__ = ["fit_pool", "fit_users", "open_pool", "state_of_users"]
 
@@ -115,7 +116,7 @@ def _why_not_private(terms: Terms | None) -> tuple[str, ...]:
 
 
 def state_of_users(
-    plan: Plan, pool: InProcessPool, why_not_private: tuple[str, ...], trusted: tuple[str, ...]
+    plan: Plan, pool: UserPool, why_not_private: tuple[str, ...], trusted: tuple[str, ...]
 ) -> PrivacyStatement:
     """Return the privacy statement of a fit whose rows stay with users."""
     epsilons = [user.epsilon for user in pool.users]

@@ -68,6 +68,8 @@ def deploy(
     check_trust(settings.trust or "local")
     plan = make_plan(settings)
     optimizer: Any = plan.optimizer
+    if plan.accountant.name == "best":
+        raise InvalidInputError("Users need one accountant by name, not best.")
     check_writable(out)
     n_rows = count_rows(data, Schema.read(schema))
     users = read_users(settings.users, n_rows, getattr(optimizer, "rows_per_user", 1))

@@ -15,6 +15,7 @@ from dpcore_a_ddp.flower.wire import Question, pack_question, unpack_answer
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dpcore.accountants.schedule import Schedule
     from dpcore.protocols import Accountant
 
 __all__ = ["FlowerPool", "Post", "check_trust"]
@@ -78,6 +79,13 @@ class FlowerPool:
         self._post, self._make_filter, self._on_round = post, make_filter, on_round
         self._terms: Terms | None = None
         self._allowed = self._joined = np.zeros(len(self.users), dtype=np.int64)
+
+    @property
+    def terms(self) -> Terms | None:
+        return self._terms
+
+    def plan_filters(self, schedule: Schedule) -> None:
+        """Nothing: a user's filter is its own, and fixes beforehand what it likes."""
 
     def filter_of(self, epsilon: float, delta: float) -> Accountant:
         return self._make_filter(epsilon, delta)

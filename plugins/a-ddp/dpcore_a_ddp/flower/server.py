@@ -12,6 +12,7 @@ from flwr.serverapp import Grid, ServerApp
 from dpcore.data.schema import Schema
 from dpcore.errors import DpcoreError, InvalidInputError
 from dpcore.plan import make_plan
+from dpcore.pools.budgets import Filters
 from dpcore.pools.fit import fit_pool
 from dpcore.pools.users_file import read_users
 from dpcore_a_ddp.flower.job import Job
@@ -58,7 +59,7 @@ def _fit(job: Job, grid: Grid) -> Model:
     pool = FlowerPool(
         users,
         post,
-        lambda epsilon, delta: type(empty).from_budget(epsilon, delta, empty.conversion),
+        Filters(empty),
         reference=None if job.settings.epsilon is None else (empty.epsilon, empty.delta),
         on_round=note,
     )
