@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +67,8 @@ def deploy(
     Raises DpcoreError; before anything is started for what can be told beforehand.
     """
     check_trust(settings.trust or "local")
+    # Flower's processes run elsewhere.
+    settings = replace(settings, users=os.path.abspath(settings.users))
     plan = make_plan(settings)
     optimizer: Any = plan.optimizer
     if plan.accountant.name == "best":

@@ -1,6 +1,7 @@
 """Real processes: a SuperLink and SuperNodes on this machine, by ``flwr run``."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -39,9 +40,10 @@ def files(table):
     return {"data": table / "rows.csv", "schema": table / "schema.toml", "folder": table / "run"}
 
 
-def test_with_a_seed_the_weights_are_those_of_one_process(table):
-    asked = settings(table, "a-ddp", rounds=3, most_rounds=3)
-    deploy(asked, **files(table), out=table / "model.json")
+def test_with_a_seed_the_weights_are_those_of_one_process(table, monkeypatch):
+    monkeypatch.chdir(table)
+    asked = settings(Path(), "a-ddp", rounds=3, most_rounds=3)
+    deploy(asked, **files(Path()), out=Path("model.json"))
     deployed = load_model(table / "model.json")
     schema = Schema.read(table / "schema.toml")
     here = fit(
