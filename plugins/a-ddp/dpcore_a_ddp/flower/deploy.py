@@ -27,7 +27,6 @@ __all__ = ["deploy", "main"]
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; return its exit status."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     asked = _parser().parse_args(arguments)
     settings = Settings(
         algo=asked.algo,
@@ -44,9 +43,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     try:
         deploy(settings, asked.data, asked.schema, asked.folder, asked.out, asked.timeout)
-    except DpcoreError as error:
+    except (DpcoreError, OSError) as error:
         print(f"dpcore-a-ddp: {error}", file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        print("dpcore-a-ddp: stopped; what users spent stands in their ledgers.", file=sys.stderr)
+        return 130
     return 0
 
 
@@ -167,4 +169,6 @@ def _assignment(text: str) -> tuple[str, str]:
 
 
 if __name__ == "__main__":
+    # So that what was started is ended.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     sys.exit(main())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -40,6 +41,11 @@ def check_trust(trust: str) -> None:
 OnRound = Callable[[int, Answers, dict[str, str]], None]
 
 
+_GONE = "No user was heard of any more."
+_MOST_SILENT = 3
+"""Rounds in a row without an answer, after which the users count as gone."""
+
+
 class Post(Protocol):
     """Carries a question to every user that is there, and brings the answers."""
 
@@ -54,7 +60,8 @@ class FlowerPool:
 
     A user that does not answer in time is not in the round, and is asked again in the next. What
     arrives goes through the same inbox as in every pool: malformed, of another round or size, too
-    large, or of an unknown user, it is dropped and reported.
+    large, or of an unknown user, it is dropped and reported. After three rounds in a row without
+    any answer all users count as gone: they decline, which ends a run with what it has.
 
     Parameters
     ----------
@@ -79,6 +86,7 @@ class FlowerPool:
         self._post, self._make_filter, self._on_round = post, make_filter, on_round
         self._terms: Terms | None = None
         self._allowed = self._joined = np.zeros(len(self.users), dtype=np.int64)
+        self._silent = 0
 
     @property
     def terms(self) -> Terms | None:
@@ -106,6 +114,8 @@ class FlowerPool:
         Raises BudgetExceededError if nobody can join the first round, InvalidInputError for terms
         that no message can carry out: nothing is sent then.
         """
+        if self._terms is not None:
+            raise InvalidInputError("The terms of a run are agreed on once.")
         check_trust(terms.trust)
         if terms.noise_multiplier == 0 or terms.as_published:
             raise InvalidInputError("Users agree to no terms that are not private.")
@@ -127,10 +137,13 @@ class FlowerPool:
             answers = inbox.collect(index, messages)
             if answers.joined.size + answers.declined.size == len(self.users):
                 break
-        self._joined = self._joined + np.isin(np.arange(len(self.users)), answers.joined)
+        places = np.arange(len(self.users))
+        self._joined = self._joined + np.isin(places, answers.joined)
+        self._silent = 0 if answers.joined.size + answers.declined.size else self._silent + 1
+        if self._silent == _MOST_SILENT:
+            answers = replace(answers, declined=places)
         if self._on_round is not None:
-            reasons = {m.user: m.reason for m in messages if isinstance(m, Declined)}
-            declined = {self.users[place].name for place in answers.declined}
-            said = {user: reason for user, reason in reasons.items() if user in declined}
-            self._on_round(index, answers, said)
+            said = {m.user: m.reason for m in messages if isinstance(m, Declined)}
+            names = [self.users[place].name for place in answers.declined]
+            self._on_round(index, answers, {name: said.get(name, _GONE) for name in names})
         return answers

@@ -119,6 +119,9 @@ def test_what_can_be_told_beforehand_is_refused_before_anything_starts(table, ca
         (["--set", "rounds=0"], "rounds"),
         (["--loss", "nonsense"], "nonsense"),
         (["--out", str(table)], "directory"),
+        (["--data", str(table / "none.csv")], "none.csv"),
+        (["--schema", str(table / "none.toml")], "none.toml"),
+        (["--accountant", "best"], "by name"),
     ):
         assert main([*command, *more]) == 2
         assert said in capsys.readouterr().err

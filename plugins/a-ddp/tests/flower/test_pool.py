@@ -134,6 +134,17 @@ def test_users_who_are_silent_are_not_in_the_round(own_files, terms, users):
     assert made[2].declined.size == 1
 
 
+def test_when_nobody_is_heard_of_for_three_rounds_the_run_ends(own_files, terms, users):
+    told = []
+    post = Bytes(own_files, lambda index, sent: sent[1:2] if index in (0, 3) else [])
+    pool = FlowerPool(users, post, make_filter, on_round=lambda *round: told.append(round))
+    made = run(pool, terms, 7)
+    assert [answers.joined.size for answers in made] == [1, 0, 0, 1, 0, 0, 0]
+    assert [answers.declined.size for answers in made] == [0, 0, 0, 0, 0, 0, 3]
+    assert set(told[-1][2]) == {"anna", "ben", "cleo"}
+    assert pool.rounds_joined.tolist() == [0, 2, 0]
+
+
 def test_a_decline_is_an_answer(own_files, terms, users):
     def twist(index, sent):
         return [pack_answer(Declined("anna", index, "No.")), *sent[1:]]
@@ -161,6 +172,9 @@ def test_terms_that_are_not_private_are_not_even_sent(own_files, terms, users):
             pool.begin(bad, 5)
     with pytest.raises(InvalidInputError, match="after the terms"):
         pool.round(0, np.zeros(3))
+    pool.begin(terms, 5)
+    with pytest.raises(InvalidInputError, match="agreed on once"):
+        pool.begin(terms, 5)
 
 
 def test_secure_aggregation_is_refused_with_what_is_missing():
