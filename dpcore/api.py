@@ -135,7 +135,7 @@ def fit(
         dataset = load_file(X, schema)
     else:
         dataset = dataset_from_arrays(X, y, schema=schema, intercept=intercept, **public)
-    model = fit_dataset(plan, dataset, schema_reasons(dataset))
+    model = fit_dataset(plan, dataset, schema_reasons(dataset.schema))
     if classes is not None:
         model = replace(model, class_values=_own_classes(classes))
     return finish(plan, model, dataset, started, {}).model

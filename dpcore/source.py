@@ -76,7 +76,7 @@ def load_data(request: DataRequest, plan: Plan) -> Data:
 
 def _load(request: DataRequest, plan: Plan) -> Data:
     dataset, parts = _open(request)
-    why_not_private = schema_reasons(dataset)
+    why_not_private = schema_reasons(dataset.schema)
     if request.test is not None:
         _require_file(request.test)
         test = load_file(request.test, dataset.schema, bad_rows=request.bad_rows)  # type: ignore[arg-type]
@@ -193,7 +193,7 @@ def _schema(request: DataRequest) -> Schema | None:
     return schema
 
 
-def schema_reasons(dataset: Dataset) -> tuple[str, ...]:
-    if not dataset.from_data:
+def schema_reasons(schema: Schema) -> tuple[str, ...]:
+    if not schema.from_data:
         return ()
     return ("bounds, categories or classes of the schema were read off the rows",)

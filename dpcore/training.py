@@ -24,6 +24,7 @@ from dpcore.statement import PrivacyStatement, part_of, running_versions
 
 if TYPE_CHECKING:
     from dpcore.data.dataset import Dataset
+    from dpcore.data.schema import Schema
     from dpcore.data.table import Table
     from dpcore.plan import Plan
     from dpcore.problem import Solution
@@ -32,7 +33,9 @@ if TYPE_CHECKING:
 __all__ = [
     "Training",
     "check_dataset",
+    "check_public",
     "fit_dataset",
+    "make_model",
     "train",
     "with_default_l2",
 ]
@@ -147,7 +150,7 @@ def fit_dataset(
 
         solution, pool = fit_users(plan, dataset, problem)
         statement = state_of_users(plan, pool, why_not_private, trusted)
-        return _model(plan, dataset, problem.l2, solution, (), statement)
+        return make_model(plan, dataset.schema, problem.l2, solution, (), statement)
     plan = with_planned_accountant(plan, problem)
     table = table or dataset.table()
     noise = SystemNoise() if plan.settings.seed is None else SeededNoise(plan.settings.seed)
@@ -165,13 +168,18 @@ def fit_dataset(
         statement = state(plan, dataset, session, why_not_private, trusted)
         raise not_met(error, statement, dataset) from None
     statement = state(plan, dataset, session, why_not_private, trusted)
-    return _model(plan, dataset, problem.l2, solution, summarise(session), statement)
+    return make_model(plan, dataset.schema, problem.l2, solution, summarise(session), statement)
 
 
 def check_dataset(plan: Plan, dataset: Dataset, kept_fraction: float = 1.0) -> Problem:
     """Return a fit's public facts; InvalidInputError if plan and data do not fit each other."""
     _check_drop(plan, dataset)
-    problem = _problem(plan, dataset, kept_fraction)
+    return check_public(plan, dataset.schema, int(dataset.X.shape[0]), kept_fraction)
+
+
+def check_public(plan: Plan, schema: Schema, n_rows: int, kept_fraction: float = 1.0) -> Problem:
+    """Return the public facts of a fit to so many rows; InvalidInputError if they do not fit."""
+    problem = _problem(plan, schema, n_rows, kept_fraction)
     check_fits(plan.optimizer, problem, plan.accountant)
     check_fits(plan.optimizer, problem, with_planned_accountant(plan, problem).accountant)
     return problem
@@ -188,28 +196,28 @@ def _check_drop(plan: Plan, dataset: Dataset) -> None:
         )
 
 
-def _problem(plan: Plan, dataset: Dataset, kept_fraction: float) -> Problem:
+def _problem(plan: Plan, schema: Schema, n_rows: int, kept_fraction: float) -> Problem:
     """Return the public facts; InvalidInputError where the loss or the size does not fit."""
-    label = dataset.schema.label
+    label = schema.label
     if plan.loss.classification == label.is_real:
         kind = "a real-valued target" if label.is_real else "two classes"
         raise InvalidInputError(f"The loss {plan.loss.name} does not fit a label with {kind}.")
-    n = int(dataset.X.shape[0]) if plan.relation.size_is_public else None
+    n = n_rows if plan.relation.size_is_public else None
     if n is not None and n < 2:
         raise InvalidInputError(
             f"Under {plan.relation.value} a table needs at least 2 rows, and this one has {n}."
         )
-    capacity = {"capacity": dataset.capacity} if dataset.capacity else {}
+    capacity = {"capacity": schema.capacity} if schema.capacity else {}
     problem = Problem(
         loss=plan.loss,
         l2=plan.settings.l2 or 0.0,
-        n_features=int(dataset.X.shape[1]),
-        row_norm=dataset.row_norm,
-        raw_norm_bound=dataset.raw_norm_bound,
+        n_features=schema.n_features,
+        row_norm=min(schema.row_norm, schema.raw_norm_bound),
+        raw_norm_bound=schema.raw_norm_bound,
         relation=plan.relation,
         n=n,
-        n0=None if dataset.n0 is None else max(1, round(dataset.n0 * kept_fraction)),
-        intercept=dataset.schema.intercept,
+        n0=None if schema.rows is None else max(1, round(schema.rows * kept_fraction)),
+        intercept=schema.intercept,
         **capacity,
     )
     return with_default_l2(problem, plan)
@@ -226,14 +234,15 @@ def with_default_l2(problem: Problem, plan: Plan) -> Problem:
     return replace(problem, l2=optimizer.default_l2(problem, plan.accountant))
 
 
-def _model(
+def make_model(
     plan: Plan,
-    dataset: Dataset,
+    schema: Schema,
     l2: float,
     solution: Solution,
     ledger: tuple[dict[str, Any], ...],
     statement: PrivacyStatement,
 ) -> Model:
+    """Return a solution with all that is said about it; OptimizerError if it is none."""
     algo = {
         "name": plan.entry.name,
         "chosen_by": plan.chosen_by,
@@ -246,8 +255,8 @@ def _model(
         "engine": plan.settings.engine,
     }
     return Model(
-        w=check_coefficients(solution.w, int(dataset.X.shape[1]), plan.entry.name),
-        schema=dataset.schema,
+        w=check_coefficients(solution.w, schema.n_features, plan.entry.name),
+        schema=schema,
         loss=plan.settings.loss,
         l2=l2,
         algo=algo,

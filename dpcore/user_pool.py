@@ -39,6 +39,11 @@ class UserPool(Protocol):
         """One of ``dpcore.pools.terms.TRUST_MODELS``: what the server gets to see."""
         ...
 
+    @property
+    def terms(self) -> Terms | None:
+        """What was agreed on; ``None`` before that."""
+        ...
+
     def plan_filters(self, schedule: Schedule) -> None:
         """Let the users fit what their filters fix beforehand to a schedule; before ``begin``."""
         ...

@@ -10,17 +10,22 @@ from dpcore.pools.budgets import Filters
 from dpcore.pools.in_process import InProcessPool
 from dpcore.pools.terms import TRUST_MODELS, User
 from dpcore.pools.users_file import alike_users, read_users
+from dpcore.source import schema_reasons
 from dpcore.statement import PrivacyStatement, foreign_parts, part_of
+from dpcore.training import check_public, make_model
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dpcore.data.dataset import Dataset
+    from dpcore.data.schema import Schema
+    from dpcore.model import Model
     from dpcore.plan import Plan
     from dpcore.pools.terms import Terms
     from dpcore.problem import Problem, Solution
+    from dpcore.user_pool import UserPool
 
-__all__ = ["fit_users", "open_pool", "state_of_users"]
+__all__ = ["fit_pool", "fit_users", "open_pool", "state_of_users"]
 
 
 def fit_users(plan: Plan, dataset: Dataset, problem: Problem) -> tuple[Solution, InProcessPool]:
@@ -32,6 +37,23 @@ def fit_users(plan: Plan, dataset: Dataset, problem: Problem) -> tuple[Solution,
     pool = open_pool(plan, dataset)
     asked: Any = pool
     return run_optimizer(plan.optimizer, plan.entry, problem, asked), pool
+
+
+def fit_pool(plan: Plan, schema: Schema, pool: UserPool) -> Model:
+    """Return the model of a plan whose users are elsewhere: of their rows the schema is known here,
+    and what they send.
+
+    Raises InvalidInputError for a plan that asks no users or does not fit the schema, and
+    BudgetExceededError if none can join the first round; both before anything is spent.
+    """
+    if "user-pool" not in plan.optimizer.needs:
+        raise InvalidInputError(f"{plan.entry.name} needs all rows in one place.")
+    problem = check_public(plan, schema, sum(user.n_rows for user in pool.users))
+    asked: Any = pool
+    solution = run_optimizer(plan.optimizer, plan.entry, problem, asked)
+    trusted = (part_of(plan.loss), *plan.targets)
+    statement = state_of_users(plan, pool, schema_reasons(schema), trusted)
+    return make_model(plan, schema, problem.l2, solution, (), statement)
 
 
 def open_pool(plan: Plan, dataset: Dataset) -> InProcessPool:
@@ -94,7 +116,7 @@ def _why_not_private(terms: Terms | None) -> tuple[str, ...]:
 
 
 def state_of_users(
-    plan: Plan, pool: InProcessPool, why_not_private: tuple[str, ...], trusted: tuple[str, ...]
+    plan: Plan, pool: UserPool, why_not_private: tuple[str, ...], trusted: tuple[str, ...]
 ) -> PrivacyStatement:
     """Return the privacy statement of a fit whose rows stay with users."""
     epsilons = [user.epsilon for user in pool.users]

@@ -108,7 +108,6 @@ class InProcessPool(Unshareable):
 
     @property
     def terms(self) -> Terms | None:
-        """What was agreed on; ``None`` before that."""
         return self._terms
 
     @property

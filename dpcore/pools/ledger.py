@@ -32,19 +32,21 @@ class Ledger(Unshareable):
     """What a user has joined: in memory.
 
     ``debits`` : rounds debited, in order. ``replies`` : round to the values that were released.
+    ``asked`` : round to a digest of what they answer.
     """
 
     def __init__(self) -> None:
         self.debits: list[int] = []
         self.replies: dict[int, np.ndarray] = {}
+        self.asked: dict[int, str] = {}
 
     def debit(self, index: int) -> None:
         """Write down, for good, that a round is paid for. Raises OSError: nothing is drawn then."""
         self.debits.append(index)
 
-    def store(self, index: int, values: np.ndarray) -> None:
-        """Keep a released reply, to be sent, and sent again if asked for again."""
-        self.replies[index] = values
+    def store(self, index: int, values: np.ndarray, asked: str) -> None:
+        """Keep a released reply, to be sent, and sent again if the same is asked again."""
+        self.replies[index], self.asked[index] = values, asked
 
     def close(self) -> None:
         """Let another process have it."""
@@ -84,10 +86,10 @@ class FileLedger(Ledger):
         self._append({"debit": index})
         super().debit(index)
 
-    def store(self, index: int, values: np.ndarray) -> None:
+    def store(self, index: int, values: np.ndarray, asked: str) -> None:
         content = base64.b64encode(values.astype("<i8").tobytes()).decode("ascii")
-        self._append({"reply": index, "values": content})
-        super().store(index, values)
+        self._append({"reply": index, "asked": asked, "values": content})
+        super().store(index, values, asked)
 
     def close(self) -> None:
         if self._fd >= 0:
@@ -144,6 +146,7 @@ class FileLedger(Ledger):
         elif "reply" in entry and index in self.debits and index not in self.replies:
             values = base64.b64decode(str(entry.get("values", "")))
             self.replies[index] = np.frombuffer(values, "<i8").astype(np.int64)
+            self.asked[index] = str(entry.get("asked", ""))
         else:
             raise self._damaged(number)
 

@@ -49,6 +49,7 @@ class SessionPool:
         self._open, self._make_filter, self._deliver = open_session, make_filter, deliver
         self._sessions: tuple[UserSession, ...] = ()
         self._inbox: Inbox | None = None
+        self.terms: Terms | None = None
 
     def plan_filters(self, schedule: Schedule) -> None:
         if isinstance(self._make_filter, Filters):
@@ -66,7 +67,7 @@ class SessionPool:
         if not limits.any():
             raise BudgetExceededError("No user can join the first round. Nothing was spent.")
         self._sessions = tuple(self._open(terms, place) for place in range(len(self.users)))
-        self._inbox = Inbox(terms, self.users)
+        self._inbox, self.terms = Inbox(terms, self.users), terms
         self.rounds_allowed = limits.copy()
         return limits
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -31,7 +32,8 @@ class UserSession(Unshareable):
 
     It evaluates what one round *more* would cost, and joins only if that stays within the budget;
     then it debits its ledger, then draws the sample and the noise, then stores what it sends. A
-    round that comes again gets the stored reply. An empty sample is answered with noise as well.
+    round that comes again gets the stored reply, or, at other parameters, none. An empty sample is
+    answered with noise as well.
 
     .. warning::
        Whether it joins depends on its budget and on public figures alone. That tells its budget to
@@ -108,13 +110,17 @@ class UserSession(Unshareable):
             return self._answer(index, w)
 
     def _answer(self, index: int, w: np.ndarray) -> Reply | Declined:
+        point = self._point(w)
+        asked = hashlib.sha256(point.astype("<f8").tobytes()).hexdigest()
         stored = self._ledger.replies.get(index)
-        if stored is not None:
+        if stored is not None and self._ledger.asked[index] == asked:
             return Reply(self.user.name, index, stored.copy())
+        if stored is not None:
+            return self._declined(index, "The round was answered at other parameters.")
         if self._ledger.debits and index <= self._ledger.debits[-1]:
             return self._declined(index, "The round is over: it was not joined, or its reply lost.")
         session = self._sessions[self.rounds_joined % len(self._sessions)]
-        query = self._terms.query(self._loss, self._point(w), self.user.n_rows)
+        query = self._terms.query(self._loss, point, self.user.n_rows)
         if not rounds_within(session.accountant, self._terms.event(self.user.n_rows), 1):
             return self._declined(index, "One round more would exceed the user's budget.")
         self._ledger.debit(index)
@@ -123,7 +129,7 @@ class UserSession(Unshareable):
         values = np.ldexp(value, self._terms.grid_bits).astype(np.int64)
         if self._mask is not None:
             values = values + self._mask(index)  # modulo 2^64
-        self._ledger.store(index, values)
+        self._ledger.store(index, values, asked)
         return Reply(self.user.name, index, values.copy())
 
     def _declined(self, index: int, reason: str) -> Declined:

@@ -65,8 +65,8 @@ def killed_between(path, method):
             if method == "debit":
                 os.kill(os.getpid(), signal.SIGKILL)
 
-        def store(self, index, values):
-            super().store(index, values)
+        def store(self, index, values, asked):
+            super().store(index, values, asked)
             if method == "store":
                 os.kill(os.getpid(), signal.SIGKILL)
 
@@ -175,5 +175,5 @@ def test_what_the_file_holds_is_what_was_sent_and_nothing_else(tmp_path):
     user = open_with_file(path)
     user.answer(0, W)
     keys = [sorted(json.loads(line)) for line in path.read_text().splitlines()]
-    assert keys[1:] == [["debit"], ["reply", "values"]]
+    assert keys[1:] == [["debit"], ["asked", "reply", "values"]]
     assert keys[0] == ["budget", "format", "rows", "terms", "user"]

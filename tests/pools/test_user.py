@@ -44,8 +44,10 @@ def test_a_round_that_comes_again_gets_the_stored_reply():
     data = make_data()
     user = open_user(data, make_terms(data), seed=None)
     w = np.zeros(data.n_features)
-    first, again = user.answer(0, w), user.answer(0, w + 1)
+    first, again, other = user.answer(0, w), user.answer(0, w), user.answer(0, w + 1)
     assert first.values.tolist() == again.values.tolist()
+    # A server that was started again would take it for the gradient at w + 1.
+    assert isinstance(other, Declined) and "other parameters" in other.reason
     assert user.rounds_joined == 1
     first.values[:] = 0
     assert user.answer(0, w).values.any()

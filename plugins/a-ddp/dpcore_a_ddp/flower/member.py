@@ -1,0 +1,121 @@
+"""A user's own side of a deployment: its file of settings, and its answer to one question.
+
+A process is started for each question, so that everything a user has to remember is in its ledger.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcore.data.dataset import load_file
+from dpcore.data.schema import Schema
+from dpcore.errors import DataError, InvalidInputError
+from dpcore.noise.source import SeededNoise
+from dpcore.pools import FileLedger, User, UserSession
+from dpcore.pools.in_process import user_seed
+from dpcore.registry import load_registry
+from dpcore_a_ddp.flower.wire import Question, pack_answer, unpack_question
+
+if TYPE_CHECKING:
+    from dpcore.pools import Ledger
+
+__all__ = ["FAILED", "Member", "answer"]
+
+FAILED = "This user's side failed; the reason is in its own log."
+
+
+@dataclass(frozen=True, kw_only=True)
+class Member:
+    """What a user has set for itself, in a file that it keeps: no server has a say in it.
+
+    Parameters
+    ----------
+    user : its name, as the server knows it.
+    data, schema : its rows and their public description, as files.
+    epsilon, delta : its budget.
+    ledger : the file in which every round is debited before it is answered.
+    relation : what its budget is about; terms of another one are refused.
+    accountant : the registered name of its filter.
+    seed : for tests only: what it sends is then not private.
+    """
+
+    user: str
+    data: str
+    schema: str
+    epsilon: float
+    delta: float
+    ledger: str
+    relation: str = "replace-one"
+    accountant: str = "sampling-composition"
+    seed: int | None = None
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> Member:
+        """Return the settings of a TOML file, whose paths are relative to it.
+
+        Raises DataError, for the owner's eyes, for a file that does not hold them.
+        """
+        name = os.fspath(path)
+        try:
+            content = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise DataError(f"Cannot read {name!r}: it is no TOML file of a user.") from error
+        missing = _KINDS.keys() - content.keys() - _OPTIONAL
+        for key in (*sorted(missing), *sorted(content.keys() - _KINDS.keys())):
+            raise DataError(f"{name}: the key {key!r} is {'missing' if key in missing else 'new'}.")
+        for key, value in content.items():
+            if type(value) not in _KINDS[key]:
+                raise DataError(f"{name}: the value of {key!r} is of another kind.")
+        folder = Path(path).resolve().parent
+        return cls(**content | {key: str(folder / content[key]) for key in _PATHS})
+
+
+_KINDS: dict[str, tuple[type, ...]] = {
+    **dict.fromkeys(("user", "data", "schema", "ledger", "relation", "accountant"), (str,)),
+    **dict.fromkeys(("epsilon", "delta"), (float, int)),
+    "seed": (int,),
+}
+_OPTIONAL = {"relation", "accountant", "seed"}
+_PATHS = ("data", "schema", "ledger")
+
+
+def answer(member: Member, data: bytes) -> bytes:
+    """Return the user's answer to a question, in bytes: a reply, or that it does not join.
+
+    Raises DpcoreError, for the owner's eyes: nothing was sent then, and nothing debited but where
+    a ledger's line says so.
+    """
+    question = unpack_question(data)
+    terms = question.terms
+    if terms.relation != member.relation:
+        raise InvalidInputError(
+            f"The terms are for {terms.relation}, and the budget is for {member.relation}."
+        )
+    dataset = load_file(member.data, Schema.read(member.schema))
+    user = User(member.user, int(dataset.X.shape[0]), member.epsilon, member.delta)
+    registry = load_registry()
+    loss = registry.load("loss", terms.loss)()
+    own_filter = registry.load("accountant", member.accountant)
+    empty = own_filter.from_budget(member.epsilon, member.delta)
+    noise = None if member.seed is None else SeededNoise(user_seed(member.seed, user.name))
+    # Without the ledger first: terms that are refused leave no trace in it.
+    trial = UserSession(user, dataset, loss, terms, empty, noise)
+    with closing(FileLedger(member.ledger, user, terms)) as ledger:
+        if noise is not None:
+            _run_up(trial, ledger, question)
+        session = UserSession(user, dataset, loss, terms, empty, noise, ledger)
+        return pack_answer(session.answer(question.round, question.w))
+
+
+def _run_up(trial: UserSession, ledger: Ledger, question: Question) -> None:
+    """Draw again what the rounds that were joined drew, so that a seeded stream goes on where the
+    process before this one left it. How much of it a round takes depends on no parameters."""
+    for index in ledger.debits:
+        trial.answer(index, np.zeros_like(question.w))

@@ -1,0 +1,149 @@
+"""A pool of users that are reached by messages: what an optimizer gets is what a server gets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from dpcore.errors import BudgetExceededError, InvalidInputError
+from dpcore.pools import Answers, Declined, Inbox, Reply, Terms, User
+from dpcore.pools.budgets import MakeFilter, middle_budget, rounds_of_users
+from dpcore_a_ddp.flower.wire import Question, pack_question, unpack_answer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dpcore.accountants.schedule import Schedule
+    from dpcore.protocols import Accountant
+
+__all__ = ["FlowerPool", "Post", "check_trust"]
+
+_NO_SECURE_AGGREGATION = (
+    "Expected trust={trust!r} to be local: over Flower nothing else is carried. Its SecAgg+ "
+    "workflow (flwr 1.41) is no secure aggregation to build on: it belongs to the older Strategy "
+    "interface and adds up quantised floats after clipping each user's message, which no privacy "
+    "proof of the sum survives; masks are drawn from NumPy's RandomState with a seed of 32 bits; "
+    "the server hands out the users' public keys, unsigned, and names the threshold. What is "
+    "missing is a sum of int64 modulo 2^64 with masks from a cryptographic generator, keys that "
+    "users can check, and a threshold of their own."
+)
+
+
+def check_trust(trust: str) -> None:
+    """Raise InvalidInputError for a trust model that messages over Flower cannot carry."""
+    if trust != "local":
+        raise InvalidInputError(_NO_SECURE_AGGREGATION.format(trust=trust))
+
+
+OnRound = Callable[[int, Answers, dict[str, str]], None]
+
+
+_GONE = "No user was heard of any more."
+_MOST_SILENT = 3
+"""Rounds in a row without an answer, after which the users count as gone."""
+
+
+class Post(Protocol):
+    """Carries a question to every user that is there, and brings the answers."""
+
+    def ask(self, index: int, question: bytes) -> Iterator[bytes | None]:
+        """Yield the answers to round ``index`` as they come, ``None`` for one that is unreadable;
+        end when no more can come."""
+        ...
+
+
+class FlowerPool:
+    """A ``UserPool`` whose users are elsewhere, each with data, budget and ledger of its own.
+
+    A user that does not answer in time is not in the round, and is asked again in the next. What
+    arrives goes through the same inbox as in every pool: malformed, of another round or size, too
+    large, or of an unknown user, it is dropped and reported. After three rounds in a row without
+    any answer all users count as gone: they decline, which ends a run with what it has.
+
+    Parameters
+    ----------
+    users : their public facts, as the server knows them.
+    post : how they are reached.
+    make_filter : epsilon and delta to an empty accountant, to tell how many rounds there can be.
+    reference : the public epsilon and delta that the noise is planned for; ``None`` for the users'
+        lower medians.
+    on_round : called with each round's index and answers, and by user why it declined (progress).
+    """
+
+    def __init__(
+        self,
+        users: Sequence[User],
+        post: Post,
+        make_filter: MakeFilter,
+        reference: tuple[float, float] | None = None,
+        on_round: OnRound | None = None,
+    ) -> None:
+        self.users = tuple(users)
+        self.reference, self.trust = reference or middle_budget(users), "local"
+        self._post, self._make_filter, self._on_round = post, make_filter, on_round
+        self._terms: Terms | None = None
+        self._allowed = self._joined = np.zeros(len(self.users), dtype=np.int64)
+        self._silent = 0
+
+    @property
+    def terms(self) -> Terms | None:
+        return self._terms
+
+    def plan_filters(self, schedule: Schedule) -> None:
+        """Nothing: a user's filter is its own, and fixes beforehand what it likes."""
+
+    def filter_of(self, epsilon: float, delta: float) -> Accountant:
+        return self._make_filter(epsilon, delta)
+
+    @property
+    def rounds_allowed(self) -> np.ndarray:
+        return self._allowed.copy()
+
+    @property
+    def rounds_joined(self) -> np.ndarray:
+        """How many replies of each user were taken, int64 of shape (n_users,). What a user has
+        spent stands in its ledger: a reply that was lost on the way is spent as well."""
+        return self._joined.copy()
+
+    def begin(self, terms: Terms, most: int) -> np.ndarray:
+        """Return how many rounds each user may join, told from public budgets, at most ``most``.
+
+        Raises BudgetExceededError if nobody can join the first round, InvalidInputError for terms
+        that no message can carry out: nothing is sent then.
+        """
+        if self._terms is not None:
+            raise InvalidInputError("The terms of a run are agreed on once.")
+        check_trust(terms.trust)
+        if terms.noise_multiplier == 0 or terms.as_published:
+            raise InvalidInputError("Users agree to no terms that are not private.")
+        limits = rounds_of_users(self.users, terms, self._make_filter, most)
+        if not limits.any():
+            raise BudgetExceededError("No user can join the first round. Nothing was spent.")
+        self._terms, self._allowed = terms, limits
+        return limits.copy()
+
+    def round(self, index: int, w: np.ndarray) -> Answers:
+        if self._terms is None:
+            raise InvalidInputError("Expected rounds after the terms.")
+        question = pack_question(Question(self._terms, index, np.asarray(w, dtype=np.float64)))
+        inbox = Inbox(self._terms, self.users)
+        messages: list[Reply | Declined | None] = []
+        answers = inbox.collect(index, messages)
+        for content in self._post.ask(index, question):
+            messages.append(None if content is None else unpack_answer(content))
+            answers = inbox.collect(index, messages)
+            if answers.joined.size + answers.declined.size == len(self.users):
+                break
+        places = np.arange(len(self.users))
+        self._joined = self._joined + np.isin(places, answers.joined)
+        self._silent = 0 if answers.joined.size + answers.declined.size else self._silent + 1
+        if self._silent == _MOST_SILENT:
+            answers = replace(answers, declined=places)
+        if self._on_round is not None:
+            said = {m.user: m.reason for m in messages if isinstance(m, Declined)}
+            names = [self.users[place].name for place in answers.declined]
+            self._on_round(index, answers, {name: said.get(name, _GONE) for name in names})
+        return answers

@@ -1,0 +1,197 @@
+"""Flower's processes on this machine: one SuperLink, and SuperNodes, started and stopped.
+
+Everything listens on 127.0.0.1 and writes into one folder. Flower's reports to its makers and its
+look for updates are switched off, and it installs nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from dpcore.errors import DpcoreError, InvalidInputError
+
+__all__ = ["APP", "Deployment", "DeploymentError"]
+
+APP = Path(__file__).parent / "app"
+_HOST = "127.0.0.1"
+_QUIET = {
+    "FLWR_TELEMETRY_ENABLED": "0",
+    "FLWR_DISABLE_UPDATE_CHECK": "1",
+    "FLWR_DISABLE_RUNTIME_DEPENDENCY_INSTALLATION": "1",
+    # Flower looks for new work once a second by default.
+    "FLWR_SUPEREXEC_TASK_POLL_INTERVAL": "0.1",
+}
+_START_SECONDS = 60.0
+_STOP_SECONDS = 5.0
+_LOOK_SECONDS = 0.1
+
+
+class DeploymentError(DpcoreError):
+    """A process of Flower did not start, or its run ended without a result."""
+
+
+class Deployment:
+    """Starts processes and ends those that it started, when it is left.
+
+    Parameters
+    ----------
+    folder : for their logs and Flower's own files; made if it is not there.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        self.folder = Path(folder).resolve()
+        self._processes: dict[str, subprocess.Popen[bytes]] = {}
+        self._port = 0
+
+    def __enter__(self) -> Self:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        try:
+            self._start_link()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    def start_node(self, name: str, user_file: str | os.PathLike[str]) -> None:
+        """Start the SuperNode of a user, whose settings are in ``user_file``."""
+        where = ("--host", _HOST, "--port", str(_free_port()))
+        link = ("--superlink", f"{_HOST}:{self._port}")
+        node_config = ("--node-config", f"user-file={_quoted(user_file)}")
+        self._start(name, "flower-supernode", "--insecure", *link, *where, *node_config)
+
+    def kill(self, name: str) -> None:
+        """End a process and all that it started, at once, as a crash would."""
+        _signal(self._processes[name], signal.SIGKILL)
+        self._processes.pop(name).wait()
+
+    def run(
+        self, job: str | os.PathLike[str], seconds: float, watch: Callable[[], None] | None = None
+    ) -> None:
+        """Run the app on ``job``, a file for its server, until it ends.
+
+        ``watch`` : called several times a second meanwhile. Raises DeploymentError where
+        ``flwr run`` fails or takes longer than ``seconds``.
+        """
+        home = self._home("run")
+        link = f'[superlink.here]\naddress = "{_HOST}:{self._port}"\ninsecure = true\n'
+        (home / "config.toml").write_text(f'[superlink]\ndefault = "here"\n{link}')
+        config = f"job={_quoted(job)}"
+        command = ("flwr", "run", os.fspath(APP), "here", "--run-config", config, "--stream")
+        process = self._start("run", *command)
+        end = time.monotonic() + seconds
+        while process.poll() is None:
+            if time.monotonic() > end:
+                raise DeploymentError(f"The run took longer than {seconds:g} seconds.")
+            if watch is not None:
+                watch()
+            time.sleep(_LOOK_SECONDS)
+        if process.returncode:
+            raise DeploymentError(f"flwr run failed; see {self.log('run')}.")
+
+    def log(self, name: str) -> Path:
+        return self.folder / f"{name}.log"
+
+    def stop(self) -> None:
+        """End every process that was started here and what they started, the youngest first."""
+        started = list(self._processes.values())[::-1]
+        for process in started:
+            _signal(process, signal.SIGTERM)
+        end = time.monotonic() + _STOP_SECONDS
+        for process in started:
+            try:
+                process.wait(max(0.0, end - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                pass
+            _signal(process, signal.SIGKILL)
+            process.wait()
+        self._processes.clear()
+
+    def _start_link(self) -> None:
+        self._port = _free_port()
+        where = ("--host", _HOST, "--port", str(self._port))
+        install = "--disable-runtime-dependency-installation"
+        link = self._start("superlink", "flower-superlink", "--insecure", *where, install)
+        end = time.monotonic() + _START_SECONDS
+        while not _answers(f"http://{_HOST}:{self._port}/health"):
+            if link.poll() is not None or time.monotonic() > end:
+                raise DeploymentError(f"The SuperLink did not start; see {self.log('superlink')}.")
+            time.sleep(0.1)
+
+    def _start(self, name: str, program: str, *arguments: str) -> subprocess.Popen[bytes]:
+        programs = Path(sys.executable).parent
+        if not (programs / program).exists():
+            raise InvalidInputError(
+                f"{program} is not installed beside this Python; pip install 'dpcore-a-ddp[flower]'"
+            )
+        environment = {**os.environ, **_QUIET, "FLWR_HOME": os.fspath(self._home(name))}
+        environment["PATH"] = f"{programs}{os.pathsep}{environment.get('PATH', '')}"
+        environment["NO_PROXY"] = environment["no_proxy"] = _HOST
+        # A process is started for each question: without compiled files that takes seconds more.
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
+        with self.log(name).open("ab") as log:
+            process = subprocess.Popen(
+                (os.fspath(programs / program), *arguments),
+                cwd=self.folder,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        self._processes[name] = process
+        return process
+
+    def _home(self, name: str) -> Path:
+        home = self.folder / "flwr" / name
+        home.mkdir(parents=True, exist_ok=True)
+        return home
+
+
+def _quoted(path: str | os.PathLike[str]) -> str:
+    """Return a whole path as a text of Flower's settings."""
+    text = os.fspath(Path(path).resolve())
+    if any(character in text for character in "\"'\\\n"):
+        raise InvalidInputError(f"Flower takes no quote or backslash in a path: {text!r}.")
+    return f'"{text}"'
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind((_HOST, 0))
+        return int(probe.getsockname()[1])
+
+
+def _answers(url: str) -> bool:
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    try:
+        with opener.open(url, timeout=1.0):
+            return True
+    except (urllib.error.URLError, OSError):
+        return False
+
+
+def _signal(process: subprocess.Popen[bytes], number: int) -> None:
+    """Signal the process group that the process was started as the head of."""
+    try:
+        os.killpg(process.pid, number)
+    except (ProcessLookupError, PermissionError):
+        pass

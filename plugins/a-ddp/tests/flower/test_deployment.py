@@ -1,0 +1,131 @@
+"""Real processes: a SuperLink and SuperNodes on this machine, by ``flwr run``."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("flwr", reason="needs the extra dpcore-a-ddp[flower]")
+
+from dpcore import fit  # noqa: E402
+from dpcore.data.schema import Schema  # noqa: E402
+from dpcore.model import load_model  # noqa: E402
+from dpcore.plan import Settings  # noqa: E402
+from dpcore.pools.users_file import read_users  # noqa: E402
+from dpcore_a_ddp.flower.deploy import deploy, main  # noqa: E402
+from dpcore_a_ddp.flower.processes import Deployment  # noqa: E402
+
+pytestmark = pytest.mark.slow
+
+SEED = 5
+
+
+def settings(table, algo, **params):
+    return Settings(
+        algo=algo,
+        epsilon=8.0,
+        delta=1e-6,
+        params=params,
+        users=str(table / "users.csv"),
+        seed=SEED,
+    )
+
+
+def lines(path):
+    return [json.loads(line) for line in path.read_text().split("\n")[:-1]]
+
+
+def files(table):
+    return {"data": table / "rows.csv", "schema": table / "schema.toml", "folder": table / "run"}
+
+
+def test_with_a_seed_the_weights_are_those_of_one_process(table, monkeypatch):
+    monkeypatch.chdir(table)
+    asked = settings(Path(), "a-ddp", rounds=3, most_rounds=3)
+    deploy(asked, **files(Path()), out=Path("model.json"))
+    deployed = load_model(table / "model.json")
+    schema = Schema.read(table / "schema.toml")
+    here = fit(
+        table / "rows.csv",
+        schema=schema,
+        algo=asked.algo,
+        epsilon=asked.epsilon,
+        delta=asked.delta,
+        params=asked.params,
+        users=read_users(asked.users, 16, 1),
+        seed=SEED,
+    )
+    assert np.array_equal(deployed.w, here.w) and here.w.any()
+    assert deployed.privacy["users"] == here.privacy["users"]
+    assert not deployed.privacy["private"]
+    assert deployed.details == here.details
+    told = lines(table / "run" / "rounds.jsonl")
+    assert [line["round"] for line in told] == [0, 1, 2]
+    assert told[0]["joined"] == ["anna", "ben", "cleo"]
+
+
+def test_a_node_killed_in_mid_round_costs_its_round_and_nothing_twice(table, monkeypatch):
+    """Killed twice as soon as its ledger is debited: started again when the round is over, and at
+    once, so that it is asked again for the round that it has paid for."""
+    own = table / "run" / "users" / "user-1"
+    ledger, told = own / "ledger.jsonl", table / "run" / "rounds.jsonl"
+    done = []
+
+    def crash(deployment):
+        paid = [line.get("debit") for line in lines(ledger)] if ledger.exists() else []
+        if not done and 1 in paid:
+            deployment.kill("node-1")
+            done.append("killed")
+        elif len(done) == 1 and len(lines(told)) == 2:
+            deployment.start_node("node-1-again", own / "user.toml")
+            done.append("back")
+        elif len(done) == 2 and 3 in paid:
+            deployment.kill("node-1-again")
+            deployment.start_node("node-1-at-once", own / "user.toml")
+            done.append("back at once")
+
+    run = Deployment.run
+
+    def watched(self, job, seconds, watch):
+        run(self, job, seconds, lambda: (watch(), crash(self)))
+
+    monkeypatch.setattr(Deployment, "run", watched)
+    asked = settings(table, "sgd-maj", rounds=5)
+    deploy(asked, **files(table), out=table / "model.json", timeout=40.0)
+    assert done == ["killed", "back", "back at once"]
+    rounds = lines(told)
+    assert [line["round"] for line in rounds] == [0, 1, 2, 3, 4]
+    assert all("cleo" in line["joined"] and line["dropped"] == [] for line in rounds)
+    assert list(rounds[4]["declined"]) == ["anna"]
+    entries = lines(ledger)[1:]
+    debits = [line["debit"] for line in entries if "debit" in line]
+    replies = [line["reply"] for line in entries if "reply" in line]
+    assert debits == [0, 1, 2, 3, 4]
+    assert replies == sorted(set(replies)) and {0, 2, 4} <= set(replies)
+    taken = {line["round"] for line in rounds if "ben" in line["joined"]}
+    assert {0, 2, 4} <= taken <= set(replies)
+    # Round 3 was answered again, by what was stored, or not at all.
+    assert 3 in taken or "ben" in rounds[3]["declined"]
+    assert load_model(table / "model.json").w.any()
+
+
+def test_what_can_be_told_beforehand_is_refused_before_anything_starts(table, capsys):
+    command = ["--data", str(table / "rows.csv"), "--schema", str(table / "schema.toml")]
+    command += ["--users", str(table / "users.csv"), "--folder", str(table / "run")]
+    command += ["--out", str(table / "model.json"), "--algo", "sgd-maj"]
+    for more, said in (
+        (["--trust", "secure-aggregation"], "What is missing"),
+        (["--set", "rounds=0"], "rounds"),
+        (["--loss", "nonsense"], "nonsense"),
+        (["--out", str(table)], "directory"),
+        (["--data", str(table / "none.csv")], "none.csv"),
+        (["--schema", str(table / "none.toml")], "none.toml"),
+        (["--accountant", "best"], "by name"),
+    ):
+        assert main([*command, *more]) == 2
+        assert said in capsys.readouterr().err
+    (table / "users.csv").write_text("user,epsilon,delta,rows\nanna,1,1e-6,16\n")
+    assert main(command) == 2
+    assert "two users or more" in capsys.readouterr().err
+    assert not (table / "run").exists()

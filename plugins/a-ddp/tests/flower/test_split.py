@@ -1,0 +1,39 @@
+"""One table shared out to users: every row in one user's hands, whole and once."""
+
+import numpy as np
+import pytest
+
+from dpcore.data.dataset import load_file
+from dpcore.data.schema import Schema
+from dpcore.errors import DataError, InvalidInputError
+from dpcore_a_ddp.flower.member import Member
+from dpcore_a_ddp.flower.split import count_rows, share_out
+
+
+def test_the_parts_are_the_rows_in_their_order(table, own_files):
+    schema = Schema.read(table / "schema.toml")
+    whole = load_file(table / "rows.csv", schema)
+    members = [Member.read(file) for file in own_files]
+    parts = [load_file(member.data, Schema.read(member.schema)) for member in members]
+    assert np.array_equal(np.concatenate([part.X for part in parts]), whole.X)
+    assert np.array_equal(np.concatenate([part.y for part in parts]), whole.y)
+    assert count_rows(table / "rows.csv", schema) == whole.X.shape[0]
+    assert all(file.parent.stat().st_mode & 0o077 == 0 for file in own_files)
+
+
+def test_a_folder_that_is_there_is_kept_or_refused(table, own_files, users):
+    args = (table / "rows.csv", table / "schema.toml", users, table / "users", "replace-one", "gdp")
+    (own_files[0].parent / "ledger.jsonl").write_text("kept")
+    assert share_out(*args, 5) == own_files
+    assert (own_files[0].parent / "ledger.jsonl").read_text() == "kept"
+    with pytest.raises(DataError, match="is there and differs"):
+        share_out(*args, 6)
+
+
+@pytest.mark.parametrize("name", ["rows.parquet", "rows.csv.gz", "rows.dpcore"])
+def test_other_files_are_refused(table, users, name):
+    (table / name).write_bytes((table / "rows.csv").read_bytes())
+    with pytest.raises(InvalidInputError, match="one row a line"):
+        share_out(
+            table / name, table / "schema.toml", users, table / "users", "replace-one", "gdp", None
+        )
