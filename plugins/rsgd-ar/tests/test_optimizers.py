@@ -136,7 +136,8 @@ def test_rows_are_asked_for_in_a_fresh_order_each_time():
 def test_no_l2_is_refused_and_says_what_does_without(optimizer):
     problem = make_problem(make_rows(50), REPLACE, Logistic(), l2=0.0)
     accountant = SingleReleaseAccountant.from_budget(1.0, 1e-6)
-    with pytest.raises(InvalidInputError, match="strong convexity.*does without: auto, bolt-on, dp-agd"):
+    told = "strong convexity.*does without: auto, bolt-on, dp-agd"
+    with pytest.raises(InvalidInputError, match=told):
         check_fits(optimizer, problem, accountant)
     with pytest.raises(InvalidInputError, match="strong convexity"):
         run(optimizer, l2=0.0)
