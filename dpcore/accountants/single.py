@@ -1,6 +1,7 @@
 """One release, bounded by its own (epsilon, delta) curve."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -110,6 +111,13 @@ class SingleReleaseAccountant(AdditiveAccountant):
                 "for several."
             )
         return replace(super().compose(event), event=event)
+
+    def holds(self, events: Mapping[DpEvent, int]) -> bool:
+        """Return whether it is one release in all, the first, and fits: deltas at one epsilon do
+        not add up."""
+        count = sum(count for count in events.values() if count > 0)
+        alone = count == 0 or (count == 1 and self.event is None)
+        return alone and super().holds(events)
 
     def _leaf_cost(self, event: Any) -> Fraction:
         return self._delta_up(event, self.epsilon)

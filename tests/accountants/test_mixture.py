@@ -8,7 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpcore.accountants import RdpAccountant, SingleReleaseAccountant, ZcdpAccountant
+from dpcore.accountants import (
+    GdpAccountant,
+    RdpAccountant,
+    SingleReleaseAccountant,
+    ZcdpAccountant,
+)
 from dpcore.accountants.mixture import mixture_curve_up, mixture_renyi_up
 from dpcore.errors import BudgetExceededError, InvalidInputError, UnsupportedEventError
 from dpcore.events import (
@@ -157,6 +162,24 @@ def test_it_holds_one_release():
         accountant.compose(LaplaceDpEvent(1e9))
     with pytest.raises(BudgetExceededError, match="too small"):
         accountant.compose(GaussianDpEvent(1.0))
+
+
+def test_no_schedule_of_several_releases_is_held():
+    # Deltas at one epsilon do not add up: ten releases that have a tenth of delta each have far
+    # more together (Dong, Roth & Su 2022, Corollary 3.3: one of sqrt(10) times the shift).
+    epsilon, delta, release = 1.0, 1e-6, GaussianDpEvent(5.0)
+    accountant = SingleReleaseAccountant.from_budget(epsilon, delta)
+    assert 10 * accountant.cost(release) <= Fraction(delta)
+    together = GdpAccountant.from_budget(100.0, delta)
+    for _ in range(10):
+        together = together.compose(release)
+    assert together.get_epsilon(delta) > 2 * epsilon
+    assert accountant.holds({release: 1}) and accountant.holds(
+        {release: 1, GaussianDpEvent(1e9): 0}
+    )
+    assert not accountant.holds({release: 2})
+    assert not accountant.holds({release: 1, GaussianDpEvent(1e9): 1})
+    assert not accountant.compose(release).holds({GaussianDpEvent(1e9): 1})
 
 
 @pytest.mark.parametrize("conversion", ["joint-convexity", "renyi"])
