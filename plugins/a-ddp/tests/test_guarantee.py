@@ -1,6 +1,7 @@
 """What the paper's constants would let out, and that ours do not: with the paper's as controls."""
 
 import math
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -8,9 +9,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import log_ndtr, ndtr
 
+from dpcore.accountants.advanced_composition import (
+    AdvancedCompositionAccountant,
+    noise_multiplier_for,
+)
 from dpcore.accountants.sampling_composition import SamplingCompositionAccountant
+from dpcore.accountants.skellam_rounds import (
+    SkellamAdvancedAccountant,
+    SkellamCompositionAccountant,
+)
 from dpcore.data.arrays import dataset_from_arrays
-from dpcore.errors import BudgetExceededError
+from dpcore.errors import BudgetExceededError, UnsupportedEventError
 from dpcore.losses.logistic import Logistic
 from dpcore.pools import InProcessPool, Terms, User
 from dpcore.pools.budgets import rounds_within
@@ -134,3 +143,48 @@ def test_no_user_ever_spends_more_than_its_budget(users, multiplier, rate, relat
         p = 1 / user.n_rows if rate is None else rate
         spent = recounted_delta(int(joined), multiplier, p, user.epsilon)
         assert spent <= user.delta * (1 + 1e-6)
+
+
+def largest_delta(p, m, epsilon):
+    """Return the hockey-stick divergence of one row of 1/p, clipped gradient C, from a row that
+    contributes nothing, where every other row is at -C and the noise is m C: by quadrature."""
+    x = np.linspace(-30 * m, 30 * m, 400_001)
+
+    def density(mean):
+        return np.exp(-(((x - mean) / m) ** 2) / 2) / (m * math.sqrt(2 * math.pi))
+
+    with_row = p * density(1.0) + (1 - p) * density(-1.0)
+    without = p * density(0.0) + (1 - p) * density(-1.0)
+    return float(np.maximum(with_row - math.exp(epsilon) * without, 0).sum() * (x[1] - x[0]))
+
+
+@pytest.mark.parametrize("trust", ["local", "secure-aggregation"])
+def test_one_row_of_a_user_is_not_amplified_where_a_row_is_swapped_for_nothing(trust):
+    # Amplified as if noise for H = C covered the row that is drawn in its place: at epsilon = 1,
+    # delta = 1e-5, one of ten rows, the true delta is .0016.
+    least = noise_multiplier_for(1, 0.1, 1.0, 1e-5)
+    assert largest_delta(0.1, least, 1.0) > 100e-5
+    assert largest_delta(0.1, 2 * least, 1.0) < 1e-5  # noise for 2 C covers it
+    more = {"trust": trust, "threshold": 1} if trust != "local" else {}
+    terms = terms_for("replace-special", 8.0, **more)
+    local = trust == "local"
+    amplified = AdvancedCompositionAccountant if local else SkellamAdvancedAccountant
+    by_hits = SamplingCompositionAccountant if local else SkellamCompositionAccountant
+    data = dataset_from_arrays(np.ones((10, 2)), np.ones(10), row_norm=2.0, intercept=False)
+    for accountant, raises in ((amplified, True), (by_hits, False)):
+        users = [User("u", 10, 4.0, 1e-5)]
+        pool = InProcessPool(users, data, Logistic(), accountant.from_budget, trust=trust)
+        with pytest.raises(UnsupportedEventError) if raises else nullcontext():
+            pool.begin(terms, 5)
+
+
+@pytest.mark.parametrize("relation", ["replace-one", "replace-special"])
+@pytest.mark.parametrize("rate", [None, 0.1])
+@pytest.mark.parametrize("trust", ["local", "secure-aggregation"])
+def test_what_a_pool_charges_is_what_a_users_session_charges(relation, rate, trust):
+    more = {"trust": trust, "threshold": 1} if trust != "local" else {}
+    sampling = "one-row" if rate is None else "poisson"
+    terms = terms_for(relation, 8.0, sampling=sampling, rate=rate, **more)
+    query = terms.query(Logistic(), np.zeros(2), 10)
+    each = terms.mechanism.event(query.sensitivity(terms.neighbors))
+    assert terms.event(10) == query.sampled_event(each, terms.neighbors)
