@@ -103,11 +103,13 @@ def _server_sees(terms: Terms | None) -> str:
     )
 
 
-def _why_not_private(terms: Terms | None) -> tuple[str, ...]:
+def _why_not_private(plan: Plan, terms: Terms | None) -> tuple[str, ...]:
     """Return what an optimizer's terms void, whatever it declares, as clauses."""
     if terms is None:
         return ()
     reasons = []
+    if terms.neighbors is not plan.relation:
+        reasons.append(f"the users' noise was for {terms.relation}")
     if terms.noise_multiplier == 0:
         reasons.append("the users added no noise")
     if terms.as_published:
@@ -134,7 +136,11 @@ def state_of_users(
         spent=int(pool.rounds_joined.max()),
         releases={"gradient": int(pool.rounds_joined.sum())},
         parts_not_from_dpcore=foreign_parts(parts),
-        why_not_private=(*plan.why_not_private(), *_why_not_private(pool.terms), *why_not_private),
+        why_not_private=(
+            *plan.why_not_private(),
+            *_why_not_private(plan, pool.terms),
+            *why_not_private,
+        ),
         users={
             "count": len(pool.users),
             "epsilon": [min(epsilons), max(epsilons)],

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import threading
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -88,6 +89,7 @@ class InProcessPool(Unshareable):
         self.trust = trust
         self._starts = np.cumsum(self._sizes) - self._sizes
         self._rows, self._loss, self._make_filter = PooledRows(data), loss, make_filter
+        self._facts = (loss.name, data.n_features, data.row_norm, data.raw_norm_bound)
         self._absent, self._threads = absent, threads or available_threads()
         self._noises: tuple[NoiseSource, ...]
         if seed is None:
@@ -97,7 +99,7 @@ class InProcessPool(Unshareable):
         self._seeded = seed is not None
         self._terms: Terms | None = None
         self._limits = self._joined = np.zeros(len(self.users), dtype=np.int64)
-        self._next, self._pid = 0, os.getpid()
+        self._next, self._pid, self._lock = 0, os.getpid(), threading.Lock()
 
     def plan_filters(self, schedule: Schedule) -> None:
         if isinstance(self._make_filter, Filters):
@@ -123,6 +125,8 @@ class InProcessPool(Unshareable):
     def begin(self, terms: Terms, most: int) -> np.ndarray:
         if self._terms is not None:
             raise InvalidInputError("The terms of a run are agreed on once.")
+        if (terms.loss, terms.n_features, terms.row_norm, terms.raw_norm_bound) != self._facts:
+            raise InvalidInputError("The terms are for another loss, or rows of other bounds.")
         if terms.noise_multiplier == 0:
             limits = np.full(len(self.users), most, dtype=np.int64)
         else:
@@ -147,9 +151,15 @@ class InProcessPool(Unshareable):
             raise InvalidInputError(
                 "This process was forked after the pool began: users spend their budgets there."
             )
+        with self._lock:
+            return self._round(index, w)
+
+    def _round(self, index: int, w: np.ndarray) -> Answers:
         terms = self._terms
         if terms is None or index < self._next:
             raise InvalidInputError("Expected rounds in rising order, after the terms.")
+        if np.shape(w) != (terms.n_features,):
+            raise InvalidInputError(f"Expected parameters w of {terms.n_features} values.")
         query = terms.gradient(self._loss, w, 1)
         heard = np.ones(len(self.users), dtype=bool)
         if self._absent is not None:

@@ -1,5 +1,9 @@
 """The vectorised pool against a session for each user, and what it lets out."""
 
+import contextlib
+import threading
+import time
+
 import numpy as np
 import pytest
 from pool_users import SEED, USERS, both_pools, in_process, make_data, make_terms
@@ -171,3 +175,51 @@ def test_a_forked_process_cannot_spend_the_budgets_again(monkeypatch):
     monkeypatch.setattr("os.getpid", lambda: -1)
     with pytest.raises(InvalidInputError, match="forked after the pool began"):
         pool.round(0, np.zeros(data.n_features))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"n_features": 2}, {"loss": "hinge"}, {"row_norm": 0.5}, {"raw_norm_bound": 0.5}],
+)
+def test_terms_for_other_rows_are_refused(changes):
+    data = make_data()
+    pool = in_process(data)
+    with pytest.raises(InvalidInputError, match="another loss, or rows of other bounds"):
+        pool.begin(make_terms(data, **changes), 5)
+
+
+@pytest.mark.parametrize("width", [1, 6, 8])
+def test_parameters_of_another_width_are_refused_before_a_round_is_charged(width):
+    data = make_data()
+    pool = in_process(data)
+    pool.begin(make_terms(data), 5)
+    with pytest.raises(InvalidInputError, match="parameters w of 7 values"):
+        pool.round(0, np.zeros(width))
+    assert not pool.rounds_joined.any()
+
+
+def test_rounds_are_asked_one_at_a_time():
+    # Who may join is looked up, then charged: of two rounds at once both would find the last one
+    # of a user's rounds unspent. ``absent`` runs within a round.
+    data, inside, most = make_data(), [], []
+
+    def absent(index):
+        inside.append(index)
+        most.append(len(inside))
+        time.sleep(0.05)
+        inside.remove(index)
+        return np.zeros(len(USERS), dtype=bool)
+
+    def ask(index):
+        with contextlib.suppress(InvalidInputError):  # the other, later round may come first
+            pool.round(index, np.zeros(data.n_features))
+
+    pool = in_process(data, seed=None, absent=absent)
+    pool.begin(make_terms(data), 1)
+    threads = [threading.Thread(target=ask, args=(index,)) for index in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert max(most) == 1
+    assert pool.rounds_joined.max() == 1

@@ -201,6 +201,20 @@ def test_a_pool_whose_terms_are_not_private_is_never_stated_as_private(monkeypat
     assert "the users added no noise" in model.privacy["sentence"]
 
 
+def test_a_pool_whose_terms_are_for_another_relation_is_never_stated_as_private(monkeypatch):
+    from dataclasses import replace
+
+    begin = InProcessPool.begin
+    monkeypatch.setattr(
+        InProcessPool,
+        "begin",
+        lambda self, terms, most: begin(self, replace(terms, relation="replace-special"), 2),
+    )
+    model = fit_dataset(make_plan(Settings(algo="a-ddp", relation="replace-one")), make_data())
+    assert model.privacy["private"] is False
+    assert "the users' noise was for replace-special" in model.privacy["sentence"]
+
+
 def test_sgd_adv_local_takes_less_noise_than_basic_composition():
     from dpcore.accountants.advanced_composition import AdvancedCompositionAccountant
 
