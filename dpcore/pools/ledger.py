@@ -13,6 +13,7 @@ import base64
 import fcntl
 import json
 import os
+import threading
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,12 +34,14 @@ class Ledger(Unshareable):
 
     ``debits`` : rounds debited, in order. ``replies`` : round to the values that were released.
     ``asked`` : round to a digest of what they answer.
+    ``turn`` : held from the look at what is left until the reply is stored.
     """
 
     def __init__(self) -> None:
         self.debits: list[int] = []
         self.replies: dict[int, np.ndarray] = {}
         self.asked: dict[int, str] = {}
+        self.turn = threading.Lock()
 
     def debit(self, index: int) -> None:
         """Write down, for good, that a round is paid for. Raises OSError: nothing is drawn then."""

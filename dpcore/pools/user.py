@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -76,14 +75,13 @@ class UserSession(Unshareable):
                 "there: a message with a share of the noise must not leave a user unmasked."
             )
         self._mask = mask
-        self._lock = threading.Lock()
         self.user, self._terms, self._loss = user, terms, loss
         self._ledger = ledger or Ledger()
         noise = noise or SystemNoise()
         alone = terms.sampling == "pass"
         rows = [np.arange(user.n_rows) == i for i in range(user.n_rows)]
         parts = [data.take(row) for row in rows] if alone else [data]
-        past = len(self._ledger.debits)
+        past = self._counted = len(self._ledger.debits)
         self._sessions = []
         for i, part in enumerate(parts):
             filled = accountant
@@ -106,7 +104,7 @@ class UserSession(Unshareable):
         """
         if type(index) is not int or index < 0:
             raise InvalidInputError(f"Expected round={index!r} to be a whole number >= 0.")
-        with self._lock:
+        with self._ledger.turn:
             return self._answer(index, w)
 
     def _answer(self, index: int, w: np.ndarray) -> Reply | Declined:
@@ -119,11 +117,14 @@ class UserSession(Unshareable):
             return self._declined(index, "The round was answered at other parameters.")
         if self._ledger.debits and index <= self._ledger.debits[-1]:
             return self._declined(index, "The round is over: it was not joined, or its reply lost.")
+        if len(self._ledger.debits) != self._counted:
+            raise InvalidInputError("Another session spent from this ledger; open a new one on it.")
         session = self._sessions[self.rounds_joined % len(self._sessions)]
         query = self._terms.query(self._loss, point, self.user.n_rows)
         if not rounds_within(session.accountant, self._terms.event(self.user.n_rows), 1):
             return self._declined(index, "One round more would exceed the user's budget.")
         self._ledger.debit(index)
+        self._counted += 1
         value = session.release(query, self._terms.mechanism)
         # Steps of the grid, far below 2^53: the session's floats hold them exactly.
         values = np.ldexp(value, self._terms.grid_bits).astype(np.int64)

@@ -163,3 +163,17 @@ def test_spent_never_exceeds_the_budget_whoever_hears_what(epsilon, multiplier, 
     assert joined == user.rounds_joined
     # mu^2 of so many Gaussian releases, by the formula (Dong, Roth & Su 2022, Corollary 3.3).
     assert joined / multiplier**2 <= make_filter(epsilon, 1e-6).budget * (1 + 1e-12)
+
+
+def test_two_sessions_on_one_ledger_do_not_spend_the_budget_twice():
+    # Each has a filter of its own, which knows of the other's rounds only from the start.
+    data, ledger = make_data(), Ledger()
+    first, second = (open_user(data, make_terms(data), ledger=ledger, seed=None) for _ in range(2))
+    w = np.zeros(data.n_features)
+    assert isinstance(first.answer(0, w), Reply)
+    with pytest.raises(InvalidInputError, match="Another session spent from this ledger"):
+        second.answer(1, w)
+    assert second.answer(0, w).values.tolist() == first.answer(0, w).values.tolist()
+    third = open_user(data, make_terms(data), ledger=ledger, seed=None)
+    assert [type(third.answer(i, w)) for i in range(1, 5)] == [Reply] * 2 + [Declined] * 2
+    assert ledger.debits == [0, 1, 2]
