@@ -130,13 +130,18 @@ class PrivacyStatement:
 
 
 def _factor(epsilon: float) -> str:
-    """Return e^epsilon, up to epsilon = 20 with its value, rounded up to three digits."""
+    """Return e^epsilon, up to epsilon = 20 with its value, rounded up.
+
+    Three digits, and one more for every nought that the excess over 1 begins with: at a small
+    epsilon that excess is what is guaranteed.
+    """
     power = f"e^{_exact(epsilon)}"
     if epsilon > 20:
         return power
     # Thirty digits to nearest, the next above them, then three rounded up: never below e^epsilon.
     above = Context(prec=30).next_plus(Context(prec=30).exp(Decimal(epsilon)))
-    return f"{power} = {Context(prec=3, rounding=ROUND_CEILING).plus(above):,f}"
+    digits = 3 + min(24, max(0, -1 - Decimal(epsilon).adjusted()))
+    return f"{power} = {Context(prec=digits, rounding=ROUND_CEILING).plus(above):,f}"
 
 
 def _exact(number: float) -> str:

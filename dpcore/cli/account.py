@@ -32,7 +32,12 @@ def account_command(
     if rounds is not None:
         return _print_schedule(epsilon, delta, rounds, probability, relation, as_json)
     from dpcore.budget import describe_budget
+    from dpcore.errors import InvalidInputError
+    from dpcore.plan import parse_relation
 
+    parse_relation(relation)
+    if probability != 1:
+        raise InvalidInputError("--probability is of the releases of a schedule: give --rounds.")
     rows = describe_budget(epsilon, delta)
     if as_json:
         typer.echo(json.dumps({"epsilon": epsilon, "delta": delta, "accountants": rows}, indent=2))

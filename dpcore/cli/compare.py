@@ -51,7 +51,9 @@ def compare_command(
     epsilon: Annotated[
         str, typer.Option(help="Budget of each fit: epsilons, by commas.")
     ] = ".05,.1,.2,.4,.8,1.6",
-    delta: Annotated[float, typer.Option(help="Budget of each fit: 0 < delta < 1.")] = 1e-8,
+    delta: Annotated[
+        float, typer.Option(help="Budget of each fit: 0 <= delta < 1; 0: pure.")
+    ] = 1e-8,
     relation: Annotated[
         str, typer.Option(help="Neighbouring relation: add-or-remove-one or replace-one.")
     ] = "add-or-remove-one",

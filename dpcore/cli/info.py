@@ -25,6 +25,7 @@ _PURE = (
     "epsilon-differential privacy with the unit of one row; epsilon is --epsilon-max, the worst "
     "case that the filter enforces; beside it the run reports the ex-post epsilon of its outcome"
 )
+_NOT_PRIVATE = "none: NOT PRIVATE, whatever epsilon and delta are"
 
 
 def info_command(
@@ -75,12 +76,18 @@ def _describe_optimizer(target: Any) -> dict[str, Any]:
         "slots": {slot: list(names) for slot, names in target.slots.items()},
         "presets": {name: dict(values) for name, values in presets.items()},
         "needs": list(target.needs),
-        "privacy_definition": _PURE if getattr(target, "targets", ()) else _DEFINITION,
+        "privacy_definition": _privacy_definition(target),
         "neighboring_relations": list(target.relations),
         "theorem": getattr(target, "theorem", ""),
         "departures": list(getattr(target, "departures", ())),
         "as_published": "as_published" in inspect.signature(target).parameters,
     }
+
+
+def _privacy_definition(target: Any) -> str:
+    if getattr(target, "accountant", None) == "none" or getattr(target, "without_noise", False):
+        return _NOT_PRIVATE
+    return _PURE if getattr(target, "targets", ()) else _DEFINITION
 
 
 def _print(facts: dict[str, Any]) -> None:

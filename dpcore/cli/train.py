@@ -53,7 +53,7 @@ def train_command(
     epsilon: Annotated[
         float | None, typer.Option(help="Privacy budget: epsilon > 0; 1 if not given.")
     ] = None,
-    delta: Annotated[float, typer.Option(help="Privacy budget: 0 < delta < 1.")] = 1e-8,
+    delta: Annotated[float, typer.Option(help="Privacy budget: 0 <= delta < 1; 0: pure.")] = 1e-8,
     epsilon_max: Annotated[
         float | None,
         typer.Option(help="Where epsilon is an output: the worst case agreed to; 5 if not given."),

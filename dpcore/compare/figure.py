@@ -112,14 +112,15 @@ def draw(
 def _styles(curves: Sequence[Mean], line: str) -> dict[str, tuple[str, dict[str, Any]]]:
     """Return for each line which attribute tells it and how it is drawn."""
     names = dict.fromkeys(getattr(mean, line) for mean in curves)
+    unsound = {mean.algorithm for mean in curves if mean.unsound and line == "algorithm"}
     return {
         name: (
             line,
             {
                 "color": _COLOURS[i % len(_COLOURS)],
                 "marker": _MARKERS[i % len(_MARKERS)],
-                "ls": "--" if name.endswith(f":{AS_PUBLISHED}") else "-",
-                "label": shown_name(name),
+                "ls": "--" if name.endswith(f":{AS_PUBLISHED}") or name in unsound else "-",
+                "label": shown_name(name, unsound=name in unsound),
             },
         )
         for i, name in enumerate(names)

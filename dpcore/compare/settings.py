@@ -33,9 +33,9 @@ STATEMENT = (
 )
 
 
-def shown_name(label: str) -> str:
+def shown_name(label: str, *, unsound: bool = False) -> str:
     """Return a label as tables and figures name it: marked where it has no guarantee."""
-    unsound = label in REFERENCES or label.endswith(f":{AS_PUBLISHED}")
+    unsound = unsound or label in REFERENCES or label.endswith(f":{AS_PUBLISHED}")
     return f"{label} (not private)" if unsound else label
 
 

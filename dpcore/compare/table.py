@@ -35,6 +35,7 @@ class Mean:
     mean : of the measure, accuracy in %; ``None`` where no fit has a value.
     half_width : of the interval; ``None`` for fewer than two values.
     fits, failed : how many fits there are, and how many of them failed.
+    unsound : a fit is not private, and not for its seed alone.
     """
 
     data: str
@@ -44,6 +45,7 @@ class Mean:
     half_width: float | None
     fits: int
     failed: int
+    unsound: bool = False
 
     def text(self) -> str:
         """Return mean and half width, and the failures if any."""
@@ -81,7 +83,9 @@ def _mean(key: tuple[str, str, float | None], rows: list[Mapping[str, Any]], mea
     values = [scale * row[measure] for row in rows if row[measure] is not None]
     failed = sum(row["status"] == "failed" for row in rows)
     mean = math.fsum(values) / len(values) if values else None
-    return Mean(*key, mean, _half_width(values), len(rows), failed)
+    # With a seed no fit is private, which says nothing of the algorithm.
+    unsound = any(row["private"] is False and row["seed"] is None for row in rows)
+    return Mean(*key, mean, _half_width(values), len(rows), failed, unsound)
 
 
 def _half_width(values: list[float]) -> float | None:
@@ -106,13 +110,14 @@ def tables_of(means: Sequence[Mean]) -> Iterator[tuple[str, list[str], list[list
     for data in dict.fromkeys(mean.data for mean in means):
         cells = {(m.algorithm, m.epsilon): m.text() for m in means if m.data == data}
         names = list(dict.fromkeys(name for name, _ in cells))
+        unsound = {mean.algorithm for mean in means if mean.unsound}
         ordered = sorted(names, key=lambda name: name in REFERENCES)
         yield (
             data,
             heads,
             [
                 [
-                    shown_name(name),
+                    shown_name(name, unsound=name in unsound),
                     *(cells.get((name, e)) or cells.get((name, None), "") for e in epsilons),
                 ]
                 for name in ordered

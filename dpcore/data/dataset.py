@@ -228,7 +228,7 @@ def _advice(path: str, format: str | None) -> str:
     if form in ("csv", "parquet"):
         return (
             f"{path} needs a schema of its public bounds and categories: write one from "
-            f"`dpcore schema {path} > schema.toml`, or pass --schema-from-data (not private)."
+            f"`dpcore schema {path} > schema.toml`, or train with --schema-from-data (not private)."
         )
     return (
         f"{path} needs a schema with its width, its label's classes and its row_norm: write one "

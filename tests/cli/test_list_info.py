@@ -94,6 +94,12 @@ def test_info_tells_the_rules_of_defaults(run):
         assert f"default {text}" in shown
 
 
+@pytest.mark.parametrize("name", ["nonprivate", "majority", "sgd-users"])
+def test_info_of_what_is_not_private_claims_no_privacy(run, name):
+    shown = run("info", name).stdout
+    assert "  privacy: none: NOT PRIVATE" in shown and "differential privacy" not in shown
+
+
 def test_info_tells_what_a_preset_sets(run):
     shown = run("info", "stub").stdout
     assert "  paper: counts=3, count=laplace, accountant_conversion=bun-steinke\n" in shown
@@ -132,6 +138,18 @@ def test_account_prints_each_accountant(run):
 def test_account_refuses_a_bad_budget(run):
     result = run("account", "--epsilon", "nan")
     assert result.exit_code == 2 and result.stderr.startswith("dpcore: ")
+
+
+@pytest.mark.parametrize(
+    ("asked", "text"),
+    [
+        (["--relation", "add-one"], "There is no relation 'add-one'"),
+        (["--probability", "0.1"], "give --rounds"),
+    ],
+)
+def test_account_ignores_nothing_that_is_asked(run, asked, text):
+    result = run("account", *asked)
+    assert result.exit_code == 2 and text in result.stderr
 
 
 def test_account_of_a_schedule_over_samples(run):

@@ -10,6 +10,7 @@ from dpcore.errors import InvalidInputError
 
 def row(accuracy, epsilon=0.5, algorithm="gd", data="adult", status="fitted", **more):
     keys = {"data": data, "algorithm": algorithm, "epsilon": epsilon, "status": status}
+    keys |= {"private": True, "seed": None}
     return {**keys, "accuracy": accuracy, "objective": None, "seconds": 1.0, **more}
 
 
@@ -27,6 +28,13 @@ def test_one_fit_has_no_interval_and_failures_are_counted():
     first, second = means_of(rows, "accuracy")
     assert first.half_width is None and first.text() == "80.00 (1 of 2 failed)"
     assert second.mean is None and second.text() == "1 of 1 failed"
+
+
+def test_an_algorithm_whose_fits_are_not_private_is_marked():
+    rows = [row(0.8, private=False), row(0.7, algorithm="b"), row(0.6, 1.0, "c")]
+    rows += [row(0.5, algorithm="seeded", private=False, seed=1)]
+    ((_, _, lines),) = tables_of(means_of(rows, "accuracy"))
+    assert [line[0] for line in lines] == ["gd (not private)", "b", "c", "seeded"]
 
 
 def test_a_reference_has_its_figure_in_every_column():
