@@ -201,7 +201,10 @@ def _problem(plan: Plan, schema: Schema, n_rows: int, kept_fraction: float) -> P
     label = schema.label
     if plan.loss.classification == label.is_real:
         kind = "a real-valued target" if label.is_real else "two classes"
-        raise InvalidInputError(f"The loss {plan.loss.name} does not fit a label with {kind}.")
+        fitting = "ridge" if label.is_real else "logistic, huber-svm or hinge-svm"
+        raise InvalidInputError(
+            f"The loss {plan.loss.name} does not fit a label with {kind}; use --loss {fitting}."
+        )
     n = n_rows if plan.relation.size_is_public else None
     if n is not None and n < 2:
         raise InvalidInputError(

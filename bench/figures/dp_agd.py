@@ -21,8 +21,6 @@ ALGORITHMS = (
     "sgd-adv",
     "sgd-ma",
 )
-REPEATS = {"a9a": 2, "bank": 2, "kddcup99-10": 1}
-"""Data set -> repeats of each of the five folds."""
 LOSSES = {"logistic": "logistic", "svm": "hinge-svm"}
 
 
@@ -30,10 +28,8 @@ def main() -> None:
     how = asked(__doc__)
     for task, loss in LOSSES.items():
         name, rows = f"dp-agd-{task}", []
-        for data in how.some(REPEATS):
-            comparison = Comparison(
-                ALGORITHMS, (data,), EPSILONS, delta=1e-8, repeats=REPEATS[data], loss=loss
-            )
+        for data in how.some(EPSILONS):
+            comparison = Comparison(ALGORITHMS, (data,), EPSILONS[data], delta=1e-8, loss=loss)
             rows += results_of(f"{name}-{data}", comparison, how)
         draw(name, rows, comparison, how)
 

@@ -26,8 +26,6 @@ ALGORITHMS = (
     "dp-gd",
 )
 DELTAS = {"a9a": 1e-8, "bank": 1e-8, "kddcup99-10": 1e-12}
-REPEATS = {"a9a": 2, "bank": 2, "kddcup99-10": 1}
-"""Data set -> repeats of each of the five folds."""
 LOSSES = {"logistic": "logistic", "svm": "huber-svm"}
 
 
@@ -40,9 +38,8 @@ def main() -> None:
                 comparison = Comparison(
                     ALGORITHMS,
                     (data,),
-                    EPSILONS,
+                    EPSILONS[data],
                     delta=delta,
-                    repeats=REPEATS[data],
                     loss=loss,
                     relation="replace-one",
                 )

@@ -19,7 +19,10 @@ def smallest_multiplier(holds: Callable[[float], bool], precision: float = 1e-9)
     Raises InvalidInputError if it holds for none.
     """
     if not holds(_LARGEST):
-        raise InvalidInputError("No amount of noise makes this schedule fit into the budget.")
+        raise InvalidInputError(
+            "No amount of noise makes this schedule fit into the budget: raise epsilon or delta, "
+            "or take fewer steps."
+        )
     high = 1.0
     while high < _LARGEST and not holds(high):
         high *= 2

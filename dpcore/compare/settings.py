@@ -26,6 +26,9 @@ REFERENCES = ("majority", "nonprivate")
 
 AS_PUBLISHED = "as-published"
 
+_MOST = 1000
+"""Folds, and repeats: a public figure, since the number of private rows cannot bound them."""
+
 STATEMENT = (
     "Accuracy, objective and seconds are diagnostics, computed WITHOUT privacy. On private data, "
     "to choose an algorithm or a parameter by them is itself a release, which no budget here "
@@ -139,8 +142,8 @@ def check_figures(comparison: Comparison) -> None:
     from dpcore.accountants.additive import validated_delta, validated_epsilon
 
     for name, value, least in (("folds", comparison.folds, 2), ("repeats", comparison.repeats, 1)):
-        if value < least:
-            raise InvalidInputError(f"Expected {name}={value} >= {least}.")
+        if not least <= value <= _MOST:
+            raise InvalidInputError(f"Expected {name}={value} from {least} to {_MOST}.")
     for epsilon in comparison.epsilons:
         validated_epsilon(epsilon)
     validated_delta(comparison.delta, zero_allowed=True)

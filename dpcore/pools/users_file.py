@@ -107,7 +107,8 @@ def _owning(name: str, users: Sequence[User], n_rows: int) -> tuple[User, ...]:
     owned = sum(user.n_rows for user in users)
     if owned != n_rows:
         raise InvalidInputError(
-            f"The users of {name} own {owned} rows, and the data have {n_rows}. Each row belongs "
-            "to one user: the file's column rows says how many, in the order of the rows."
+            f"The users of {name} own {owned} rows, and the data have {n_rows}, a test "
+            "fraction left out. Each row belongs to one user: the file's column rows says how many "
+            "(rows_per_user without one), in the order of the rows."
         )
     return tuple(users)

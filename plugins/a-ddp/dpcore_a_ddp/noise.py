@@ -43,5 +43,8 @@ def analytic_gaussian(epsilon: float, delta: float) -> float:
     > 0 (Balle & Wang 2018, Theorem 8)."""
     mu_squared = float(gaussian_mu_squared_down(Fraction(epsilon), Fraction(delta)))
     if mu_squared < _LEAST_MU_SQUARED:
-        raise InvalidInputError("The budget is too small for one round. Raise epsilon or delta.")
+        raise InvalidInputError(
+            f"The planned budget of epsilon={epsilon:g}, delta={delta:g} is too small for one "
+            "round. Raise epsilon or delta: without them it is the median of the users' own."
+        )
     return math.nextafter(1 / math.sqrt(mu_squared), math.inf)
