@@ -19,7 +19,6 @@ ALGORITHMS = (
     "psgd",
     "nsgd",
     "outpert-gd",
-    "outpert-gd:as-published",
     "bolt-on",
     "objpert",
     "dp-agd",
