@@ -254,3 +254,16 @@ def test_the_search_for_noise_ends_next_to_the_least():
     assert usual_noise(0.5, 0.0) == 2.0
     with pytest.raises(InvalidInputError, match="too small for one release"):
         least_noise(PURE, lambda m: Exponential.nominal_event(1e-9))
+
+
+@pytest.mark.parametrize("loss_clip", [2.0**-10, 2.0, 1000.0, 2.0**20])
+def test_scores_of_any_clip_do_not_wrap(loss_clip):
+    # A selection sees what a noisy sum does not: one row that makes a score wrap moves it by 2^64.
+    rows = Rows(np.ones((100, 1)), -np.ones(100))
+    problem = make_problem(rows, ADD, Logistic())
+    query = ClippedLossScores(problem, np.array([[2.0**22]]), loss_clip)
+    (block,) = rows.table().blocks
+    score = int(query.answer_block(block)[0])
+    assert score == -100 * int(loss_clip * 2.0 ** query.sensitivity(ADD).grid_bits)
+    # As many rows as a schema may say there are at most, and the largest public part, 2^61.
+    assert 2**61 - score * 2**32 // 100 < 2**63
