@@ -66,7 +66,7 @@ class OutPert:
         "any convex, smooth, Lipschitz loss; the paper's L = 1 and rows of norm 1 are constants",
         "add-or-remove-one too: there l2 is that of n0 rows, and the distance is half",
         "the solver's certified distance and the grid are part of the sensitivity; for tables of "
-        "up to the schema's capacity (2^27 rows) where the number of rows is private",
+        "up to 2^27 rows, or the schema's capacity, where the number of rows is private",
         "beyond margins of 512 the objective has a further convex term, the same for all tables",
     )
 
