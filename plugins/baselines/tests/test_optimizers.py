@@ -29,6 +29,7 @@ from dpcore.testing.optimizers import assert_same_when_replayed
 from dpcore.testing.recorded import record_run
 from dpcore.testing.tables import Rows, make_problem, make_rows
 from dpcore_baselines.calibrate import least_noise, usual_noise
+from dpcore_baselines.dp_gd import DpGd
 from dpcore_baselines.objpert import ObjPert
 from dpcore_baselines.outpert import OutPert
 from dpcore_baselines.privgene import PrivGene
@@ -267,3 +268,13 @@ def test_scores_of_any_clip_do_not_wrap(loss_clip):
     assert score == -100 * int(loss_clip * 2.0 ** query.sensitivity(ADD).grid_bits)
     # As many rows as a schema may say there are at most, and the largest public part, 2^61.
     assert 2**61 - score * 2**32 // 100 < 2**63
+
+
+@pytest.mark.parametrize("optimizer", [OutPert(), DpGd()])
+def test_an_accountant_of_one_release_is_refused_before_the_first(optimizer):
+    rows = make_rows(30)
+    problem = make_problem(rows, ADD, Logistic(), l2=0.01, n0=None)
+    session = RecordingSession(rows.table(), SINGLE, ADD, SeededNoise(1))
+    with pytest.raises(UnsupportedEventError, match="the single accountant holds one"):
+        optimizer.minimize(problem, session)
+    assert not session.ledger
