@@ -89,8 +89,14 @@ def _plans(
 
 
 def _check_input(label: str) -> None:
-    """Refuse an algorithm that is asked for an accuracy: it has no place on an axis of epsilon."""
+    """Refuse an algorithm that has no place on an axis of epsilon: asked for an accuracy, or one
+    without a guarantee at any (as-published runs are labelled as such)."""
     factory = load_optimizer(load_registry(), label.partition(":")[0])
+    if getattr(factory, "private", True) is not True:
+        raise InvalidInputError(
+            f"{label} declares that it is not private; what is compared at an epsilon has one. The "
+            "references, exact and not private, are fitted anyway."
+        )
     if is_asked_for_accuracy(factory):
         raise InvalidInputError(f"Epsilon is what {label} puts out, and a comparison sets it.")
 

@@ -58,8 +58,10 @@ class Standardization:
             raise InvalidInputError("Expected shifts of size 256 at most.")
         if self.shifts.any() if self.constant is None else self.shifts[self.constant]:
             raise InvalidInputError("Expected no shift of the constant column, or without one.")
-        for array in arrays:
+        # Copies: a block keeps the norms under a map, so the map must not change.
+        for name, array in (("scales", self.scales.copy()), ("shifts", self.shifts.copy())):
             array.setflags(write=False)
+            object.__setattr__(self, name, array)
 
     @classmethod
     def nearest(

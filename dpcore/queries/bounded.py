@@ -25,6 +25,8 @@ __all__ = ["BoundedMinimizer"]
 _UP = 1.0 + 2.0**-40
 _LARGEST_MARGIN = 2.0**8
 """At the radius r; 6 r, where the solver may look, is well below the 2^13 of exact margins."""
+_ROWS = 2**27
+"""How many rows there may be at least where their number is private."""
 _TOLERANCE = 2.0**-12
 """The gradient at the end, relative to the largest gradient of a row, at least."""
 
@@ -41,8 +43,9 @@ class BoundedMinimizer:
     With K r >= L times the rows the minimiser is within 3 r, where margins are exact; the last term
     is 0 up to 2 r, a margin of 512. The solver stops at a gradient of a public tolerance, and by
     public constants it reaches it (``dpcore.queries.descent``). Where the number of rows is
-    private, what rounding can add to a gradient is bounded for tables of up to ``capacity`` rows:
-    that figure is part of the promise there.
+    private, what rounding can add to a gradient is bounded for tables of up to 2^27 rows, or of up
+    to ``capacity`` if that is more: that figure is part of the promise there. A ``capacity`` below
+    it promises nothing, since it may be a guess that is too small.
 
     Parameters
     ----------
@@ -71,7 +74,7 @@ class BoundedMinimizer:
         self.regularisation = regularisation
         self.radius = _LARGEST_MARGIN / problem.raw_norm_bound
         self.row_gradient = loss.lipschitz * problem.row_norm * _UP
-        self.rows = problem.capacity if problem.n is None else problem.n
+        self.rows = max(problem.capacity, _ROWS) if problem.n is None else problem.n
         slope = 2 * loss.lipschitz + 1.0
         self._bits = gradient_bits(problem, self.rows, slope)
         self._width = math.sqrt(problem.n_features) * _UP

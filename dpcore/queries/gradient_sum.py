@@ -93,11 +93,11 @@ def _precise_slopes(z: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 def gradient_error(problem: Problem, rows: int, slope: float, precise: bool = False) -> float:
     """Return a bound of the l2 error of ``GradientSum`` over ``rows`` rows: of the slopes, of
-    margins below 2^13 in float64, of the product over one block (Higham 2002, section 3.1), and of
-    one rounding per block and coordinate."""
+    margins below 2^13 in float64 and their finer part, of the product over one block (Higham 2002,
+    section 3.1), and of one rounding per block and coordinate."""
     known = precise and type(problem.loss) in (Logistic, HuberSvm)
     slopes = _PRECISE_ERROR if known else LOSS_ERROR
-    margins = rows * problem.loss.smoothness * problem.row_norm * 2.0**-39
+    margins = rows * problem.loss.smoothness * problem.row_norm * (2.0**-39 + _rest_error(problem))
     longest = slope * problem.raw_norm_bound
     product = rows * longest * 2 * (BLOCK_ROWS + 8) * 2.0**-53
     if precise:
@@ -107,6 +107,19 @@ def gradient_error(problem: Problem, rows: int, slope: float, precise: bool = Fa
     roundings = (rows / BLOCK_ROWS + 1) * math.sqrt(problem.n_features)
     rounding = roundings * 2.0 ** -(gradient_bits(problem, rows, slope) + 1)
     return (rows * slopes * problem.row_norm + margins + product + rounding) * _UP
+
+
+def _rest_error(problem: Problem) -> float:
+    """Return how far a margin of ``GradientSum.rest`` can be from the exact one, in the unit of
+    margins: 0 but for rows so long and wide that they are taken on a coarser grid than
+    ``2**-PARAMETER_BITS`` (``dpcore.grid.round_parameters``)."""
+    longest = problem.raw_norm_bound * math.sqrt(problem.n_features) * _UP
+    # A coordinate is 2^-5 at most, half a step of the parameters' grid 20 bits up; with what
+    # rounding adds it is below 2^-4, and margins are exact below 2^13.
+    excess = math.frexp(longest * 2.0**-4)[1] - 13
+    if excess <= 0:
+        return 0.0
+    return longest * 2.0 ** (excess - FINE_BITS - 1)
 
 
 def gradient_bits(problem: Problem, rows: int, slope: float) -> int:

@@ -17,6 +17,7 @@ def test_all_takes_third_parties_optimizers_that_fit(compared):
         ({"relations": ("replace-one",)}, "no guarantee under add-or-remove-one"),
         ({"needs": ("strong-convexity",)}, "pass --l2 greater than 0"),
         ({"relations": ()}, "has a guarantee under no relation"),
+        ({"private": False}, "stub declares that it is not private"),
         ({"targets": ("target_risk",)}, "Epsilon is what stub puts out, and a comparison sets it"),
     ],
 )

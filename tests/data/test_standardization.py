@@ -115,3 +115,16 @@ def test_extreme_figures_are_held_to_what_the_map_can_be():
     map_ = Standardization.nearest(np.array([1e9, 1e-9, 1.0]), np.array([-1e9, 1e9, 1.0]), 2)
     assert map_.scales.tolist() == [2**14, 2**6, 2**6]
     assert map_.shifts.tolist() == [-(2**14), 2**14, 0]
+
+
+def test_what_a_map_was_made_of_may_change_but_not_the_map():
+    scales, shifts = np.full(WIDTH, 2**6), np.zeros(WIDTH, dtype=np.int64)
+    map_ = Standardization(scales[:], shifts[:], None)
+    block = make_rows(6).table().blocks[0]
+    norms = block.standardized_norms(map_)
+    scales[:], shifts[:] = 2**14, 2**14
+    assert (map_.scales == 2**6).all() and not map_.shifts.any()
+    exact = [exact_square(map_, row) for row in block._raw_rows()]
+    assert all(Fraction(float(v)) ** 2 >= e for v, e in zip(norms, exact, strict=True))
+    with pytest.raises(ValueError, match="read-only"):
+        map_.scales[0] = 2**7

@@ -6,13 +6,16 @@ import mpmath
 import numpy as np
 import pytest
 
+from dpcore.data.table import Table
 from dpcore.engines.local import LocalEngine
 from dpcore.losses.huber import HuberSvm
 from dpcore.losses.logistic import Logistic
+from dpcore.problem import Problem
 from dpcore.queries.gradient_sum import (
     FINE_BITS,
     GradientSum,
     _precise_slopes,
+    _rest_error,
     gradient_bits,
     gradient_error,
 )
@@ -20,6 +23,7 @@ from dpcore.sensitivity import NeighboringRelation
 from dpcore.testing.tables import ROW_NORM, make_problem, make_rows
 
 ADD = NeighboringRelation.ADD_OR_REMOVE_ONE
+REPLACE = NeighboringRelation.REPLACE_ONE
 
 
 def test_precise_slopes_are_within_their_error():
@@ -73,3 +77,22 @@ def test_more_rows_cost_bits_but_not_many():
     problem = make_problem(make_rows(5), ADD, Logistic())
     assert gradient_error(problem, 2**27, 3.0, precise=True) < 2.0**-11 * ROW_NORM
     assert gradient_error(problem, 2**27, 3.0) > 2.0**-9 * ROW_NORM
+
+
+def test_rows_so_long_and_wide_that_fine_margins_are_rounded():
+    # The fine part of w is taken on a coarser grid there, and all of its roundings may add up.
+    longest, width = 2.0**12, 2**18
+    problem = Problem(HuberSvm(), 0.0, width, longest, longest, REPLACE, n=2)
+    x = np.full((1, width), longest * 2.0**-9)
+    w = np.full(width, 2.0**-21 + (2.0**19 - 7) * 2.0**-FINE_BITS)
+    bounds = {"row_norm": longest, "raw_norm_bound": longest}
+    engine = LocalEngine(Table.from_matrix(x, np.ones(1), **bounds))
+    for precise in (True, False):
+        total = engine.answer(GradientSum(problem, w, 30, precise=precise))
+        # Powers of 2 and few bits: exact in float64, and within the parabola.
+        margin = width * x[0, 0] * w[0]
+        assert 0.5 < margin < 1.5
+        off = math.sqrt(width) * abs(math.ldexp(float(total[0]), -30) - (margin - 1.5) * x[0, 0])
+        assert off <= gradient_error(problem, 1, 3.0, precise)
+    assert _rest_error(problem) > 2.0**-22
+    assert _rest_error(make_problem(make_rows(5), ADD, Logistic())) == 0

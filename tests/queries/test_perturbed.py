@@ -1,6 +1,7 @@
 """Objective perturbation: its event, what the solver leaves, an audit."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -229,3 +230,20 @@ def test_an_audit_admits_it_and_catches_noise_that_is_too_small(law, monkeypatch
     monkeypatch.setattr(PerturbedMinimizer, "_draw", lambda self, noise: real(self, noise) / 25)
     with pytest.raises(AssertionError, match="further apart"):
         assert_as_private_as(event, [frequencies(query)], "too little noise")
+
+
+def test_a_capacity_that_is_too_small_makes_no_bound_smaller():
+    # The number of rows is private: nobody can be sure of the figure. Were it believed, a long b
+    # would be taken for one that puts the minimiser out of reach: 0 on one table, far on another.
+    rows = make_rows(300)
+    problem = make_problem(rows, ADD, Logistic())
+    wrong = replace(problem, capacity=1)
+    assert wrong.capacity < len(rows.y)
+    query = PerturbedMinimizer(wrong, 0.01, 8.0)
+    known = PerturbedMinimizer(replace(problem, capacity=2**27), 0.01, 8.0)
+    assert np.array_equal(answer(query, rows), answer(known, rows))
+    assert np.any(answer(query, rows))
+    assert query.sensitivity(ADD) == known.sensitivity(ADD)
+    # As before where it is public, or said to be more.
+    assert BoundedMinimizer(replace(problem, capacity=2**30), 1.0).rows == 2**30
+    assert BoundedMinimizer(make_problem(rows, REPLACE, Logistic()), 1.0).rows == 300

@@ -18,7 +18,7 @@ from dpcore.problem import Solution
 from dpcore.queries import ColumnMoments, RowCount, StandardizedGradientSum
 from dpcore_baselines import descent_defaults as defaults
 from dpcore_baselines.averaged_descent import descend
-from dpcore_baselines.options import option
+from dpcore_baselines.options import option, require_several
 from dpcore_baselines.standardize import MOMENTS_CLIP, from_moments, unchanged
 
 if TYPE_CHECKING:
@@ -107,6 +107,7 @@ class DpGd:
                 raise InvalidInputError(f"{name}={value!r} is out of range; see dpcore info dp-gd.")
 
     def minimize(self, problem: Problem, session: PrivacySession) -> Solution:
+        require_several(self.name, session.accountant, *[Gaussian.nominal_event(1.0)] * 2)
         self._refuse_hopeless(problem, session)
         n = float(problem.n_public or self._count(session))
         mu = 1 / self._multiplier(session, 1) / problem.relation.rows_changed

@@ -77,7 +77,7 @@ class ObjPert:
         "the determinants of neighbours differ by one factor 1 + s R^2 / Lambda, not by two",
         "the model is scaled towards 0 beyond a public radius, so that rounding is bounded",
         "rounding and the tolerance of the solver are part of what the second noise covers; for "
-        "tables of up to the schema's capacity (2^27 rows) where the number of rows is private",
+        "tables of up to 2^27 rows, or the schema's capacity, where the number of rows is private",
     )
 
     def __post_init__(self) -> None:

@@ -5,12 +5,16 @@ from __future__ import annotations
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
-from dpcore.errors import InvalidInputError
+from dpcore.errors import InvalidInputError, UnsupportedEventError
+from dpcore.events import ComposedDpEvent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["check_ranges", "option"]
+    from dpcore.events import DpEvent
+    from dpcore.protocols import Accountant
+
+__all__ = ["check_ranges", "option", "require_several"]
 
 
 def option(default: Any, help: str, unit: str = "", rule: str = "") -> Any:
@@ -26,3 +30,13 @@ def check_ranges(optimizer: Any, ranges: Mapping[str, tuple[float, float]]) -> N
             raise InvalidInputError(
                 f"{name}={value!r} is out of range; see dpcore info {optimizer.name}."
             )
+
+
+def require_several(name: str, accountant: Accountant, *events: DpEvent) -> None:
+    """Raise UnsupportedEventError, before the first of them is charged, for an accountant that
+    holds these releases one by one and not together."""
+    if all(map(accountant.supports, events)) and not accountant.supports(ComposedDpEvent(events)):
+        raise UnsupportedEventError(
+            f"{name} makes {len(events)} or more releases here, and the {accountant.name} "
+            "accountant holds one; choose --accountant gdp, zcdp or rdp."
+        )

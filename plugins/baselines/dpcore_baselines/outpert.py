@@ -14,7 +14,7 @@ from dpcore.mechanisms.laplace import Laplace
 from dpcore.problem import Solution
 from dpcore.queries import BoundedMinimizer, RowCount
 from dpcore_baselines.calibrate import least_noise, usual_noise
-from dpcore_baselines.options import check_ranges, option
+from dpcore_baselines.options import check_ranges, option, require_several
 
 if TYPE_CHECKING:
     from dpcore.problem import Problem
@@ -66,7 +66,7 @@ class OutPert:
         "any convex, smooth, Lipschitz loss; the paper's L = 1 and rows of norm 1 are constants",
         "add-or-remove-one too: there l2 is that of n0 rows, and the distance is half",
         "the solver's certified distance and the grid are part of the sensitivity; for tables of "
-        "up to the schema's capacity (2^27 rows) where the number of rows is private",
+        "up to 2^27 rows, or the schema's capacity, where the number of rows is private",
         "beyond margins of 512 the objective has a further convex term, the same for all tables",
     )
 
@@ -109,6 +109,8 @@ class OutPert:
         normal = self._law == "gaussian"
         kind: Any = Gaussian if normal else Laplace
         share = self.count_share * session.accountant.remaining
+        both = kind.nominal_event(1.0), _MECHANISMS[self._law].nominal_event(1.0)
+        require_several(self.name, session.accountant, *both)
         multiplier = least_noise(session.accountant, kind.nominal_event, share)
         # Whether the rest can be released is known before the count is charged.
         left = least_noise(

@@ -72,14 +72,15 @@ def check(options: Any) -> None:
 
 
 def schedule_of(options: Options, problem: Problem, multiplier: float) -> dict[DpEvent, int]:
-    """Return how many of each event a run makes, from public facts alone."""
+    """Return how many of each event a run makes, in its order, from public facts alone: where laws
+    are convolved one after the other, another order is rounded up by another amount."""
     each = PoissonSampledDpEvent(
         options.sampling_probability, GaussianDpEvent(multiplier), problem.relation
     )
-    events: dict[DpEvent, int] = {each: options.steps}
+    events: dict[DpEvent, int] = {}
     if problem.n_public is None:
         events[GaussianDpEvent(_count_multiplier(options, multiplier))] = 1
-    return events
+    return events | {each: options.steps}
 
 
 def run(options: Options, problem: Problem, session: PrivacySession) -> Solution:

@@ -19,13 +19,17 @@ if TYPE_CHECKING:
 __all__ = ["ClippedLossScores"]
 
 _LOSS_BITS = 20
+_CONTRIBUTION_BITS = 30
+"""A row's contribution is below 2^30 steps, the public part below 2^61: scores cannot wrap before
+2^32 rows, and a selection must not see a wrapped score: one row would move it by 2^64 steps."""
 
 
 class ClippedLossScores:
     """Scores ``-sum_i clip(loss(x_i.w_k, y_i)) - (n l2 / 2) ||w_k||^2`` of candidates w_k, largest
     best.
 
-    A row contributes to every score a value in [-loss_clip, 0], truncated to whole steps of 2^-20.
+    A row contributes to every score a value in [-loss_clip, 0], truncated to whole steps, of 2^-20
+    or, for a ``loss_clip`` of 2^10 or more, coarser ones.
     Under add-or-remove-one all scores move the same way, by at most ``loss_clip``, which is the
     range of their change; under replace-one one may rise by it while another falls: twice that. The
     second term is public, n the public figure of rows, if there is one.
@@ -49,9 +53,10 @@ class ClippedLossScores:
         self.candidates = np.ascontiguousarray(rows)
         self.candidates.setflags(write=False)
         self.loss_clip = float(loss_clip)
+        self.bits = min(_LOSS_BITS, _CONTRIBUTION_BITS - math.frexp(loss_clip)[1])
         weight = 0.5 * problem.l2 * (problem.n_public or 0)
         public = weight * (self.candidates**2).sum(axis=1)
-        steps = np.rint(np.ldexp(public, _LOSS_BITS))
+        steps = np.rint(np.ldexp(public, self.bits))
         if not (steps < 2.0**61).all():
             raise InvalidInputError("The regulariser of a candidate is too large: lower --l2.")
         self._start = -steps.astype(np.int64)
@@ -67,9 +72,9 @@ class ClippedLossScores:
             # A value that is not a number falls into the clip.
             kept = np.where(values < self.loss_clip, values, self.loss_clip)
             kept = np.where(kept > 0.0, kept, 0.0)
-            scores[k] = -np.ldexp(kept, _LOSS_BITS).astype(np.int64).sum()
+            scores[k] = -np.ldexp(kept, self.bits).astype(np.int64).sum()
         return scores
 
     def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
         change = self.loss_clip * relation.rows_changed
-        return Sensitivity("linf", self.loss_clip, relation, _LOSS_BITS, change_range=change)
+        return Sensitivity("linf", self.loss_clip, relation, self.bits, change_range=change)

@@ -29,6 +29,7 @@ from dpcore.testing.optimizers import assert_same_when_replayed
 from dpcore.testing.recorded import record_run
 from dpcore.testing.tables import Rows, make_problem, make_rows
 from dpcore_baselines.calibrate import least_noise, usual_noise
+from dpcore_baselines.dp_gd import DpGd
 from dpcore_baselines.objpert import ObjPert
 from dpcore_baselines.outpert import OutPert
 from dpcore_baselines.privgene import PrivGene
@@ -254,3 +255,26 @@ def test_the_search_for_noise_ends_next_to_the_least():
     assert usual_noise(0.5, 0.0) == 2.0
     with pytest.raises(InvalidInputError, match="too small for one release"):
         least_noise(PURE, lambda m: Exponential.nominal_event(1e-9))
+
+
+@pytest.mark.parametrize("loss_clip", [2.0**-10, 2.0, 1000.0, 2.0**20])
+def test_scores_of_any_clip_do_not_wrap(loss_clip):
+    # A selection sees what a noisy sum does not: one row that makes a score wrap moves it by 2^64.
+    rows = Rows(np.ones((100, 1)), -np.ones(100))
+    problem = make_problem(rows, ADD, Logistic())
+    query = ClippedLossScores(problem, np.array([[2.0**22]]), loss_clip)
+    (block,) = rows.table().blocks
+    score = int(query.answer_block(block)[0])
+    assert score == -100 * int(loss_clip * 2.0 ** query.sensitivity(ADD).grid_bits)
+    # As many rows as a schema may say there are at most, and the largest public part, 2^61.
+    assert 2**61 - score * 2**32 // 100 < 2**63
+
+
+@pytest.mark.parametrize("optimizer", [OutPert(), DpGd()])
+def test_an_accountant_of_one_release_is_refused_before_the_first(optimizer):
+    rows = make_rows(30)
+    problem = make_problem(rows, ADD, Logistic(), l2=0.01, n0=None)
+    session = RecordingSession(rows.table(), SINGLE, ADD, SeededNoise(1))
+    with pytest.raises(UnsupportedEventError, match="the single accountant holds one"):
+        optimizer.minimize(problem, session)
+    assert not session.ledger
