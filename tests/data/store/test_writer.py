@@ -33,12 +33,16 @@ def rows(tmp_path):
 def in_a_child(rows, out, before):
     """Run a conversion in a process of its own, after some lines of Python."""
     script = (
-        "import os, resource, signal\n"
+        "import os, resource, signal, sys, traceback\n"
         "from dpcore.data.schema import Schema\n"
         "from dpcore.data.store import convert\n"
         f"on_piece = None\n{before}\n"
-        f"convert({str(rows)!r}, {str(out)!r}, Schema.read({str(rows.parent / 'schema.toml')!r}),"
-        " on_piece=on_piece)\n"
+        f"schema = Schema.read({str(rows.parent / 'schema.toml')!r})\n"
+        "try:\n"
+        f"    convert({str(rows)!r}, {str(out)!r}, schema, on_piece=on_piece)\n"
+        "except Exception:\n"
+        # At once: Arrow's threads may be at work yet, and abort where the interpreter ends first.
+        "    traceback.print_exc(); sys.stderr.flush(); os._exit(1)\n"
     )
     return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
 
