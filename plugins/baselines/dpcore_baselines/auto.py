@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from dpcore.accountants.pure import PureAccountant
 from dpcore_baselines.dp_gd import DpGd
 from dpcore_baselines.objpert import ObjPert
+from dpcore_baselines.privgene import PrivGene
 
 if TYPE_CHECKING:
     from dpcore.plan import Settings
@@ -27,7 +28,7 @@ class Auto:
 
     With delta > 0, ``dp-gd`` with its own defaults, for every loss and under either relation. With
     delta = 0 (or the accountant ``pure``): ``objpert`` with its gamma noise for the losses
-    ``logistic`` and ``huber-svm``, and ``dp-agd`` with Laplace noise for any other. With the
+    ``logistic`` and ``huber-svm``, and ``privgene`` for any other. With the
     accountant ``single``, which bounds one release: ``objpert``. What is given in ``--set`` and
     ``--use`` goes to the algorithm that was chosen; its own rules choose the parameters, from
     public facts and charged releases. The report names it and says why.
@@ -40,7 +41,9 @@ class Auto:
     slots: ClassVar[dict[str, tuple[str, ...]]] = {}
     relations: ClassVar[tuple[str, ...]] = DpGd.relations
     needs: ClassVar[tuple[str, ...]] = ()
-    theorem: ClassVar[str] = "that of the algorithm chosen; see dpcore info dp-gd, objpert, dp-agd"
+    theorem: ClassVar[str] = (
+        "that of the algorithm chosen; see dpcore info dp-gd, objpert, privgene"
+    )
 
     @classmethod
     def choose(cls, settings: Settings) -> tuple[Settings, str]:
@@ -59,9 +62,8 @@ class Auto:
             use = {"noise": "gamma", **settings.use}
             why = "pure epsilon and a smooth loss of bounded slope: one release of the minimiser"
             return replace(settings, algo=ObjPert.name, use=use), why
-        use = {"gradient": "laplace", **settings.use}
-        why = "pure epsilon and a loss without a bounded slope and curvature"
-        return replace(settings, algo="dp-agd", use=use), why
+        why = "pure epsilon and a loss without a bounded slope and curvature: selections"
+        return replace(settings, algo=PrivGene.name), why
 
     def minimize(self, problem: Problem, session: PrivacySession) -> Solution:
         """Return what the choice for the session's accountant with delta > 0 does; a fit itself

@@ -25,7 +25,7 @@ def test_it_is_an_optimizer_itself(check):
     check(Auto())
 
 
-LAPLACE = {"gradient": "laplace", "selection": "exponential"}
+SELECTION = {"selection": "exponential"}
 CHOICES = [
     ({}, "dp-gd", "gdp", {}),
     ({"delta": 1e-30, "epsilon": 1e-3}, "dp-gd", "gdp", {}),
@@ -37,8 +37,8 @@ CHOICES = [
     ({"delta": 0.0}, "objpert", "pure", {"noise": "gamma"}),
     ({"accountant": "pure"}, "objpert", "pure", {"noise": "gamma"}),
     ({"delta": 0.0, "loss": "huber-svm"}, "objpert", "pure", {"noise": "gamma"}),
-    ({"delta": 0.0, "loss": "hinge-svm"}, "dp-agd", "pure", LAPLACE),
-    ({"delta": 0.0, "loss": "ridge"}, "dp-agd", "pure", LAPLACE),
+    ({"delta": 0.0, "loss": "hinge-svm"}, "privgene", "pure", SELECTION),
+    ({"delta": 0.0, "loss": "ridge"}, "privgene", "pure", SELECTION),
 ]
 
 
