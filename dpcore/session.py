@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
+    from dpcore.accountants.schedule import FixedSchedule
     from dpcore.events import DpEvent
     from dpcore.noise.source import NoiseSource
     from dpcore.protocols import (
@@ -50,6 +51,7 @@ class PrivacySession(Unshareable):
     relation : the neighbouring relation of every release.
     noise : the source of every random bit.
     on_release : called with the session after each release (progress); sees public facts only.
+    schedule : what the releases are held to, where the accountant is not fully adaptive.
     """
 
     def __init__(
@@ -59,12 +61,14 @@ class PrivacySession(Unshareable):
         relation: NeighboringRelation,
         noise: NoiseSource,
         on_release: Callable[[PrivacySession], None] | None = None,
+        schedule: FixedSchedule | None = None,
     ) -> None:
         self._engine = engine
         self._accountant = accountant
         self._relation = relation
         self._noise = noise
         self._on_release = on_release
+        self._schedule = schedule
         self._lock = threading.Lock()
         self._pid = os.getpid()
         self._forked = False
@@ -89,7 +93,7 @@ class PrivacySession(Unshareable):
             sensitivity = self._sensitivity(query)
             event = self._event(query, mechanism, sensitivity)
             self._require_engine(query)
-            accountant = self._accountant.compose(event)
+            accountant = self._composed(event)
             self._commit(query.kind, mechanism, (query,), event, accountant)
             exact = self._exact(query)
             value = mechanism.release(exact, sensitivity, self._noise)
@@ -111,7 +115,7 @@ class PrivacySession(Unshareable):
             known = None if reference is None else self._sensitivity(reference)
             event = mechanism.event(sensitivity, known)
             self._require_engine(base)
-            accountant = self._accountant.compose(event)
+            accountant = self._composed(event)
             index = len(self._ledger)
             self._commit(mechanism.kind, mechanism, (base, reference), event, accountant)
             exact = self._exact(base)
@@ -177,6 +181,13 @@ class PrivacySession(Unshareable):
                 f"{sensitivity.relation.value}, the session runs under {self._relation.value}."
             )
         return sensitivity
+
+    def _composed(self, event: DpEvent) -> Accountant:
+        """Return the accountant after the event, which has its place on the schedule if any."""
+        accountant = self._accountant.compose(event)
+        if self._schedule is not None:
+            self._schedule.take(event)
+        return accountant
 
     def _event(
         self, query: Query | DerivedQuery | TableQuery, mechanism: Mechanism, bound: Sensitivity

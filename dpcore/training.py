@@ -17,7 +17,7 @@ from dpcore.errors import InvalidInputError, TargetNotMetError
 from dpcore.model import Model, check_coefficients
 from dpcore.noise.source import SeededNoise, SystemNoise
 from dpcore.outcome import not_met, plain, state, summarise
-from dpcore.plan import with_planned_accountant
+from dpcore.plan import fixed_schedule, with_planned_accountant
 from dpcore.problem import Problem, check_fits
 from dpcore.session import PrivacySession
 from dpcore.statement import PrivacyStatement, part_of, running_versions
@@ -161,6 +161,7 @@ def fit_dataset(
         plan.relation,
         noise,
         on_release=on_release,
+        schedule=fixed_schedule(plan, problem),
     )
     try:
         solution = run_optimizer(plan.optimizer, plan.entry, problem, session)

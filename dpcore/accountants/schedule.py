@@ -7,18 +7,78 @@ A schedule is a function from a noise multiplier to how many of each event the r
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dpcore.accountants.search import smallest_multiplier
 from dpcore.errors import InvalidInputError, UnsupportedEventError
-from dpcore.events import DpEvent
+from dpcore.events import (
+    DpEvent,
+    GaussianDpEvent,
+    PoissonSampledDpEvent,
+    SampledWithoutReplacementDpEvent,
+)
 
 if TYPE_CHECKING:
     from dpcore.protocols import Accountant
 
-__all__ = ["Schedule", "best_accountant", "planned_accountant", "schedule_noise_multiplier"]
+__all__ = [
+    "FixedSchedule",
+    "Schedule",
+    "best_accountant",
+    "planned_accountant",
+    "schedule_noise_multiplier",
+]
 
 Schedule: TypeAlias = Callable[[float], Mapping[DpEvent, int]]
+
+
+class FixedSchedule:
+    """What may yet be released of a schedule that was fixed before the run.
+
+    A filter that is not fully adaptive proves something about such a schedule only, so a run is
+    held to it: each release takes the place of one that was stated. It may have more noise, which
+    is post-processing of the one with less, and a smaller sampling probability: whether a row would
+    be drawn at the stated one stays independent of the rows, and not to take it then moves nothing.
+    Both may be chosen from earlier outputs, and so may where it ends.
+
+    Parameters
+    ----------
+    events : how many of each, Gaussian releases, sampled or not.
+    """
+
+    def __init__(self, events: Mapping[DpEvent, int]) -> None:
+        self._left = dict(events)
+
+    def take(self, event: DpEvent) -> None:
+        """Take one place; UnsupportedEventError, with nothing taken, where none is left for it."""
+        places = [e for e, count in self._left.items() if count > 0 and _takes(event, e)]
+        if not places:
+            raise UnsupportedEventError(
+                "This release is not on the schedule that the algorithm stated before the run, and "
+                "the accountant is not fully adaptive; use one that is, such as zcdp or rdp."
+            )
+        self._left[max(places, key=_multiplier)] -= 1
+
+
+def _takes(event: DpEvent, stated: DpEvent) -> bool:
+    """Return whether a release may take the place of a stated one."""
+    if type(event) is not type(stated):
+        return False
+    if isinstance(event, PoissonSampledDpEvent) and isinstance(stated, PoissonSampledDpEvent):
+        same = event.relation is stated.relation
+        rarer = event.sampling_probability <= stated.sampling_probability
+        return same and rarer and _multiplier(event) >= _multiplier(stated)
+    if isinstance(event, SampledWithoutReplacementDpEvent):
+        return event == replace(stated, event=event.event) and (  # type: ignore[call-arg]
+            _multiplier(event) >= _multiplier(stated)
+        )
+    return type(event) is GaussianDpEvent and _multiplier(event) >= _multiplier(stated)
+
+
+def _multiplier(event: DpEvent) -> float:
+    inner: Any = getattr(event, "event", event)
+    return inner.noise_multiplier if type(inner) is GaussianDpEvent else 0.0
 
 
 def schedule_noise_multiplier(accountant: Accountant, schedule: Schedule) -> float:

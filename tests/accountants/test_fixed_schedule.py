@@ -1,0 +1,126 @@
+"""A run whose accountant is not fully adaptive is held to the schedule that it stated."""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+from dpcore.accountants.sampling_composition import SamplingCompositionAccountant
+from dpcore.accountants.schedule import FixedSchedule
+from dpcore.engines.local import LocalEngine
+from dpcore.errors import InvalidInputError, UnsupportedEventError
+from dpcore.events import (
+    GaussianDpEvent,
+    PoissonSampledDpEvent,
+    PureDpEvent,
+    SampledWithoutReplacementDpEvent,
+)
+from dpcore.losses.logistic import Logistic
+from dpcore.mechanisms.gaussian import Gaussian
+from dpcore.noise.source import SeededNoise
+from dpcore.plan import Settings, fixed_schedule, make_plan
+from dpcore.queries import PoissonSample, RowCount
+from dpcore.sensitivity import NeighboringRelation
+from dpcore.session import PrivacySession
+from dpcore.testing.tables import make_problem, make_rows
+
+ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
+
+
+def sampled(m, p=0.1, relation=ADD):
+    return PoissonSampledDpEvent(p, GaussianDpEvent(m), relation)
+
+
+def fixed(m, size=3, n=30, relation=REPLACE):
+    return SampledWithoutReplacementDpEvent(n, size, GaussianDpEvent(m), relation)
+
+
+TAKEN = [
+    (GaussianDpEvent(2.0), GaussianDpEvent(2.0)),
+    (GaussianDpEvent(2.5), GaussianDpEvent(2.0)),
+    (sampled(2.0), sampled(2.0)),
+    (sampled(2.0, 0.05), sampled(1.5)),
+    (fixed(2.0), fixed(2.0)),
+    (fixed(3.0), fixed(2.0)),
+]
+REFUSED = [
+    (GaussianDpEvent(1.9), GaussianDpEvent(2.0)),
+    (GaussianDpEvent(2.0), sampled(2.0)),
+    (sampled(2.0), GaussianDpEvent(2.0)),
+    (sampled(1.9), sampled(2.0)),
+    (sampled(2.0, 0.2), sampled(2.0)),
+    (sampled(2.0, relation=REPLACE), sampled(2.0)),
+    (fixed(2.0, size=4), fixed(2.0)),
+    (fixed(2.0, n=29), fixed(2.0)),
+    (fixed(1.9), fixed(2.0)),
+    (fixed(2.0, relation=NeighboringRelation.REPLACE_SPECIAL), fixed(2.0)),
+    (PureDpEvent(1.0), PureDpEvent(1.0)),
+]
+
+
+@pytest.mark.parametrize(("event", "stated"), TAKEN)
+def test_a_release_takes_the_place_of_one_that_costs_no_less(event, stated):
+    schedule = FixedSchedule({stated: 2})
+    schedule.take(event)
+    schedule.take(event)
+    with pytest.raises(UnsupportedEventError, match="not on the schedule"):
+        schedule.take(event)
+
+
+@pytest.mark.parametrize(("event", "stated"), REFUSED)
+def test_what_was_not_stated_is_refused(event, stated):
+    with pytest.raises(UnsupportedEventError, match="not on the schedule"):
+        FixedSchedule({stated: 1}).take(event)
+
+
+def test_the_place_with_the_most_noise_is_taken_first():
+    schedule = FixedSchedule({GaussianDpEvent(1.0): 1, GaussianDpEvent(9.0): 1})
+    schedule.take(GaussianDpEvent(10.0))
+    schedule.take(GaussianDpEvent(1.0))
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Adapts:
+    """Broken on purpose: says that its schedule is fixed, and lowers its noise on the way."""
+
+    name: ClassVar[str] = "adapts"
+    slots: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    relations: ClassVar[tuple[str, ...]] = ("add-or-remove-one",)
+    needs: ClassVar[tuple[str, ...]] = ("fixed-schedule",)
+
+    def schedule(self, problem, noise_multiplier):
+        return {sampled(noise_multiplier): 40}
+
+    def ask(self, session, m):
+        return session.release(PoissonSample(RowCount(), 0.1), Gaussian(m))
+
+
+def test_a_session_refuses_what_the_filter_proves_nothing_about():
+    rows = make_rows(60)
+    problem = make_problem(rows, ADD, Logistic())
+    accountant = SamplingCompositionAccountant.from_budget(2.0, 1e-6)
+    plan = dataclasses.replace(
+        make_plan(Settings(algo="sgd-ma", accountant="sampling-composition", epsilon=2.0)),
+        optimizer=Adapts(),
+        accountant=accountant,
+    )
+    schedule = fixed_schedule(plan, problem)
+    engine = LocalEngine(rows.table())
+    opened = PrivacySession(engine, accountant, ADD, SeededNoise(1), schedule=schedule)
+    free = PrivacySession(engine, accountant, ADD, SeededNoise(1))
+    assert np.isfinite(Adapts().ask(opened, 1e3)).all()
+    spent = opened.accountant.spent
+    assert np.isfinite(Adapts().ask(free, 3.0)).all()  # the filter alone takes it for stated
+    with pytest.raises(UnsupportedEventError, match="not on the schedule"):
+        Adapts().ask(opened, 3.0)
+    assert opened.accountant.spent == spent and len(opened.ledger) == 1
+
+
+def test_one_that_states_no_schedule_is_refused_before_the_data():
+    from dpcore import fit
+
+    X, y = np.array([[0.0, 1.0], [1.0, 0.0]] * 20), np.array([0, 1] * 20)
+    with pytest.raises(InvalidInputError, match="states no schedule that the sampling-composition"):
+        fit(X, y, classes=(0, 1), algo="outpert", accountant="sampling-composition")
