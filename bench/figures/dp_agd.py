@@ -26,7 +26,7 @@ LOSSES = {"logistic": "logistic", "svm": "hinge-svm"}
 
 def main() -> None:
     how = asked(__doc__)
-    for task, loss in LOSSES.items():
+    for task, loss in how.of(LOSSES).items():
         name, rows = f"dp-agd-{task}", []
         for data in how.some(EPSILONS):
             comparison = Comparison(ALGORITHMS, (data,), EPSILONS[data], delta=1e-8, loss=loss)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -39,16 +39,25 @@ class Run:
     pictures : folder of the SVG files.
     quick : two folds, the two ends of epsilon, one repeat: to see that it works, not to read.
     jobs : processes.
+    data, tasks : what was asked for of a script's data sets and losses; none for all.
     """
 
     results: Path
     pictures: Path
     quick: bool
     jobs: int
+    data: tuple[str, ...] = ()
+    tasks: tuple[str, ...] = ()
 
     def some(self, data: Iterable[str]) -> tuple[str, ...]:
         """Return the data sets, of which the smallest does if it has to be quick."""
-        return ("bank",) if self.quick else tuple(data)
+        if self.quick:
+            return ("bank",)
+        return tuple(name for name in data if not self.data or name in self.data)
+
+    def of(self, tasks: Mapping[str, str]) -> dict[str, str]:
+        """Return the losses that were asked for."""
+        return {k: loss for k, loss in tasks.items() if not self.tasks or k in self.tasks}
 
 
 def asked(doc: str | None, arguments: Sequence[str] | None = None) -> Run:
@@ -60,11 +69,14 @@ def asked(doc: str | None, arguments: Sequence[str] | None = None) -> Run:
     parser.add_argument("--pictures", type=Path, help="folder of the pictures; default: here")
     parser.add_argument("--quick", action="store_true", help="few fits; pictures go to --results")
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--data", action="append", default=[], help="of these alone; repeat it")
+    parser.add_argument("--task", action="append", default=[], help="logistic or svm; repeat it")
     chosen = parser.parse_args(arguments)
     pictures = chosen.pictures or (chosen.results if chosen.quick else HERE)
     for folder in (chosen.results, pictures):
         folder.mkdir(parents=True, exist_ok=True)
-    return Run(chosen.results, pictures, chosen.quick, chosen.jobs)
+    asked_for = tuple(chosen.data), tuple(chosen.task)
+    return Run(chosen.results, pictures, chosen.quick, chosen.jobs, *asked_for)
 
 
 def results_of(name: str, comparison: Comparison, how: Run) -> list[dict[str, Any]]:

@@ -30,7 +30,7 @@ LOSSES = {"logistic": "logistic", "svm": "huber-svm"}
 
 def main() -> None:
     how = asked(__doc__)
-    for task, loss in LOSSES.items():
+    for task, loss in how.of(LOSSES).items():
         for delta in dict.fromkeys(DELTAS[data] for data in how.some(DELTAS)):
             name, rows = f"rsgd-ar-{task}-delta-{delta:g}", []
             for data in (known for known in how.some(DELTAS) if DELTAS[known] == delta):
