@@ -3,6 +3,7 @@ what is charged cannot disagree."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +27,7 @@ __all__ = ["FixedSizeSample", "PoissonSample"]
 _COIN_BITS = 64
 
 
-class _Sample:
+class _Sample(ABC):
     """A sum over some of the rows, asked for each time anew; an empty sample is an answer too."""
 
     def __init__(self, query: Query) -> None:
@@ -49,9 +50,9 @@ class _Sample:
             total = total + self.query.answer_block(part)
         return total
 
+    @abstractmethod
     def _places(self, n_rows: int, noise: NoiseSource) -> np.ndarray:
         """Return the places of the rows in the sample, sorted int64."""
-        raise NotImplementedError
 
     def _parts(self, table: Table, places: np.ndarray) -> Iterator[Block]:
         """Yield the rows in the sample, at most those of one block at a time: sums stay exact."""
