@@ -142,7 +142,10 @@ def _print_optimizer(facts: dict[str, Any]) -> None:
     if facts["targets"]:
         flags = ", ".join(f"--{name.replace('_', '-')}" for name in facts["targets"])
         typer.echo(f"  epsilon is an output, at most --epsilon-max; asked for by {flags}")
-    typer.echo("parameters (--set NAME=VALUE)")
+    if facts["parameters"]:
+        typer.echo("parameters (--set NAME=VALUE)")
+    else:
+        typer.echo(facts["doc"])
     for p in facts["parameters"]:
         default = _default(p)
         unit = f" {p['unit']}" if p["unit"] not in ("", "1") else ""

@@ -106,6 +106,11 @@ def test_info_tells_what_a_preset_sets(run):
     assert "--as-published" in shown and "--as-published" not in run("info", "psgd").stdout
 
 
+def test_info_of_one_without_parameters_tells_its_rule(run):
+    shown = run("info", "auto").stdout
+    assert "With delta > 0" in shown and "parameters (--set" not in shown
+
+
 def test_info_of_a_data_set_shows_its_schema(run):
     shown = run("info", "adult").stdout
     assert "age: numeric in [17, 90]" in shown and "workclass: categorical, 9 categories" in shown
