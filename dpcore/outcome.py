@@ -59,6 +59,7 @@ def state(
         releases=session.releases,
         parts_not_from_dpcore=foreign_parts((*session.trusted_parts, *trusted)),
         why_not_private=(*plan.why_not_private(), *_exact(plan, session), *why_not_private),
+        most_rows=session.most_rows,
         n0=None if plan.relation.size_is_public else dataset.n0,
         ex_post_epsilon=(
             session.ex_post_epsilon if is_asked_for_accuracy(plan.optimizer) else None

@@ -175,6 +175,9 @@ class DerivedQuery(Protocol):
 
     One release, charged as one: the sums behind it are never released. It runs inside the trust
     boundary, on any engine.
+
+    Where the sensitivity holds up to some number of rows alone, ``most_rows`` says so, an int, and
+    the statement of the run does: this query's or any other's.
     """
 
     kind: ClassVar[str]

@@ -77,6 +77,7 @@ class PrivacySession(Unshareable):
         self._open: OpenMechanism | None = None
         self._outcomes: dict[int, Fraction] = {}
         self._trusted: set[str] = {_qualified(engine), _qualified(accountant)}
+        self._most_rows: int | None = None
 
     def release(self, query: Query | DerivedQuery | TableQuery, mechanism: Mechanism) -> Any:
         """Return a noisy answer: safe to use, print and keep in any way.
@@ -247,6 +248,9 @@ class PrivacySession(Unshareable):
         parts = [part, getattr(part, "loss", None)]
         if hasattr(part, "sampled_event"):
             parts += [part.query, getattr(part.query, "loss", None)]
+        for each in parts:
+            if (most := getattr(each, "most_rows", None)) is not None:
+                self._most_rows = min(int(most), self._most_rows or int(most))
         self._trusted.update(_qualified(part) for part in parts if part is not None)
 
     @property
@@ -280,6 +284,12 @@ class PrivacySession(Unshareable):
             cost = _PURE.cost(entry.event)
             total += min(self._outcomes.get(entry.index, cost), cost)
         return float_up(total)
+
+    @property
+    def most_rows(self) -> int | None:
+        """The least ``most_rows`` of the queries: the promise is for tables of at most that many
+        rows; ``None`` for tables of any size."""
+        return self._most_rows
 
     @property
     def trusted_parts(self) -> tuple[str, ...]:

@@ -28,6 +28,7 @@ class PrivacyStatement:
     parts_not_from_dpcore : ``"module:Class"`` of every loss, query, mechanism, accountant, engine
         and reader that runs inside the trust boundary and is not from this project.
     why_not_private : reasons, as clauses; empty if the guarantee holds.
+    most_rows : the guarantee is for tables of at most so many rows; ``None``: of any number.
     n0 : a number of rows that was taken as public where the exact one is private.
     ex_post_epsilon : the privacy loss of the outcome that happened, where the algorithm puts one
         out (Ligett et al. 2017, Definition 2.3): never a guarantee made beforehand.
@@ -46,6 +47,7 @@ class PrivacyStatement:
     releases: dict[str, int]
     parts_not_from_dpcore: tuple[str, ...] = ()
     why_not_private: tuple[str, ...] = ()
+    most_rows: int | None = None
     n0: int | None = None
     ex_post_epsilon: float | None = None
     users: dict[str, Any] | None = None
@@ -63,6 +65,8 @@ class PrivacyStatement:
                 f"NOT PRIVATE: {'; '.join(self.why_not_private)}; the figures of {pair} under "
                 f"{relation} are no guarantee."
             )
+        if self.most_rows is not None:
+            relation += f", among tables of at most {self.most_rows:,} rows"
         trust = ""
         if self.parts_not_from_dpcore:
             trust = (

@@ -299,3 +299,16 @@ def test_an_engine_without_a_table_refuses_it_uncharged():
     with pytest.raises(InvalidInputError, match="no table at hand"):
         opened.release(ShuffledLabels(), Gaussian(50.0))
     assert not opened.ledger
+
+
+def test_the_least_number_of_rows_that_a_query_promises_for_is_kept():
+    class UpTo(RowCount):
+        def __init__(self, most_rows):
+            super().__init__()
+            self.most_rows = most_rows
+
+    opened = session()
+    assert opened.most_rows is None
+    for most, known in [(None, None), (2**40, 2**40), (1000, 1000), (2**27, 1000)]:
+        opened.release(UpTo(most), Gaussian(100.0))
+        assert opened.most_rows == known

@@ -50,6 +50,11 @@ def test_the_factor_in_words_is_rounded_up(epsilon, text):
         assert float(text.split("= ")[1].replace(",", "")) >= math.exp(epsilon)
 
 
+def test_a_promise_for_tables_of_some_size_says_so():
+    sentence = replace(STATEMENT, most_rows=2**27).sentence()
+    assert "add-or-remove-one of a row, among tables of at most 134,217,728 rows, as" in sentence
+
+
 def test_pure_privacy_and_public_sizes_in_words():
     pure = replace(STATEMENT, epsilon=1.0, delta=0.0, neighboring_relation="replace-one")
     assert pure.sentence().endswith(

@@ -44,8 +44,8 @@ class BoundedMinimizer:
     is 0 up to 2 r, a margin of 512. The solver stops at a gradient of a public tolerance, and by
     public constants it reaches it (``dpcore.queries.descent``). Where the number of rows is
     private, what rounding can add to a gradient is bounded for tables of up to 2^27 rows, or of up
-    to ``capacity`` if that is more: that figure is part of the promise there. A ``capacity`` below
-    it promises nothing, since it may be a guess that is too small.
+    to ``capacity`` if that is more: that figure, ``most_rows``, is part of the promise there. A
+    ``capacity`` below it promises nothing, since it may be a guess that is too small.
 
     Parameters
     ----------
@@ -75,6 +75,7 @@ class BoundedMinimizer:
         self.radius = _LARGEST_MARGIN / problem.raw_norm_bound
         self.row_gradient = loss.lipschitz * problem.row_norm * _UP
         self.rows = max(problem.capacity, _ROWS) if problem.n is None else problem.n
+        self.most_rows = None if problem.relation.size_is_public else self.rows
         slope = 2 * loss.lipschitz + 1.0
         self._bits = gradient_bits(problem, self.rows, slope)
         self._width = math.sqrt(problem.n_features) * _UP

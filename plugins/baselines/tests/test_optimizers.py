@@ -56,6 +56,13 @@ def run(optimizer, accountant, rows=None, relation=ADD, loss=None, l2=0.01, n0=4
     return session, optimizer.minimize(problem, session)
 
 
+@pytest.mark.parametrize("optimizer, accountant", NORMAL_AND_PURE)
+def test_how_many_rows_the_promise_is_for_is_noted_where_it_matters(optimizer, accountant):
+    assert run(optimizer, accountant)[0].most_rows == 2**27
+    assert run(optimizer, accountant, relation=REPLACE)[0].most_rows is None
+    assert run(DpGd(steps=2), GDP)[0].most_rows is None
+
+
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("loss", [Logistic(), HuberSvm()])
 @pytest.mark.parametrize("optimizer, accountant", NORMAL_AND_PURE)
