@@ -84,7 +84,7 @@ def describe_schedule(
 
 def _row(accountant_class: Any, conversion: str, epsilon: float, delta: float) -> dict[str, Any]:
     accountant = accountant_class.from_budget(epsilon, delta, conversion)
-    holds_gaussian = accountant.budget > 0 and GaussianDpEvent in accountant.events
+    holds_gaussian = accountant.budget > 0 and accountant.supports(GaussianDpEvent(1.0))
     return {
         "accountant": accountant.name,
         "conversion": conversion,

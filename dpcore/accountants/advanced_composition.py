@@ -25,9 +25,11 @@ nothing.
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from dpcore.accountants.additive import validated_delta, validated_epsilon
 from dpcore.accountants.search import smallest_multiplier
@@ -36,7 +38,13 @@ from dpcore.errors import InvalidInputError
 from dpcore.events import DpEvent, SampledWithoutReplacementDpEvent
 from dpcore.sensitivity import NeighboringRelation
 
-__all__ = ["AdvancedCompositionAccountant", "amplified_epsilon", "noise_multiplier_for"]
+__all__ = [
+    "AdvancedCompositionAccountant",
+    "AmplifiedAccountant",
+    "amplified_epsilon",
+    "epsilon_after",
+    "noise_multiplier_for",
+]
 
 _MARGIN = 2.0**-30
 """Relative; a thousand times what rounding takes off a sum of a few positive terms."""
@@ -62,13 +70,18 @@ def _one_release(each: Round, share: float) -> float:
 
 
 @lru_cache(maxsize=4096)
-def epsilon_after(rounds: Rounds, delta: float) -> float:
-    """Return the epsilon, rounded up, of all rounds together at ``delta``."""
+def epsilon_after(
+    rounds: Any, delta: float, one_release: Callable[[Any, float], float] = _one_release
+) -> float:
+    """Return the epsilon, rounded up, of all rounds together at ``delta``.
+
+    ``one_release`` : the epsilon, rounded up, of one of them at a share of delta.
+    """
     k = sum(count for _, count in rounds)
     share = delta / (2 * k) * (1 - 2.0**-40)
     plain = mean = squares = 0.0
     for each, count in rounds:
-        epsilon = _one_release(each, share)
+        epsilon = one_release(each, share)
         plain += count * epsilon
         mean += count * epsilon * math.tanh(epsilon / 2)
         squares += count * epsilon * epsilon
@@ -90,17 +103,12 @@ def noise_multiplier_for(rounds: int, p: float, epsilon: float, delta: float) ->
 
 
 @dataclass(frozen=True, kw_only=True)
-class AdvancedCompositionAccountant(WholeAccountant):
-    """Bounds epsilon at the budget's delta by amplification and advanced composition: see above.
-    Not fully adaptive."""
+class AmplifiedAccountant(WholeAccountant):
+    """Base of ``advanced-composition`` and of its like for Skellam noise: a subclass says what one
+    release comes to."""
 
-    name: ClassVar[str] = "advanced-composition"
     unit: ClassVar[str] = "epsilon at the budget's delta"
     conversions: ClassVar[tuple[str, ...]] = ("kairouz-oh-viswanath",)
-    otherwise: ClassVar[str] = (
-        "sampling-composition holds samples of a fixed size under replace-special too, zcdp every "
-        "release that is not sampled"
-    )
 
     @classmethod
     def _has_rule(cls, event: DpEvent) -> bool:
@@ -115,9 +123,28 @@ class AdvancedCompositionAccountant(WholeAccountant):
     def budget(self) -> float:
         return self.epsilon
 
-    def _figure(self, rounds: Rounds) -> float:
-        return epsilon_after(rounds, self.delta)
+    def _figure(self, rounds: Any) -> float:
+        return self._epsilon_after(rounds, self.delta)
 
     def get_epsilon(self, delta: float) -> float:
         delta = validated_delta(delta)
-        return epsilon_after(self.rounds, delta) if self.rounds else 0.0
+        return self._epsilon_after(self.rounds, delta) if self.rounds else 0.0
+
+    @abstractmethod
+    def _epsilon_after(self, rounds: Any, delta: float) -> float:
+        """Return the epsilon, rounded up, of one or more rounds together at ``delta``."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AdvancedCompositionAccountant(AmplifiedAccountant):
+    """Bounds epsilon at the budget's delta by amplification and advanced composition: see above.
+    Not fully adaptive."""
+
+    name: ClassVar[str] = "advanced-composition"
+    otherwise: ClassVar[str] = (
+        "sampling-composition holds samples of a fixed size under replace-special too, zcdp every "
+        "release that is not sampled"
+    )
+
+    def _epsilon_after(self, rounds: Rounds, delta: float) -> float:
+        return epsilon_after(rounds, delta)

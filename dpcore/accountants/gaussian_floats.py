@@ -17,6 +17,8 @@ import math
 
 import numpy as np
 
+from dpcore.accountants.search import smallest_epsilon
+
 __all__ = ["MARGIN", "gaussian_deltas_up", "gaussian_epsilon_up"]
 
 MARGIN = 2.0**-30
@@ -56,12 +58,4 @@ def gaussian_epsilon_up(mu: float, delta: float) -> float:
 
     if holds(0.0):
         return 0.0
-    low, high = 0.0, 1.0
-    while not holds(high):
-        low, high = high, 2 * high
-        if high > 1e300:
-            return math.inf
-    while high - low > 1e-9 * high:
-        middle = (low + high) / 2
-        low, high = (low, middle) if holds(middle) else (middle, high)
-    return high
+    return smallest_epsilon(holds, 1.0, 1e-9)

@@ -24,7 +24,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
 from dpcore.accountants.additive import validated_delta, validated_epsilon
-from dpcore.accountants.search import most_rounds, smallest_multiplier
+from dpcore.accountants.search import most_rounds, smallest_epsilon, smallest_multiplier
 from dpcore.accountants.whole import Round, Rounds, WholeAccountant
 from dpcore.errors import InvalidInputError
 
@@ -121,12 +121,4 @@ class SamplingCompositionAccountant(WholeAccountant):
         if not self.rounds:
             return 0.0
         law = _law(self.rounds)
-        low, high = 0.0, self.epsilon
-        while law.delta_up(high) > delta:
-            low, high = high, 2 * high
-            if high > 1e300:
-                return math.inf
-        while high - low > 1e-9 * high:
-            middle = (low + high) / 2
-            low, high = (low, middle) if law.delta_up(middle) <= delta else (middle, high)
-        return high
+        return smallest_epsilon(lambda e: law.delta_up(e) <= delta, self.epsilon, 1e-9)

@@ -11,6 +11,7 @@ from dpcore.accountants.additive import AdditiveAccountant
 from dpcore.accountants.conversion import golden_maximum
 from dpcore.accountants.mixture import mixture_curve_up, mixture_log_moment_up
 from dpcore.accountants.normal import gaussian_delta_up
+from dpcore.accountants.search import smallest_epsilon
 from dpcore.errors import BudgetExceededError, UnsupportedEventError
 from dpcore.events import (
     DpEvent,
@@ -18,7 +19,7 @@ from dpcore.events import (
     ObjectivePerturbationDpEvent,
     RandomizedSensitivityGaussian,
 )
-from dpcore.rounding import exp_up, float_up, log_down, log_up
+from dpcore.rounding import exp_up, log_down, log_up
 
 __all__ = ["SingleReleaseAccountant"]
 
@@ -132,15 +133,9 @@ class SingleReleaseAccountant(AdditiveAccountant):
         return mixture_curve_up(_as_mixture(event), Fraction(epsilon))
 
     def _epsilon(self, spent: Fraction, delta: float) -> float:
-        if self.event is None:
+        event = self.event
+        if event is None:
             return 0.0
-        low, high = 0.0, self.epsilon
-        while self._delta_up(self.event, high) > Fraction(delta):
-            low, high = high, 2 * high
-            if high > 1e300:
-                return math.inf
-        while high - low > 1e-6 * high:
-            middle = (low + high) / 2
-            fits = self._delta_up(self.event, middle) <= Fraction(delta)
-            low, high = (low, middle) if fits else (middle, high)
-        return float_up(Fraction(high))
+        return smallest_epsilon(
+            lambda e: self._delta_up(event, e) <= Fraction(delta), self.epsilon, 1e-6
+        )

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 from dpcore.accountants.additive import described, validated_delta, validated_epsilon
 from dpcore.errors import BudgetExceededError, InvalidInputError, UnsupportedEventError
@@ -35,11 +35,11 @@ Rounds = tuple[tuple[Round, int], ...]
 
 @dataclass(frozen=True, kw_only=True)
 class WholeAccountant(ABC):
-    """Base of ``sampling-composition`` and ``advanced-composition``; see
-    ``dpcore.protocols.Accountant``.
+    """Base of ``sampling-composition``, ``advanced-composition`` and their like for Skellam noise;
+    see ``dpcore.protocols.Accountant``.
 
     Their theorems are about schedules fixed beforehand: ``fully_adaptive`` is False. A subclass
-    says what the rounds so far come to (``_figure``) and how much that may be (``_limit``).
+    says what the rounds so far come to (``_figure``) and how much that may be (``budget``).
 
     Parameters
     ----------
@@ -52,11 +52,9 @@ class WholeAccountant(ABC):
     unit: ClassVar[str]
     fully_adaptive: ClassVar[bool] = False
     conversions: ClassVar[tuple[str, ...]]
-    events: ClassVar[tuple[type[DpEvent], ...]] = (
-        GaussianDpEvent,
-        PoissonSampledDpEvent,
-        SampledWithoutReplacementDpEvent,
-    )
+    noise: ClassVar[str] = "Gaussian"
+    released: ClassVar[type[DpEvent]] = GaussianDpEvent
+    """The event of the one kind of release that the theorem is about, sampled or not."""
     delta_may_be_zero: ClassVar[bool] = False
     otherwise: ClassVar[str] = "zcdp holds every release that is not sampled"
 
@@ -103,10 +101,10 @@ class WholeAccountant(ABC):
 
     @classmethod
     def _has_rule(cls, event: DpEvent) -> bool:
-        """Return whether this is one Gaussian release that the theorem covers."""
+        """Return whether this is one release that the theorem covers."""
         if type(event) in (PoissonSampledDpEvent, SampledWithoutReplacementDpEvent):
-            return type(getattr(event, "event", None)) is GaussianDpEvent
-        return type(event) is GaussianDpEvent
+            return type(getattr(event, "event", None)) is cls.released
+        return type(event) is cls.released
 
     def cost(self, event: DpEvent) -> Fraction:
         """Return by how much the event raises the figure: book-keeping, which depends on the
@@ -135,20 +133,27 @@ class WholeAccountant(ABC):
             counts[each] = counts.get(each, 0) + count
         return tuple(counts.items())
 
-    def _rounds_of(self, event: DpEvent) -> Iterable[Round]:
+    def _rounds_of(self, event: DpEvent) -> Iterable[Any]:
         if type(event) is ComposedDpEvent:
             return [each for part in event.events for each in self._rounds_of(part)]
         if not self.supports(event):
             raise UnsupportedEventError(
-                f"The {self.name} accountant bounds Gaussian releases, sampled or not, and no "
+                f"The {self.name} accountant bounds {self.noise} releases, sampled or not, and no "
                 f"{described(event)}; {self.otherwise}."
             )
         if isinstance(event, PoissonSampledDpEvent):
-            return [Round(_multiplier(event.event), event.sampling_probability)]
+            return [self._round(event.event, event.sampling_probability)]
         if isinstance(event, SampledWithoutReplacementDpEvent):
             share = float_up(Fraction(event.sample_size, event.source_dataset_size))
-            return [Round(_multiplier(event.event), share)]
-        return [Round(_multiplier(event), 1.0)]
+            return [self._round(event.event, share)]
+        return [self._round(event, 1.0)]
+
+    @staticmethod
+    def _round(event: DpEvent, p: float) -> Any:
+        """Return the round of one release, of the type ``released``, over a sample that a row is in
+        with probability ``p``."""
+        assert isinstance(event, GaussianDpEvent)
+        return Round(event.noise_multiplier, p)
 
     def _refusal(self, figure: float) -> str:
         if self.rounds:
@@ -160,8 +165,3 @@ class WholeAccountant(ABC):
             f"The budget of the {self.name} accountant ({self.unit}) is {self.budget:.6g}, too "
             f"small for one release, which comes to {figure:.6g}."
         )
-
-
-def _multiplier(event: DpEvent) -> float:
-    assert isinstance(event, GaussianDpEvent)
-    return event.noise_multiplier
