@@ -8,10 +8,18 @@ from typing import ClassVar
 import numpy as np
 
 from dpcore.errors import InvalidInputError
+from dpcore.events import PureDpEvent
 from dpcore.noise.scale import GridScale, round_up
 from dpcore.sensitivity import Sensitivity
 
-__all__ = ["ScaledNoise", "add_modulo", "pure_epsilon", "require_utilities", "shortfalls"]
+__all__ = [
+    "PureNoise",
+    "ScaledNoise",
+    "add_modulo",
+    "pure_epsilon",
+    "require_utilities",
+    "shortfalls",
+]
 
 
 @dataclass(frozen=True)
@@ -61,6 +69,20 @@ class ScaledNoise:
                 f"{sensitivity.norm}."
             )
         return sensitivity.bound
+
+
+@dataclass(frozen=True)
+class PureNoise(ScaledNoise):
+    """Noise of which nothing is known but that its release is (1 / noise_multiplier)-DP: a subclass
+    says by which theorem."""
+
+    @classmethod
+    def nominal_event(cls, noise_multiplier: float) -> PureDpEvent:
+        """Return the event of the multiplier as given; the grid can only lower its cost."""
+        return PureDpEvent(pure_epsilon(noise_multiplier))
+
+    def event(self, sensitivity: Sensitivity) -> PureDpEvent:
+        return PureDpEvent(pure_epsilon(self.exact_multiplier(sensitivity)))
 
 
 def pure_epsilon(multiplier: Fraction | float) -> float:

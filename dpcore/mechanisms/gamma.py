@@ -6,8 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from dpcore.errors import InvalidInputError
-from dpcore.events import PureDpEvent
-from dpcore.mechanisms.base import ScaledNoise, add_modulo, pure_epsilon
+from dpcore.mechanisms.base import PureNoise, add_modulo
 from dpcore.noise.source import NoiseSource
 from dpcore.sensitivity import Sensitivity
 
@@ -15,7 +14,7 @@ __all__ = ["Gamma", "modulo_2_64"]
 
 
 @dataclass(frozen=True)
-class Gamma(ScaledNoise):
+class Gamma(PureNoise):
     """Adds floor(s Z), Z of density proportional to exp(-||z||_2), to an answer on the grid.
 
     For x on the grid x + floor(s Z) is floor(x + s Z), coordinate by coordinate: post-processing of
@@ -33,14 +32,6 @@ class Gamma(ScaledNoise):
     name: ClassVar[str] = "gamma"
     summary: ClassVar[str] = "Exact noise of density exp(-length): pure epsilon for an l2 bound."
     needs: ClassVar[str] = "l2"
-
-    @classmethod
-    def nominal_event(cls, noise_multiplier: float) -> PureDpEvent:
-        """Return the event of the multiplier as given; the grid can only lower its cost."""
-        return PureDpEvent(pure_epsilon(noise_multiplier))
-
-    def event(self, sensitivity: Sensitivity) -> PureDpEvent:
-        return PureDpEvent(pure_epsilon(self.exact_multiplier(sensitivity)))
 
     def release(
         self, exact: np.ndarray, sensitivity: Sensitivity, noise: NoiseSource

@@ -5,8 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpcore.events import PureDpEvent
-from dpcore.mechanisms.base import ScaledNoise, add_modulo, pure_epsilon
+from dpcore.mechanisms.base import PureNoise, add_modulo
 from dpcore.noise.source import NoiseSource
 from dpcore.sensitivity import Sensitivity
 
@@ -14,7 +13,7 @@ __all__ = ["Geometric"]
 
 
 @dataclass(frozen=True)
-class Geometric(ScaledNoise):
+class Geometric(PureNoise):
     """Adds an integer of probability proportional to exp(-|z| / s) to an answer in grid steps.
 
     epsilon-DP with epsilon = 1/noise_multiplier (Ghosh, Roughgarden & Sundararajan 2009) under
@@ -30,14 +29,6 @@ class Geometric(ScaledNoise):
     name: ClassVar[str] = "geometric"
     summary: ClassVar[str] = "Two-sided geometric noise on the integers."
     needs: ClassVar[str] = "l1"
-
-    @classmethod
-    def nominal_event(cls, noise_multiplier: float) -> PureDpEvent:
-        """Return the event of the multiplier as given; the grid can only lower its cost."""
-        return PureDpEvent(pure_epsilon(noise_multiplier))
-
-    def event(self, sensitivity: Sensitivity) -> PureDpEvent:
-        return PureDpEvent(pure_epsilon(self.exact_multiplier(sensitivity)))
 
     def release(
         self, exact: np.ndarray, sensitivity: Sensitivity, noise: NoiseSource

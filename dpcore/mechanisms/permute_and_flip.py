@@ -5,8 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpcore.events import PureDpEvent
-from dpcore.mechanisms.base import ScaledNoise, pure_epsilon, shortfalls
+from dpcore.mechanisms.base import PureNoise, shortfalls
 from dpcore.noise.source import NoiseSource
 from dpcore.sensitivity import Sensitivity
 
@@ -14,7 +13,7 @@ __all__ = ["PermuteAndFlip"]
 
 
 @dataclass(frozen=True)
-class PermuteAndFlip(ScaledNoise):
+class PermuteAndFlip(PureNoise):
     """Selects the first i, in random order, whose coin of probability exp(-(max u - u_i)/s) falls.
 
     It has the law of argmax(u_i + s E_i), E_i exponential (Ding et al. 2021, "The permute-and-flip
@@ -35,14 +34,6 @@ class PermuteAndFlip(ScaledNoise):
     name: ClassVar[str] = "permute-and-flip"
     summary: ClassVar[str] = "Selects the largest utility after one-sided exponential noise."
     needs: ClassVar[str] = "range"
-
-    @classmethod
-    def nominal_event(cls, noise_multiplier: float) -> PureDpEvent:
-        """Return the event of the multiplier as given; the grid can only lower its cost."""
-        return PureDpEvent(pure_epsilon(noise_multiplier))
-
-    def event(self, sensitivity: Sensitivity) -> PureDpEvent:
-        return PureDpEvent(pure_epsilon(self.exact_multiplier(sensitivity)))
 
     def release(self, exact: np.ndarray, sensitivity: Sensitivity, noise: NoiseSource) -> int:
         scale, missing = self.scale(sensitivity), shortfalls(exact)

@@ -5,8 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpcore.events import PureDpEvent
-from dpcore.mechanisms.base import ScaledNoise, pure_epsilon, require_utilities
+from dpcore.mechanisms.base import PureNoise, require_utilities
 from dpcore.noise.source import NoiseSource
 from dpcore.sensitivity import Sensitivity
 
@@ -14,7 +13,7 @@ __all__ = ["ReportNoisyMax"]
 
 
 @dataclass(frozen=True)
-class ReportNoisyMax(ScaledNoise):
+class ReportNoisyMax(PureNoise):
     """Selects argmax(u_i + floor(b L_i)), L_i Laplace deviates; the lowest index among equals.
 
     epsilon-DP with epsilon = R/b = 1/noise_multiplier, R the range of the change of the utilities,
@@ -37,14 +36,6 @@ class ReportNoisyMax(ScaledNoise):
     name: ClassVar[str] = "report-noisy-max"
     summary: ClassVar[str] = "Selects the largest utility after Laplace noise."
     needs: ClassVar[str] = "range"
-
-    @classmethod
-    def nominal_event(cls, noise_multiplier: float) -> PureDpEvent:
-        """Return the event of the multiplier as given; the grid can only lower its cost."""
-        return PureDpEvent(pure_epsilon(noise_multiplier))
-
-    def event(self, sensitivity: Sensitivity) -> PureDpEvent:
-        return PureDpEvent(pure_epsilon(self.exact_multiplier(sensitivity)))
 
     def release(self, exact: np.ndarray, sensitivity: Sensitivity, noise: NoiseSource) -> int:
         require_utilities(exact)
