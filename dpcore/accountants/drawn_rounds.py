@@ -31,6 +31,8 @@ _FINENESS = 64
 one."""
 _MOST_POINTS = 2**15
 _NEGLIGIBLE = 1e-60
+_LARGEST_STEP = 2.0**960
+"""Beyond it the square of a distance, or of several, may leave float64."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +46,10 @@ class DrawnRounds:
     slack: float
 
     def after(self, rounds: int, step: float, p: float) -> DrawnRounds:
-        """Return the law after ``rounds`` more, each adding ``step`` > 0 with probability ``p``."""
+        """Return the law after ``rounds`` more, each adding ``step`` > 0 with probability ``p``. A
+        step beyond 2^960, of noise below 2^-480, counts as larger than everything."""
+        if step > _LARGEST_STEP:
+            return replace(self, lost=1.0)
         law = self._refined(step) if self.mass.size > 1 or self.first else self._at(step)
         begin, hits, lost, slack = hits_of(rounds, p)
         while (stride := law._stride(step)) * (hits.size - 1) > _MOST_POINTS and stride > 1:

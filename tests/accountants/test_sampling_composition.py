@@ -191,6 +191,24 @@ def test_rounds_within_at_its_ends():
             delta_after(3, m, 0.5, 1.0)
 
 
+@pytest.mark.parametrize("m", [5e-324, 1e-200, 1e-155, 1e-150])
+@pytest.mark.parametrize("before", [{}, {GaussianDpEvent(1e3): 5}])
+def test_noise_whose_squared_inverse_leaves_the_floats_is_refused(m, before):
+    # It ended in an OverflowError where 1 / m^2 is infinite.
+    accountant = SamplingCompositionAccountant.from_budget(1e100, 0.5)
+    for event in before:
+        accountant = accountant.compose(event)
+    for event in (
+        GaussianDpEvent(m),
+        sampled(m, 1e-3),
+    ):
+        with pytest.raises(BudgetExceededError, match="sampling-composition accountant"):
+            accountant.compose(event)
+        assert not accountant.holds(before | {event: 1})
+    assert delta_after(3, m, 0.5, 1.0) == 1.0
+    assert rounds_within(m, 0.5, 1.0, 1e-5) == 0
+
+
 @settings(max_examples=30, deadline=None)
 @given(
     st.integers(1, 3000), st.floats(1e-4, 1.0), st.floats(0.02, 6.0), st.sampled_from([1e-9, 1e-5])
