@@ -233,7 +233,7 @@ class SampledWithoutReplacementDpEvent(DpEvent):
     source_dataset_size: int
     sample_size: int
     event: DpEvent
-    relation: NeighboringRelation = NeighboringRelation.REPLACE_ONE
+    relation: NeighboringRelation
 
     def __post_init__(self) -> None:
         n, size = self.source_dataset_size, self.sample_size

@@ -1,5 +1,7 @@
 """Events are data that refuse what has no meaning."""
 
+import inspect
+
 import pytest
 
 from dpcore.errors import InvalidInputError
@@ -11,13 +13,13 @@ from dpcore.events import (
 )
 from dpcore.sensitivity import NeighboringRelation
 
-ADD = NeighboringRelation.ADD_OR_REMOVE_ONE
+ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
 INNER = GaussianDpEvent(1.0)
 
 
 def test_sampled_events_are_values():
     assert PoissonSampledDpEvent(0.5, INNER, ADD) == PoissonSampledDpEvent(0.5, INNER, ADD)
-    assert len({SampledWithoutReplacementDpEvent(9, 1, INNER)} | {INNER}) == 2
+    assert len({SampledWithoutReplacementDpEvent(9, 1, INNER, REPLACE)} | {INNER}) == 2
 
 
 @pytest.mark.parametrize("p", [0.0, -1.0, 1.1, float("nan"), 1])
@@ -29,20 +31,20 @@ def test_a_probability_out_of_range_is_refused(p):
 @pytest.mark.parametrize(("n", "size"), [(5, 0), (5, 6), (5.0, 1), (0, 0), (True, True)])
 def test_a_sample_of_more_than_there_are_is_refused(n, size):
     with pytest.raises(InvalidInputError, match="sample_size"):
-        SampledWithoutReplacementDpEvent(n, size, INNER)
+        SampledWithoutReplacementDpEvent(n, size, INNER, REPLACE)
 
 
 def test_a_sample_of_a_sample_or_of_several_is_refused():
     for inner in (
         PoissonSampledDpEvent(0.5, INNER, ADD),
-        SampledWithoutReplacementDpEvent(5, 1, INNER),
+        SampledWithoutReplacementDpEvent(5, 1, INNER, REPLACE),
         ComposedDpEvent((INNER, INNER)),
         "gaussian",
     ):
         with pytest.raises(InvalidInputError, match="one release that is not sampled itself"):
             PoissonSampledDpEvent(0.5, inner, ADD)
         with pytest.raises(InvalidInputError, match="one release that is not sampled itself"):
-            SampledWithoutReplacementDpEvent(5, 1, inner)
+            SampledWithoutReplacementDpEvent(5, 1, inner, REPLACE)
 
 
 def test_the_relation_is_part_of_the_event():
@@ -50,3 +52,5 @@ def test_the_relation_is_part_of_the_event():
         PoissonSampledDpEvent(0.5, INNER, "add-or-remove-one")
     with pytest.raises(InvalidInputError, match="public number of rows"):
         SampledWithoutReplacementDpEvent(5, 1, INNER, ADD)
+    for sampled in (PoissonSampledDpEvent, SampledWithoutReplacementDpEvent):
+        assert inspect.signature(sampled).parameters["relation"].default is inspect.Parameter.empty

@@ -141,7 +141,7 @@ def test_what_the_accountant_has_no_rule_for():
     refused = [
         sampled(2.0, 0.1, REPLACE),
         PoissonSampledDpEvent(0.1, LaplaceDpEvent(1.0), ADD),
-        SampledWithoutReplacementDpEvent(10, 1, GaussianDpEvent(2.0)),
+        SampledWithoutReplacementDpEvent(10, 1, GaussianDpEvent(2.0), REPLACE),
     ]
     for event in refused:
         assert not accountant.supports(event)

@@ -260,7 +260,7 @@ def test_the_filter_stops_before_the_round_too_many():
 
 def test_samples_of_a_fixed_size_and_full_passes_count_with_their_odds():
     accountant = SamplingCompositionAccountant.from_budget(1.0, 1e-5)
-    one = SampledWithoutReplacementDpEvent(100, 1, GaussianDpEvent(3.0))
+    one = SampledWithoutReplacementDpEvent(100, 1, GaussianDpEvent(3.0), REPLACE)
     fixed = accountant.compose(one).compose(one)
     assert fixed.spent == pytest.approx(delta_after(2, 3.0, 0.01, 1.0), rel=1e-12)
     both = accountant.compose(ComposedDpEvent((GaussianDpEvent(9.0), sampled(9.0, 0.25))))

@@ -23,8 +23,9 @@ from dpcore.events import (
 from dpcore.sensitivity import NeighboringRelation
 
 EVENT = SkellamDpEvent(2.0**24, 1000.0, 1024.0)  # a noise multiplier of 4
-SAMPLED = SampledWithoutReplacementDpEvent(20, 1, EVENT)
-RELATION = NeighboringRelation.REPLACE_SPECIAL
+REPLACE = NeighboringRelation.REPLACE_ONE
+SPECIAL = NeighboringRelation.REPLACE_SPECIAL
+SAMPLED = SampledWithoutReplacementDpEvent(20, 1, EVENT, REPLACE)
 
 
 @pytest.mark.parametrize("rounds", [1, 7, 40])
@@ -52,7 +53,7 @@ def test_delta_is_the_mean_over_the_hits(rounds):
     ],
 )
 def test_it_costs_more_than_gaussian_noise_of_the_same_size_and_not_much_more(ours, gaussian):
-    normal = SampledWithoutReplacementDpEvent(20, 1, GaussianDpEvent(4.0))
+    normal = SampledWithoutReplacementDpEvent(20, 1, GaussianDpEvent(4.0), REPLACE)
     skellam, reference = ours.from_budget(50.0, 1e-6), gaussian.from_budget(50.0, 1e-6)
     for _ in range(10):
         skellam, reference = skellam.compose(SAMPLED), reference.compose(normal)
@@ -79,7 +80,7 @@ def test_sampling_costs_less_and_every_kind_of_sample_is_held():
     budget = SkellamCompositionAccountant.from_budget(1.0, 0.5)
     spent = [
         budget.compose(event).spent
-        for event in (EVENT, PoissonSampledDpEvent(0.05, EVENT, RELATION), SAMPLED)
+        for event in (EVENT, PoissonSampledDpEvent(0.05, EVENT, SPECIAL), SAMPLED)
     ]
     assert spent[0] > spent[1] == pytest.approx(spent[2])
     assert budget.compose(ComposedDpEvent((SAMPLED, SAMPLED))).spent > spent[2]
@@ -99,7 +100,7 @@ def test_other_events_and_mixed_schedules_are_refused(accountant):
 def test_amplification_of_a_fixed_size_is_for_replace_one():
     # Without the row the sample holds another in its place, which noise for a row that is swapped
     # for nothing does not cover. Conditioning on the hits compares nothing of the kind.
-    special = SampledWithoutReplacementDpEvent(20, 1, EVENT, RELATION)
+    special = SampledWithoutReplacementDpEvent(20, 1, EVENT, SPECIAL)
     with pytest.raises(UnsupportedEventError, match="skellam-advanced"):
         SkellamAdvancedAccountant.from_budget(8.0, 1e-3).compose(special)
     assert SkellamCompositionAccountant.from_budget(8.0, 1e-3).compose(special).spent > 0
