@@ -15,8 +15,9 @@ from dpcore.sensitivity import NeighboringRelation
 
 if TYPE_CHECKING:
     from dpcore.problem import Problem, Solution
-    from dpcore.protocols import Optimizer, UserPool
+    from dpcore.protocols import Optimizer
     from dpcore.session import PrivacySession
+    from dpcore.user_pool import UserPool
 
 __all__ = ["NEEDS", "default_optimizer", "find_failures", "load_optimizer", "run_optimizer"]
 

@@ -11,7 +11,8 @@ from dpcore.errors import InvalidInputError
 from dpcore.noise.entropy import Unshareable
 
 if TYPE_CHECKING:
-    from dpcore.protocols import DerivedQuery, InteractiveMechanism, InteractiveState, Query
+    from dpcore.interactive import InteractiveMechanism, InteractiveState
+    from dpcore.protocols import DerivedQuery, Query
     from dpcore.sensitivity import Sensitivity
 
 __all__ = ["Exchange", "Known", "OpenMechanism", "require_whole", "require_within"]

@@ -1,10 +1,12 @@
-"""The contracts between the parts. Structural: a plugin implements them, it inherits nothing."""
+"""The contracts between the parts. Structural: a plugin implements them, it inherits nothing.
+
+Two more stand beside them: releases in several steps in ``dpcore.interactive``, users who each keep
+their rows in ``dpcore.user_pool``.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, runtime_checkable
-
-from dpcore.user_pool import UserPool
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -13,7 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from dpcore.data.table import Block, Table
-    from dpcore.events import DpEvent, ExPostDpEvent
+    from dpcore.events import DpEvent
     from dpcore.noise.source import NoiseSource
     from dpcore.problem import Problem, Solution
     from dpcore.sensitivity import NeighboringRelation, Sensitivity
@@ -23,15 +25,12 @@ __all__ = [
     "Accountant",
     "DerivedQuery",
     "Engine",
-    "InteractiveMechanism",
-    "InteractiveState",
     "Loss",
     "Mechanism",
     "Optimizer",
     "Query",
     "SampledQuery",
     "TableQuery",
-    "UserPool",
 ]
 
 
@@ -228,69 +227,6 @@ class SampledQuery(TableQuery, Protocol):
 
     def sampled_event(self, event: DpEvent, relation: NeighboringRelation) -> DpEvent:
         """Return what a release costs of which ``event`` is the cost without sampling."""
-        ...
-
-
-@runtime_checkable
-class InteractiveMechanism(Protocol):
-    """A release in several steps, charged once, before its first: ``PrivacySession.start``.
-
-    It answers ``base`` with noise, and then questions that may be chosen from what it said. What it
-    keeps between the steps stays inside the session, and so do the exact answers. Derived questions
-    may ask for ``base``, which is worked out once.
-    """
-
-    kind: ClassVar[str]
-
-    @property
-    def base(self) -> Query | DerivedQuery:
-        """The query whose noisy answer it starts from."""
-        ...
-
-    @property
-    def reference(self) -> DerivedQuery | None:
-        """A second exact answer that it keeps, if it needs one; never released. It may ask for
-        ``base``, which is worked out once."""
-        ...
-
-    @property
-    def question(self) -> Sensitivity:
-        """What the sensitivity of each later question may be at most: known at the start."""
-        ...
-
-    def event(self, sensitivity: Sensitivity, reference: Sensitivity | None) -> ExPostDpEvent:
-        """Return its cap, known before the data are touched. ``sensitivity`` is the base's."""
-        ...
-
-    def begin(
-        self,
-        exact: np.ndarray,
-        sensitivity: Sensitivity,
-        reference: tuple[np.ndarray, Sensitivity] | None,
-        noise: NoiseSource,
-    ) -> InteractiveState: ...
-
-
-@runtime_checkable
-class InteractiveState(Protocol):
-    """What an interactive mechanism keeps between its steps."""
-
-    @property
-    def first(self) -> Any:
-        """What is released when it starts."""
-        ...
-
-    @property
-    def halted(self) -> bool: ...
-
-    @property
-    def epsilon(self) -> Fraction:
-        """The ex-post privacy loss of all that was said so far, an upper bound."""
-        ...
-
-    def reply(self, exact: np.ndarray) -> Any:
-        """Return the noisy reply to a question, from its exact answer. It moves on before it looks
-        at the answer, so that an interrupt cannot make it reply twice with one noise."""
         ...
 
 

@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
     from dpcore.accountants.schedule import FixedSchedule
     from dpcore.events import DpEvent
+    from dpcore.interactive import InteractiveMechanism
     from dpcore.noise.source import NoiseSource
     from dpcore.protocols import (
         Accountant,
         DerivedQuery,
         Engine,
-        InteractiveMechanism,
         Mechanism,
         Query,
         TableQuery,

@@ -23,10 +23,10 @@ from dpcore.testing.tape import Played, PlayedNoise, Tape, TapedNoise
 
 if TYPE_CHECKING:
     from dpcore.data.table import Table
+    from dpcore.interactive import InteractiveMechanism
     from dpcore.protocols import (
         Accountant,
         DerivedQuery,
-        InteractiveMechanism,
         Mechanism,
         Query,
         TableQuery,

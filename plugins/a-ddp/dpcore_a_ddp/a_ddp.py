@@ -12,7 +12,7 @@ from dpcore_a_ddp.options import UserSgdOptions, least_noise, option
 
 if TYPE_CHECKING:
     from dpcore.problem import Problem, Solution
-    from dpcore.protocols import UserPool
+    from dpcore.user_pool import UserPool
 
 __all__ = ["ADdp"]
 

@@ -12,7 +12,7 @@ from dpcore.problem import Solution
 if TYPE_CHECKING:
     from dpcore.pools.terms import Terms
     from dpcore.problem import Problem
-    from dpcore.protocols import UserPool
+    from dpcore.user_pool import UserPool
 
 __all__ = ["descend"]
 

@@ -15,7 +15,7 @@ from dpcore.pools.terms import Terms
 if TYPE_CHECKING:
     from dpcore.events import DpEvent
     from dpcore.problem import Problem
-    from dpcore.protocols import UserPool
+    from dpcore.user_pool import UserPool
 
 __all__ = ["UserSgdOptions", "least_noise", "option"]
 
