@@ -50,7 +50,10 @@ class DpGd:
     """
 
     steps: int | None = option(
-        None, "gradients, each of an equal share", "steps", "time / 99, from 50 to 400 (logistic)"
+        None,
+        "gradients, each of an equal share",
+        "steps",
+        "time / 99, from 50 to 400 (logistic); 50 (hinge)",
     )
     clip: float | None = option(
         None,
@@ -62,7 +65,7 @@ class DpGd:
         None,
         "sum of the step sizes, times the typical length of a standardised row squared",
         "1",
-        "5000 (u / 42)^0.8, at most 39467 (logistic)",
+        "5000 (u / 42)^0.8, at most 39467 (logistic); 1500 (u / 42)^0.6, at most 10000 (hinge)",
     )
     momentum: float = option(0.85, "weight of the earlier directions in the next one", "1")
     averaging: float = option(
@@ -113,12 +116,14 @@ class DpGd:
         mu = 1 / self._multiplier(session, 1) / problem.relation.rows_changed
         u = max(defaults.signal(n, mu, problem.n_features), 1e-6)
         columns, length = self._standardize(problem, session, n)
-        time = self.time or defaults.time_for(u, problem.loss, self.momentum)
+        loss, momentum, standardized = problem.loss, self.momentum, self.moments_share > 0
+        time = self.time or defaults.time_for(u, loss, momentum, standardized=standardized)
+        steps = defaults.steps_for(time, loss, momentum, standardized=standardized)
         run = _Run(
             n=n,
             columns=columns,
             clip=(self.clip or defaults.clip_for(u)) * length,
-            steps=self.steps or defaults.steps_for(time, problem.loss, self.momentum),
+            steps=self.steps or steps,
             time=time / length**2,
         )
         w = self._descend(problem, session, run)

@@ -108,7 +108,8 @@ class PoissonSgd:
         u = max(signal, 1e-6)
         clip = (self.clip or defaults.clip_for(u)) * problem.row_norm
         longest = self.steps * defaults.largest_step(problem.loss, self.momentum)
-        time = self.time or min(longest, defaults.time_for(u, problem.loss, self.momentum))
+        rule = defaults.time_for(u, problem.loss, self.momentum, standardized=False)
+        time = self.time or min(longest, rule)
         expected = n * self.sampling_probability
 
         def gradient(w: np.ndarray) -> np.ndarray:

@@ -9,6 +9,7 @@ import numpy as np
 
 from dpcore.errors import InvalidInputError
 from dpcore.grid import round_parameters
+from dpcore.queries.loss_line import clipped_total
 from dpcore.sensitivity import Sensitivity
 
 if TYPE_CHECKING:
@@ -69,10 +70,7 @@ class ClippedLossScores:
         scores = np.zeros(self._start.size, dtype=np.int64)
         for k, w in enumerate(self.candidates):
             self.loss.value(np.ascontiguousarray(block.margins(w)), block.y, values)
-            # A value that is not a number falls into the clip.
-            kept = np.where(values < self.loss_clip, values, self.loss_clip)
-            kept = np.where(kept > 0.0, kept, 0.0)
-            scores[k] = -np.ldexp(kept, self.bits).astype(np.int64).sum()
+            scores[k] = -clipped_total(values, self.loss_clip, 2.0**self.bits)
         return scores
 
     def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:

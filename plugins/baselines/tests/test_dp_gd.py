@@ -11,15 +11,16 @@ from dpcore.accountants import GdpAccountant
 from dpcore.accountants.normal import gaussian_mu_squared_down
 from dpcore.errors import DpcoreError, InvalidInputError
 from dpcore.losses.hinge import HingeSvm
+from dpcore.losses.huber import HuberSvm
 from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
 from dpcore.noise.source import SeededNoise
 from dpcore.problem import Problem
 from dpcore.sensitivity import NeighboringRelation
 from dpcore.session import PrivacySession
-from dpcore.testing import parametrize_with_checks
+from dpcore.testing import RecordingSession, parametrize_with_checks
 from dpcore.testing.recorded import record_run
-from dpcore.testing.tables import make_rows
+from dpcore.testing.tables import make_problem, make_rows
 from dpcore_baselines import descent_defaults as defaults
 from dpcore_baselines.dp_gd import DpGd
 from dpcore_baselines.standardize import from_moments
@@ -73,16 +74,36 @@ def test_the_signal_and_its_rules():
     _, halved = record_run(DpGd(), make_rows(400), REPLACE)
     assert halved.details["u"] == pytest.approx(200 * mu / math.sqrt(5))
     assert defaults.clip_for(42) == pytest.approx(0.2)
-    assert defaults.time_for(42, Logistic(), 0.85) == pytest.approx(5000)
-    assert defaults.steps_for(5000, Logistic(), 0.85) == 51
+    for standardized in (True, False):
+        rules = {"momentum": 0.85, "standardized": standardized}
+        assert defaults.time_for(42, Logistic(), **rules) == pytest.approx(5000)
+        assert defaults.steps_for(5000, Logistic(), **rules) == 51
     assert [defaults.clip_for(u) for u in (1e-9, 1e9)] == [0.05, 2.0]
     for loss in (Logistic(), HingeSvm(), Squared()):
-        times = [defaults.time_for(u, loss, 0.85) for u in (1e-6, 1.0, 42.0, 1e3, 1e9)]
-        steps = [defaults.steps_for(time, loss, 0.85) for time in times]
+        rules = {"momentum": 0.85, "standardized": False}
+        times = [defaults.time_for(u, loss, **rules) for u in (1e-6, 1.0, 42.0, 1e3, 1e9)]
+        steps = [defaults.steps_for(time, loss, **rules) for time in times]
         assert times == sorted(times) and steps == sorted(steps)
         assert 50 <= steps[0] and steps[-1] == 400
         curvature = loss.smoothness if isinstance(loss, Squared) else 0.25
         assert all(t / s * curvature <= 24.67 for t, s in zip(times, steps, strict=True))
+
+
+@pytest.mark.parametrize("u, time", [(1e-6, 0.04), (42, 1500), (1e9, 10000)])
+def test_a_corner_gets_less_time_on_standardised_rows(u, time):
+    rules = {"momentum": 0.85, "standardized": True}
+    assert defaults.time_for(u, HingeSvm(), **rules) == pytest.approx(time, rel=0.02)
+    assert defaults.steps_for(time, HingeSvm(), **rules) == 50
+    assert defaults.time_for(u, HuberSvm(), **rules) == defaults.time_for(u, Logistic(), **rules)
+
+
+@pytest.mark.parametrize("moments_share, steps", [(0.1, 50), (0.0, 400)])
+def test_only_standardised_rows_count_as_such(moments_share, steps):
+    # 10^7 stated rows: a signal at which rows as they are get all the time that there is.
+    problem = make_problem(make_rows(40), ADD, HingeSvm(), n0=10**7)
+    accountant = GdpAccountant.from_budget(1.0, 1e-6)
+    session = RecordingSession(make_rows(40).table(), accountant, ADD, SeededNoise(3))
+    assert DpGd(moments_share=moments_share).minimize(problem, session).details["steps"] == steps
 
 
 def test_moments_standardise_columns():
