@@ -19,19 +19,14 @@ from dpcore.sensitivity import NeighboringRelation
 from dpcore.targets import budget_of, target_values
 
 if TYPE_CHECKING:
-    from dpcore.accountants.schedule import FixedSchedule
-    from dpcore.events import DpEvent
-    from dpcore.problem import Problem
     from dpcore.protocols import Accountant, Engine, Loss, Optimizer
 
 __all__ = [
     "Plan",
     "Settings",
-    "fixed_schedule",
     "is_private",
     "make_plan",
     "parse_relation",
-    "with_planned_accountant",
 ]
 
 _MOST_THREADS = 2**16
@@ -180,57 +175,6 @@ def make_plan(settings: Settings, registry: Registry | None = None) -> Plan:
         chosen_by=chosen_by,
         targets=tuple(registry.get(kind, part).target for kind, part in parts),
     )
-
-
-def with_planned_accountant(plan: Plan, problem: Problem) -> Plan:
-    """Return the plan with the accountant fitted to, or chosen for, the schedule that the optimizer
-    states: a function of public facts and the budget, ``schedule(problem, noise_multiplier)``.
-
-    Raises InvalidInputError where no amount of noise makes the schedule fit, or where an accountant
-    is to be chosen and the optimizer states none.
-    """
-    from dpcore.accountants.best import BestAccountant
-    from dpcore.accountants.schedule import planned_accountant
-
-    optimizer: Any = plan.optimizer
-    asked = plan.accountant
-    if "user-pool" in optimizer.needs:
-        return plan  # Users fit their own filters, when the terms are known.
-    if not hasattr(optimizer, "schedule"):
-        if isinstance(asked, BestAccountant):
-            raise InvalidInputError(
-                f"{plan.entry.name} states no schedule that an accountant could be chosen for; "
-                "name one, such as --accountant zcdp."
-            )
-        if not asked.fully_adaptive:
-            raise InvalidInputError(
-                f"{plan.entry.name} states no schedule that the {asked.name} accountant, which is "
-                "not fully adaptive, could hold it to; name another, such as --accountant zcdp."
-            )
-        return plan
-    accountant = planned_accountant(
-        type(asked),
-        asked.epsilon,
-        asked.delta,
-        asked.conversion,
-        lambda multiplier: optimizer.schedule(problem, multiplier),
-    )
-    return dataclasses.replace(plan, accountant=accountant)
-
-
-def fixed_schedule(plan: Plan, problem: Problem) -> FixedSchedule | None:
-    """Return what the run is held to where its accountant is not fully adaptive: the schedule that
-    the optimizer states, with the least noise that fits. ``plan`` : its accountant planned."""
-    if plan.accountant.fully_adaptive:
-        return None
-    from dpcore.accountants.schedule import FixedSchedule, schedule_noise_multiplier
-
-    optimizer: Any = plan.optimizer
-
-    def schedule(multiplier: float) -> Mapping[DpEvent, int]:
-        return optimizer.schedule(problem, multiplier)
-
-    return FixedSchedule(schedule(schedule_noise_multiplier(plan.accountant, schedule)))
 
 
 def _usual_relation(factory: Any) -> str:

@@ -14,10 +14,10 @@ import numpy as np
 
 from dpcore.contract import run_optimizer
 from dpcore.errors import InvalidInputError, TargetNotMetError
+from dpcore.fixed_schedule import fixed_schedule, with_planned_accountant
 from dpcore.model import Model, check_coefficients
 from dpcore.noise.source import SeededNoise, SystemNoise
 from dpcore.outcome import not_met, plain, state, summarise
-from dpcore.plan import fixed_schedule, with_planned_accountant
 from dpcore.problem import Problem, check_fits
 from dpcore.session import PrivacySession
 from dpcore.statement import PrivacyStatement, part_of, running_versions

@@ -17,10 +17,11 @@ from dpcore.events import (
     PureDpEvent,
     SampledWithoutReplacementDpEvent,
 )
+from dpcore.fixed_schedule import fixed_schedule
 from dpcore.losses.logistic import Logistic
 from dpcore.mechanisms.gaussian import Gaussian
 from dpcore.noise.source import SeededNoise
-from dpcore.plan import Settings, fixed_schedule, make_plan
+from dpcore.plan import Settings, make_plan
 from dpcore.queries import PoissonSample, RowCount
 from dpcore.sensitivity import NeighboringRelation
 from dpcore.session import PrivacySession

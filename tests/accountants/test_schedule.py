@@ -16,9 +16,10 @@ from dpcore.accountants.schedule import (
 )
 from dpcore.errors import BudgetExceededError, InvalidInputError, UnsupportedEventError
 from dpcore.events import GaussianDpEvent, LaplaceDpEvent, PoissonSampledDpEvent
+from dpcore.fixed_schedule import with_planned_accountant
 from dpcore.losses.logistic import Logistic
 from dpcore.mechanisms.gaussian import Gaussian
-from dpcore.plan import Settings, make_plan, with_planned_accountant
+from dpcore.plan import Settings, make_plan
 from dpcore.problem import Solution, check_fits
 from dpcore.queries import ClippedGradientSum, PoissonSample
 from dpcore.sensitivity import NeighboringRelation
