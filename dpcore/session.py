@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import threading
-import weakref
 from collections import Counter
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -13,7 +11,7 @@ from dpcore.accountants.pure import PureAccountant
 from dpcore.errors import InvalidInputError
 from dpcore.exchange import Exchange, Known, OpenMechanism, require_whole, require_within
 from dpcore.ledger import LedgerEntry
-from dpcore.noise.entropy import Unshareable
+from dpcore.one_process import OneProcess
 from dpcore.rounding import float_up
 
 if TYPE_CHECKING:
@@ -38,7 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["LedgerEntry", "PrivacySession"]
 
 
-class PrivacySession(Unshareable):
+class PrivacySession(OneProcess):
     """Knows the data, the accountant and the noise, and releases noisy answers, one at a time.
 
     It can be neither copied nor pickled, and a forked child is refused: each would have the whole
@@ -54,6 +52,11 @@ class PrivacySession(Unshareable):
     schedule : what the releases are held to, where the accountant is not fully adaptive.
     """
 
+    _elsewhere = (
+        "This process was forked after the session began: its budget is the parent's. Release in "
+        "the process that opened the session, or open one there."
+    )
+
     def __init__(
         self,
         engine: Engine,
@@ -63,6 +66,7 @@ class PrivacySession(Unshareable):
         on_release: Callable[[PrivacySession], None] | None = None,
         schedule: FixedSchedule | None = None,
     ) -> None:
+        super().__init__()
         self._engine = engine
         self._accountant = accountant
         self._relation = relation
@@ -70,9 +74,6 @@ class PrivacySession(Unshareable):
         self._on_release = on_release
         self._schedule = schedule
         self._lock = threading.Lock()
-        self._pid = os.getpid()
-        self._forked = False
-        _open_sessions.add(self)
         self._ledger: list[LedgerEntry] = []
         self._open: OpenMechanism | None = None
         self._outcomes: dict[int, Fraction] = {}
@@ -159,13 +160,6 @@ class PrivacySession(Unshareable):
         with self._lock:
             if self._open is not None and self._open.exchange is exchange:
                 self._open = None
-
-    def _require_this_process(self) -> None:
-        if os.getpid() != self._pid or self._forked:
-            raise InvalidInputError(
-                "This process was forked after the session began: its budget is the parent's. "
-                "Release in the process that opened the session, or open one there."
-            )
 
     def _require_idle(self) -> None:
         if self._open is not None:
@@ -299,18 +293,6 @@ class PrivacySession(Unshareable):
 
 _PURE = PureAccountant.from_budget(1.0, 0.0)
 """For its costs only."""
-
-_open_sessions: weakref.WeakSet[PrivacySession] = weakref.WeakSet()
-
-
-def _mark_forked() -> None:
-    # Beside the process id, which a namespace or a reused number can make equal.
-    for session in tuple(_open_sessions):
-        session._forked = True
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_mark_forked)
 
 
 def _qualified(part: object) -> str:

@@ -7,7 +7,6 @@ get, and with a seed every message is that of the user's own ``UserSession``, to
 from __future__ import annotations
 
 import hashlib
-import os
 import threading
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
@@ -16,8 +15,8 @@ import numpy as np
 
 from dpcore.engines.local import available_threads
 from dpcore.errors import BudgetExceededError, InvalidInputError
-from dpcore.noise.entropy import Unshareable
 from dpcore.noise.source import SeededNoise, SystemNoise
+from dpcore.one_process import OneProcess
 from dpcore.pools.budgets import Filters, MakeFilter, middle_budget, rounds_of_users
 from dpcore.pools.messages import Answers
 from dpcore.pools.rows import PooledRows
@@ -41,7 +40,7 @@ def user_seed(seed: int, name: str) -> int:
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") >> 1
 
 
-class InProcessPool(Unshareable):
+class InProcessPool(OneProcess):
     """A ``UserPool`` whose users are vectorised over.
 
     A user joins a round only if one round more stays within its budget, and is charged before its
@@ -64,6 +63,8 @@ class InProcessPool(Unshareable):
     Raises InvalidInputError for users that do not own the rows, or none.
     """
 
+    _elsewhere = "This process was forked after the pool began: users spend their budgets there."
+
     def __init__(
         self,
         users: Sequence[User],
@@ -76,6 +77,7 @@ class InProcessPool(Unshareable):
         trust: str = "local",
         threads: int | None = None,
     ) -> None:
+        super().__init__()
         self.users = tuple(users)
         self._sizes = np.array([user.n_rows for user in users], dtype=np.int64)
         n_rows = int(data.X.shape[0])
@@ -99,7 +101,7 @@ class InProcessPool(Unshareable):
         self._seeded = seed is not None
         self._terms: Terms | None = None
         self._limits = self._joined = np.zeros(len(self.users), dtype=np.int64)
-        self._next, self._pid, self._lock = 0, os.getpid(), threading.Lock()
+        self._next, self._lock = 0, threading.Lock()
 
     def plan_filters(self, schedule: Schedule) -> None:
         if isinstance(self._make_filter, Filters):
@@ -147,10 +149,7 @@ class InProcessPool(Unshareable):
         return limits.copy()
 
     def round(self, index: int, w: np.ndarray) -> Answers:
-        if os.getpid() != self._pid:
-            raise InvalidInputError(
-                "This process was forked after the pool began: users spend their budgets there."
-            )
+        self._require_this_process()
         with self._lock:
             return self._round(index, w)
 

@@ -8,7 +8,6 @@ test of the declared sensitivity.
 from __future__ import annotations
 
 import copy
-import os
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -16,7 +15,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from dpcore.engines.local import LocalEngine
-from dpcore.errors import InvalidInputError
 from dpcore.exchange import Exchange
 from dpcore.session import PrivacySession
 from dpcore.testing.tape import Played, PlayedNoise, Tape, TapedNoise
@@ -172,8 +170,7 @@ class ReplaySession(_CountingSession):
         self.violations: list[str] = []
 
     def release(self, query: Query | DerivedQuery | TableQuery, mechanism: Mechanism) -> Any:
-        if os.getpid() != self._pid:
-            raise InvalidInputError("This process was forked after the session began.")
+        self._require_this_process()
         event = self._event(query, mechanism, query.sensitivity(self.relation))
         accountant = self._accountant.compose(event)
         record = self._next(query, repr(mechanism))

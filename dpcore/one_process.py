@@ -1,0 +1,43 @@
+"""What may exist once only, and in the process that made it."""
+
+from __future__ import annotations
+
+import os
+import weakref
+from typing import ClassVar
+
+from dpcore.errors import InvalidInputError
+from dpcore.noise.entropy import Unshareable
+
+__all__ = ["OneProcess"]
+
+
+class OneProcess(Unshareable):
+    """Can be neither copied nor pickled, and is refused in a forked child, which holds a copy all
+    the same: each would have the whole of what is left of a budget to itself."""
+
+    _elsewhere: ClassVar[str]
+    """What a forked child is told."""
+
+    def __init__(self) -> None:
+        self._pid = os.getpid()
+        self._forked = False
+        _made_here.add(self)
+
+    def _require_this_process(self) -> None:
+        """Raise InvalidInputError in a process that was forked from the one that made it."""
+        if os.getpid() != self._pid or self._forked:
+            raise InvalidInputError(self._elsewhere)
+
+
+_made_here: weakref.WeakSet[OneProcess] = weakref.WeakSet()
+
+
+def _mark_forked() -> None:
+    # Beside the process id, which a namespace or a reused number can make equal.
+    for each in tuple(_made_here):
+        each._forked = True
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_mark_forked)
