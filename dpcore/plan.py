@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Plan",
     "Settings",
+    "checked_settings",
     "is_private",
     "make_plan",
     "parse_relation",
@@ -124,13 +125,9 @@ def is_private(part: Any) -> bool:
     return getattr(type(part), "private", True) is True
 
 
-def make_plan(settings: Settings, registry: Registry | None = None) -> Plan:
-    """Return the parts that the settings name.
-
-    Raises RegistryError for an unknown or failed name, InvalidInputError for a parameter, slot,
-    preset or budget that cannot be used.
-    """
-    registry = registry or load_registry()
+def checked_settings(settings: Settings) -> Settings:
+    """Return the settings, l2, seed and threads as numbers; InvalidInputError for figures, or a
+    relation, that no algorithm can have."""
     settings = dataclasses.replace(
         settings,
         l2=None if settings.l2 is None else convert("l2", float, settings.l2),
@@ -141,7 +138,17 @@ def make_plan(settings: Settings, registry: Registry | None = None) -> Plan:
         raise InvalidInputError(f"Expected l2={settings.l2!r} >= 0.")
     if settings.relation is not None:
         parse_relation(settings.relation)
-    settings, chosen_by = choose(settings, registry)
+    return settings
+
+
+def make_plan(settings: Settings, registry: Registry | None = None) -> Plan:
+    """Return the parts that the settings name.
+
+    Raises RegistryError for an unknown or failed name, InvalidInputError for a parameter, slot,
+    preset or budget that cannot be used.
+    """
+    registry = registry or load_registry()
+    settings, chosen_by = choose(checked_settings(settings), registry)
     entry = registry.get("optimizer", settings.algo)
     factory = load_optimizer(registry, settings.algo)
     relation = parse_relation(settings.relation or _usual_relation(factory))

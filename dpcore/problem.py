@@ -12,9 +12,10 @@ from dpcore.sensitivity import NeighboringRelation
 if TYPE_CHECKING:
     import numpy as np
 
+    from dpcore.data.schema import Schema
     from dpcore.protocols import Accountant, Loss, Optimizer
 
-__all__ = ["Problem", "Solution", "check_fits"]
+__all__ = ["Problem", "Solution", "check_fits", "check_label"]
 
 
 @dataclass(frozen=True)
@@ -76,6 +77,17 @@ class Solution:
     w: np.ndarray
     status: str
     details: dict[str, Any] = field(default_factory=dict)
+
+
+def check_label(loss: Loss, schema: Schema) -> None:
+    """Raise InvalidInputError for a loss that is of another kind than the label."""
+    is_real = schema.label.is_real
+    if loss.classification == is_real:
+        kind = "a real-valued target" if is_real else "two classes"
+        fitting = "ridge" if is_real else "logistic, huber-svm or hinge-svm"
+        raise InvalidInputError(
+            f"The loss {loss.name} does not fit a label with {kind}; use --loss {fitting}."
+        )
 
 
 def check_fits(optimizer: Optimizer, problem: Problem, accountant: Accountant) -> None:

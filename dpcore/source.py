@@ -19,7 +19,7 @@ from dpcore.registry import load_registry, near_names
 from dpcore.statement import foreign_parts, part_of
 
 if TYPE_CHECKING:
-    from dpcore.plan import Plan
+    from dpcore.sensitivity import NeighboringRelation
 
 __all__ = ["Data", "DataRequest", "load_data", "reading_threads", "schema_reasons", "split"]
 
@@ -62,19 +62,24 @@ class Data:
         return self.train.source == "generated" and not foreign_parts(self.parts)
 
 
-def load_data(request: DataRequest, plan: Plan) -> Data:
-    """Return the data that were asked for.
+def load_data(
+    request: DataRequest,
+    relation: NeighboringRelation,
+    threads: int | None = None,
+    seed: int | None = None,
+) -> Data:
+    """Return the data that were asked for. ``seed`` : makes the rows held out repeatable.
 
     Raises InvalidInputError, RegistryError or DataError (for the owner's eyes), all before anything
     is spent.
     """
     _check_request(request)
-    _check_drop(request, plan)
-    with reading_threads(plan.settings.threads):
-        return _load(request, plan)
+    _check_drop(request, relation)
+    with reading_threads(threads):
+        return _load(request, relation, seed)
 
 
-def _load(request: DataRequest, plan: Plan) -> Data:
+def _load(request: DataRequest, relation: NeighboringRelation, seed: int | None) -> Data:
     dataset, parts = _open(request)
     why_not_private = schema_reasons(dataset.schema)
     if request.test is not None:
@@ -83,7 +88,7 @@ def _load(request: DataRequest, plan: Plan) -> Data:
         return Data(dataset, test, why_not_private=why_not_private, parts=parts)
     if request.test_fraction is None:
         return Data(dataset, why_not_private=why_not_private, parts=parts)
-    train, test = split(dataset, request.test_fraction, plan)
+    train, test = split(dataset, request.test_fraction, relation, seed)
     return Data(train, test, 1.0 - request.test_fraction, why_not_private, parts)
 
 
@@ -101,13 +106,15 @@ def reading_threads(threads: int | None) -> Iterator[None]:
         pa.set_cpu_count(before)
 
 
-def split(dataset: Dataset, fraction: float, plan: Plan) -> tuple[Dataset, Dataset]:
+def split(
+    dataset: Dataset, fraction: float, relation: NeighboringRelation, seed: int | None
+) -> tuple[Dataset, Dataset]:
     """Return the rows kept and the rows held out: by a coin per row under add-or-remove-one, of a
     fixed size where the number of rows is public."""
     draw: Callable[[int], bytes] = os.urandom
-    if plan.settings.seed is not None:
-        draw = np.random.default_rng((plan.settings.seed, 1)).bytes
-    held_out = split_rows(int(dataset.X.shape[0]), fraction, plan.relation, draw)
+    if seed is not None:
+        draw = np.random.default_rng((seed, 1)).bytes
+    held_out = split_rows(int(dataset.X.shape[0]), fraction, relation, draw)
     return dataset.take(~held_out), dataset.take(held_out)
 
 
@@ -123,12 +130,12 @@ def _check_request(request: DataRequest) -> None:
         raise InvalidInputError("Expected one of schema and schema-from-data, not both.")
 
 
-def _check_drop(request: DataRequest, plan: Plan) -> None:
+def _check_drop(request: DataRequest, relation: NeighboringRelation) -> None:
     """Refuse to drop rows where their number is public: two tables that differ in one row are
     neighbours only if they stay of one size, and a row that is bad in one of them would show."""
-    if request.bad_rows == "drop" and plan.relation.size_is_public:
+    if request.bad_rows == "drop" and relation.size_is_public:
         raise InvalidInputError(
-            f"Expected bad-rows='refuse' under {plan.relation.value}: the number of rows is public "
+            f"Expected bad-rows='refuse' under {relation.value}: the number of rows is public "
             "there, and a dropped row changes it. Refuse bad rows, or take add-or-remove-one."
         )
 

@@ -18,7 +18,7 @@ from dpcore.fixed_schedule import fixed_schedule, with_planned_accountant
 from dpcore.model import Model, check_coefficients
 from dpcore.noise.source import SeededNoise, SystemNoise
 from dpcore.outcome import not_met, plain, state, summarise
-from dpcore.problem import Problem, check_fits
+from dpcore.problem import Problem, check_fits, check_label
 from dpcore.session import PrivacySession
 from dpcore.statement import PrivacyStatement, part_of, running_versions
 
@@ -28,11 +28,13 @@ if TYPE_CHECKING:
     from dpcore.data.table import Table
     from dpcore.plan import Plan
     from dpcore.problem import Solution
+    from dpcore.sensitivity import NeighboringRelation
     from dpcore.source import DataRequest
 
 __all__ = [
     "Training",
     "check_dataset",
+    "check_drop",
     "check_public",
     "fit_dataset",
     "make_model",
@@ -92,7 +94,8 @@ def train(plan: Plan, request: DataRequest, on_release: OnRelease = None) -> Tra
     from dpcore.source import load_data
 
     started = time.perf_counter()
-    data = load_data(request, plan)
+    settings = plan.settings
+    data = load_data(request, plan.relation, settings.threads, settings.seed)
     model = fit_dataset(
         plan, data.train, data.why_not_private, data.parts, on_release, data.kept_fraction
     )
@@ -174,7 +177,7 @@ def fit_dataset(
 
 def check_dataset(plan: Plan, dataset: Dataset, kept_fraction: float = 1.0) -> Problem:
     """Return a fit's public facts; InvalidInputError if plan and data do not fit each other."""
-    _check_drop(plan, dataset)
+    check_drop(plan.relation, dataset)
     return check_public(plan, dataset.schema, int(dataset.X.shape[0]), kept_fraction)
 
 
@@ -186,26 +189,20 @@ def check_public(plan: Plan, schema: Schema, n_rows: int, kept_fraction: float =
     return problem
 
 
-def _check_drop(plan: Plan, dataset: Dataset) -> None:
+def check_drop(relation: NeighboringRelation, dataset: Dataset) -> None:
     """Refuse rows that are left of more where their number is public: of two tables that differ in
     one row, one may have lost it, and a public number of rows would tell."""
-    if dataset.rows_dropped and plan.relation.size_is_public:
+    if dataset.rows_dropped and relation.size_is_public:
         raise InvalidInputError(
             f"The rows were read with bad_rows='drop', and the number of rows is public under "
-            f"{plan.relation.value}. Refuse bad rows (convert a store again with --bad-rows "
+            f"{relation.value}. Refuse bad rows (convert a store again with --bad-rows "
             "refuse), or take add-or-remove-one."
         )
 
 
 def _problem(plan: Plan, schema: Schema, n_rows: int, kept_fraction: float) -> Problem:
     """Return the public facts; InvalidInputError where the loss or the size does not fit."""
-    label = schema.label
-    if plan.loss.classification == label.is_real:
-        kind = "a real-valued target" if label.is_real else "two classes"
-        fitting = "ridge" if label.is_real else "logistic, huber-svm or hinge-svm"
-        raise InvalidInputError(
-            f"The loss {plan.loss.name} does not fit a label with {kind}; use --loss {fitting}."
-        )
+    check_label(plan.loss, schema)
     n = n_rows if plan.relation.size_is_public else None
     if n is not None and n < 2:
         raise InvalidInputError(

@@ -81,9 +81,10 @@ def compare_command(
 ) -> None:
     """Compare algorithms on equal terms: one relation, one loss, the same folds for all.
 
-    Beside them stand a non-private fit and the majority class. Accuracy, objective and seconds are
-    diagnostics, computed WITHOUT privacy: on private data, to choose an algorithm or a parameter
-    by them is itself a release, which no budget here covers.
+    Beside them stand a non-private fit and the majority class; --algos nonprivate,majority compares
+    those alone. Accuracy, objective and seconds are diagnostics, computed WITHOUT privacy: on
+    private data, to choose an algorithm or a parameter by them is itself a release, which no budget
+    here covers.
     """
     from dpcore.compare.settings import Comparison
 
@@ -112,6 +113,8 @@ def compare_command(
     from dpcore.compare.table import default_measure, means_of
 
     comparison, left_out = admit(asked)
+    if plot is not None and not comparison.algorithms:
+        raise InvalidInputError("--plot draws against epsilon, which the references do not take.")
     if not quiet:
         for label, why in left_out.items():
             typer.echo(f"dpcore: left out {label}: {why}", err=True)

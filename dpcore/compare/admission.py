@@ -10,10 +10,11 @@ from dpcore.compare.rows import Rows, is_private
 from dpcore.compare.settings import REFERENCES, check_figures
 from dpcore.contract import load_optimizer
 from dpcore.errors import DpcoreError, InvalidInputError
-from dpcore.plan import make_plan
+from dpcore.plan import checked_settings, make_plan, parse_relation
+from dpcore.problem import check_label
 from dpcore.registry import load_registry, near_names
 from dpcore.targets import is_asked_for_accuracy
-from dpcore.training import check_dataset
+from dpcore.training import check_dataset, check_drop
 
 if TYPE_CHECKING:
     from dpcore.compare.settings import Comparison
@@ -29,7 +30,8 @@ def admit(comparison: Comparison) -> tuple[Comparison, dict[str, str]]:
     """Return the comparison with its algorithms named, and why others are left out.
 
     ``("all",)`` stands for every optimizer that is installed and fits loss, relation, budget and
-    data. References among the algorithms are taken out: they are fitted anyway.
+    data. References among the algorithms are taken out: they are fitted beside any, once. Where
+    nothing else is named, they are the comparison.
 
     Raises InvalidInputError, RegistryError or DataError for what cannot be compared as asked.
     """
@@ -37,10 +39,12 @@ def admit(comparison: Comparison) -> tuple[Comparison, dict[str, str]]:
     _check_sources(comparison)
     named = comparison.algorithms != ("all",)
     labels = tuple(label for label in _labels(comparison) if label not in REFERENCES)
+    if named and not labels:
+        return _admit_references(comparison), {}
     plans, left_out = _plans(comparison, labels, named=named)
     rows = Rows(comparison, fold_key(comparison.seed))
     for name in comparison.data if plans else ():
-        data = rows.data(name, next(iter(plans.values()))[0])
+        data = rows.data(name)
         left_out |= _unfit(plans, data)
         if left_out and named:
             label, why = next(iter(left_out.items()))
@@ -48,12 +52,33 @@ def admit(comparison: Comparison) -> tuple[Comparison, dict[str, str]]:
             raise InvalidInputError(f"{label} does not fit: {why} Algorithms that do: {fit}.")
     if not plans:
         raise _nothing_fits(left_out)
-    unset = [label for label in comparison.params if label not in plans]
-    if unset:
-        raise InvalidInputError(f"--set names {unset[0]!r}.{near_names(unset[0], plans)}")
+    _check_params(comparison, tuple(plans))
     classification = next(iter(plans.values()))[0].loss.classification
     references = REFERENCES if classification else ("nonprivate",)
     return replace(comparison, algorithms=tuple(plans), references=references), left_out
+
+
+def _admit_references(comparison: Comparison) -> Comparison:
+    """Return the comparison of the references that are named and of nothing else."""
+    named = tuple(name for name in REFERENCES if name in comparison.algorithms)
+    _check_params(comparison, ())
+    checked_settings(comparison.settings(named[0], comparison.epsilons[0], comparison.seed))
+    loss = load_registry().load("loss", comparison.loss)()
+    if "majority" in named and not loss.classification:
+        raise InvalidInputError(f"majority is of two classes, and {loss.name} is for real values.")
+    rows = Rows(comparison, fold_key(comparison.seed))
+    for name in comparison.data:
+        dataset = rows.data(name).train
+        check_label(loss, dataset.schema)
+        check_drop(parse_relation(comparison.relation), dataset)
+    return replace(comparison, algorithms=(), references=named)
+
+
+def _check_params(comparison: Comparison, labels: tuple[str, ...]) -> None:
+    """Refuse to set what is not fitted, or, as a reference, has no parameters."""
+    unset = [label for label in comparison.params if label not in labels]
+    if unset:
+        raise InvalidInputError(f"--set names {unset[0]!r}.{near_names(unset[0], labels)}")
 
 
 def _labels(comparison: Comparison) -> tuple[str, ...]:
@@ -126,7 +151,7 @@ def _fitting(comparison: Comparison, data: Data) -> tuple[str, ...]:
 
 def _nothing_fits(left_out: dict[str, str]) -> InvalidInputError:
     if not left_out:
-        return InvalidInputError("Expected an algorithm; the references are fitted beside any.")
+        return InvalidInputError("No algorithm is installed that has a budget.")
     if len(set(left_out.values())) == 1:  # It is wrong with all of them.
         return InvalidInputError(next(iter(left_out.values())))
     reasons = " ".join(f"{label}: {why}" for label, why in left_out.items())

@@ -14,6 +14,7 @@ from dpcore.compare.rows import Rows
 from dpcore.errors import DpcoreError
 from dpcore.outcome import plain
 from dpcore.plan import make_plan
+from dpcore.registry import load_registry
 from dpcore.statement import running_versions
 from dpcore.training import fit_dataset
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from dpcore.compare.rows import Fold
     from dpcore.compare.settings import Cell, Comparison
     from dpcore.plan import Plan, Settings
+    from dpcore.protocols import Loss
 
 __all__ = ["Fitter"]
 
@@ -35,11 +37,9 @@ class Fitter:
 
     def __init__(self, comparison: Comparison, key: bytes, threads: int | None) -> None:
         self._comparison, self._threads = comparison, threads
-        self._rows = Rows(comparison, key)
+        self._rows = Rows(comparison, key, threads)
+        self._loss: Loss = load_registry().load("loss", comparison.loss)()
         self._warm: set[tuple[str, str]] = set()
-        # Any plan does where only its loss, relation and threads are asked for.
-        first = comparison.settings(comparison.algorithms[0], comparison.epsilons[0])
-        self._any_settings = first
 
     def row(self, cell: Cell) -> dict[str, Any]:
         """Return the row of one fit, its values JSON-able. A fit that fails has a row too."""
@@ -47,7 +47,7 @@ class Fitter:
             return self._reference(cell)
         settings = self._settings(cell)
         plan = make_plan(settings)
-        fold = self._rows.fold(cell.data, cell.fold, plan)
+        fold = self._rows.fold(cell.data, cell.fold)
         self._warm_up(cell, plan, fold)
         row = self._blank(cell) | {
             "parameters": _json(plan.parameters()),
@@ -69,7 +69,7 @@ class Fitter:
         seconds = time.perf_counter() - started
         privacy = model.privacy
         return row | {
-            **self._scores(plan, fold, model.w),
+            **self._scores(fold, model.w),
             "l2": model.l2,
             "seconds": seconds,
             "releases": _json(privacy["releases"]),
@@ -100,17 +100,16 @@ class Fitter:
                 fit_dataset(plan, fold.warm(), kept_fraction=1.0 - 1.0 / self._comparison.folds)
 
     def _reference(self, cell: Cell) -> dict[str, Any]:
-        plan = make_plan(self._any_settings)
-        fold = self._rows.fold(cell.data, cell.fold, plan)
+        fold = self._rows.fold(cell.data, cell.fold)
         started = time.perf_counter()
         if cell.algorithm == "majority":
             label, message = majority_label(fold.train_table), "The commoner class, always."
             seconds = time.perf_counter() - started
             scores: dict[str, Any] = {"accuracy": _share_right(fold, lambda block: label)}
         else:
-            w, message = fit_nonprivate(fold.train_table, plan.loss, self._comparison.measured_l2)
+            w, message = fit_nonprivate(fold.train_table, self._loss, self._comparison.measured_l2)
             seconds = time.perf_counter() - started
-            scores = self._scores(plan, fold, w)
+            scores = self._scores(fold, w)
         return self._blank(cell) | {
             **scores,
             "seconds": seconds,
@@ -118,12 +117,12 @@ class Fitter:
             "versions": _json(running_versions()),
         }
 
-    def _scores(self, plan: Plan, fold: Fold, w: np.ndarray) -> dict[str, Any]:
+    def _scores(self, fold: Fold, w: np.ndarray) -> dict[str, Any]:
         """Return accuracy on the test rows and objective on those trained on: without privacy."""
         accuracy = None
-        if plan.loss.classification:
+        if self._loss.classification:
             accuracy = _share_right(fold, lambda block: np.where(block.margins(w) > 0, 1.0, -1.0))
-        objective = objective_of(fold.train_table, plan.loss, self._comparison.measured_l2, w)
+        objective = objective_of(fold.train_table, self._loss, self._comparison.measured_l2, w)
         return {"accuracy": accuracy, "objective": plain(objective)}
 
     def _blank(self, cell: Cell) -> dict[str, Any]:

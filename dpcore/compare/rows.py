@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcore.compare.folds import fold_numbers
+from dpcore.plan import parse_relation
 from dpcore.registry import load_registry
 from dpcore.source import DataRequest, load_data
 
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from dpcore.compare.settings import Comparison
     from dpcore.data.dataset import Dataset
     from dpcore.data.table import Table
-    from dpcore.plan import Plan
     from dpcore.source import Data
 
 __all__ = ["Fold", "Rows", "is_private"]
@@ -41,41 +41,43 @@ class Fold:
 class Rows:
     """Loads data sets and cuts folds, and keeps the last of each.
 
-    ``key`` : the secret that folds of private rows are drawn from.
+    ``key`` : the secret that folds of private rows are drawn from. ``threads`` : to read with.
     """
 
-    def __init__(self, comparison: Comparison, key: bytes) -> None:
-        self._comparison, self._key = comparison, key
+    def __init__(self, comparison: Comparison, key: bytes, threads: int | None = None) -> None:
+        self._comparison, self._key, self._threads = comparison, key, threads
+        self._relation = parse_relation(comparison.relation)
         self._data: tuple[str, Data, np.ndarray] | None = None
         self._fold: tuple[tuple[str, int], Fold] | None = None
 
-    def data(self, name: str, plan: Plan) -> Data:
-        """Return all rows of a data set or file. ``plan`` : any of the comparison's.
+    def data(self, name: str) -> Data:
+        """Return all rows of a data set or file.
 
         Raises as ``dpcore.source.load_data``, and InvalidInputError for more folds than rows.
         """
-        return self._loaded(name, plan)[0]
+        return self._loaded(name)[0]
 
-    def fold(self, name: str, number: int, plan: Plan) -> Fold:
+    def fold(self, name: str, number: int) -> Fold:
         """Return the fold of that number, tested on, and all other rows, trained on."""
         if self._fold is None or self._fold[0] != (name, number):
             self._fold = None  # let go of it before the next one is built
-            data, numbers = self._loaded(name, plan)
+            data, numbers = self._loaded(name)
             train, test = data.train.take(numbers != number), data.train.take(numbers == number)
             self._fold = (name, number), Fold(data, train, train.table(), test.table())
         return self._fold[1]
 
-    def _loaded(self, name: str, plan: Plan) -> tuple[Data, np.ndarray]:
+    def _loaded(self, name: str) -> tuple[Data, np.ndarray]:
         if self._data is None or self._data[0] != name:
             self._data = self._fold = None
             private = is_private(name)
             schema = self._comparison.schema if private else None
-            data = load_data(DataRequest(name, None if schema is None else Path(schema)), plan)
+            request = DataRequest(name, None if schema is None else Path(schema))
+            data = load_data(request, self._relation, self._threads)
             numbers = fold_numbers(
                 name,
                 int(data.train.y.size),
                 self._comparison.folds,
-                plan.relation,
+                self._relation,
                 key=self._key if private else None,
             )
             self._data = name, data, numbers

@@ -48,7 +48,8 @@ class Comparison:
 
     Parameters
     ----------
-    algorithms : labels: an optimizer's name, ``NAME:PRESET``, or ``NAME:as-published``.
+    algorithms : labels: an optimizer's name, ``NAME:PRESET``, or ``NAME:as-published``; none where
+        the references alone are compared.
     data : names of data sets, which count as public benchmarks, or paths, whose rows are private.
     epsilons, delta : the budget of each fit by itself.
     folds, repeats : every algorithm is fitted ``repeats`` times on all rows but each fold's.
@@ -57,7 +58,7 @@ class Comparison:
     l2 : weight of the regulariser; ``None`` for each algorithm's own default, and 0 in the
         objective that all are measured by.
     seed : makes all noise repeatable, and the folds of private rows; no fit is private then.
-    references : those of ``REFERENCES`` that the loss has a use for.
+    references : those of ``REFERENCES`` that the loss has a use for, or that are compared alone.
     """
 
     algorithms: tuple[str, ...]

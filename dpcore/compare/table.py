@@ -103,10 +103,11 @@ def _half_width(values: list[float]) -> float | None:
 def tables_of(means: Sequence[Mean]) -> Iterator[tuple[str, list[str], list[list[str]]]]:
     """Yield for each data set its name, column heads and rows of text: algorithms by epsilon.
 
-    A reference, which takes no epsilon, has its figure in every column.
+    A reference, which takes no epsilon, has its figure in every column; alone, in one.
     """
-    epsilons = sorted({mean.epsilon for mean in means if mean.epsilon is not None})
-    heads = ["epsilon", *(f"{epsilon:g}" for epsilon in epsilons)]
+    taken = sorted({mean.epsilon for mean in means if mean.epsilon is not None})
+    epsilons: Sequence[float | None] = taken or (None,)
+    heads = ["epsilon", *(f"{epsilon:g}" for epsilon in taken)] if taken else ["epsilon", "any"]
     for data in dict.fromkeys(mean.data for mean in means):
         cells = {(m.algorithm, m.epsilon): m.text() for m in means if m.data == data}
         names = list(dict.fromkeys(name for name, _ in cells))

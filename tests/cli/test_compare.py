@@ -35,6 +35,31 @@ def test_results_table_and_figure(compare, run, folder):
     assert compare("--out", "r.parquet", "--repeats", "2", "--quiet").stdout == ""
 
 
+def test_references_alone(compare, run, folder):
+    done = compare("--algos", "nonprivate,majority", "--out", "r.parquet", "--markdown")
+    assert done.exit_code == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert "| epsilon | any |" in lines and "Failed" not in done.stdout
+    shown = [line.split(" | ") for line in lines if "(not private)" in line]
+    assert [row[0] for row in shown] == ["| majority (not private)", "| nonprivate (not private)"]
+    assert all("±" in row[1] for row in shown)
+    kept = read_results("r.parquet")
+    assert [row["algorithm"] for row in kept.rows] == ["majority", "nonprivate"] * 2
+    assert not any(row["private"] for row in kept.rows)
+    # The file is whole: the same command has nothing left to fit, in any order of the names.
+    again = compare("--algos", "majority,nonprivate", "--out", "r.parquet", "--markdown")
+    assert again.stdout == done.stdout
+    assert run("plot", "r.parquet", "--markdown").exit_code == 0
+    drawn = compare("--algos", "majority", "--plot", "f.svg")
+    assert drawn.exit_code == 2 and "which the references do not take" in drawn.stderr
+
+
+def test_a_reference_beside_an_algorithm_is_shown_once(compare):
+    done = compare("--algos", "stub,nonprivate", "--markdown")
+    rows = [line.split(" | ")[0] for line in done.stdout.splitlines() if line.startswith("| ")]
+    assert sorted(rows[2:]) == ["| majority (not private)", "| nonprivate (not private)", "| stub"]
+
+
 def test_json_and_quick(compare):
     report = json.loads(
         compare("--epsilon", "1,.5,.7", "--repeats", "9", "--quick", "--json").stdout

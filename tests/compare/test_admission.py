@@ -3,6 +3,7 @@
 import pytest
 
 from dpcore.compare.admission import admit
+from dpcore.compare.settings import cells_of
 from dpcore.errors import DpcoreError
 
 
@@ -49,12 +50,46 @@ def test_a_regression_has_no_majority(compared, folder):
     assert admit(asked)[0].references == ("nonprivate",)
 
 
+def test_references_alone_are_a_comparison(compared, folder):
+    settings, left_out = admit(compared(algorithms=("nonprivate", "majority")))
+    assert (settings.algorithms, settings.references) == ((), ("majority", "nonprivate"))
+    assert left_out == {}
+    only = admit(compared(algorithms=("nonprivate",)))[0]
+    assert (only.algorithms, only.references) == ((), ("nonprivate",))
+    assert len(list(cells_of(only))) == only.folds
+
+
+def test_a_reference_that_is_named_beside_an_algorithm_is_fitted_once(compared):
+    named = admit(compared(algorithms=("stub", "nonprivate")))[0]
+    assert named == admit(compared())[0]
+    assert named.algorithms == ("stub",) and named.references == ("majority", "nonprivate")
+
+
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [
+        ({"loss": "ridge"}, "majority is of two classes"),
+        ({"loss": "ridge", "algorithms": ("nonprivate",)}, "does not fit a label with two classes"),
+        ({"loss": "logistics"}, "Did you mean logistic"),
+        ({"data": ("stub-row",)}, "Did you mean stub-rows"),
+        ({"folds": 5}, "Expected folds=5 <= 4, the rows of stub-rows"),
+        ({"l2": -1.0}, "l2=-1.0 >= 0"),
+        ({"seed": -1}, "seed"),
+        ({"relation": "replace"}, "replace-one"),
+        ({"params": {"nonprivate": {"steps": "3"}}}, "--set names 'nonprivate'"),
+        ({"algorithms": ("majority", "majority")}, "twice among the algorithms"),
+    ],
+)
+def test_references_alone_are_checked_as_all_else(compared, changes, text):
+    with pytest.raises(DpcoreError, match=text):
+        admit(compared(**{"algorithms": ("majority", "nonprivate"), **changes}))
+
+
 REFUSED = [
     ({"algorithms": ("stubb",)}, "Did you mean stub"),
     ({"algorithms": ("stub:papers",)}, "Did you mean paper"),
     ({"algorithms": ("stub", "stub")}, "'stub' is twice among the algorithms"),
     ({"algorithms": ()}, "at least one of algorithms"),
-    ({"algorithms": ("majority",)}, "the references are fitted beside any"),
     ({"data": ("stub-row",)}, "neither a file nor a data set. Did you mean stub-rows"),
     ({"data": ("none.csv",)}, "no such file"),
     ({"data": ("rows.csv",)}, "needs a schema"),
