@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from dpcore_rsgd_ar import defaults
-from dpcore_rsgd_ar.options import check_loss, check_problem, check_ranges, option
+from dpcore_rsgd_ar.options import ReleasedOnce, check_loss, check_problem, check_ranges, option
 from dpcore_rsgd_ar.release import Release, release_pass
 from dpcore_rsgd_ar.schedule import Facts, Schedule
 
@@ -20,7 +19,7 @@ __all__ = ["Nsgd"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Nsgd:
+class Nsgd(ReleasedOnce):
     """Fits a linear model by mini-batch SGD with steps ``step_size / s`` in epoch s, released once.
 
     Privacy, under replace-one: Gaussian noise on the last iterate, scaled to the sensitivity of the
@@ -35,19 +34,9 @@ class Nsgd:
         None, "step of the first epoch, eta_0", "norm of w over norm of a gradient", "2 / (L + mu)"
     )
     l2_share: float = option(1.0, "l2 where --l2 is not given, times (time of the run)", "1 / time")
-    use: Mapping[str, str] = field(default_factory=dict)
 
     name: ClassVar[str] = "nsgd"
     randomized: ClassVar[bool] = False
-    accountant: ClassVar[str] = "single"
-    slots: ClassVar[dict[str, tuple[str, ...]]] = {}
-    relations: ClassVar[tuple[str, ...]] = ("replace-one",)
-    needs: ClassVar[tuple[str, ...]] = (
-        "convex-loss",
-        "lipschitz-loss",
-        "strong-convexity",
-        "fixed-schedule",
-    )
     theorem: ClassVar[str] = (
         "Chen, Lee & Kifer 2019, Lemma 2; the Gaussian's curve: Balle & Wang 2018, Theorem 8"
     )

@@ -3,22 +3,39 @@
 from __future__ import annotations
 
 import math
-from dataclasses import field
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpcore.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from dpcore.problem import Problem
 
-__all__ = ["check_loss", "check_problem", "check_ranges", "option"]
+__all__ = ["ReleasedOnce", "check_loss", "check_problem", "check_ranges", "option"]
 
 
 def option(default: Any, help: str, unit: str = "", rule: str = "") -> Any:
     """Return a dataclass field with what ``dpcore info`` shows of it."""
     return field(default=default, metadata={"help": help, "unit": unit, "rule": rule})
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReleasedOnce:
+    """Base of those that release one model of a strongly convex objective: the whole budget goes
+    into its noise, and the number of rows is public."""
+
+    use: Mapping[str, str] = field(default_factory=dict)
+
+    accountant: ClassVar[str] = "single"
+    slots: ClassVar[dict[str, tuple[str, ...]]] = {}
+    relations: ClassVar[tuple[str, ...]] = ("replace-one",)
+    needs: ClassVar[tuple[str, ...]] = (
+        "convex-loss",
+        "lipschitz-loss",
+        "strong-convexity",
+        "fixed-schedule",
+    )
 
 
 def check_ranges(optimizer: Any, ranges: Mapping[str, tuple[float, float]]) -> None:

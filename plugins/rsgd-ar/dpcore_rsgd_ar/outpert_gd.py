@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from dpcore_rsgd_ar import defaults
-from dpcore_rsgd_ar.options import check_loss, check_problem, check_ranges, option
+from dpcore_rsgd_ar.options import ReleasedOnce, check_loss, check_problem, check_ranges, option
 from dpcore_rsgd_ar.release import Release, release_pass
 from dpcore_rsgd_ar.schedule import Facts, Schedule
 
@@ -25,7 +24,7 @@ _MOST_EPOCHS = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
-class OutpertGd:
+class OutpertGd(ReleasedOnce):
     """Fits a linear model by gradient descent of fixed step ``2 / (L + mu)``, released once.
 
     Privacy, under replace-one: Gaussian noise scaled to ``2 R / (n mu)``, which holds after any
@@ -38,18 +37,8 @@ class OutpertGd:
     )
     l2_share: float = option(1.0, "l2 where --l2 is not given, times (time of the run)", "1 / time")
     as_published: bool = option(False, "the sensitivity of Zhang et al., 5 R (L + mu) / (n mu L)")
-    use: Mapping[str, str] = field(default_factory=dict)
 
     name: ClassVar[str] = "outpert-gd"
-    accountant: ClassVar[str] = "single"
-    slots: ClassVar[dict[str, tuple[str, ...]]] = {}
-    relations: ClassVar[tuple[str, ...]] = ("replace-one",)
-    needs: ClassVar[tuple[str, ...]] = (
-        "convex-loss",
-        "lipschitz-loss",
-        "strong-convexity",
-        "fixed-schedule",
-    )
     theorem: ClassVar[str] = (
         "Chen, Lee & Kifer 2019, Proposition 2 with m = 1; the Gaussian's curve: Balle & Wang "
         "2018, Theorem 8"

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpcore.errors import InvalidInputError
 from dpcore_rsgd_ar import defaults
-from dpcore_rsgd_ar.options import check_loss, check_problem, check_ranges, option
+from dpcore_rsgd_ar.options import ReleasedOnce, check_loss, check_problem, check_ranges, option
 from dpcore_rsgd_ar.published import PublishedPass
 from dpcore_rsgd_ar.release import Release, release_pass
 from dpcore_rsgd_ar.schedule import Facts, Schedule
@@ -24,7 +23,7 @@ _V = "v = n / (noise over a sensitivity of 1), s = max(1, 2 smoothness / Lipschi
 
 
 @dataclass(frozen=True, kw_only=True)
-class RsgdAr:
+class RsgdAr(ReleasedOnce):
     """Fits a linear model by mini-batch SGD on rows in a secret order, released once at the end.
 
     Batches are visited in cyclic order with steps ``step_size / h`` in the h-th epoch since the
@@ -74,18 +73,8 @@ class RsgdAr:
         "permutation or offset",
     )
     as_published: bool = option(False, "the authors' normalised gradients, with --preset paper")
-    use: Mapping[str, str] = field(default_factory=dict)
 
     name: ClassVar[str] = "rsgd-ar"
-    accountant: ClassVar[str] = "single"
-    slots: ClassVar[dict[str, tuple[str, ...]]] = {}
-    relations: ClassVar[tuple[str, ...]] = ("replace-one",)
-    needs: ClassVar[tuple[str, ...]] = (
-        "convex-loss",
-        "lipschitz-loss",
-        "strong-convexity",
-        "fixed-schedule",
-    )
     theorem: ClassVar[str] = (
         "Chen, Lee & Kifer 2019, Lemma 2 (distance of two runs), Lemma 3 and Proposition 3 (random "
         "batch); its curve by joint convexity from Balle & Wang 2018, Theorem 8"
