@@ -24,6 +24,7 @@ __all__ = [
     "described",
     "ticks_down",
     "unsupported",
+    "validated_conversion",
     "validated_delta",
     "validated_epsilon",
 ]
@@ -64,6 +65,19 @@ def validated_delta(delta: Any, zero_allowed: bool = False) -> float:
     if number >= 1:
         raise InvalidInputError(f"Expected delta={delta!r} < 1.")
     return number
+
+
+def validated_conversion(accountant_class: Any, conversion: str | None) -> str:
+    """Return the conversion, for ``None`` the class's first; InvalidInputError for one that it does
+    not know."""
+    known = accountant_class.conversions
+    conversion = known[0] if conversion is None else conversion
+    if conversion not in known:
+        raise InvalidInputError(
+            f"Expected conversion={conversion!r} to be one of {', '.join(known)} for the "
+            f"{accountant_class.name} accountant."
+        )
+    return conversion
 
 
 def _ticks_up(x: Fraction) -> int:
@@ -109,12 +123,7 @@ class AdditiveAccountant(ABC):
     def from_budget(cls, epsilon: float, delta: float, conversion: str | None = None) -> Self:
         epsilon = validated_epsilon(epsilon)
         delta = validated_delta(delta, cls.delta_may_be_zero)
-        conversion = cls.conversions[0] if conversion is None else conversion
-        if conversion not in cls.conversions:
-            raise InvalidInputError(
-                f"Expected conversion={conversion!r} to be one of {', '.join(cls.conversions)} "
-                f"for the {cls.name} accountant."
-            )
+        conversion = validated_conversion(cls, conversion)
         budget, public = cls._open(epsilon, delta, conversion)
         return cls(
             epsilon=epsilon,

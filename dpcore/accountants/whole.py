@@ -8,8 +8,13 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar, NamedTuple, Self
 
-from dpcore.accountants.additive import described, validated_delta, validated_epsilon
-from dpcore.errors import BudgetExceededError, InvalidInputError, UnsupportedEventError
+from dpcore.accountants.additive import (
+    described,
+    validated_conversion,
+    validated_delta,
+    validated_epsilon,
+)
+from dpcore.errors import BudgetExceededError, UnsupportedEventError
 from dpcore.events import (
     ComposedDpEvent,
     DpEvent,
@@ -66,12 +71,7 @@ class WholeAccountant(ABC):
     @classmethod
     def from_budget(cls, epsilon: float, delta: float, conversion: str | None = None) -> Self:
         epsilon, delta = validated_epsilon(epsilon), validated_delta(delta)
-        conversion = cls.conversions[0] if conversion is None else conversion
-        if conversion not in cls.conversions:
-            raise InvalidInputError(
-                f"Expected conversion={conversion!r} to be one of {', '.join(cls.conversions)} "
-                f"for the {cls.name} accountant."
-            )
+        conversion = validated_conversion(cls, conversion)
         return cls(epsilon=epsilon, delta=delta, conversion=conversion)
 
     @abstractmethod
