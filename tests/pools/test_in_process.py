@@ -168,11 +168,15 @@ def test_layouts_give_the_same_messages():
     assert sent[0] == sent[1]
 
 
-def test_a_forked_process_cannot_spend_the_budgets_again(monkeypatch):
+@pytest.mark.parametrize("same_number", [False, True], ids=["another", "same"])
+def test_a_forked_process_cannot_spend_the_budgets_again(monkeypatch, same_number):
     data = make_data()
     pool = in_process(data)
     pool.begin(make_terms(data), 5)
-    monkeypatch.setattr("os.getpid", lambda: -1)
+    if same_number:
+        pool._forked = True
+    else:
+        monkeypatch.setattr("os.getpid", lambda: -1)
     with pytest.raises(InvalidInputError, match="forked after the pool began"):
         pool.round(0, np.zeros(data.n_features))
 
