@@ -53,7 +53,7 @@ class DpGd:
         None,
         "gradients, each of an equal share",
         "steps",
-        "time / 99, from 50 to 400 (logistic); 50 (hinge)",
+        "time / 99, from 50 to 400 (logistic); 50 (SVM)",
     )
     clip: float | None = option(
         None,
@@ -65,7 +65,7 @@ class DpGd:
         None,
         "sum of the step sizes, times the typical length of a standardised row squared",
         "1",
-        "5000 (u / 42)^0.8, at most 39467 (logistic); 1500 (u / 42)^0.6, at most 10000 (hinge)",
+        "5000 (u / 42)^0.8, at most 39467 (logistic); 2000 (u / 42)^0.7, at most 12000 (SVM)",
     )
     momentum: float = option(0.85, "weight of the earlier directions in the next one", "1")
     averaging: float = option(

@@ -89,12 +89,13 @@ def test_the_signal_and_its_rules():
         assert all(t / s * curvature <= 24.67 for t, s in zip(times, steps, strict=True))
 
 
-@pytest.mark.parametrize("u, time", [(1e-6, 0.04), (42, 1500), (1e9, 10000)])
+@pytest.mark.parametrize("u, time", [(4.2, 399.05), (42, 2000), (1e9, 12000)])
 def test_a_corner_gets_less_time_on_standardised_rows(u, time):
     rules = {"momentum": 0.85, "standardized": True}
-    assert defaults.time_for(u, HingeSvm(), **rules) == pytest.approx(time, rel=0.02)
-    assert defaults.steps_for(time, HingeSvm(), **rules) == 50
-    assert defaults.time_for(u, HuberSvm(), **rules) == defaults.time_for(u, Logistic(), **rules)
+    for loss in (HingeSvm(), HuberSvm()):
+        assert defaults.time_for(u, loss, **rules) == pytest.approx(time, rel=0.001)
+        assert defaults.steps_for(time, loss, **rules) == 50
+    assert defaults.time_for(u, Logistic(), **rules) > 1.5 * time
 
 
 @pytest.mark.parametrize("moments_share, steps", [(0.1, 50), (0.0, 400)])
