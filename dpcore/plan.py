@@ -28,6 +28,7 @@ __all__ = [
     "is_private",
     "make_plan",
     "parse_relation",
+    "usual_relation",
 ]
 
 _MOST_THREADS = 2**16
@@ -151,7 +152,7 @@ def make_plan(settings: Settings, registry: Registry | None = None) -> Plan:
     settings, chosen_by = choose(checked_settings(settings), registry)
     entry = registry.get("optimizer", settings.algo)
     factory = load_optimizer(registry, settings.algo)
-    relation = parse_relation(settings.relation or _usual_relation(factory))
+    relation = parse_relation(settings.relation or usual_relation(factory))
     _check_published(settings)
     _check_users(settings, factory)
     preset = _preset(factory, settings)
@@ -184,9 +185,16 @@ def make_plan(settings: Settings, registry: Registry | None = None) -> Plan:
     )
 
 
-def _usual_relation(factory: Any) -> str:
+def usual_relation(*factories: Any) -> str:
+    """Return the relation where none is asked for: add-or-remove-one, or, where one of the
+    optimizers has no guarantee under that, the first that all of them have, if there is one."""
     usual = NeighboringRelation.ADD_OR_REMOVE_ONE.value
-    return usual if usual in factory.relations else factory.relations[0]
+    shared = [
+        name
+        for name in (usual, *(name for factory in factories for name in factory.relations))
+        if all(name in factory.relations for factory in factories)
+    ]
+    return shared[0] if shared else usual
 
 
 def parse_relation(text: str) -> NeighboringRelation:

@@ -55,8 +55,12 @@ def compare_command(
         float, typer.Option(help="Budget of each fit: 0 <= delta < 1; 0: pure.")
     ] = 1e-8,
     relation: Annotated[
-        str, typer.Option(help="Neighbouring relation: add-or-remove-one or replace-one.")
-    ] = "add-or-remove-one",
+        str | None,
+        typer.Option(
+            help="Neighbouring relation of all: add-or-remove-one, the default where all that are "
+            "named have a guarantee under it, or replace-one."
+        ),
+    ] = None,
     folds: Annotated[int, typer.Option(help="Parts that are tested on in turn.")] = 5,
     repeats: Annotated[int, typer.Option(help="Fits of each fold, of new noise.")] = 1,
     assignments: Annotated[
@@ -86,10 +90,12 @@ def compare_command(
     private data, to choose an algorithm or a parameter by them is itself a release, which no budget
     here covers.
     """
+    from dpcore.compare.admission import admit, default_relation
     from dpcore.compare.settings import Comparison
 
+    labels = _words(algos)
     asked = Comparison(
-        algorithms=_words(algos),
+        algorithms=labels,
         data=_words(data),
         epsilons=_numbers(epsilon),
         delta=delta,
@@ -97,11 +103,17 @@ def compare_command(
         repeats=repeats,
         loss=loss,
         l2=l2,
-        relation=relation,
+        relation=relation or default_relation(labels),
         schema=None if schema is None else str(schema),
         params=_params(assignments),
         seed=seed,
     )
+    if not (relation or quiet) and asked.relation != default_relation(()):
+        typer.echo(
+            f"dpcore: under {asked.relation}, which all that are named have; "
+            f"not all have {default_relation(())}.",
+            err=True,
+        )
     if quick:
         ends = dict.fromkeys((min(asked.epsilons), max(asked.epsilons)))
         asked = replace(asked, repeats=1, epsilons=tuple(ends))
@@ -109,7 +121,6 @@ def compare_command(
         raise InvalidInputError(f"Expected jobs={jobs} >= 1.")
     _check_outputs(out, plot, asked)
 
-    from dpcore.compare.admission import admit
     from dpcore.compare.table import default_measure, means_of
 
     comparison, left_out = admit(asked)

@@ -10,20 +10,30 @@ from dpcore.compare.rows import Rows, is_private
 from dpcore.compare.settings import REFERENCES, check_figures
 from dpcore.contract import load_optimizer
 from dpcore.errors import DpcoreError, InvalidInputError
-from dpcore.plan import checked_settings, make_plan, parse_relation
+from dpcore.plan import checked_settings, make_plan, parse_relation, usual_relation
 from dpcore.problem import check_label
 from dpcore.registry import load_registry, near_names
 from dpcore.targets import is_asked_for_accuracy
 from dpcore.training import check_dataset, check_drop
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from dpcore.compare.settings import Comparison
     from dpcore.plan import Plan
     from dpcore.source import Data
 
-__all__ = ["admit"]
+__all__ = ["admit", "default_relation"]
 
 _Plans = dict[str, list["Plan"]]
+
+
+def default_relation(labels: Sequence[str]) -> str:
+    """Return the relation of a comparison where none is asked for: as for a fit, but one for all
+    that are named. Raises RegistryError for a name that is not known."""
+    names = dict.fromkeys(label.partition(":")[0] for label in labels)
+    of_ours = [name for name in names if name not in (*REFERENCES, "all")]
+    return usual_relation(*(load_optimizer(load_registry(), name) for name in of_ours))
 
 
 def admit(comparison: Comparison) -> tuple[Comparison, dict[str, str]]:

@@ -35,6 +35,18 @@ def test_results_table_and_figure(compare, run, folder):
     assert compare("--out", "r.parquet", "--repeats", "2", "--quiet").stdout == ""
 
 
+def test_a_relation_that_all_have_is_taken_and_named(compare, monkeypatch):
+    import dpcore_stub
+
+    monkeypatch.setattr(dpcore_stub.Stub, "relations", ("replace-one",))
+    done = compare("--algos", "stub,dp-agd")
+    assert "delta 1e-08, replace-one" in " ".join(done.stdout.split())
+    assert "under replace-one, which all that are named have" in done.stderr
+    asked = compare("--relation", "add-or-remove-one")
+    assert asked.exit_code == 2 and "no guarantee under add-or-remove-one" in asked.stderr
+    assert compare("--quiet").stderr == ""
+
+
 def test_references_alone(compare, run, folder):
     done = compare("--algos", "nonprivate,majority", "--out", "r.parquet", "--markdown")
     assert done.exit_code == 0, done.stderr

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dpcore.compare.admission import admit
+from dpcore.compare.admission import admit, default_relation
 from dpcore.compare.settings import cells_of
 from dpcore.errors import DpcoreError
 
@@ -31,6 +31,22 @@ def test_all_leaves_out_what_does_not_fit_and_says_why(compared, monkeypatch, de
     assert "stub" not in settings.algorithms and why in left_out["stub"]
     with pytest.raises(DpcoreError, match=why):
         admit(compared())
+
+
+@pytest.mark.parametrize(
+    ("declared", "relation"),
+    [
+        (("add-or-remove-one", "replace-one"), "add-or-remove-one"),
+        (("replace-one",), "replace-one"),
+        (("replace-special",), "add-or-remove-one"),  # None for both: refused under the usual one.
+    ],
+)
+def test_the_usual_relation_is_one_that_all_have(compared, monkeypatch, declared, relation):
+    import dpcore_stub
+
+    monkeypatch.setattr(dpcore_stub.Stub, "relations", declared)
+    assert default_relation(("dp-agd:paper", "stub", "nonprivate")) == relation
+    assert default_relation(("dp-agd", "all")) == default_relation(()) == "add-or-remove-one"
 
 
 def test_a_misfit_names_what_would_fit(compared, monkeypatch):
