@@ -160,7 +160,7 @@ def time_fits(engine: LocalEngine, problem: Problem, clip: float, n_rows: int) -
     params = {"steps": FIT_STEPS, "clip": clip}
     spent = []
     for _ in range(max(1, min(10, FIT_ROWS // (FIT_STEPS * n_rows))) + (n_rows < FIT_ROWS)):
-        plan = make_plan(Settings(epsilon=EPSILON, params=params))
+        plan = make_plan(Settings(algo="dp-agd", epsilon=EPSILON, params=params))
         session = PrivacySession(engine, plan.accountant, plan.relation, SystemNoise())
         _, seconds = timed(lambda p=plan, s=session: p.optimizer.minimize(problem, s))
         spent.append(seconds / session.releases["selection"])
