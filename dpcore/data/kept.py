@@ -34,7 +34,7 @@ class LinePath:
         self._lock = threading.Lock()
 
     def rounded(self, v: np.ndarray) -> np.ndarray:
-        """Return ``v`` on the parameters' grid, read only."""
+        """Return ``v``, or every row of it, on the parameters' grid, read only."""
         with self._lock:
             return self._rounded_once(v)
 
@@ -42,7 +42,8 @@ class LinePath:
         for known, held, result in self._rounded:
             if known is v and np.array_equal(held, v):
                 return result
-        result = round_parameters(v, self.raw_norm_bound)
+        rounded = [round_parameters(w, self.raw_norm_bound) for w in np.atleast_2d(v)]
+        result = np.array(rounded).reshape(v.shape)
         result.setflags(write=False)
         fresh = [(v, v.copy(), result), (result, result, result)]
         self._rounded = [*fresh, *self._rounded[:4]]
@@ -93,6 +94,10 @@ class KeptMargins:
     def _product(self, v: np.ndarray) -> np.ndarray:
         raise TypeError("a layout of rows defines its own product")
 
+    def _products(self, points: np.ndarray) -> np.ndarray:
+        """Return ``_product`` of every row of ``points``, to the bit."""
+        return np.array([self._product(v) for v in points])
+
     def _square_product(self, v: np.ndarray) -> np.ndarray:
         """Return ``sum_j v_j x_j^2`` of every raw row, float64, up to the rounding of a sum."""
         raise TypeError("a layout of rows sums its own squares")
@@ -138,6 +143,10 @@ class KeptMargins:
     def margins(self, w: np.ndarray) -> np.ndarray:
         raw = self._raw_margins(self._path.rounded(w))
         return _read_only(raw * self.factor) if self._is_scaled else raw
+
+    def margins_at(self, points: np.ndarray) -> np.ndarray:
+        raw = self._products(self._path.rounded(points))
+        return raw * self.factor if self._is_scaled else raw
 
     def line(self, w: np.ndarray, direction: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         z, direction = self._raw_margins(self._path.rounded(w)), self._path.rounded(direction)

@@ -51,6 +51,11 @@ class Block(Protocol):
         row and of ``w`` rounded to its grid. Not to be written on: it may be what is kept."""
         ...
 
+    def margins_at(self, points: np.ndarray) -> np.ndarray:
+        """Return ``margins`` of every row of ``points``, of shape (n_points, n_features), to the
+        bit: float64 of shape (n_points, n_rows), C order. Nothing is kept."""
+        ...
+
     def line(self, w: np.ndarray, direction: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the raw margins of ``w`` and of ``direction``, read only; both are kept, so that
         the margins of ``w - step * direction`` cost no further pass."""

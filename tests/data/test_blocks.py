@@ -298,3 +298,18 @@ def test_rows_are_the_margins_of_unit_vectors(layout, row_norm):
     columns = [block.margins(unit) for unit in np.eye(block.n_features)]
     assert block.rows().shape == (50, block.n_features)
     assert np.array_equal(block.rows(), np.stack(columns, axis=1))
+
+
+@pytest.mark.parametrize("layout", ["dense", "csr", "coded"])
+@pytest.mark.parametrize("row_norm", [0.7, 3.0])
+def test_margins_at_several_points_are_those_of_each(layout, row_norm):
+    rows, y = coded(150)
+    X = {"dense": rows.toarray(), "csr": rows.tocsr(), "coded": rows}[layout]
+    block = table(X, y, raw=3.0, row=row_norm).blocks[0]
+    points = np.random.default_rng(4).normal(size=(5, block.n_features))
+    for part in (block, block.take(np.arange(0, 150, 7))):
+        margins = part.margins_at(points)
+        assert margins.flags.c_contiguous
+        assert np.array_equal(margins, [part.margins(w) for w in points])
+    points *= 3.0
+    assert np.array_equal(block.margins_at(points), [block.margins(w) for w in points])

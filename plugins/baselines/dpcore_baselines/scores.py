@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 __all__ = ["ClippedLossScores"]
 
 _LOSS_BITS = 20
+_AT_ONCE = 64
+"""Candidates whose margins are held at a time."""
 _CONTRIBUTION_BITS = 30
 """A row's contribution is below 2^30 steps, the public part below 2^61: scores cannot wrap before
 2^32 rows, and a selection must not see a wrapped score: one row would move it by 2^64 steps."""
@@ -68,9 +70,11 @@ class ClippedLossScores:
     def answer_block(self, block: Block) -> np.ndarray:
         values = np.empty(block.n_rows)
         scores = np.zeros(self._start.size, dtype=np.int64)
-        for k, w in enumerate(self.candidates):
-            self.loss.value(np.ascontiguousarray(block.margins(w)), block.y, values)
-            scores[k] = -clipped_total(values, self.loss_clip, 2.0**self.bits)
+        for first in range(0, scores.size, _AT_ONCE):
+            margins = block.margins_at(self.candidates[first : first + _AT_ONCE])
+            for k, z in enumerate(margins, start=first):
+                self.loss.value(z, block.y, values)
+                scores[k] = -clipped_total(values, self.loss_clip, 2.0**self.bits)
         return scores
 
     def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
