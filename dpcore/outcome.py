@@ -17,6 +17,7 @@ from dpcore.targets import is_asked_for_accuracy
 if TYPE_CHECKING:
     from dpcore.data.dataset import Dataset
     from dpcore.plan import Plan
+    from dpcore.problem import Problem
     from dpcore.session import PrivacySession
 
 __all__ = ["not_met", "plain", "state", "summarise"]
@@ -39,7 +40,7 @@ def not_met(
 
 def state(
     plan: Plan,
-    dataset: Dataset,
+    problem: Problem,
     session: PrivacySession,
     why_not_private: tuple[str, ...],
     trusted: tuple[str, ...],
@@ -60,7 +61,7 @@ def state(
         parts_not_from_dpcore=foreign_parts((*session.trusted_parts, *trusted)),
         why_not_private=(*plan.why_not_private(), *_exact(plan, session), *why_not_private),
         most_rows=session.most_rows,
-        n0=None if plan.relation.size_is_public else dataset.n0,
+        n0=None if plan.relation.size_is_public else problem.n0,
         ex_post_epsilon=(
             session.ex_post_epsilon if is_asked_for_accuracy(plan.optimizer) else None
         ),

@@ -13,6 +13,7 @@ from dpcore.exchange import Exchange, Known, OpenMechanism, require_whole, requi
 from dpcore.ledger import LedgerEntry
 from dpcore.one_process import OneProcess
 from dpcore.rounding import float_up
+from dpcore.trusted import TrustedParts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from dpcore.events import DpEvent
     from dpcore.interactive import InteractiveMechanism
     from dpcore.noise.source import NoiseSource
+    from dpcore.problem import Problem
     from dpcore.protocols import (
         Accountant,
         DerivedQuery,
@@ -50,6 +52,7 @@ class PrivacySession(OneProcess):
     noise : the source of every random bit.
     on_release : called with the session after each release (progress); sees public facts only.
     schedule : what the releases are held to, where the accountant is not fully adaptive.
+    problem : the run's public facts, which those of a query are held to.
     """
 
     _elsewhere = (
@@ -65,6 +68,7 @@ class PrivacySession(OneProcess):
         noise: NoiseSource,
         on_release: Callable[[PrivacySession], None] | None = None,
         schedule: FixedSchedule | None = None,
+        problem: Problem | None = None,
     ) -> None:
         super().__init__()
         self._engine = engine
@@ -77,8 +81,7 @@ class PrivacySession(OneProcess):
         self._ledger: list[LedgerEntry] = []
         self._open: OpenMechanism | None = None
         self._outcomes: dict[int, Fraction] = {}
-        self._trusted: set[str] = {_qualified(engine), _qualified(accountant)}
-        self._most_rows: int | None = None
+        self._parts = TrustedParts((engine, accountant), problem)
 
     def release(self, query: Query | DerivedQuery | TableQuery, mechanism: Mechanism) -> Any:
         """Return a noisy answer: safe to use, print and keep in any way.
@@ -95,8 +98,9 @@ class PrivacySession(OneProcess):
             sensitivity = self._sensitivity(query)
             event = self._event(query, mechanism, sensitivity)
             self._require_engine(query)
+            parts = self._parts.check(mechanism, query)
             accountant = self._composed(event)
-            self._commit(query.kind, mechanism, (query,), event, accountant)
+            self._commit(query.kind, mechanism, parts, event, accountant)
             exact = self._exact(query)
             value = mechanism.release(exact, sensitivity, self._noise)
         self._tell()
@@ -117,9 +121,10 @@ class PrivacySession(OneProcess):
             known = None if reference is None else self._sensitivity(reference)
             event = mechanism.event(sensitivity, known)
             self._require_engine(base)
+            parts = self._parts.check(mechanism, base, reference)
             accountant = self._composed(event)
             index = len(self._ledger)
-            self._commit(mechanism.kind, mechanism, (base, reference), event, accountant)
+            self._commit(mechanism.kind, mechanism, parts, event, accountant)
             exact = self._exact(base)
             kept = None
             if reference is not None and known is not None:
@@ -139,7 +144,7 @@ class PrivacySession(OneProcess):
                 raise InvalidInputError("This interactive mechanism has halted or was closed.")
             require_whole(query)
             require_within(self._sensitivity(query), opened.mechanism.question)
-            self._trust(query)
+            self._parts.note(self._parts.check(query))
             # The same question again, as an answer that did not change makes it: no second pass.
             exact = self._exact(query, (*opened.known, *opened.last))
             opened.last = ((query, exact.copy()),)
@@ -201,11 +206,16 @@ class PrivacySession(OneProcess):
                 return exact.copy()
         asked: Any = query
         if hasattr(asked, "derive"):
-            return asked.derive(lambda part: self._exact(require_whole(part), known), self._noise)
+            return asked.derive(lambda part: self._part(part, known), self._noise)
         if hasattr(asked, "answer_table"):
             engine: Any = self._engine
             return engine.answer_table(asked, self._noise)
         return self._engine.answer(asked)
+
+    def _part(self, query: Query | DerivedQuery, known: Known) -> np.ndarray:
+        """Return the exact answer of what a derived query asks for."""
+        self._parts.note(self._parts.check(require_whole(query)))
+        return self._exact(query, known)
 
     def _require_engine(self, query: Query | DerivedQuery | TableQuery) -> None:
         if hasattr(query, "answer_table") and not hasattr(self._engine, "answer_table"):
@@ -222,7 +232,7 @@ class PrivacySession(OneProcess):
         self,
         kind: str,
         mechanism: Mechanism | InteractiveMechanism,
-        queries: tuple[Any, ...],
+        parts: list[Any],
         event: DpEvent,
         accountant: Accountant,
     ) -> None:
@@ -235,17 +245,7 @@ class PrivacySession(OneProcess):
         )
         self._ledger.append(entry)
         self._accountant = accountant
-        for part in (mechanism, *queries):
-            self._trust(part)
-
-    def _trust(self, part: Any) -> None:
-        parts = [part, getattr(part, "loss", None)]
-        if hasattr(part, "sampled_event"):
-            parts += [part.query, getattr(part.query, "loss", None)]
-        for each in parts:
-            if (most := getattr(each, "most_rows", None)) is not None:
-                self._most_rows = min(int(most), self._most_rows or int(most))
-        self._trusted.update(_qualified(part) for part in parts if part is not None)
+        self._parts.note(parts)
 
     @property
     def accountant(self) -> Accountant:
@@ -281,19 +281,15 @@ class PrivacySession(OneProcess):
 
     @property
     def most_rows(self) -> int | None:
-        """The least ``most_rows`` of the queries: the promise is for tables of at most that many
+        """The least ``most_rows`` of the parts: the promise is for tables of at most that many
         rows; ``None`` for tables of any size."""
-        return self._most_rows
+        return self._parts.most_rows
 
     @property
     def trusted_parts(self) -> tuple[str, ...]:
         """``module:Class`` of every part that ran inside the trust boundary."""
-        return tuple(sorted(self._trusted))
+        return self._parts.names
 
 
 _PURE = PureAccountant.from_budget(1.0, 0.0)
 """For its costs only."""
-
-
-def _qualified(part: object) -> str:
-    return f"{type(part).__module__}:{type(part).__qualname__}"

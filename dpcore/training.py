@@ -165,13 +165,14 @@ def fit_dataset(
         noise,
         on_release=on_release,
         schedule=fixed_schedule(plan, problem),
+        problem=problem,
     )
     try:
         solution = run_optimizer(plan.optimizer, plan.entry, problem, session)
     except TargetNotMetError as error:
-        statement = state(plan, dataset, session, why_not_private, trusted)
+        statement = state(plan, problem, session, why_not_private, trusted)
         raise not_met(error, statement, dataset) from None
-    statement = state(plan, dataset, session, why_not_private, trusted)
+    statement = state(plan, problem, session, why_not_private, trusted)
     return make_model(plan, dataset.schema, problem.l2, solution, summarise(session), statement)
 
 

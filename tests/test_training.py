@@ -1,5 +1,7 @@
 """What one fit refuses before it spends anything."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -41,3 +43,10 @@ def test_rows_read_with_refusal_may_have_a_public_number(tmp_path):
     assert not data.rows_dropped and not data.take(np.array([True, False, True])).rows_dropped
     model = fit_dataset(make_plan(Settings(relation="replace-one")), data)
     assert model.privacy["neighboring_relation"] == "replace-one"
+
+
+def test_the_statement_has_the_public_number_of_rows_that_was_used(tmp_path):
+    (tmp_path / "f.csv").write_text("x,y\n0,0\n1,1\n.5,0\n1,0\n")
+    data = replace(load_file(tmp_path / "f.csv", SCHEMA), schema=replace(SCHEMA, rows=300))
+    model = fit_dataset(make_plan(Settings()), data, kept_fraction=0.5)
+    assert model.privacy["n0"] == 150 and "n0 = 150 was taken" in model.privacy["sentence"]

@@ -20,12 +20,13 @@ from dpcore.one_process import OneProcess
 from dpcore.pools.budgets import Filters, MakeFilter, middle_budget, rounds_of_users
 from dpcore.pools.messages import Answers
 from dpcore.pools.rows import PooledRows
+from dpcore.pools.terms import Terms
 
 if TYPE_CHECKING:
     from dpcore.accountants.schedule import Schedule
     from dpcore.data.dataset import Dataset
     from dpcore.noise.source import NoiseSource
-    from dpcore.pools.terms import Terms, User
+    from dpcore.pools.terms import User
     from dpcore.protocols import Accountant, Loss
     from dpcore.queries.record_gradient import RecordGradientSum
 
@@ -127,6 +128,7 @@ class InProcessPool(OneProcess):
     def begin(self, terms: Terms, most: int) -> np.ndarray:
         if self._terms is not None:
             raise InvalidInputError("The terms of a run are agreed on once.")
+        Terms.require(terms)
         if (terms.loss, terms.n_features, terms.row_norm, terms.raw_norm_bound) != self._facts:
             raise InvalidInputError("The terms are for another loss, or rows of other bounds.")
         if terms.noise_multiplier == 0:

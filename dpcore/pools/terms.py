@@ -119,6 +119,13 @@ class Terms:
         if self.is_secure and (self.threshold - self.colluding < 1 or self.as_published):
             raise InvalidInputError("Expected threshold - colluding >= 1, and terms of our own.")
 
+    @classmethod
+    def require(cls, terms: object) -> None:
+        """Raise InvalidInputError unless these are the terms of this class, to the letter: what
+        another one draws and charges is not known here."""
+        if type(terms) is not cls:
+            raise InvalidInputError(f"Expected dpcore's own Terms, not {type(terms).__name__}.")
+
     @property
     def is_secure(self) -> bool:
         """Whether the server gets sums alone."""

@@ -15,12 +15,13 @@ from dpcore.noise.source import SystemNoise
 from dpcore.pools.budgets import rounds_within
 from dpcore.pools.ledger import Ledger
 from dpcore.pools.messages import Declined, Reply
+from dpcore.pools.terms import Terms
 from dpcore.session import PrivacySession
 
 if TYPE_CHECKING:
     from dpcore.data.dataset import Dataset
     from dpcore.noise.source import NoiseSource
-    from dpcore.pools.terms import Terms, User
+    from dpcore.pools.terms import User
     from dpcore.protocols import Accountant, Loss
 
 __all__ = ["UserSession"]
@@ -144,6 +145,7 @@ class UserSession(Unshareable):
 
 
 def _check(user: User, data: Dataset, loss: Loss, terms: Terms, accountant: Accountant) -> None:
+    Terms.require(terms)
     if terms.noise_multiplier == 0 or terms.as_published:
         raise InvalidInputError("A user agrees to no terms that are not private.")
     if user.n_rows < 1 or data.X.shape[0] != user.n_rows:

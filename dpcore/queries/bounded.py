@@ -75,7 +75,7 @@ class BoundedMinimizer:
         self.radius = _LARGEST_MARGIN / problem.raw_norm_bound
         self.row_gradient = loss.lipschitz * problem.row_norm * _UP
         self.rows = max(problem.capacity, _ROWS) if problem.n is None else problem.n
-        self.most_rows = None if problem.relation.size_is_public else self.rows
+        self.most_rows = self.rows if problem.n is None else None
         slope = 2 * loss.lipschitz + 1.0
         self._bits = gradient_bits(problem, self.rows, slope)
         self._width = math.sqrt(problem.n_features) * _UP

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from dpcore.errors import InvalidInputError
 from dpcore.sensitivity import Sensitivity
 
 if TYPE_CHECKING:
@@ -45,5 +46,10 @@ class Excess:
     def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
         question = self.question.sensitivity(relation)
         reference = self.reference.sensitivity(relation)
+        if question.grid_bits != reference.grid_bits:
+            raise InvalidInputError(
+                f"{type(self.question).__name__} and {type(self.reference).__name__} stand on "
+                "different grids: their steps cannot be subtracted."
+            )
         bound = (question.bound + reference.bound) * (1 + 2.0**-50)
         return Sensitivity("l1", bound, relation, grid_bits=question.grid_bits)

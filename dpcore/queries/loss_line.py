@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 __all__ = ["ClippedLossLine"]
 
 _LOSS_BITS = 20
-_CONTRIBUTION_BITS = 30
-"""A row's contribution is below 2^30 steps, the offset below 2^61: scores cannot wrap before 2^32
+_CONTRIBUTION_BITS = 22
+"""A row's contribution is below 2^22 steps, the offset below 2^61: scores cannot wrap before 2^40
 rows, and a selection, unlike a noisy sum, must not see a wrapped score."""
 
 

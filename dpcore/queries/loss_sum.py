@@ -21,14 +21,17 @@ if TYPE_CHECKING:
 __all__ = ["ErrorCount", "ObjectiveSum"]
 
 _COUNT_BITS = 20
+_MOST_ROWS = 2**40
+"""More than any table has; 2^43 rows would wrap a count."""
 
 
 class ObjectiveSum:
     """``sum_i clip(loss(x_i.w, y_i)) + (n l2 / 2) ||w||^2``, each loss clipped to the ball's range.
 
-    A row contributes a value in [low, high], public bounds, in whole grid steps, so the sum moves
-    by at most ``high`` when a row is added or removed and by ``high - low`` when one is replaced.
-    For ``w`` in the ball nothing is clipped. ``n`` is the public number of rows.
+    A row contributes its loss less ``low``, clipped to [0, ``spread``] and truncated to whole grid
+    steps, and n ``low`` is added as a public figure: so the sum moves by at most ``spread`` when a
+    row is added, removed or replaced. For ``w`` in the ball nothing is clipped. ``n`` is the public
+    number of rows.
 
     Parameters
     ----------
@@ -61,14 +64,14 @@ class ObjectiveSum:
         return np.array([total], dtype=np.int64)
 
     def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
-        bound = self.spread if relation.size_is_public else self.high
-        return Sensitivity("l1", bound, relation, grid_bits=self.bits)
+        # A row adds a value in [0, spread], truncated to whole steps, beside the public part.
+        return Sensitivity("l1", self.spread, relation, grid_bits=self.bits)
 
 
 def objective_bits(problem: Problem, ball: PublicBall) -> int:
     """Return how fine the grid of a sum of losses may be: at most 2^-30, the sum over the capacity
-    below 2^61 steps."""
-    rows = max(problem.capacity if problem.n is None else problem.n, 2)
+    below 2^61 steps; over 2^40 rows where their number is private."""
+    rows = _MOST_ROWS if problem.n is None else max(problem.n, 2)
     return min(30, 61 - math.frexp(ball.high + ball.spread)[1] - rows.bit_length() - 1)
 
 

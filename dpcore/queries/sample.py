@@ -88,7 +88,7 @@ class PoissonSample(_Sample):
         p = sampling_probability
         if not (isinstance(p, float) and 2.0**-_COIN_BITS <= p <= 1):
             raise InvalidInputError(f"Expected sampling_probability={p!r} to be a float in (0, 1].")
-        self.sampling_probability = p
+        self.sampling_probability = float(p)
 
     def sampled_event(self, event: DpEvent, relation: NeighboringRelation) -> DpEvent:
         """Return what the release costs, given what it costs over all rows.

@@ -175,7 +175,7 @@ class ReplaySession(_CountingSession):
         accountant = self._accountant.compose(event)
         record = self._next(query, repr(mechanism))
         self._require_idle()
-        self._commit(query.kind, mechanism, (query,), event, accountant)
+        self._commit(query.kind, mechanism, self._parts.check(mechanism, query), event, accountant)
         self._require_engine(query)
         self._played.left = list(record.words)
         exact = self._exact(query)

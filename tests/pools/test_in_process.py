@@ -227,3 +227,17 @@ def test_rounds_are_asked_one_at_a_time():
         thread.join()
     assert max(most) == 1
     assert pool.rounds_joined.max() == 1
+
+
+def test_terms_that_draw_for_themselves_are_refused():
+    from dpcore.pools import Terms
+
+    class Silent(Terms):
+        def draw(self, noise, shape, threads=1):
+            return np.zeros(shape, dtype=np.int64)
+
+    data = make_data()
+    terms = Silent(**vars(make_terms(data)))
+    for pool in both_pools(data):
+        with pytest.raises(InvalidInputError, match="dpcore's own Terms, not Silent"):
+            pool.begin(terms, 3)

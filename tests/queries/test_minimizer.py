@@ -144,6 +144,30 @@ def test_the_excess_risk_moves_by_at_most_twice_the_range_of_the_loss(loss):
         assert max(answers) - min(answers) <= bound
 
 
+def test_parts_on_different_grids_are_not_subtracted():
+    problem = problem_of(make_rows(20), Logistic(), l2=0.2)
+    minimizer = Minimizer(problem)
+    query = Excess(ErrorCount(problem, np.zeros(5)), MinimumObjective(minimizer), minimizer)
+    with pytest.raises(InvalidInputError, match="ErrorCount and MinimumObjective stand on diff"):
+        query.sensitivity(REPLACE)
+
+
+@pytest.mark.parametrize("low", [0.0, -10.0])
+def test_an_objective_moves_by_the_spread_at_most_when_a_row_comes(low):
+    # high was claimed once: of a ball whose low is negative that is less than what a row adds.
+    rows = make_rows(12, seed=3)
+    problem = make_problem(rows, ADD, Logistic(), n0=12)
+    ball = PublicBall(radius=2.0, low=low, high=0.01, slope=1.0)
+    query = ObjectiveSum(problem, np.ones(5), ball)
+    bound = query.sensitivity(ADD).bound * 2.0**query.bits
+    moved = []
+    for x, s in extreme_rows(5):
+        more = Rows(np.vstack([rows.X, x]), np.append(rows.y, s))
+        moved.append(abs(int((answer(query, more) - answer(query, rows))[0])))
+    assert max(moved) <= bound
+    assert low == 0.0 or max(moved) > 0.01 * 2.0**query.bits
+
+
 def _put(values, first):
     changed = values.copy()
     changed[0] = first

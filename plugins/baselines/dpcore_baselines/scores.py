@@ -22,9 +22,9 @@ __all__ = ["ClippedLossScores"]
 _LOSS_BITS = 20
 _AT_ONCE = 64
 """Candidates whose margins are held at a time."""
-_CONTRIBUTION_BITS = 30
-"""A row's contribution is below 2^30 steps, the public part below 2^61: scores cannot wrap before
-2^32 rows, and a selection must not see a wrapped score: one row would move it by 2^64 steps."""
+_CONTRIBUTION_BITS = 22
+"""A row's contribution is below 2^22 steps, the public part below 2^61: scores cannot wrap before
+2^40 rows, and a selection must not see a wrapped score: one row would move it by 2^64 steps."""
 
 
 class ClippedLossScores:
@@ -32,7 +32,7 @@ class ClippedLossScores:
     best.
 
     A row contributes to every score a value in [-loss_clip, 0], truncated to whole steps, of 2^-20
-    or, for a ``loss_clip`` of 2^10 or more, coarser ones.
+    or, for a ``loss_clip`` of 4 or more, coarser ones.
     Under add-or-remove-one all scores move the same way, by at most ``loss_clip``, which is the
     range of their change; under replace-one one may rise by it while another falls: twice that. The
     second term is public, n the public figure of rows, if there is one.
