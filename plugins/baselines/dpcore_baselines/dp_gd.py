@@ -71,8 +71,11 @@ class DpGd:
     averaging: float = option(
         3.0, "iterate t weighs about t^averaging in the result; negative: the last iterate", "1"
     )
-    moments_share: float = option(
-        0.1, "share of the budget for the columns' moments; 0: the rows as they are", "1"
+    moments_share: float | None = option(
+        None,
+        "share of the budget for the columns' moments; 0: the rows as they are",
+        "1",
+        "0.1; 0 for ridge",
     )
     count_share: float = option(
         0.02, "share of the budget for counting rows where no public figure exists", "1"
@@ -101,7 +104,7 @@ class DpGd:
             "time": self.time is None or 2.0**-20 <= self.time <= 2.0**40,
             "momentum": 0 <= self.momentum < 1,
             "averaging": -1 <= self.averaging <= 100,
-            "moments_share": 0 <= self.moments_share < 1,
+            "moments_share": self.moments_share is None or 0 <= self.moments_share < 1,
             "count_share": 0 < self.count_share < 1,
         }
         for name, holds in checks.items():
@@ -116,7 +119,8 @@ class DpGd:
         mu = 1 / self._multiplier(session, 1) / problem.relation.rows_changed
         u = max(defaults.signal(n, mu, problem.n_features), 1e-6)
         columns, length = self._standardize(problem, session, n)
-        loss, momentum, standardized = problem.loss, self.momentum, self.moments_share > 0
+        loss, momentum = problem.loss, self.momentum
+        standardized = self._moments_share(problem) > 0
         time = self.time or defaults.time_for(u, loss, momentum, standardized=standardized)
         steps = defaults.steps_for(time, loss, momentum, standardized=standardized)
         run = _Run(
@@ -137,12 +141,21 @@ class DpGd:
         mechanism = Gaussian(self._multiplier(session, 1 / Fraction(self.count_share)))
         return max(1.0, float(session.release(RowCount(), mechanism)[0]))
 
+    def _moments_share(self, problem: Problem) -> float:
+        """Return what was asked for, or the rule's. Where the slope has no bound, the rows as they
+        are: clipped gradients of longer columns fit the bulk of a heavy-tailed one, and its few far
+        rows are missed by much."""
+        if self.moments_share is not None:
+            return self.moments_share
+        return 0.0 if math.isinf(problem.loss.lipschitz) else 0.1
+
     def _standardize(
         self, problem: Problem, session: PrivacySession, n: float
     ) -> tuple[Standardization, float]:
-        if self.moments_share == 0:
+        moments_share = self._moments_share(problem)
+        if moments_share == 0:
             return unchanged(problem), problem.row_norm
-        multiplier = self._multiplier(session, 1 / Fraction(self.moments_share))
+        multiplier = self._multiplier(session, 1 / Fraction(moments_share))
         query = ColumnMoments(problem, MOMENTS_CLIP * problem.row_norm, multiplier)
         moments = session.release(query, Gaussian(multiplier))
         deviation = multiplier * query.sensitivity(problem.relation).bound
@@ -179,7 +192,8 @@ class DpGd:
 
     def _refuse_hopeless(self, problem: Problem, session: PrivacySession) -> None:
         """Raise InvalidInputError if the noise of the smallest share does not fit the grid."""
-        shares = [1 / Fraction(s) for s in (self.count_share, self.moments_share) if s > 0]
+        both = (self.count_share, self._moments_share(problem))
+        shares = [1 / Fraction(share) for share in both if share > 0]
         most = 2 * max([*shares, Fraction(self.steps or defaults.MOST_STEPS)])
         multiplier = self._multiplier(session, most)
         # No row is longer than the root of its columns' number once it is standardised, in mean.
