@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from dpcore.compare.folds import fold_key
 from dpcore.compare.rows import Rows, is_private
-from dpcore.compare.settings import REFERENCES, check_figures
+from dpcore.compare.settings import REFERENCES, check_alone, check_figures
 from dpcore.contract import load_optimizer
 from dpcore.errors import DpcoreError, InvalidInputError
 from dpcore.plan import checked_settings, make_plan, parse_relation, usual_relation
@@ -30,39 +30,52 @@ _Plans = dict[str, list["Plan"]]
 
 def default_relation(labels: Sequence[str]) -> str:
     """Return the relation of a comparison where none is asked for: as for a fit, but one for all
-    that are named. Raises RegistryError for a name that is not known."""
+    that are named. Raises RegistryError for a name that is not known, InvalidInputError where no
+    relation is common to all."""
+    check_alone(labels)
     names = dict.fromkeys(label.partition(":")[0] for label in labels)
     of_ours = [name for name in names if name not in (*REFERENCES, "all")]
-    return usual_relation(*(load_optimizer(load_registry(), name) for name in of_ours))
+    factories = {name: load_optimizer(load_registry(), name) for name in of_ours}
+    usual = usual_relation(*factories.values())
+    if any(usual not in factory.relations for factory in factories.values()):
+        declared = "; ".join(f"{n} {' or '.join(f.relations)}" for n, f in factories.items())
+        raise InvalidInputError(f"No relation is common to all: {declared}. Compare them apart.")
+    return usual
 
 
 def admit(comparison: Comparison) -> tuple[Comparison, dict[str, str]]:
     """Return the comparison with its algorithms named, and why others are left out.
 
     ``("all",)`` stands for every optimizer that is installed and fits loss, relation, budget and
-    data. References among the algorithms are taken out: they are fitted beside any, once. Where
-    nothing else is named, they are the comparison.
+    data; one whose parameters are set counts as named, and is not left out. References among the
+    algorithms are taken out: they are fitted beside any, once. Where nothing else is named, they
+    are the comparison.
 
     Raises InvalidInputError, RegistryError or DataError for what cannot be compared as asked.
     """
     check_figures(comparison)
     _check_sources(comparison)
     named = comparison.algorithms != ("all",)
-    labels = tuple(label for label in _labels(comparison) if label not in REFERENCES)
+    labels = _installed()
+    if named:
+        labels = tuple(label for label in comparison.algorithms if label not in REFERENCES)
     if named and not labels:
         return _admit_references(comparison), {}
-    plans, left_out = _plans(comparison, labels, named=named)
+    _check_params(comparison, labels)
+    must = labels if named else tuple(comparison.params)
+    plans, left_out = _plans(comparison, labels, must)
     rows = Rows(comparison, fold_key(comparison.seed))
     for name in comparison.data if plans else ():
         data = rows.data(name)
-        left_out |= _unfit(plans, data)
-        if left_out and named:
-            label, why = next(iter(left_out.items()))
+        unfit = _unfit(plans, data)
+        left_out |= unfit
+        for label, why in unfit.items():
+            if label not in must:
+                continue
             fit = ", ".join(_fitting(comparison, data)) or "none"
             raise InvalidInputError(f"{label} does not fit: {why} Algorithms that do: {fit}.")
     if not plans:
         raise _nothing_fits(left_out)
-    _check_params(comparison, tuple(plans))
     classification = next(iter(plans.values()))[0].loss.classification
     references = REFERENCES if classification else ("nonprivate",)
     return replace(comparison, algorithms=tuple(plans), references=references), left_out
@@ -91,12 +104,6 @@ def _check_params(comparison: Comparison, labels: tuple[str, ...]) -> None:
         raise InvalidInputError(f"--set names {unset[0]!r}.{near_names(unset[0], labels)}")
 
 
-def _labels(comparison: Comparison) -> tuple[str, ...]:
-    if comparison.algorithms == ("all",):
-        return load_registry().names("optimizer")
-    return comparison.algorithms
-
-
 def _check_sources(comparison: Comparison) -> None:
     private = any(map(is_private, comparison.data))
     if comparison.schema is not None and not private:
@@ -104,9 +111,10 @@ def _check_sources(comparison: Comparison) -> None:
 
 
 def _plans(
-    comparison: Comparison, labels: tuple[str, ...], *, named: bool
+    comparison: Comparison, labels: tuple[str, ...], must: tuple[str, ...] = ()
 ) -> tuple[_Plans, dict[str, str]]:
-    """Return every algorithm's plan for each epsilon; unless named, what has none is left out."""
+    """Return every algorithm's plan for each epsilon; what has none is left out, or, if it is one
+    of ``must``, refused."""
     plans: _Plans = {}
     left_out: dict[str, str] = {}
     for label in labels:
@@ -117,8 +125,8 @@ def _plans(
                 for epsilon in comparison.epsilons
             ]
         except DpcoreError as error:
-            if named:
-                raise
+            if label in must:
+                raise _refusal(comparison, error) from error
             left_out[label] = str(error)
     return plans, left_out
 
@@ -150,13 +158,28 @@ def _unfit(plans: _Plans, data: Data) -> dict[str, str]:
     return reasons
 
 
+def _refusal(comparison: Comparison, error: DpcoreError) -> DpcoreError:
+    """Return the error of an algorithm's plan, for a budget of delta = 0 with those that take it: a
+    comparison names no accountants, so that each has its own."""
+    if comparison.delta != 0 or "delta=" not in str(error):
+        return error
+    takers = ", ".join(_plans(replace(comparison, params={}), _installed())[0]) or "none"
+    return InvalidInputError(
+        "At delta = 0 a comparison takes algorithms whose own accountant is pure, and auto, which "
+        f"chooses for it: {takers}."
+    )
+
+
 def _fitting(comparison: Comparison, data: Data) -> tuple[str, ...]:
     """Return the optimizers that would fit, with their defaults."""
     everything = replace(comparison, params={})
-    labels = tuple(n for n in load_registry().names("optimizer") if n not in REFERENCES)
-    plans, _ = _plans(everything, labels, named=False)
+    plans, _ = _plans(everything, _installed())
     _unfit(plans, data)
     return tuple(plans)
+
+
+def _installed() -> tuple[str, ...]:
+    return tuple(n for n in load_registry().names("optimizer") if n not in REFERENCES)
 
 
 def _nothing_fits(left_out: dict[str, str]) -> InvalidInputError:

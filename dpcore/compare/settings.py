@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -18,6 +18,7 @@ __all__ = [
     "Cell",
     "Comparison",
     "cells_of",
+    "check_alone",
     "check_figures",
 ]
 
@@ -155,6 +156,18 @@ def check_figures(comparison: Comparison) -> None:
         twice = next((value for value in values if values.count(value) > 1), None)
         if twice is not None:
             raise InvalidInputError(f"{twice!r} is twice among the {what}.")
+    check_alone(comparison.algorithms)
     unknown = next((label for label in comparison.params if label not in comparison.algorithms), "")
     if unknown and comparison.algorithms != ("all",):
-        raise InvalidInputError(f"--set names {unknown!r}, which is not among the algorithms.")
+        known = ", ".join(comparison.algorithms)
+        raise InvalidInputError(
+            f"--set names {unknown!r}, which is not among the algorithms: {known}."
+        )
+
+
+def check_alone(labels: Sequence[str]) -> None:
+    """Raise InvalidInputError where ``all`` stands beside a name."""
+    if "all" in labels and len(labels) > 1:
+        raise InvalidInputError(
+            "Expected 'all', which stands for every algorithm that fits, by itself: --algos all."
+        )

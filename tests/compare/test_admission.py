@@ -38,7 +38,6 @@ def test_all_leaves_out_what_does_not_fit_and_says_why(compared, monkeypatch, de
     [
         (("add-or-remove-one", "replace-one"), "add-or-remove-one"),
         (("replace-one",), "replace-one"),
-        (("replace-special",), "add-or-remove-one"),  # None for both: refused under the usual one.
     ],
 )
 def test_the_usual_relation_is_one_that_all_have(compared, monkeypatch, declared, relation):
@@ -46,7 +45,16 @@ def test_the_usual_relation_is_one_that_all_have(compared, monkeypatch, declared
 
     monkeypatch.setattr(dpcore_stub.Stub, "relations", declared)
     assert default_relation(("dp-agd:paper", "stub", "nonprivate")) == relation
-    assert default_relation(("dp-agd", "all")) == default_relation(()) == "add-or-remove-one"
+    assert default_relation(("all",)) == default_relation(()) == "add-or-remove-one"
+
+
+def test_no_relation_is_common(compared, monkeypatch):
+    import dpcore_stub
+
+    monkeypatch.setattr(dpcore_stub.Stub, "relations", ("replace-special",))
+    assert default_relation(("stub",)) == "replace-special"
+    with pytest.raises(DpcoreError, match=r"^No relation is common to all: .*; stub replace-sp"):
+        default_relation(("dp-agd", "stub"))
 
 
 def test_a_misfit_names_what_would_fit(compared, monkeypatch):
@@ -139,3 +147,23 @@ def test_refused_before_any_fit(compared, folder, changes, text):
     if changes.get("algorithms") is None and changes != {"delta": 0.0}:
         with pytest.raises(DpcoreError):
             admit(compared(**{**changes, "algorithms": ("all",)}))
+
+
+def test_an_algorithm_whose_parameters_are_set_counts_as_named(compared):
+    with pytest.raises(DpcoreError, match=r"^Expected counts='x' to be a whole number"):
+        admit(compared(algorithms=("all",), params={"stub": {"counts": "x"}}))
+    with pytest.raises(DpcoreError, match=r"--set names 'stubb'\. Did you mean stub"):
+        admit(compared(algorithms=("all",), params={"stubb": {"counts": "3"}}))
+
+
+@pytest.mark.parametrize("labels", [("all", "stub"), ("stub", "all", "nonprivate")])
+def test_all_stands_alone(compared, labels):
+    for refuse in (default_relation, lambda labels: admit(compared(algorithms=labels))):
+        with pytest.raises(DpcoreError, match="'all', which stands for every .* by itself"):
+            refuse(labels)
+
+
+def test_pure_comparisons_name_what_fits(compared):
+    pattern = "own accountant is pure, and auto, which chooses for it: (?!.*stub).*auto"
+    with pytest.raises(DpcoreError, match=pattern):
+        admit(compared(delta=0.0))
