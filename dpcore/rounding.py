@@ -12,6 +12,7 @@ from fractions import Fraction
 
 __all__ = [
     "DIGITS",
+    "exact",
     "exp_down",
     "exp_up",
     "float_down",
@@ -26,6 +27,11 @@ DIGITS = 120
 """Significant decimal digits of every bound."""
 
 _SMALLEST_EXPONENT = -2000
+
+
+def exact(number: float) -> str:
+    """Return all digits of a float: fewer could round a guarantee down."""
+    return repr(float(number)).removesuffix(".0")
 
 
 def _context(rounding: str) -> decimal.Context:

@@ -9,6 +9,8 @@ from decimal import ROUND_CEILING, Context, Decimal
 from importlib import metadata
 from typing import Any
 
+from dpcore.rounding import exact as _exact
+
 __all__ = ["PrivacyStatement", "foreign_parts", "part_of", "running_versions"]
 
 
@@ -146,11 +148,6 @@ def _factor(epsilon: float) -> str:
     above = Context(prec=30).next_plus(Context(prec=30).exp(Decimal(epsilon)))
     digits = 3 + min(24, max(0, -1 - Decimal(epsilon).adjusted()))
     return f"{power} = {Context(prec=digits, rounding=ROUND_CEILING).plus(above):,f}"
-
-
-def _exact(number: float) -> str:
-    # All digits: fewer could round a guarantee down.
-    return repr(float(number)).removesuffix(".0")
 
 
 def part_of(thing: Any) -> str:

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from dpcore.cli.tables import print_table
+from dpcore.rounding import exact
 
 __all__ = ["account_command"]
 
@@ -50,7 +51,7 @@ def account_command(
         multiplier = row["noise_multiplier"]
         noise = "none fits" if multiplier is None else f"noise multiplier {multiplier:.6g}"
         cells.append((row["accountant"], row["conversion"], budget, noise))
-    title = f"({epsilon:g}, {delta:g})-differential privacy buys, under each accountant"
+    title = f"({exact(epsilon)}, {exact(delta)})-differential privacy buys, under each accountant"
     print_table(title, ("accountant", "conversion", "budget", "one Gaussian release"), cells)
 
 
@@ -66,8 +67,8 @@ def _print_schedule(
         text = {**asked, "neighboring_relation": relation, "accountants": rows}
         return typer.echo(json.dumps(text, indent=2))
     title = (
-        f"({epsilon:g}, {delta:g})-differential privacy, {rounds} Gaussian releases at a rate of "
-        f"{probability:g}, {relation}"
+        f"({exact(epsilon)}, {exact(delta)})-differential privacy, {rounds} Gaussian releases at a "
+        f"rate of {exact(probability)}, {relation}"
     )
     cells = [
         (row["accountant"], row["conversion"], f"{row['noise_multiplier']:.6g}") for row in rows

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["compare_command"]
 
+_ALL_FAILED = 1
+"""No mistake of the caller's: the comparison was made, and of an algorithm it has no figure."""
 _STOPPED = 130
 """128 and the number of the interrupt signal, as shells have it."""
 
@@ -64,7 +66,12 @@ def compare_command(
     folds: Annotated[int, typer.Option(help="Parts that are tested on in turn.")] = 5,
     repeats: Annotated[int, typer.Option(help="Fits of each fold, of new noise.")] = 1,
     assignments: Annotated[
-        list[str] | None, typer.Option("--set", help="ALGORITHM.KEY=VALUE, as often as needed.")
+        list[str] | None,
+        typer.Option(
+            "--set",
+            help="ALGORITHM.KEY=VALUE, as often as needed; ALGORITHM as in --algos: NAME or "
+            "NAME:PRESET.",
+        ),
     ] = None,
     jobs: Annotated[
         int, typer.Option(help="Processes, of one thread each; 1: this one, on all processors.")
@@ -77,11 +84,18 @@ def compare_command(
         int | None, typer.Option(help="Repeatable noise, for tests and figures: not private.")
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="One repeat, the smallest and the largest epsilon.")
+        bool,
+        typer.Option(
+            "--quick",
+            help="One repeat, whatever --repeats says, and of the epsilons the smallest and the "
+            "largest.",
+        ),
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown tables.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", help="Print nothing but errors, and what --json asks for.")
+    ] = False,
 ) -> None:
     """Compare algorithms on equal terms: one relation, one loss, the same folds for all.
 
@@ -93,6 +107,10 @@ def compare_command(
     from dpcore.compare.admission import admit, default_relation
     from dpcore.compare.settings import Comparison
 
+    if as_json and markdown:
+        raise InvalidInputError("Expected --json or --markdown, not both.")
+    if quiet and not (out or plot or as_json):
+        raise InvalidInputError("--quiet keeps nothing without --out, --plot or --json.")
     labels = _words(algos)
     asked = Comparison(
         algorithms=labels,
@@ -108,12 +126,6 @@ def compare_command(
         params=_params(assignments),
         seed=seed,
     )
-    if not (relation or quiet) and asked.relation != default_relation(()):
-        typer.echo(
-            f"dpcore: under {asked.relation}, which all that are named have; "
-            f"not all have {default_relation(())}.",
-            err=True,
-        )
     if quick:
         ends = dict.fromkeys((min(asked.epsilons), max(asked.epsilons)))
         asked = replace(asked, repeats=1, epsilons=tuple(ends))
@@ -121,14 +133,21 @@ def compare_command(
         raise InvalidInputError(f"Expected jobs={jobs} >= 1.")
     _check_outputs(out, plot, asked)
 
+    from dpcore.compare.notes import all_failed, left_out_for
     from dpcore.compare.table import default_measure, means_of
 
     comparison, left_out = admit(asked)
     if plot is not None and not comparison.algorithms:
         raise InvalidInputError("--plot draws against epsilon, which the references do not take.")
-    if not quiet:
-        for label, why in left_out.items():
-            typer.echo(f"dpcore: left out {label}: {why}", err=True)
+    if not (relation or quiet) and asked.relation != default_relation(()):
+        typer.echo(
+            f"dpcore: under {asked.relation}, which all that are named have; "
+            f"not all have {default_relation(())}.",
+            err=True,
+        )
+    for line in () if quiet else left_out_for(left_out):
+        typer.echo(f"dpcore: left out {line}", err=True)
+    finished = out is not None and out.is_file()
     results = _run(comparison, out, jobs, hidden=quiet or as_json)
     measure = default_measure(results.rows)
     means = means_of(results.rows, measure)
@@ -138,11 +157,15 @@ def compare_command(
         from dpcore.cli.summary import print_summary
 
         print_summary(results, means, measure, markdown=markdown)
-        typer.echo(f"Results: {out}" if out else "Results: not kept; --out results.parquet does.")
+        kept = f"Results: {out}" if out else "Results: not kept; --out results.parquet does."
+        typer.echo(f"All fits were in {out}: nothing was fitted." if finished else kept)
     if plot is not None:
         from dpcore.compare.figure import write_figure
 
         write_figure(plot, means, results.settings, measure)
+    if failed := all_failed(results.rows):
+        typer.echo(f"dpcore: all fits of {', '.join(failed)} failed.", err=True)
+        raise typer.Exit(_ALL_FAILED)
 
 
 def _check_outputs(out: Path | None, plot: Path | None, asked: Comparison) -> None:
@@ -212,15 +235,18 @@ def _report(results: Results, measure: str) -> dict[str, Any]:
     """Return what ``--json`` prints."""
     from dataclasses import asdict
 
+    from dpcore.compare.notes import notes_of
     from dpcore.compare.settings import STATEMENT
     from dpcore.compare.table import INTERVAL, means_of
 
+    means = means_of(results.rows, measure)
     return {
         "settings": dict(results.settings),
         "statement": STATEMENT,
         "measure": measure,
         "interval": INTERVAL,
-        "means": [asdict(mean) for mean in means_of(results.rows, measure)],
+        "means": [asdict(mean) for mean in means],
+        "notes": notes_of(results.rows, means),
         "failures": [
             {key: row[key] for key in ("data", "algorithm", "epsilon", "fold", "repeat", "message")}
             for row in results.rows

@@ -29,14 +29,17 @@ def plot_command(
     itself a release. A figure needs matplotlib: pip install 'dpcore[plot]'.
     """
     from dpcore.cli.summary import print_summary
-    from dpcore.compare.figure import check_figure, write_figure
+    from dpcore.compare.figure import check_facet, check_figure, write_figure
+    from dpcore.compare.journal import check_finished
     from dpcore.compare.results import read_results
     from dpcore.compare.table import default_measure, means_of
     from dpcore.outfile import refuse_inputs
 
+    check_facet(facet)
     if out is not None:
         refuse_inputs(out, {"RESULTS": results})
         check_figure(out, facet)
+    check_finished(results)
     found = read_results(results)
     measure = y or default_measure(found.rows)
     means = means_of(found.rows, measure)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING
 
 import typer
 
 from dpcore.cli.tables import print_table
+from dpcore.rounding import exact
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,14 +19,17 @@ __all__ = ["print_summary"]
 
 
 def print_summary(results: Results, means: Sequence[Mean], measure: str, *, markdown: bool) -> None:
-    """Print a table for each data set, why fits failed, and what the figures are and are not."""
+    """Print a table for each data set, what is to be known of its fits, and what the figures are
+    and are not."""
+    from dpcore.compare.notes import notes_of
     from dpcore.compare.settings import STATEMENT
     from dpcore.compare.table import INTERVAL, MEASURES, tables_of
 
     settings = results.settings
+    repeats = settings["repeats"]
     asked = (
-        f"delta {settings['delta']:g}, {settings['relation']}, {settings['loss']}, "
-        f"{settings['folds']} folds, {settings['repeats']} repeats"
+        f"delta {exact(settings['delta'])}, {settings['relation']}, {settings['loss']}, "
+        f"{settings['folds']} folds, {repeats} repeat{'s' * (repeats > 1)}"
     )
     for data, heads, rows in tables_of(means):
         title = f"{data}: {MEASURES[measure]}, {asked}"
@@ -35,10 +38,8 @@ def print_summary(results: Results, means: Sequence[Mean], measure: str, *, mark
             typer.echo("".join(f"{_line(row)}\n" for row in rows))
         else:
             print_table(title, heads, rows)
-    failed = [row for row in results.rows if row["status"] == "failed"]
-    reasons = Counter((row["algorithm"], row["message"]) for row in failed)
-    for (algorithm, message), count in reasons.items():
-        typer.echo(f"Failed: {algorithm}, {count} fits: {message}")
+    for note in notes_of(results.rows, means):
+        typer.echo(note)
     typer.echo(f"Figures: {INTERVAL}.\n{STATEMENT}")
     if settings["seed"] is not None:
         typer.echo("The noise came from a seed: no fit is private.")

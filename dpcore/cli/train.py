@@ -15,6 +15,7 @@ from dpcore.modelfile import check_replaceable
 from dpcore.outfile import check_writable, refuse_inputs
 from dpcore.parameters import parse_assignment
 from dpcore.plan import Settings, make_plan
+from dpcore.rounding import exact
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -202,9 +203,8 @@ def _warnings(training: Training) -> list[str]:
         epsilon = repr(privacy["epsilon"])
         warnings.append(f"epsilon = {epsilon} is a factor of e^{epsilon}: next to no protection.")
     if privacy["private"] and privacy["delta"] > _LARGE_DELTA:
-        warnings.append(
-            f"delta = {privacy['delta']:g} is large: with that probability a row may be disclosed."
-        )
+        delta = exact(privacy["delta"])
+        warnings.append(f"delta = {delta} is large: with that probability a row may be disclosed.")
     if isinstance(model.details.get("warning"), str):
         warnings.append(model.details["warning"])
     return warnings

@@ -5,16 +5,18 @@ from __future__ import annotations
 import importlib.util
 import io
 import os
+import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from dpcore.compare.settings import AS_PUBLISHED, REFERENCES, shown_name
+from dpcore.compare.settings import AS_PUBLISHED, REFERENCES, STATEMENT, shown_name
 from dpcore.compare.table import INTERVAL, MEASURES, Mean
 from dpcore.errors import InvalidInputError
 from dpcore.outfile import check_writable, write_whole
+from dpcore.rounding import exact
 
-__all__ = ["FACETS", "check_figure", "draw", "write_figure"]
+__all__ = ["FACETS", "check_facet", "check_figure", "draw", "write_figure"]
 
 FACETS = ("data", "algorithm")
 
@@ -29,13 +31,22 @@ _REFERENCE_LINES = {
 _STYLE = {"svg.fonttype": "path", "svg.hashsalt": "dpcore", "font.size": 9.5}
 _PANEL = (4.6, 3.7)
 """Width and height of a panel in inches."""
+_PER_INCH = 18
+"""Letters of the caption."""
+_NOT_PRIVATE = "computed WITHOUT privacy"
+"""What the statement in the picture's metadata says, in short."""
+
+
+def check_facet(facet: str) -> None:
+    """Raise InvalidInputError for a facet that is none."""
+    if facet not in FACETS:
+        raise InvalidInputError(f"Expected facet={facet!r} to be {' or '.join(FACETS)}.")
 
 
 def check_figure(path: str | os.PathLike[str], facet: str = "data") -> None:
     """Raise InvalidInputError for a facet that is none, for a picture that is neither SVG nor PNG
     or cannot be written, and where matplotlib is not installed."""
-    if facet not in FACETS:
-        raise InvalidInputError(f"Expected facet={facet!r} to be {' or '.join(FACETS)}.")
+    check_facet(facet)
     if Path(path).suffix.lower() not in (".svg", ".png"):
         raise InvalidInputError(f"Expected the figure {os.fspath(path)!r} as .svg or .png.")
     if importlib.util.find_spec("matplotlib") is None:
@@ -58,7 +69,8 @@ def write_figure(
 
     form = Path(path).suffix.lower()[1:]
     buffer = io.BytesIO()
-    metadata = {"Date": None, "Creator": None} if form == "svg" else {"Software": None}
+    undated = {"Date": None, "Creator": None} if form == "svg" else {"Software": None}
+    metadata = {**undated, "Description": STATEMENT}
     with style.context(["default", _STYLE]):
         figure = draw(means, settings, measure, facet)
         figure.savefig(buffer, format=form, dpi=150, facecolor="white", metadata=metadata)
@@ -104,7 +116,8 @@ def draw(
     for axis in list(axes)[len(panels) :]:
         axis.set_axis_off()
     figure.supylabel(MEASURES[measure])
-    figure.supxlabel(f"{INTERVAL}\n{settings['loss']}, {settings['relation']}", fontsize=7.5)
+    caption = textwrap.fill(f"{INTERVAL}; {_NOT_PRIVATE}", int(_PER_INCH * size[0]))
+    figure.supxlabel(f"{caption}\n{settings['loss']}, {settings['relation']}", fontsize=7.5)
     _add_legend(figure)
     return figure
 
@@ -151,10 +164,10 @@ def _draw_references(axis: Any, means: Sequence[Mean], measure: str) -> None:
 
 def _label(axis: Any, panel: str, epsilons: list[float], settings: Mapping[str, Any]) -> None:
     axis.set_xscale("log", base=2)
-    axis.set_xticks(epsilons, [f"{epsilon:g}" for epsilon in epsilons])
+    axis.set_xticks(epsilons, [*map(exact, epsilons)])
     axis.minorticks_off()
     axis.set_title(panel, fontsize=10)
-    axis.set_xlabel(f"epsilon (delta = {settings['delta']:g})")
+    axis.set_xlabel(f"epsilon (delta = {exact(settings['delta'])})")
     axis.grid(axis="y", color="0.9", lw=0.8)
     axis.set_axisbelow(True)
     axis.spines[["top", "right"]].set_visible(False)

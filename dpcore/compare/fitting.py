@@ -21,12 +21,15 @@ from dpcore.training import fit_dataset
 if TYPE_CHECKING:
     from dpcore.compare.rows import Fold
     from dpcore.compare.settings import Cell, Comparison
+    from dpcore.data.table import Table
     from dpcore.plan import Plan, Settings
     from dpcore.protocols import Loss
 
 __all__ = ["Fitter"]
 
 FITTED, FAILED = "fitted", "failed"
+_STATED = ("accountant", "budget", "spent", "unit", "private", "most_rows")
+"""What a row has of its model's privacy statement, as it is there."""
 
 
 class Fitter:
@@ -56,6 +59,8 @@ class Fitter:
             "delta": settings.delta,
             "seed": settings.seed,
             "private": None,
+            "parts_not_from_dpcore": None,
+            "chosen": plan.entry.name if plan.chosen_by else None,
             "versions": _json(running_versions(plan.entry.distribution)),
         }
         started = time.perf_counter()
@@ -73,7 +78,8 @@ class Fitter:
             "l2": model.l2,
             "seconds": seconds,
             "releases": _json(privacy["releases"]),
-            **{key: privacy[key] for key in ("accountant", "budget", "spent", "unit", "private")},
+            **{key: privacy[key] for key in _STATED},
+            "parts_not_from_dpcore": _json(privacy["parts_not_from_dpcore"]),
             "message": model.status,
         }
 
@@ -94,28 +100,40 @@ class Fitter:
 
     def _warm_up(self, cell: Cell, plan: Plan, fold: Fold) -> None:
         """Load the kernels, on a few rows, before the first fit of an algorithm is timed."""
-        if (cell.algorithm, cell.data) not in self._warm:
-            self._warm.add((cell.algorithm, cell.data))
+        if self._is_cold(cell):
             with suppress(Exception):  # The fit itself will say what is wrong.
                 fit_dataset(plan, fold.warm(), kept_fraction=1.0 - 1.0 / self._comparison.folds)
 
+    def _is_cold(self, cell: Cell) -> bool:
+        """Return whether nothing was fitted of an algorithm and a data set; from now on it was."""
+        key = (cell.algorithm, cell.data)
+        is_cold = key not in self._warm
+        self._warm.add(key)
+        return is_cold
+
     def _reference(self, cell: Cell) -> dict[str, Any]:
         fold = self._rows.fold(cell.data, cell.fold)
+        if self._is_cold(cell):
+            self._fit_reference(cell.algorithm, fold.warm().table())
         started = time.perf_counter()
+        found, message = self._fit_reference(cell.algorithm, fold.train_table)
+        seconds = time.perf_counter() - started
         if cell.algorithm == "majority":
-            label, message = majority_label(fold.train_table), "The commoner class, always."
-            seconds = time.perf_counter() - started
-            scores: dict[str, Any] = {"accuracy": _share_right(fold, lambda block: label)}
+            scores: dict[str, Any] = {"accuracy": _share_right(fold, lambda block: found)}
         else:
-            w, message = fit_nonprivate(fold.train_table, self._loss, self._comparison.measured_l2)
-            seconds = time.perf_counter() - started
-            scores = self._scores(fold, w)
+            scores = self._scores(fold, found)
         return self._blank(cell) | {
             **scores,
             "seconds": seconds,
             "message": message,
             "versions": _json(running_versions()),
         }
+
+    def _fit_reference(self, name: str, table: Table) -> tuple[Any, str]:
+        """Return the label that is always given, or w, and how it was found."""
+        if name == "majority":
+            return majority_label(table), "The commoner class, always."
+        return fit_nonprivate(table, self._loss, self._comparison.measured_l2)
 
     def _scores(self, fold: Fold, w: np.ndarray) -> dict[str, Any]:
         """Return accuracy on the test rows and objective on those trained on: without privacy."""
@@ -153,6 +171,9 @@ class Fitter:
             "message": "",
             "versions": "{}",
             "seed": None,
+            "chosen": None,
+            "most_rows": None,
+            "parts_not_from_dpcore": "[]",
         }
 
 

@@ -17,7 +17,7 @@ try:
 except ImportError:
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["Journal", "journal_path", "open_journal"]
+__all__ = ["Journal", "check_finished", "journal_path", "open_journal"]
 
 _FORMAT = "dpcore comparison journal 1"
 _CELL = ("data", "fold", "algorithm", "epsilon", "repeat")
@@ -28,6 +28,16 @@ Key = tuple[Any, ...]
 def journal_path(out: str | os.PathLike[str]) -> Path:
     """Return the path of a results file's journal."""
     return Path(f"{os.fspath(out)}.journal")
+
+
+def check_finished(out: str | os.PathLike[str]) -> None:
+    """Raise DataError for a results file that is not there yet, while its journal is."""
+    journal = journal_path(out)
+    if journal.exists() and not os.path.exists(out):
+        raise DataError(
+            f"{os.fspath(out)!r} is not written yet: {os.fspath(journal)!r} holds an unfinished "
+            "comparison. The same dpcore compare command finishes it."
+        )
 
 
 class Journal:
@@ -118,16 +128,17 @@ def _resume(path: Path, settings: Mapping[str, Any], sources: Mapping[str, Any])
         header, *rows = map(json.loads, whole.splitlines())
         found = {cell_of(row): row for row in rows}
         known, key = header["settings"], bytes.fromhex(header["key"])
-        right = header["format"] == _FORMAT
+        right = header["format"] == _FORMAT and isinstance(header["sources"], dict)
     except (ValueError, KeyError, TypeError):
         right = False
     if not right:
         raise DataError(f"{os.fspath(path)!r} is no journal of a comparison; remove it.")
     refuse_other(os.fspath(path), known, settings)
-    if header["sources"] != sources:
+    changed = [name for name in sources if header["sources"].get(name) != sources[name]]
+    if changed:
         raise InvalidInputError(
-            f"A file of rows was changed since {os.fspath(path)!r} was begun. Remove it to begin "
-            "anew."
+            f"{changed[0]!r} was changed since {os.fspath(path)!r} was begun. Remove the journal "
+            "to begin anew."
         )
     if len(whole) < len(content):
         os.truncate(path, len(whole))

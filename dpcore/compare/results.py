@@ -20,7 +20,15 @@ __all__ = ["Results", "read_results", "refuse_other", "write_results"]
 
 FORMAT, FORMAT_VERSION = "dpcore comparison", 1
 _KEY = b"dpcore"
-_COLUMNS = pa.schema(
+_ADDED = pa.schema(
+    [
+        ("chosen", pa.string()),
+        ("most_rows", pa.int64()),
+        ("parts_not_from_dpcore", pa.string()),
+    ]
+)
+"""Columns that older files of this version have not; null there."""
+_OLD_COLUMNS = pa.schema(
     [
         *((name, pa.string()) for name in ("data", "algorithm", "distribution", "parameters")),
         ("loss", pa.string()),
@@ -37,6 +45,7 @@ _COLUMNS = pa.schema(
         ("seed", pa.int64()),
     ]
 )
+_COLUMNS = pa.unify_schemas([_OLD_COLUMNS, _ADDED])
 
 
 @dataclass(frozen=True)
@@ -74,12 +83,14 @@ def read_results(path: str | os.PathLike[str]) -> Results:
     except (pa.ArrowException, OSError) as error:
         raise DataError(f"{name!r} is not a whole results file of dpcore compare.") from error
     described = _description(table.schema.metadata or {})
-    if described.get("format") != FORMAT or table.schema.names != _COLUMNS.names:
+    known = (_COLUMNS.names, _OLD_COLUMNS.names)
+    if described.get("format") != FORMAT or table.schema.names not in known:
         raise DataError(f"{name!r} is not a results file of dpcore compare.")
     version = described.get("format_version")
     if version != FORMAT_VERSION:
         raise DataError(f"{name!r} has version {version!r}; this dpcore reads {FORMAT_VERSION}.")
-    return Results(described["settings"], table.to_pylist())
+    rows = [{name: row.get(name) for name in _COLUMNS.names} for row in table.to_pylist()]
+    return Results(described["settings"], rows)
 
 
 def _content(name: str) -> bytes:

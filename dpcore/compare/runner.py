@@ -28,9 +28,11 @@ OnRow = Callable[[int, int, Mapping[str, Any]], None]
 
 
 def check_out(out: str | os.PathLike[str]) -> None:
-    """Raise InvalidInputError for a results file that cannot be written, or a file of another
-    kind in its place."""
+    """Raise InvalidInputError for a results file that is not named as Parquet or cannot be
+    written, or a file of another kind in its place."""
     check_writable(out)
+    if Path(out).suffix.lower() != ".parquet":
+        raise InvalidInputError(f"Expected the results {os.fspath(out)!r} as .parquet.")
     check_writable(journal_path(out))
     if os.path.isfile(out):
         try:

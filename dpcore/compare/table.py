@@ -9,6 +9,7 @@ from typing import Any
 
 from dpcore.compare.settings import REFERENCES, shown_name
 from dpcore.errors import InvalidInputError
+from dpcore.rounding import exact
 
 __all__ = ["INTERVAL", "MEASURES", "Mean", "default_measure", "means_of", "tables_of"]
 
@@ -19,7 +20,7 @@ MEASURES = {
 }
 INTERVAL = (
     "mean and its 95 % interval (Student's t) over the fits of all folds and repeats, taken as one "
-    "sample"
+    "sample; a reference is fitted once a fold, so that its sample is another"
 )
 _LEVEL = 0.975
 """Quantile whose t bounds a two-sided interval of 95 %."""
@@ -34,8 +35,9 @@ class Mean:
     epsilon : ``None`` for a reference.
     mean : of the measure, accuracy in %; ``None`` where no fit has a value.
     half_width : of the interval; ``None`` for fewer than two values.
-    fits, failed : how many fits there are, and how many of them failed.
+    fits, failed : how many fits have a value, the interval's sample, and how many failed.
     unsound : a fit is not private, and not for its seed alone.
+    untested : how many fits there are beside those, without a row to measure on.
     """
 
     data: str
@@ -46,10 +48,16 @@ class Mean:
     fits: int
     failed: int
     unsound: bool = False
+    untested: int = 0
+
+    @property
+    def made(self) -> int:
+        """How many fits were begun, whatever came of them."""
+        return self.fits + self.failed + self.untested
 
     def text(self) -> str:
         """Return mean and half width, and the failures if any."""
-        failed = f" ({self.failed} of {self.fits} failed)" if self.failed else ""
+        failed = f" ({self.failed} of {self.made} failed)" if self.failed else ""
         if self.mean is None:
             return failed.strip(" ()") or "none"
         digits = 2 if self.mean >= 10 else 4
@@ -62,10 +70,10 @@ def default_measure(rows: Iterable[Mapping[str, Any]]) -> str:
     return "accuracy" if any(row["accuracy"] is not None for row in rows) else "objective"
 
 
-def means_of(rows: Iterable[Mapping[str, Any]], measure: str) -> list[Mean]:
+def means_of(rows: Sequence[Mapping[str, Any]], measure: str) -> list[Mean]:
     """Return the means of a measure, in the order in which data and algorithms first appear.
 
-    Raises InvalidInputError for another measure, or one that no row has.
+    Raises InvalidInputError for another measure, or one that no row has though it has others.
     """
     if measure not in MEASURES:
         raise InvalidInputError(f"Expected y={measure!r} to be {', '.join(MEASURES)}.")
@@ -73,7 +81,8 @@ def means_of(rows: Iterable[Mapping[str, Any]], measure: str) -> list[Mean]:
     for row in rows:
         groups.setdefault((row["data"], row["algorithm"], row["epsilon"]), []).append(row)
     means = [_mean(key, of_key, measure) for key, of_key in groups.items()]
-    if all(mean.mean is None for mean in means):
+    measured = any(row["accuracy"] is not None or row["objective"] is not None for row in rows)
+    if measured and all(mean.mean is None for mean in means):
         raise InvalidInputError(f"No fit has a value of {measure}.")
     return means
 
@@ -85,7 +94,8 @@ def _mean(key: tuple[str, str, float | None], rows: list[Mapping[str, Any]], mea
     mean = math.fsum(values) / len(values) if values else None
     # With a seed no fit is private, which says nothing of the algorithm.
     unsound = any(row["private"] is False and row["seed"] is None for row in rows)
-    return Mean(*key, mean, _half_width(values), len(rows), failed, unsound)
+    untested = len(rows) - len(values) - failed
+    return Mean(*key, mean, _half_width(values), len(values), failed, unsound, untested)
 
 
 def _half_width(values: list[float]) -> float | None:
@@ -107,7 +117,7 @@ def tables_of(means: Sequence[Mean]) -> Iterator[tuple[str, list[str], list[list
     """
     taken = sorted({mean.epsilon for mean in means if mean.epsilon is not None})
     epsilons: Sequence[float | None] = taken or (None,)
-    heads = ["epsilon", *(f"{epsilon:g}" for epsilon in taken)] if taken else ["epsilon", "any"]
+    heads = ["epsilon", *map(exact, taken)] if taken else ["epsilon", "any"]
     for data in dict.fromkeys(mean.data for mean in means):
         cells = {(m.algorithm, m.epsilon): m.text() for m in means if m.data == data}
         names = list(dict.fromkeys(name for name, _ in cells))

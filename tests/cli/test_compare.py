@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from dpcore.compare.notes import left_out_for
 from dpcore.compare.results import read_results
 
 ARGUMENTS = ("--algos", "stub", "--data", "stub-rows", "--epsilon", ".5,1", "--folds", "2")
@@ -32,6 +33,8 @@ def test_results_table_and_figure(compare, run, folder):
     assert "| epsilon | 0.5 | 1 |\n| --- | --- | --- |\n| stub |" in again.stdout
     assert (folder / "f.svg").read_bytes() == (folder / "g.svg").read_bytes()
     # Every figure of the first run was kept: nothing is fitted again.
+    again = compare("--out", "r.parquet", "--repeats", "2").stdout
+    assert again.endswith("All fits were in r.parquet: nothing was fitted.\n")
     assert compare("--out", "r.parquet", "--repeats", "2", "--quiet").stdout == ""
 
 
@@ -44,7 +47,7 @@ def test_a_relation_that_all_have_is_taken_and_named(compare, monkeypatch):
     assert "under replace-one, which all that are named have" in done.stderr
     asked = compare("--relation", "add-or-remove-one")
     assert asked.exit_code == 2 and "no guarantee under add-or-remove-one" in asked.stderr
-    assert compare("--quiet").stderr == ""
+    assert compare("--quiet", "--out", "r.parquet").stderr == ""
 
 
 def test_references_alone(compare, run, folder):
@@ -60,7 +63,7 @@ def test_references_alone(compare, run, folder):
     assert not any(row["private"] for row in kept.rows)
     # The file is whole: the same command has nothing left to fit, in any order of the names.
     again = compare("--algos", "majority,nonprivate", "--out", "r.parquet", "--markdown")
-    assert again.stdout == done.stdout
+    assert again.stdout.splitlines()[:-1] == lines[:-1]
     assert run("plot", "r.parquet", "--markdown").exit_code == 0
     drawn = compare("--algos", "majority", "--plot", "f.svg")
     assert drawn.exit_code == 2 and "which the references do not take" in drawn.stderr
@@ -88,7 +91,30 @@ def test_parameters_and_failures_are_told(compare):
     assert len(report["failures"]) == 4 and "budget" in report["failures"][0]["message"]
     done = compare(*arguments[:-1], "--plot", "f.svg")
     assert "2 of 2 failed" in done.stdout and "Failed: stub, " in done.stdout
+    alone = compare(*arguments[:-1])
+    assert alone.exit_code == 1 and "2 of 2 failed" in alone.stdout
+    assert alone.stderr == "dpcore: all fits of stub failed.\n"
     assert done.exit_code == 2 and "No algorithm has a value of accuracy" in done.stderr
+
+
+def test_a_table_without_rows_has_a_table_of_none(compare, folder):
+    (folder / "schema.toml").write_text(
+        (folder / "schema.toml").read_text().replace("rows = 6", "")
+    )
+    (folder / "rows.csv").write_text("age,city,label\n")
+    done = compare("--data", "rows.csv", "--schema", "schema.toml", "--markdown")
+    assert done.exit_code == 0, done.stderr
+    assert "| stub | none | none |" in done.stdout
+    assert "rows.csv: 8 of 8 fits had no row to measure on" in done.stdout
+
+
+def test_all_that_are_left_out_for_one_reason_stand_in_one_line():
+    alike = {label: f"{label.split(':')[0]} has none." for label in ("gd", "a-gd:paper")}
+    assert list(left_out_for({**alike, "x": "Too large.", "y": "Its y-x is odd: y."})) == [
+        "gd, a-gd:paper: each has none.",
+        "x: Too large.",
+        "y: Its y-x is odd: it.",
+    ]
 
 
 def test_a_file_of_ones_own(compare, folder):
@@ -116,21 +142,36 @@ REFUSED = [
     (["--schema", "schema.toml"], "data sets have their own"),
     (["--out", "."], "directory"),
     (["--out", "no/r.parquet"], "Cannot write"),
-    (["--out", "schema.toml"], "not a whole results file of dpcore compare. Choose another"),
+    (["--out", "schema.toml"], "'schema.toml' as .parquet"),
+    (["--out", "other.parquet"], "not a whole results file of dpcore compare. Choose another"),
     (["--data", "rows.csv", "--schema", "schema.toml", "--out", "rows.csv"], "of --data rows.csv"),
     (["--plot", "f.pdf"], ".svg or .png"),
     (["--plot", "no/f.svg"], "Cannot write"),
-    (["--out", "r.svg", "--plot", "./r.svg"], "two files"),
+    (["--json", "--markdown"], "--json or --markdown, not both"),
+    (["--algos", "all,stub"], "by itself: --algos all"),
+    (["--set", "other.counts=3"], "not among the algorithms: stub."),
 ]
 
 
 @pytest.mark.parametrize(("arguments", "text"), REFUSED)
 def test_refused_before_the_first_fit(compare, folder, arguments, text):
+    (folder / "other.parquet").write_text("a shopping list")
     before = sorted(folder.iterdir())
     done = compare(*([] if "--out" in arguments else ["--out", "r.parquet"]), *arguments)
     assert done.exit_code == 2 and done.stdout == ""
     assert len(done.stderr.splitlines()) == 1 and text in done.stderr, done.stderr
     assert sorted(folder.iterdir()) == before
+
+
+def test_what_nothing_would_be_kept_of_is_refused(compare):
+    done = compare("--quiet")
+    assert done.exit_code == 2 and "--quiet keeps nothing without --out" in done.stderr
+
+
+def test_an_unfinished_comparison_is_told_from_none(run, folder):
+    (folder / "r.parquet.journal").write_text("")
+    done = run("plot", "r.parquet")
+    assert done.exit_code == 2 and "The same dpcore compare command finishes it" in done.stderr
 
 
 def test_other_settings_are_refused_with_advice(compare):
@@ -145,6 +186,7 @@ PLOTS = [
     (["rows.csv"], "not a whole results file"),
     (["r.parquet", "--y", "error"], "accuracy, objective, seconds"),
     (["r.parquet", "--out", "f.svg", "--facet", "loss"], "data or algorithm"),
+    (["r.parquet", "--facet", "fold"], "data or algorithm"),
     (["r.parquet", "--out", "f.jpg"], ".svg or .png"),
     (["r.parquet", "--out", "r.parquet"], "is the file of RESULTS"),
 ]

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from dpcore.compare.figure import check_figure, draw, write_figure
+from dpcore.compare.settings import STATEMENT
 from dpcore.compare.table import Mean
 from dpcore.errors import InvalidInputError
 
@@ -39,6 +40,21 @@ def test_it_writes_the_same_bytes_twice(means, tmp_path, form, monkeypatch):
     # The control: another figure has other bytes.
     write_figure(paths[1], means[1:], SETTINGS, "accuracy")
     assert paths[0].read_bytes() != paths[1].read_bytes()
+
+
+@pytest.mark.parametrize("form", ["svg", "png"])
+def test_the_picture_itself_says_that_it_is_not_private(means, tmp_path, form):
+    path = tmp_path / f"f.{form}"
+    write_figure(path, means, SETTINGS, "accuracy")
+    assert STATEMENT in path.read_bytes().decode("latin-1")
+    assert "computed WITHOUT privacy" in draw(means, SETTINGS, "accuracy").get_supxlabel()
+
+
+def test_budgets_are_exact(means):
+    near = [replace(m, epsilon=1.0000004) for m in means if m.epsilon == 1.0]
+    axis = draw(near, {**SETTINGS, "delta": 1.0000004e-5}, "accuracy").axes[0]
+    assert [label.get_text() for label in axis.get_xticklabels()] == ["1.0000004"]
+    assert axis.get_xlabel() == "epsilon (delta = 1.0000004e-05)"
 
 
 def test_every_line_is_named_once_and_unsound_ones_are_marked(means):

@@ -25,6 +25,15 @@ def test_it_says_what_its_figures_are(results, tmp_path):
     assert read_results(tmp_path / "r.parquet").rows == results.rows
 
 
+def test_a_file_of_before_the_last_columns_is_read(results, tmp_path):
+    path = tmp_path / "r.parquet"
+    write_results(path, results)
+    pq.write_table(pq.read_table(path).drop(["chosen", "most_rows", "parts_not_from_dpcore"]), path)
+    old = read_results(path).rows
+    added = {"chosen": None, "most_rows": None, "parts_not_from_dpcore": None}
+    assert old == [{**row, **added} for row in results.rows]
+
+
 def test_others_are_refused(results, tmp_path):
     path = tmp_path / "r.parquet"
     with pytest.raises(DataError, match="Cannot read"):

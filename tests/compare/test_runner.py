@@ -7,9 +7,11 @@ import pytest
 
 from dpcore.compare.admission import admit
 from dpcore.compare.journal import journal_path
+from dpcore.compare.notes import notes_of
 from dpcore.compare.results import read_results
 from dpcore.compare.runner import check_out, run
 from dpcore.compare.settings import cells_of
+from dpcore.compare.table import means_of
 from dpcore.errors import DataError, DpcoreError, InvalidInputError
 from dpcore.problem import Solution
 
@@ -205,6 +207,10 @@ def test_private_rows_have_folds_of_their_own_and_no_secret_in_the_results(compa
     # Six rows fill at most six of ten folds; every row is in one.
     assert len(empty) >= 4
     assert {row["status"] for row in rows} == {"fitted"}
+    means = means_of(rows, "accuracy")
+    assert {mean.untested for mean in means} == {len(empty)}
+    (note,) = [note for note in notes_of(rows, means) if "no row to measure on" in note]
+    assert note.startswith(f"rows.csv: {4 * len(empty)} of 40 fits had")
 
 
 def test_private_rows_where_their_number_is_public(compared, folder):
@@ -236,17 +242,60 @@ def test_rows_that_were_changed_in_between_are_refused(compared, folder):
     with pytest.raises(KeyboardInterrupt):
         run(settings, "r.parquet", on_row=Stop(3))
     (folder / "rows.csv").write_text((folder / "rows.csv").read_text() + "70,no\n")
-    with pytest.raises(InvalidInputError, match=r"changed since 'r\.parquet\.journal'"):
+    with pytest.raises(InvalidInputError, match=r"'rows\.csv' was changed since 'r\.parquet\.j"):
+        run(settings, "r.parquet")
+
+
+def test_a_schema_that_was_changed_in_between_is_named(compared, folder):
+    settings, _ = admit(compared(data=("rows.csv",), schema="schema.toml", folds=2))
+    with pytest.raises(KeyboardInterrupt):
+        run(settings, "r.parquet", on_row=Stop(3))
+    (folder / "schema.toml").write_text((folder / "schema.toml").read_text() + "\n")
+    with pytest.raises(InvalidInputError, match=r"^'schema\.toml' was changed since"):
         run(settings, "r.parquet")
 
 
 def test_a_file_that_is_no_results_file_is_left_alone(compared, folder):
-    with pytest.raises(InvalidInputError, match="not a whole results file.*Choose another --out"):
+    with pytest.raises(InvalidInputError, match=r"'rows\.csv' as \.parquet"):
         check_out("rows.csv")
+    (folder / "rows.csv").rename("rows.parquet")
+    with pytest.raises(InvalidInputError, match="not a whole results file.*Choose another --out"):
+        check_out("rows.parquet")
     settings, _ = admit(compared())
     journal_path("r.parquet").write_text("a shopping list\n")
     with pytest.raises(DataError, match=r"'r\.parquet\.journal' is no journal of a comparison"):
         run(settings, "r.parquet")
+
+
+def test_what_stood_for_a_name_that_chooses_and_what_a_guarantee_asks_for(compared):
+    asked = compared(algorithms=("auto", "objpert", "stub"), epsilons=(0.5,), repeats=1)
+    rows = run(admit(asked)[0], None).rows
+    assert {(row["algorithm"], row["chosen"]) for row in rows if row["chosen"]} == {
+        ("auto", "dp-gd")
+    }
+    assert {row["algorithm"] for row in rows if row["most_rows"]} == {"objpert"}
+    assert {r["parts_not_from_dpcore"] for r in rows if r["algorithm"] == "stub"} == {
+        '["dpcore_stub:RowCount", "dpcore_stub:load"]'
+    }
+    notes = " ".join(notes_of(rows, means_of(rows, "accuracy")))
+    assert "auto stood for dp-gd." in notes
+    assert "The guarantee of objpert is for tables of at most " in notes
+    assert "Parts of stub that are not from dpcore and have to be right: dpcore_stub:Ro" in notes
+
+
+def test_references_are_warmed_up_before_they_are_timed(compared, monkeypatch):
+    import dpcore.compare.fitting as fitting
+
+    sizes = []
+
+    def recorded(table, *rest):
+        sizes.append(table.n_rows)
+        return fit_nonprivate(table, *rest)
+
+    fit_nonprivate = fitting.fit_nonprivate
+    monkeypatch.setattr(fitting, "fit_nonprivate", recorded)
+    run(admit(compared(algorithms=("nonprivate",)))[0], None)
+    assert len(sizes) == 3  # once for each fold, and once before
 
 
 def test_folds_are_the_same_for_all_algorithms(compared, monkeypatch):

@@ -20,7 +20,24 @@ def test_the_interval_is_students():
     percent = 100 * np.array(values)
     low, high = stats.t.interval(0.95, 3, loc=percent.mean(), scale=stats.sem(percent))
     assert (mean.mean, mean.half_width) == pytest.approx((percent.mean(), (high - low) / 2))
-    assert (mean.fits, mean.failed) == (4, 0)
+    assert (mean.fits, mean.failed, mean.untested) == (4, 0, 0)
+
+
+def test_fits_without_a_row_to_measure_on_are_in_no_mean_and_are_counted():
+    rows = [row(0.5), row(None), row(None), row(None, status="failed")]
+    (mean,) = means_of(rows, "accuracy")
+    assert (mean.fits, mean.untested, mean.failed, mean.made) == (1, 2, 1, 4)
+    assert (mean.mean, mean.half_width) == (50.0, None)
+
+
+def test_no_rows_at_all_have_no_figure():
+    (mean,) = means_of([row(None), row(None)], "objective")
+    assert mean.text() == "none" and (mean.fits, mean.untested) == (0, 2)
+
+
+def test_an_epsilon_is_never_shown_smaller_than_it_is():
+    ((_, heads, _),) = tables_of(means_of([row(0.8, 1.0000004)], "accuracy"))
+    assert heads == ["epsilon", "1.0000004"]
 
 
 def test_one_fit_has_no_interval_and_failures_are_counted():
