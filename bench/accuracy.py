@@ -20,6 +20,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -30,6 +31,8 @@ from dpcore.compare.runner import run
 from dpcore.compare.settings import REFERENCES as FITTED_ANYWAY
 from dpcore.compare.settings import Comparison
 from dpcore.compare.table import Mean, means_of, tables_of
+from dpcore.errors import DpcoreError
+from dpcore.parameters import parse_assignment
 
 DATA = ("adult", "bank", "census-sim", "a9a", "kddcup99-10")
 ALLOWED = {TO_REACH: 0.2, "the best": 0.3}
@@ -40,8 +43,8 @@ def comparison_of(chosen: argparse.Namespace, data: str) -> Comparison:
     """Return what is compared on one data set."""
     params: dict[str, dict[str, str]] = {}
     for text in chosen.set:
-        label, _, assignment = text.partition(".")
-        key, _, value = assignment.partition("=")
+        left, value = parse_assignment(text, "--set")
+        label, _, key = left.rpartition(".")
         params.setdefault(label, {})[key] = value
     settings = Comparison(
         tuple(chosen.algos.split(",")),
@@ -111,6 +114,15 @@ def main() -> None:
     parser.add_argument("--objective", action="store_true", help="the training objective too")
     parser.add_argument("--jobs", type=int, default=2)
     chosen = parser.parse_args()
+    try:
+        make(chosen)
+    except DpcoreError as error:
+        print(f"{Path(__file__).name}: {error}", file=sys.stderr)
+        sys.exit(2)
+
+
+def make(chosen: argparse.Namespace) -> None:
+    """Make what is missing of the comparisons and print all of it."""
     chosen.results.mkdir(parents=True, exist_ok=True)
     for data in chosen.data or DATA:
         settings = comparison_of(chosen, data)

@@ -58,8 +58,12 @@ def parse_assignment(text: str, option: str) -> tuple[str, str]:
     return key.strip(), value.strip()
 
 
-def convert_all(optimizer: type, params: Mapping[str, Any]) -> dict[str, Any]:
+def convert_all(
+    optimizer: type, params: Mapping[str, Any], registered: str | None = None
+) -> dict[str, Any]:
     """Return the parameters with the fields' types: text is parsed, Python values are checked.
+
+    ``registered`` : the name that a user knows the optimizer by; ``None`` for that of its class.
 
     Raises InvalidInputError for an unknown name (with near names) or a value of another type.
     """
@@ -70,7 +74,8 @@ def convert_all(optimizer: type, params: Mapping[str, Any]) -> dict[str, Any]:
         name = key.replace("-", "_")
         if name not in known:
             raise InvalidInputError(
-                f"{optimizer.__name__} has no parameter {key!r}.{near_names(name, known)}"
+                f"{registered or optimizer.__name__} has no parameter {key!r}."
+                f"{near_names(name, known)}"
             )
         converted[name] = convert(name, annotations[name], value)
     return converted

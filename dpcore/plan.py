@@ -150,6 +150,17 @@ def make_plan(settings: Settings, registry: Registry | None = None) -> Plan:
     """
     registry = registry or load_registry()
     settings, chosen_by = choose(checked_settings(settings), registry)
+    try:
+        return _planned(settings, chosen_by, registry)
+    except DpcoreError as error:
+        # Of an algorithm that nobody named it has to be said where it comes from.
+        if chosen_by is not None and settings.algo in str(error):
+            told = f"{error} ({chosen_by['name']} chose {settings.algo}.)"
+            raise type(error)(told) from error
+        raise
+
+
+def _planned(settings: Settings, chosen_by: dict[str, str] | None, registry: Registry) -> Plan:
     entry = registry.get("optimizer", settings.algo)
     factory = load_optimizer(registry, settings.algo)
     relation = parse_relation(settings.relation or usual_relation(factory))
@@ -239,7 +250,7 @@ def _build(
 ) -> Optimizer:
     fields = {f.name for f in dataclasses.fields(factory) if f.init}
     values = convert_all(factory, {n: v for n, v in preset.items() if n in fields})
-    values |= convert_all(factory, settings.params)
+    values |= convert_all(factory, settings.params, settings.algo)
     if use:
         values["use"] = use
     if settings.as_published:

@@ -102,6 +102,7 @@ def check_fits(optimizer: Optimizer, problem: Problem, accountant: Accountant) -
             f"{', '.join(optimizer.relations)}."
         )
     loss = problem.loss
+    own = f"its own is {getattr(optimizer, 'accountant', 'zcdp')}"
     unmet = {
         "classification": not loss.classification,
         "lipschitz-loss": not math.isfinite(loss.lipschitz),
@@ -118,7 +119,7 @@ def check_fits(optimizer: Optimizer, problem: Problem, accountant: Accountant) -
         "convex-loss": f"a convex loss, and {loss.name} does not declare convex = True",
         "squared-loss": f"squared loss (--loss ridge), and {loss.name} is another",
         "strong-convexity": "strong convexity; pass --l2 greater than 0",
-        "adaptive-accountant": f"a fully adaptive filter, and {accountant.name} is none; use zcdp",
+        "adaptive-accountant": f"a fully adaptive filter, and {accountant.name} is none; {own}",
     }
     adaptive = () if "fixed-schedule" in optimizer.needs else ("adaptive-accountant",)
     for need in (*optimizer.needs, *adaptive):

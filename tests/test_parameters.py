@@ -70,6 +70,8 @@ def test_names():
     assert convert_all(Example, {"steps": "4", "clip": 2}) == {"steps": 4, "clip": 2.0}
     with pytest.raises(InvalidInputError, match=r"'step'. Did you mean steps\?"):
         convert_all(Example, {"step": 1})
+    with pytest.raises(InvalidInputError, match="^sgd has no parameter 'step'"):
+        convert_all(Example, {"step": 1}, "sgd")
     with pytest.raises(InvalidInputError, match="no parameter 'use'"):
         convert_all(Example, {"use": "x"})
     described = describe_parameters(Example)

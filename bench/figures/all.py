@@ -10,11 +10,14 @@ import sys
 import time
 from pathlib import Path
 
+from panels import asked
+
 HERE = Path(__file__).parent
 SCRIPTS = ("dp_agd", "dp_agd_effects", "rsgd_ar", "rsgd_ar_time")
 
 
 def main() -> None:
+    asked(__doc__)
     for script in SCRIPTS:
         started = time.perf_counter()
         subprocess.run([sys.executable, HERE / f"{script}.py", *sys.argv[1:]], check=True)

@@ -26,6 +26,9 @@ EPSILONS = {
     "kddcup99-10": (0.05, 0.2, 0.8),
 }
 """Data set -> budgets; a fit of the largest takes as long as ten of the others."""
+QUICK = "bank"
+"""The smallest data set."""
+TASKS = ("logistic", "svm")
 HERE = Path(__file__).parent
 
 
@@ -52,7 +55,7 @@ class Run:
     def some(self, data: Iterable[str]) -> tuple[str, ...]:
         """Return the data sets, of which the smallest does if it has to be quick."""
         if self.quick:
-            return ("bank",)
+            return (QUICK,)
         return tuple(name for name in data if not self.data or name in self.data)
 
     def of(self, tasks: Mapping[str, str]) -> dict[str, str]:
@@ -62,21 +65,28 @@ class Run:
 
 def asked(doc: str | None, arguments: Sequence[str] | None = None) -> Run:
     """Return what the command line asks for."""
-    parser = argparse.ArgumentParser(
-        description=doc, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--results", type=Path, required=True, help="folder of the results")
-    parser.add_argument("--pictures", type=Path, help="folder of the pictures; default: here")
-    parser.add_argument("--quick", action="store_true", help="few fits; pictures go to --results")
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--data", action="append", default=[], help="of these alone; repeat it")
-    parser.add_argument("--task", action="append", default=[], help="logistic or svm; repeat it")
-    chosen = parser.parse_args(arguments)
+    chosen = parser_of(doc).parse_args(arguments)
     pictures = chosen.pictures or (chosen.results if chosen.quick else HERE)
     for folder in (chosen.results, pictures):
         folder.mkdir(parents=True, exist_ok=True)
     asked_for = tuple(chosen.data), tuple(chosen.task)
     return Run(chosen.results, pictures, chosen.quick, chosen.jobs, *asked_for)
+
+
+def parser_of(doc: str | None) -> argparse.ArgumentParser:
+    """Return the options that all scripts have."""
+    parser = argparse.ArgumentParser(
+        description=doc, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--results", type=Path, required=True, help="folder of the results")
+    parser.add_argument("--pictures", type=Path, help="folder of the pictures; default: here")
+    quick = f"few fits, of {QUICK} whatever --data says; pictures go to --results"
+    parser.add_argument("--quick", action="store_true", help=quick)
+    parser.add_argument("--jobs", type=int, default=2)
+    some = {"action": "append", "default": []}
+    parser.add_argument("--data", **some, choices=EPSILONS, help="of these alone; repeat it")
+    parser.add_argument("--task", **some, choices=TASKS, help="of these alone; repeat it")
+    return parser
 
 
 def results_of(name: str, comparison: Comparison, how: Run) -> list[dict[str, Any]]:

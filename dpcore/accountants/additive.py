@@ -16,7 +16,7 @@ from fractions import Fraction
 from typing import Any, ClassVar, Self
 
 from dpcore.errors import BudgetExceededError, InvalidInputError, UnsupportedEventError
-from dpcore.events import ComposedDpEvent, DpEvent
+from dpcore.events import ComposedDpEvent, DpEvent, NonPrivateDpEvent
 from dpcore.rounding import float_down, float_up
 
 __all__ = [
@@ -255,5 +255,7 @@ def unsupported(name: str, event: DpEvent) -> str:
         others += [cls.name for cls in SCHEDULE_ACCOUNTANTS if cls.supports(event)]
     kind = described(event)
     hint = f"{', '.join(others)} can" if others else "no built-in accountant can"
+    if isinstance(event, NonPrivateDpEvent):
+        hint = "it is an exact answer: --accountant none, which guarantees nothing, counts those"
     article = "an" if kind[0] in "AEIOU" else "a"
     return f"The {name} accountant cannot bound the cost of {article} {kind}; {hint}."

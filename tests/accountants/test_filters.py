@@ -16,6 +16,7 @@ from dpcore.events import (
     ExponentialMechanismDpEvent,
     GaussianDpEvent,
     LaplaceDpEvent,
+    NonPrivateDpEvent,
     PureDpEvent,
 )
 from dpcore.protocols import Accountant
@@ -193,6 +194,8 @@ def test_a_refusal_names_who_can():
         PureAccountant.from_budget(1.0, 0.0).compose(GaussianDpEvent(1.0))
     with pytest.raises(UnsupportedEventError, match="no built-in accountant can"):
         ZcdpAccountant.from_budget(1.0, 1e-6).compose(DpEvent())
+    with pytest.raises(UnsupportedEventError, match="exact answer: --accountant none, which"):
+        GdpAccountant.from_budget(1.0, 1e-6).compose(NonPrivateDpEvent())
 
 
 def test_a_float_sum_would_pass_the_budget():

@@ -139,7 +139,9 @@ def test_the_statement_names_what_was_chosen():
 def test_an_algorithm_without_a_schedule_cannot_leave_the_choice_open():
     plan = make_plan(Settings(algo="dp-agd", accountant="best", delta=1e-6))
     problem = make_problem(make_rows(50), ADD, Logistic())
-    with pytest.raises(InvalidInputError, match="fully adaptive filter, and best is none"):
+    with pytest.raises(
+        InvalidInputError, match="fully adaptive filter, and best is none; its own is"
+    ):
         check_fits(plan.optimizer, problem, plan.accountant)
     with pytest.raises(InvalidInputError, match="states no schedule"):
         with_planned_accountant(plan, problem)

@@ -63,6 +63,9 @@ def test_what_is_set_goes_to_the_algorithm_chosen():
         make_plan(Settings(as_published=True))
     with pytest.raises(DpcoreError, match="dp-gd takes --epsilon"):
         make_plan(Settings(epsilon_max=2.0))
+    unknown = r"^objpert has no parameter 'steps'\..* \(auto chose objpert\.\)$"
+    with pytest.raises(DpcoreError, match=unknown):
+        make_plan(Settings(delta=0.0, params={"steps": "3"}))
     # Pure epsilon is not quietly another accountant than the one that was asked for.
     with pytest.raises(DpcoreError, match="delta"):
         make_plan(Settings(delta=0.0, accountant="gdp"))
