@@ -94,7 +94,9 @@ def _mean(key: tuple[str, str, float | None], rows: list[Mapping[str, Any]], mea
     mean = math.fsum(values) / len(values) if values else None
     # With a seed no fit is private, which says nothing of the algorithm.
     unsound = any(row["private"] is False and row["seed"] is None for row in rows)
-    untested = len(rows) - len(values) - failed
+    # The commoner class has no objective, on any rows.
+    has_none = (measure, key[1]) == ("objective", "majority")
+    untested = 0 if has_none else len(rows) - len(values) - failed
     return Mean(*key, mean, _half_width(values), len(values), failed, unsound, untested)
 
 

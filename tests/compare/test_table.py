@@ -30,6 +30,12 @@ def test_fits_without_a_row_to_measure_on_are_in_no_mean_and_are_counted():
     assert (mean.mean, mean.half_width) == (50.0, None)
 
 
+def test_the_majority_has_no_objective_on_any_rows():
+    rows = [row(0.9, None, "majority"), row(0.8, objective=0.3)]
+    majority, fitted = means_of(rows, "objective")
+    assert majority.text() == "none" and majority.untested == fitted.untested == 0
+
+
 def test_no_rows_at_all_have_no_figure():
     (mean,) = means_of([row(None), row(None)], "objective")
     assert mean.text() == "none" and (mean.fits, mean.untested) == (0, 2)
