@@ -15,6 +15,7 @@ from dpcore.contract import load_optimizer
 from dpcore.errors import DpcoreError, InvalidInputError
 from dpcore.parameters import convert, convert_all
 from dpcore.registry import Entry, Registry, load_registry, near_names
+from dpcore.relations import parse_relation, usual_relation
 from dpcore.sensitivity import NeighboringRelation
 from dpcore.targets import budget_of, target_values
 
@@ -27,12 +28,9 @@ __all__ = [
     "checked_settings",
     "is_private",
     "make_plan",
-    "parse_relation",
-    "usual_relation",
 ]
 
 _MOST_THREADS = 2**16
-RELATIONS = tuple(NeighboringRelation)
 
 
 @dataclass(frozen=True)
@@ -194,27 +192,6 @@ def _planned(settings: Settings, chosen_by: dict[str, str] | None, registry: Reg
         chosen_by=chosen_by,
         targets=tuple(registry.get(kind, part).target for kind, part in parts),
     )
-
-
-def usual_relation(*factories: Any) -> str:
-    """Return the relation where none is asked for: add-or-remove-one, or, where one of the
-    optimizers has no guarantee under that, the first that all of them have, if there is one."""
-    usual = NeighboringRelation.ADD_OR_REMOVE_ONE.value
-    shared = [
-        name
-        for name in (usual, *(name for factory in factories for name in factory.relations))
-        if all(name in factory.relations for factory in factories)
-    ]
-    return shared[0] if shared else usual
-
-
-def parse_relation(text: str) -> NeighboringRelation:
-    """Return the neighbouring relation of a name; InvalidInputError lists the names."""
-    for relation in RELATIONS:
-        if text == relation.value:
-            return relation
-    known = [relation.value for relation in RELATIONS]
-    raise InvalidInputError(f"There is no relation {text!r}.{near_names(text, known)}")
 
 
 def _preset(factory: Any, settings: Settings) -> dict[str, Any]:

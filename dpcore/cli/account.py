@@ -34,7 +34,7 @@ def account_command(
         return _print_schedule(epsilon, delta, rounds, probability, relation, as_json)
     from dpcore.budget import describe_budget
     from dpcore.errors import InvalidInputError
-    from dpcore.plan import parse_relation
+    from dpcore.relations import parse_relation
 
     parse_relation(relation)
     if probability != 1:
@@ -59,7 +59,7 @@ def _print_schedule(
     epsilon: float, delta: float, rounds: int, probability: float, relation: str, as_json: bool
 ) -> None:
     from dpcore.budget import describe_schedule
-    from dpcore.plan import parse_relation
+    from dpcore.relations import parse_relation
 
     rows = describe_schedule(epsilon, delta, rounds, probability, parse_relation(relation))
     if as_json:

@@ -10,9 +10,10 @@ from dpcore.compare.rows import Rows, is_private
 from dpcore.compare.settings import REFERENCES, check_alone, check_figures
 from dpcore.contract import load_optimizer
 from dpcore.errors import DpcoreError, InvalidInputError
-from dpcore.plan import checked_settings, make_plan, parse_relation, usual_relation
+from dpcore.plan import checked_settings, make_plan
 from dpcore.problem import check_label
 from dpcore.registry import load_registry, near_names
+from dpcore.relations import parse_relation, usual_relation
 from dpcore.targets import is_asked_for_accuracy
 from dpcore.training import check_dataset, check_drop
 

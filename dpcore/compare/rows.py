@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcore.compare.folds import fold_numbers
-from dpcore.plan import parse_relation
 from dpcore.registry import load_registry
+from dpcore.relations import parse_relation
 from dpcore.source import DataRequest, load_data
 
 if TYPE_CHECKING:

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from dpcore.data.coded import CodedBlock, CodedRows, coded_margins, coded_weighted_sum
+from dpcore.data.coded import CodedBlock, CodedRows
+from dpcore.data.coded_kernels import coded_margins, coded_weighted_sum
 from dpcore.data.csr import CsrBlock, csr_margins, csr_weighted_sum
 from dpcore.data.dense import DenseBlock, dense_margins, dense_weighted_sum
 from dpcore.data.table import row_factors
