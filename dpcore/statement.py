@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from decimal import ROUND_CEILING, Context, Decimal
 from importlib import metadata
+from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
 from dpcore.rounding import exact as _exact
@@ -152,7 +153,9 @@ def _factor(epsilon: float) -> str:
 
 def part_of(thing: Any) -> str:
     """Return the ``"module:Class"`` of an object, or of a class or function itself."""
-    named = thing if hasattr(thing, "__qualname__") else type(thing)
+    # Others, too, may bear a name: one that they were given.
+    is_named = isinstance(thing, (type, FunctionType, BuiltinFunctionType))
+    named = thing if is_named else type(thing)
     return f"{named.__module__}:{named.__qualname__}"
 
 

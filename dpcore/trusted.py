@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
+from decimal import Decimal
+from fractions import Fraction
 from functools import partial
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from dpcore.errors import InvalidInputError
 from dpcore.problem import Problem
@@ -17,10 +20,11 @@ if TYPE_CHECKING:
 
 __all__ = ["TrustedParts", "parts_within"]
 
-_BASE = {"numpy", "scipy", "numba", *sys.stdlib_module_names}
-"""Whose objects are not named: what everything here is built on."""
+_PLAIN = (type(None), bool, int, float, complex, str, bytes, Fraction, Decimal, np.dtype)
+"""Types of data, which do nothing. Of these alone, and of no subclass, is nothing named."""
 _FUNCTIONS = (FunctionType, BuiltinFunctionType, type)
 _FACTS = ("n_features", "row_norm", "raw_norm_bound", "relation", "n")
+_MOST_PARTS = 10_000
 
 
 class TrustedParts:
@@ -51,11 +55,16 @@ class TrustedParts:
     def check(self, *wholes: Any) -> list[Any]:
         """Return these and all that they hold, for ``note``.
 
-        Raises InvalidInputError for public facts other than the run's.
+        Raises InvalidInputError for public facts other than the run's, a ``most_rows`` that is no
+        number of rows, or more parts than can be looked at.
         """
-        parts = [part for whole in wholes for part in parts_within(whole)]
+        given = [whole for whole in wholes if whole is not None]
+        parts = [part for whole in given for part in parts_within(whole)]
         for part in parts:
             self._require_facts(part)
+            most = getattr(part, "most_rows", None)
+            if most is not None and not (type(most) is int and most > 0):
+                raise InvalidInputError(f"Expected most_rows={most!r} to be an int >= 1, or None.")
         return parts
 
     def note(self, parts: Iterable[Any]) -> None:
@@ -63,9 +72,12 @@ class TrustedParts:
         for part in parts:
             self._names.add(part_of(part))
             if (most := getattr(part, "most_rows", None)) is not None:
-                self._most_rows = min(int(most), self._most_rows or int(most))
+                self._most_rows = min(most, self._most_rows or most)
 
     def _require_facts(self, part: Any) -> None:
+        stated = getattr(part, "problem", None)
+        if stated is not None and type(stated) is not Problem:
+            raise InvalidInputError(f"Expected dpcore's own Problem, not {type(stated).__name__}.")
         if self._problem is None or not isinstance(part, Problem):
             return
         for name in _FACTS:
@@ -78,19 +90,24 @@ class TrustedParts:
 
 
 def parts_within(whole: Any) -> Iterator[Any]:
-    """Yield an object and all that it holds, at any depth, but for numbers, text, arrays and other
-    objects of the standard library, NumPy, SciPy and numba.
+    """Yield an object and all that it holds, at any depth, but for plain data and arrays of it.
 
     Of a part that is not from this project, which answers for itself, only ``loss`` and ``query``
     are looked into.
+
+    Raises InvalidInputError for more than 10,000 of them.
     """
-    seen: set[int] = set()
+    seen: dict[int, Any] = {}  # The objects too: a number of one that is gone may come again.
     waiting = [whole]
     while waiting:
         part = waiting.pop()
-        if id(part) in seen:
+        if id(part) in seen or (_is_plain(part) and part is not whole):
             continue
-        seen.add(id(part))
+        seen[id(part)] = part
+        if len(seen) > _MOST_PARTS:
+            raise InvalidInputError(
+                f"A {type(whole).__name__} holds more than {_MOST_PARTS:,} parts: too many to name."
+            )
         if isinstance(part, partial):
             waiting += [part.func, part.args, part.keywords]
         elif isinstance(part, MethodType):
@@ -99,25 +116,27 @@ def parts_within(whole: Any) -> Iterator[Any]:
             waiting += part
         elif type(part) is dict:
             waiting += [*part, *part.values()]
-        elif _root(part) not in _BASE:
+        else:
             yield part
             waiting += _held(part)
 
 
-def _root(part: Any) -> str:
-    module = part.__module__ if isinstance(part, _FUNCTIONS) else type(part).__module__
-    return str(module).split(".")[0]
+def _is_plain(part: Any) -> bool:
+    kind = type(part)
+    if kind is np.ndarray:
+        return not part.dtype.hasobject
+    return kind in _PLAIN or (issubclass(kind, np.generic) and kind.__module__ == "numpy")
 
 
 def _held(part: Any) -> list[Any]:
     if isinstance(part, _FUNCTIONS):
         return []
-    if not _root(part).startswith("dpcore"):
+    if not type(part).__module__.startswith("dpcore"):
         return [getattr(part, "loss", None), getattr(part, "query", None)]
-    slots = [
-        name
-        for cls in type(part).__mro__
-        for name in (cls.__dict__.get("__slots__") or ())
-        if hasattr(part, name)
-    ]
+    slots = [name for cls in type(part).__mro__ for name in _slots(cls) if hasattr(part, name)]
     return [*getattr(part, "__dict__", {}).values(), *(getattr(part, name) for name in slots)]
+
+
+def _slots(cls: type) -> tuple[str, ...]:
+    slots = cls.__dict__.get("__slots__", ())
+    return (slots,) if isinstance(slots, str) else tuple(slots)

@@ -6,6 +6,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpcore.errors import InvalidInputError
+from dpcore.queries.gram import MinimumQuadratic, QuadraticObjective
+from dpcore.queries.loss_sum import ErrorCount, ObjectiveSum
+from dpcore.queries.minimizer import MinimumObjective
 from dpcore.sensitivity import Sensitivity
 
 if TYPE_CHECKING:
@@ -16,6 +19,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Excess"]
 
+_QUESTIONS = (ObjectiveSum, ErrorCount, QuadraticObjective)
+_REFERENCES = (MinimumObjective, MinimumQuadratic)
+
 
 class Excess:
     """``question - reference``: what moves either of them moves it, so the sensitivities add up
@@ -23,12 +29,19 @@ class Excess:
 
     Parameters
     ----------
-    question, reference : single numbers on one grid. ``base`` : the query that they ask for.
+    question : an ObjectiveSum, an ErrorCount or a QuadraticObjective, one number. ``reference`` : a
+        MinimumObjective or a MinimumQuadratic, another on its grid. ``base`` : what they ask for.
+
+    Raises InvalidInputError for any other class: the sum of sensitivities is one of numbers.
     """
 
     kind: ClassVar[str] = "excess-risk"
 
     def __init__(self, question: Any, reference: Any, base: Any) -> None:
+        for part, classes in ((question, _QUESTIONS), (reference, _REFERENCES)):
+            if type(part) not in classes:
+                known = ", ".join(each.__name__ for each in classes)
+                raise InvalidInputError(f"Expected {known} and not {type(part).__name__}.")
         self.question, self.reference, self.base = question, reference, base
         self.loss = getattr(question, "loss", None)
 

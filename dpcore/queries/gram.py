@@ -47,6 +47,7 @@ class GramMatrix:
     thread_safe: ClassVar[bool] = True
 
     def __init__(self, problem: Problem, l1_norm: float | None = None) -> None:
+        self.problem = problem
         self.n_features = problem.n_features
         follows = math.sqrt(problem.n_features) * problem.row_norm * _UP
         self.l1_norm = follows if l1_norm is None else min(l1_norm, follows)
@@ -132,7 +133,7 @@ class _Quadratic:
     def __init__(self, gram: GramMatrix, problem: Problem, ball: PublicBall) -> None:
         if problem.n is None:
             raise InvalidInputError("The objective needs a public number of rows: replace-one.")
-        self.gram = gram
+        self.gram, self.problem = gram, problem
         self.mu = problem.n * problem.l2
         margin = ball.radius * gram.l2_norm * _UP
         self.radius = ball.radius
@@ -182,6 +183,8 @@ class MinimumQuadratic(_Quadratic):
 
     def __init__(self, gram: GramMatrix, problem: Problem, ball: PublicBall) -> None:
         super().__init__(gram, problem, ball)
+        if ball.radius < PublicBall.of(problem).radius:
+            raise InvalidInputError("The ball of a minimum is that of its own problem, or larger.")
         residual = 8 * problem.n_features**3 * 2.0**-53 * self.curvature * self.radius
         self.gap = residual**2 / (2 * self.mu)
 

@@ -192,9 +192,10 @@ class DpGd:
 
     def _refuse_hopeless(self, problem: Problem, session: PrivacySession) -> None:
         """Raise InvalidInputError if the noise of the smallest share does not fit the grid."""
-        both = (self.count_share, self._moments_share(problem))
-        shares = [1 / Fraction(share) for share in both if share > 0]
-        most = 2 * max([*shares, Fraction(self.steps or defaults.MOST_STEPS)])
+        count, moments = Fraction(self.count_share), Fraction(self._moments_share(problem))
+        steps = (self.steps or defaults.MOST_STEPS) / (1 - count) / (1 - moments)
+        shares = [1 / count, steps, *([1 / moments / (1 - count)] if moments else [])]
+        most = 2 * max(shares)
         multiplier = self._multiplier(session, most)
         # No row is longer than the root of its columns' number once it is standardised, in mean.
         widest = 2 * max(problem.row_norm, math.sqrt(problem.n_features + 1))

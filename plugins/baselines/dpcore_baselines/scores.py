@@ -55,6 +55,9 @@ class ClippedLossScores:
         rows = [round_parameters(w, problem.raw_norm_bound) for w in candidates]
         self.candidates = np.ascontiguousarray(rows)
         self.candidates.setflags(write=False)
+        # Blocks recognise an array that they have seen, and round it once.
+        cuts = range(_AT_ONCE, len(rows), _AT_ONCE)
+        self._groups = tuple(np.split(self.candidates, cuts))
         self.loss_clip = float(loss_clip)
         self.bits = min(_LOSS_BITS, _CONTRIBUTION_BITS - math.frexp(loss_clip)[1])
         weight = 0.5 * problem.l2 * (problem.n_public or 0)
@@ -70,11 +73,12 @@ class ClippedLossScores:
     def answer_block(self, block: Block) -> np.ndarray:
         values = np.empty(block.n_rows)
         scores = np.zeros(self._start.size, dtype=np.int64)
-        for first in range(0, scores.size, _AT_ONCE):
-            margins = block.margins_at(self.candidates[first : first + _AT_ONCE])
-            for k, z in enumerate(margins, start=first):
+        k = 0
+        for points in self._groups:
+            for z in block.margins_at(points):
                 self.loss.value(z, block.y, values)
                 scores[k] = -clipped_total(values, self.loss_clip, 2.0**self.bits)
+                k += 1
         return scores
 
     def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
