@@ -59,7 +59,10 @@ def fit(
     ----------
     X : ndarray or SciPy CSR of shape (n_samples, n_features), whose width and dtype are the
         caller's public claim; or, with a ``schema`` of named columns, a pandas frame or the path of
-        a file; or the path of a store of ``dpcore convert``, which keeps its schema.
+        a file; or the path of a store of ``dpcore convert``, which keeps its schema. The types of a
+        frame's columns are the caller's claim too: pandas takes them from all cells of a column, so
+        that one odd cell can change what the others become. Read frames with ``dtype=str``, or
+        name the file itself.
     y : labels; ``None`` where they are a column of the frame or file.
     classes : the (negative, positive) label, by default (-1, 1); ``bounds`` for a real-valued
         target. Never read off the values.

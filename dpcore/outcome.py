@@ -44,8 +44,10 @@ def state(
     session: PrivacySession,
     why_not_private: tuple[str, ...],
     trusted: tuple[str, ...],
+    typed_by: str | None,
 ) -> PrivacyStatement:
-    """Return the privacy statement of a run. ``trusted`` : parts beside those the session saw."""
+    """Return the privacy statement of a run. ``trusted`` : parts beside those the session saw.
+    ``typed_by`` : the data set's."""
     accountant = session.accountant
     return PrivacyStatement(
         epsilon=plan.accountant.epsilon,
@@ -61,6 +63,7 @@ def state(
         parts_not_from_dpcore=foreign_parts((*session.trusted_parts, *trusted)),
         why_not_private=(*plan.why_not_private(), *_exact(plan, session), *why_not_private),
         most_rows=session.most_rows,
+        typed_by=typed_by,
         n0=None if plan.relation.size_is_public else problem.n0,
         ex_post_epsilon=(
             session.ex_post_epsilon if is_asked_for_accuracy(plan.optimizer) else None

@@ -35,6 +35,8 @@ class PrivacyStatement:
     n0 : a number of rows that was taken as public where the exact one is private.
     ex_post_epsilon : the privacy loss of the outcome that happened, where the algorithm puts one
         out (Ligett et al. 2017, Definition 2.3): never a guarantee made beforehand.
+    typed_by : ``"frame"`` or ``"file"`` where its columns' types, which another program chose from
+        all of their cells, were taken as public.
     users : where rows stay with users: ``count``, least and largest ``epsilon`` and ``delta`` of
         their budgets, ``trust_model`` and ``server_sees``; epsilon and delta are the largest then.
     """
@@ -53,6 +55,7 @@ class PrivacyStatement:
     most_rows: int | None = None
     n0: int | None = None
     ex_post_epsilon: float | None = None
+    typed_by: str | None = None
     users: dict[str, Any] | None = None
 
     @property
@@ -70,6 +73,8 @@ class PrivacyStatement:
             )
         if self.most_rows is not None:
             relation += f", among tables of at most {self.most_rows:,} rows"
+        if self.typed_by is not None:
+            relation += f", given the {self.typed_by}'s column types"
         trust = ""
         if self.parts_not_from_dpcore:
             trust = (

@@ -152,7 +152,7 @@ def fit_dataset(
         from dpcore.pools.fit import fit_users, state_of_users
 
         solution, pool = fit_users(plan, dataset, problem)
-        statement = state_of_users(plan, pool, why_not_private, trusted)
+        statement = state_of_users(plan, pool, why_not_private, trusted, dataset.typed_by)
         return make_model(plan, dataset.schema, problem.l2, solution, (), statement)
     plan = with_planned_accountant(plan, problem)
     table = table or dataset.table()
@@ -170,9 +170,9 @@ def fit_dataset(
     try:
         solution = run_optimizer(plan.optimizer, plan.entry, problem, session)
     except TargetNotMetError as error:
-        statement = state(plan, problem, session, why_not_private, trusted)
+        statement = state(plan, problem, session, why_not_private, trusted, dataset.typed_by)
         raise not_met(error, statement, dataset) from None
-    statement = state(plan, problem, session, why_not_private, trusted)
+    statement = state(plan, problem, session, why_not_private, trusted, dataset.typed_by)
     return make_model(plan, dataset.schema, problem.l2, solution, summarise(session), statement)
 
 

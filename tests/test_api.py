@@ -10,6 +10,7 @@ import pytest
 from scipy import sparse
 
 from dpcore import Schema, fit, load_model
+from dpcore.data.store import convert
 from dpcore.errors import DataError, InvalidInputError, RegistryError
 from dpcore.registry import load_registry
 
@@ -110,6 +111,25 @@ def test_a_frame_needs_its_schema():
     assert set(model.predict(frame.drop(columns="label"))) <= {"no", "yes"}
     with pytest.raises(InvalidInputError, match="needs a schema"):
         fit(frame, algo="stub")
+
+
+def test_the_statement_names_column_types_that_another_program_chose(tmp_path):
+    frame = pd.DataFrame({"age": [1, 2], "city": ["Bern", "Zug"], "label": ["no", "yes"]})
+    frame.to_csv(tmp_path / "f.csv", index=False)
+    frame.to_parquet(tmp_path / "f.parquet")
+    schema = Schema.from_dict(SCHEMA)
+    for name in ("csv", "parquet"):
+        convert(tmp_path / f"f.{name}", tmp_path / f"{name}.dpcore", schema)
+
+    def sentence(X, schema=schema):
+        return fit(X, algo="stub", schema=schema).privacy["sentence"]
+
+    told = "of a row, given the {}'s column types, as enforced"
+    assert told.format("frame") in sentence(frame)
+    assert told.format("file") in sentence(tmp_path / "f.parquet")
+    assert told.format("file") in sentence(tmp_path / "parquet.dpcore", None)
+    for untyped in (sentence(tmp_path / "f.csv"), sentence(tmp_path / "csv.dpcore", None)):
+        assert "column types" not in untyped
 
 
 def test_save_and_load(tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -12,14 +13,16 @@ from scipy import sparse
 from dpcore.data.conform import conform
 from dpcore.data.dataset import Dataset, load_features, width_schema
 from dpcore.data.encode import encode
+from dpcore.data.in_memory import canonical_csr, labels_of, real_matrix, typed_cells
 from dpcore.data.raw_matrix import RawMatrix, conform_matrix
 from dpcore.data.raw_table import RawTable, check_names
-from dpcore.data.readers.npz import canonical_csr, labels_of, real_matrix
 from dpcore.data.schema import Schema
 from dpcore.errors import DataError, InvalidInputError
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from dpcore.data.cells import Cells
 
 __all__ = ["dataset_from_arrays", "features_from_arrays"]
 
@@ -94,7 +97,7 @@ def features_from_arrays(X: Any, schema: Schema) -> Any:
 
 def _from_frame(X: Any, y: Any, schema: Schema) -> Dataset:
     rows = encode(conform(_table(X, y, schema, True), schema), schema)
-    return Dataset.from_rows("frame", rows, schema, "array")
+    return replace(Dataset.from_rows("frame", rows, schema, "array"), typed_by="frame")
 
 
 def _table(X: Any, y: Any, schema: Schema, labelled: bool) -> RawTable:
@@ -109,7 +112,7 @@ def _table(X: Any, y: Any, schema: Schema, labelled: bool) -> RawTable:
     columns = {}
     for name in wanted:
         series = X.iloc[:, names.index(name)]
-        columns[name] = _arrow(series, name)
+        columns[name] = _cells(series, name)
     if y is not None:
         columns[label] = labels_of(y, _FRAME)
         if len(columns[label]) != len(X):
@@ -117,12 +120,14 @@ def _table(X: Any, y: Any, schema: Schema, labelled: bool) -> RawTable:
     return RawTable(columns, len(X), _FRAME, _row)
 
 
-def _arrow(series: Any, name: str) -> pa.ChunkedArray:
+def _cells(series: Any, name: str) -> Cells:
     try:
-        array = pa.array(series, from_pandas=True)
+        return typed_cells(series)
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
-        raise DataError(f"{_FRAME}: column {name!r} mixes types.") from None
-    return array if isinstance(array, pa.ChunkedArray) else pa.chunked_array([array])
+        raise DataError(
+            f"{_FRAME}: column {name!r} is of type {series.dtype}, which holds neither numbers nor "
+            "text."
+        ) from None
 
 
 def _matrix(X: Any) -> np.ndarray | sparse.csr_matrix:

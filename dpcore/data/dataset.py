@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from dpcore.data.readers import format_of
+from dpcore.data.readers import format_of, is_typed
 from dpcore.data.schema import Schema
 from dpcore.data.stream import BadRows, encoded_batches
 from dpcore.errors import InvalidInputError
@@ -35,6 +35,8 @@ class Dataset:
     source : ``"file"``, ``"generated"`` or ``"array"``.
     rows_dropped : whether rows that did not satisfy the schema were left out, so that the number of
         rows must not be public.
+    typed_by : ``"frame"`` or ``"file"`` where another program gave the columns their types, from
+        all of their cells: that these are public is the caller's claim.
     """
 
     name: str
@@ -43,6 +45,7 @@ class Dataset:
     schema: Schema
     source: Literal["file", "generated", "array"] = "file"
     rows_dropped: bool = False
+    typed_by: Literal["frame", "file"] | None = None
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -179,7 +182,8 @@ def load_file(
     _check_target(target, schema)
     pieces = encoded_batches(source, schema, format=format, bad_rows=bad_rows)
     data = Dataset.from_rows(name or os.path.basename(source), assemble(pieces), schema)
-    return replace(data, rows_dropped=bad_rows == "drop")
+    typed_by: Literal["file"] | None = "file" if is_typed(source, format) else None
+    return replace(data, rows_dropped=bad_rows == "drop", typed_by=typed_by)
 
 
 def load_features(
@@ -213,7 +217,11 @@ def _load_store(path: str, schema: Schema | None, target: str | None, name: str 
             "again with it."
         )
     data = Dataset(name or os.path.basename(path), X, y, own)
-    return replace(data, rows_dropped=description.rows_dropped)
+    return replace(
+        data,
+        rows_dropped=description.rows_dropped,
+        typed_by="file" if description.is_typed else None,
+    )
 
 
 def _check_target(target: str | None, schema: Schema) -> None:

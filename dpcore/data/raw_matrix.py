@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.data.conform import BadRows, convert_column
+from dpcore.data.cells import Cells, convert_column
+from dpcore.data.conform import BadRows
 from dpcore.data.row_norms import scale_rows
 from dpcore.data.schema import Schema
 from dpcore.errors import DataError
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from scipy.sparse import csr_matrix
 
 __all__ = ["RawMatrix", "conform_matrix"]
@@ -28,7 +28,7 @@ class RawMatrix:
     """
 
     X: np.ndarray | csr_matrix
-    labels: pa.ChunkedArray | None
+    labels: Cells | None
     source: str
     where: Callable[[int], str]
 

@@ -1,4 +1,4 @@
-"""What a reader hands over: Arrow columns under their names, before any schema is applied."""
+"""What a reader hands over: columns of cells under their names, before any schema is applied."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from dpcore.data.columns import Drop, Label
 from dpcore.errors import DataError
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
+    from dpcore.data.cells import Cells
     from dpcore.data.schema import Schema
 
 __all__ = ["RawTable", "check_names"]
@@ -26,7 +25,7 @@ class RawTable:
     ``where(i)`` says where row ``i`` (from 0) stands in the source, as in ``"line 7"``.
     """
 
-    columns: Mapping[str, pa.ChunkedArray]
+    columns: Mapping[str, Cells]
     n_rows: int
     source: str
     where: Callable[[int], str]

@@ -118,9 +118,14 @@ def _why_not_private(plan: Plan, terms: Terms | None) -> tuple[str, ...]:
 
 
 def state_of_users(
-    plan: Plan, pool: UserPool, why_not_private: tuple[str, ...], trusted: tuple[str, ...]
+    plan: Plan,
+    pool: UserPool,
+    why_not_private: tuple[str, ...],
+    trusted: tuple[str, ...],
+    typed_by: str | None = None,
 ) -> PrivacyStatement:
-    """Return the privacy statement of a fit whose rows stay with users."""
+    """Return the privacy statement of a fit whose rows stay with users. ``typed_by`` : the data
+    set's, where all rows are of one."""
     epsilons = [user.epsilon for user in pool.users]
     deltas = [user.delta for user in pool.users]
     used = pool.filter_of(*pool.reference)
@@ -141,6 +146,7 @@ def state_of_users(
             *_why_not_private(plan, pool.terms),
             *why_not_private,
         ),
+        typed_by=typed_by,
         users={
             "count": len(pool.users),
             "epsilon": [min(epsilons), max(epsilons)],

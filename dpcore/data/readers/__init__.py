@@ -6,7 +6,7 @@ from pathlib import PurePath
 
 from dpcore.errors import InvalidInputError
 
-__all__ = ["FORMATS", "format_of", "separator_of"]
+__all__ = ["FORMATS", "format_of", "is_typed", "separator_of"]
 
 FORMATS = {
     "csv": (".csv", ".tsv", ".data", ".txt"),
@@ -35,6 +35,11 @@ def format_of(path: str, format: str | None = None) -> str:
     raise InvalidInputError(
         f"Cannot tell the format of {path!r} from its name; name one of: {', '.join(FORMATS)}."
     )
+
+
+def is_typed(path: str, format: str | None = None) -> bool:
+    """Return whether the file declares types of its columns, which another program chose."""
+    return format_of(path, format) == "parquet"
 
 
 def separator_of(path: str, format: str) -> str:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from scipy.sparse import csr_matrix
 
+from dpcore.data.in_memory import canonical_csr, labels_of, real_matrix
 from dpcore.data.raw_matrix import RawMatrix
 from dpcore.errors import DataError
 
-__all__ = ["NpzFile", "canonical_csr", "labels_of", "read_npz", "real_matrix"]
+__all__ = ["NpzFile", "read_npz"]
 
 _CSR_PARTS = ("data", "indices", "indptr", "shape")
 
@@ -50,51 +49,6 @@ def read_npz(path: str, *, labelled: bool = True) -> RawMatrix:
         raise DataError(f"{path}: no array y with the labels.")
     labels = labels_of(arrays["y"], path) if labelled else None
     return RawMatrix(X, labels, path, lambda row: f"row {row + 1}")
-
-
-def real_matrix(X: Any, source: str) -> np.ndarray:
-    """Return a 2-D array of real numbers as float64; DataError for anything else."""
-    try:
-        array = np.asarray(X)
-        if array.dtype.kind not in "buif":
-            raise TypeError
-        # A long double above float64's range becomes infinite, and is refused as that.
-        with np.errstate(over="ignore"):
-            array = array.astype(np.float64, order="C", copy=False)
-    except (TypeError, ValueError):
-        raise DataError(f"{source}: X does not hold real numbers.") from None
-    if array.ndim != 2:
-        raise DataError(f"{source}: expected X of 2 dimensions, found {array.ndim}.")
-    if array.shape[1] == 0:
-        raise DataError(f"{source}: X has no columns.")
-    return array
-
-
-def canonical_csr(X: csr_matrix, source: str) -> csr_matrix:
-    """Return a float64 CSR copy with ascending indices and no duplicates.
-
-    Raises DataError for parts that do not fit together.
-    """
-    if X.dtype.kind not in "buif":
-        raise DataError(f"{source}: X does not hold real numbers.")
-    if X.shape[1] == 0:
-        raise DataError(f"{source}: X has no columns.")
-    try:
-        copy = csr_matrix(X, dtype=np.float64, copy=True)
-        copy.check_format(full_check=True)
-    except (TypeError, ValueError):
-        raise DataError(f"{source}: the parts of a CSR matrix do not fit together.") from None
-    with np.errstate(over="ignore", invalid="ignore"):
-        copy.sum_duplicates()
-    return copy
-
-
-def labels_of(y: Any, source: str) -> pa.ChunkedArray:
-    """Return a 1-D array of labels as one Arrow column; DataError for anything else."""
-    try:
-        return pa.chunked_array([pa.array(y if hasattr(y, "dtype") else list(y))])
-    except (pa.ArrowException, TypeError, ValueError):
-        raise DataError(f"{source}: y is not a one-dimensional array of labels.") from None
 
 
 def _csr(arrays: Mapping[str, np.ndarray], source: str) -> csr_matrix:

@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 import pyarrow as pa
 
-from dpcore.data.conform import to_numbers
+from dpcore.data.cells import to_numbers
 from dpcore.data.raw_matrix import RawMatrix
 from dpcore.data.raw_table import RawTable, check_names
 from dpcore.data.readers.csv import (

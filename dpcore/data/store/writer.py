@@ -13,7 +13,7 @@ import numpy as np
 
 from dpcore.data.coded import CodedRows
 from dpcore.data.encode import coded_layout
-from dpcore.data.readers import format_of
+from dpcore.data.readers import format_of, is_typed
 from dpcore.data.store.format import HEADER, STORE_ROWS, BlockForm, Description, digest
 from dpcore.data.stream import encoded_batches
 from dpcore.errors import InvalidInputError
@@ -56,7 +56,7 @@ def convert(
     check_target(out)
     pieces = encoded_batches(source, schema, format=format, bad_rows=bad_rows)
     with _replacement(os.fspath(out)) as file:
-        writer = _Writer(file, schema, rows_dropped=bad_rows == "drop")
+        writer = _Writer(file, schema, bad_rows == "drop", is_typed(os.fspath(source), format))
         for X, y in pieces:
             if y is None:
                 raise InvalidInputError(f"{os.fspath(source)}: the rows have no labels.")
@@ -91,8 +91,9 @@ def partial_path(path: str) -> str:
 class _Writer:
     """Fills blocks row by row and writes each when it is full."""
 
-    def __init__(self, file: BinaryIO, schema: Schema, rows_dropped: bool) -> None:
+    def __init__(self, file: BinaryIO, schema: Schema, rows_dropped: bool, is_typed: bool) -> None:
         self.n_rows = 0
+        self._is_typed = is_typed
         self._file = file
         self._schema = schema
         self._rows_dropped = rows_dropped
@@ -125,7 +126,10 @@ class _Writer:
             self._fill(parts, 0, (labels, numeric, codes))
             self._write(content)
         digests = tuple(self._digests)
-        self._file.write(Description(self._schema, self.n_rows, self._rows_dropped, digests).tail())
+        description = Description(
+            self._schema, self.n_rows, self._rows_dropped, digests, self._is_typed
+        )
+        self._file.write(description.tail())
 
     def _fill(
         self,

@@ -1,0 +1,92 @@
+"""Matrices, columns and labels in memory, by the type that they declare.
+
+An array or a frame's column of a type is taken at its word. What declares none (a list, an array or
+a column of objects) is looked at cell by cell: see ``dpcore.data.cells``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from scipy.sparse import csr_matrix
+
+from dpcore.data.cells import Cells
+from dpcore.data.object_cells import as_objects, object_numbers
+from dpcore.errors import DataError
+
+__all__ = ["canonical_csr", "labels_of", "real_matrix", "typed_cells"]
+
+
+def real_matrix(X: Any, source: str) -> np.ndarray:
+    """Return a 2-D array of real numbers as float64, NaN for objects that are no number.
+
+    Raises DataError for anything else.
+    """
+    try:
+        array = np.asarray(X, dtype=None if hasattr(X, "dtype") else object)
+        if array.dtype.kind not in "buifO":
+            raise TypeError
+        if array.dtype == object:
+            array = object_numbers(array, ())
+        # A long double above float64's range becomes infinite, and is refused as that.
+        with np.errstate(over="ignore"):
+            array = array.astype(np.float64, order="C", copy=False)
+    except (TypeError, ValueError):
+        raise DataError(f"{source}: X does not hold real numbers.") from None
+    if array.ndim != 2:
+        raise DataError(f"{source}: expected X of 2 dimensions, found {array.ndim}.")
+    if array.shape[1] == 0:
+        raise DataError(f"{source}: X has no columns.")
+    return array
+
+
+def canonical_csr(X: csr_matrix, source: str) -> csr_matrix:
+    """Return a float64 CSR copy with ascending indices and no duplicates.
+
+    Raises DataError for parts that do not fit together.
+    """
+    if X.dtype.kind not in "buif":
+        raise DataError(f"{source}: X does not hold real numbers.")
+    if X.shape[1] == 0:
+        raise DataError(f"{source}: X has no columns.")
+    try:
+        copy = csr_matrix(X, dtype=np.float64, copy=True)
+        copy.check_format(full_check=True)
+    except (TypeError, ValueError):
+        raise DataError(f"{source}: the parts of a CSR matrix do not fit together.") from None
+    with np.errstate(over="ignore", invalid="ignore"):
+        copy.sum_duplicates()
+    return copy
+
+
+def labels_of(y: Any, source: str) -> Cells:
+    """Return a 1-D array, series or list of labels as the cells of one column.
+
+    Raises DataError for anything else.
+    """
+    try:
+        cells = typed_cells(y) if hasattr(y, "dtype") else as_objects(y)
+    except (pa.ArrowException, TypeError, ValueError):
+        raise DataError(f"{source}: y is not a one-dimensional array of labels.") from None
+    return cells
+
+
+def typed_cells(column: Any) -> Cells:
+    """Return the cells of a 1-D NumPy array or pandas column, index or categorical.
+
+    Raises TypeError, ValueError or ArrowException for one that holds neither text nor numbers.
+    """
+    if column.ndim != 1:
+        raise ValueError("a column has one dimension")
+    categories = getattr(column.dtype, "categories", None)
+    declared = column.dtype if categories is None else categories.dtype
+    if isinstance(declared, np.dtype) and declared.hasobject:
+        return np.asarray(column, dtype=object)
+    # Arrow has no long double, and none of pandas' sparse types.
+    if isinstance(declared, np.dtype) and declared.char == "g" or hasattr(declared, "fill_value"):
+        with np.errstate(over="ignore"):
+            column = np.asarray(column, dtype=np.float64)
+    cells = pa.array(column, from_pandas=True)
+    return cells if isinstance(cells, pa.ChunkedArray) else pa.chunked_array([cells])
