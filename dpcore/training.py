@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore.contract import run_optimizer
+from dpcore.data.row_norms import describe_scaling
 from dpcore.errors import InvalidInputError, TargetNotMetError
 from dpcore.fixed_schedule import fixed_schedule, with_planned_accountant
 from dpcore.model import Model, check_coefficients
@@ -73,6 +74,7 @@ class Training:
         counted = ("budget", "spent", "unit", "releases")
         report = {
             **self.facts,
+            "scaling": describe_scaling(model.schema),
             "loss": model.loss,
             "l2": model.l2,
             **{key: privacy[key] for key in (*statement, *counted)},

@@ -218,6 +218,7 @@ def _print(training: Training, out: Path | None) -> None:
         f"Fitted {report['algo']} on {report['data']}: {report['loss']} loss, l2 "
         f"{report['l2']:g}, {report['n_features']} features{rows}.",
         *_chosen(report),
+        f"Rows: {report['scaling']}",
         f"Coefficients of norm {report['coef_norm']:.4g}; releases: {releases or 'none'}.",
         f"Status: {report['status']}",
         f"Privacy: {training.model.privacy['sentence']}",

@@ -36,7 +36,8 @@ class RawMatrix:
 def conform_matrix(
     raw: RawMatrix, schema: Schema, *, labelled: bool = True, bad_rows: BadRows = "refuse"
 ) -> tuple[np.ndarray | csr_matrix, np.ndarray | None]:
-    """Return features, scaled down to the row norm with the intercept inside it, and labels.
+    """Return features times the schema's ``feature_scale``, rows scaled down to the row norm with
+    the intercept inside it, and labels.
 
     Raises DataError for a width that is not the schema's, and, unless ``bad_rows`` is ``"drop"``,
     for the first row with a value that is not finite or a label outside the schema's classes.
@@ -60,6 +61,8 @@ def conform_matrix(
             reason = next(text for fault, text in reasons if fault[row])
             raise DataError(f"{raw.source}, {raw.where(row)}: {reason}.")
         X, y = X[~bad], y if y is None else y[~bad]
+    if schema.feature_scale != 1.0:
+        X = X * schema.feature_scale
     return scale_rows(X, schema.row_norm, intercept=schema.intercept), y
 
 

@@ -7,6 +7,7 @@ integers.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,7 +15,9 @@ import numpy as np
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-__all__ = ["scale_rows"]
+    from dpcore.data.schema import Schema
+
+__all__ = ["describe_scaling", "scale_rows"]
 
 _JUST_BELOW_ONE = 1.0 - 2.0**-50
 _CHUNK_CELLS = 2**22
@@ -31,6 +34,26 @@ def scale_rows(
     if isinstance(X, np.ndarray):
         return _scale_dense(X, row_norm, intercept)
     return _scale_sparse(X, row_norm, intercept)
+
+
+def describe_scaling(schema: Schema) -> str:
+    """Return what becomes of the length of rows, as a sentence of public facts."""
+    how = "Columns are encoded by their bounds and categories"
+    if schema.width is None and schema.row_norm >= schema.raw_norm_bound:
+        longest = len(schema.features) + schema.intercept
+        return f"{how}: no row is longer than sqrt({longest}), and none is scaled down."
+    scale, norm = schema.feature_scale, f"row_norm={schema.row_norm!r}"
+    if scale != 1.0:
+        power = round(-math.log2(scale))
+        how = f"Features and row_norm={schema.norm!r} are divided by 2^{power}"
+        norm = repr(schema.row_norm)
+    elif schema.width is not None:
+        how = "Features are used as they are, without bounds"
+    with_one = " (the intercept's 1 included)" if schema.intercept else ""
+    return (
+        f"{how}; rows longer than {norm}{with_one} are scaled down to it: the public claim; how "
+        "many is private."
+    )
 
 
 def _scale_dense(X: np.ndarray, row_norm: float, intercept: bool) -> np.ndarray:

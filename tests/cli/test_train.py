@@ -37,6 +37,7 @@ def test_the_first_lines_say_it_all(train):
     head = "\n".join(shown.splitlines()[:10])
     assert "Fitted stub on rows" in head
     assert "Coefficients of norm" in head and "2 count" in head
+    assert "Rows: Columns are encoded by their bounds and categories: no row is longer" in head
     assert "This model is (0.4, 1e-08)-differentially private under add-or-remove-one" in head
     assert "--test-fraction" in head
 
