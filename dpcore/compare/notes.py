@@ -74,17 +74,19 @@ def _untested(means: Sequence[Mean]) -> Iterator[str]:
 def _below_constant(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     if not any(row.get("accuracy") is not None for row in rows):
         return
-    means = [mean for mean in means_of(rows, "accuracy") if mean.mean is not None]
-    for constant in (mean for mean in means if mean.algorithm == "majority"):
+    means = means_of(rows, "accuracy")
+    constants = {m.data: m.mean for m in means if m.algorithm == "majority" and m.mean is not None}
+    for data, constant in constants.items():
         below = [
-            f"{mean.algorithm} at epsilon {exact(mean.epsilon)} ({mean.mean:.2f} %)"
-            for mean in means
-            if mean.data == constant.data and mean.epsilon is not None and mean.mean < constant.mean
+            f"{m.algorithm} at epsilon {exact(m.epsilon)} ({m.mean:.2f} %)"
+            for m in means
+            if m.epsilon is not None and m.mean is not None
+            if m.data == data and m.mean < constant
         ]
         if below:
             yield (
-                f"{constant.data}: below the constant model, the commoner class for every row "
-                f"({constant.mean:.2f} %): {_listed(below)}."
+                f"{data}: below the constant model, the commoner class for every row "
+                f"({constant:.2f} %): {_listed(below)}."
             )
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from scipy.sparse import csr_matrix
 
-__all__ = ["RawMatrix", "conform_matrix"]
+__all__ = ["RawMatrix", "conform_matrix", "finite_rows"]
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ def conform_matrix(
     """
     if raw.X.shape[1] != schema.width:
         raise DataError(f"{raw.source}: {raw.X.shape[1]} feature columns, expected {schema.width}.")
-    bad = ~_finite_rows(raw.X)
+    bad = ~finite_rows(raw.X)
     reasons = [(bad, "a value is not a finite number")]
     y = None
     if labelled:
@@ -66,7 +66,8 @@ def conform_matrix(
     return scale_rows(X, schema.row_norm, intercept=schema.intercept), y
 
 
-def _finite_rows(X: np.ndarray | csr_matrix) -> np.ndarray:
+def finite_rows(X: np.ndarray | csr_matrix) -> np.ndarray:
+    """Return which rows hold finite numbers only, bool of shape (n_rows,)."""
     if isinstance(X, np.ndarray):
         return np.asarray(np.isfinite(X).all(axis=1))
     finite = np.ones(X.shape[0], dtype=bool)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from dpcore.data.schema import Schema
 
-__all__ = ["describe_scaling", "scale_rows"]
+__all__ = ["describe_scaling", "longer_rows", "scale_rows"]
 
 _JUST_BELOW_ONE = 1.0 - 2.0**-50
 _CHUNK_CELLS = 2**22
@@ -72,9 +72,25 @@ def _scale_dense(X: np.ndarray, row_norm: float, intercept: bool) -> np.ndarray:
     return out
 
 
-def _scale_sparse(X: csr_matrix, row_norm: float, intercept: bool) -> csr_matrix:
+def longer_rows(X: np.ndarray | csr_matrix, row_norm: float, *, intercept: bool) -> np.ndarray:
+    """Return which rows ``scale_rows`` scales down, bool of shape (n_rows,). X : as there."""
     from scipy.sparse import csr_matrix
 
+    rows = _with_intercept(X if not isinstance(X, np.ndarray) else csr_matrix(X), intercept)
+    _, _, largest, _, root = _measured(rows)
+    return _is_over(largest, root, row_norm)
+
+
+def _scale_sparse(X: csr_matrix, row_norm: float, intercept: bool) -> csr_matrix:
+    X = _with_intercept(X, intercept)
+    data, row_of, largest, unit, root = _measured(X)
+    over = _is_over(largest, root, row_norm)
+    factor = _shrunk(np.where(over, root, 1.0), row_norm)
+    data = np.where(over[row_of], unit * factor[row_of], data)
+    return type(X)((data, X.indices, X.indptr), shape=X.shape)
+
+
+def _with_intercept(X: csr_matrix, intercept: bool) -> csr_matrix:
     n_rows, width = X.shape
     indptr, indices, data = X.indptr, X.indices, X.data.astype(np.float64)
     if intercept:
@@ -82,16 +98,18 @@ def _scale_sparse(X: csr_matrix, row_norm: float, intercept: bool) -> csr_matrix
         ones_at = X.indptr[1:]
         data = np.insert(data, ones_at, 1.0)
         indices = np.insert(indices, ones_at, width)
-    counts = np.diff(indptr)
-    row_of = np.repeat(np.arange(n_rows), counts)
+    return type(X)((data, indices, indptr), shape=(n_rows, width + intercept))
+
+
+def _measured(X: csr_matrix) -> tuple[np.ndarray, ...]:
+    """Return the stored values, the row of each, each row's largest size, the values over it, and
+    the norm of these."""
+    n_rows, data = X.shape[0], X.data
+    row_of = np.repeat(np.arange(n_rows), np.diff(X.indptr))
     largest = np.zeros(n_rows)
     np.maximum.at(largest, row_of, np.abs(data))
     unit = data / np.where(largest > 0, largest, 1.0)[row_of]
-    root = _norms(np.square(unit), row_of, n_rows)
-    over = _is_over(largest, root, row_norm)
-    factor = _shrunk(np.where(over, root, 1.0), row_norm)
-    data = np.where(over[row_of], unit * factor[row_of], data)
-    return csr_matrix((data, indices, indptr), shape=(n_rows, width + intercept))
+    return data, row_of, largest, unit, _norms(np.square(unit), row_of, n_rows)
 
 
 def _norms(squares: np.ndarray, row_of: np.ndarray, n_rows: int = 0) -> np.ndarray:
