@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["accuracy_figures", "diagnose"]
 
-_NO_USE = "so it is of no use. What is changed on reading this comes from the rows."
+_RELEASE = "What is changed on reading this comes from the rows."
 
 
 def diagnose(loss: Loss, model: Model, train: Dataset, test: Dataset) -> dict[str, Any]:
@@ -34,7 +34,7 @@ def diagnose(loss: Loss, model: Model, train: Dataset, test: Dataset) -> dict[st
     if test_loss is not None and constant is not None and test_loss > constant:
         verdict = (
             f"The model is worse than the constant model: its test loss is {test_loss:.4g}, that "
-            f"of always predicting these rows' mean {constant:.4g}, {_NO_USE}"
+            f"of always predicting these rows' mean {constant:.4g}. {_RELEASE}"
         )
     return figures | {"constant_loss": constant, "verdict": verdict}
 
@@ -52,7 +52,7 @@ def accuracy_figures(model: Model, margins: np.ndarray, y: np.ndarray) -> dict[s
     if accuracy < majority:
         verdict = (
             f"The model is below the constant model: it is right on {accuracy:.2%} of these rows, "
-            f"always {commoner!r} on {majority:.2%}, {_NO_USE}"
+            f"always {commoner!r} on {majority:.2%}. {_RELEASE}"
         )
     return dict(zip(names, (accuracy, majority, commoner, verdict), strict=True))
 

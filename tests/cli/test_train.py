@@ -104,7 +104,7 @@ def test_the_majority_stands_beside_the_accuracy(train, folder):
 
 
 def test_a_model_below_the_constant_one_is_told_in_words(train, folder):
-    # sgd-maj came out at 22 % where the majority had 75.7 %, and nothing said that it is no use.
+    # sgd-maj came out at 22 % where the majority had 75.7 %, and nothing said so in words.
     verdicts = []
     for label in ("no", "yes"):  # The stub's coefficients are all of one sign: one is all wrong.
         (folder / "test.csv").write_text("age,city,label\n" + f"10,Bern,{label}\n" * 4)
