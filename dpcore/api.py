@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from dpcore.data.array_columns import leave_to_schema
 from dpcore.data.arrays import dataset_from_arrays
 from dpcore.data.dataset import load_file
 from dpcore.errors import InvalidInputError
@@ -32,8 +33,9 @@ def fit(
     epsilon_max: float | None = None,
     targets: Mapping[str, Any] | None = None,
     classes: Sequence[Any] | None = None,
-    bounds: Sequence[float] | None = None,
-    row_norm: float | None = None,
+    target_bounds: Sequence[float] | None = None,
+    bounds: Sequence[Any] | None = None,
+    row_norm: float | None = 1.0,
     intercept: bool = True,
     n0: int | None = None,
     capacity: int | None = None,
@@ -58,18 +60,27 @@ def fit(
     Parameters
     ----------
     X : ndarray or SciPy CSR of shape (n_samples, n_features), whose width and dtype are the
-        caller's public claim; or, with a ``schema`` of named columns, a pandas frame or the path of
-        a file; or the path of a store of ``dpcore convert``, which keeps its schema. The types of a
-        frame's columns are the caller's claim too: pandas takes them from all cells of a column, so
-        that one odd cell can change what the others become. Read frames with ``dtype=str``, or
-        name the file itself.
+        caller's public claim; or, with a ``schema`` of named columns, a pandas frame (an array, if
+        all are numeric) or the path of a file; or the path of a store of ``dpcore convert``, which
+        keeps its schema. The types of a frame's columns are the caller's claim too: pandas takes
+        them from all cells of a column, so that one odd cell can change what the others become.
+        Read frames with ``dtype=str``, or name the file itself.
     y : labels; ``None`` where they are a column of the frame or file.
-    classes : the (negative, positive) label, by default (-1, 1); ``bounds`` for a real-valued
-        target. Never read off the values.
-    row_norm : public l2 norm that rows, the intercept's 1 included, are scaled down to; default 1.
+    classes : the (negative, positive) label, by default (-1, 1). Never read off the values.
+    target_bounds : public (lower, upper) of a real-valued target (``loss="ridge"``), in place of
+        classes: it is clamped to them, and predictions are in its own unit.
+    bounds : public (lower, upper) of the columns of an array, each a number or one per column.
+        Cells are clamped to them and mapped to [0, 1], as a schema's numeric columns are. They come
+        from a codebook or common sense, never from the rows (``X.min(axis=0)`` is not private). Not
+        for sparse rows, whose zeros would not stay zeros.
+    row_norm : public l2 norm that rows, after ``bounds`` and with the intercept's 1, are scaled
+        down to. Rows of unscaled features are mostly longer, and lose what tells them apart: give
+        ``bounds``. ``None``, with ``bounds`` only: the norm that follows from them, which scales no
+        row down. Above 2^8, features and norm are divided by a power of two that brings it there;
+        ``coef`` is of the features as given, l2 weighs the coefficients of the divided ones.
     n0, capacity : public figures for the number of rows.
     schema : a Schema, its keys as a mapping, or the path of its TOML file; replaces classes,
-        bounds, row_norm, intercept, n0 and capacity.
+        target_bounds, bounds, row_norm, intercept, n0 and capacity.
     l2 : weight of the regulariser; ``None`` for what the algorithm takes by default, mostly 0.
     epsilon : the budget, 1 if not given; where it is an output, ``epsilon_max`` (5 if not given).
     targets : what such an algorithm is asked for, as ``{"target_excess_risk": 0.05}``.
@@ -94,9 +105,13 @@ def fit(
     >>> import numpy as np
     >>> from dpcore import fit
     >>> X = np.array([[0.0, 0.5], [0.5, 0.0]] * 50)
-    >>> model = fit(X, np.array([0, 1] * 50), classes=(0, 1), epsilon=1.0, row_norm=2.0)
+    >>> y = np.array([0, 1] * 50)
+    >>> model = fit(X, y, classes=(0, 1), epsilon=1.0, bounds=(0, 0.5), row_norm=None)
     >>> model.privacy["private"]
     True
+    >>> print(model.report["scaling"])  # doctest: +NORMALIZE_WHITESPACE
+    Columns are encoded by their bounds and categories: no row is longer than sqrt(3), and none is
+    scaled down.
     """
     from dpcore.data.schema import Schema
 
@@ -129,12 +144,15 @@ def fit(
         schema = Schema.read(schema)
     elif not (schema is None or isinstance(schema, Schema)):
         raise InvalidInputError("Expected schema to be a Schema, a mapping or a path.")
-    public: dict[str, Any] = {"classes": classes, "bounds": bounds, "row_norm": row_norm, "n0": n0}
-    public["capacity"] = capacity
+    if bounds is not None and target_bounds is None and not plan.loss.classification:
+        raise InvalidInputError(
+            f"The loss {loss} needs target_bounds=(lower, upper) of its target; bounds are those "
+            "of the feature columns."
+        )
+    public: dict[str, Any] = {"classes": classes, "target_bounds": target_bounds, "bounds": bounds}
+    public |= {"row_norm": row_norm, "n0": n0, "capacity": capacity}
     if isinstance(X, (str, os.PathLike)):
-        given = [name for name, value in {"y": y, **public}.items() if value is not None]
-        if given:
-            raise InvalidInputError(f"Expected {given[0]} to be left to the schema of the file.")
+        leave_to_schema("the schema of the file", y=y, **public)
         dataset = load_file(X, schema)
     else:
         dataset = dataset_from_arrays(X, y, schema=schema, intercept=intercept, **public)

@@ -55,8 +55,10 @@ class Model:
 
     @property
     def coef(self) -> np.ndarray:
-        """Coefficients without the intercept, float64."""
-        return self.w[:-1] if self.schema.intercept else self.w
+        """Coefficients without the intercept, float64: of unnamed features as given, of a schema's
+        columns as encoded."""
+        w = self.w[:-1] if self.schema.intercept else self.w
+        return w * self.schema.feature_scale
 
     @property
     def intercept(self) -> float:
@@ -76,8 +78,9 @@ class Model:
 
     @property
     def row_norm(self) -> float:
-        """The public l2 norm that rows are scaled down to."""
-        return min(self.schema.row_norm, self.schema.raw_norm_bound)
+        """The public l2 norm that rows are scaled down to, unnamed features as given."""
+        norm = min(self.schema.row_norm, self.schema.raw_norm_bound)
+        return norm / self.schema.feature_scale
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return the margin of every row, float64 of shape (n_rows,); above 0: positive class.
@@ -105,7 +108,7 @@ class Model:
         table = Table.from_matrix(
             encoded,
             np.zeros(encoded.shape[0]),
-            row_norm=self.row_norm,
+            row_norm=min(self.schema.row_norm, self.schema.raw_norm_bound),
             raw_norm_bound=self.schema.raw_norm_bound,
         )
         return np.concatenate([block.margins(self.w) for block in table.blocks])
@@ -152,7 +155,8 @@ def load_model(path: str | os.PathLike[str]) -> Model:
     except DpcoreError as error:
         raise ModelFileError(f"{os.fspath(path)!r}: {error}") from error
     intercept = content["intercept"]
-    w = np.array(content["coefficients"] + ([] if intercept is None else [intercept]), float)
+    coef = np.array(content["coefficients"], float) / schema.feature_scale
+    w = coef if intercept is None else np.append(coef, intercept)
     model = Model(
         w=w,
         schema=schema,

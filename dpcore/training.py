@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore.contract import run_optimizer
+from dpcore.data.row_norms import describe_scaling
+from dpcore.diagnostics import accuracy_figures, diagnose
 from dpcore.errors import InvalidInputError, TargetNotMetError
 from dpcore.fixed_schedule import fixed_schedule, with_planned_accountant
 from dpcore.model import Model, check_coefficients
@@ -54,7 +56,7 @@ class Training:
     facts : public facts for the report: algo, data, n_features, and n_train under replace-one only.
     seconds : of the whole run; printed, in no file.
     diagnostics : figures computed without privacy; empty unless a test was asked for.
-    generated_accuracy : of the rows trained on, where those are generated and no secret.
+    generated : ``accuracy_figures`` of the rows trained on, where those are generated, no secret.
     rows_dropped : whether those that do not satisfy the schema were left out.
     """
 
@@ -62,7 +64,7 @@ class Training:
     facts: Mapping[str, Any]
     seconds: float
     diagnostics: Mapping[str, Any]
-    generated_accuracy: float | None = None
+    generated: Mapping[str, Any] | None = None
     rows_dropped: bool = False
 
     def report(self) -> dict[str, Any]:
@@ -73,6 +75,7 @@ class Training:
         counted = ("budget", "spent", "unit", "releases")
         report = {
             **self.facts,
+            "scaling": describe_scaling(model.schema),
             "loss": model.loss,
             "l2": model.l2,
             **{key: privacy[key] for key in (*statement, *counted)},
@@ -101,11 +104,11 @@ def train(plan: Plan, request: DataRequest, on_release: OnRelease = None) -> Tra
     )
     diagnostics: dict[str, Any] = {}
     if data.test is not None:
-        diagnostics = _diagnose(plan, model, data.train, data.test)
+        diagnostics = diagnose(plan.loss, model, data.train, data.test)
     training = finish(plan, model, data.train, started, diagnostics)
     if data.is_ours_and_generated and plan.loss.classification:
-        right = (model.margins(data.train.X) > 0) == (data.train.y > 0)
-        training = replace(training, generated_accuracy=float(right.mean()))
+        figures = accuracy_figures(model, model.margins(data.train.X), data.train.y)
+        training = replace(training, generated=figures)
     return training
 
 
@@ -268,30 +271,3 @@ def make_model(
         details=plain(solution.details),
         versions=running_versions(plan.entry.distribution),
     )
-
-
-def _diagnose(plan: Plan, model: Model, train: Dataset, test: Dataset) -> dict[str, Any]:
-    """Return mean losses, the accuracy, and that of the test rows' commoner class for all of them,
-    exact: without privacy, for the owner's eyes."""
-    margins = model.margins(test.X)
-    figures: dict[str, Any] = {
-        "train_loss": _mean_loss(plan, model.margins(train.X), train.y),
-        "test_loss": _mean_loss(plan, margins, test.y),
-    }
-    if plan.loss.classification:
-        right = (margins > 0) == (test.y > 0)
-        figures["test_accuracy"] = float(right.mean()) if right.size else None
-        positive = float((test.y > 0).mean()) if right.size else None
-        figures["majority_accuracy"] = None if positive is None else max(positive, 1 - positive)
-        figures["majority_class"] = None
-        if positive is not None and model.classes is not None:
-            figures["majority_class"] = plain(model.classes[positive > 0.5])
-    return figures
-
-
-def _mean_loss(plan: Plan, margins: np.ndarray, y: np.ndarray) -> float | None:
-    if not margins.size:
-        return None
-    out = np.empty(margins.size)
-    plan.loss.value(np.ascontiguousarray(margins), np.ascontiguousarray(y, np.float64), out)
-    return float(out.mean())

@@ -1,4 +1,4 @@
-"""``dpcore schema``: a schema to fill in, from a file's header and types."""
+"""``dpcore schema``: a schema to fill in, from a file's header and types, or how one fits it."""
 
 from __future__ import annotations
 
@@ -21,12 +21,39 @@ _LEAKS = "".join(f"# {line}\n" for line in textwrap.wrap(_WARNING.capitalize(), 
 
 def schema_command(
     file: Annotated[Path, typer.Argument(help="CSV, Parquet or another file of rows.")],
+    schema: Annotated[
+        Path | None,
+        typer.Argument(help="With --check: the schema (TOML) to hold the rows against."),
+    ] = None,
     target: Annotated[str | None, typer.Option(help="Label column.")] = None,
     from_data: Annotated[
         bool, typer.Option("--from-data", help="Copy bounds and categories off the rows: leaks.")
     ] = False,
+    check: Annotated[
+        bool,
+        typer.Option(
+            "--check",
+            help="Tell, for each column, the share of cells that the schema clamps, does not know, "
+            "or finds empty. Exact, for the owner of the rows: not private, and a schema that is "
+            "changed after reading it comes from the data.",
+        ),
+    ] = False,
+    epsilon: Annotated[
+        float | None,
+        typer.Option(
+            help="With --check: noisy shares, at this budget, which adds to that of fits."
+        ),
+    ] = None,
+    delta: Annotated[
+        float | None, typer.Option(help="With --epsilon: 1e-8 if not given; 0: pure.")
+    ] = None,
 ) -> None:
-    """Write a schema template (TOML) to standard output."""
+    """Write a schema template (TOML) to standard output, or check one against the rows."""
+    if check:
+        _check(file, schema, target, from_data, epsilon, delta)
+        return
+    if (schema, epsilon, delta) != (None, None, None):
+        raise InvalidInputError("Expected a second file, --epsilon and --delta with --check only.")
     from dpcore.data.template import document_from_data, schema_template
 
     if not from_data:
@@ -37,3 +64,26 @@ def schema_command(
     text = document_from_data(file, target)
     typer.echo(f"{_LEAKS}{text}", nl=False)
     typer.echo(f"dpcore: {_WARNING}", err=True)
+
+
+def _check(
+    file: Path,
+    schema: Path | None,
+    target: str | None,
+    from_data: bool,
+    epsilon: float | None,
+    delta: float | None,
+) -> None:
+    if schema is None or target is not None or from_data:
+        raise InvalidInputError(
+            "Expected --check with the file of rows and the schema alone, as in "
+            "`dpcore schema --check rows.csv schema.toml`."
+        )
+    if delta is not None and epsilon is None:
+        raise InvalidInputError("Expected --delta with --epsilon only: exact shares have none.")
+    from dpcore.cli.schema_check import print_check
+    from dpcore.data.schema import Schema
+    from dpcore.schema_check import check_schema
+
+    found = check_schema(str(file), Schema.read(schema), epsilon, 1e-8 if delta is None else delta)
+    print_check(found, file.name)

@@ -218,6 +218,7 @@ def _print(training: Training, out: Path | None) -> None:
         f"Fitted {report['algo']} on {report['data']}: {report['loss']} loss, l2 "
         f"{report['l2']:g}, {report['n_features']} features{rows}.",
         *_chosen(report),
+        f"Rows: {report['scaling']}",
         f"Coefficients of norm {report['coef_norm']:.4g}; releases: {releases or 'none'}.",
         f"Status: {report['status']}",
         f"Privacy: {training.model.privacy['sentence']}",
@@ -236,10 +237,12 @@ def _print(training: Training, out: Path | None) -> None:
     if training.diagnostics:
         shown = ", ".join(_figures(training.diagnostics))
         lines.append(f"Computed WITHOUT privacy, in no file: {shown}.")
+        lines += _verdict(training.diagnostics)
     else:
-        if training.generated_accuracy is not None:
-            figure = f"{training.generated_accuracy:.2%}"
+        if training.generated is not None:
+            figure = f"{training.generated['test_accuracy']:.2%}"
             lines.append(f"Accuracy on these rows: {figure} (they are generated, so no secret).")
+            lines += _verdict(training.generated)
         lines.append("No test asked for; --test-fraction 0.2 holds rows out and reports on them.")
     lines.append(f"Model: {out}" if out else "Model: not kept; --out model.json writes it.")
     typer.echo("\n".join(lines))
@@ -255,9 +258,13 @@ def _up(epsilon: float) -> str:
     return str(+Decimal(epsilon).normalize(Context(prec=4, rounding=ROUND_CEILING)))
 
 
+def _verdict(figures: Mapping[str, Any]) -> list[str]:
+    return [figures["verdict"]] if figures["verdict"] else []
+
+
 def _figures(diagnostics: Mapping[str, Any]) -> list[str]:
-    shown = {key: value for key, value in diagnostics.items() if not key.startswith("majority")}
-    texts = [_figure(name, value) for name, value in shown.items()]
+    told = ("majority_accuracy", "majority_class", "verdict")
+    texts = [_figure(name, value) for name, value in diagnostics.items() if name not in told]
     if diagnostics.get("majority_accuracy") is not None:
         share = f"{diagnostics['majority_accuracy']:.2%}"
         texts.append(f"always {diagnostics['majority_class']!r}: {share}")

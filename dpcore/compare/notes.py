@@ -8,7 +8,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from dpcore.compare.table import Mean
+from dpcore.compare.table import Mean, means_of
+from dpcore.rounding import exact
 
 __all__ = ["all_failed", "left_out_for", "notes_of"]
 
@@ -28,8 +29,15 @@ def left_out_for(reasons: Mapping[str, str]) -> Iterator[str]:
 
 def notes_of(rows: Sequence[Mapping[str, Any]], means: Sequence[Mean]) -> list[str]:
     """Return what stood for a name that chooses, which fits failed or had no rows to measure on,
-    and what the guarantees ask for beside their figures."""
-    return [*_chosen(rows), *_failures(rows), *_untested(means), *_provisos(rows)]
+    which are worse than a constant, and what the guarantees ask for beside their figures."""
+    told = (
+        _chosen(rows),
+        _failures(rows),
+        _untested(means),
+        _below_constant(rows),
+        _provisos(rows),
+    )
+    return [note for notes in told for note in notes]
 
 
 def all_failed(rows: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -60,6 +68,25 @@ def _untested(means: Sequence[Mean]) -> Iterator[str]:
             yield (
                 f"{data}: {count} of {made} fits had no row to measure on; means and intervals are "
                 "of the others."
+            )
+
+
+def _below_constant(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    if not any(row.get("accuracy") is not None for row in rows):
+        return
+    means = means_of(rows, "accuracy")
+    constants = {m.data: m.mean for m in means if m.algorithm == "majority" and m.mean is not None}
+    for data, constant in constants.items():
+        below = [
+            f"{m.algorithm} at epsilon {exact(m.epsilon)} ({m.mean:.2f} %)"
+            for m in means
+            if m.epsilon is not None and m.mean is not None
+            if m.data == data and m.mean < constant
+        ]
+        if below:
+            yield (
+                f"{data}: below the constant model, the commoner class for every row "
+                f"({constant:.2f} %): {_listed(below)}."
             )
 
 

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from scipy import sparse
 
+from dpcore.data.array_columns import array_schema, array_table, leave_to_schema
 from dpcore.data.conform import conform
-from dpcore.data.dataset import Dataset, load_features, width_schema
+from dpcore.data.dataset import Dataset, load_features
 from dpcore.data.encode import encode
 from dpcore.data.in_memory import canonical_csr, labels_of, real_matrix, typed_cells
 from dpcore.data.raw_matrix import RawMatrix, conform_matrix
@@ -35,8 +36,9 @@ def dataset_from_arrays(
     y: Any = None,
     *,
     classes: Sequence[Any] | None = None,
-    bounds: Sequence[float] | None = None,
-    row_norm: float | None = None,
+    target_bounds: Sequence[float] | None = None,
+    bounds: Sequence[Any] | None = None,
+    row_norm: float | None = 1.0,
     schema: Schema | None = None,
     intercept: bool = True,
     n0: int | None = None,
@@ -47,38 +49,39 @@ def dataset_from_arrays(
     Parameters
     ----------
     X : real numbers, 2-D or SciPy sparse, whose width is the caller's public claim; or, with a
-        ``schema`` of named columns, a pandas frame.
+        ``schema`` of named columns, a pandas frame, or an array if all of them are numeric.
     y : labels, one per row; for a frame, ``None`` if the label is one of its columns.
     classes : the (negative, positive) values of the label, each one value or a list; by default
         (-1, 1). Never read off ``y``.
-    bounds : (lower, upper) of a real-valued target, instead of ``classes``.
-    row_norm : public l2 bound that rows are scaled down to, the intercept's 1 included; default 1.
+    target_bounds : (lower, upper) of a real-valued target, instead of ``classes``.
+    bounds : public (lower, upper) of the columns, each a number or one per column: cells are
+        clamped to them and mapped to [0, 1], as a schema's numeric columns are. Not for sparse X.
+    row_norm : public l2 bound that rows are scaled down to, after ``bounds`` and the intercept's 1
+        included; ``None`` for the one that follows from ``bounds``, so that no row is.
     schema : replaces all of the other options.
 
     Raises DataError (row numbers are for the owner's eyes) for values that are not finite, labels
     outside the classes, no columns; InvalidInputError for options that do not fit.
     """
     if schema is not None:
-        options = {"classes": classes, "bounds": bounds, "row_norm": row_norm, "n0": n0}
-        options["capacity"] = capacity
-        given = [name for name, value in options.items() if value is not None]
-        if given:
-            raise InvalidInputError(f"Expected {given[0]} to be left to the schema.")
-        if schema.width is None:
-            return _from_frame(X, y, schema)
+        options = {"classes": classes, "target_bounds": target_bounds, "bounds": bounds, "n0": n0}
+        leave_to_schema("the schema", **options, row_norm=row_norm, capacity=capacity)
     elif _is_frame(X):
         raise InvalidInputError("A pandas frame needs a schema of its columns.")
-    matrix = _matrix(X)
-    if schema is None:
-        schema = width_schema(
-            matrix.shape[1],
+    else:
+        schema = array_schema(
+            _matrix(X).shape[1],
+            bounds,
+            row_norm,
             classes=classes,
-            bounds=bounds,
-            row_norm=1.0 if row_norm is None else row_norm,
+            target_bounds=target_bounds,
             intercept=intercept,
             rows=n0,
             capacity=capacity,
         )
+    if schema.width is None:
+        return _from_columns(X, y, schema)
+    matrix = _matrix(X)
     if y is None:
         raise InvalidInputError("Expected y, the labels of the rows of X.")
     raw = RawMatrix(matrix, labels_of(y, _SOURCE), _SOURCE, _row)
@@ -95,15 +98,17 @@ def features_from_arrays(X: Any, schema: Schema) -> Any:
     return conform_matrix(RawMatrix(_matrix(X), None, _SOURCE, _row), schema, labelled=False)[0]
 
 
-def _from_frame(X: Any, y: Any, schema: Schema) -> Dataset:
+def _from_columns(X: Any, y: Any, schema: Schema) -> Dataset:
     rows = encode(conform(_table(X, y, schema, True), schema), schema)
-    return replace(Dataset.from_rows("frame", rows, schema, "array"), typed_by="frame")
+    is_frame = _is_frame(X)
+    data = Dataset.from_rows("frame" if is_frame else "array", rows, schema, "array")
+    return replace(data, typed_by="frame" if is_frame else None)
 
 
 def _table(X: Any, y: Any, schema: Schema, labelled: bool) -> RawTable:
     """Return a frame's columns by name; ``y``, where given, stands for the label column."""
     if not _is_frame(X):
-        raise InvalidInputError("A schema with named columns needs a pandas frame.")
+        return array_table(X, y, schema, _row, labelled=labelled)
     label = schema.label.name
     names = [str(name) for name in X.columns]
     if y is not None and label in names:

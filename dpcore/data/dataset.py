@@ -119,7 +119,7 @@ def width_schema(
     width: int,
     *,
     classes: Sequence[Any] | None = None,
-    bounds: Sequence[float] | None = None,
+    target_bounds: Sequence[float] | None = None,
     row_norm: float | None = None,
     intercept: bool = True,
     rows: int | None = None,
@@ -130,13 +130,13 @@ def width_schema(
     """Return the schema of ``width`` unnamed features and a label.
 
     ``classes`` : the values that mean -1 and +1, each one value or a list; by default -1 and 1.
-    ``bounds`` : (lower, upper) of a real-valued target, instead of classes.
+    ``target_bounds`` : (lower, upper) of a real-valued target, instead of classes.
     """
-    if classes is not None and bounds is not None:
-        raise InvalidInputError("Expected classes or bounds of the label, not both.")
+    if classes is not None and target_bounds is not None:
+        raise InvalidInputError("Expected classes or target_bounds of the label, not both.")
     label: dict[str, Any] = {"kind": "label"}
-    if bounds is not None:
-        lower, upper = _pair("bounds = (lower, upper)", bounds)
+    if target_bounds is not None:
+        lower, upper = _pair("target_bounds = (lower, upper)", target_bounds)
         label |= {"lower": lower, "upper": upper}
     else:
         label["classes"] = _pair(

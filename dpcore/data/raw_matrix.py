@@ -17,7 +17,7 @@ from dpcore.errors import DataError
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-__all__ = ["RawMatrix", "conform_matrix"]
+__all__ = ["RawMatrix", "conform_matrix", "finite_rows"]
 
 
 @dataclass(frozen=True)
@@ -36,14 +36,15 @@ class RawMatrix:
 def conform_matrix(
     raw: RawMatrix, schema: Schema, *, labelled: bool = True, bad_rows: BadRows = "refuse"
 ) -> tuple[np.ndarray | csr_matrix, np.ndarray | None]:
-    """Return features, scaled down to the row norm with the intercept inside it, and labels.
+    """Return features times the schema's ``feature_scale``, rows scaled down to the row norm with
+    the intercept inside it, and labels.
 
     Raises DataError for a width that is not the schema's, and, unless ``bad_rows`` is ``"drop"``,
     for the first row with a value that is not finite or a label outside the schema's classes.
     """
     if raw.X.shape[1] != schema.width:
         raise DataError(f"{raw.source}: {raw.X.shape[1]} feature columns, expected {schema.width}.")
-    bad = ~_finite_rows(raw.X)
+    bad = ~finite_rows(raw.X)
     reasons = [(bad, "a value is not a finite number")]
     y = None
     if labelled:
@@ -60,10 +61,13 @@ def conform_matrix(
             reason = next(text for fault, text in reasons if fault[row])
             raise DataError(f"{raw.source}, {raw.where(row)}: {reason}.")
         X, y = X[~bad], y if y is None else y[~bad]
+    if schema.feature_scale != 1.0:
+        X = X * schema.feature_scale
     return scale_rows(X, schema.row_norm, intercept=schema.intercept), y
 
 
-def _finite_rows(X: np.ndarray | csr_matrix) -> np.ndarray:
+def finite_rows(X: np.ndarray | csr_matrix) -> np.ndarray:
+    """Return which rows hold finite numbers only, bool of shape (n_rows,)."""
     if isinstance(X, np.ndarray):
         return np.asarray(np.isfinite(X).all(axis=1))
     finite = np.ones(X.shape[0], dtype=bool)

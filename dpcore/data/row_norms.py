@@ -7,6 +7,7 @@ integers.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,7 +15,9 @@ import numpy as np
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-__all__ = ["scale_rows"]
+    from dpcore.data.schema import Schema
+
+__all__ = ["describe_scaling", "longer_rows", "scale_rows"]
 
 _JUST_BELOW_ONE = 1.0 - 2.0**-50
 _CHUNK_CELLS = 2**22
@@ -33,6 +36,26 @@ def scale_rows(
     return _scale_sparse(X, row_norm, intercept)
 
 
+def describe_scaling(schema: Schema) -> str:
+    """Return what becomes of the length of rows, as a sentence of public facts."""
+    how = "Columns are encoded by their bounds and categories"
+    if schema.width is None and schema.row_norm >= schema.raw_norm_bound:
+        longest = len(schema.features) + schema.intercept
+        return f"{how}: no row is longer than sqrt({longest}), and none is scaled down."
+    scale, norm = schema.feature_scale, f"row_norm={schema.row_norm!r}"
+    if scale != 1.0:
+        power = round(-math.log2(scale))
+        how = f"Features and row_norm={schema.norm!r} are divided by 2^{power}"
+        norm = repr(schema.row_norm)
+    elif schema.width is not None:
+        how = "Features are used as they are, without bounds"
+    with_one = " (the intercept's 1 included)" if schema.intercept else ""
+    return (
+        f"{how}; rows longer than {norm}{with_one} are scaled down to it: the public claim; how "
+        "many is private."
+    )
+
+
 def _scale_dense(X: np.ndarray, row_norm: float, intercept: bool) -> np.ndarray:
     n_rows, width = X.shape
     out = np.empty((n_rows, width + intercept))
@@ -49,9 +72,25 @@ def _scale_dense(X: np.ndarray, row_norm: float, intercept: bool) -> np.ndarray:
     return out
 
 
-def _scale_sparse(X: csr_matrix, row_norm: float, intercept: bool) -> csr_matrix:
+def longer_rows(X: np.ndarray | csr_matrix, row_norm: float, *, intercept: bool) -> np.ndarray:
+    """Return which rows ``scale_rows`` scales down, bool of shape (n_rows,). X : as there."""
     from scipy.sparse import csr_matrix
 
+    rows = _with_intercept(X if not isinstance(X, np.ndarray) else csr_matrix(X), intercept)
+    _, _, largest, _, root = _measured(rows)
+    return _is_over(largest, root, row_norm)
+
+
+def _scale_sparse(X: csr_matrix, row_norm: float, intercept: bool) -> csr_matrix:
+    X = _with_intercept(X, intercept)
+    data, row_of, largest, unit, root = _measured(X)
+    over = _is_over(largest, root, row_norm)
+    factor = _shrunk(np.where(over, root, 1.0), row_norm)
+    data = np.where(over[row_of], unit * factor[row_of], data)
+    return type(X)((data, X.indices, X.indptr), shape=X.shape)
+
+
+def _with_intercept(X: csr_matrix, intercept: bool) -> csr_matrix:
     n_rows, width = X.shape
     indptr, indices, data = X.indptr, X.indices, X.data.astype(np.float64)
     if intercept:
@@ -59,16 +98,18 @@ def _scale_sparse(X: csr_matrix, row_norm: float, intercept: bool) -> csr_matrix
         ones_at = X.indptr[1:]
         data = np.insert(data, ones_at, 1.0)
         indices = np.insert(indices, ones_at, width)
-    counts = np.diff(indptr)
-    row_of = np.repeat(np.arange(n_rows), counts)
+    return type(X)((data, indices, indptr), shape=(n_rows, width + intercept))
+
+
+def _measured(X: csr_matrix) -> tuple[np.ndarray, ...]:
+    """Return the stored values, the row of each, each row's largest size, the values over it, and
+    the norm of these."""
+    n_rows, data = X.shape[0], X.data
+    row_of = np.repeat(np.arange(n_rows), np.diff(X.indptr))
     largest = np.zeros(n_rows)
     np.maximum.at(largest, row_of, np.abs(data))
     unit = data / np.where(largest > 0, largest, 1.0)[row_of]
-    root = _norms(np.square(unit), row_of, n_rows)
-    over = _is_over(largest, root, row_norm)
-    factor = _shrunk(np.where(over, root, 1.0), row_norm)
-    data = np.where(over[row_of], unit * factor[row_of], data)
-    return csr_matrix((data, indices, indptr), shape=(n_rows, width + intercept))
+    return data, row_of, largest, unit, _norms(np.square(unit), row_of, n_rows)
 
 
 def _norms(squares: np.ndarray, row_of: np.ndarray, n_rows: int = 0) -> np.ndarray:

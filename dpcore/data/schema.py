@@ -27,7 +27,8 @@ any case: ``TRUE``, ``True`` and a Parquet boolean are ``true``.
 
 Files without named columns (LIBSVM, npz, a plain array) have ``width = 123``, the number of
 features without the intercept, beside the label and a ``row_norm`` (default 1). Their values are
-used as they are, and rows are scaled down to the row norm.
+used as they are, and rows are scaled down to the row norm. Above a row norm of 2^8 the features
+and it are divided by a power of two that brings it there; l2 weighs the coefficients of these.
 """
 
 from __future__ import annotations
@@ -64,8 +65,9 @@ __all__ = ["Schema"]
 INTERCEPT = "intercept"
 _SEPARATOR = re.compile(r"[ !#-/:-@\[-`{-~]")
 """Printable, no letter, digit or quote."""
-_NORM_RANGE = (2.0**-8, 2.0**12)
-"""What the feature grid of 2^-16 and exact margins leave room for (dpcore.data.table)."""
+_LEAST_NORM, _LARGEST_NORM, _STORED_BITS = 2.0**-8, 2.0**512, 8
+"""Features as given are stored with norms up to 2^8: exact sums leave room for 2^12, but then none
+for the noise of a small budget (at 2^10 dp-gd is refused at epsilon = 1)."""
 
 
 @dataclass(frozen=True)
@@ -150,10 +152,19 @@ class Schema:
         return root if Fraction(root) ** 2 >= squares else math.nextafter(root, math.inf)
 
     @property
+    def feature_scale(self) -> float:
+        """The public power of two that unnamed features are multiplied by, but for the intercept:
+        1, or what brings a ``norm`` above 2^8 there."""
+        if self.width is None or self.norm is None:
+            return 1.0
+        mantissa, exponent = math.frexp(self.norm)
+        return 2.0 ** min(0, _STORED_BITS - exponent + (mantissa == 0.5))
+
+    @property
     def row_norm(self) -> float:
         """The public bound of every row's l2 norm after scaling."""
         if self.norm is not None:
-            return self.norm
+            return self.norm * self.feature_scale
         return 1.0 if self.width is not None else self.raw_norm_bound
 
     @classmethod
@@ -273,9 +284,8 @@ def _check_counts(schema: Schema) -> None:
         value = getattr(schema, key)
         if value is not None and not 1 <= value < 2**bits:
             raise InvalidInputError(f"Expected 1 <= {key} < 2^{bits} in the schema.")
-    low_norm, high_norm = _NORM_RANGE
-    if schema.norm is not None and not low_norm <= schema.norm <= high_norm:
-        raise InvalidInputError(f"Expected 2^-8 <= row_norm={schema.norm} <= 2^12.")
+    if schema.norm is not None and not _LEAST_NORM <= schema.norm <= _LARGEST_NORM:
+        raise InvalidInputError(f"Expected 2^-8 <= row_norm={schema.norm} <= 2^512.")
 
 
 def _check_not_missing(column: Column, missing: tuple[str, ...]) -> None:

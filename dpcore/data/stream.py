@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from dpcore.data.raw_table import RawTable
     from dpcore.data.schema import Schema
 
-__all__ = ["BadRows", "encode_piece", "encoded_batches"]
+__all__ = ["BadRows", "encode_piece", "encoded_batches", "open_rows"]
 
 BadRows = Literal["refuse", "drop"]
 _MATRIX_FORMATS = ("libsvm", "npz")
@@ -54,7 +54,7 @@ def encoded_batches(
     way (file, line, column: for the owner's eyes) for a file that cannot be read or, unless
     ``bad_rows`` is ``"drop"``, for the first row that does not satisfy the schema.
     """
-    file = _open(os.fspath(path), schema, format, bad_rows, labelled)
+    file = open_rows(os.fspath(path), schema, format, bad_rows, labelled)
     return _encoded(file, os.fspath(path), schema, bad_rows, labelled)
 
 
@@ -87,9 +87,15 @@ def encode_piece(
     return encode(conform(raw, schema, labelled=labelled, bad_rows=bad_rows), schema)
 
 
-def _open(
-    path: str, schema: Schema, format: str | None, bad_rows: BadRows, labelled: bool
+def open_rows(
+    path: str,
+    schema: Schema,
+    format: str | None = None,
+    bad_rows: BadRows = "refuse",
+    labelled: bool = True,
 ) -> _File:
+    """Return the reader of a file's rows as they stand; InvalidInputError for a schema that does
+    not fit the format."""
     from dpcore.data.readers import format_of, separator_of
 
     if bad_rows not in ("refuse", "drop"):

@@ -20,9 +20,51 @@ def test_from_data_says_what_leaks_and_trains_marked(run, folder):
     assert "NOT PRIVATE" in run("train", "--algo", "stub", *arguments).stdout
 
 
+def shares(text, column):
+    """Return the words of a column's line of the table."""
+    return next(line.split() for line in text.splitlines() if line.split()[:1] == [column])
+
+
+def test_check_tells_what_the_schema_clamps_and_does_not_know(run, folder):
+    # Bounds and categories that fit no row were swallowed in silence.
+    schema = (folder / "schema.toml").read_text().replace("100", "25").replace("Bern", "Berne")
+    (folder / "other.toml").write_text(schema)
+    result = run("schema", "--check", "rows.csv", "other.toml")
+    assert result.exit_code == 0 and "rows.csv: 6 rows" in result.stdout
+    assert shares(result.stdout, "age")[2:] == ["0.00%", "66.67%", "0.00%", "0.00%"]
+    assert shares(result.stdout, "city")[2:] == ["66.67%", "0.00%"]
+    assert shares(result.stdout, "label")[2:] == ["0.00%", "0.00%"]
+    assert "not private; bounds or categories changed after reading this come" in result.stdout
+    assert "(`from_data = true` in the schema marks the model)" in result.stdout
+
+
+def test_a_noisy_check_is_stated(run, folder):
+    result = run("schema", "--check", "rows.csv", "schema.toml", "--epsilon", "50")
+    told = "This table of shares is (50, 1e-08)-differentially private under add-or-remove-one"
+    assert told in result.stdout and "not private" not in result.stdout
+    assert "has noise of standard deviation 0." in result.stdout and "about" in result.stdout
+    pure = run("schema", "--check", "rows.csv", "schema.toml", "--epsilon", "2", "--delta", "0")
+    assert "(2, 0)-differentially private" in pure.stdout
+
+
+def test_help_teaches_the_check(run):
+    shown = " ".join(run("schema", "--help").stdout.split())
+    assert "--check" in shown and "not private" in shown and "comes from the data" in shown
+
+
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
+        (["--check", "rows.csv"], "dpcore schema --check rows.csv schema.toml"),
+        (["--check", "rows.csv", "schema.toml", "--from-data"], "schema alone"),
+        (["--check", "rows.csv", "schema.toml", "--target", "age"], "schema alone"),
+        (["--check", "rows.csv", "schema.toml", "--delta", "0"], "--delta with --epsilon only"),
+        (["--check", "rows.csv", "schema.toml", "--epsilon", "0"], "epsilon"),
+        (["--check", "none.csv", "schema.toml"], "none.csv"),
+        (["--check", "rows.csv", "none.toml"], "none.toml"),
+        (["--check", "rows.npz", "schema.toml"], "its schema needs a width"),
+        (["rows.csv", "schema.toml"], "with --check only"),
+        (["rows.csv", "--epsilon", "1"], "with --check only"),
         (["none.csv"], "none.csv"),
         (["rows.csv", "--target", "nope"], "nope"),
         (["rows.csv", "--from-data"], "--target"),

@@ -12,7 +12,9 @@ KEYS = {
 }
 
 
-DIAGNOSTICS = {*("train_loss", "test_loss", "test_accuracy", "majority_accuracy", "majority_class")}
+DIAGNOSTICS = {
+    *("train_loss", "test_loss", "test_accuracy", "majority_accuracy", "majority_class", "verdict")
+}
 
 
 def report(result):
@@ -37,6 +39,7 @@ def test_the_first_lines_say_it_all(train):
     head = "\n".join(shown.splitlines()[:10])
     assert "Fitted stub on rows" in head
     assert "Coefficients of norm" in head and "2 count" in head
+    assert "Rows: Columns are encoded by their bounds and categories: no row is longer" in head
     assert "This model is (0.4, 1e-08)-differentially private under add-or-remove-one" in head
     assert "--test-fraction" in head
 
@@ -98,6 +101,18 @@ def test_the_majority_stands_beside_the_accuracy(train, folder):
     assert (shown["majority_accuracy"], shown["majority_class"]) == (0.75, "no")
     line = next(x for x in train("--test", "test.csv").stdout.splitlines() if "WITHOUT" in x)
     assert line.endswith("always 'no': 75.00%.")
+
+
+def test_a_model_below_the_constant_one_is_told_in_words(train, folder):
+    # sgd-maj came out at 22 % where the majority had 75.7 %, and nothing said so in words.
+    verdicts = []
+    for label in ("no", "yes"):  # The stub's coefficients are all of one sign: one is all wrong.
+        (folder / "test.csv").write_text("age,city,label\n" + f"10,Bern,{label}\n" * 4)
+        words = ("--test", "test.csv", "--seed", "1")
+        verdict = report(train(*words, "--json"))["diagnostics"]["verdict"]
+        assert ("below the constant model" in train(*words).stdout) == (verdict is not None)
+        verdicts.append(verdict)
+    assert verdicts.count(None) == 1
 
 
 @pytest.mark.parametrize(

@@ -97,7 +97,7 @@ def test_a_class_that_is_absent_changes_nothing():
 
 
 def test_real_labels_and_no_rows():
-    real = dataset_from_arrays(np.zeros((3, 1)), [0, 5.5, 2.25], bounds=(0, 3))
+    real = dataset_from_arrays(np.zeros((3, 1)), [0, 5.5, 2.25], target_bounds=(0, 3))
     assert real.y.tolist() == [-1, 1, 0.5] and real.schema.label.scale == (1.5, 1.5)
     empty = dataset_from_arrays(np.zeros((0, 3)), [])
     assert empty.X.shape == (0, 4) and empty.y.shape == (0,)
@@ -124,7 +124,8 @@ BAD = [
     (lambda: dataset_from_arrays(X, [1, 1], row_norm="1"), InvalidInputError, "row_norm"),
     (lambda: dataset_from_arrays(X, [1, 1], classes=(0, 0)), InvalidInputError, "Duplicate"),
     (lambda: dataset_from_arrays(X, [1, 1], classes=1), InvalidInputError, "negative, positive"),
-    (lambda: dataset_from_arrays(X, X, classes=(0, 1), bounds=(0, 1)), InvalidInputError, "both"),
+    (lambda: dataset_from_arrays(X, X, classes=(0, 1), target_bounds=(0, 1)), InvalidInputError,
+     "not both"),
     (lambda: dataset_from_arrays(X, [1, 1], schema=SCHEMA), InvalidInputError, "needs a pandas"),
     (lambda: dataset_from_arrays(X, schema=SCHEMA, n0=3), InvalidInputError, "n0 to be left"),
     (lambda: dataset_from_arrays(FRAME, ["no"] * 2), InvalidInputError, "needs a schema"),
