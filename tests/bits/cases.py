@@ -1,0 +1,115 @@
+"""Small seeded fits over optimizers, losses, relations, layouts and accountants, by name.
+
+``python tests/bits/cases.py FILE`` writes the digest of every one of them, those of SciPy's solvers
+included: before and after a change that is to alter no released bit.
+"""
+
+import hashlib
+import itertools
+import json
+import sys
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from scipy.sparse import csr_matrix
+
+from dpcore import fit
+from dpcore.errors import DpcoreError
+from dpcore.registry import load_registry
+
+N_ROWS = 300
+SCHEMA = {
+    "rows": N_ROWS,
+    "columns": {
+        "age": {"kind": "numeric", "lower": 0, "upper": 100},
+        "city": {"kind": "categorical", "categories": ["Bern", "Basel", "Genf"]},
+        "height": {"kind": "numeric", "lower": -1, "upper": 1},
+    },
+}
+SOLVED = ("objpert", "outpert", "output-nr", "output-doubling", "output-theory", "cov-nr",
+          "cov-doubling", "cov-theory", "nonprivate")  # fmt: skip
+"""Optimizers whose result a solver of SciPy or LAPACK has a part in."""
+TARGETS = {"target_excess_risk": 0.2}
+LOSSES = ("logistic", "hinge-svm", "huber-svm", "ridge")
+RELATIONS = ("add-or-remove-one", "replace-one", "replace-special")
+ACCOUNTANTS = (None, "zcdp", "rdp", "gdp", "pure", "single", "sampling-composition",
+               "advanced-composition", "best", "skellam-composition")  # fmt: skip
+
+
+@cache
+def rows():
+    """Return features, labels and a frame of the same kind, drawn once."""
+    rng = np.random.default_rng(12)
+    X = np.round(rng.random((N_ROWS, 6)) * (rng.random((N_ROWS, 6)) < 0.6), 3)
+    y = np.where(X @ [1, -1, 2, 0, -2, 1] + 0.2 * rng.standard_normal(N_ROWS) > 0, 1, -1)
+    frame = pd.DataFrame({"age": 100 * X[:, 0], "height": 2 * X[:, 1] - 1})
+    frame["city"] = np.array(["Bern", "Basel", "Zug"])[rng.integers(3, size=N_ROWS)]
+    return X, y, frame
+
+
+def fit_case(layout, loss, words):
+    """Return the model of one case."""
+    X, y, frame = rows()
+    if layout == "coded":
+        label = {"kind": "label", "lower": -1, "upper": 1} if loss == "ridge" else {
+            "kind": "label", "classes": [-1, 1]}  # fmt: skip
+        schema = SCHEMA | {"columns": SCHEMA["columns"] | {"label": label}}
+        return fit(frame, y, schema=schema, loss=loss, seed=7, **words)
+    X = csr_matrix(X) if layout == "csr" else X
+    public = {"n0": N_ROWS, "row_norm": 1.5}
+    public |= {"target_bounds": (-1, 1)} if loss == "ridge" else {}
+    return fit(X, y, loss=loss, seed=7, **public, **words)
+
+
+def digest(model):
+    """Return what was released and what it cost, as one word."""
+    told = [model.w.tobytes().hex(), model.ledger, model.privacy["spent"], model.status]
+    text = json.dumps(told, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def cases():
+    """Yield the name and the words of every case, whether or not it fits."""
+    for algo in load_registry().names("optimizer"):
+        base = {"algo": algo, "epsilon": 2.0}
+        if algo.startswith(("output-", "cov-")):
+            base = {"algo": algo, "epsilon_max": 40.0, "targets": TARGETS}
+        if algo in SOLVED or algo in ("psgd", "rsgd-ar", "bolt-on", "outpert-gd"):
+            base |= {"l2": 0.05}
+        if algo.startswith(("sgd-", "a-ddp")) and algo not in ("sgd-ma", "sgd-adv"):
+            base |= {"epsilon": 8.0, "params": {"rows_per_user": 20, "rounds": 5}}
+            if algo == "a-ddp":
+                base["params"] |= {"most_rounds": 60}
+        for loss, relation in itertools.product(LOSSES, RELATIONS):
+            yield f"{algo} {loss} {relation}", "dense", loss, base | {"relation": relation}
+        for layout in ("csr", "coded"):
+            yield f"{algo} {layout}", layout, "logistic", base
+            yield f"{algo} ridge {layout}", layout, "ridge", base
+        for name in ACCOUNTANTS[1:]:
+            yield f"{algo} {name}", "dense", "logistic", base | {"accountant": name}
+        for preset in getattr(load_registry().load("optimizer", algo), "presets", {}):
+            yield f"{algo}:{preset}", "dense", "logistic", base | {"preset": preset}
+        yield f"{algo}:as-published", "dense", "logistic", base | {"as_published": True}
+    for slot, name in (("gradient", "laplace"), ("selection", "permute-and-flip"),
+                       ("selection", "report-noisy-max")):  # fmt: skip
+        yield f"dp-agd {name}", "dense", "logistic", {"algo": "dp-agd", "epsilon": 2.0,
+                                                    "use": {slot: name}}  # fmt: skip
+
+
+def digests(solved):
+    """Return the digest of every case that fits; ``solved`` : those of SciPy's solvers too."""
+    found = {}
+    for name, layout, loss, words in cases():
+        if words["algo"] in SOLVED and not solved:
+            continue
+        try:
+            found[name] = digest(fit_case(layout, loss, words))
+        except DpcoreError:
+            continue
+    return found
+
+
+if __name__ == "__main__":
+    Path(sys.argv[1]).write_text(json.dumps(digests(solved=True), indent=0) + "\n")
