@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import DpcoreError, InvalidInputError, OptimizerError, RegistryError
+from dpcore.presets import fault_of_presets
 from dpcore.registry import KINDS, Entry, Failure, Registry, near_names
 from dpcore.sensitivity import NeighboringRelation
 
@@ -137,7 +138,7 @@ def _fault(target: Any) -> str:
         "" if declared.relations else "has a guarantee under no relation.",
         _fault_of_words("needs", "need", declared.needs, NEEDS),
     )
-    return next(filter(None, faults), "")
+    return next(filter(None, faults), "") or fault_of_presets(declared)
 
 
 def _fault_of_slots(slots: Any) -> str:

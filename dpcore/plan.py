@@ -14,6 +14,7 @@ from dpcore.choice import DEFAULT, choose
 from dpcore.contract import load_optimizer
 from dpcore.errors import DpcoreError, InvalidInputError
 from dpcore.parameters import convert, convert_all
+from dpcore.presets import presets_of
 from dpcore.registry import Entry, Registry, load_registry, near_names
 from dpcore.relations import parse_relation, usual_relation
 from dpcore.sensitivity import NeighboringRelation
@@ -197,7 +198,7 @@ def _planned(settings: Settings, chosen_by: dict[str, str] | None, registry: Reg
 def _preset(factory: Any, settings: Settings) -> dict[str, Any]:
     if settings.preset is None:
         return {}
-    presets = getattr(factory, "presets", {})
+    presets = presets_of(factory)
     if settings.preset not in presets:
         raise InvalidInputError(
             f"{settings.algo} has no preset {settings.preset!r}."

@@ -249,6 +249,7 @@ class Optimizer(Protocol):
     attributes below declare what it needs; ``dpcore.problem.check_fits`` compares it with a run.
     It may also name its default accountant in a class attribute ``accountant`` (else ``zcdp``), and
     the l2 of a run that was given none by a method ``default_l2(problem, accountant)`` (else 0).
+    ``presets`` are named settings of its fields and slots (dpcore.presets): each name is checked.
     """
 
     slots: ClassVar[dict[str, tuple[str, ...]]]

@@ -32,6 +32,11 @@ def registry_of(monkeypatch, target):
     return Registry([ENTRY])
 
 
+def with_preset(**values):
+    presets = {"paper": values, "also": {"clip": 2.0, "gradient": "gaussian", "accountant": "gdp"}}
+    return make(__annotations__={"clip": "float"}, clip=1.0, presets=presets)
+
+
 def without(name):
     return dataclass(frozen=True)(
         type("Broken", (), {key: value for key, value in GOOD.items() if key != name})
@@ -53,6 +58,14 @@ def without(name):
         (make(slots=("gradient",)), "slots that are not a dict"),
         (make(slots={"gradient": ()}), "slots that are not a dict"),
         (make(slots={"gradient": "gaussian"}), "slots that are not a dict"),
+        (make(presets="paper"), "presets that are not a dict"),
+        (make(presets={"paper": "clip"}), "presets that are not a dict"),
+        (with_preset(clpi=3.0), "sets 'clpi', which is neither a parameter nor a slot. Did you"),
+        (with_preset(use={}), "sets 'use', which is neither a parameter nor a slot"),
+        (with_preset(clip="wide"), "to what it cannot be. Expected clip='wide' to be a finite num"),
+        (with_preset(clip=None), "to what it cannot be. Expected clip=None to be a finite number"),
+        (with_preset(gradient="gausian"), "which that slot cannot hold. Did you mean gaussian?"),
+        (with_preset(accountant=3), "sets 'accountant' to 3, which is no name"),
     ],
 )
 def test_a_contract_that_is_not_kept_is_told_when_loading(monkeypatch, target, text):
@@ -67,6 +80,11 @@ def test_a_contract_that_is_kept(monkeypatch):
     registry = registry_of(monkeypatch, make())
     assert find_failures(registry) == ()
     assert type(default_optimizer(registry, "broken")) is load_optimizer(registry, "broken")
+
+
+def test_presets_that_are_in_order(monkeypatch):
+    registry = registry_of(monkeypatch, with_preset(clip=3, accountant_conversion="exact"))
+    assert find_failures(registry) == ()
 
 
 def test_an_optimizer_without_defaults_is_one_error(monkeypatch):

@@ -212,7 +212,8 @@ class AdditiveAccountant(ABC):
             return f"{text}."
         enough = self._enough(event)
         hint = f": an epsilon of {enough:.4g} would be enough for it" if enough else ""
-        return f"{text}. The budget is too small for one release at delta={exact(self.delta)}{hint}."
+        too_small = f"The budget is too small for one release at delta={exact(self.delta)}"
+        return f"{text}. {too_small}{hint}."
 
     def _enough(self, event: DpEvent) -> float | None:
         """Return an epsilon of four digits, near the smallest, whose budget holds the event."""

@@ -13,6 +13,7 @@ import typer
 
 from dpcore.contract import load_optimizer
 from dpcore.parameters import describe_parameters
+from dpcore.presets import presets_of
 from dpcore.registry import Entry, Registry, load_registry
 
 __all__ = ["describe", "info_command"]
@@ -68,7 +69,7 @@ def describe(entry: Entry, target: Any) -> dict[str, Any]:
 
 
 def _describe_optimizer(target: Any) -> dict[str, Any]:
-    presets = getattr(target, "presets", {})
+    presets = presets_of(target)
     return {
         "parameters": [asdict(parameter) for parameter in describe_parameters(target)],
         "accountant": getattr(target, "accountant", "zcdp"),
