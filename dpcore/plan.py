@@ -111,7 +111,8 @@ class Plan:
         """Return what was asked for that voids the guarantee, as clauses."""
         reasons = []
         if getattr(self.optimizer, "as_published", False):
-            reasons.append(f"{self.entry.name} ran as its authors published it, which is not sound")
+            verdict = getattr(self.optimizer, "published_is", "which is not sound")
+            reasons.append(f"{self.entry.name} ran as its authors published it, {verdict}")
         if not (is_private(self.optimizer) and is_private(self.accountant)):
             reasons.append(f"{self.entry.name} is given exact answers, without noise")
         if self.settings.seed is not None:

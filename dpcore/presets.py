@@ -45,7 +45,9 @@ def _fault(optimizer: Any, preset: str, key: str, value: Any) -> str:
     if key not in known:
         return f"{sets}, which is neither a parameter nor a slot.{near_names(str(key), known)}"
     if key in slots and value not in slots[key]:
-        return f"{sets} to {value!r}, which that slot cannot hold.{near_names(str(value), slots[key])}"
+        return (
+            f"{sets} to {value!r}, which that slot cannot hold.{near_names(str(value), slots[key])}"
+        )
     if key in _OF_THE_ACCOUNTANT and not isinstance(value, str):
         return f"{sets} to {value!r}, which is no name."
     if key in parameters:

@@ -274,6 +274,12 @@ class Optimizer(Protocol):
     # accountant is then planned for it (dpcore.accountants.schedule) and ``best`` can be chosen;
     # ``schedule_noise_multiplier(session.accountant, ...)`` gives the noise that fits.
 
+    # One with a field ``as_published`` reproduces its authors' code, and the run is marked not
+    # private whatever that is worth; ``published_is``, a clause, says it where "which is not sound"
+    # would be untrue.
+
     # An optimizer that is asked for an accuracy and puts out epsilon also declares ``targets``, the
     # names of its fields that are options of their own (dpcore.targets), and ``checked_with``, the
-    # fields without which it cannot be built, for the checks of dpcore.testing.
+    # fields without which it cannot be built, for the checks of dpcore.testing. If it knows what
+    # epsilon it needs before the first release, ``needed_epsilon(problem)`` says so from public
+    # facts: the filter is opened for that, which is then the guarantee in place of the worst case.

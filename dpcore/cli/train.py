@@ -99,7 +99,8 @@ def train_command(
     ] = None,
     preset: Annotated[str | None, typer.Option(help="A named set of parameters.")] = None,
     as_published: Annotated[
-        bool, typer.Option("--as-published", help="Run the authors' code as it is: not private.")
+        bool,
+        typer.Option("--as-published", help="Run the authors' code as it is: marked not private."),
     ] = False,
     bad_rows: Annotated[
         str,
