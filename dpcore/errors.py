@@ -6,6 +6,7 @@ __all__ = [
     "BudgetExceededError",
     "DataError",
     "DpcoreError",
+    "DpcoreWarning",
     "InvalidInputError",
     "ModelFileError",
     "OptimizerError",
@@ -55,3 +56,7 @@ class TargetNotMetError(DpcoreError):
 
 class RegistryError(DpcoreError, LookupError):
     """An unknown, ambiguous or failed plugin name."""
+
+
+class DpcoreWarning(UserWarning):
+    """What the owner of a model should know of it: the command line prints the same."""

@@ -129,6 +129,9 @@ def is_private(part: Any) -> bool:
 def checked_settings(settings: Settings) -> Settings:
     """Return the settings, l2, seed and threads as numbers; InvalidInputError for figures, or a
     relation, that no algorithm can have."""
+    from dpcore.accountants.additive import validated_delta
+
+    validated_delta(settings.delta, zero_allowed=True)
     settings = dataclasses.replace(
         settings,
         l2=None if settings.l2 is None else convert("l2", float, settings.l2),

@@ -55,6 +55,8 @@ def validated_epsilon(epsilon: Any) -> float:
 def validated_delta(delta: Any, zero_allowed: bool = False) -> float:
     """Return ``delta`` as a float; InvalidInputError unless 0 < delta < 1, or 0 where allowed."""
     number = _number("delta", delta)
+    if number < 0 and zero_allowed:
+        raise InvalidInputError(f"Expected delta={delta!r} >= 0.")
     if number < 0 or (number == 0 and not zero_allowed):
         hint = (
             " Only the pure accountant allows delta = 0; the algorithm auto chooses for it."

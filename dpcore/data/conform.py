@@ -96,7 +96,10 @@ def _first_fault(
         key=lambda entry: entry[0],
     )
     if reason == _NO_NUMBER and _is_empty(raw.columns[name], row, missing):
-        reason = "the cell is empty; fill it in, or pass --bad-rows drop"
+        reason = (
+            "the cell is empty; fill it in, or leave the row out, as --bad-rows drop of train and "
+            "convert does"
+        )
     return DataError(f"{raw.source}, {raw.where(row)}, column {name!r}: {reason}.")
 
 
