@@ -67,9 +67,10 @@ def describe_schedule(
         return {inner if probability == 1 else sampled: rounds}
 
     (event,) = schedule(1.0)
+    candidates: tuple[Any, ...] = (*ACCOUNTANTS, *SCHEDULE_ACCOUNTANTS)
     rows = [
         _schedule_row(accountant_class, epsilon, delta, schedule)
-        for accountant_class in (*ACCOUNTANTS, *SCHEDULE_ACCOUNTANTS)
+        for accountant_class in candidates
         if accountant_class.supports(event)
     ]
     return sorted(rows, key=lambda row: row["noise_multiplier"] or math.inf)
