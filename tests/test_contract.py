@@ -113,6 +113,21 @@ def test_a_failure_is_told_by_type_and_place_only(error):
     assert caught.value.__cause__ is None and caught.value.__suppress_context__
 
 
+def test_over_rows_that_are_no_secret_text_and_cause_are_told():
+    def minimize(self, problem, session):
+        try:
+            {}["step"]
+        except KeyError as error:
+            raise ValueError(SECRET) from error
+
+    with pytest.raises(OptimizerError, match=SECRET) as caught:
+        run_optimizer(make(minimize=minimize)(), ENTRY, None, None, secret_rows=False)
+    line = minimize.__code__.co_firstlineno + 4
+    told = f"ValueError in tests/test_contract.py:{line}: {SECRET} (from KeyError: 'step'). The"
+    assert told in str(caught.value)
+    assert isinstance(caught.value.__cause__, ValueError)
+
+
 def test_the_projects_own_errors_pass():
     with pytest.raises(BudgetExceededError, match="as it is"):
         run_optimizer(make(minimize=fails(BudgetExceededError("as it is")))(), ENTRY, None, None)
@@ -140,6 +155,14 @@ def register_optimizers(register):
 def register_losses(register):
     register("gone", "no_such_module:Gone", summary="Gone.")
 
+@hookimpl
+def register_datasets(register):
+    register("theirs", "dpcore_stub:load", summary="Says that it is generated.")
+
+def load():
+    from dpcore.data.datasets.census_sim import load
+    return load()
+
 @dataclass(frozen=True)
 class Broken:
     slots = {}
@@ -148,6 +171,17 @@ class Broken:
 
     def minimize(self, problem, session):
         return 1 / len("")
+"""
+
+
+SCHEMA = """
+[columns.x]
+kind = "numeric"
+lower = 0
+upper = 3
+[columns.y]
+kind = "label"
+classes = ["a", "b"]
 """
 
 
@@ -184,6 +218,18 @@ def test_the_command_line_tells_a_failure_in_one_line(broken, tmp_path):
         "dpcore: broken (dpcore-stub 0.3) failed: ZeroDivisionError in plugin/dpcore_stub.py:"
     )
     assert len(result.stderr.splitlines()) == 1
+    # The rows of census-sim are generated; those of a file are not, nor those of another's loader.
+    assert "division by zero" in result.stderr
+    rows, schema = tmp_path / "rows.csv", tmp_path / "schema.toml"
+    rows.write_text("x,y\n1,a\n2,b\n")
+    schema.write_text(SCHEMA)
+    named = ("--data", str(rows), "--schema", str(schema))
+    for data in (named, ("--data", "theirs")):
+        told = run("train", "--algo", "broken", "--relation", "replace-one", *data).stderr
+        assert "ZeroDivisionError in plugin/dpcore_stub.py:" in told and "division" not in told
+    checked = run("check", "broken").stdout
+    assert "FAILED  check_outputs_released: ZeroDivisionError in plugin/dpcore_stub.py:" in checked
+    assert "division by zero" in checked
 
 
 @pytest.mark.parametrize("command", [["train", "--algo"], ["info"], ["check"]])
