@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 import time
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from dpcore.cautions import cautions_of
 from dpcore.data.array_columns import leave_to_schema
 from dpcore.data.arrays import dataset_from_arrays
 from dpcore.data.dataset import load_file
-from dpcore.errors import InvalidInputError
+from dpcore.errors import DpcoreWarning, InvalidInputError
 from dpcore.plan import Settings, make_plan
 from dpcore.source import schema_reasons
 from dpcore.training import finish, fit_dataset
@@ -100,6 +102,10 @@ def fit(
     InvalidInputError, RegistryError, DataError : before any budget is spent.
     TargetNotMetError : no model; its ``report`` says what was charged.
 
+    Warns
+    -----
+    DpcoreWarning : of a model that was fitted: a large epsilon or delta, or noise to be expected.
+
     Examples
     --------
     >>> import numpy as np
@@ -159,6 +165,8 @@ def fit(
     model = fit_dataset(plan, dataset, schema_reasons(dataset.schema))
     if classes is not None:
         model = replace(model, class_values=_own_classes(classes))
+    for caution in cautions_of(model):
+        warnings.warn(caution, DpcoreWarning, stacklevel=2)
     return finish(plan, model, dataset, started, {}).model
 
 

@@ -1,13 +1,14 @@
 """What a budget buys under each accountant: the table behind ``dpcore account``."""
 
+import math
 from typing import Any
 
 from dpcore.accountants import ACCOUNTANTS, SCHEDULE_ACCOUNTANTS
 from dpcore.accountants.additive import validated_delta, validated_epsilon
 from dpcore.accountants.calibrate import noise_multiplier
 from dpcore.accountants.rdp import RdpAccountant
-from dpcore.accountants.schedule import planned_accountant, schedule_noise_multiplier
-from dpcore.errors import InvalidInputError, UnsupportedEventError
+from dpcore.accountants.schedule import Schedule, planned_accountant, schedule_noise_multiplier
+from dpcore.errors import InvalidInputError
 from dpcore.events import DpEvent, GaussianDpEvent, PoissonSampledDpEvent
 from dpcore.sensitivity import NeighboringRelation
 
@@ -47,11 +48,13 @@ def describe_schedule(
     sample at that rate (1: over all rows), the least noise first.
 
     Keys: ``accountant``, ``conversion``, ``order`` (of the rdp accountant, planned for the
-    schedule, else ``None``) and ``noise_multiplier`` of each release, rounded up.
+    schedule, else ``None``), ``noise_multiplier`` of each release, rounded up, and ``reason``:
+    ``None``, or why this accountant has no noise multiplier and no order for this budget. Those
+    rows stand last.
 
     Raises
     ------
-    InvalidInputError : a budget, number or rate out of range, or one that no accountant can hold.
+    InvalidInputError : a budget, number or rate out of range.
     """
     validated_epsilon(epsilon)
     validated_delta(delta)
@@ -63,23 +66,34 @@ def describe_schedule(
         sampled = PoissonSampledDpEvent(probability, inner, relation)
         return {inner if probability == 1 else sampled: rounds}
 
-    rows = []
-    for accountant_class in (*ACCOUNTANTS, *SCHEDULE_ACCOUNTANTS):
-        try:
-            accountant = planned_accountant(accountant_class, epsilon, delta, None, schedule)
-            multiplier = schedule_noise_multiplier(accountant, schedule)
-        except UnsupportedEventError:
-            continue
-        order = float(accountant.order) if isinstance(accountant, RdpAccountant) else None
-        rows.append(
-            {
-                "accountant": accountant.name,
-                "conversion": accountant.conversion,
-                "order": order,
-                "noise_multiplier": multiplier,
-            }
-        )
-    return sorted(rows, key=lambda row: row["noise_multiplier"])
+    (event,) = schedule(1.0)
+    candidates: tuple[Any, ...] = (*ACCOUNTANTS, *SCHEDULE_ACCOUNTANTS)
+    rows = [
+        _schedule_row(accountant_class, epsilon, delta, schedule)
+        for accountant_class in candidates
+        if accountant_class.supports(event)
+    ]
+    return sorted(rows, key=lambda row: row["noise_multiplier"] or math.inf)
+
+
+def _schedule_row(
+    accountant_class: Any, epsilon: float, delta: float, schedule: Schedule
+) -> dict[str, Any]:
+    row = {
+        "accountant": accountant_class.name,
+        "conversion": accountant_class.conversions[0],
+        "order": None,
+        "noise_multiplier": None,
+        "reason": None,
+    }
+    try:
+        accountant = planned_accountant(accountant_class, epsilon, delta, None, schedule)
+        row["noise_multiplier"] = schedule_noise_multiplier(accountant, schedule)
+    except InvalidInputError as error:
+        return {**row, "reason": str(error)}
+    if isinstance(accountant, RdpAccountant):
+        row["order"] = float(accountant.order)
+    return row
 
 
 def _row(accountant_class: Any, conversion: str, epsilon: float, delta: float) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """What an optimizer's class has to declare, checked when it is loaded, and how one that fails in a
-run is reported: by type and place, never by its own text, which may hold a private value."""
+run is reported: by type and place; by its own text, which may hold a private value, only where the
+rows are no secret."""
 
 from __future__ import annotations
 
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import DpcoreError, InvalidInputError, OptimizerError, RegistryError
+from dpcore.presets import fault_of_presets
 from dpcore.registry import KINDS, Entry, Failure, Registry, near_names
 from dpcore.sensitivity import NeighboringRelation
 
@@ -19,7 +21,14 @@ if TYPE_CHECKING:
     from dpcore.session import PrivacySession
     from dpcore.user_pool import UserPool
 
-__all__ = ["NEEDS", "default_optimizer", "find_failures", "load_optimizer", "run_optimizer"]
+__all__ = [
+    "NEEDS",
+    "default_optimizer",
+    "find_failures",
+    "full_text",
+    "load_optimizer",
+    "run_optimizer",
+]
 
 NEEDS = (
     "classification",
@@ -79,9 +88,17 @@ def find_failures(registry: Registry) -> tuple[Failure, ...]:
 
 
 def run_optimizer(
-    optimizer: Optimizer, entry: Entry, problem: Problem, session: PrivacySession | UserPool
+    optimizer: Optimizer,
+    entry: Entry,
+    problem: Problem,
+    session: PrivacySession | UserPool,
+    *,
+    secret_rows: bool = True,
 ) -> Solution:
     """Return the optimizer's solution.
+
+    ``secret_rows`` : whether an error's own text and cause, which may hold a private value, are
+    left out.
 
     Raises OptimizerError for one that raises anything but the project's own errors, or returns
     anything but a Solution.
@@ -94,9 +111,11 @@ def run_optimizer(
     except DpcoreError:
         raise
     except (Exception, SystemExit) as error:
-        told = f"{type(error).__name__} in {_place(error, type(optimizer).__module__)}"
+        module = type(optimizer).__module__
+        if not secret_rows:
+            raise OptimizerError(_failed(entry, full_text(error, module))) from error
         # Without the cause: a traceback would print its text.
-        raise OptimizerError(_failed(entry, told)) from None
+        raise OptimizerError(_failed(entry, _type_and_place(error, module))) from None
     if not isinstance(solution, Solution):
         kind = type(solution).__name__
         raise OptimizerError(_failed(entry, f"minimize returned no Solution but a {kind}"))
@@ -110,6 +129,18 @@ def _failed(entry: Entry, what: str) -> str:
         f"{entry.name} ({entry.distribution} {entry.version}) failed: {what}. The budget that was "
         "charged stays charged; nothing was written."
     )
+
+
+def full_text(error: BaseException, module: str) -> str:
+    """Return type, place, text and cause of an error: for runs over rows that are no secret."""
+    cause = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    text = f": {error}" if str(error) else ""
+    origin = "" if cause is None else f" (from {type(cause).__name__}: {cause})"
+    return f"{_type_and_place(error, module)}{text}{origin}"
+
+
+def _type_and_place(error: BaseException, module: str) -> str:
+    return f"{type(error).__name__} in {_place(error, module)}"
 
 
 def _place(error: BaseException, module: str) -> str:
@@ -137,7 +168,7 @@ def _fault(target: Any) -> str:
         "" if declared.relations else "has a guarantee under no relation.",
         _fault_of_words("needs", "need", declared.needs, NEEDS),
     )
-    return next(filter(None, faults), "")
+    return next(filter(None, faults), "") or fault_of_presets(declared)
 
 
 def _fault_of_slots(slots: Any) -> str:

@@ -14,11 +14,14 @@ from dpcore.accountants.schedule import (
     schedule_noise_multiplier,
 )
 from dpcore.errors import InvalidInputError
+from dpcore.rounding import exact
+from dpcore.targets import is_known_beforehand
 
 if TYPE_CHECKING:
     from dpcore.events import DpEvent
     from dpcore.plan import Plan
     from dpcore.problem import Problem
+    from dpcore.protocols import Accountant
 
 __all__ = ["fixed_schedule", "with_planned_accountant"]
 
@@ -27,13 +30,17 @@ def with_planned_accountant(plan: Plan, problem: Problem) -> Plan:
     """Return the plan with the accountant fitted to, or chosen for, the schedule that the optimizer
     states: a function of public facts and the budget, ``schedule(problem, noise_multiplier)``.
 
-    Raises InvalidInputError where no amount of noise makes the schedule fit, or where an accountant
-    is to be chosen and the optimizer states none.
+    One that knows its epsilon beforehand has a filter of that, which then is the guarantee.
+
+    Raises InvalidInputError where no amount of noise makes the schedule fit, where an accountant is
+    to be chosen and the optimizer states none, or where the epsilon is more than was agreed to.
     """
     optimizer: Any = plan.optimizer
     asked = plan.accountant
     if "user-pool" in optimizer.needs:
         return plan  # Users fit their own filters, when the terms are known.
+    if is_known_beforehand(optimizer):
+        return replace(plan, accountant=_of_what_is_needed(plan, problem))
     if not hasattr(optimizer, "schedule"):
         if isinstance(asked, BestAccountant):
             raise InvalidInputError(
@@ -54,6 +61,17 @@ def with_planned_accountant(plan: Plan, problem: Problem) -> Plan:
         lambda multiplier: optimizer.schedule(problem, multiplier),
     )
     return replace(plan, accountant=accountant)
+
+
+def _of_what_is_needed(plan: Plan, problem: Problem) -> Accountant:
+    optimizer: Any = plan.optimizer
+    asked, needed = plan.accountant, optimizer.needed_epsilon(problem)
+    if needed > asked.epsilon:
+        raise InvalidInputError(
+            f"{plan.entry.name} asks for epsilon={exact(needed)}, and the worst case is to be "
+            f"{exact(asked.epsilon)}. Raise --epsilon-max to that, or ask for less."
+        )
+    return type(asked).from_budget(needed, asked.delta, asked.conversion)
 
 
 def fixed_schedule(plan: Plan, problem: Problem) -> FixedSchedule | None:

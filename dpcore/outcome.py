@@ -12,7 +12,7 @@ from dpcore.accountants.pure import PureAccountant
 from dpcore.errors import TargetNotMetError
 from dpcore.events import ComposedDpEvent, DpEvent, NonPrivateDpEvent
 from dpcore.statement import PrivacyStatement, foreign_parts
-from dpcore.targets import is_asked_for_accuracy
+from dpcore.targets import is_asked_for_accuracy, is_known_beforehand
 
 if TYPE_CHECKING:
     from dpcore.data.dataset import Dataset
@@ -65,10 +65,12 @@ def state(
         most_rows=session.most_rows,
         typed_by=typed_by,
         n0=None if plan.relation.size_is_public else problem.n0,
-        ex_post_epsilon=(
-            session.ex_post_epsilon if is_asked_for_accuracy(plan.optimizer) else None
-        ),
+        ex_post_epsilon=session.ex_post_epsilon if _has_ex_post(plan.optimizer) else None,
     )
+
+
+def _has_ex_post(optimizer: Any) -> bool:
+    return is_asked_for_accuracy(optimizer) and not is_known_beforehand(optimizer)
 
 
 def _exact(plan: Plan, session: PrivacySession) -> tuple[str, ...]:

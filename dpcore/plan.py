@@ -14,6 +14,7 @@ from dpcore.choice import DEFAULT, choose
 from dpcore.contract import load_optimizer
 from dpcore.errors import DpcoreError, InvalidInputError
 from dpcore.parameters import convert, convert_all
+from dpcore.presets import presets_of
 from dpcore.registry import Entry, Registry, load_registry, near_names
 from dpcore.relations import parse_relation, usual_relation
 from dpcore.sensitivity import NeighboringRelation
@@ -110,7 +111,8 @@ class Plan:
         """Return what was asked for that voids the guarantee, as clauses."""
         reasons = []
         if getattr(self.optimizer, "as_published", False):
-            reasons.append(f"{self.entry.name} ran as its authors published it, which is not sound")
+            verdict = getattr(self.optimizer, "published_is", "which is not sound")
+            reasons.append(f"{self.entry.name} ran as its authors published it, {verdict}")
         if not (is_private(self.optimizer) and is_private(self.accountant)):
             reasons.append(f"{self.entry.name} is given exact answers, without noise")
         if self.settings.seed is not None:
@@ -127,6 +129,9 @@ def is_private(part: Any) -> bool:
 def checked_settings(settings: Settings) -> Settings:
     """Return the settings, l2, seed and threads as numbers; InvalidInputError for figures, or a
     relation, that no algorithm can have."""
+    from dpcore.accountants.additive import validated_delta
+
+    validated_delta(settings.delta, zero_allowed=True)
     settings = dataclasses.replace(
         settings,
         l2=None if settings.l2 is None else convert("l2", float, settings.l2),
@@ -197,7 +202,7 @@ def _planned(settings: Settings, chosen_by: dict[str, str] | None, registry: Reg
 def _preset(factory: Any, settings: Settings) -> dict[str, Any]:
     if settings.preset is None:
         return {}
-    presets = getattr(factory, "presets", {})
+    presets = presets_of(factory)
     if settings.preset not in presets:
         raise InvalidInputError(
             f"{settings.algo} has no preset {settings.preset!r}."

@@ -249,6 +249,7 @@ class Optimizer(Protocol):
     attributes below declare what it needs; ``dpcore.problem.check_fits`` compares it with a run.
     It may also name its default accountant in a class attribute ``accountant`` (else ``zcdp``), and
     the l2 of a run that was given none by a method ``default_l2(problem, accountant)`` (else 0).
+    ``presets`` are named settings of its fields and slots (dpcore.presets): each name is checked.
     """
 
     slots: ClassVar[dict[str, tuple[str, ...]]]
@@ -273,6 +274,12 @@ class Optimizer(Protocol):
     # accountant is then planned for it (dpcore.accountants.schedule) and ``best`` can be chosen;
     # ``schedule_noise_multiplier(session.accountant, ...)`` gives the noise that fits.
 
+    # One with a field ``as_published`` reproduces its authors' code, and the run is marked not
+    # private whatever that is worth; ``published_is``, a clause, says it where "which is not sound"
+    # would be untrue.
+
     # An optimizer that is asked for an accuracy and puts out epsilon also declares ``targets``, the
     # names of its fields that are options of their own (dpcore.targets), and ``checked_with``, the
-    # fields without which it cannot be built, for the checks of dpcore.testing.
+    # fields without which it cannot be built, for the checks of dpcore.testing. If it knows what
+    # epsilon it needs before the first release, ``needed_epsilon(problem)`` says so from public
+    # facts: the filter is opened for that, which is then the guarantee in place of the worst case.

@@ -21,7 +21,7 @@ class PrivacyStatement:
 
     Parameters
     ----------
-    epsilon, delta : the budget that the filter enforced. That is the guarantee.
+    epsilon, delta : the budget that the filter enforced. That is the guarantee, if it is private.
     neighboring_relation : which tables count as neighbours; the unit of protection is one row.
     accountant, conversion : the filter, and the rule that turned (epsilon, delta) into its unit.
     unit : what ``budget`` and ``spent`` count, such as rho.
@@ -63,14 +63,13 @@ class PrivacyStatement:
         return not self.why_not_private
 
     def sentence(self, subject: str = "This model") -> str:
-        """Return the statement as one sentence, with what it means in plain words."""
+        """Return the statement as one sentence, with what it means in plain words; without a figure
+        where none is guaranteed."""
+        if not self.private:
+            reasons = "; ".join(self.why_not_private)
+            return f"NOT PRIVATE: {reasons}; no epsilon and no delta are guaranteed."
         pair = f"({_exact(self.epsilon)}, {_exact(self.delta)})"
         relation = f"{self.neighboring_relation} of a row"
-        if not self.private:
-            return (
-                f"NOT PRIVATE: {'; '.join(self.why_not_private)}; the figures of {pair} under "
-                f"{relation} are no guarantee."
-            )
         if self.most_rows is not None:
             relation += f", among tables of at most {self.most_rows:,} rows"
         if self.typed_by is not None:

@@ -16,7 +16,14 @@ if TYPE_CHECKING:
     from dpcore.plan import Settings
     from dpcore.registry import Registry
 
-__all__ = ["Budget", "OPTIONS", "budget_of", "is_asked_for_accuracy", "target_values"]
+__all__ = [
+    "OPTIONS",
+    "Budget",
+    "budget_of",
+    "is_asked_for_accuracy",
+    "is_known_beforehand",
+    "target_values",
+]
 
 OPTIONS = (
     "target_accuracy",
@@ -35,6 +42,13 @@ Budget = tuple[float, float, str]
 def is_asked_for_accuracy(optimizer: Any) -> bool:
     """Return whether an optimizer, or its class, takes a target and puts out epsilon."""
     return bool(getattr(optimizer, "targets", ()))
+
+
+def is_known_beforehand(optimizer: Any) -> bool:
+    """Return whether an optimizer that takes a target, or its class, says what epsilon it needs
+    from public facts, ``needed_epsilon(problem)``: that is then the guarantee, and nothing about
+    its privacy is learnt from the outcome."""
+    return hasattr(optimizer, "needed_epsilon")
 
 
 def target_values(settings: Settings, factory: Any, registry: Registry) -> Mapping[str, Any]:

@@ -22,6 +22,7 @@ from dpcore.noise.source import SeededNoise, SystemNoise
 from dpcore.outcome import not_met, plain, state, summarise
 from dpcore.problem import Problem, check_fits, check_label
 from dpcore.session import PrivacySession
+from dpcore.source import are_ours_and_generated
 from dpcore.statement import PrivacyStatement, part_of, running_versions
 
 if TYPE_CHECKING:
@@ -151,10 +152,11 @@ def fit_dataset(
     """
     problem = check_dataset(plan, dataset, kept_fraction)
     trusted = (part_of(plan.loss), *plan.targets, *parts)
+    secret = not are_ours_and_generated(dataset, parts)
     if "user-pool" in plan.optimizer.needs:
         from dpcore.pools.fit import fit_users, state_of_users
 
-        solution, pool = fit_users(plan, dataset, problem)
+        solution, pool = fit_users(plan, dataset, problem, secret)
         statement = state_of_users(plan, pool, why_not_private, trusted, dataset.typed_by)
         return make_model(plan, dataset.schema, problem.l2, solution, (), statement)
     plan = with_planned_accountant(plan, problem)
@@ -171,7 +173,7 @@ def fit_dataset(
         problem=problem,
     )
     try:
-        solution = run_optimizer(plan.optimizer, plan.entry, problem, session)
+        solution = run_optimizer(plan.optimizer, plan.entry, problem, session, secret_rows=secret)
     except TargetNotMetError as error:
         statement = state(plan, problem, session, why_not_private, trusted, dataset.typed_by)
         raise not_met(error, statement, dataset) from None

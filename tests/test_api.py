@@ -1,5 +1,6 @@
 """``dpcore.fit``: arrays, sparse rows and frames in, the command line's words and statement out."""
 
+import re
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -10,8 +11,9 @@ import pytest
 from scipy import sparse
 
 from dpcore import Schema, fit, load_model
+from dpcore.cautions import cautions_of
 from dpcore.data.store import convert
-from dpcore.errors import DataError, InvalidInputError, RegistryError
+from dpcore.errors import DataError, DpcoreWarning, InvalidInputError, RegistryError
 from dpcore.registry import load_registry
 
 X = np.array([[0.0, 0.5], [0.5, 0.0], [0.25, 0.25], [0.75, 0.5]])
@@ -158,6 +160,7 @@ def test_statement_of_the_run():
         ({"epsilon": 0.0}, InvalidInputError, "epsilon"),
         ({"epsilon": True}, InvalidInputError, "epsilon"),
         ({"delta": 1.0}, InvalidInputError, "delta"),
+        ({"delta": -1}, InvalidInputError, "Expected delta=-1 >= 0"),
         ({"params": {"counts": 2.5}}, InvalidInputError, "a whole number"),
         ({"params": {"counts": True}}, InvalidInputError, "a whole number"),
         ({"params": {"nope": 1}}, InvalidInputError, "no parameter"),
@@ -209,3 +212,17 @@ def test_files_and_stores_are_fitted_by_their_path(tmp_path):
         fit(store, n0=40)
     with pytest.raises(InvalidInputError, match="needs a schema"):
         fit(rows)
+
+
+@pytest.mark.parametrize(
+    ("budget", "text"),
+    [
+        ({"delta": 0.1}, "delta = 0.1 is large: with that probability a row may be disclosed"),
+        ({"epsilon": 20.0}, "epsilon = 20 is a factor of e^20: next to no protection"),
+    ],
+)
+def test_what_the_command_line_prints_fit_warns_of(budget, text):
+    with pytest.warns(DpcoreWarning, match=re.escape(text)) as warned:
+        model = fit(X, Y, algo="stub", classes=(0, 1), **budget)
+    assert warned[0].filename == __file__
+    assert [str(warning.message) for warning in warned] == cautions_of(model)

@@ -81,3 +81,23 @@ def test_the_noise_of_a_schedule_under_each_accountant_that_holds_it():
 def test_a_schedule_out_of_range_is_refused(rounds, probability):
     with pytest.raises(InvalidInputError, match="Expected (rounds|sampling_probability)="):
         describe_schedule(1.0, 1e-5, rounds, probability, ADD)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "noise", "without"),
+    [
+        (1e-6, 1e-8, 1.724e6, {"rdp"}),
+        (0.05, 1e-300, 735.4, {"sampling-composition", "advanced-composition"}),
+    ],
+)
+def test_one_accountant_that_finds_no_noise_leaves_the_others_their_rows(
+    epsilon, delta, noise, without
+):
+    # Its InvalidInputError once took the whole table with it.
+    rows = describe_schedule(epsilon, delta, 1, 1.0, ADD)
+    assert rows[0]["accountant"] == "gdp" and rows[0]["reason"] is None
+    assert rows[0]["noise_multiplier"] == pytest.approx(noise, rel=1e-4)
+    missing = {row["accountant"] for row in rows if row["noise_multiplier"] is None}
+    assert missing == without and {row["accountant"] for row in rows[-len(without) :]} == without
+    assert all("under this accountant" in row["reason"] for row in rows[-len(without) :])
+    json.dumps(rows, allow_nan=False)

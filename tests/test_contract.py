@@ -32,6 +32,11 @@ def registry_of(monkeypatch, target):
     return Registry([ENTRY])
 
 
+def with_preset(**values):
+    presets = {"paper": values, "also": {"clip": 2.0, "gradient": "gaussian", "accountant": "gdp"}}
+    return make(__annotations__={"clip": "float"}, clip=1.0, presets=presets)
+
+
 def without(name):
     return dataclass(frozen=True)(
         type("Broken", (), {key: value for key, value in GOOD.items() if key != name})
@@ -53,6 +58,14 @@ def without(name):
         (make(slots=("gradient",)), "slots that are not a dict"),
         (make(slots={"gradient": ()}), "slots that are not a dict"),
         (make(slots={"gradient": "gaussian"}), "slots that are not a dict"),
+        (make(presets="paper"), "presets that are not a dict"),
+        (make(presets={"paper": "clip"}), "presets that are not a dict"),
+        (with_preset(clpi=3.0), "sets 'clpi', which is neither a parameter nor a slot. Did you"),
+        (with_preset(use={}), "sets 'use', which is neither a parameter nor a slot"),
+        (with_preset(clip="wide"), "to what it cannot be. Expected clip='wide' to be a finite num"),
+        (with_preset(clip=None), "to what it cannot be. Expected clip=None to be a finite number"),
+        (with_preset(gradient="gausian"), "which that slot cannot hold. Did you mean gaussian?"),
+        (with_preset(accountant=3), "sets 'accountant' to 3, which is no name"),
     ],
 )
 def test_a_contract_that_is_not_kept_is_told_when_loading(monkeypatch, target, text):
@@ -67,6 +80,11 @@ def test_a_contract_that_is_kept(monkeypatch):
     registry = registry_of(monkeypatch, make())
     assert find_failures(registry) == ()
     assert type(default_optimizer(registry, "broken")) is load_optimizer(registry, "broken")
+
+
+def test_presets_that_are_in_order(monkeypatch):
+    registry = registry_of(monkeypatch, with_preset(clip=3, accountant_conversion="exact"))
+    assert find_failures(registry) == ()
 
 
 def test_an_optimizer_without_defaults_is_one_error(monkeypatch):
@@ -93,6 +111,21 @@ def test_a_failure_is_told_by_type_and_place_only(error):
         ". The budget that was charged stays charged; nothing was written."
     )
     assert caught.value.__cause__ is None and caught.value.__suppress_context__
+
+
+def test_over_rows_that_are_no_secret_text_and_cause_are_told():
+    def minimize(self, problem, session):
+        try:
+            {}["step"]
+        except KeyError as error:
+            raise ValueError(SECRET) from error
+
+    with pytest.raises(OptimizerError, match=SECRET) as caught:
+        run_optimizer(make(minimize=minimize)(), ENTRY, None, None, secret_rows=False)
+    line = minimize.__code__.co_firstlineno + 4
+    told = f"ValueError in tests/test_contract.py:{line}: {SECRET} (from KeyError: 'step'). The"
+    assert told in str(caught.value)
+    assert isinstance(caught.value.__cause__, ValueError)
 
 
 def test_the_projects_own_errors_pass():
@@ -122,6 +155,14 @@ def register_optimizers(register):
 def register_losses(register):
     register("gone", "no_such_module:Gone", summary="Gone.")
 
+@hookimpl
+def register_datasets(register):
+    register("theirs", "dpcore_stub:load", summary="Says that it is generated.")
+
+def load():
+    from dpcore.data.datasets.census_sim import load
+    return load()
+
 @dataclass(frozen=True)
 class Broken:
     slots = {}
@@ -130,6 +171,17 @@ class Broken:
 
     def minimize(self, problem, session):
         return 1 / len("")
+"""
+
+
+SCHEMA = """
+[columns.x]
+kind = "numeric"
+lower = 0
+upper = 3
+[columns.y]
+kind = "label"
+classes = ["a", "b"]
 """
 
 
@@ -166,6 +218,18 @@ def test_the_command_line_tells_a_failure_in_one_line(broken, tmp_path):
         "dpcore: broken (dpcore-stub 0.3) failed: ZeroDivisionError in plugin/dpcore_stub.py:"
     )
     assert len(result.stderr.splitlines()) == 1
+    # The rows of census-sim are generated; those of a file are not, nor those of another's loader.
+    assert "division by zero" in result.stderr
+    rows, schema = tmp_path / "rows.csv", tmp_path / "schema.toml"
+    rows.write_text("x,y\n1,a\n2,b\n")
+    schema.write_text(SCHEMA)
+    named = ("--data", str(rows), "--schema", str(schema))
+    for data in (named, ("--data", "theirs")):
+        told = run("train", "--algo", "broken", "--relation", "replace-one", *data).stderr
+        assert "ZeroDivisionError in plugin/dpcore_stub.py:" in told and "division" not in told
+    checked = run("check", "broken").stdout
+    assert "FAILED  check_outputs_released: ZeroDivisionError in plugin/dpcore_stub.py:" in checked
+    assert "division by zero" in checked
 
 
 @pytest.mark.parametrize("command", [["train", "--algo"], ["info"], ["check"]])

@@ -2,6 +2,7 @@
 
 import ast
 import builtins
+import dataclasses
 import importlib.util
 import re
 import subprocess
@@ -11,6 +12,10 @@ from pathlib import Path
 import pytest
 
 from dpcore import hookspecs
+from dpcore.compare.figure import _NOT_PRIVATE
+from dpcore.contract import load_optimizer
+from dpcore.presets import presets_of
+from dpcore.registry import load_registry
 from dpcore.testing import run_checks
 
 ROOT = Path(__file__).parents[1]
@@ -58,6 +63,27 @@ def test_the_table_of_algorithms_is_what_list_prints():
     written = re.search(marks, README.read_text(), re.DOTALL)
     assert written, "README.md has no table between the marks."
     assert written[1].strip() == printed.strip(), f"Put this between the marks:\n{printed}"
+
+
+@needs_readme
+@pytest.mark.parametrize("option", ["--preset paper", "--as-published"])
+def test_the_readme_names_the_algorithms_that_have_it(option):
+    # It once promised both of all algorithms; few have them.
+    written = re.search(rf"`{option}` \(((?:`[a-z-]+`(?:, )?)+)\)", README.read_text())
+    assert written, f"README.md does not say which algorithms have {option}."
+    registry, have = load_registry(), []
+    for entry in registry.entries("optimizer"):
+        factory = load_optimizer(registry, entry.name)
+        fields = {field.name for field in dataclasses.fields(factory)}
+        if "paper" in presets_of(factory) if "preset" in option else "as_published" in fields:
+            have.append(entry.name)
+    assert re.findall("[a-z-]+", written[1]) == have
+
+
+@needs_readme
+def test_the_readmes_picture_says_what_its_figures_are():
+    # It was older than the rule; a caption drawn as paths keeps its text in comments.
+    assert _NOT_PRIVATE in (ROOT / "bench" / "accuracy.svg").read_text()
 
 
 # Names of numpy.random that hold no state of their own module.

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Self
 
 from dpcore.errors import BudgetExceededError, InvalidInputError, UnsupportedEventError
 from dpcore.events import ComposedDpEvent, DpEvent, NonPrivateDpEvent
-from dpcore.rounding import float_down, float_up
+from dpcore.rounding import exact, float_down, float_up
 
 __all__ = [
     "AdditiveAccountant",
@@ -55,6 +55,8 @@ def validated_epsilon(epsilon: Any) -> float:
 def validated_delta(delta: Any, zero_allowed: bool = False) -> float:
     """Return ``delta`` as a float; InvalidInputError unless 0 < delta < 1, or 0 where allowed."""
     number = _number("delta", delta)
+    if number < 0 and zero_allowed:
+        raise InvalidInputError(f"Expected delta={delta!r} >= 0.")
     if number < 0 or (number == 0 and not zero_allowed):
         hint = (
             " Only the pure accountant allows delta = 0; the algorithm auto chooses for it."
@@ -212,14 +214,14 @@ class AdditiveAccountant(ABC):
             return f"{text}."
         enough = self._enough(event)
         hint = f": an epsilon of {enough:.4g} would be enough for it" if enough else ""
-        return f"{text}. The budget is too small for one release at delta={self.delta:g}{hint}."
+        too_small = f"The budget is too small for one release at delta={exact(self.delta)}"
+        return f"{text}. {too_small}{hint}."
 
     def _enough(self, event: DpEvent) -> float | None:
         """Return an epsilon of four digits, near the smallest, whose budget holds the event."""
 
         def holds(epsilon: float) -> bool:
-            trial = self.from_budget(epsilon, self.delta, self.conversion)
-            return trial._ticks(event) <= trial.budget_ticks
+            return self._would_hold(event, epsilon)
 
         low, factor = self.epsilon, 2.0
         while (high := low * factor) < 1e300 and not holds(high):
@@ -231,6 +233,11 @@ class AdditiveAccountant(ABC):
             low, high = (low, middle) if holds(middle) else (middle, high)
         shown = float(f"{high * 1.0006:.4g}")
         return shown if holds(shown) else None
+
+    def _would_hold(self, event: DpEvent, epsilon: float) -> bool:
+        """Return whether a budget of another epsilon would hold the event as its first."""
+        trial = self.from_budget(epsilon, self.delta, self.conversion)
+        return trial._ticks(event) <= trial.budget_ticks
 
 
 def described(event: DpEvent) -> str:

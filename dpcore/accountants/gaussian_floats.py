@@ -36,7 +36,8 @@ def gaussian_deltas_up(mu: np.ndarray, epsilon: float) -> np.ndarray:
     from scipy.special import erfcx
 
     safe = np.where(mu > 0, mu, 1.0)
-    ratio = np.minimum(epsilon / safe, 1e150)
+    with np.errstate(over="ignore"):  # to inf, which is cut off
+        ratio = np.minimum(epsilon / safe, 1e150)
     a = ratio - safe / 2
     a = a - 2.0**-46 * (1 + ratio + safe)
     inside = np.clip(a, _SMALLEST_A, _LARGEST_A)
@@ -56,6 +57,4 @@ def gaussian_epsilon_up(mu: float, delta: float) -> float:
     def holds(epsilon: float) -> bool:
         return bool(gaussian_deltas_up(np.array([mu]), epsilon)[0] <= delta)
 
-    if holds(0.0):
-        return 0.0
     return smallest_epsilon(holds, 1.0, 1e-9)

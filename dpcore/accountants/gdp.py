@@ -5,8 +5,13 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 from dpcore.accountants.additive import AdditiveAccountant
-from dpcore.accountants.normal import gaussian_epsilon_up, gaussian_mu_squared_down
+from dpcore.accountants.normal import (
+    gaussian_delta_up,
+    gaussian_epsilon_up,
+    gaussian_mu_squared_down,
+)
 from dpcore.events import DpEvent, GaussianDpEvent
+from dpcore.rounding import sqrt_up
 
 __all__ = ["GdpAccountant"]
 
@@ -36,3 +41,7 @@ class GdpAccountant(AdditiveAccountant):
 
     def _epsilon(self, spent: Fraction, delta: float) -> float:
         return gaussian_epsilon_up(spent, Fraction(delta))
+
+    def _would_hold(self, event: DpEvent, epsilon: float) -> bool:
+        # The curve answers at once what the budget of an epsilon has to be searched for.
+        return gaussian_delta_up(sqrt_up(self.cost(event)), Fraction(epsilon)) <= self.delta

@@ -21,8 +21,8 @@ def smallest_multiplier(holds: Callable[[float], bool], precision: float = 1e-9)
     """
     if not holds(_LARGEST):
         raise InvalidInputError(
-            "No amount of noise makes this schedule fit into the budget: raise epsilon or delta, "
-            "or take fewer steps."
+            "No amount of noise makes this schedule fit into the budget under this accountant: "
+            "raise epsilon or delta, take fewer steps, or another accountant."
         )
     high = 1.0
     while high < _LARGEST and not holds(high):
@@ -39,11 +39,13 @@ def smallest_multiplier(holds: Callable[[float], bool], precision: float = 1e-9)
 def smallest_epsilon(
     holds: Callable[[float], bool], first: float, precision: float, most: float = 1e300
 ) -> float:
-    """Return the smallest epsilon > 0, to the relative precision, at which ``holds`` was seen true;
-    it is expected to hold from some epsilon on. ``inf`` if that is beyond ``most``.
+    """Return the smallest epsilon >= 0, to the relative precision, at which ``holds`` was seen
+    true; it is expected to hold from some epsilon on. ``inf`` if that is beyond ``most``.
 
     ``first`` : where the search begins.
     """
+    if holds(0.0):  # to which no relative precision comes near
+        return 0.0
     low, high = 0.0, first
     while not holds(high):
         low, high = high, 2 * high

@@ -71,6 +71,7 @@ def _print_schedule(
         f"rate of {exact(probability)}, {relation}"
     )
     cells = [
-        (row["accountant"], row["conversion"], f"{row['noise_multiplier']:.6g}") for row in rows
+        (row["accountant"], row["conversion"], row["reason"] or f"{row['noise_multiplier']:.6g}")
+        for row in rows
     ]
     print_table(title, ("accountant", "conversion", "noise multiplier of each"), cells)

@@ -13,7 +13,9 @@ import typer
 
 from dpcore.contract import load_optimizer
 from dpcore.parameters import describe_parameters
+from dpcore.presets import presets_of
 from dpcore.registry import Entry, Registry, load_registry
+from dpcore.targets import is_asked_for_accuracy, is_known_beforehand
 
 __all__ = ["describe", "info_command"]
 
@@ -24,6 +26,10 @@ _DEFINITION = (
 _PURE = (
     "epsilon-differential privacy with the unit of one row; epsilon is --epsilon-max, the worst "
     "case that the filter enforces; beside it the run reports the ex-post epsilon of its outcome"
+)
+_KNOWN = (
+    "epsilon-differential privacy with the unit of one row; epsilon is what the target asks for, a "
+    "function of public facts that the filter enforces; at most --epsilon-max"
 )
 _NOT_PRIVATE = "none: NOT PRIVATE, whatever epsilon and delta are"
 
@@ -68,7 +74,7 @@ def describe(entry: Entry, target: Any) -> dict[str, Any]:
 
 
 def _describe_optimizer(target: Any) -> dict[str, Any]:
-    presets = getattr(target, "presets", {})
+    presets = presets_of(target)
     return {
         "parameters": [asdict(parameter) for parameter in describe_parameters(target)],
         "accountant": getattr(target, "accountant", "zcdp"),
@@ -87,7 +93,9 @@ def _describe_optimizer(target: Any) -> dict[str, Any]:
 def _privacy_definition(target: Any) -> str:
     if getattr(target, "accountant", None) == "none" or getattr(target, "without_noise", False):
         return _NOT_PRIVATE
-    return _PURE if getattr(target, "targets", ()) else _DEFINITION
+    if not is_asked_for_accuracy(target):
+        return _DEFINITION
+    return _KNOWN if is_known_beforehand(target) else _PURE
 
 
 def _print(facts: dict[str, Any]) -> None:
@@ -161,7 +169,7 @@ def _print_optimizer(facts: dict[str, Any]) -> None:
     for preset, values in facts["presets"].items():
         typer.echo(f"  {preset}: {', '.join(f'{key}={value}' for key, value in values.items())}")
     if facts["as_published"]:
-        typer.echo("as its authors published it (not private): --as-published")
+        typer.echo("as its authors published it (marked not private): --as-published")
     if facts["departures"]:
         typer.echo("departures from the paper")
     for departure in facts["departures"]:

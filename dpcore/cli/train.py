@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dpcore.cautions import cautions_of
 from dpcore.cli.progress import budget_progress
 from dpcore.errors import InvalidInputError, TargetNotMetError
 from dpcore.modelfile import check_replaceable
 from dpcore.outfile import check_writable, refuse_inputs
 from dpcore.parameters import parse_assignment
 from dpcore.plan import Settings, make_plan
-from dpcore.rounding import exact
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,7 +28,6 @@ _DROPPED = (
     "Rows outside the schema were dropped, uncounted; --bad-rows refuse (of convert, for a store) "
     "shows the owner the first."
 )
-_LARGE_EPSILON, _LARGE_DELTA = 10.0, 1e-3
 
 
 def train_command(
@@ -99,7 +98,8 @@ def train_command(
     ] = None,
     preset: Annotated[str | None, typer.Option(help="A named set of parameters.")] = None,
     as_published: Annotated[
-        bool, typer.Option("--as-published", help="Run the authors' code as it is: not private.")
+        bool,
+        typer.Option("--as-published", help="Run the authors' code as it is: marked not private."),
     ] = False,
     bad_rows: Annotated[
         str,
@@ -184,8 +184,8 @@ def train_command(
         if training.rows_dropped:
             typer.echo(_DROPPED, err=True)
     if not quiet:
-        for warning in _warnings(training):
-            typer.echo(f"dpcore: warning: {warning}", err=True)
+        for caution in cautions_of(training.model):
+            typer.echo(f"dpcore: warning: {caution}", err=True)
 
 
 def _assignments(texts: list[str] | None, option: str) -> dict[str, str]:
@@ -193,21 +193,6 @@ def _assignments(texts: list[str] | None, option: str) -> dict[str, str]:
     if len({key for key, _ in pairs}) < len(pairs):
         raise InvalidInputError(f"{option} sets the same name twice.")
     return dict(pairs)
-
-
-def _warnings(training: Training) -> list[str]:
-    """Return what the owner should know, from released and public facts only."""
-    model, warnings = training.model, []
-    privacy = model.privacy
-    if privacy["private"] and privacy["epsilon"] > _LARGE_EPSILON:
-        epsilon = repr(privacy["epsilon"])
-        warnings.append(f"epsilon = {epsilon} is a factor of e^{epsilon}: next to no protection.")
-    if privacy["private"] and privacy["delta"] > _LARGE_DELTA:
-        delta = exact(privacy["delta"])
-        warnings.append(f"delta = {delta} is large: with that probability a row may be disclosed.")
-    if isinstance(model.details.get("warning"), str):
-        warnings.append(model.details["warning"])
-    return warnings
 
 
 def _print(training: Training, out: Path | None) -> None:

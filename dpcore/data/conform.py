@@ -69,5 +69,8 @@ def _first_fault(
         key=lambda entry: entry[0],
     )
     if reason == NO_NUMBER and is_empty(raw.columns[name], row, missing):
-        reason = "the cell is empty; fill it in, or pass --bad-rows drop"
+        reason = (
+            "the cell is empty; fill it in, or leave the row out, as --bad-rows drop of train and "
+            "convert does"
+        )
     return DataError(f"{raw.source}, {raw.where(row)}, column {name!r}: {reason}.")

@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 __all__ = ["fit_pool", "fit_users", "open_pool", "state_of_users"]
 
 
-def fit_users(plan: Plan, dataset: Dataset, problem: Problem) -> tuple[Solution, InProcessPool]:
+def fit_users(
+    plan: Plan, dataset: Dataset, problem: Problem, secret_rows: bool = True
+) -> tuple[Solution, InProcessPool]:
     """Return the solution of a plan whose optimizer asks users, all of them in this process.
 
     Raises InvalidInputError or DataError for users who do not own the rows, BudgetExceededError if
@@ -36,7 +38,8 @@ def fit_users(plan: Plan, dataset: Dataset, problem: Problem) -> tuple[Solution,
     """
     pool = open_pool(plan, dataset)
     asked: Any = pool
-    return run_optimizer(plan.optimizer, plan.entry, problem, asked), pool
+    solution = run_optimizer(plan.optimizer, plan.entry, problem, asked, secret_rows=secret_rows)
+    return solution, pool
 
 
 def fit_pool(plan: Plan, schema: Schema, pool: UserPool) -> Model:

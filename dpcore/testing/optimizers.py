@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore.errors import DpcoreError
+from dpcore.parameters import convert_all, describe_parameters
 from dpcore.plan import is_private
+from dpcore.presets import fault_of_presets, presets_of
+from dpcore.registry import load_registry
 from dpcore.testing.parts import check_mechanisms_and_queries
 from dpcore.testing.recorded import (
     DELTA,
@@ -40,6 +43,7 @@ __all__ = [
     "check_huge_epsilon_limit",
     "check_never_overspends",
     "check_outputs_released",
+    "check_presets",
     "check_repeatable_when_seeded",
     "check_sensitivity_on_neighbours",
     "check_tiny_budget_refused",
@@ -186,6 +190,21 @@ def check_bad_parameters_refused(optimizer: Optimizer) -> None:
             raise AssertionError(f"{name}={value} was accepted.")
 
 
+def check_presets(optimizer: Optimizer) -> None:
+    """Every preset sets parameters and slots that there are, to values that can be built, and names
+    an accountant, and a conversion, that there is."""
+    instance: Any = optimizer
+    fault = fault_of_presets(type(optimizer))
+    assert not fault, f"{type(optimizer).__name__} {fault}"
+    parameters = {parameter.name for parameter in describe_parameters(type(optimizer))}
+    usual = getattr(optimizer, "accountant", "zcdp")
+    for values in presets_of(optimizer).values():
+        fields = {name: value for name, value in values.items() if name in parameters}
+        dataclasses.replace(instance, **convert_all(type(optimizer), fields))
+        accountant = load_registry().load("accountant", values.get("accountant", usual))
+        accountant.from_budget(EPSILON, DELTA, values.get("accountant_conversion"))
+
+
 OPTIMIZER_CHECKS = (
     check_outputs_released,
     check_sensitivity_on_neighbours,
@@ -195,6 +214,7 @@ OPTIMIZER_CHECKS = (
     check_huge_epsilon_limit,
     check_repeatable_when_seeded,
     check_bad_parameters_refused,
+    check_presets,
 )
 
 

@@ -17,6 +17,7 @@ from dpcore.problem import Problem
 from dpcore.registry import load_registry
 from dpcore.sensitivity import NeighboringRelation
 from dpcore.testing.guard import require_assertions
+from dpcore.testing.optimizers import check_presets
 from dpcore.testing.recorded import DELTA, L2, loss_of
 from dpcore.testing.tables import ROW_NORM, make_rows
 
@@ -208,6 +209,7 @@ POOL_CHECKS = (
     check_pool_tiny_budget_refused,
     check_pool_repeatable_when_seeded,
     check_pool_bad_parameters_refused,
+    check_presets,
 )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dpcore.contract import full_text
 from dpcore.plan import is_private
 from dpcore.testing.guard import require_assertions
 from dpcore.testing.optimizers import checks_of_sessions
@@ -33,8 +34,11 @@ def run_checks(optimizer: Optimizer) -> list[tuple[str, bool, str]]:
     for check in checks_of(optimizer):
         try:
             check(optimizer)
-        except Exception as error:
+        except AssertionError as error:
             results.append((check.__name__, False, f"{type(error).__name__}: {error}"))
+        except Exception as error:  # Its text may be shown: the checks make their own rows.
+            reason = full_text(error, type(optimizer).__module__)
+            results.append((check.__name__, False, reason))
         else:
             results.append((check.__name__, True, ""))
     if not is_private(optimizer):

@@ -8,7 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpcore.accountants import ACCOUNTANTS, GdpAccountant, PureAccountant, ZcdpAccountant
+from dpcore.accountants import (
+    ACCOUNTANTS,
+    GdpAccountant,
+    PureAccountant,
+    ZcdpAccountant,
+    gdp,
+)
 from dpcore.errors import BudgetExceededError, InvalidInputError, UnsupportedEventError
 from dpcore.events import (
     ComposedDpEvent,
@@ -110,6 +116,28 @@ def test_a_refusal_charges_nothing_and_says_what_would_be_enough(opened):
     less = type(opened).from_budget(enough * 0.99, opened.delta, opened.conversion)
     with pytest.raises(BudgetExceededError):
         less.compose(event)
+
+
+def test_a_refusal_under_gdp_searches_for_one_budget_only(monkeypatch):
+    # Each is a search of its own over the certified curve: twenty of them took a second.
+    opened, searches = GdpAccountant.from_budget(0.3, 1e-7), []
+    monkeypatch.setattr(gdp, "gaussian_mu_squared_down", lambda *asked: searches.append(asked))
+    with pytest.raises(BudgetExceededError, match="an epsilon of .* would be enough"):
+        opened.compose(GaussianDpEvent(0.5))
+    assert not searches
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.floats(-3, 1), st.floats(-12, -0.1), st.floats(-2, 3))
+def test_the_epsilon_that_gdp_says_is_enough_is_and_one_percent_less_is_not(eps, delta, noise):
+    opened, event = GdpAccountant.from_budget(10**eps, 10**delta), GaussianDpEvent(10**noise)
+    try:
+        opened.compose(event)
+    except BudgetExceededError as refused:
+        enough = float(str(refused).split("an epsilon of ")[1].split(" ")[0])
+        assert GdpAccountant.from_budget(enough, opened.delta).holds({event: 1})
+        less = GdpAccountant.from_budget(max(opened.epsilon, 0.99 * enough), opened.delta)
+        assert not less.holds({event: 1})
 
 
 @every_accountant

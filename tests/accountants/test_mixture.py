@@ -193,6 +193,21 @@ def test_the_reported_epsilon_is_that_of_the_release(conversion):
     assert SingleReleaseAccountant.from_budget(0.5, 1e-6).get_epsilon(1e-9) == 0.0
 
 
+@pytest.mark.parametrize("conversion", ["joint-convexity", "renyi"])
+@pytest.mark.parametrize("event", [GaussianDpEvent(0.5), geometric(0.5, m=12, ratio=0.9)])
+def test_an_epsilon_of_zero_is_found_at_once(monkeypatch, conversion, event):
+    # No relative precision comes near 0: the search once halved epsilon down to the least float.
+    spent = SingleReleaseAccountant.from_budget(9.0, 0.5, conversion).compose(event)
+    asked, bound = [], SingleReleaseAccountant._delta_up
+    monkeypatch.setattr(
+        SingleReleaseAccountant, "_delta_up", lambda *of: asked.append(of) or bound(*of)
+    )
+    assert spent.get_epsilon(0.999) == 0.0 and len(asked) == 1
+    with mpmath.workdps(60):
+        exact = gaussian_delta(mpmath.mpf(2), mpmath.mpf(0))
+        assert exact <= as_mpf(spent._delta_up(GaussianDpEvent(0.5), 0.0)) <= 1
+
+
 def test_accountants_without_a_rule_say_who_has_one():
     with pytest.raises(UnsupportedEventError, match="rdp can"):
         ZcdpAccountant.from_budget(1.0, 1e-6).compose(geometric(60.0))

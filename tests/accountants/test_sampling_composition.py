@@ -86,6 +86,17 @@ def test_the_fast_curve_at_its_ends():
     assert exact_gaussian(1.0, epsilon) <= 1e-5 <= exact_gaussian(1.0, epsilon * (1 - 1e-6))
 
 
+@pytest.mark.parametrize("epsilon", [0.0, 1e-300, 1.0, 1e300])
+def test_the_fast_curve_warns_of_nothing_at_any_scale(epsilon):
+    # epsilon / mu overflowed, with NumPy's warning (an error here); no figure came of it.
+    shifts = [0.0, 5e-324, 1e-300, 1e-9, 1.0, 1e9, 1e300]
+    deltas = gaussian_deltas_up(np.array(shifts), epsilon)
+    assert deltas[0] == 0.0 and (deltas[1:] >= 1e-290).all() and (deltas <= 1.0).all()
+    for shift in (1e-9, 1.0, 1e9):
+        if epsilon <= 1:  # beyond it only the shift of 1e300 has a delta above 1e-290
+            assert deltas[shifts.index(shift)] >= min(exact_gaussian(shift, epsilon), 1)
+
+
 @pytest.mark.parametrize("p", [1e-6, 0.01, 0.3, 0.5, 0.99, 1.0])
 @pytest.mark.parametrize("rounds", [1, 7, 500])
 def test_the_law_of_the_hits_is_the_binomial_from_above(rounds, p):

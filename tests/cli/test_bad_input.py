@@ -13,7 +13,7 @@ BUDGETS = [
     (["--epsilon", "inf"], "epsilon"),
     (["--epsilon", "much"], "epsilon"),
     (["--delta", "0"], "delta"),
-    (["--delta", "-1e-8"], "delta"),
+    (["--delta", "-1e-8"], "Expected delta=-1e-08 >= 0."),
     (["--delta", "1"], "delta"),
     (["--delta", "2"], "delta"),
     (["--delta", "nan"], "delta"),

@@ -134,7 +134,7 @@ def test_a_weak_guarantee_is_warned_of(train, arguments, text):
 
 
 def test_an_interrupt_is_one_line(train, folder, monkeypatch):
-    def interrupt(*arguments):
+    def interrupt(*arguments, **options):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("dpcore.training.run_optimizer", interrupt)

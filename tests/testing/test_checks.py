@@ -19,6 +19,7 @@ from dpcore.testing import (
     check_mechanisms_and_queries,
     check_never_overspends,
     check_outputs_released,
+    check_presets,
     check_repeatable_when_seeded,
     check_sensitivity_on_neighbours,
     check_tiny_budget_refused,
@@ -234,6 +235,37 @@ def test_an_honest_optimizer_passes(optimizer, check):
 def test_a_cheat_is_caught(cheat, check, reason):
     with pytest.raises(AssertionError, match=reason):
         check(cheat)
+
+
+class Misspells(Honest):
+    """Has a preset whose clip would be dropped, and the default run under its name."""
+
+    presets = {"paper": {"rate": 1.0, "clpi": 1.0}}
+
+
+class OutOfRange(Honest):
+    """Has a preset that its own checks refuse."""
+
+    presets = {"paper": {"rate": 1000.0}}
+
+
+class UnknownConversion(Honest):
+    """Has a preset of a conversion that its accountant does not know."""
+
+    presets = {"paper": {"accountant": "zcdp", "accountant_conversion": "exact"}}
+
+
+@pytest.mark.parametrize(
+    ("cheat", "error", "reason"),
+    [
+        (Misspells(), AssertionError, "sets 'clpi', which is neither .* Did you mean clip"),
+        (OutOfRange(), InvalidInputError, "clip and rate between 0 and 100"),
+        (UnknownConversion(), InvalidInputError, "conversion='exact' to be one of"),
+    ],
+)
+def test_a_preset_that_is_not_in_order_is_caught(cheat, error, reason):
+    with pytest.raises(error, match=reason):
+        check_presets(cheat)
 
 
 class IgnoresBudget(Honest):

@@ -118,7 +118,7 @@ class CovBase:
             return QuadraticObjective(gram, problem, ball, w)
 
         error = reference.gap + 2 * reference.error
-        return make_target(question, reference, options.target_excess_risk, error, problem)
+        return make_target(question, reference, options, error, problem)
 
     def theory(self, alpha: float) -> float:
         """Return the epsilon at which the expected excess risk is at most ``alpha``: Theorem 3.1,

@@ -97,8 +97,7 @@ def absolute_target(options: TargetOptions, problem: Problem, ball: PublicBall) 
         def question(w: np.ndarray) -> Any:
             return ObjectiveSum(problem, w, ball)
 
-    text += f", except with probability {options.failure_probability:g}"
-    return _target(text, question, None, goal, slack, 0.0, problem)
+    return _target(text + _unless(options), question, None, goal, slack, 0.0, problem)
 
 
 def excess_target(options: Any, problem: Problem, minimizer: Minimizer) -> Target:
@@ -108,19 +107,24 @@ def excess_target(options: Any, problem: Problem, minimizer: Minimizer) -> Targe
     def question(w: np.ndarray) -> Any:
         return ObjectiveSum(problem, w, minimizer.ball)
 
-    return make_target(question, reference, options.target_excess_risk, reference.gap, problem)
+    return make_target(question, reference, options, reference.gap, problem)
 
 
 def make_target(
     question: Callable[[np.ndarray], Any],
     reference: Any,
-    excess: float,
+    options: TargetOptions,
     error: float,
     problem: Problem,
 ) -> Target:
-    """Return the test of an excess risk of at most ``excess`` over the reference's."""
-    text = f"excess risk of at most {excess:g} on the training rows"
+    """Return the test of the excess risk that was asked for, over the reference's."""
+    excess = options.target_excess_risk or 0.0
+    text = f"excess risk of at most {excess:g} on the training rows{_unless(options)}"
     return _target(text, question, reference, 0.0, (problem.n or 0) * excess, error, problem)
+
+
+def _unless(options: TargetOptions) -> str:
+    return f", except with probability {options.failure_probability:g}"
 
 
 def _target(

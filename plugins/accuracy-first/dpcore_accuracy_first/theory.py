@@ -9,7 +9,7 @@ from dpcore.errors import InvalidInputError
 from dpcore.mechanisms.geometric import Geometric
 from dpcore.problem import Solution
 from dpcore_accuracy_first.bases import CovBase, OutputBase
-from dpcore_accuracy_first.options import ExcessRiskOptions, option, positive, pure_cap
+from dpcore_accuracy_first.options import ExcessRiskOptions, option, positive
 
 if TYPE_CHECKING:
     from dpcore.problem import Problem
@@ -29,25 +29,28 @@ class _TheoryOptions(ExcessRiskOptions):
     def _base(self, problem: Problem, smallest: float | None = None) -> Any:
         raise TypeError("an algorithm says what its noise is added to")
 
+    def needed_epsilon(self, problem: Problem) -> float:
+        """Return the epsilon of the one release, a function of public facts: the filter is opened
+        for it, so that it is the guarantee."""
+        base, mechanism = self._release(problem)
+        return mechanism.event(base.query.sensitivity(problem.relation)).epsilon
+
     def minimize(self, problem: Problem, session: PrivacySession) -> Solution:
-        if self.target_excess_risk is None:
-            raise InvalidInputError("Expected --target-excess-risk: the theorem is about that.")
-        epsilon = self._base(problem).theory(self.target_excess_risk)
-        cap = pure_cap(session.accountant)
-        if epsilon > cap:
-            raise InvalidInputError(
-                f"The theorem asks for epsilon={epsilon:.4g}, and the worst case is to be "
-                f"{cap:.4g}. Raise --epsilon-max above that, or ask for less."
-            )
-        base = self._base(problem, epsilon)
-        # The grid's own share of the sensitivity is part of the scale.
-        w = base.hypothesis(session.release(base.query, Geometric(1 / epsilon)))
+        base, mechanism = self._release(problem)
+        w = base.hypothesis(session.release(base.query, mechanism))
         details = {
             "target": f"expected excess risk of at most {self.target_excess_risk:g}",
-            "level_epsilon": epsilon,
+            "level_epsilon": 1 / mechanism.noise_multiplier,
         }
         status = f"One release: the {details['target']} by the theorem; nothing was tested."
         return Solution(w, status, details)
+
+    def _release(self, problem: Problem) -> tuple[Any, Geometric]:
+        if self.target_excess_risk is None:
+            raise InvalidInputError("Expected --target-excess-risk: the theorem is about that.")
+        epsilon = self._base(problem).theory(self.target_excess_risk)
+        # The grid's own share of the sensitivity is part of the scale.
+        return self._base(problem, epsilon), Geometric(1 / epsilon)
 
 
 @dataclass(frozen=True, kw_only=True)

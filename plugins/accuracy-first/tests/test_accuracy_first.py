@@ -8,7 +8,7 @@ import pytest
 from dpcore import fit
 from dpcore.accountants.pure import PureAccountant
 from dpcore.engines.local import LocalEngine
-from dpcore.errors import InvalidInputError, TargetNotMetError
+from dpcore.errors import BudgetExceededError, InvalidInputError, TargetNotMetError
 from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
 from dpcore.noise.source import SeededNoise
@@ -191,7 +191,9 @@ def test_theory_is_one_release_at_the_epsilon_of_the_theorem():
         session, solution = run(kind(target_excess_risk=0.05), rows, 1e4)
         assert session.accountant.spent == pytest.approx(solution.details["level_epsilon"])
         assert session.ex_post_epsilon == session.accountant.spent
-        with pytest.raises(InvalidInputError, match="The theorem asks for"):
+        problem = make_problem(rows, REPLACE, loss_of(kind), l2=0.05)
+        assert kind(target_excess_risk=0.05).needed_epsilon(problem) == session.accountant.spent
+        with pytest.raises(BudgetExceededError, match="too small for one release"):
             run(kind(target_excess_risk=0.05), rows, 1.0)
 
 

@@ -38,6 +38,34 @@ def test_a_target_that_is_met_gives_a_model_and_two_figures(tmp_path):
     assert load_model(out).privacy["ex_post_epsilon"] == privacy["ex_post_epsilon"]
 
 
+@pytest.mark.parametrize("algo", ["output-nr", "output-doubling"])
+def test_a_target_on_the_excess_risk_says_how_likely_it_is_missed(algo):
+    asked = ("--target-excess-risk", 0.5, "--failure-probability", 0.05, "--epsilon-max", 50)
+    shown = run("train", "--algo", algo, "--l2", "0.01", *asked)
+    told = "excess risk of at most 0.5 on the training rows, except with probability 0.05."
+    assert told in shown.stdout
+
+
+THEORY = ("train", "--algo", "output-theory", "--target-excess-risk", 0.5, "--epsilon-max")
+
+
+def test_an_epsilon_known_beforehand_is_the_guarantee_and_no_worst_case_is_shown():
+    report = json.loads(run(*THEORY, 50, "--json").stdout)
+    epsilon = report["epsilon"]
+    assert 1 < epsilon < 50 and report["ex_post_epsilon"] is None
+    assert report["spent"] == report["budget"] == epsilon
+    assert f"({epsilon!r}, 0)-differentially private" in report["sentence"]
+    assert "worst case" not in report["sentence"] and "50" not in report["sentence"].split("In")[0]
+    refused = run(*THEORY, 2)
+    assert refused.exit_code == 2
+    assert f"output-theory asks for epsilon={epsilon!r}, and the worst case is to be 2" in (
+        refused.stderr
+    )
+    # Held to it: exactly that much, agreed to, is enough.
+    assert json.loads(run(*THEORY, repr(epsilon), "--json").stdout)["epsilon"] == epsilon
+    assert "a function of public facts that the filter enforces" in run("info", THEORY[2]).stdout
+
+
 def test_json_holds_both_figures_by_name():
     shown = run(*ASK, "--target-accuracy", 0.77, "--slack", 0.02, "--json")
     report = json.loads(shown.stdout)

@@ -60,7 +60,11 @@ def test_a_run_on_exact_answers_says_that_it_is_not_private(algo):
     model = fit(X, y, algo=algo, epsilon=0.1)
     assert model.privacy["private"] is False
     assert model.privacy["why_not_private"] == [f"{algo} is given exact answers, without noise"]
-    assert model.privacy["sentence"].startswith("NOT PRIVATE")
+    # No (0.1, 1e-08) beside it: exact answers have no epsilon at all.
+    assert model.privacy["sentence"] == (
+        f"NOT PRIVATE: {algo} is given exact answers, without noise; no epsilon and no delta are "
+        "guaranteed."
+    )
     if algo == "majority":
         assert (model.margins(np.column_stack([X, np.ones(len(y))])) > 0).all()
 

@@ -4,8 +4,9 @@ Departures from their Algorithm 2 that it reproduces: noisy minimum by one-sided
 whose true epsilon is up to the number of candidates less one times the claim; the candidate before
 the selected one is applied; a gradient's share is deducted twice; the second and later
 measurements are averaged with the first only; scores and gradients have the add-or-remove
-sensitivities under either relation. Not reproduced: fitting a min-max scaler on the private rows,
-which is the loader's.
+sensitivities under either relation; l2 w is added to the direction after that was normalised, and
+nothing to the scores, whatever the number of rows. Not reproduced: fitting a min-max scaler on the
+private rows, which is the loader's.
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from dpcore.errors import BudgetExceededError
+from dpcore.errors import BudgetExceededError, InvalidInputError
 from dpcore.events import PureDpEvent
-from dpcore.grid import round_parameters
+from dpcore.grid import DIRECTION_BITS, round_parameters, round_to
 from dpcore.mechanisms.base import ScaledNoise
 from dpcore.mechanisms.gaussian import Gaussian
 from dpcore.problem import Solution
@@ -64,8 +65,21 @@ class PublishedNoisyMin(ScaledNoise):
         return int(np.argmin(losses + drawn.astype(np.float64)))
 
 
+def _published_direction(gradient: np.ndarray, l2: float, w: np.ndarray) -> np.ndarray:
+    """Return the normalised gradient plus l2 w, on the direction grid."""
+    return round_to(unit_direction(gradient) + l2 * w, DIRECTION_BITS)
+
+
 def minimize_as_published(options: DpAgd, problem: Problem, session: PrivacySession) -> Solution:
-    """Return what the authors' loop returns, with their constants."""
+    """Return what the authors' loop returns, with their constants.
+
+    Raises InvalidInputError, before anything is charged, for an l2 at which it need not converge.
+    """
+    if problem.l2 > 2 / _MAX_STEP:
+        raise InvalidInputError(
+            f"Expected l2={problem.l2:g} to be at most {2 / _MAX_STEP:g} with --as-published: a "
+            f"step of the authors' code shrinks w by l2 times up to {_MAX_STEP:g}, and diverges."
+        )
     accountant = session.accountant
     epsilon = 0.5 * accountant.epsilon / _SPLITS
     rho_select = 0.5 * epsilon**2
@@ -88,7 +102,7 @@ def minimize_as_published(options: DpAgd, problem: Problem, session: PrivacySess
             rho -= rho_gradient
             steps, index = candidate_steps(largest, _CANDIDATES), 0
             while index == 0 and rho >= 0:
-                direction = unit_direction(gradient)
+                direction = _published_direction(gradient, problem.l2, w)
                 query = ClippedLossLine(problem, w, direction, steps, _CLIP)
                 index = session.release(query, selection)
                 rho -= rho_select

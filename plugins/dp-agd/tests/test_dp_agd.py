@@ -15,6 +15,7 @@ from dpcore.accountants.rdp import RdpAccountant
 from dpcore.accountants.zcdp import ZcdpAccountant
 from dpcore.engines.local import LocalEngine
 from dpcore.errors import BudgetExceededError, InvalidInputError, UnsupportedEventError
+from dpcore.grid import round_to
 from dpcore.losses.hinge import HingeSvm
 from dpcore.losses.huber import HuberSvm
 from dpcore.losses.logistic import Logistic
@@ -106,8 +107,8 @@ class Script:
         return self.answers.pop(0)
 
 
-def scripted(answers, **options):
-    problem = make_problem(make_rows(4), ADD, Logistic(), n0=400)
+def scripted(answers, l2=0.0, **options):
+    problem = make_problem(make_rows(4), ADD, Logistic(), l2=l2, n0=400)
     session = Script(answers)
     optimizer = DpAgd(**{"steps": 10, "clip": 1.0, "momentum": 0.0, "averaging": -1.0, **options})
     return session, optimizer.minimize(problem, session)
@@ -126,6 +127,22 @@ def test_the_selected_step_is_the_step_applied():
         assert np.array_equal(line.direction, [1, 0, 0, 0, 0])
         assert np.array_equal(after.w, [-step, 0, 0, 0, 0])
         assert np.array_equal(solution.w, [-step, 0, 0, 0, 0])
+
+
+def test_the_published_regulariser_is_in_the_direction_and_not_in_the_scores():
+    # As in agd_rho.py: added after the gradient was normalised, at both places; it was left out.
+    session, _ = scripted([E0, 4, E1, 0, E1, 2], l2=0.5, as_published=True)
+    step = session.queries[1].step_sizes[3]  # The candidate before the selected one.
+    for line in (session.queries[3], session.queries[5]):
+        assert np.array_equal(line.w, [-step, 0, 0, 0, 0])
+        assert np.array_equal(line.direction, [round_to(-0.5 * step, 14), 1, 0, 0, 0])
+        assert not line.start().any()
+
+
+def test_a_published_regulariser_that_would_diverge_is_refused_uncharged():
+    assert scripted([E0, 4, E1], l2=1.0, as_published=True)[1].w.any()
+    with pytest.raises(InvalidInputError, match="l2=1.01 to be at most 1 with --as-published"):
+        scripted([], l2=1.01, as_published=True)
 
 
 def test_what_is_measured_again_is_weighed_by_what_it_cost():

@@ -184,6 +184,18 @@ def test_the_published_bound_is_reached_by_asking():
     assert published / ours == pytest.approx(2.5 * (curvature + 0.05) / curvature, rel=1e-6)
 
 
+def test_the_published_noise_is_marked_and_told_to_be_sound_and_wasteful():
+    X, y = np.zeros((50, 2)), np.resize([0, 1], 50)
+    asked = {"algo": "outpert-gd", "delta": 1e-6, "l2": 0.1, "classes": (0, 1)}
+    model = fit(X, y, as_published=True, **asked)
+    assert model.privacy["private"] is False
+    (reason,) = model.privacy["why_not_private"]
+    assert reason.endswith(
+        "its noise is sound and wasteful, at least 2.5 times what Proposition 2 asks for"
+    )
+    assert "not sound" not in model.privacy["sentence"]
+
+
 def test_the_published_pass_runs_on_the_papers_constants_and_is_marked():
     rng = np.random.default_rng(0)
     X, y = rng.uniform(-1, 1, size=(9000, 3)), rng.integers(0, 2, 9000)
@@ -191,7 +203,7 @@ def test_the_published_pass_runs_on_the_papers_constants_and_is_marked():
     asked = {"algo": "rsgd-ar", "relation": "replace-one", **figures}
     model, sound = fit(X, y, as_published=True, **asked), fit(X, y, preset="paper", **asked)
     assert model.privacy["private"] is False
-    assert "as its authors published it" in model.privacy["why_not_private"][0]
+    assert "as its authors published it, which is not sound" in model.privacy["sentence"]
     assert "dpcore_rsgd_ar.published:PublishedPass" in model.privacy["parts_not_from_dpcore"]
     assert model.details["batches"] == 3 and model.details["epochs"] == 50
     assert model.l2 == sound.l2 and sound.privacy["private"] is True

@@ -72,7 +72,7 @@ BAD_ROWS = [
     ("x,a,1,no", r"line 3, column 'age': the cell is not a finite number"),
     ("0x10,a,1,no", r"line 3, column 'age'"),
     ("1_0,a,1,no", r"line 3, column 'age'"),
-    (",a,1,no", r"line 3, column 'age': the cell is empty; fill it in, or pass --bad-rows drop"),
+    (",a,1,no", r"line 3, column 'age': the cell is empty; fill it in, or leave the row out"),
     ("  ,a,1,no", r"line 3, column 'age': the cell is empty"),
     ("NA,a,1,no", r"line 3, column 'age'"),
     ("nan,a,1,no", r"line 3, column 'age'"),
