@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from dpcore.charges import Charges
 from dpcore.data.arrays import dataset_from_arrays
 from dpcore.data.dataset import load_file
 from dpcore.errors import InvalidInputError
@@ -85,6 +86,8 @@ def fit(
     ------
     InvalidInputError, RegistryError, DataError : before any budget is spent.
     TargetNotMetError : no model; its ``report`` says what was charged.
+    OptimizerError : an algorithm that broke. Whatever ends a fit after its first charge, an
+        interrupt too, has a note (``__notes__``) of what was charged.
 
     Examples
     --------
@@ -135,10 +138,12 @@ def fit(
         dataset = load_file(X, schema)
     else:
         dataset = dataset_from_arrays(X, y, schema=schema, intercept=intercept, **public)
-    model = fit_dataset(plan, dataset, schema_reasons(dataset.schema))
-    if classes is not None:
-        model = replace(model, class_values=_own_classes(classes))
-    return finish(plan, model, dataset, started, {}).model
+    charges = Charges()
+    with charges.told():
+        model = fit_dataset(plan, dataset, schema_reasons(dataset.schema), charges=charges)
+        if classes is not None:
+            model = replace(model, class_values=_own_classes(classes))
+        return finish(plan, model, dataset, started, {}).model
 
 
 def _own_classes(classes: Sequence[Any]) -> tuple[Any, Any]:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from decimal import ROUND_CEILING, Context, Decimal
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dpcore.charges import Charges
+from dpcore.cli.interrupts import ended_as_interrupted
 from dpcore.cli.progress import budget_progress
 from dpcore.errors import InvalidInputError, TargetNotMetError
 from dpcore.modelfile import check_replaceable
@@ -168,15 +171,22 @@ def train_command(
     from dpcore.training import train
 
     request = DataRequest(data, schema, target, bad_rows, schema_from_data, test, test_fraction)
-    try:
-        with budget_progress(hidden=quiet or as_json) as on_release:
-            training = train(plan, request, on_release)
-    except TargetNotMetError as error:
-        if as_json:
-            typer.echo(json.dumps(error.report, indent=2, allow_nan=False))
-        raise
-    if out is not None:
-        training.model.save(out)
+    charges = Charges()
+    with ended_as_interrupted(), charges.told():
+        try:
+            with budget_progress(hidden=quiet or as_json) as on_release:
+                training = train(plan, request, on_release, charges)
+        except TargetNotMetError as error:
+            if as_json:
+                typer.echo(json.dumps(error.report, indent=2, allow_nan=False))
+            raise
+        if out is not None:
+            charges.fate = partial(training.model.fate_in, out)
+            training.model.save(out)
+        _tell(training, out, as_json=as_json, quiet=quiet)
+
+
+def _tell(training: Training, out: Path | None, *, as_json: bool, quiet: bool) -> None:
     if as_json:
         typer.echo(json.dumps(training.report(), indent=2, allow_nan=False))
     elif not quiet:
