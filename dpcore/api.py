@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from dpcore.charges import Charges
 from dpcore.data.arrays import dataset_from_arrays
 from dpcore.data.dataset import load_file
-from dpcore.errors import InvalidInputError
+from dpcore.errors import InvalidInputError, advised_on_bad_rows
 from dpcore.plan import Settings, make_plan
 from dpcore.source import schema_reasons
 from dpcore.training import finish, fit_dataset
@@ -21,6 +21,11 @@ if TYPE_CHECKING:
     from dpcore.model import Model
 
 __all__ = ["fit"]
+
+_ADVICE = (
+    "Where the number of rows is private (add-or-remove-one), such rows may be left out before the "
+    "fit: frame.dropna(), or a store of dpcore convert --bad-rows drop."
+)
 
 
 def fit(
@@ -131,13 +136,16 @@ def fit(
         raise InvalidInputError("Expected schema to be a Schema, a mapping or a path.")
     public: dict[str, Any] = {"classes": classes, "bounds": bounds, "row_norm": row_norm, "n0": n0}
     public["capacity"] = capacity
-    if isinstance(X, (str, os.PathLike)):
-        given = [name for name, value in {"y": y, **public}.items() if value is not None]
-        if given:
-            raise InvalidInputError(f"Expected {given[0]} to be left to the schema of the file.")
-        dataset = load_file(X, schema)
-    else:
-        dataset = dataset_from_arrays(X, y, schema=schema, intercept=intercept, **public)
+    with advised_on_bad_rows(_ADVICE):
+        if isinstance(X, (str, os.PathLike)):
+            given = [name for name, value in {"y": y, **public}.items() if value is not None]
+            if given:
+                raise InvalidInputError(
+                    f"Expected {given[0]} to be left to the schema of the file."
+                )
+            dataset = load_file(X, schema)
+        else:
+            dataset = dataset_from_arrays(X, y, schema=schema, intercept=intercept, **public)
     charges = Charges()
     with charges.told():
         model = fit_dataset(plan, dataset, schema_reasons(dataset.schema), charges=charges)

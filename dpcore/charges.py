@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
-__all__ = ["Charges", "Figures"]
+if TYPE_CHECKING:
+    from dpcore.session import PrivacySession
+
+__all__ = ["Charges", "Figures", "charged_in"]
 
 Figures = tuple[float, float, str]
 """What was spent, of which budget, in which unit: functions of the events, so public."""
@@ -52,3 +56,9 @@ class Charges:
             return f"Nothing was charged; {self.fate()}."
         spent, budget, unit = figures
         return f"Charged, and spent: {spent!r} of {budget!r} {unit}; {self.fate()}."
+
+
+def charged_in(session: PrivacySession) -> Figures | None:
+    """Return what a session's releases were charged; ``None`` where there was none."""
+    used = session.accountant
+    return (used.spent, used.budget, used.unit) if session.ledger else None

@@ -84,14 +84,21 @@ class Model:
         """Return the margin of every row, float64 of shape (n_rows,); above 0: positive class.
         For a regression, the predicted value.
 
-        X : what ``fit`` takes: an array or CSR matrix of the same width, or a frame with the
-        schema's columns. A row is scaled down to the public row norm, as in training.
+        X : what ``fit`` takes: an array or CSR matrix of the same width, a frame with the schema's
+        columns, or the path of a file, which is read in pieces. A row is scaled down to the public
+        row norm, as in training.
 
         Raises DataError or InvalidInputError for rows that do not satisfy the schema.
         """
-        from dpcore.data.arrays import features_from_arrays
+        if isinstance(X, (str, os.PathLike)):
+            from dpcore.data.dataset import feature_pieces
 
-        margins = self.margins(features_from_arrays(X, self.schema))
+            pieces = feature_pieces(X, self.schema)
+            margins = np.concatenate([np.zeros(0), *map(self.margins, pieces)])
+        else:
+            from dpcore.data.arrays import features_from_arrays
+
+            margins = self.margins(features_from_arrays(X, self.schema))
         return self.labels(margins) if self.schema.label.is_real else margins
 
     def predict(self, X: Any) -> np.ndarray:

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     import numpy as np
 
     from dpcore.accountants.schedule import FixedSchedule
-    from dpcore.charges import Figures
     from dpcore.events import DpEvent
     from dpcore.interactive import InteractiveMechanism
     from dpcore.noise.source import NoiseSource
@@ -260,12 +259,6 @@ class PrivacySession(OneProcess):
     @property
     def ledger(self) -> tuple[LedgerEntry, ...]:
         return tuple(self._ledger)
-
-    @property
-    def charged(self) -> Figures | None:
-        """Spent, budget and unit; ``None`` where no release was charged."""
-        filter_ = self._accountant
-        return (filter_.spent, filter_.budget, filter_.unit) if self._ledger else None
 
     @property
     def releases(self) -> dict[str, int]:

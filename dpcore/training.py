@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.charges import Charges
+from dpcore.charges import Charges, charged_in
 from dpcore.contract import run_optimizer
 from dpcore.errors import InvalidInputError, TargetNotMetError
 from dpcore.fixed_schedule import fixed_schedule, with_planned_accountant
@@ -186,7 +186,7 @@ def fit_dataset(
         schedule=fixed_schedule(plan, problem),
         problem=problem,
     )
-    charges.follow(lambda: session.charged)
+    charges.follow(lambda: charged_in(session))
     with charges.told():
         try:
             solution = run_optimizer(plan.optimizer, plan.entry, problem, session)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dpcore.cli.interrupts import ended_as_interrupted
 from dpcore.errors import InvalidInputError
 from dpcore.parameters import parse_assignment
 
@@ -191,7 +192,7 @@ def _run(comparison: Comparison, out: Path | None, jobs: int, *, hidden: bool) -
     from dpcore.compare.runner import run
 
     try:
-        with _fits_progress(hidden=hidden) as on_row:
+        with ended_as_interrupted(), _fits_progress(hidden=hidden) as on_row:
             return run(comparison, out, jobs, on_row)
     except KeyboardInterrupt as stop:
         kept = "nothing was kept, for want of --out"

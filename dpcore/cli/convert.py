@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from dpcore.cli.interrupts import ended_as_interrupted
-from dpcore.errors import DataError, InvalidInputError
+from dpcore.errors import DataError, InvalidInputError, advised_on_bad_rows
 
 __all__ = ["convert_command"]
 
@@ -60,6 +60,7 @@ def convert_command(
         _rows_progress(hidden=quiet) as on_piece,
         reading_threads(threads),
         ended_as_interrupted(),
+        advised_on_bad_rows("Or --bad-rows drop leaves such rows out."),
     ):
         convert(source, out, read, bad_rows=bad_rows, on_piece=on_piece)  # type: ignore[arg-type]
     if bad_rows == "drop" and not quiet:

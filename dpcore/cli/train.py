@@ -13,7 +13,7 @@ import typer
 from dpcore.charges import Charges
 from dpcore.cli.interrupts import ended_as_interrupted
 from dpcore.cli.progress import budget_progress
-from dpcore.errors import InvalidInputError, TargetNotMetError
+from dpcore.errors import InvalidInputError, TargetNotMetError, advised_on_bad_rows
 from dpcore.modelfile import check_replaceable
 from dpcore.outfile import check_writable, refuse_inputs
 from dpcore.parameters import parse_assignment
@@ -31,6 +31,7 @@ _DROPPED = (
     "Rows outside the schema were dropped, uncounted; --bad-rows refuse (of convert, for a store) "
     "shows the owner the first."
 )
+_ADVICE = "Or --bad-rows drop leaves such rows out."
 _LARGE_EPSILON, _LARGE_DELTA = 10.0, 1e-3
 
 
@@ -174,7 +175,10 @@ def train_command(
     charges = Charges()
     with ended_as_interrupted(), charges.told():
         try:
-            with budget_progress(hidden=quiet or as_json) as on_release:
+            with (
+                budget_progress(hidden=quiet or as_json) as on_release,
+                advised_on_bad_rows(_ADVICE),
+            ):
                 training = train(plan, request, on_release, charges)
         except TargetNotMetError as error:
             if as_json:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +9,7 @@ import pyarrow as pa
 from scipy import sparse
 
 from dpcore.data.conform import conform
-from dpcore.data.dataset import Dataset, load_features, width_schema
+from dpcore.data.dataset import Dataset, width_schema
 from dpcore.data.encode import encode
 from dpcore.data.raw_matrix import RawMatrix, conform_matrix
 from dpcore.data.raw_table import RawTable, check_names
@@ -83,10 +82,7 @@ def dataset_from_arrays(
 
 
 def features_from_arrays(X: Any, schema: Schema) -> Any:
-    """Return feature rows as ``dataset_from_arrays`` makes them, without labels (prediction); of a
-    path, those of its file."""
-    if isinstance(X, (str, os.PathLike)):
-        return load_features(X, schema)
+    """Return feature rows as ``dataset_from_arrays`` makes them, without labels (prediction)."""
     if schema.width is None:
         return encode(conform(_table(X, None, schema, False), schema, labelled=False), schema)[0]
     return conform_matrix(RawMatrix(_matrix(X), None, _SOURCE, _row), schema, labelled=False)[0]

@@ -19,7 +19,7 @@ from dpcore.data.columns import Categorical, Label, Numeric, Value, is_boolean
 from dpcore.data.encode import scale_to_unit
 from dpcore.data.raw_table import RawTable
 from dpcore.data.schema import Schema
-from dpcore.errors import DataError
+from dpcore.errors import BadRowError, DataError
 
 __all__ = ["NUMBER", "BadRows", "Columns", "conform", "convert_column", "to_numbers"]
 
@@ -90,14 +90,14 @@ def convert_column(
 
 def _first_fault(
     raw: RawTable, faults: list[tuple[str, str, np.ndarray]], missing: tuple[str, ...]
-) -> DataError:
+) -> BadRowError:
     row, name, reason = min(
         ((int(np.argmax(fault)), name, reason) for name, reason, fault in faults),
         key=lambda entry: entry[0],
     )
     if reason == _NO_NUMBER and _is_empty(raw.columns[name], row, missing):
-        reason = "the cell is empty; fill it in, or pass --bad-rows drop"
-    return DataError(f"{raw.source}, {raw.where(row)}, column {name!r}: {reason}.")
+        reason = "the cell is empty; fill it in"
+    return BadRowError(f"{raw.source}, {raw.where(row)}, column {name!r}: {reason}.")
 
 
 def _is_empty(array: pa.ChunkedArray, row: int, missing: tuple[str, ...]) -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 from dpcore.data.conform import BadRows, convert_column
 from dpcore.data.row_norms import scale_rows
 from dpcore.data.schema import Schema
-from dpcore.errors import DataError
+from dpcore.errors import BadRowError, DataError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -58,7 +58,7 @@ def conform_matrix(
         if bad_rows != "drop":
             row = int(np.argmax(bad))
             reason = next(text for fault, text in reasons if fault[row])
-            raise DataError(f"{raw.source}, {raw.where(row)}: {reason}.")
+            raise BadRowError(f"{raw.source}, {raw.where(row)}: {reason}.")
         X, y = X[~bad], y if y is None else y[~bad]
     return scale_rows(X, schema.row_norm, intercept=schema.intercept), y
 

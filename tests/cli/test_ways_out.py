@@ -3,6 +3,8 @@
 import errno
 import os
 import signal
+import subprocess
+import sys
 
 import pytest
 
@@ -173,3 +175,16 @@ def test_users_who_keep_their_rows_are_told_of_too(run, folder, monkeypatch):
     assert result.exit_code == 130
     assert line(result).startswith("dpcore: stopped. Charged, and spent: ")
     assert "rounds of the user who may join most; no model" in line(result)
+
+
+def test_a_name_that_the_terminal_cannot_show_ends_no_run(folder):
+    (folder / "r\udcff.csv").write_bytes((folder / "rows.csv").read_bytes())
+    arguments = ("train", "--data", "r\udcff.csv", "--schema", "schema.toml", "--out", "m.json")
+    done = subprocess.run(
+        [sys.executable, "-m", "dpcore.cli", *arguments],
+        env={**os.environ, "PYTHONIOENCODING": "utf-8:strict"},
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert b"on r\\udcff.csv: " in done.stdout and (folder / "m.json").exists()
