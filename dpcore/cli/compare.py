@@ -101,9 +101,9 @@ def compare_command(
     """Compare algorithms on equal terms: one relation, one loss, the same folds for all.
 
     Beside them stand a non-private fit and the majority class; --algos nonprivate,majority compares
-    those alone. Accuracy, objective and seconds are diagnostics, computed WITHOUT privacy: on
-    private data, to choose an algorithm or a parameter by them is itself a release, which no budget
-    here covers.
+    those alone. Accuracy, objective and seconds are diagnostics, computed WITHOUT privacy, and tell
+    how many rows there are: on private data, to choose an algorithm or a parameter by them is
+    itself a release, which no budget here covers.
     """
     from dpcore.compare.admission import admit, default_relation
     from dpcore.compare.settings import Comparison
