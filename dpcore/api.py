@@ -10,10 +10,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dpcore.cautions import cautions_of
+from dpcore.charges import Charges
 from dpcore.data.array_columns import leave_to_schema
 from dpcore.data.arrays import dataset_from_arrays
 from dpcore.data.dataset import load_file
-from dpcore.errors import DpcoreWarning, InvalidInputError
+from dpcore.errors import DpcoreWarning, InvalidInputError, advised_on_bad_rows
 from dpcore.plan import Settings, make_plan
 from dpcore.source import schema_reasons
 from dpcore.training import finish, fit_dataset
@@ -23,6 +24,11 @@ if TYPE_CHECKING:
     from dpcore.model import Model
 
 __all__ = ["fit"]
+
+_ADVICE = (
+    "Where the number of rows is private (add-or-remove-one), such rows may be left out before the "
+    "fit: frame.dropna(), or a store of dpcore convert --bad-rows drop."
+)
 
 
 def fit(
@@ -101,6 +107,8 @@ def fit(
     ------
     InvalidInputError, RegistryError, DataError : before any budget is spent.
     TargetNotMetError : no model; its ``report`` says what was charged.
+    OptimizerError : an algorithm that broke. Whatever ends a fit after its first charge, an
+        interrupt too, has a note (``__notes__``) of what was charged.
 
     Warns
     -----
@@ -157,17 +165,20 @@ def fit(
         )
     public: dict[str, Any] = {"classes": classes, "target_bounds": target_bounds, "bounds": bounds}
     public |= {"row_norm": row_norm, "n0": n0, "capacity": capacity}
-    if isinstance(X, (str, os.PathLike)):
-        leave_to_schema("the schema of the file", y=y, **public)
-        dataset = load_file(X, schema)
-    else:
-        dataset = dataset_from_arrays(X, y, schema=schema, intercept=intercept, **public)
-    model = fit_dataset(plan, dataset, schema_reasons(dataset.schema))
-    if classes is not None:
-        model = replace(model, class_values=_own_classes(classes))
-    for caution in cautions_of(model):
-        warnings.warn(caution, DpcoreWarning, stacklevel=2)
-    return finish(plan, model, dataset, started, {}).model
+    with advised_on_bad_rows(_ADVICE):
+        if isinstance(X, (str, os.PathLike)):
+            leave_to_schema("the schema of the file", y=y, **public)
+            dataset = load_file(X, schema)
+        else:
+            dataset = dataset_from_arrays(X, y, schema=schema, intercept=intercept, **public)
+    charges = Charges()
+    with charges.told():
+        model = fit_dataset(plan, dataset, schema_reasons(dataset.schema), charges=charges)
+        if classes is not None:
+            model = replace(model, class_values=_own_classes(classes))
+        for caution in cautions_of(model):
+            warnings.warn(caution, DpcoreWarning, stacklevel=2)
+        return finish(plan, model, dataset, started, {}).model
 
 
 def _own_classes(classes: Sequence[Any]) -> tuple[Any, Any]:

@@ -125,10 +125,7 @@ def run_optimizer(
 
 
 def _failed(entry: Entry, what: str) -> str:
-    return (
-        f"{entry.name} ({entry.distribution} {entry.version}) failed: {what}. The budget that was "
-        "charged stays charged; nothing was written."
-    )
+    return f"{entry.name} ({entry.distribution} {entry.version}) failed: {what}."
 
 
 def full_text(error: BaseException, module: str) -> str:

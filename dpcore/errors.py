@@ -1,8 +1,11 @@
 """Errors a caller can meet. A message never holds a private value: no row, no exact answer."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 __all__ = [
+    "BadRowError",
     "BudgetExceededError",
     "DataError",
     "DpcoreError",
@@ -13,6 +16,7 @@ __all__ = [
     "RegistryError",
     "TargetNotMetError",
     "UnsupportedEventError",
+    "advised_on_bad_rows",
 ]
 
 
@@ -24,9 +28,23 @@ class InvalidInputError(DpcoreError, ValueError):
     """A parameter, a budget or a combination of parts that cannot be used as given."""
 
 
+@contextmanager
+def advised_on_bad_rows(advice: str) -> Iterator[None]:
+    """Add to the error of a row that does not satisfy the schema what its reader can do."""
+    try:
+        yield
+    except BadRowError as error:
+        error.add_note(advice)
+        raise
+
+
 class DataError(DpcoreError, ValueError):
     """A file or array that does not satisfy its schema. Its text (file, line, column) is for the
     owner of the data only: it is raised while loading, before anything is asked of the data."""
+
+
+class BadRowError(DataError):
+    """A row that does not satisfy the schema, in a file or array that is one of its kind."""
 
 
 class BudgetExceededError(DpcoreError):

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpcore.charges import Charges
 from dpcore.data.columns import Label
 from dpcore.data.schema import INTERCEPT, Schema
 from dpcore.data.table import Table
 from dpcore.errors import DpcoreError, InvalidInputError, ModelFileError
-from dpcore.modelfile import read_model_file, write_model_file
+from dpcore.modelfile import fate_of, read_model_file, write_model_file
 from dpcore.registry import load_registry
 
 if TYPE_CHECKING:
@@ -86,14 +87,21 @@ class Model:
         """Return the margin of every row, float64 of shape (n_rows,); above 0: positive class.
         For a regression, the predicted value.
 
-        X : what ``fit`` takes: an array or CSR matrix of the same width, or a frame with the
-        schema's columns. A row is scaled down to the public row norm, as in training.
+        X : what ``fit`` takes: an array or CSR matrix of the same width, a frame with the schema's
+        columns, or the path of a file, which is read in pieces. A row is scaled down to the public
+        row norm, as in training.
 
         Raises DataError or InvalidInputError for rows that do not satisfy the schema.
         """
-        from dpcore.data.arrays import features_from_arrays
+        if isinstance(X, (str, os.PathLike)):
+            from dpcore.data.dataset import feature_pieces
 
-        margins = self.margins(features_from_arrays(X, self.schema))
+            pieces = feature_pieces(X, self.schema)
+            margins = np.concatenate([np.zeros(0), *map(self.margins, pieces)])
+        else:
+            from dpcore.data.arrays import features_from_arrays
+
+            margins = self.margins(features_from_arrays(X, self.schema))
         return self.labels(margins) if self.schema.label.is_real else margins
 
     def predict(self, X: Any) -> np.ndarray:
@@ -125,26 +133,35 @@ class Model:
         return classes[(margins > 0).astype(np.intp)]
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model file, whole or not at all."""
-        write_model_file(
-            path,
-            {
-                "algo": dict(self.algo),
-                "loss": self.loss,
-                "l2": self.l2,
-                "coefficients": self.coef.tolist(),
-                "intercept": self.intercept if self.schema.intercept else None,
-                "feature_names": list(self.feature_names),
-                "classes": _classes_to_json(self.classes),
-                "row_norm": self.row_norm,
-                "schema": self.schema.to_dict(),
-                "status": self.status,
-                "details": dict(self.details),
-                "privacy": dict(self.privacy),
-                "ledger": [dict(entry) for entry in self.ledger],
-                "versions": dict(self.versions),
-            },
-        )
+        """Write the model file, whole or not at all. What ends this early has a note of what the
+        model was charged and whether it is in the file."""
+        charges = Charges()
+        charges.follow(lambda: (*(self.privacy[key] for key in ("spent", "budget", "unit")),))
+        charges.fate = lambda: self.fate_in(path)
+        with charges.told():
+            write_model_file(path, self._content())
+
+    def fate_in(self, path: str | os.PathLike[str]) -> str:
+        """Return whether this model is in a file, as the end of a sentence."""
+        return fate_of(path, self._content())
+
+    def _content(self) -> dict[str, Any]:
+        return {
+            "algo": dict(self.algo),
+            "loss": self.loss,
+            "l2": self.l2,
+            "coefficients": self.coef.tolist(),
+            "intercept": self.intercept if self.schema.intercept else None,
+            "feature_names": list(self.feature_names),
+            "classes": _classes_to_json(self.classes),
+            "row_norm": self.row_norm,
+            "schema": self.schema.to_dict(),
+            "status": self.status,
+            "details": dict(self.details),
+            "privacy": dict(self.privacy),
+            "ledger": [dict(entry) for entry in self.ledger],
+            "versions": dict(self.versions),
+        }
 
 
 def load_model(path: str | os.PathLike[str]) -> Model:

@@ -18,7 +18,14 @@ from typing import Any
 from dpcore.errors import InvalidInputError, ModelFileError
 from dpcore.outfile import write_whole
 
-__all__ = ["FORMAT", "FORMAT_VERSION", "check_replaceable", "read_model_file", "write_model_file"]
+__all__ = [
+    "FORMAT",
+    "FORMAT_VERSION",
+    "check_replaceable",
+    "fate_of",
+    "read_model_file",
+    "write_model_file",
+]
 
 FORMAT = "dpcore-model"
 FORMAT_VERSION = 1
@@ -117,9 +124,25 @@ def check_replaceable(path: str | os.PathLike[str]) -> None:
 
 def write_model_file(path: str | os.PathLike[str], content: Mapping[str, Any]) -> None:
     """Write the fields of a model, whole or not at all, with format version and checksum."""
+    write_whole(path, _text_of(content))
+
+
+def fate_of(path: str | os.PathLike[str], content: Mapping[str, Any]) -> str:
+    """Return, as the end of a sentence, whether the model of these fields is in a file."""
+    name = os.fspath(path)
+    try:
+        if os.path.exists(path) and not os.path.isfile(path):
+            return f"the model may be in {name!r}, which cannot be read again"
+        is_there = Path(path).read_text(encoding="utf-8") == _text_of(content)
+    except (OSError, ValueError):
+        is_there = False
+    return f"the model is {'' if is_there else 'not '}in {name!r}"
+
+
+def _text_of(content: Mapping[str, Any]) -> str:
     body = {"format": FORMAT, "format_version": FORMAT_VERSION, **content}
     body["checksum"] = checksum(body)
-    write_whole(path, json.dumps(body, indent=1, allow_nan=False) + "\n")
+    return json.dumps(body, indent=1, allow_nan=False) + "\n"
 
 
 def read_model_file(path: str | os.PathLike[str]) -> dict[str, Any]:

@@ -26,16 +26,16 @@ __all__ = ["not_met", "plain", "state", "summarise"]
 def not_met(
     error: TargetNotMetError, statement: PrivacyStatement, dataset: Dataset
 ) -> TargetNotMetError:
-    """Return the error with what was charged: released figures, like those of a model."""
+    """Return the error with a report of what was charged: released figures, like those of a
+    model."""
     report = {
         "data": dataset.name,
         "model": None,
         "details": plain(error.report),
         **statement.to_dict("What came out of this run, that no model did included,"),
     }
-    charged = f"{statement.spent!r} of {statement.budget!r} {statement.unit}"
     void = "" if statement.private else " The run is NOT private: its figures are no guarantee."
-    return TargetNotMetError(f"{error} Charged, and spent: {charged}.{void}", report)
+    return TargetNotMetError(f"{error}{void}", report)
 
 
 def state(

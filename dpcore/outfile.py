@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Mapping
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 from dpcore.errors import InvalidInputError
 
-__all__ = ["check_writable", "refuse_inputs", "write_whole"]
+__all__ = ["check_writable", "refuse_inputs", "spooled", "write_whole"]
+
+_IN_MEMORY = 2**22
 
 
 def refuse_inputs(
@@ -37,31 +43,49 @@ def check_writable(path: str | os.PathLike[str]) -> None:
             raise PermissionError(None, "permission denied")
         if target.is_file() or not target.exists():
             trial = _sibling(target)
-            _write_new(trial, b"")
+            _write_new(trial)
             trial.unlink()
     except OSError as error:
         raise _unwritable(path, error.strerror) from error
 
 
-def write_whole(path: str | os.PathLike[str], content: str | bytes) -> None:
-    """Write bytes, or text as UTF-8, so that a reader finds the old file or the whole new one.
+def write_whole(
+    path: str | os.PathLike[str], content: str | bytes | Iterable[bytes], mode: int = 0o666
+) -> None:
+    """Write bytes, all at once or in pieces, or text as UTF-8, so that a reader finds the old file
+    or the whole new one.
 
-    A device or a pipe is written directly. Raises InvalidInputError if it cannot be written.
+    ``mode`` : the permissions of a new file, less those that the system takes away. A device or a
+    pipe is written directly, when all pieces are there. Raises InvalidInputError if it cannot be
+    written.
     """
     target = _resolve(path)
-    data = content.encode("utf-8") if isinstance(content, str) else content
+    content = content.encode("utf-8") if isinstance(content, str) else content
+    pieces = (content,) if isinstance(content, bytes) else content
     try:
         if target.exists() and not target.is_file():
-            target.write_bytes(data)
+            with spooled(pieces) as whole, target.open("wb") as file:
+                shutil.copyfileobj(whole, file)
             return
         trial = _sibling(target)
         try:
-            _write_new(trial, data)
+            _write_new(trial, pieces, mode)
             os.replace(trial, target)
         finally:
             trial.unlink(missing_ok=True)
     except OSError as error:
         raise _unwritable(path, error.strerror) from error
+
+
+@contextmanager
+def spooled(pieces: Iterable[bytes]) -> Iterator[IO[bytes]]:
+    """Lend all pieces as one file to read from; what does not fit into a little memory is kept in a
+    file without a name."""
+    with tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY) as whole:
+        for piece in pieces:
+            whole.write(piece)
+        whole.seek(0)
+        yield whole
 
 
 def _resolve(path: str | os.PathLike[str]) -> Path:
@@ -76,10 +100,11 @@ def _sibling(target: Path) -> Path:
     return target.with_name(f".dpcore-{secrets.token_hex(8)}.tmp")
 
 
-def _write_new(path: Path, data: bytes) -> None:
-    descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)
+def _write_new(path: Path, pieces: Iterable[bytes] = (), mode: int = 0o666) -> None:
+    descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode)
     with os.fdopen(descriptor, "wb") as file:
-        file.write(data)
+        for piece in pieces:
+            file.write(piece)
         file.flush()
         os.fsync(file.fileno())
 

@@ -11,20 +11,23 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.data.dataset import Dataset, load_file
+from dpcore.data.dataset import Dataset, feature_pieces, load_file
 from dpcore.data.schema import Schema
 from dpcore.data.splits import split_rows
 from dpcore.errors import DataError, InvalidInputError
+from dpcore.grid import BLOCK_ROWS
 from dpcore.registry import load_registry, near_names
 from dpcore.statement import foreign_parts, part_of
 
 if TYPE_CHECKING:
+    from dpcore.data.table import Rows
     from dpcore.sensitivity import NeighboringRelation
 
 __all__ = [
     "Data",
     "DataRequest",
     "are_ours_and_generated",
+    "feature_rows",
     "load_data",
     "reading_threads",
     "schema_reasons",
@@ -165,11 +168,7 @@ def _open(request: DataRequest) -> tuple[Dataset, tuple[str, ...]]:
             raise InvalidInputError(f"The data set {request.data} has its own schema.")
         load = registry.load("dataset", request.data)
         return load(), (part_of(load), registry.get("dataset", request.data).target)
-    if not os.path.exists(request.data) and not _looks_like_a_path(request.data):
-        known = registry.names("dataset")
-        raise InvalidInputError(
-            f"{request.data!r} is neither a file nor a data set.{near_names(request.data, known)}"
-        )
+    _require_known(request.data)
     _require_file(request.data)
     schema = _schema(request)
     data = load_file(
@@ -184,6 +183,53 @@ def _open(request: DataRequest) -> tuple[Dataset, tuple[str, ...]]:
             f"`dpcore schema {request.data}`); leave --schema out, or convert the rows again."
         )
     return data, ()
+
+
+def feature_rows(data: str, schema: Schema) -> Iterator[Rows]:
+    """Yield the feature rows of a registered data set or of a file, whose label column may be
+    absent, in pieces; each is lent until the next is asked for.
+
+    Raises InvalidInputError for a name of neither, or a data set that has not the encoding of
+    ``schema``; as ``dpcore.data.dataset.feature_pieces`` for a file, on the way.
+    """
+    registry = load_registry()
+    if data not in registry.names("dataset"):
+        _require_known(data)
+        yield from feature_pieces(data, schema)
+        return
+    dataset = registry.load("dataset", data)()
+    if difference := _difference(dataset.schema, schema):
+        raise InvalidInputError(
+            f"The rows of the data set {data} are not those that the model takes: {difference}."
+        )
+    for begin in range(0, dataset.X.shape[0], BLOCK_ROWS):
+        yield dataset.X[begin : begin + BLOCK_ROWS]
+
+
+def _difference(own: Schema, asked: Schema) -> str:
+    """Return how a data set's features differ from those of a schema, as a clause, or nothing."""
+    if (own.width, asked.width) != (None, None):
+        given = f"{own.n_features - own.intercept} unnamed or encoded features"
+        alike = (own.width, own.norm, own.intercept) == (asked.width, asked.norm, asked.intercept)
+        return "" if alike else f"it has {given}, or another row_norm or intercept"
+    columns = {column.name: column for column in own.features}
+    for column in asked.features:
+        if column.name not in columns:
+            return f"it has no column {column.name!r}"
+        if columns[column.name] != column:
+            return f"its column {column.name!r} has other bounds or categories"
+    if own.features != asked.features:
+        return "it has other columns beside them, or another order"
+    alike = (own.norm, own.intercept) == (asked.norm, asked.intercept)
+    return "" if alike else "it has another row_norm or intercept"
+
+
+def _require_known(data: str) -> None:
+    if not os.path.exists(data) and not _looks_like_a_path(data):
+        known = load_registry().names("dataset")
+        raise InvalidInputError(
+            f"{data!r} is neither a file nor a data set.{near_names(data, known)}"
+        )
 
 
 def _looks_like_a_path(text: str) -> bool:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpcore.charges import Charges, charged_in
 from dpcore.contract import run_optimizer
 from dpcore.data.row_norms import describe_scaling
 from dpcore.diagnostics import accuracy_figures, diagnose
@@ -93,15 +94,29 @@ class Training:
         return {**report, "diagnostics": dict(self.diagnostics)} if self.diagnostics else report
 
 
-def train(plan: Plan, request: DataRequest, on_release: OnRelease = None) -> Training:
-    """Return the training of a plan on the data that were asked for."""
+def train(
+    plan: Plan,
+    request: DataRequest,
+    on_release: OnRelease = None,
+    charges: Charges | None = None,
+) -> Training:
+    """Return the training of a plan on the data that were asked for.
+
+    ``charges`` : the caller's, to say what was charged if the run ends on the way.
+    """
     from dpcore.source import load_data
 
     started = time.perf_counter()
     settings = plan.settings
     data = load_data(request, plan.relation, settings.threads, settings.seed)
     model = fit_dataset(
-        plan, data.train, data.why_not_private, data.parts, on_release, data.kept_fraction
+        plan,
+        data.train,
+        data.why_not_private,
+        data.parts,
+        on_release,
+        data.kept_fraction,
+        charges=charges,
     )
     diagnostics: dict[str, Any] = {}
     if data.test is not None:
@@ -142,23 +157,27 @@ def fit_dataset(
     on_release: OnRelease = None,
     kept_fraction: float = 1.0,
     table: Table | None = None,
+    charges: Charges | None = None,
 ) -> Model:
     """Return the model that the plan's optimizer fits to a data set.
 
     ``parts`` : readers that ran on raw rows, as ``"module:Class"``. ``kept_fraction`` : the public
     part of the rows that this is, by which the schema's n0 shrinks. ``table`` : the data set's
-    ``table()``, where the caller has it already.
-    Raises InvalidInputError, before anything is spent, if the parts do not fit each other.
+    ``table()``, where the caller has it already. ``charges`` : the caller's, to follow.
+    Raises InvalidInputError, before anything is spent, if the parts do not fit each other. What
+    ends the fit after that has a note of what was charged.
     """
     problem = check_dataset(plan, dataset, kept_fraction)
+    charges = charges or Charges()
     trusted = (part_of(plan.loss), *plan.targets, *parts)
     secret = not are_ours_and_generated(dataset, parts)
     if "user-pool" in plan.optimizer.needs:
         from dpcore.pools.fit import fit_users, state_of_users
 
-        solution, pool = fit_users(plan, dataset, problem, secret)
-        statement = state_of_users(plan, pool, why_not_private, trusted, dataset.typed_by)
-        return make_model(plan, dataset.schema, problem.l2, solution, (), statement)
+        with charges.told():
+            solution, pool = fit_users(plan, dataset, problem, charges, secret)
+            statement = state_of_users(plan, pool, why_not_private, trusted, dataset.typed_by)
+            return make_model(plan, dataset.schema, problem.l2, solution, (), statement)
     plan = with_planned_accountant(plan, problem)
     table = table or dataset.table()
     noise = SystemNoise() if plan.settings.seed is None else SeededNoise(plan.settings.seed)
@@ -172,13 +191,18 @@ def fit_dataset(
         schedule=fixed_schedule(plan, problem),
         problem=problem,
     )
-    try:
-        solution = run_optimizer(plan.optimizer, plan.entry, problem, session, secret_rows=secret)
-    except TargetNotMetError as error:
-        statement = state(plan, problem, session, why_not_private, trusted, dataset.typed_by)
-        raise not_met(error, statement, dataset) from None
-    statement = state(plan, problem, session, why_not_private, trusted, dataset.typed_by)
-    return make_model(plan, dataset.schema, problem.l2, solution, summarise(session), statement)
+    charges.follow(lambda: charged_in(session))
+    typed_by = dataset.typed_by
+    with charges.told():
+        try:
+            solution = run_optimizer(
+                plan.optimizer, plan.entry, problem, session, secret_rows=secret
+            )
+        except TargetNotMetError as error:
+            statement = state(plan, problem, session, why_not_private, trusted, typed_by)
+            raise not_met(error, statement, dataset) from None
+        statement = state(plan, problem, session, why_not_private, trusted, typed_by)
+        return make_model(plan, dataset.schema, problem.l2, solution, summarise(session), statement)
 
 
 def check_dataset(plan: Plan, dataset: Dataset, kept_fraction: float = 1.0) -> Problem:

@@ -78,3 +78,24 @@ def test_an_input_is_never_the_output(tmp_path):
             refuse_inputs(out, {"--schema": None, "--data": str(rows)})
     refuse_inputs(tmp_path / "new", {"--data": rows, "--test": tmp_path / "none"})
     refuse_inputs(rows, {"--data": "census-sim"})
+
+
+def test_pieces_are_whole_or_not_at_all(tmp_path):
+    def pieces():
+        yield b"first "
+        raise RuntimeError("the second cannot be made")
+
+    path, device = tmp_path / "out.txt", tmp_path / "pipe"
+    write_whole(path, iter([b"one ", b"two"]), mode=0o600)
+    assert path.read_bytes() == b"one two" and path.stat().st_mode & 0o777 == 0o600
+    for target in (path, "/dev/stdout"):
+        with pytest.raises(RuntimeError, match="the second"):
+            write_whole(target, pieces())
+    assert path.read_bytes() == b"one two" and list(tmp_path.iterdir()) == [path]
+    os.mkfifo(device)
+    reader = os.open(device, os.O_RDONLY | os.O_NONBLOCK)
+    with pytest.raises(RuntimeError, match="the second"):
+        write_whole(device, pieces())
+    write_whole(device, iter([b"one ", b"two"]))
+    assert os.read(reader, 99) == b"one two"
+    os.close(reader)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import sys
 from typing import Annotated
 
 import typer
@@ -65,4 +67,7 @@ app.command("convert")(convert_command)
 
 def main() -> None:
     """Run the command line of the process and exit."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # A file name that a terminal has no letters for is no reason to fail after a fit.
+        sys.stdout.reconfigure(errors="backslashreplace")
     app()

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dpcore.cli.interrupts import ended_as_interrupted
 from dpcore.errors import InvalidInputError
 from dpcore.parameters import parse_assignment
 
@@ -100,9 +101,9 @@ def compare_command(
     """Compare algorithms on equal terms: one relation, one loss, the same folds for all.
 
     Beside them stand a non-private fit and the majority class; --algos nonprivate,majority compares
-    those alone. Accuracy, objective and seconds are diagnostics, computed WITHOUT privacy: on
-    private data, to choose an algorithm or a parameter by them is itself a release, which no budget
-    here covers.
+    those alone. Accuracy, objective and seconds are diagnostics, computed WITHOUT privacy, and tell
+    how many rows there are: on private data, to choose an algorithm or a parameter by them is
+    itself a release, which no budget here covers.
     """
     from dpcore.compare.admission import admit, default_relation
     from dpcore.compare.settings import Comparison
@@ -191,7 +192,7 @@ def _run(comparison: Comparison, out: Path | None, jobs: int, *, hidden: bool) -
     from dpcore.compare.runner import run
 
     try:
-        with _fits_progress(hidden=hidden) as on_row:
+        with ended_as_interrupted(), _fits_progress(hidden=hidden) as on_row:
             return run(comparison, out, jobs, on_row)
     except KeyboardInterrupt as stop:
         kept = "nothing was kept, for want of --out"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,7 +10,8 @@ from typing import Annotated
 
 import typer
 
-from dpcore.errors import DataError, InvalidInputError
+from dpcore.cli.interrupts import ended_as_interrupted
+from dpcore.errors import DataError, InvalidInputError, advised_on_bad_rows
 
 __all__ = ["convert_command"]
 
@@ -59,29 +59,14 @@ def convert_command(
     with (
         _rows_progress(hidden=quiet) as on_piece,
         reading_threads(threads),
-        _ended_as_interrupted(),
+        ended_as_interrupted(),
+        advised_on_bad_rows("Or --bad-rows drop leaves such rows out."),
     ):
         convert(source, out, read, bad_rows=bad_rows, on_piece=on_piece)  # type: ignore[arg-type]
     if bad_rows == "drop" and not quiet:
         typer.echo(_DROPPED, err=True)
     if not quiet:
         typer.echo(f"Store: {out} (readable by you only)")
-
-
-@contextmanager
-def _ended_as_interrupted() -> Iterator[None]:
-    """Let a request to end, or a terminal that is gone, clean up as an interrupt does."""
-
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    names = [name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    before = {name: signal.signal(getattr(signal, name), interrupt) for name in names}
-    try:
-        yield
-    finally:
-        for name, handler in before.items():
-            signal.signal(getattr(signal, name), handler)
 
 
 @contextmanager

@@ -36,17 +36,24 @@ class OneLineErrors(TyperGroup):
         except _UsageError as error:
             _fail(error.format_message(), error)  # type: ignore[attr-defined]
         except TargetNotMetError as error:
-            _fail(str(error), error, _NOT_MET)
+            _fail(f"{error} {_notes(error)}", error, _NOT_MET)
         except DpcoreError as error:
-            _fail(str(error), error)
+            _fail(f"{error} {_notes(error)}", error)
         except KeyboardInterrupt as stop:
-            typer.echo("dpcore: stopped; nothing was written.", err=True)
-            raise typer.Exit(_STOPPED) from stop
-        except BrokenPipeError:
+            told = _notes(stop)
+            _fail(f"stopped. {told}" if told else "stopped; nothing was written.", stop, _STOPPED)
+        except BrokenPipeError as error:
+            if told := _notes(error):
+                typer.echo(f"dpcore: nobody reads the output. {told}", err=True)
             raise
         except OSError as error:
             named = f"{error.filename}: " if error.filename else ""
-            _fail(f"{named}{error.strerror or type(error).__name__}.", error)
+            _fail(f"{named}{error.strerror or type(error).__name__}. {_notes(error)}", error)
+
+
+def _notes(error: BaseException) -> str:
+    """Return what was added to an error on its way, such as what had been charged."""
+    return " ".join(getattr(error, "__notes__", ()))
 
 
 def _fail(message: str, error: BaseException, status: int = 2) -> None:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 from decimal import ROUND_CEILING, Context, Decimal
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from dpcore.cautions import cautions_of
+from dpcore.charges import Charges
+from dpcore.cli.interrupts import ended_as_interrupted
 from dpcore.cli.progress import budget_progress
-from dpcore.errors import InvalidInputError, TargetNotMetError
+from dpcore.errors import InvalidInputError, TargetNotMetError, advised_on_bad_rows
 from dpcore.modelfile import check_replaceable
 from dpcore.outfile import check_writable, refuse_inputs
 from dpcore.parameters import parse_assignment
@@ -28,6 +31,7 @@ _DROPPED = (
     "Rows outside the schema were dropped, uncounted; --bad-rows refuse (of convert, for a store) "
     "shows the owner the first."
 )
+_ADVICE = "Or --bad-rows drop leaves such rows out."
 
 
 def train_command(
@@ -168,15 +172,25 @@ def train_command(
     from dpcore.training import train
 
     request = DataRequest(data, schema, target, bad_rows, schema_from_data, test, test_fraction)
-    try:
-        with budget_progress(hidden=quiet or as_json) as on_release:
-            training = train(plan, request, on_release)
-    except TargetNotMetError as error:
-        if as_json:
-            typer.echo(json.dumps(error.report, indent=2, allow_nan=False))
-        raise
-    if out is not None:
-        training.model.save(out)
+    charges = Charges()
+    with ended_as_interrupted(), charges.told():
+        try:
+            with (
+                budget_progress(hidden=quiet or as_json) as on_release,
+                advised_on_bad_rows(_ADVICE),
+            ):
+                training = train(plan, request, on_release, charges)
+        except TargetNotMetError as error:
+            if as_json:
+                typer.echo(json.dumps(error.report, indent=2, allow_nan=False))
+            raise
+        if out is not None:
+            charges.fate = partial(training.model.fate_in, out)
+            training.model.save(out)
+        _tell(training, out, as_json=as_json, quiet=quiet)
+
+
+def _tell(training: Training, out: Path | None, *, as_json: bool, quiet: bool) -> None:
     if as_json:
         typer.echo(json.dumps(training.report(), indent=2, allow_nan=False))
     elif not quiet:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpcore.charges import Charges
 from dpcore.compare.references import fit_nonprivate, majority_label, objective_of
 from dpcore.compare.rows import Rows
 from dpcore.errors import DpcoreError
@@ -63,20 +64,21 @@ class Fitter:
             "chosen": plan.entry.name if plan.chosen_by else None,
             "versions": _json(running_versions(plan.entry.distribution)),
         }
+        charges = Charges()
         started = time.perf_counter()
         try:
-            model = self._fit(plan, fold)
+            model = self._fit(plan, fold, charges)
         except DpcoreError as error:
-            return row | {"status": FAILED, "message": str(error)}
+            return row | _failed(charges, str(error))
         except Exception as error:
             # Its own text may hold a private value.
-            return row | {"status": FAILED, "message": f"{type(error).__name__} in the fit."}
+            return row | _failed(charges, f"{type(error).__name__} in the fit.")
         seconds = time.perf_counter() - started
         privacy = model.privacy
         return row | {
             **self._scores(fold, model.w),
             "l2": model.l2,
-            "seconds": seconds,
+            "exact_seconds": seconds,
             "releases": _json(privacy["releases"]),
             **{key: privacy[key] for key in _STATED},
             "parts_not_from_dpcore": _json(privacy["parts_not_from_dpcore"]),
@@ -88,7 +90,7 @@ class Fitter:
         seed = cell.seed(self._comparison.seed)
         return self._comparison.settings(cell.algorithm, cell.epsilon, seed, self._threads)
 
-    def _fit(self, plan: Plan, fold: Fold) -> Any:
+    def _fit(self, plan: Plan, fold: Fold, charges: Charges) -> Any:
         return fit_dataset(
             plan,
             fold.train,
@@ -96,6 +98,7 @@ class Fitter:
             fold.data.parts,
             kept_fraction=1.0 - 1.0 / self._comparison.folds,
             table=fold.train_table,
+            charges=charges,
         )
 
     def _warm_up(self, cell: Cell, plan: Plan, fold: Fold) -> None:
@@ -119,12 +122,12 @@ class Fitter:
         found, message = self._fit_reference(cell.algorithm, fold.train_table)
         seconds = time.perf_counter() - started
         if cell.algorithm == "majority":
-            scores: dict[str, Any] = {"accuracy": _share_right(fold, lambda block: found)}
+            scores: dict[str, Any] = {"exact_accuracy": _share_right(fold, lambda block: found)}
         else:
             scores = self._scores(fold, found)
         return self._blank(cell) | {
             **scores,
-            "seconds": seconds,
+            "exact_seconds": seconds,
             "message": message,
             "versions": _json(running_versions()),
         }
@@ -141,7 +144,7 @@ class Fitter:
         if self._loss.classification:
             accuracy = _share_right(fold, lambda block: np.where(block.margins(w) > 0, 1.0, -1.0))
         objective = objective_of(fold.train_table, self._loss, self._comparison.measured_l2, w)
-        return {"accuracy": accuracy, "objective": plain(objective)}
+        return {"exact_accuracy": accuracy, "exact_objective": plain(objective)}
 
     def _blank(self, cell: Cell) -> dict[str, Any]:
         """Return the row of a cell, as a reference has it and nothing measured."""
@@ -158,9 +161,9 @@ class Fitter:
             "relation": comparison.relation,
             "fold": cell.fold,
             "repeat": cell.repeat,
-            "accuracy": None,
-            "objective": None,
-            "seconds": None,
+            "exact_accuracy": None,
+            "exact_objective": None,
+            "exact_seconds": None,
             "releases": "{}",
             "accountant": None,
             "budget": None,
@@ -175,6 +178,13 @@ class Fitter:
             "most_rows": None,
             "parts_not_from_dpcore": "[]",
         }
+
+
+def _failed(charges: Charges, message: str) -> dict[str, Any]:
+    """Return what a row has of a fit that failed: it may have been charged all the same."""
+    spent, budget, unit = charges.figures or (None, None, None)
+    told = {"spent": spent, "budget": budget, "unit": unit}
+    return {"status": FAILED, "message": message, **told}
 
 
 def _share_right(fold: Fold, predict: Any) -> float | None:

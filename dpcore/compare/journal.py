@@ -6,11 +6,12 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
+from io import FileIO
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
-from dpcore.compare.results import refuse_other
-from dpcore.errors import DataError, InvalidInputError
+from dpcore.compare.results import refuse_other, with_new_names
+from dpcore.errors import DataError, DpcoreError, InvalidInputError
 
 try:
     import fcntl
@@ -20,6 +21,7 @@ except ImportError:
 __all__ = ["Journal", "check_finished", "journal_path", "open_journal"]
 
 _FORMAT = "dpcore comparison journal 1"
+_START = json.dumps({"format": _FORMAT})[:-1].encode("ascii")
 _CELL = ("data", "fold", "algorithm", "epsilon", "repeat")
 
 Key = tuple[Any, ...]
@@ -45,21 +47,29 @@ class Journal:
 
     Parameters
     ----------
-    path : of the file, readable by its owner only: ``key`` tells which private rows stand in
-        which fold. ``None`` to keep the fits in memory alone.
+    path : of the file. ``None`` to keep the fits in memory alone.
+    file : the locked file, unbuffered, to write at its end.
     key : the secret of the folds, of the first run.
     rows : the fits that are done, by cell.
     """
 
-    def __init__(self, path: Path | None, key: bytes, rows: dict[Key, dict[str, Any]]) -> None:
-        self.path, self.key, self.rows = path, key, rows
-        self._file = None if path is None else _open_alone(path)
+    def __init__(
+        self,
+        key: bytes,
+        rows: dict[Key, dict[str, Any]] | None = None,
+        path: Path | None = None,
+        file: FileIO | None = None,
+    ) -> None:
+        self.key, self.rows = key, {} if rows is None else rows
+        self._path, self._file = path, file
 
     def append(self, row: dict[str, Any]) -> None:
-        """Keep a row; another of the same fit is forgotten."""
-        if self._file is not None:
-            self._file.write(f"{json.dumps(row, allow_nan=False)}\n".encode("ascii"))
-            self._file.flush()
+        """Keep a row; another of the same fit is forgotten.
+
+        Raises DpcoreError if it cannot be written.
+        """
+        if self._file is not None and self._path is not None:
+            _write(self._file, self._path, row)
         self.rows[cell_of(row)] = row
 
     def close(self) -> None:
@@ -68,29 +78,10 @@ class Journal:
             self._file.close()
 
     def remove(self) -> None:
+        """Remove the file while it is locked, so that no other run goes on with it, and close."""
+        if self._path is not None:
+            self._path.unlink(missing_ok=True)
         self.close()
-        if self.path is not None:
-            self.path.unlink(missing_ok=True)
-
-
-def _open_alone(path: Path) -> BinaryIO:
-    """Return the file, to write at its end, locked until it is closed or the process ends.
-
-    Raises InvalidInputError while another run has it. (Windows and some network file systems have
-    no such lock.)
-    """
-    file = open(path, "ab")  # noqa: SIM115  (it is kept open)
-    if fcntl is not None:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            file.close()
-            raise InvalidInputError(
-                f"Another run is writing {os.fspath(path)!r}. Wait for it, or choose another --out."
-            ) from None
-        except OSError:
-            pass
-    return file
 
 
 def cell_of(row: Mapping[str, Any]) -> Key:
@@ -106,27 +97,88 @@ def open_journal(
 ) -> Journal:
     """Return the journal of a results file, as an earlier run left it or new with ``key``.
 
-    ``sources`` : the state of each private file, to find that it was changed in between.
+    The file is readable by its owner only: the key tells which private rows stand in which fold.
+    It is locked before it is read. ``sources`` : the state of each private file, to find that it
+    was changed in between.
 
-    Raises InvalidInputError for one of other settings or files, DataError for no journal at all.
+    Raises InvalidInputError for one of other settings or files, or that another run has, DataError
+    for no journal at all, DpcoreError where it cannot be written.
     """
     path = journal_path(out)
-    if path.exists():
-        return _resume(path, settings, sources)
-    header = {"format": _FORMAT, "settings": settings, "sources": sources, "key": key.hex()}
-    descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write((json.dumps(header) + "\n").encode("ascii"))
-    return Journal(path, key, {})
+    file = _open_alone(path)
+    try:
+        content = file.readall()
+        if _is_begun(content):
+            file.truncate(0)
+            header = {"format": _FORMAT, "settings": settings, "sources": sources, "key": key.hex()}
+            _write(file, path, header)
+            return Journal(key, path=path, file=file)
+        return _resume(path, file, content, settings, sources)
+    except BaseException:
+        file.close()
+        raise
 
 
-def _resume(path: Path, settings: Mapping[str, Any], sources: Mapping[str, Any]) -> Journal:
-    content = path.read_bytes()
+def _open_alone(path: Path) -> FileIO:
+    """Return the file, to read and to write at its end, locked until it is closed or the process
+    ends.
+
+    Raises InvalidInputError while another run has it. (Windows and some network file systems have
+    no such lock.)
+    """
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
+    file = FileIO(descriptor, "r+")
+    if fcntl is None:
+        return file
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        is_removed = os.fstat(descriptor).st_nlink == 0
+    except BlockingIOError:
+        file.close()
+        raise InvalidInputError(
+            f"Another run is writing {os.fspath(path)!r}. Wait for it, or choose another --out."
+        ) from None
+    except OSError:
+        return file
+    if is_removed:
+        file.close()
+        raise InvalidInputError(
+            f"Another run finished with {os.fspath(path)!r} just now; give the command again."
+        )
+    return file
+
+
+def _is_begun(content: bytes) -> bool:
+    """Return whether this is nothing, or part of a header: what a run leaves that is stopped, or
+    finds the disk full, as it begins."""
+    return b"\n" not in content and content[: len(_START)] == _START[: len(content)]
+
+
+def _write(file: FileIO, path: Path, entry: Mapping[str, Any]) -> None:
+    """Add a line. Of one that is not whole, a later run cuts what there is."""
+    line = f"{json.dumps(entry, allow_nan=False)}\n".encode("ascii")
+    try:
+        while line:
+            line = line[file.write(line) :]
+    except OSError as error:
+        raise DpcoreError(
+            f"Cannot write {os.fspath(path)!r}: {error.strerror}. It keeps the fits that were "
+            "done; the same command goes on."
+        ) from error
+
+
+def _resume(
+    path: Path,
+    file: FileIO,
+    content: bytes,
+    settings: Mapping[str, Any],
+    sources: Mapping[str, Any],
+) -> Journal:
     # A run that was killed may have left part of a line.
     whole = content[: content.rfind(b"\n") + 1]
     try:
         header, *rows = map(json.loads, whole.splitlines())
-        found = {cell_of(row): row for row in rows}
+        found = {cell_of(row): with_new_names(row) for row in rows}
         known, key = header["settings"], bytes.fromhex(header["key"])
         right = header["format"] == _FORMAT and isinstance(header["sources"], dict)
     except (ValueError, KeyError, TypeError):
@@ -140,6 +192,5 @@ def _resume(path: Path, settings: Mapping[str, Any], sources: Mapping[str, Any])
             f"{changed[0]!r} was changed since {os.fspath(path)!r} was begun. Remove the journal "
             "to begin anew."
         )
-    if len(whole) < len(content):
-        os.truncate(path, len(whole))
-    return Journal(path, key, found)
+    file.truncate(len(whole))
+    return Journal(key, found, path, file)

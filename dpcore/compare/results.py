@@ -13,10 +13,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from dpcore.compare.settings import STATEMENT
+from dpcore.compare.table import EXACT, MEASURES
 from dpcore.errors import DataError, InvalidInputError
 from dpcore.outfile import write_whole
 
-__all__ = ["Results", "read_results", "refuse_other", "write_results"]
+__all__ = ["Results", "read_results", "refuse_other", "with_new_names", "write_results"]
 
 FORMAT, FORMAT_VERSION = "dpcore comparison", 1
 _KEY = b"dpcore"
@@ -35,7 +36,7 @@ _OLD_COLUMNS = pa.schema(
         *((name, pa.float64()) for name in ("l2", "epsilon", "delta")),
         ("relation", pa.string()),
         *((name, pa.int64()) for name in ("fold", "repeat")),
-        *((name, pa.float64()) for name in ("accuracy", "objective", "seconds")),
+        *((name, pa.float64()) for name in ("exact_accuracy", "exact_objective", "exact_seconds")),
         ("releases", pa.string()),
         ("accountant", pa.string()),
         *((name, pa.float64()) for name in ("budget", "spent")),
@@ -46,6 +47,8 @@ _OLD_COLUMNS = pa.schema(
     ]
 )
 _COLUMNS = pa.unify_schemas([_OLD_COLUMNS, _ADDED])
+_RENAMED = {measure: f"{EXACT}{measure}" for measure in MEASURES}
+"""Columns that were named in older files of this version as if they were private."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +60,7 @@ class Results:
 
 
 def write_results(path: str | os.PathLike[str], results: Results) -> None:
-    """Write the file, whole or not at all."""
+    """Write the file, whole or not at all, readable by its owner only."""
     description = {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
@@ -68,7 +71,7 @@ def write_results(path: str | os.PathLike[str], results: Results) -> None:
     table = table.replace_schema_metadata({_KEY: json.dumps(description, sort_keys=True)})
     buffer = io.BytesIO()
     pq.write_table(table, buffer)
-    write_whole(path, buffer.getvalue())
+    write_whole(path, buffer.getvalue(), mode=0o600)
 
 
 def read_results(path: str | os.PathLike[str]) -> Results:
@@ -83,14 +86,21 @@ def read_results(path: str | os.PathLike[str]) -> Results:
     except (pa.ArrowException, OSError) as error:
         raise DataError(f"{name!r} is not a whole results file of dpcore compare.") from error
     described = _description(table.schema.metadata or {})
+    names = [_RENAMED.get(name, name) for name in table.schema.names]
     known = (_COLUMNS.names, _OLD_COLUMNS.names)
-    if described.get("format") != FORMAT or table.schema.names not in known:
+    if described.get("format") != FORMAT or names not in known:
         raise DataError(f"{name!r} is not a results file of dpcore compare.")
     version = described.get("format_version")
     if version != FORMAT_VERSION:
         raise DataError(f"{name!r} has version {version!r}; this dpcore reads {FORMAT_VERSION}.")
-    rows = [{name: row.get(name) for name in _COLUMNS.names} for row in table.to_pylist()]
+    found = map(with_new_names, table.to_pylist())
+    rows = [{name: row.get(name) for name in _COLUMNS.names} for row in found]
     return Results(described["settings"], rows)
+
+
+def with_new_names(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row, of an older version perhaps, with the names of this one."""
+    return {_RENAMED.get(name, name): value for name, value in row.items()}
 
 
 def _content(name: str) -> bytes:

@@ -96,7 +96,7 @@ def _journal(
 ) -> Journal:
     key = fold_key(comparison.seed)
     if out is None:
-        return Journal(None, key, {})
+        return Journal(key)
     files = [name for name in comparison.data if is_private(name)]
     files += [comparison.schema] if comparison.schema is not None else []
     return open_journal(out, settings, {name: _state(name) for name in files}, key)

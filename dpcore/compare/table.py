@@ -13,6 +13,8 @@ from dpcore.rounding import exact
 
 __all__ = ["INTERVAL", "MEASURES", "Mean", "default_measure", "means_of", "tables_of"]
 
+EXACT = "exact_"
+"""How the columns of rows begin that are computed without privacy, whatever the fit was."""
 MEASURES = {
     "accuracy": "test accuracy in %",
     "objective": "objective on the training rows",
@@ -67,7 +69,7 @@ class Mean:
 
 def default_measure(rows: Iterable[Mapping[str, Any]]) -> str:
     """Return accuracy, or objective where no row has an accuracy, as of a regression."""
-    return "accuracy" if any(row["accuracy"] is not None for row in rows) else "objective"
+    return "accuracy" if any(row[f"{EXACT}accuracy"] is not None for row in rows) else "objective"
 
 
 def means_of(rows: Sequence[Mapping[str, Any]], measure: str) -> list[Mean]:
@@ -81,7 +83,8 @@ def means_of(rows: Sequence[Mapping[str, Any]], measure: str) -> list[Mean]:
     for row in rows:
         groups.setdefault((row["data"], row["algorithm"], row["epsilon"]), []).append(row)
     means = [_mean(key, of_key, measure) for key, of_key in groups.items()]
-    measured = any(row["accuracy"] is not None or row["objective"] is not None for row in rows)
+    figures = [f"{EXACT}{name}" for name in ("accuracy", "objective")]
+    measured = any(row[figure] is not None for row in rows for figure in figures)
     if measured and all(mean.mean is None for mean in means):
         raise InvalidInputError(f"No fit has a value of {measure}.")
     return means
@@ -89,7 +92,8 @@ def means_of(rows: Sequence[Mapping[str, Any]], measure: str) -> list[Mean]:
 
 def _mean(key: tuple[str, str, float | None], rows: list[Mapping[str, Any]], measure: str) -> Mean:
     scale = 100.0 if measure == "accuracy" else 1.0
-    values = [scale * row[measure] for row in rows if row[measure] is not None]
+    found = [row[f"{EXACT}{measure}"] for row in rows]
+    values = [scale * value for value in found if value is not None]
     failed = sum(row["status"] == "failed" for row in rows)
     mean = math.fsum(values) / len(values) if values else None
     # With a seed no fit is private, which says nothing of the algorithm.

@@ -9,7 +9,7 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from itertools import islice
@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any
 from dpcore.errors import DpcoreError
 
 if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+
     from dpcore.compare.fitting import Fitter
     from dpcore.compare.settings import Cell, Comparison
 
@@ -45,13 +47,34 @@ def fit_in_processes(
 ) -> None:
     """Make the fits in ``jobs`` processes and hand over each row when it is done.
 
-    At an interrupt the fits that are under way are finished and handed over first. Raises
-    DpcoreError if a process ended by itself.
+    At an interrupt the fits that are done are handed over, and those under way given up: the
+    processes end at once. Raises DpcoreError if a process ended by itself or cannot be started.
     """
-    left = iter(cells)
+    try:
+        _share(comparison, iter(cells), key, jobs, on_row)
+    except BrokenProcessPool as error:
+        raise DpcoreError(
+            "A process that was fitting ended by itself, perhaps for want of memory. Fits that "
+            "were done are kept; go on with the same command, with fewer --jobs."
+        ) from error
+    except OSError as error:
+        raise DpcoreError(
+            f"Cannot start {jobs} processes: {error.strerror}. Fits that were done are kept; go on "
+            "with the same command, with fewer --jobs."
+        ) from error
+
+
+def _share(
+    comparison: Comparison,
+    left: Iterator[Cell],
+    key: bytes,
+    jobs: int,
+    on_row: Callable[[dict[str, Any]], None],
+) -> None:
     # Spawned, never forked: a child has none of its parent's threads, sessions or entropy.
     context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(jobs, context, initializer=start, initargs=(comparison, key))
+    life, ours = context.Pipe(duplex=False)
+    pool = ProcessPoolExecutor(jobs, context, initializer=start, initargs=(comparison, key, life))
     running: set[Future[dict[str, Any]]] = set()
     try:
         running |= {pool.submit(fit, cell) for cell in islice(left, _AHEAD * jobs)}
@@ -61,25 +84,24 @@ def fit_in_processes(
                 on_row(future.result())
                 running.discard(future)
                 running |= {pool.submit(fit, cell) for cell in islice(left, 1)}
+        pool.shutdown()
     except KeyboardInterrupt:
-        for future in wait({future for future in running if not future.cancel()}).done:
-            on_row(future.result())
+        for future in running:
+            if future.done() and future.exception() is None:
+                on_row(future.result())
         raise
-    except BrokenProcessPool as error:
-        raise DpcoreError(
-            "A process that was fitting ended by itself, perhaps for want of memory. Fits that "
-            "were done are kept; go on with the same command, with fewer --jobs."
-        ) from error
     finally:
+        ours.close()
         pool.shutdown(cancel_futures=True)
+        life.close()
 
 
-def start(comparison: Comparison, key: bytes) -> None:
-    """Prepare a new process for its fits."""
+def start(comparison: Comparison, key: bytes, life: Connection) -> None:
+    """Prepare a new process for its fits. It ends when nobody holds the other end of ``life``."""
     global _fitter
     # The parent alone answers an interrupt, which a terminal sends to all.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_follow_parent, daemon=True).start()
+    threading.Thread(target=_follow, args=(life,), daemon=True).start()
     os.environ.update(dict.fromkeys(_ONE_THREAD, "1"))
     from dpcore.compare.fitting import Fitter
 
@@ -91,9 +113,8 @@ def fit(cell: Cell) -> dict[str, Any]:
     return _fitter.row(cell)
 
 
-def _follow_parent() -> None:
-    """End with the parent, however that ended: a queue would be waited at for ever."""
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-    parent.join()
+def _follow(life: Connection) -> None:
+    """End with the parent, however that ended, or when it gives the fits up: a queue would be
+    waited at for ever."""
+    life.poll(None)  # Nothing is ever sent.
     os._exit(1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -12,7 +11,7 @@ from scipy import sparse
 
 from dpcore.data.array_columns import array_schema, array_table, leave_to_schema
 from dpcore.data.conform import conform
-from dpcore.data.dataset import Dataset, load_features
+from dpcore.data.dataset import Dataset
 from dpcore.data.encode import encode
 from dpcore.data.in_memory import canonical_csr, labels_of, real_matrix, typed_cells
 from dpcore.data.raw_matrix import RawMatrix, conform_matrix
@@ -89,10 +88,7 @@ def dataset_from_arrays(
 
 
 def features_from_arrays(X: Any, schema: Schema) -> Any:
-    """Return feature rows as ``dataset_from_arrays`` makes them, without labels (prediction); of a
-    path, those of its file."""
-    if isinstance(X, (str, os.PathLike)):
-        return load_features(X, schema)
+    """Return feature rows as ``dataset_from_arrays`` makes them, without labels (prediction)."""
     if schema.width is None:
         return encode(conform(_table(X, None, schema, False), schema, labelled=False), schema)[0]
     return conform_matrix(RawMatrix(_matrix(X), None, _SOURCE, _row), schema, labelled=False)[0]

@@ -15,7 +15,7 @@ import numpy as np
 from dpcore.data.cells import NO_NUMBER, convert_column, is_empty
 from dpcore.data.raw_table import RawTable
 from dpcore.data.schema import Schema
-from dpcore.errors import DataError
+from dpcore.errors import BadRowError
 
 __all__ = ["BadRows", "Columns", "conform"]
 
@@ -63,14 +63,11 @@ def conform(
 
 def _first_fault(
     raw: RawTable, faults: list[tuple[str, str, np.ndarray]], missing: tuple[str, ...]
-) -> DataError:
+) -> BadRowError:
     row, name, reason = min(
         ((int(np.argmax(fault)), name, reason) for name, reason, fault in faults),
         key=lambda entry: entry[0],
     )
     if reason == NO_NUMBER and is_empty(raw.columns[name], row, missing):
-        reason = (
-            "the cell is empty; fill it in, or leave the row out, as --bad-rows drop of train and "
-            "convert does"
-        )
-    return DataError(f"{raw.source}, {raw.where(row)}, column {name!r}: {reason}.")
+        reason = "the cell is empty; fill it in"
+    return BadRowError(f"{raw.source}, {raw.where(row)}, column {name!r}: {reason}.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from dpcore.data.table import Rows, Table
 
-__all__ = ["Dataset", "load_features", "load_file", "width_schema"]
+__all__ = ["Dataset", "feature_pieces", "load_file", "width_schema"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,18 +186,18 @@ def load_file(
     return replace(data, rows_dropped=bad_rows == "drop", typed_by=typed_by)
 
 
-def load_features(
-    path: str | os.PathLike[str], schema: Schema, *, format: str | None = None
-) -> Rows:
-    """Return the feature rows of a file whose label column may be absent, one per row in order.
+def feature_pieces(path: str | os.PathLike[str], schema: Schema) -> Iterator[Rows]:
+    """Yield the feature rows of a file whose label column may be absent, in pieces, each lent
+    until the next is asked for.
 
-    Raises as ``load_file``.
+    Raises as ``load_file``, on the way.
     """
-    from dpcore.data.assemble import assemble
-
-    if format_of(os.fspath(path), format) == "dpcore":
-        return _load_store(os.fspath(path), schema, None, None).X
-    return assemble(encoded_batches(path, schema, format=format, labelled=False))[0]
+    if format_of(os.fspath(path)) == "dpcore":
+        stored: Any = _load_store(os.fspath(path), schema, None, None).X
+        yield from stored.pieces()
+    else:
+        for X, _ in encoded_batches(path, schema, labelled=False):
+            yield X
 
 
 def _load_store(path: str, schema: Schema | None, target: str | None, name: str | None) -> Dataset:

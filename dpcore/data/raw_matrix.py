@@ -12,7 +12,7 @@ from dpcore.data.cells import Cells, convert_column
 from dpcore.data.conform import BadRows
 from dpcore.data.row_norms import scale_rows
 from dpcore.data.schema import Schema
-from dpcore.errors import DataError
+from dpcore.errors import BadRowError, DataError
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -59,7 +59,7 @@ def conform_matrix(
         if bad_rows != "drop":
             row = int(np.argmax(bad))
             reason = next(text for fault, text in reasons if fault[row])
-            raise DataError(f"{raw.source}, {raw.where(row)}: {reason}.")
+            raise BadRowError(f"{raw.source}, {raw.where(row)}: {reason}.")
         X, y = X[~bad], y if y is None else y[~bad]
     if schema.feature_scale != 1.0:
         X = X * schema.feature_scale

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dpcore.charges import Charges
 from dpcore.contract import run_optimizer
 from dpcore.errors import InvalidInputError
 from dpcore.pools.budgets import Filters
@@ -17,6 +18,7 @@ from dpcore.training import check_public, make_model
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from dpcore.charges import Figures
     from dpcore.data.dataset import Dataset
     from dpcore.data.schema import Schema
     from dpcore.model import Model
@@ -27,16 +29,20 @@ if TYPE_CHECKING:
 
 __all__ = ["fit_pool", "fit_users", "open_pool", "state_of_users"]
 
+_UNIT = "rounds of the user who may join most"
+
 
 def fit_users(
-    plan: Plan, dataset: Dataset, problem: Problem, secret_rows: bool = True
+    plan: Plan, dataset: Dataset, problem: Problem, charges: Charges, secret_rows: bool = True
 ) -> tuple[Solution, InProcessPool]:
-    """Return the solution of a plan whose optimizer asks users, all of them in this process.
+    """Return the solution of a plan whose optimizer asks users, all of them in this process, and
+    lets ``charges`` follow what they are charged.
 
     Raises InvalidInputError or DataError for users who do not own the rows, BudgetExceededError if
     none can join the first round; both before anything is spent.
     """
     pool = open_pool(plan, dataset)
+    charges.follow(lambda: _charged(pool))
     asked: Any = pool
     solution = run_optimizer(plan.optimizer, plan.entry, problem, asked, secret_rows=secret_rows)
     return solution, pool
@@ -52,11 +58,20 @@ def fit_pool(plan: Plan, schema: Schema, pool: UserPool) -> Model:
     if "user-pool" not in plan.optimizer.needs:
         raise InvalidInputError(f"{plan.entry.name} needs all rows in one place.")
     problem = check_public(plan, schema, sum(user.n_rows for user in pool.users))
+    charges = Charges()
+    charges.follow(lambda: _charged(pool))
     asked: Any = pool
-    solution = run_optimizer(plan.optimizer, plan.entry, problem, asked)
-    trusted = (part_of(plan.loss), *plan.targets)
-    statement = state_of_users(plan, pool, schema_reasons(schema), trusted)
-    return make_model(plan, schema, problem.l2, solution, (), statement)
+    with charges.told():
+        solution = run_optimizer(plan.optimizer, plan.entry, problem, asked)
+        trusted = (part_of(plan.loss), *plan.targets)
+        statement = state_of_users(plan, pool, schema_reasons(schema), trusted)
+        return make_model(plan, schema, problem.l2, solution, (), statement)
+
+
+def _charged(pool: UserPool) -> Figures | None:
+    """Return rounds joined, rounds allowed and their unit; ``None`` where nobody was charged."""
+    joined = int(pool.rounds_joined.max(initial=0))
+    return (joined, int(pool.rounds_allowed.max(initial=0)), _UNIT) if joined else None
 
 
 def open_pool(plan: Plan, dataset: Dataset) -> InProcessPool:
@@ -139,7 +154,7 @@ def state_of_users(
         neighboring_relation=plan.relation.value,
         accountant=used.name,
         conversion=used.conversion,
-        unit="rounds of the user who may join most",
+        unit=_UNIT,
         budget=int(pool.rounds_allowed.max()),
         spent=int(pool.rounds_joined.max()),
         releases={"gradient": int(pool.rounds_joined.sum())},

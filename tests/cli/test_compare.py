@@ -234,7 +234,7 @@ def test_stopped_in_the_middle_it_goes_on(compare, folder, number, jobs, status)
     assert compare(*SLOW, "--out", "whole.parquet", "--quiet").exit_code == 0
     assert not journal.exists()
     rows, whole = (
-        [{k: v for k, v in row.items() if k != "seconds"} for row in read_results(path).rows]
+        [{k: v for k, v in row.items() if k != "exact_seconds"} for row in read_results(path).rows]
         for path in ("r.parquet", "whole.parquet")
     )
     assert rows == whole and len(rows) == 24

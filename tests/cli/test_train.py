@@ -133,16 +133,6 @@ def test_a_weak_guarantee_is_warned_of(train, arguments, text):
     assert bool(result.stderr) == bool(text)
 
 
-def test_an_interrupt_is_one_line(train, folder, monkeypatch):
-    def interrupt(*arguments, **options):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("dpcore.training.run_optimizer", interrupt)
-    result = train("--out", "m.json")
-    assert result.exit_code == 130 and not (folder / "m.json").exists()
-    assert result.stderr == "dpcore: stopped; nothing was written.\n"
-
-
 def test_schema_from_data_marks(run, folder):
     arguments = ("--data", "rows.csv", "--schema-from-data", "--target", "label", "--json")
     shown = report(run("train", "--algo", "stub", *arguments))

@@ -167,3 +167,8 @@ def test_pure_comparisons_name_what_fits(compared):
     pattern = "own accountant is pure, and auto, which chooses for it: (?!.*stub).*auto"
     with pytest.raises(DpcoreError, match=pattern):
         admit(compared(delta=0.0))
+
+
+def test_a_name_that_no_table_can_hold_is_refused_first(compared):
+    with pytest.raises(DpcoreError, match=r"'r\\udcff\.csv' is not UTF-8.*rename the file"):
+        admit(compared(data=("r\udcff.csv",), schema="schema.toml"))

@@ -6,8 +6,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from dpcore.compare.journal import open_journal
 from dpcore.compare.results import Results, read_results, write_results
 from dpcore.compare.runner import run
+from dpcore.compare.settings import STATEMENT
 from dpcore.errors import DataError
 
 
@@ -23,6 +25,43 @@ def test_it_says_what_its_figures_are(results, tmp_path):
     assert "itself a release" in described["statement"]
     assert described["settings"]["relation"] == "add-or-remove-one"
     assert read_results(tmp_path / "r.parquet").rows == results.rows
+
+
+def test_each_column_of_exact_figures_says_so_whatever_is_taken_out_of_the_file(results, tmp_path):
+    path = tmp_path / "r.parquet"
+    write_results(path, results)
+    names = pq.read_schema(path).names
+    assert {"exact_accuracy", "exact_objective", "exact_seconds", "private"} <= set(names)
+    assert not {"accuracy", "objective", "seconds"} & set(names)
+    assert "tell how many rows there are" in STATEMENT
+
+
+def test_it_is_readable_by_its_owner_only(results, tmp_path):
+    path = tmp_path / "r.parquet"
+    path.write_text("")
+    path.chmod(0o644)
+    write_results(path, results)
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+OLD_NAMES = {f"exact_{name}": name for name in ("accuracy", "objective", "seconds")}
+
+
+def test_files_and_journals_of_before_the_columns_said_so_are_read(compared, results, tmp_path):
+    path = tmp_path / "r.parquet"
+    write_results(path, results)
+    table = pq.read_table(path)
+    old = [OLD_NAMES.get(name, name) for name in table.column_names]
+    old_table = table.rename_columns(old).replace_schema_metadata(table.schema.metadata)
+    pq.write_table(old_table, path)
+    assert read_results(path).rows == results.rows
+    journal = open_journal(tmp_path / "j.parquet", {}, {}, b"key")
+    for row in results.rows:
+        journal.append({OLD_NAMES.get(name, name): value for name, value in row.items()})
+    journal.close()
+    again = open_journal(tmp_path / "j.parquet", {}, {}, b"key")
+    again.close()
+    assert list(again.rows.values()) == results.rows
 
 
 def test_a_file_of_before_the_last_columns_is_read(results, tmp_path):

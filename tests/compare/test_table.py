@@ -11,7 +11,13 @@ from dpcore.errors import InvalidInputError
 def row(accuracy, epsilon=0.5, algorithm="gd", data="adult", status="fitted", **more):
     keys = {"data": data, "algorithm": algorithm, "epsilon": epsilon, "status": status}
     keys |= {"private": True, "seed": None}
-    return {**keys, "accuracy": accuracy, "objective": None, "seconds": 1.0, **more}
+    return {
+        **keys,
+        "exact_accuracy": accuracy,
+        "exact_objective": None,
+        "exact_seconds": 1.0,
+        **more,
+    }
 
 
 def test_the_interval_is_students():
@@ -31,7 +37,7 @@ def test_fits_without_a_row_to_measure_on_are_in_no_mean_and_are_counted():
 
 
 def test_the_majority_has_no_objective_on_any_rows():
-    rows = [row(0.9, None, "majority"), row(0.8, objective=0.3)]
+    rows = [row(0.9, None, "majority"), row(0.8, exact_objective=0.3)]
     majority, fitted = means_of(rows, "objective")
     assert majority.text() == "none" and majority.untested == fitted.untested == 0
 

@@ -9,12 +9,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from features import load_features
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
 from dpcore.data.coded import CodedRows
-from dpcore.data.dataset import load_features, load_file, width_schema
+from dpcore.data.dataset import load_file, width_schema
 from dpcore.data.readers import parquet, pieces
 from dpcore.data.schema import Schema
 from dpcore.data.stream import encoded_batches

@@ -121,6 +121,12 @@ class StoredRows:
                     cells.setflags(write=False)
             yield rows
 
+    def pieces(self) -> Iterator[CodedRows]:
+        """Yield the rows of one block after the other, each lent until the next is asked for."""
+        for index in range(len(self.kept)):
+            with self.block(index) as rows:
+                yield rows
+
     def blocks(self, y: np.ndarray, path: LinePath, row_norm: float) -> list[CodedBlock]:
         """Return the blocks of a table; ``y`` float64 of shape (n_rows,)."""
         blocks, begin = [], 0

@@ -7,12 +7,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from features import load_features
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.datasets import dump_svmlight_file
 
-from dpcore.data.dataset import load_features, load_file, width_schema
+from dpcore.data.dataset import load_file, width_schema
 from dpcore.data.schema import Schema
 from dpcore.errors import DataError, InvalidInputError
 

@@ -1,0 +1,149 @@
+"""``dpcore predict``: in pieces, whole or not at all, of all that ``train`` takes."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dpcore.data.readers import pieces
+from dpcore.model import load_model
+
+NAME = "rows.csv"
+
+
+@pytest.fixture
+def saved(train, folder):
+    assert train("--out", "m.json", "--quiet").exit_code == 0
+    return "m.json"
+
+
+@pytest.fixture
+def some(monkeypatch):
+    """How many rows were predicted at a time; a piece of a file is a line or two."""
+    from dpcore.model import Model
+
+    monkeypatch.setattr(pieces, "PIECE_BYTES", 16)
+    real, sizes = Model.margins, []
+
+    def margins(self, rows):
+        sizes.append(rows.shape[0])
+        return real(self, rows)
+
+    monkeypatch.setattr(Model, "margins", margins)
+    return sizes
+
+
+def test_a_file_goes_through_in_pieces_with_the_output_of_one(run, saved, folder, some):
+    pieces.PIECE_BYTES = 2**20
+    whole = run("predict", saved, "--data", NAME).stdout
+    assert some == [6]
+    pieces.PIECE_BYTES = 16
+    assert run("predict", saved, "--data", NAME).stdout == whole
+    assert len(some) > 3 and max(some[1:]) < 4
+    assert run("predict", saved, "--data", NAME, "--out", "p.csv").stdout == ""
+    assert Path("p.csv").read_text() == whole
+
+
+@pytest.mark.parametrize("out", [(), ("--out", "p.csv"), ("--out", "/dev/stdout")])
+def test_a_bad_row_at_the_end_leaves_no_output(run, saved, folder, some, out):
+    with (folder / NAME).open("a") as file:
+        file.write(",Bern,no\n")
+    before = sorted(folder.iterdir())
+    done = run("predict", saved, "--data", NAME, *out)
+    assert some and done.exit_code == 2 and done.stdout == ""
+    assert sorted(folder.iterdir()) == before
+    assert done.stderr == (
+        "dpcore: rows.csv, line 8, column 'age': the cell is empty; fill it in. Every row has a "
+        "line of its own in the output, so that none is left out.\n"
+    )
+
+
+def test_python_reads_in_pieces_too(run, saved, folder, some):
+    assert load_model(saved).decision_function(NAME).shape == (6,)
+    assert len(some) > 3
+    Path("none.csv").write_text("age,city\n")
+    assert load_model(saved).predict("none.csv").shape == (0,)
+
+
+def test_every_source_that_train_takes(run, train, saved, folder):
+    import pyarrow.csv as pacsv
+    import pyarrow.parquet as pq
+
+    pq.write_table(pacsv.read_csv(NAME), "rows.parquet")
+    assert not run("convert", NAME, "rows.dpcore", "--schema", "schema.toml").exit_code
+    Path("header.csv").write_text("age,city,label\n")
+    assert not run("convert", "header.csv", "none.dpcore", "--schema", "schema.toml").exit_code
+    whole = run("predict", saved, "--data", NAME).stdout
+    for source in ("rows.parquet", "rows.dpcore"):
+        assert run("predict", saved, "--data", source).stdout == whole
+    assert run("predict", saved, "--data", "none.dpcore").stdout == "score,label\n"
+
+
+def test_a_registered_data_set(run, folder):
+    assert not run("train", "--algo", "stub", "--data", "stub-rows", "--out", "m.json").exit_code
+    done = run("predict", "m.json", "--data", "stub-rows")
+    assert done.exit_code == 0, done.stderr
+    scores = [float(line.split(",")[0]) for line in done.stdout.splitlines()[1:]]
+    from dpcore_stub import load
+
+    assert np.array_equal(scores, load_model("m.json").margins(load().X))
+
+
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        ("stub-rows", "are not those that the model takes: it has 2 unnamed or encoded features"),
+        ("census-sim", "are not those that the model takes: its column 'age' has other bounds"),
+        ("adlt", "neither a file nor a data set. Did you mean adult"),
+    ],
+)
+def test_a_data_set_of_another_encoding_is_refused(run, saved, data, text):
+    done = run("predict", saved, "--data", data)
+    assert done.exit_code == 2 and done.stdout == "" and text in done.stderr
+
+
+def test_a_column_that_the_data_set_has_not(run, folder):
+    for name in ("schema.toml", NAME):
+        (folder / name).write_text((folder / name).read_text().replace("age", "length"))
+    asked = ("--algo", "stub", "--data", NAME, "--schema", "schema.toml", "--out", "m.json")
+    assert run("train", *asked).exit_code == 0
+    assert "no column 'length'" in run("predict", "m.json", "--data", "census-sim").stderr
+
+
+@pytest.mark.parametrize("command", ["train", "convert", "compare", "fit", "fit a file"])
+def test_what_can_be_done_about_a_bad_row_is_what_the_command_can_do(run, folder, command):
+    import pandas as pd
+
+    from dpcore import fit
+    from dpcore.errors import DataError
+
+    with (folder / NAME).open("a") as file:
+        file.write(",Bern,no\n")
+    schema, drop = ("--schema", "schema.toml"), "Or --bad-rows drop leaves such rows out."
+    if command.startswith("fit"):
+        rows = NAME if "file" in command else pd.read_csv(NAME)
+        with pytest.raises(DataError, match="the cell is empty; fill it in") as caught:
+            fit(rows, schema="schema.toml")
+        (note,) = caught.value.__notes__
+        assert "frame.dropna()" in note and "add-or-remove-one" in note
+        return
+    asked = {
+        "train": ("train", "--data", NAME, *schema),
+        "convert": ("convert", NAME, "r.dpcore", *schema),
+        "compare": ("compare", "--algos", "stub", "--data", NAME, *schema),
+    }
+    told = run(*asked[command]).stderr
+    assert "the cell is empty; fill it in." in told
+    assert (drop in told) == (command != "compare")
+
+
+def test_labels_are_utf_8_whatever_the_terminal_says(run, folder):
+    for name in ("schema.toml", NAME):
+        text = (folder / name).read_text().replace("yes", "ja é").replace("no", "né")
+        (folder / name).write_text(text, encoding="utf-8")
+    asked = ("--algo", "stub", "--data", NAME, "--schema", "schema.toml", "--out", "m.json")
+    assert run("train", *asked).exit_code == 0
+    labels = run("predict", "m.json", "--data", NAME).stdout_bytes.decode("utf-8")
+    assert {line.split(",")[1] for line in labels.splitlines()[1:]} <= {"ja é", "né"}
+    assert json.loads(Path("m.json").read_text())["classes"] == ["né", "ja é"]

@@ -1,0 +1,8 @@
+"""The feature rows of a file in one piece, for tests."""
+
+from dpcore.data.assemble import assemble
+from dpcore.data.dataset import feature_pieces
+
+
+def load_features(path, schema):
+    return assemble((X, None) for X in feature_pieces(path, schema))[0]
