@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore.accountants.pure import PureAccountant
+from dpcore.details import bounded
 from dpcore.errors import TargetNotMetError
 from dpcore.events import ComposedDpEvent, DpEvent, NonPrivateDpEvent
 from dpcore.statement import PrivacyStatement, foreign_parts
@@ -30,7 +31,7 @@ def not_met(
     report = {
         "data": dataset.name,
         "model": None,
-        "details": plain(error.report),
+        "details": plain(bounded(error.report)),
         **statement.to_dict("What came out of this run, that no model did included,"),
     }
     charged = f"{statement.spent!r} of {statement.budget!r} {statement.unit}"

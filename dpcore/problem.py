@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import InvalidInputError, RegistryError
+from dpcore.sealed import sealed
 from dpcore.sensitivity import NeighboringRelation
 
 if TYPE_CHECKING:
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
 __all__ = ["Problem", "Solution", "check_fits", "check_label"]
 
 
-@dataclass(frozen=True)
+@sealed
+@dataclass(frozen=True, slots=True)
 class Problem:
     """Public facts of one fit: nothing here depends on a row.
 
@@ -71,7 +73,8 @@ class Solution:
     ----------
     w : float64 array of shape (n_features,).
     status : a sentence that says how the run ended.
-    details : JSON-able figures for the report (steps taken, released counts).
+    details : plain figures for the report (steps taken, released counts): what
+        ``dpcore.details.fault_of_details`` allows, or a note stands in their place.
     """
 
     w: np.ndarray

@@ -224,7 +224,6 @@ def test_an_honest_optimizer_passes(optimizer, check):
         (Swallows(), check_outputs_released, "more releases"),
         (DiffersOnManyRows(), check_outputs_released, "another question|more than the released"),
         (BringsNoNoise(), check_mechanisms_and_queries, "no noise"),
-        (BringsItInDisguise(), check_mechanisms_and_queries, "no noise"),
         (BringsAMean(), check_mechanisms_and_queries, "sum of the rows"),
         (HalfSensitivity(), check_mechanisms_and_queries, "declared l2"),
         (Lazy(), check_huge_epsilon_limit, "possible gain"),
@@ -234,6 +233,42 @@ def test_an_honest_optimizer_passes(optimizer, check):
 def test_a_cheat_is_caught(cheat, check, reason):
     with pytest.raises(AssertionError, match=reason):
         check(cheat)
+
+
+def test_a_part_under_the_name_of_ours_is_refused():
+    with pytest.raises(InvalidInputError, match="calls itself dpcore.mechanisms.gaussian:Gauss"):
+        check_mechanisms_and_queries(BringsItInDisguise())
+
+
+class TellsInDetails(Honest):
+    """Puts the exact number of rows where ``repr`` shows nothing of it."""
+
+    def minimize(self, problem, session):
+        solution = super().minimize(problem, session)
+        figures = self.figures(session._engine._table.n_rows)
+        return Solution(solution.w, "Done.", {"figures": figures})
+
+    def figures(self, n):
+        return 1.0 + np.array([n * 2.0**-40])
+
+
+class TellsALot(TellsInDetails):
+    def figures(self, n):
+        return np.where(np.arange(2_000) == 1_000, n, 0)
+
+
+@pytest.mark.parametrize(
+    ("cheat", "reason"),
+    [
+        (TellsInDetails(), "status or details depend on more"),
+        (TellsALot(), "left out of a report: they hold more than 1,000"),
+    ],
+)
+def test_a_count_that_repr_does_not_show_is_caught(cheat, reason):
+    # The replay compared repr(): eight digits of an array, and not the middle of a long one.
+    assert repr(cheat.figures(300)) == repr(cheat.figures(161))
+    with pytest.raises(AssertionError, match=reason):
+        check_outputs_released(cheat)
 
 
 class IgnoresBudget(Honest):
