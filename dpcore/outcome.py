@@ -62,6 +62,7 @@ def state(
         parts_not_from_dpcore=foreign_parts((*session.trusted_parts, *trusted)),
         why_not_private=(*plan.why_not_private(), *_exact(plan, session), *why_not_private),
         most_rows=session.most_rows,
+        capacity=session.rows_that_fit,
         n0=None if plan.relation.size_is_public else problem.n0,
         ex_post_epsilon=(
             session.ex_post_epsilon if is_asked_for_accuracy(plan.optimizer) else None

@@ -64,6 +64,12 @@ class Problem:
         """``n`` where it is public, else the schema's ``n0``, else ``None``."""
         return self.n if self.n is not None else self.n0
 
+    @property
+    def unsure_capacity(self) -> int | None:
+        """``capacity`` where there may be more rows, ``None`` where their public number is no
+        larger."""
+        return None if self.n is not None and self.n <= self.capacity else self.capacity
+
 
 @dataclass(frozen=True)
 class Solution:

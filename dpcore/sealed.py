@@ -19,6 +19,8 @@ Part = TypeVar("Part", bound=type)
 
 _DEFINED: dict[type, dict[str, Any]] = {}
 """What every sealed class held when it was defined."""
+_SLOTS: dict[type, list[tuple[str, Any]]] = {object: []}
+"""The slots of those classes, which are asked for at every release."""
 _ABSENT = object()
 
 
@@ -32,7 +34,12 @@ def sealed(cls: Part) -> Part:
     cls.__setattr__ = _set  # type: ignore[assignment]
     cls.__delattr__ = _delete  # type: ignore[assignment]
     _DEFINED[cls] = dict(vars(cls))
+    _SLOTS[cls] = _slots(cls)
     return cls
+
+
+def _slots(cls: type) -> list[tuple[str, Any]]:
+    return [(name, slot) for name, slot in vars(cls).items() if type(slot) is MemberDescriptorType]
 
 
 def _set(self: Any, name: str, value: Any) -> None:
@@ -67,12 +74,11 @@ def attributes(part: Any) -> list[tuple[str, Any]]:
     whatever they are called, then its instance dictionary."""
     held = []
     for cls in type(part).__mro__:
-        for name, slot in vars(cls).items():
-            if isinstance(slot, MemberDescriptorType):
-                try:
-                    held.append((name, slot.__get__(part)))
-                except AttributeError:  # It was never filled.
-                    continue
+        for name, slot in _SLOTS[cls] if cls in _SLOTS else _slots(cls):
+            try:
+                held.append((name, slot.__get__(part)))
+            except AttributeError:  # It was never filled.
+                continue
     return [*held, *getattr(part, "__dict__", {}).items()]
 
 
@@ -92,6 +98,9 @@ def require_untouched(part: Any) -> None:
 
 def _require_defined(cls: type) -> None:
     known, now = _DEFINED[cls], vars(cls)
+    # The usual case, in C: what was defined is held, so that none of it can be another of its id.
+    if [*map(id, now.values())] == [*map(id, known.values())] and [*now] == [*known]:
+        return
     for name in {*known, *now}:
         # Python itself fills in annotations when they are first asked for.
         if name.startswith("__annot"):

@@ -286,6 +286,12 @@ class PrivacySession(OneProcess):
         return self._parts.most_rows
 
     @property
+    def rows_that_fit(self) -> int | None:
+        """The least ``rows_that_fit`` of the parts: sums over more rows may have wrapped around;
+        ``None`` for sums that cannot."""
+        return self._parts.rows_that_fit
+
+    @property
     def trusted_parts(self) -> tuple[str, ...]:
         """``module:Class`` of every part that ran inside the trust boundary."""
         return self._parts.names

@@ -45,7 +45,7 @@ class TrustedParts:
     def __init__(self, parts: Iterable[Any], problem: Problem | None) -> None:
         self._names: set[str] = set()
         self._problem = None if problem is None else replace(problem)
-        self._most_rows: int | None = None
+        self._limits: dict[str, int] = {}
         for part in parts:
             require_untouched(part)
             self._names.add(part_of(part))
@@ -57,30 +57,35 @@ class TrustedParts:
 
     @property
     def most_rows(self) -> int | None:
-        return self._most_rows
+        return self._limits.get("most_rows")
+
+    @property
+    def rows_that_fit(self) -> int | None:
+        return self._limits.get("rows_that_fit")
 
     def check(self, *wholes: Any) -> list[Any]:
         """Return these and all that they hold, for ``note``.
 
         Raises InvalidInputError for a part of dpcore's that was altered, public facts other than
-        the run's, a ``most_rows`` that is no number of rows, or more parts than can be looked at.
+        the run's, a ``most_rows`` or ``rows_that_fit`` that is no number of rows, or more parts
+        than can be looked at.
         """
         given = [whole for whole in wholes if whole is not None]
         parts = [part for whole in given for part in parts_within(whole)]
         for part in parts:
             require_untouched(part)
             self._require_facts(part)
-            most = getattr(part, "most_rows", None)
-            if most is not None and not (type(most) is int and most > 0):
-                raise InvalidInputError(f"Expected most_rows={most!r} to be an int >= 1, or None.")
+            for name, most in _limits(part):
+                if not (type(most) is int and most > 0):
+                    raise InvalidInputError(f"Expected {name}={most!r} to be an int >= 1, or None.")
         return parts
 
     def note(self, parts: Iterable[Any]) -> None:
         """Note that these act on exact answers from now on."""
         for part in parts:
             self._names.add(part_of(part))
-            if (most := getattr(part, "most_rows", None)) is not None:
-                self._most_rows = min(most, self._most_rows or most)
+            for name, most in _limits(part):
+                self._limits[name] = min(most, self._limits.get(name, most))
 
     def _require_facts(self, part: Any) -> None:
         stated = getattr(part, "problem", None)
@@ -95,6 +100,12 @@ class TrustedParts:
                     f"A query states {name}={stated!r}, and the run's is {known!r}: its "
                     "sensitivity would be another table's."
                 )
+
+
+def _limits(part: Any) -> list[tuple[str, Any]]:
+    """Return the numbers of rows that a part states, for ``dpcore.protocols.Query``."""
+    stated = [(name, getattr(part, name, None)) for name in ("most_rows", "rows_that_fit")]
+    return [(name, most) for name, most in stated if most is not None]
 
 
 def parts_within(whole: Any) -> Iterator[Any]:

@@ -180,6 +180,30 @@ def test_what_a_query_holds_is_named():
     assert type(PoissonSample(RowCount(), Larger(0.5)).sampling_probability) is float
 
 
+@pytest.mark.parametrize(
+    ("relation", "changes", "capacity", "most_rows"),
+    [
+        (ADD, {}, 2**20, None),
+        (ADD, {"capacity": 2**30}, 2**30, None),
+        (REPLACE, {}, None, None),
+        (REPLACE, {"capacity": 10}, 10, None),  # A public number of rows that is larger.
+    ],
+)
+def test_the_capacity_that_sums_rest_on_is_kept(relation, changes, capacity, most_rows):
+    opened = session(relation)
+    problem = replace(make_problem(ROWS, relation, Logistic()), **changes)
+    opened.release(ClippedGradientSum(problem, np.zeros(5), 1.0), Gaussian(100.0))
+    assert (opened.rows_that_fit, opened.most_rows) == (capacity, most_rows)
+
+
+def test_the_guarantee_rests_on_a_capacity_above_what_errors_are_bounded_for():
+    for capacity, known in [(2**20, None), (2**27, 2**27), (2**30, 2**30)]:
+        opened = session()
+        problem = replace(make_problem(ROWS, ADD, Logistic()), capacity=capacity)
+        opened.release(BoundedMinimizer(problem, 5.0), Gaussian(100.0))
+        assert (opened.rows_that_fit, opened.most_rows) == (known, known or 2**27)
+
+
 def test_containers_are_looked_into():
     held = {
         "a": [Peek(), (np.ones(3), 1.5, "text")],

@@ -88,6 +88,12 @@ class PenalisedMinimizer:
         return self.rows if self.problem.n is None else None
 
     @property
+    def rows_that_fit(self) -> int | None:
+        # Below the capacity that errors are bounded for, no sum wraps.
+        capacity = self.problem.capacity
+        return capacity if self.problem.n is None and capacity >= _ROWS else None
+
+    @property
     def gap(self) -> float:
         """How far what is found can be from the minimiser, in l2."""
         # The norm that is compared with the tolerance is rounded as well.

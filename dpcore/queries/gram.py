@@ -88,6 +88,10 @@ class GramMatrix:
             (61 - rows.bit_length() - largest) // 2,
         )
 
+    @property
+    def rows_that_fit(self) -> int | None:
+        return self.problem.capacity if self.problem.n is None else None
+
     def start(self) -> np.ndarray:
         d = self.n_features
         return np.zeros(d * (d + 1) // 2 + d, dtype=np.int64)

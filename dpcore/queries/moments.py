@@ -52,6 +52,10 @@ class ColumnMoments:
         bits = coefficient_bits(self.clip, self.problem.capacity, self.noise_multiplier)
         object.__setattr__(self, "bits", bits)
 
+    @property
+    def rows_that_fit(self) -> int | None:
+        return self.problem.unsure_capacity
+
     def start(self) -> np.ndarray:
         return np.zeros(2 * self.problem.n_features, dtype=np.int64)
 

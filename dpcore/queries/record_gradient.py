@@ -64,6 +64,10 @@ class RecordGradientSum:
     def loss(self) -> Loss:
         return self.problem.loss
 
+    @property
+    def rows_that_fit(self) -> int | None:
+        return self.problem.unsure_capacity
+
     def start(self) -> np.ndarray:
         return np.zeros(self.w.shape[0], dtype=np.int64)
 
