@@ -79,7 +79,7 @@ def open_session(
     require_assertions()
     problem = problem_of(rows, relation, optimizer, n0)
     accountant = accountant_of(optimizer, epsilon, delta, problem)
-    return RecordingSession(rows.table(), accountant, relation, SeededNoise(11))
+    return RecordingSession(rows.table(), accountant, relation, SeededNoise(11), problem)
 
 
 def record_run(

@@ -23,6 +23,7 @@ from dpcore.testing.tape import Played, PlayedNoise, Tape, TapedNoise
 if TYPE_CHECKING:
     from dpcore.data.table import Table
     from dpcore.interactive import InteractiveMechanism
+    from dpcore.problem import Problem
     from dpcore.protocols import (
         Accountant,
         DerivedQuery,
@@ -98,13 +99,19 @@ class RecordingSession(_CountingSession):
     """A session that records what passes through the door."""
 
     def __init__(
-        self, table: Table, accountant: Accountant, relation: NeighboringRelation, noise: Any
+        self,
+        table: Table,
+        accountant: Accountant,
+        relation: NeighboringRelation,
+        noise: Any,
+        problem: Problem | None = None,
     ) -> None:
         self.engine = CountingEngine(table)
         self.records: list[Record] = []
         self.parts: list[tuple[Query | DerivedQuery | TableQuery, Any]] = []
         self._tape = Tape(noise._entropy)
-        super().__init__(self.engine, accountant, relation, TapedNoise(self._tape))
+        noise = TapedNoise(self._tape)
+        super().__init__(self.engine, accountant, relation, noise, problem=problem)
 
     def release(self, query: Query | DerivedQuery | TableQuery, mechanism: Mechanism) -> Any:
         self.parts.append((query, mechanism))

@@ -240,6 +240,19 @@ def test_a_part_under_the_name_of_ours_is_refused():
         check_mechanisms_and_queries(BringsItInDisguise())
 
 
+class AltersFacts(Honest):
+    """Tells the queries of shorter rows."""
+
+    def minimize(self, problem, session):
+        object.__setattr__(problem, "row_norm", 1e-6)
+        return super().minimize(problem, session)
+
+
+def test_altered_facts_are_refused_in_a_check_as_in_a_run():
+    with pytest.raises(InvalidInputError, match="A query states row_norm=1e-06"):
+        check_outputs_released(AltersFacts())
+
+
 class TellsInDetails(Honest):
     """Puts the exact number of rows where ``repr`` shows nothing of it."""
 
