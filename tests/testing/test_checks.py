@@ -262,7 +262,7 @@ class TellsInDetails(Honest):
         return Solution(solution.w, "Done.", {"figures": figures})
 
     def figures(self, n):
-        return 1.0 + np.array([n * 2.0**-40])
+        return 1.0 + np.array([n * 2.0**-50])
 
 
 class TellsALot(TellsInDetails):
@@ -279,7 +279,7 @@ class TellsALot(TellsInDetails):
 )
 def test_a_count_that_repr_does_not_show_is_caught(cheat, reason):
     # The replay compared repr(): eight digits of an array, and not the middle of a long one.
-    assert repr(cheat.figures(300)) == repr(cheat.figures(161))
+    assert repr(cheat.figures(300)) == repr(cheat.figures(20_000))
     with pytest.raises(AssertionError, match=reason):
         check_outputs_released(cheat)
 
