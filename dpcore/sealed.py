@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import sys
 from enum import Enum
+from functools import lru_cache
 from types import FunctionType, MemberDescriptorType
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -19,8 +20,8 @@ Part = TypeVar("Part", bound=type)
 
 _DEFINED: dict[type, dict[str, Any]] = {}
 """What every sealed class held when it was defined."""
-_SLOTS: dict[type, list[tuple[str, Any]]] = {object: []}
-"""The slots of those classes, which are asked for at every release."""
+_PRINTS: dict[type, tuple[Any, ...]] = {}
+"""The same as names and ids: whatever has one of these ids is held above, and so is that value."""
 _ABSENT = object()
 
 
@@ -34,12 +35,19 @@ def sealed(cls: Part) -> Part:
     cls.__setattr__ = _set  # type: ignore[assignment]
     cls.__delattr__ = _delete  # type: ignore[assignment]
     _DEFINED[cls] = dict(vars(cls))
-    _SLOTS[cls] = _slots(cls)
+    _PRINTS[cls] = _print(cls)
     return cls
 
 
-def _slots(cls: type) -> list[tuple[str, Any]]:
-    return [(name, slot) for name, slot in vars(cls).items() if type(slot) is MemberDescriptorType]
+def _print(cls: type) -> tuple[Any, ...]:
+    held = vars(cls)
+    return (*held, *map(id, held.values()))
+
+
+@lru_cache(maxsize=1024)
+def _slots(cls: type) -> tuple[tuple[str, Any], ...]:
+    held = vars(cls).items()
+    return tuple((name, slot) for name, slot in held if type(slot) is MemberDescriptorType)
 
 
 def _set(self: Any, name: str, value: Any) -> None:
@@ -74,7 +82,7 @@ def attributes(part: Any) -> list[tuple[str, Any]]:
     whatever they are called, then its instance dictionary."""
     held = []
     for cls in type(part).__mro__:
-        for name, slot in _SLOTS[cls] if cls in _SLOTS else _slots(cls):
+        for name, slot in _slots(cls):
             try:
                 held.append((name, slot.__get__(part)))
             except AttributeError:  # It was never filled.
@@ -97,10 +105,9 @@ def require_untouched(part: Any) -> None:
 
 
 def _require_defined(cls: type) -> None:
-    known, now = _DEFINED[cls], vars(cls)
-    # The usual case, in C: what was defined is held, so that none of it can be another of its id.
-    if [*map(id, now.values())] == [*map(id, known.values())] and [*now] == [*known]:
+    if _print(cls) == _PRINTS[cls]:
         return
+    known, now = _DEFINED[cls], vars(cls)
     for name in {*known, *now}:
         # Python itself fills in annotations when they are first asked for.
         if name.startswith("__annot"):
@@ -126,10 +133,11 @@ def _require_its_own(cls: type) -> None:
 
 
 def _require_plain_state(part: Any, own: type) -> None:
-    if isinstance(part, (type, Enum)):
+    held = getattr(part, "__dict__", None)
+    if not held or isinstance(part, (type, Enum)):
         return
     fields = getattr(own, "__dataclass_fields__", {})
-    for name, value in getattr(part, "__dict__", {}).items():
+    for name, value in held.items():
         shadows = name not in fields and any(name in vars(cls) for cls in own.__mro__)
         if shadows or callable(value):
             raise InvalidInputError(

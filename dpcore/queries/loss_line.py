@@ -55,6 +55,7 @@ class ClippedLossLine:
     loss_clip: float
     offset: np.ndarray | None = None
     _start: np.ndarray = field(init=False, repr=False)
+    _step: float | None = field(init=False, repr=False)
 
     kind: ClassVar[str] = "selection"
     thread_safe: ClassVar[bool] = True
@@ -77,6 +78,7 @@ class ClippedLossLine:
         if steps.shape != sizes.shape or not (np.abs(steps) < 2.0**61).all():
             raise InvalidInputError("The public offset is too large or of the wrong shape.")
         object.__setattr__(self, "_start", constant(-steps, np.int64))
+        object.__setattr__(self, "_step", _even_step(sizes))
 
     @property
     def loss(self) -> Loss:
@@ -92,12 +94,11 @@ class ClippedLossLine:
 
     def answer_block(self, block: Block) -> np.ndarray:
         z, z_direction = block.line(self.w, self.direction)
-        step = _even_step(self.step_sizes) if hasattr(self.loss, "line_totals") else None
-        if step is not None:
+        if self._step is not None and hasattr(self.loss, "line_totals"):
             line = (z, z_direction, block.factor)
             scale = 2.0**self.bits
             totals = self.loss.line_totals(  # type: ignore[attr-defined]
-                line, block.y, step, self._start.size, self.loss_clip, scale
+                line, block.y, self._step, self._start.size, self.loss_clip, scale
             )
             if totals is not None:
                 return -totals
