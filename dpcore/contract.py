@@ -95,7 +95,7 @@ def run_optimizer(
     *,
     secret_rows: bool = True,
 ) -> Solution:
-    """Return the optimizer's solution.
+    """Return the optimizer's solution, its details as far as ``dpcore.details`` allows them.
 
     ``secret_rows`` : whether an error's own text and cause, which may hold a private value, are
     left out.
@@ -103,6 +103,7 @@ def run_optimizer(
     Raises OptimizerError for one that raises anything but the project's own errors, or returns
     anything but a Solution.
     """
+    from dpcore.details import bounded
     from dpcore.problem import Solution
 
     try:
@@ -119,9 +120,7 @@ def run_optimizer(
     if not isinstance(solution, Solution):
         kind = type(solution).__name__
         raise OptimizerError(_failed(entry, f"minimize returned no Solution but a {kind}"))
-    if not isinstance(solution.details, Mapping):
-        raise OptimizerError(_failed(entry, "the details of its Solution are no dict"))
-    return solution
+    return dataclasses.replace(solution, details=bounded(solution.details))
 
 
 def _failed(entry: Entry, what: str) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore.accountants.pure import PureAccountant
+from dpcore.details import bounded
 from dpcore.errors import TargetNotMetError
 from dpcore.events import ComposedDpEvent, DpEvent, NonPrivateDpEvent
 from dpcore.statement import PrivacyStatement, foreign_parts
@@ -31,7 +32,7 @@ def not_met(
     report = {
         "data": dataset.name,
         "model": None,
-        "details": plain(error.report),
+        "details": plain(bounded(error.report)),
         **statement.to_dict("What came out of this run, that no model did included,"),
     }
     void = "" if statement.private else " The run is NOT private: its figures are no guarantee."
@@ -63,6 +64,7 @@ def state(
         parts_not_from_dpcore=foreign_parts((*session.trusted_parts, *trusted)),
         why_not_private=(*plan.why_not_private(), *_exact(plan, session), *why_not_private),
         most_rows=session.most_rows,
+        capacity=session.rows_that_fit,
         typed_by=typed_by,
         n0=None if plan.relation.size_is_public else problem.n0,
         ex_post_epsilon=session.ex_post_epsilon if _has_ex_post(plan.optimizer) else None,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import InvalidInputError, RegistryError
+from dpcore.sealed import sealed
 from dpcore.sensitivity import NeighboringRelation
 
 if TYPE_CHECKING:
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
 __all__ = ["Problem", "Solution", "check_fits", "check_label"]
 
 
-@dataclass(frozen=True)
+@sealed
+@dataclass(frozen=True, slots=True)
 class Problem:
     """Public facts of one fit: nothing here depends on a row.
 
@@ -62,6 +64,12 @@ class Problem:
         """``n`` where it is public, else the schema's ``n0``, else ``None``."""
         return self.n if self.n is not None else self.n0
 
+    @property
+    def unsure_capacity(self) -> int | None:
+        """``capacity`` where there may be more rows, ``None`` where their public number is no
+        larger."""
+        return None if self.n is not None and self.n <= self.capacity else self.capacity
+
 
 @dataclass(frozen=True)
 class Solution:
@@ -71,7 +79,8 @@ class Solution:
     ----------
     w : float64 array of shape (n_features,).
     status : a sentence that says how the run ended.
-    details : JSON-able figures for the report (steps taken, released counts).
+    details : plain figures for the report (steps taken, released counts): what
+        ``dpcore.details.fault_of_details`` allows, or a note stands in their place.
     """
 
     w: np.ndarray

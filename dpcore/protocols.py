@@ -151,6 +151,11 @@ class Query(Protocol):
     """A question whose exact answer is a sum over rows of integers.
 
     ``thread_safe = True`` in its own class means what it does for a ``Loss``.
+
+    Where a sum over more than some number of rows wraps around, ``rows_that_fit`` says that number,
+    an int, and the statement of the run does: such a sum is of no use, and as private as others.
+    Where the sensitivity itself holds up to some number of rows, that is ``most_rows``
+    (``DerivedQuery``).
     """
 
     kind: ClassVar[str]

@@ -6,6 +6,7 @@ from enum import Enum
 from typing import Literal
 
 from dpcore.errors import InvalidInputError
+from dpcore.sealed import sealed
 
 __all__ = [
     "NeighboringRelation",
@@ -18,6 +19,7 @@ __all__ = [
 Norm = Literal["l1", "l2", "linf"]
 
 
+@sealed
 class NeighboringRelation(Enum):
     """When two tables count as neighbours (names as in Google's dp_accounting).
 
@@ -40,6 +42,7 @@ class NeighboringRelation(Enum):
         return self is not NeighboringRelation.ADD_OR_REMOVE_ONE
 
 
+@sealed
 @dataclass(frozen=True, slots=True)
 class Sensitivity:
     """A bound on the change of an exact answer between neighbouring tables.
@@ -71,6 +74,7 @@ class Sensitivity:
                 raise InvalidInputError(f"Expected {name}={value!r} to be finite and > 0.")
 
 
+@sealed
 @dataclass(frozen=True, slots=True)
 class RandomizedSensitivity(Sensitivity):
     """An l2 sensitivity that a secret random choice of the query decides (Chen, Lee & Kifer 2019).
@@ -95,6 +99,7 @@ class RandomizedSensitivity(Sensitivity):
             raise InvalidInputError("Expected bound to be the largest of deltas.")
 
 
+@sealed
 @dataclass(frozen=True, slots=True)
 class PerturbedSensitivity(Sensitivity):
     """An l2 sensitivity of an answer that the query has perturbed itself, by noise of its own.

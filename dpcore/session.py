@@ -281,9 +281,13 @@ class PrivacySession(OneProcess):
 
     @property
     def most_rows(self) -> int | None:
-        """The least ``most_rows`` of the parts: the promise is for tables of at most that many
-        rows; ``None`` for tables of any size."""
+        """The least ``most_rows`` of the parts, for tables of which the promise is; or ``None``."""
         return self._parts.most_rows
+
+    @property
+    def rows_that_fit(self) -> int | None:
+        """The least ``rows_that_fit`` of the parts; ``None`` where no sum can wrap around."""
+        return self._parts.rows_that_fit
 
     @property
     def trusted_parts(self) -> tuple[str, ...]:

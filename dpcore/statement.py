@@ -33,6 +33,8 @@ class PrivacyStatement:
     why_not_private : reasons, as clauses; empty if the guarantee holds.
     most_rows : the guarantee is for tables of at most so many rows; ``None``: of any number.
     n0 : a number of rows that was taken as public where the exact one is private.
+    capacity : another, which the guarantee is for (it is ``most_rows`` then) or which the grid of
+        the sums was chosen for: those of more rows may wrap around.
     ex_post_epsilon : the privacy loss of the outcome that happened, where the algorithm puts one
         out (Ligett et al. 2017, Definition 2.3): never a guarantee made beforehand.
     typed_by : ``"frame"`` or ``"file"`` where its columns' types, which another program chose from
@@ -54,6 +56,7 @@ class PrivacyStatement:
     why_not_private: tuple[str, ...] = ()
     most_rows: int | None = None
     n0: int | None = None
+    capacity: int | None = None
     ex_post_epsilon: float | None = None
     typed_by: str | None = None
     users: dict[str, Any] | None = None
@@ -72,6 +75,8 @@ class PrivacyStatement:
         relation = f"{self.neighboring_relation} of a row"
         if self.most_rows is not None:
             relation += f", among tables of at most {self.most_rows:,} rows"
+            if self.most_rows == self.capacity:
+                relation += " (the capacity)"
         if self.typed_by is not None:
             relation += f", given the {self.typed_by}'s column types"
         trust = ""
@@ -119,6 +124,11 @@ class PrivacyStatement:
         }.get(self.neighboring_relation, f"a change of one row ({self.neighboring_relation})")
         extra = f", plus at most {_exact(self.delta)}" if self.delta else ""
         public = f" n0 = {self.n0} was taken as a public number of rows." if self.n0 else ""
+        if self.capacity is not None and self.capacity != self.most_rows:
+            public += (
+                f" capacity = {self.capacity} was taken as the largest number of rows: sums over "
+                "more may wrap around, which costs accuracy, not privacy."
+            )
         return (
             f"In words: {change} changes the probability of any outcome by a factor of at most "
             f"{_factor(self.epsilon)}{extra}.{public}"

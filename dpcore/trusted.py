@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial
@@ -13,6 +14,7 @@ import numpy as np
 
 from dpcore.errors import InvalidInputError
 from dpcore.problem import Problem
+from dpcore.sealed import attributes, require_untouched
 from dpcore.statement import part_of
 
 if TYPE_CHECKING:
@@ -34,14 +36,19 @@ class TrustedParts:
     ----------
     parts : those of the session itself.
     problem : the public facts of the run. A query's own must not differ in what a sensitivity rests
-        on: bounds of the rows, their width and public number, the relation. ``None``: not checked.
+        on: bounds of the rows, their width and public number, the relation. They are copied here,
+        so that nobody else holds what queries are held to. ``None``: not checked.
+
+    Raises InvalidInputError for a part of dpcore's that was altered.
     """
 
     def __init__(self, parts: Iterable[Any], problem: Problem | None) -> None:
         self._names: set[str] = set()
-        self._problem = problem
-        self._most_rows: int | None = None
-        self._names.update(part_of(part) for part in parts)
+        self._problem = None if problem is None else replace(problem)
+        self._limits: dict[str, int] = {}
+        for part in parts:
+            require_untouched(part)
+            self._names.add(part_of(part))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -50,29 +57,35 @@ class TrustedParts:
 
     @property
     def most_rows(self) -> int | None:
-        return self._most_rows
+        return self._limits.get("most_rows")
+
+    @property
+    def rows_that_fit(self) -> int | None:
+        return self._limits.get("rows_that_fit")
 
     def check(self, *wholes: Any) -> list[Any]:
         """Return these and all that they hold, for ``note``.
 
-        Raises InvalidInputError for public facts other than the run's, a ``most_rows`` that is no
-        number of rows, or more parts than can be looked at.
+        Raises InvalidInputError for a part of dpcore's that was altered, public facts other than
+        the run's, a ``most_rows`` or ``rows_that_fit`` that is no number of rows, or more parts
+        than can be looked at.
         """
         given = [whole for whole in wholes if whole is not None]
         parts = [part for whole in given for part in parts_within(whole)]
         for part in parts:
+            require_untouched(part)
             self._require_facts(part)
-            most = getattr(part, "most_rows", None)
-            if most is not None and not (type(most) is int and most > 0):
-                raise InvalidInputError(f"Expected most_rows={most!r} to be an int >= 1, or None.")
+            for name, most in _limits(part):
+                if not (type(most) is int and most > 0):
+                    raise InvalidInputError(f"Expected {name}={most!r} to be an int >= 1, or None.")
         return parts
 
     def note(self, parts: Iterable[Any]) -> None:
         """Note that these act on exact answers from now on."""
         for part in parts:
             self._names.add(part_of(part))
-            if (most := getattr(part, "most_rows", None)) is not None:
-                self._most_rows = min(most, self._most_rows or most)
+            for name, most in _limits(part):
+                self._limits[name] = min(most, self._limits.get(name, most))
 
     def _require_facts(self, part: Any) -> None:
         stated = getattr(part, "problem", None)
@@ -87,6 +100,12 @@ class TrustedParts:
                     f"A query states {name}={stated!r}, and the run's is {known!r}: its "
                     "sensitivity would be another table's."
                 )
+
+
+def _limits(part: Any) -> list[tuple[str, Any]]:
+    """Return the numbers of rows that a part states, for ``dpcore.protocols.Query``."""
+    stated = [(name, getattr(part, name, None)) for name in ("most_rows", "rows_that_fit")]
+    return [(name, most) for name, most in stated if most is not None]
 
 
 def parts_within(whole: Any) -> Iterator[Any]:
@@ -108,9 +127,7 @@ def parts_within(whole: Any) -> Iterator[Any]:
             raise InvalidInputError(
                 f"A {type(whole).__name__} holds more than {_MOST_PARTS:,} parts: too many to name."
             )
-        if isinstance(part, partial):
-            waiting += [part.func, part.args, part.keywords]
-        elif isinstance(part, MethodType):
+        if isinstance(part, MethodType):
             waiting += [part.__self__, part.__func__]
         elif type(part) in (tuple, list, set, frozenset):
             waiting += part
@@ -131,12 +148,8 @@ def _is_plain(part: Any) -> bool:
 def _held(part: Any) -> list[Any]:
     if isinstance(part, _FUNCTIONS):
         return []
+    if isinstance(part, partial):
+        return [part.func, part.args, part.keywords]
     if not type(part).__module__.startswith("dpcore"):
         return [getattr(part, "loss", None), getattr(part, "query", None)]
-    slots = [name for cls in type(part).__mro__ for name in _slots(cls) if hasattr(part, name)]
-    return [*getattr(part, "__dict__", {}).values(), *(getattr(part, name) for name in slots)]
-
-
-def _slots(cls: type) -> tuple[str, ...]:
-    slots = cls.__dict__.get("__slots__", ())
-    return (slots,) if isinstance(slots, str) else tuple(slots)
+    return [value for _, value in attributes(part)]

@@ -4,9 +4,11 @@ import json
 import sys
 from dataclasses import dataclass
 
+import numpy as np
 import pytest
 
 from dpcore.contract import default_optimizer, find_failures, load_optimizer, run_optimizer
+from dpcore.details import bounded
 from dpcore.errors import BudgetExceededError, DpcoreError, OptimizerError, RegistryError
 from dpcore.problem import Solution
 from dpcore.registry import Entry, Registry, load_registry
@@ -132,14 +134,41 @@ def test_the_projects_own_errors_pass():
         run_optimizer(make(minimize=fails(BudgetExceededError("as it is")))(), ENTRY, None, None)
 
 
-@pytest.mark.parametrize(
-    ("returned", "text"), [(None, "a NoneType"), ([SECRET], "a list"), (Solution(0, "", 3), "dict")]
-)
+@pytest.mark.parametrize(("returned", "text"), [(None, "a NoneType"), ([SECRET], "a list")])
 def test_what_is_no_solution_is_told(returned, text):
     optimizer = make(minimize=lambda self, problem, session: returned)()
     with pytest.raises(OptimizerError, match=text) as caught:
         run_optimizer(optimizer, ENTRY, None, None)
     assert SECRET not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("details", "text"),
+    [
+        (3, "they are no dict"),
+        ({"rows": np.zeros(1_000)}, "they hold more than 1,000 values"),
+        ({str(k): k for k in range(500)}, "they hold more than 1,000 values"),
+        ({"a": [[[] for _ in range(50)] for _ in range(50)]}, "they hold more than 1,000 values"),
+        ({SECRET: SECRET * 1_000}, "a text is longer than 1,000 characters"),
+        ({"a": [10**30]}, "a whole number has more than 64 bits"),
+        ({"a": {"b": np.array([None])}}, "a ndarray is none of what they may hold"),
+        ({"a": Solution}, "a type is none of what they may hold"),
+    ],
+)
+def test_details_that_do_not_fit_cost_no_model(details, text):
+    optimizer = make(minimize=lambda self, problem, session: Solution(0, "Done.", details))()
+    solution = run_optimizer(optimizer, ENTRY, None, None)
+    assert (solution.w, solution.status, [*solution.details]) == (0, "Done.", ["left_out"])
+    assert text in solution.details["left_out"] and SECRET not in solution.details["left_out"]
+
+
+def test_details_that_fit_are_kept():
+    knot = []
+    knot.append(knot)
+    kept = {"steps": 3, "met": None, "text": "x", "array": np.zeros(900), "of": [(1.5, np.nan)]}
+    optimizer = make(minimize=lambda self, problem, session: Solution(0, "Done.", kept))()
+    assert run_optimizer(optimizer, ENTRY, None, None).details == kept
+    assert "more than 1,000" in bounded({"knot": knot})["left_out"]
 
 
 PLUGIN = """

@@ -305,10 +305,10 @@ def test_the_least_number_of_rows_that_a_query_promises_for_is_kept():
     class UpTo(RowCount):
         def __init__(self, most_rows):
             super().__init__()
-            self.most_rows = most_rows
+            self.most_rows, self.rows_that_fit = most_rows, most_rows and 2 * most_rows
 
     opened = session()
-    assert opened.most_rows is None
+    assert opened.most_rows is None and opened.rows_that_fit is None
     for most, known in [(None, None), (2**40, 2**40), (1000, 1000), (2**27, 1000)]:
         opened.release(UpTo(most), Gaussian(100.0))
-        assert opened.most_rows == known
+        assert opened.most_rows == known and opened.rows_that_fit == (known and 2 * known)

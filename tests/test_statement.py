@@ -55,6 +55,20 @@ def test_a_promise_for_tables_of_some_size_says_so():
     assert "add-or-remove-one of a row, among tables of at most 134,217,728 rows, as" in sentence
 
 
+def test_a_capacity_is_named_for_what_rests_on_it():
+    private = replace(STATEMENT, capacity=2**20, n0=7).sentence()
+    assert private.endswith(
+        " n0 = 7 was taken as a public number of rows. capacity = 1048576 was taken as the largest "
+        "number of rows: sums over more may wrap around, which costs accuracy, not privacy."
+    )
+    promised = replace(STATEMENT, capacity=2**30, most_rows=2**30).sentence()
+    assert "among tables of at most 1,073,741,824 rows (the capacity), as" in promised
+    assert "wrap" not in promised
+    both = replace(STATEMENT, capacity=2**20, most_rows=2**27).sentence()
+    assert "at most 134,217,728 rows, as" in both and "capacity = 1048576 was" in both
+    assert replace(STATEMENT, capacity=5).to_dict()["capacity"] == 5
+
+
 def test_pure_privacy_and_public_sizes_in_words():
     pure = replace(STATEMENT, epsilon=1.0, delta=0.0, neighboring_relation="replace-one")
     assert pure.sentence().endswith(

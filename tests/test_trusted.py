@@ -1,13 +1,11 @@
 """Whatever acts on exact answers is named, and states the run's public facts."""
 
-from collections import deque
 from dataclasses import replace
 from functools import partial, update_wrapper
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from numba import njit
 
 from dpcore.accountants.zcdp import ZcdpAccountant
 from dpcore.data.standardization import Standardization
@@ -108,17 +106,6 @@ def test_what_is_released_is_named_whatever_its_type(mechanism):
     assert foreign(opened)
 
 
-def test_a_method_that_was_replaced_on_an_object_is_named():
-    problem = make_problem(ROWS, ADD, Logistic())
-    query = ClippedGradientSum(problem, np.zeros(5), 1.0)
-    query.held = deque([Peek()])
-    problem.loss.dvalue = njit(lambda z, y, out: None)
-    opened = session()
-    opened.release(query, Gaussian(20.0))
-    # The other one is numba's dispatcher, or, without it, the function.
-    assert {"collections:deque"} < foreign(opened)
-
-
 @pytest.mark.parametrize("broken", ["endless", "no-number", "other-problem"])
 def test_what_cannot_be_looked_at_is_refused_uncharged(broken):
     class Endless:
@@ -127,9 +114,12 @@ def test_what_cannot_be_looked_at_is_refused_uncharged(broken):
                 return Endless()
             raise AttributeError(name)
 
-    query = RowCount()
+    class Elsewhere(RowCount):  # A class of somebody else's may keep what it likes.
+        pass
+
+    query = Elsewhere()
     if broken == "endless":
-        query.held = Endless()
+        query.loss = Endless()
     elif broken == "no-number":
         query.most_rows = lambda: 10
     else:
@@ -188,6 +178,30 @@ def test_what_a_query_holds_is_named():
     opened.release(query, Gaussian(20.0))
     assert any(part.endswith("Crooked") for part in foreign(opened))
     assert type(PoissonSample(RowCount(), Larger(0.5)).sampling_probability) is float
+
+
+@pytest.mark.parametrize(
+    ("relation", "changes", "capacity", "most_rows"),
+    [
+        (ADD, {}, 2**20, None),
+        (ADD, {"capacity": 2**30}, 2**30, None),
+        (REPLACE, {}, None, None),
+        (REPLACE, {"capacity": 10}, 10, None),  # A public number of rows that is larger.
+    ],
+)
+def test_the_capacity_that_sums_rest_on_is_kept(relation, changes, capacity, most_rows):
+    opened = session(relation)
+    problem = replace(make_problem(ROWS, relation, Logistic()), **changes)
+    opened.release(ClippedGradientSum(problem, np.zeros(5), 1.0), Gaussian(100.0))
+    assert (opened.rows_that_fit, opened.most_rows) == (capacity, most_rows)
+
+
+def test_the_guarantee_rests_on_a_capacity_above_what_errors_are_bounded_for():
+    for capacity, known in [(2**20, None), (2**27, 2**27), (2**30, 2**30)]:
+        opened = session()
+        problem = replace(make_problem(ROWS, ADD, Logistic()), capacity=capacity)
+        opened.release(BoundedMinimizer(problem, 5.0), Gaussian(100.0))
+        assert (opened.rows_that_fit, opened.most_rows) == (known, known or 2**27)
 
 
 def test_containers_are_looked_into():

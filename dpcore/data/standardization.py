@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcore.errors import InvalidInputError
+from dpcore.sealed import constant, sealed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,7 +26,8 @@ _SLACK = 2.0**-28
 """Above the relative rounding of a sum of up to 2^22 terms, thrice."""
 
 
-@dataclass(frozen=True, eq=False)
+@sealed
+@dataclass(frozen=True, slots=True, eq=False)
 class Standardization:
     """phi_j = (scales_j x_j - shifts_j x_c) 2^-6 for every column j, with c the ``constant`` one.
 
@@ -59,9 +61,8 @@ class Standardization:
         if self.shifts.any() if self.constant is None else self.shifts[self.constant]:
             raise InvalidInputError("Expected no shift of the constant column, or without one.")
         # Copies: a block keeps the norms under a map, so the map must not change.
-        for name, array in (("scales", self.scales.copy()), ("shifts", self.shifts.copy())):
-            array.setflags(write=False)
-            object.__setattr__(self, name, array)
+        for name in ("scales", "shifts"):
+            object.__setattr__(self, name, constant(getattr(self, name), np.int64))
 
     @classmethod
     def nearest(

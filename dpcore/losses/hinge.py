@@ -1,15 +1,19 @@
 """Hinge loss ``max(0, 1 - y z)``."""
 
 import math
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
 from dpcore.kernels import njit
+from dpcore.sealed import sealed
 
 __all__ = ["HingeSvm"]
 
 
+@sealed
+@dataclass(frozen=True, slots=True)
 class HingeSvm:
     """Hinge loss: ``|l'| <= 1``, not smooth; the subgradient at the kink is 0."""
 

@@ -1,16 +1,20 @@
 """Huberised hinge loss (Chapelle 2007; the private SVM of Chaudhuri, Monteleoni & Sarwate 2011)."""
 
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
 from dpcore.kernels import njit
+from dpcore.sealed import sealed
 
 __all__ = ["HuberSvm"]
 
 _H = 0.5
 
 
+@sealed
+@dataclass(frozen=True, slots=True)
 class HuberSvm:
     """Huberised hinge with half-width h = 0.5: zero above 1 + h, linear below 1 - h, a parabola
     between. ``|l'| <= 1``, ``l'' <= 1 / (2 h) = 1``."""

@@ -6,11 +6,13 @@ wherever the row stands and whatever vector width the compiler chose. Absolute e
 """
 
 import math
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
 from dpcore.kernels import njit
+from dpcore.sealed import sealed
 
 __all__ = ["Logistic"]
 
@@ -30,6 +32,8 @@ _TWO_52_BITS = 0x4330000000000000
 _CHUNK = 1024
 
 
+@sealed
+@dataclass(frozen=True, slots=True)
 class Logistic:
     """Logistic loss: ``|l'| <= 1``, ``l'' <= 1/4`` in the margin."""
 

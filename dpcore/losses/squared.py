@@ -1,15 +1,19 @@
 """Squared loss ``(z - y)^2 / 2`` for ridge regression."""
 
 import math
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
 from dpcore.kernels import njit
+from dpcore.sealed import sealed
 
 __all__ = ["Squared"]
 
 
+@sealed
+@dataclass(frozen=True, slots=True)
 class Squared:
     """Squared loss: no bound on the slope (a query clips it), ``l'' = 1`` in the margin."""
 

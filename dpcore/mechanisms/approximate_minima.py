@@ -14,12 +14,14 @@ from dpcore.mechanisms.gamma import modulo_2_64
 from dpcore.noise.scale import round_up
 from dpcore.noise.source import NoiseSource
 from dpcore.rounding import sqrt_up
+from dpcore.sealed import sealed
 from dpcore.sensitivity import PerturbedSensitivity, Sensitivity
 
 __all__ = ["ApproximateMinima"]
 
 
-@dataclass(frozen=True)
+@sealed
+@dataclass(frozen=True, slots=True)
 class ApproximateMinima(ScaledNoise):
     """Adds the second noise of approximate minima perturbation, and charges both.
 

@@ -10,6 +10,7 @@ import numpy as np
 from dpcore.errors import InvalidInputError
 from dpcore.events import PureDpEvent
 from dpcore.noise.scale import GridScale, round_up
+from dpcore.sealed import sealed
 from dpcore.sensitivity import Sensitivity
 
 __all__ = [
@@ -22,7 +23,8 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True)
+@sealed
+@dataclass(frozen=True, slots=True)
 class ScaledNoise:
     """Noise of scale ``noise_multiplier`` times the figure of the sensitivity that ``needs`` names.
 
@@ -71,7 +73,8 @@ class ScaledNoise:
         return sensitivity.bound
 
 
-@dataclass(frozen=True)
+@sealed
+@dataclass(frozen=True, slots=True)
 class PureNoise(ScaledNoise):
     """Noise of which nothing is known but that its release is (1 / noise_multiplier)-DP: a subclass
     says by which theorem."""

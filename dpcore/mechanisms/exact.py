@@ -7,12 +7,14 @@ import numpy as np
 
 from dpcore.events import NonPrivateDpEvent
 from dpcore.noise.source import NoiseSource
+from dpcore.sealed import sealed
 from dpcore.sensitivity import Sensitivity
 
 __all__ = ["Exact"]
 
 
-@dataclass(frozen=True)
+@sealed
+@dataclass(frozen=True, slots=True)
 class Exact:
     """Gives the exact answer away. NOT PRIVATE: only the accountant ``none`` holds its event.
 

@@ -8,6 +8,7 @@ import numpy as np
 from dpcore.events import ExponentialMechanismDpEvent
 from dpcore.mechanisms.base import ScaledNoise, pure_epsilon, shortfalls
 from dpcore.noise.source import NoiseSource
+from dpcore.sealed import sealed
 from dpcore.sensitivity import Sensitivity
 
 __all__ = ["Exponential"]
@@ -16,7 +17,8 @@ _FIRST_BATCH = 32
 _LARGEST_BATCH = 1 << 15
 
 
-@dataclass(frozen=True)
+@sealed
+@dataclass(frozen=True, slots=True)
 class Exponential(ScaledNoise):
     """Selects i with probability proportional to exp(u_i / s) (McSherry & Talwar 2007).
 

@@ -8,12 +8,14 @@ import numpy as np
 from dpcore.errors import InvalidInputError
 from dpcore.mechanisms.base import PureNoise, add_modulo
 from dpcore.noise.source import NoiseSource
+from dpcore.sealed import sealed
 from dpcore.sensitivity import Sensitivity
 
 __all__ = ["Gamma", "modulo_2_64"]
 
 
-@dataclass(frozen=True)
+@sealed
+@dataclass(frozen=True, slots=True)
 class Gamma(PureNoise):
     """Adds floor(s Z), Z of density proportional to exp(-||z||_2), to an answer on the grid.
 

@@ -10,12 +10,14 @@ from dpcore.events import GaussianDpEvent, RandomizedSensitivityGaussian
 from dpcore.mechanisms.base import ScaledNoise, add_modulo
 from dpcore.noise.scale import round_down
 from dpcore.noise.source import NoiseSource
+from dpcore.sealed import sealed
 from dpcore.sensitivity import RandomizedSensitivity, Sensitivity
 
 __all__ = ["Gaussian"]
 
 
-@dataclass(frozen=True)
+@sealed
+@dataclass(frozen=True, slots=True)
 class Gaussian(ScaledNoise):
     """Adds floor(sigma N), N an exact normal deviate, to an answer on the grid.
 

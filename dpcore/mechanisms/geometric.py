@@ -7,12 +7,14 @@ import numpy as np
 
 from dpcore.mechanisms.base import PureNoise, add_modulo
 from dpcore.noise.source import NoiseSource
+from dpcore.sealed import sealed
 from dpcore.sensitivity import Sensitivity
 
 __all__ = ["Geometric"]
 
 
-@dataclass(frozen=True)
+@sealed
+@dataclass(frozen=True, slots=True)
 class Geometric(PureNoise):
     """Adds an integer of probability proportional to exp(-|z| / s) to an answer in grid steps.
 

@@ -9,12 +9,14 @@ from dpcore.events import LaplaceDpEvent
 from dpcore.mechanisms.base import ScaledNoise, add_modulo
 from dpcore.noise.scale import round_down
 from dpcore.noise.source import NoiseSource
+from dpcore.sealed import sealed
 from dpcore.sensitivity import Sensitivity
 
 __all__ = ["Laplace"]
 
 
-@dataclass(frozen=True)
+@sealed
+@dataclass(frozen=True, slots=True)
 class Laplace(ScaledNoise):
     """Adds floor(b L), L an exact continuous Laplace deviate, to an answer on the grid.
 

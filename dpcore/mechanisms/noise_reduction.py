@@ -16,6 +16,7 @@ from dpcore.noise.chain import NoiseChain
 from dpcore.noise.keeping import KeepOdds
 from dpcore.noise.scale import GridScale
 from dpcore.rounding import float_up
+from dpcore.sealed import sealed
 
 if TYPE_CHECKING:
     from dpcore.noise.source import NoiseSource
@@ -41,7 +42,8 @@ class Reply:
     changed: bool = True
 
 
-@dataclass(frozen=True, eq=False)
+@sealed
+@dataclass(frozen=True, slots=True, eq=False)
 class NoiseReduction:
     """Releases an answer with less and less noise until a noisy test passes (Algorithms 1 and 2 of
     Ligett, Neel, Roth, Waggoner & Wu 2017).

@@ -7,12 +7,14 @@ import numpy as np
 
 from dpcore.mechanisms.base import PureNoise, shortfalls
 from dpcore.noise.source import NoiseSource
+from dpcore.sealed import sealed
 from dpcore.sensitivity import Sensitivity
 
 __all__ = ["PermuteAndFlip"]
 
 
-@dataclass(frozen=True)
+@sealed
+@dataclass(frozen=True, slots=True)
 class PermuteAndFlip(PureNoise):
     """Selects the first i, in random order, whose coin of probability exp(-(max u - u_i)/s) falls.
 

@@ -7,12 +7,14 @@ import numpy as np
 
 from dpcore.mechanisms.base import PureNoise, require_utilities
 from dpcore.noise.source import NoiseSource
+from dpcore.sealed import sealed
 from dpcore.sensitivity import Sensitivity
 
 __all__ = ["ReportNoisyMax"]
 
 
-@dataclass(frozen=True)
+@sealed
+@dataclass(frozen=True, slots=True)
 class ReportNoisyMax(PureNoise):
     """Selects argmax(u_i + floor(b L_i)), L_i Laplace deviates; the lowest index among equals.
 

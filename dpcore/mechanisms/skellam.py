@@ -12,6 +12,7 @@ from dpcore.noise.scale import GridScale, round_down, round_up
 from dpcore.noise.skellam import require_variance
 from dpcore.noise.source import NoiseSource
 from dpcore.rounding import sqrt_up
+from dpcore.sealed import sealed
 from dpcore.sensitivity import Sensitivity
 
 __all__ = ["Skellam", "skellam_event"]
@@ -32,7 +33,8 @@ def skellam_event(
     return SkellamDpEvent(round_down(variance), round_up(l1_bound), round_up(l2_bound))
 
 
-@dataclass(frozen=True)
+@sealed
+@dataclass(frozen=True, slots=True)
 class Skellam(ScaledNoise):
     """Adds the difference of two Poisson numbers to an answer in grid steps (Agarwal, Kairouz & Liu
     2021, Theorem 3.5: see ``dpcore.accountants.skellam``), under the sensitivity's own relation.
@@ -56,7 +58,7 @@ class Skellam(ScaledNoise):
     needs: ClassVar[str] = "l2"
 
     def scale(self, sensitivity: Sensitivity) -> GridScale:
-        scale = super().scale(sensitivity)
+        scale = ScaledNoise.scale(self, sensitivity)
         require_variance(scale.steps**2)
         return scale
 

@@ -11,12 +11,14 @@ from dpcore.events import SkellamDpEvent
 from dpcore.mechanisms.base import add_modulo
 from dpcore.mechanisms.skellam import Skellam, skellam_event
 from dpcore.noise.source import NoiseSource
+from dpcore.sealed import sealed
 from dpcore.sensitivity import Sensitivity
 
 __all__ = ["SkellamShare"]
 
 
-@dataclass(frozen=True)
+@sealed
+@dataclass(frozen=True, slots=True)
 class SkellamShare(Skellam):
     """Adds one of ``honest`` shares of Skellam noise: a part of a sum, never to be seen by itself.
 

@@ -19,6 +19,7 @@ from dpcore.mechanisms.skellam_share import SkellamShare
 from dpcore.problem import Problem
 from dpcore.queries.record_gradient import RecordGradientSum
 from dpcore.queries.sample import FixedSizeSample, PoissonSample
+from dpcore.sealed import sealed
 from dpcore.sensitivity import NeighboringRelation, Sensitivity
 
 if TYPE_CHECKING:
@@ -236,12 +237,20 @@ class Terms:
         return hashlib.sha256(text.encode("ascii")).hexdigest()
 
 
+@sealed
+@dataclass(frozen=True, slots=True, eq=False)
 class _Unamplified:
     """A sampled question that is charged as if every record were in the sample."""
 
-    def __init__(self, sampled: Any) -> None:
-        self._sampled = sampled
-        self.kind, self.loss = sampled.kind, sampled.query.loss
+    _sampled: Any
+
+    @property
+    def kind(self) -> str:
+        return self._sampled.kind
+
+    @property
+    def loss(self) -> Loss:
+        return self._sampled.query.loss
 
     def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
         return self._sampled.sensitivity(relation)

@@ -13,6 +13,7 @@ from dpcore.losses.hinge import HingeSvm
 from dpcore.losses.huber import HuberSvm
 from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
+from dpcore.sealed import sealed
 
 if TYPE_CHECKING:
     from dpcore.data.table import Block
@@ -28,6 +29,7 @@ _LOGISTIC_PULL = 0.27846454276107396
 """max over m of m / (1 + e^m): the Lambert function W(1/e)."""
 
 
+@sealed
 @dataclass(frozen=True, slots=True)
 class PublicBall:
     """The ball of ``radius`` about 0, from public facts.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -12,6 +13,7 @@ from dpcore.grid import PARAMETER_BITS, round_to
 from dpcore.queries.count import RowCount
 from dpcore.queries.descent import minimize
 from dpcore.queries.gradient_sum import FINE_BITS, GradientSum, gradient_bits, gradient_error
+from dpcore.sealed import sealed
 from dpcore.sensitivity import NeighboringRelation, Sensitivity
 
 if TYPE_CHECKING:
@@ -19,8 +21,9 @@ if TYPE_CHECKING:
 
     from dpcore.noise.source import NoiseSource
     from dpcore.problem import Problem
+    from dpcore.protocols import Loss
 
-__all__ = ["BoundedMinimizer"]
+__all__ = ["BoundedMinimizer", "PenalisedMinimizer"]
 
 _UP = 1.0 + 2.0**-40
 _LARGEST_MARGIN = 2.0**8
@@ -31,7 +34,156 @@ _TOLERANCE = 2.0**-12
 """The gradient at the end, relative to the largest gradient of a row, at least."""
 
 
-class BoundedMinimizer:
+@sealed
+class PenalisedMinimizer:
+    """What the two minimisers of a penalised objective have in common (``BoundedMinimizer``).
+
+    Every figure follows from the public facts and the arguments when it is asked for, so that what
+    is claimed and what is answered cannot be those of different ones.
+    """
+
+    __slots__ = ()
+
+    problem: Problem
+    regularisation: float
+    grid_bits: int
+
+    kind: ClassVar[str] = "minimizer"
+
+    def _require_arguments(self) -> None:
+        loss, grid_bits = self.loss, self.grid_bits
+        if not (math.isfinite(loss.smoothness) and math.isfinite(loss.lipschitz)):
+            raise InvalidInputError(f"The loss {loss.name} is not smooth with a bounded slope.")
+        if getattr(loss, "convex", False) is not True:
+            raise InvalidInputError(f"The loss {loss.name} does not declare convex = True.")
+        if not (math.isfinite(self.regularisation) and self.regularisation > 0):
+            raise InvalidInputError(
+                f"Expected regularisation={self.regularisation!r} to be finite and > 0."
+            )
+        if not 8 <= grid_bits <= FINE_BITS:
+            raise InvalidInputError(f"Expected 8 <= grid_bits={grid_bits!r} <= {FINE_BITS}.")
+
+    @property
+    def loss(self) -> Loss:
+        return self.problem.loss
+
+    @property
+    def radius(self) -> float:
+        """r, in l2."""
+        return _LARGEST_MARGIN / self.problem.raw_norm_bound
+
+    @property
+    def row_gradient(self) -> float:
+        """L: bound of the l2 norm of a row's gradient."""
+        return self.loss.lipschitz * self.problem.row_norm * _UP
+
+    @property
+    def rows(self) -> int:
+        """Up to how many rows the errors are bounded; all of them where their number is public."""
+        problem = self.problem
+        return max(problem.capacity, _ROWS) if problem.n is None else problem.n
+
+    @property
+    def most_rows(self) -> int | None:
+        return self.rows if self.problem.n is None else None
+
+    @property
+    def rows_that_fit(self) -> int | None:
+        # Below the capacity that errors are bounded for, no sum wraps.
+        capacity = self.problem.capacity
+        return capacity if self.problem.n is None and capacity >= _ROWS else None
+
+    @property
+    def gap(self) -> float:
+        """How far what is found can be from the minimiser, in l2."""
+        # The norm that is compared with the tolerance is rounded as well.
+        left = self._tolerance() * (1 + self._roundings()) + self._error() + self._offset()
+        return left / self.regularisation * _UP
+
+    def _slope(self) -> float:
+        return 2 * self.loss.lipschitz + 1.0
+
+    def _bits(self) -> int:
+        return gradient_bits(self.problem, self.rows, self._slope())
+
+    def _width(self) -> float:
+        return math.sqrt(self.problem.n_features) * _UP
+
+    def _roundings(self) -> float:
+        # A norm of n_features terms (Higham 2002, section 3.1), and a few terms of a gradient.
+        return (self.problem.n_features + 16) * 2.0**-51
+
+    def _error(self) -> float:
+        """Return a bound of the l2 error of a gradient that is computed."""
+        error = gradient_error(self.problem, self.rows, self._slope(), precise=True)
+        terms = self._longest() + 6 * self.radius * (self.regularisation + self._penalty())
+        return (error + terms * self._roundings()) * _UP
+
+    def _tolerance(self) -> float:
+        fine = self._width() * self._curvature(self.rows) * 2.0**-FINE_BITS
+        return _TOLERANCE * self.row_gradient + 4 * (self._error() + fine)
+
+    def _longest(self) -> float:
+        """Return a bound of the linear term that the solver may meet."""
+        return 0.0
+
+    def _offset(self) -> float:
+        """Return how far the linear term can be from the real one, in l2."""
+        return 0.0
+
+    def _penalty(self) -> float:
+        """Return K: at the minimiser K (||w|| - 2 r) is at most all other gradients, <= K r."""
+        return (self._longest() + self.rows * self.row_gradient) / self.radius
+
+    def _curvature(self, rows: int) -> float:
+        bends = rows * self.loss.smoothness * self.problem.row_norm**2
+        return (bends + self.regularisation + self._penalty()) * _UP
+
+    def _in_steps(self, w: np.ndarray) -> np.ndarray:
+        return np.rint(np.ldexp(w, self.grid_bits)).astype(np.int64)
+
+    def _require(self, relation: NeighboringRelation) -> None:
+        known = self.problem.relation
+        if relation is not known:
+            raise InvalidInputError(f"The sensitivity was worked out under {known.value}.")
+
+    def _solve(self, ask: Callable[[Any], np.ndarray], linear: np.ndarray) -> np.ndarray:
+        """Return the minimiser with the term ``linear.w``, within ``gap``."""
+        problem, penalty, far = self.problem, self._penalty(), True
+        bits, radius, regularisation = self._bits(), self.radius, self.regularisation
+        # For the solver alone: the certificate is the same for every number of rows.
+        rows = self.rows if problem.n is not None else int(ask(RowCount())[0])
+        curvature = self._curvature(rows)
+        # Beyond it a step of 1 / curvature loses next to nothing to the coarse grid.
+        coarse = 64 * self._width() * curvature * 2.0**-PARAMETER_BITS
+
+        def gradient(w: np.ndarray) -> np.ndarray:
+            nonlocal far
+            total = ask(GradientSum(problem, w, bits, precise=True))
+            beyond = 1 - 2 * radius / max(float(np.linalg.norm(w)), 2 * radius)
+            whole = np.ldexp(total.astype(np.float64), -bits) + linear
+            whole += (regularisation + penalty * beyond) * w
+            far = bool(np.linalg.norm(whole) > coarse)
+            return whole
+
+        def rounded(w: np.ndarray) -> np.ndarray:
+            # Far from the minimum the coarse grid does, and saves half of the products.
+            return round_to(w, PARAMETER_BITS if far else FINE_BITS)
+
+        return minimize(
+            gradient,
+            rounded,
+            np.zeros(problem.n_features),
+            curvature=curvature,
+            mu=regularisation,
+            radius=3 * radius,
+            tolerance=self._tolerance(),
+        )
+
+
+@sealed
+@dataclass(frozen=True, slots=True, eq=False)
+class BoundedMinimizer(PenalisedMinimizer):
     """argmin of ``sum_i loss(x_i.w, y_i) + (Lambda / 2) ||w||^2 + (K / 2) max(0, ||w|| - 2 r)^2``.
 
     Lambda, K and r are public. The objective is Lambda-strongly convex, and at the other table's
@@ -56,101 +208,18 @@ class BoundedMinimizer:
     Raises InvalidInputError for a problem without one of these.
     """
 
-    kind: ClassVar[str] = "minimizer"
+    problem: Problem
+    regularisation: float
+    grid_bits: int = 40
 
-    def __init__(self, problem: Problem, regularisation: float, grid_bits: int = 40) -> None:
-        loss = problem.loss
-        if not (math.isfinite(loss.smoothness) and math.isfinite(loss.lipschitz)):
-            raise InvalidInputError(f"The loss {loss.name} is not smooth with a bounded slope.")
-        if getattr(loss, "convex", False) is not True:
-            raise InvalidInputError(f"The loss {loss.name} does not declare convex = True.")
-        if not (math.isfinite(regularisation) and regularisation > 0):
-            raise InvalidInputError(
-                f"Expected regularisation={regularisation!r} to be finite and > 0."
-            )
-        if not 8 <= grid_bits <= FINE_BITS:
-            raise InvalidInputError(f"Expected 8 <= grid_bits={grid_bits!r} <= {FINE_BITS}.")
-        self.problem, self.loss, self.grid_bits = problem, loss, grid_bits
-        self.regularisation = regularisation
-        self.radius = _LARGEST_MARGIN / problem.raw_norm_bound
-        self.row_gradient = loss.lipschitz * problem.row_norm * _UP
-        self.rows = max(problem.capacity, _ROWS) if problem.n is None else problem.n
-        self.most_rows = self.rows if problem.n is None else None
-        slope = 2 * loss.lipschitz + 1.0
-        self._bits = gradient_bits(problem, self.rows, slope)
-        self._width = math.sqrt(problem.n_features) * _UP
-        # A norm of n_features terms (Higham 2002, section 3.1), and a few terms of a gradient.
-        self._roundings = (problem.n_features + 16) * 2.0**-51
-        terms = self._longest() + 6 * self.radius * (regularisation + self._penalty())
-        error = gradient_error(problem, self.rows, slope, precise=True)
-        self._error = (error + terms * self._roundings) * _UP
-        fine = self._width * self._curvature(self.rows) * 2.0**-FINE_BITS
-        self._tolerance = _TOLERANCE * self.row_gradient + 4 * (self._error + fine)
-        # The norm that is compared with the tolerance is rounded as well.
-        left = self._tolerance * (1 + self._roundings) + self._error + self._offset()
-        self.gap = left / regularisation * _UP
-
-    def _longest(self) -> float:
-        """Return a bound of the linear term that the solver may meet."""
-        return 0.0
-
-    def _offset(self) -> float:
-        """Return how far the linear term can be from the real one, in l2."""
-        return 0.0
-
-    def _penalty(self) -> float:
-        """Return K: at the minimiser K (||w|| - 2 r) is at most all other gradients, <= K r."""
-        return (self._longest() + self.rows * self.row_gradient) / self.radius
-
-    def _curvature(self, rows: int) -> float:
-        bends = rows * self.loss.smoothness * self.problem.row_norm**2
-        return (bends + self.regularisation + self._penalty()) * _UP
-
-    def _in_steps(self, w: np.ndarray) -> np.ndarray:
-        return np.rint(np.ldexp(w, self.grid_bits)).astype(np.int64)
+    def __post_init__(self) -> None:
+        self._require_arguments()
 
     def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
         self._require(relation)
         moved = relation.rows_changed * self.row_gradient / self.regularisation
-        bound = moved + 2 * self.gap + self._width * 2.0**-self.grid_bits
+        bound = moved + 2 * self.gap + self._width() * 2.0**-self.grid_bits
         return Sensitivity("l2", bound * _UP, relation, grid_bits=self.grid_bits)
-
-    def _require(self, relation: NeighboringRelation) -> None:
-        known = self.problem.relation
-        if relation is not known:
-            raise InvalidInputError(f"The sensitivity was worked out under {known.value}.")
 
     def derive(self, ask: Callable[[Any], np.ndarray], noise: NoiseSource) -> np.ndarray:
         return self._in_steps(self._solve(ask, np.zeros(self.problem.n_features)))
-
-    def _solve(self, ask: Callable[[Any], np.ndarray], linear: np.ndarray) -> np.ndarray:
-        """Return the minimiser with the term ``linear.w``, within ``gap``."""
-        problem, penalty, far = self.problem, self._penalty(), True
-        # For the solver alone: the certificate is the same for every number of rows.
-        rows = self.rows if problem.n is not None else int(ask(RowCount())[0])
-        curvature = self._curvature(rows)
-        # Beyond it a step of 1 / curvature loses next to nothing to the coarse grid.
-        coarse = 64 * self._width * curvature * 2.0**-PARAMETER_BITS
-
-        def gradient(w: np.ndarray) -> np.ndarray:
-            nonlocal far
-            total = ask(GradientSum(problem, w, self._bits, precise=True))
-            beyond = 1 - 2 * self.radius / max(float(np.linalg.norm(w)), 2 * self.radius)
-            whole = np.ldexp(total.astype(np.float64), -self._bits) + linear
-            whole += (self.regularisation + penalty * beyond) * w
-            far = bool(np.linalg.norm(whole) > coarse)
-            return whole
-
-        def rounded(w: np.ndarray) -> np.ndarray:
-            # Far from the minimum the coarse grid does, and saves half of the products.
-            return round_to(w, PARAMETER_BITS if far else FINE_BITS)
-
-        return minimize(
-            gradient,
-            rounded,
-            np.zeros(problem.n_features),
-            curvature=curvature,
-            mu=self.regularisation,
-            radius=3 * self.radius,
-            tolerance=self._tolerance,
-        )

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
+from dpcore.sealed import sealed
 from dpcore.sensitivity import Sensitivity
 
 if TYPE_CHECKING:
@@ -15,6 +17,8 @@ if TYPE_CHECKING:
 __all__ = ["RowCount"]
 
 
+@sealed
+@dataclass(frozen=True, slots=True, eq=False)
 class RowCount:
     """The number of rows, a private figure under add-or-remove-one.
 
@@ -22,11 +26,10 @@ class RowCount:
     change; the bound 1 stands there too, so that the release stays defined.
     """
 
+    norm: Literal["l1", "l2"] = "l2"
+
     kind: ClassVar[str] = "count"
     thread_safe: ClassVar[bool] = True
-
-    def __init__(self, norm: Literal["l1", "l2"] = "l2") -> None:
-        self.norm = norm
 
     def start(self) -> np.ndarray:
         return np.zeros(1, dtype=np.int64)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpcore.errors import InvalidInputError
 from dpcore.queries.gram import MinimumQuadratic, QuadraticObjective
 from dpcore.queries.loss_sum import ErrorCount, ObjectiveSum
 from dpcore.queries.minimizer import MinimumObjective
+from dpcore.sealed import sealed
 from dpcore.sensitivity import Sensitivity
 
 if TYPE_CHECKING:
@@ -23,6 +25,8 @@ _QUESTIONS = (ObjectiveSum, ErrorCount, QuadraticObjective)
 _REFERENCES = (MinimumObjective, MinimumQuadratic)
 
 
+@sealed
+@dataclass(frozen=True, slots=True, eq=False)
 class Excess:
     """``question - reference``: what moves either of them moves it, so the sensitivities add up
     (2 B / n of a mean under replace-one: the minimum moves with the rows too).
@@ -35,15 +39,17 @@ class Excess:
     Raises InvalidInputError for any other class: the sum of sensitivities is one of numbers.
     """
 
+    question: Any
+    reference: Any
+    base: Any
+
     kind: ClassVar[str] = "excess-risk"
 
-    def __init__(self, question: Any, reference: Any, base: Any) -> None:
-        for part, classes in ((question, _QUESTIONS), (reference, _REFERENCES)):
+    def __post_init__(self) -> None:
+        for part, classes in ((self.question, _QUESTIONS), (self.reference, _REFERENCES)):
             if type(part) not in classes:
                 known = ", ".join(each.__name__ for each in classes)
                 raise InvalidInputError(f"Expected {known} and not {type(part).__name__}.")
-        self.question, self.reference, self.base = question, reference, base
-        self.loss = getattr(question, "loss", None)
 
     def derive(self, ask: Callable[[Any], np.ndarray], noise: NoiseSource) -> np.ndarray:
         base = ask(self.base)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
@@ -9,15 +10,19 @@ import numpy as np
 from dpcore.errors import InvalidInputError
 from dpcore.grid import FEATURE_BITS, coefficient_bits, round_parameters
 from dpcore.kernels import njit
+from dpcore.sealed import constant, sealed
 from dpcore.sensitivity import NeighboringRelation, Sensitivity
 
 if TYPE_CHECKING:
     from dpcore.data.table import Block
     from dpcore.problem import Problem
+    from dpcore.protocols import Loss
 
 __all__ = ["ClippedGradientSum"]
 
 
+@sealed
+@dataclass(frozen=True, slots=True, eq=False)
 class ClippedGradientSum:
     """``sum_i clip(l'(x_i.w, y_i) x_i)``: every row's gradient scaled down to norm ``clip``.
 
@@ -36,25 +41,32 @@ class ClippedGradientSum:
     noise_multiplier : the noise the answer will get, which bounds how fine the grid may be.
     """
 
+    problem: Problem
+    w: np.ndarray
+    clip: float
+    norm: Literal["l1", "l2"] = "l2"
+    noise_multiplier: float = 1.0
+    bits: int = field(init=False)
+
     kind: ClassVar[str] = "gradient"
     thread_safe: ClassVar[bool] = True
 
-    def __init__(
-        self,
-        problem: Problem,
-        w: np.ndarray,
-        clip: float,
-        norm: Literal["l1", "l2"] = "l2",
-        noise_multiplier: float = 1.0,
-    ) -> None:
-        if norm not in ("l1", "l2"):
-            raise InvalidInputError(f"Expected norm={norm!r} to be l1 or l2.")
-        self.loss = problem.loss
-        self.w = round_parameters(w, problem.raw_norm_bound)
-        self.w.setflags(write=False)
-        self.clip = float(clip)
-        self.norm = norm
-        self.bits = coefficient_bits(self.clip, problem.capacity, noise_multiplier)
+    def __post_init__(self) -> None:
+        if self.norm not in ("l1", "l2"):
+            raise InvalidInputError(f"Expected norm={self.norm!r} to be l1 or l2.")
+        rounded = round_parameters(self.w, self.problem.raw_norm_bound)
+        object.__setattr__(self, "w", constant(rounded))
+        object.__setattr__(self, "clip", float(self.clip))
+        bits = coefficient_bits(self.clip, self.problem.capacity, self.noise_multiplier)
+        object.__setattr__(self, "bits", bits)
+
+    @property
+    def loss(self) -> Loss:
+        return self.problem.loss
+
+    @property
+    def rows_that_fit(self) -> int | None:
+        return self.problem.unsure_capacity
 
     def start(self) -> np.ndarray:
         return np.zeros(self.w.shape[0], dtype=np.int64)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -12,10 +13,12 @@ from dpcore.grid import BLOCK_ROWS, FEATURE_BITS, PARAMETER_BITS, round_paramete
 from dpcore.losses.huber import HuberSvm
 from dpcore.losses.logistic import Logistic
 from dpcore.queries.ball import bounded_labels
+from dpcore.sealed import constant, sealed
 
 if TYPE_CHECKING:
     from dpcore.data.table import Block
     from dpcore.problem import Problem
+    from dpcore.protocols import Loss
     from dpcore.sensitivity import NeighboringRelation, Sensitivity
 
 __all__ = ["FINE_BITS", "LOSS_ERROR", "GradientSum", "gradient_bits", "gradient_error"]
@@ -29,6 +32,8 @@ _PRECISE_ERROR = 2.0**-46
 _UP = 1.0 + 2.0**-40
 
 
+@sealed
+@dataclass(frozen=True, slots=True, eq=False)
 class GradientSum:
     """``sum_i l'(x_i.w, y_i) x_i``, unclipped: for use inside a derived query only.
 
@@ -37,18 +42,24 @@ class GradientSum:
     bit where the loss is known here, in two parts whose sums over a block are exact.
     """
 
+    problem: Problem
+    w: np.ndarray
+    bits: int
+    precise: bool = False
+    rest: np.ndarray = field(init=False)
+
     kind: ClassVar[str] = "gradient"
     thread_safe: ClassVar[bool] = True
 
-    def __init__(self, problem: Problem, w: np.ndarray, bits: int, precise: bool = False) -> None:
-        self.loss = problem.loss
-        self.w = round_parameters(w, problem.raw_norm_bound)
-        self.rest = np.ldexp(w - self.w, FINE_BITS - PARAMETER_BITS)
-        for part in (self.w, self.rest):
-            part.setflags(write=False)
-        self.bits = bits
-        self.precise = precise
-        self.part_bits = _part_bits(problem, problem.loss.lipschitz)
+    def __post_init__(self) -> None:
+        rounded = round_parameters(self.w, self.problem.raw_norm_bound)
+        rest = np.ldexp(self.w - rounded, FINE_BITS - PARAMETER_BITS)
+        object.__setattr__(self, "rest", constant(rest))
+        object.__setattr__(self, "w", constant(rounded))
+
+    @property
+    def loss(self) -> Loss:
+        return self.problem.loss
 
     def start(self) -> np.ndarray:
         return np.zeros(self.w.shape[0], dtype=np.int64)
@@ -66,9 +77,10 @@ class GradientSum:
         c *= block.factor
         if not self.precise:
             return np.rint(np.ldexp(block.weighted_sum(c), self.bits)).astype(np.int64)
-        first = np.ldexp(np.rint(np.ldexp(c, self.part_bits)), -self.part_bits)
-        second = np.rint(np.ldexp(c - first, 2 * self.part_bits))
-        rest = np.ldexp(block.weighted_sum(second), -2 * self.part_bits)
+        bits = _part_bits(self.problem, self.loss.lipschitz)
+        first = np.ldexp(np.rint(np.ldexp(c, bits)), -bits)
+        second = np.rint(np.ldexp(c - first, 2 * bits))
+        rest = np.ldexp(block.weighted_sum(second), -2 * bits)
         return np.rint(np.ldexp(block.weighted_sum(first) + rest, self.bits)).astype(np.int64)
 
     def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:

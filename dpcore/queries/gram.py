@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -12,6 +13,7 @@ from dpcore.errors import InvalidInputError
 from dpcore.grid import BLOCK_ROWS, FEATURE_BITS
 from dpcore.kernels import njit
 from dpcore.queries.ball import PublicBall, bounded_labels
+from dpcore.sealed import constant, sealed
 from dpcore.sensitivity import Sensitivity
 
 if TYPE_CHECKING:
@@ -28,6 +30,8 @@ _UP = 1.0 + 2.0**-40
 _QUADRATIC_BITS = 24
 
 
+@sealed
+@dataclass(frozen=True, slots=True, eq=False)
 class GramMatrix:
     """The upper triangle of ``sum_i x_i x_i^T``, row by row, and behind it ``sum_i y_i x_i``.
 
@@ -43,34 +47,57 @@ class GramMatrix:
     problem : public facts. ``l1_norm`` : r; ``None`` for what follows from R, sqrt(d) R.
     """
 
+    problem: Problem
+    l1_norm: float | None = None
+
     kind: ClassVar[str] = "gram-matrix"
     thread_safe: ClassVar[bool] = True
 
-    def __init__(self, problem: Problem, l1_norm: float | None = None) -> None:
-        self.problem = problem
-        self.n_features = problem.n_features
-        follows = math.sqrt(problem.n_features) * problem.row_norm * _UP
-        self.l1_norm = follows if l1_norm is None else min(l1_norm, follows)
-        self.l2_norm = min(problem.row_norm, self.l1_norm)
-        if not (math.isfinite(self.l1_norm) and self.l1_norm >= 2.0**-8):
-            raise InvalidInputError(f"Expected l1-norm={l1_norm!r} to be at least 2^-8.")
+    def __post_init__(self) -> None:
+        longest = self.longest
+        if not (math.isfinite(longest) and longest >= 2.0**-8):
+            raise InvalidInputError(f"Expected l1-norm={self.l1_norm!r} to be at least 2^-8.")
+        if self.bits < 4:
+            raise InvalidInputError("The rows are too many or too long for exact sums of squares.")
+
+    @property
+    def n_features(self) -> int:
+        return self.problem.n_features
+
+    @property
+    def longest(self) -> float:
+        """r: the l1 norm that rows are scaled down to."""
+        follows = math.sqrt(self.problem.n_features) * self.problem.row_norm * _UP
+        return follows if self.l1_norm is None else min(self.l1_norm, follows)
+
+    @property
+    def l2_norm(self) -> float:
+        """R: the l2 norm of a row at most."""
+        return min(self.problem.row_norm, self.longest)
+
+    @property
+    def bits(self) -> int:
+        """Rows and targets stand on ``2**-bits``."""
+        problem = self.problem
         rows = problem.capacity if problem.n is None else problem.n
         largest = math.frexp(max(self.l2_norm, 1.0) ** 2)[1]
         # A block's sums below 2^53 steps, all rows' below 2^62.
-        self.bits = min(
+        return min(
             FEATURE_BITS,
             (53 - BLOCK_ROWS.bit_length() - largest) // 2,
             (61 - rows.bit_length() - largest) // 2,
         )
-        if self.bits < 4:
-            raise InvalidInputError("The rows are too many or too long for exact sums of squares.")
+
+    @property
+    def rows_that_fit(self) -> int | None:
+        return self.problem.capacity if self.problem.n is None else None
 
     def start(self) -> np.ndarray:
         d = self.n_features
         return np.zeros(d * (d + 1) // 2 + d, dtype=np.int64)
 
     def answer_block(self, block: Block) -> np.ndarray:
-        factor = row_factors(block.row_norms("l1") * block.factor * _UP, self.l1_norm)
+        factor = row_factors(block.row_norms("l1") * block.factor * _UP, self.longest)
         rows = np.empty((block.n_rows, self.n_features + 1))
         np.multiply(block.rows(), factor[:, np.newaxis], out=rows[:, :-1])
         rows[:, -1] = bounded_labels(block)
@@ -81,7 +108,7 @@ class GramMatrix:
         return np.concatenate([whole[:, :-1][upper], whole[:, -1]])
 
     def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
-        bound = (self.l1_norm**2 + self.l2_norm**2) / 2 + self.l1_norm
+        bound = (self.longest**2 + self.l2_norm**2) / 2 + self.longest
         bound *= relation.rows_changed * _UP
         return Sensitivity("l1", bound, relation, grid_bits=2 * self.bits)
 
@@ -119,6 +146,7 @@ def unpack(answer: np.ndarray, n_features: int) -> tuple[np.ndarray, np.ndarray]
     return matrix + np.triu(matrix, 1).T, np.asarray(answer[-n_features:], dtype=np.float64)
 
 
+@sealed
 class _Quadratic:
     """The objective of squared loss less ``sum y^2 / 2``, which is alike for all ``w``, as
     w'(G + n l2)w / 2 - w'b from the sums of a GramMatrix.
@@ -128,20 +156,46 @@ class _Quadratic:
     row).
     """
 
+    __slots__ = ()
+
+    gram: GramMatrix
+    problem: Problem
+    ball: PublicBall
+
     kind: ClassVar[str] = "objective"
 
-    def __init__(self, gram: GramMatrix, problem: Problem, ball: PublicBall) -> None:
-        if problem.n is None:
+    def _require_public_rows(self) -> None:
+        if self.problem.n is None:
             raise InvalidInputError("The objective needs a public number of rows: replace-one.")
-        self.gram, self.problem = gram, problem
-        self.mu = problem.n * problem.l2
-        margin = ball.radius * gram.l2_norm * _UP
-        self.radius = ball.radius
-        size = problem.n * (margin**2 + 2 * margin) + self.mu * ball.radius**2
-        self.error = 8 * (problem.n_features + 8) * 2.0**-53 * size
-        self.curvature = problem.n * gram.l2_norm**2 + self.mu
-        self.spread = (margin + 1) ** 2 / 2 * _UP
-        self.bits = min(_QUADRATIC_BITS, 61 - math.frexp(size)[1])
+
+    @property
+    def mu(self) -> float:
+        return (self.problem.n or 0) * self.problem.l2
+
+    @property
+    def curvature(self) -> float:
+        return (self.problem.n or 0) * self.gram.l2_norm**2 + self.mu
+
+    @property
+    def spread(self) -> float:
+        """The length of the interval of a row's part."""
+        return (self._margin() + 1) ** 2 / 2 * _UP
+
+    @property
+    def error(self) -> float:
+        return 8 * (self.problem.n_features + 8) * 2.0**-53 * self._size()
+
+    @property
+    def bits(self) -> int:
+        """The objective stands on ``2**-bits``."""
+        return min(_QUADRATIC_BITS, 61 - math.frexp(self._size())[1])
+
+    def _margin(self) -> float:
+        return self.ball.radius * self.gram.l2_norm * _UP
+
+    def _size(self) -> float:
+        margin = self._margin()
+        return (self.problem.n or 0) * (margin**2 + 2 * margin) + self.mu * self.ball.radius**2
 
     def at(self, w: np.ndarray, matrix: np.ndarray, vector: np.ndarray) -> np.ndarray:
         value = w @ (0.5 * (matrix @ w) - vector) + 0.5 * self.mu * (w @ w)
@@ -161,32 +215,51 @@ class _Quadratic:
         return Sensitivity("l1", bound, relation, grid_bits=self.bits)
 
 
+@sealed
+@dataclass(frozen=True, slots=True, eq=False)
 class QuadraticObjective(_Quadratic):
     """The objective at a released ``w``, brought into the ball; no pass over the rows."""
 
-    def __init__(self, gram: GramMatrix, problem: Problem, ball: PublicBall, w: np.ndarray) -> None:
-        super().__init__(gram, problem, ball)
-        self.w = ball.project(np.array(w, dtype=np.float64))
-        self.w.setflags(write=False)
+    gram: GramMatrix
+    problem: Problem
+    ball: PublicBall
+    w: np.ndarray
+
+    def __post_init__(self) -> None:
+        self._require_public_rows()
+        object.__setattr__(self, "w", constant(self.w))
 
     def derive(self, ask: Callable[[Any], np.ndarray], noise: NoiseSource) -> np.ndarray:
-        return self.at(self.w, *self.sums(ask))
+        return self.at(self.ball.project(self.w), *self.sums(ask))
 
     def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
         return self.bound(0.0, relation)
 
 
+@sealed
+@dataclass(frozen=True, slots=True, eq=False)
 class MinimumQuadratic(_Quadratic):
     """The least objective. Cholesky's solution has a residual of at most 8 d^3 2^-53 times the norm
     of the matrix times its own (Higham 2002, Theorem 10.4), on every table: ``gap`` is that of the
     objective, residual^2 / (2 mu)."""
 
-    def __init__(self, gram: GramMatrix, problem: Problem, ball: PublicBall) -> None:
-        super().__init__(gram, problem, ball)
-        if ball.radius < PublicBall.of(problem).radius:
+    gram: GramMatrix
+    problem: Problem
+    ball: PublicBall
+
+    def __post_init__(self) -> None:
+        self._require_public_rows()
+        self._require_ball()
+
+    def _require_ball(self) -> None:
+        if self.ball.radius < PublicBall.of(self.problem).radius:
             raise InvalidInputError("The ball of a minimum is that of its own problem, or larger.")
-        residual = 8 * problem.n_features**3 * 2.0**-53 * self.curvature * self.radius
-        self.gap = residual**2 / (2 * self.mu)
+
+    @property
+    def gap(self) -> float:
+        d = self.problem.n_features
+        residual = 8 * d**3 * 2.0**-53 * self.curvature * self.ball.radius
+        return residual**2 / (2 * self.mu)
 
     def derive(self, ask: Callable[[Any], np.ndarray], noise: NoiseSource) -> np.ndarray:
         from scipy.linalg import cho_factor, cho_solve
@@ -196,4 +269,5 @@ class MinimumQuadratic(_Quadratic):
         return self.at(cho_solve(cho_factor(whole), vector), matrix, vector)
 
     def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
+        self._require_ball()
         return self.bound(self.gap, relation)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -10,11 +11,13 @@ import numpy as np
 from dpcore.errors import InvalidInputError
 from dpcore.grid import round_parameters
 from dpcore.kernels import njit
+from dpcore.sealed import constant, sealed
 from dpcore.sensitivity import NeighboringRelation, Sensitivity
 
 if TYPE_CHECKING:
     from dpcore.data.table import Block
     from dpcore.problem import Problem
+    from dpcore.protocols import Loss
 
 __all__ = ["ClippedLossLine"]
 
@@ -24,6 +27,8 @@ _CONTRIBUTION_BITS = 22
 rows, and a selection, unlike a noisy sum, must not see a wrapped score."""
 
 
+@sealed
+@dataclass(frozen=True, slots=True, eq=False)
 class ClippedLossLine:
     """Scores ``-sum_i clip(loss(x_i.(w - a_k d), y_i))`` of the candidates ``a_k``, largest best.
 
@@ -43,45 +48,53 @@ class ClippedLossLine:
     offset : float64 of shape (n_candidates,), public, subtracted from the scores; or ``None``.
     """
 
+    problem: Problem
+    w: np.ndarray
+    direction: np.ndarray
+    step_sizes: np.ndarray
+    loss_clip: float
+    offset: np.ndarray | None = None
+    _start: np.ndarray = field(init=False, repr=False)
+    _step: float | None = field(init=False, repr=False)
+
     kind: ClassVar[str] = "selection"
     thread_safe: ClassVar[bool] = True
 
-    def __init__(
-        self,
-        problem: Problem,
-        w: np.ndarray,
-        direction: np.ndarray,
-        step_sizes: np.ndarray,
-        loss_clip: float,
-        offset: np.ndarray | None = None,
-    ) -> None:
-        if not (math.isfinite(loss_clip) and 2.0**-10 <= loss_clip <= 2.0**20):
-            raise InvalidInputError(f"Expected 2^-10 <= loss_clip={loss_clip!r} <= 2^20.")
-        self.loss = problem.loss
-        self.w = round_parameters(w, problem.raw_norm_bound)
-        self.direction = round_parameters(direction, problem.raw_norm_bound)
-        # Read only: blocks recognise a vector that nobody can write to, and round it once.
-        self.w.setflags(write=False)
-        self.direction.setflags(write=False)
-        self.step_sizes = np.array(step_sizes, dtype=np.float64)
-        if self.step_sizes.ndim != 1 or not np.isfinite(self.step_sizes).all():
+    def __post_init__(self) -> None:
+        clip = self.loss_clip
+        if not (math.isfinite(clip) and 2.0**-10 <= clip <= 2.0**20):
+            raise InvalidInputError(f"Expected 2^-10 <= loss_clip={clip!r} <= 2^20.")
+        object.__setattr__(self, "loss_clip", float(clip))
+        # Blocks recognise a vector that nobody can write to, and round it once.
+        for name in ("w", "direction"):
+            rounded = round_parameters(getattr(self, name), self.problem.raw_norm_bound)
+            object.__setattr__(self, name, constant(rounded))
+        sizes = constant(self.step_sizes)
+        if sizes.ndim != 1 or not np.isfinite(sizes).all():
             raise InvalidInputError("Expected step_sizes to be a vector of finite numbers.")
-        self.loss_clip = float(loss_clip)
-        self.bits = min(_LOSS_BITS, _CONTRIBUTION_BITS - math.frexp(loss_clip)[1])
-        self._start = np.zeros(self.step_sizes.shape[0], dtype=np.int64)
-        self._step = _even_step(self.step_sizes) if hasattr(self.loss, "line_totals") else None
-        if offset is not None:
-            steps = np.rint(np.ldexp(np.asarray(offset, dtype=np.float64), self.bits))
-            if steps.shape != self._start.shape or not (np.abs(steps) < 2.0**61).all():
-                raise InvalidInputError("The public offset is too large or of the wrong shape.")
-            self._start = -steps.astype(np.int64)
+        object.__setattr__(self, "step_sizes", sizes)
+        offset = np.zeros(sizes.shape) if self.offset is None else constant(self.offset)
+        steps = np.rint(np.ldexp(offset, self.bits))
+        if steps.shape != sizes.shape or not (np.abs(steps) < 2.0**61).all():
+            raise InvalidInputError("The public offset is too large or of the wrong shape.")
+        object.__setattr__(self, "_start", constant(-steps, np.int64))
+        object.__setattr__(self, "_step", _even_step(sizes))
+
+    @property
+    def loss(self) -> Loss:
+        return self.problem.loss
+
+    @property
+    def bits(self) -> int:
+        """Scores stand on ``2**-bits``."""
+        return min(_LOSS_BITS, _CONTRIBUTION_BITS - math.frexp(self.loss_clip)[1])
 
     def start(self) -> np.ndarray:
         return self._start.copy()
 
     def answer_block(self, block: Block) -> np.ndarray:
         z, z_direction = block.line(self.w, self.direction)
-        if self._step is not None:
+        if self._step is not None and hasattr(self.loss, "line_totals"):
             line = (z, z_direction, block.factor)
             scale = 2.0**self.bits
             totals = self.loss.line_totals(  # type: ignore[attr-defined]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -10,11 +11,13 @@ import numpy as np
 from dpcore.grid import round_parameters
 from dpcore.queries.ball import bounded_labels
 from dpcore.queries.loss_line import clipped_total
+from dpcore.sealed import constant, sealed
 from dpcore.sensitivity import Sensitivity
 
 if TYPE_CHECKING:
     from dpcore.data.table import Block
     from dpcore.problem import Problem
+    from dpcore.protocols import Loss
     from dpcore.queries.ball import PublicBall
     from dpcore.sensitivity import NeighboringRelation
 
@@ -25,6 +28,8 @@ _MOST_ROWS = 2**40
 """More than any table has; 2^43 rows would wrap a count."""
 
 
+@sealed
+@dataclass(frozen=True, slots=True, eq=False)
 class ObjectiveSum:
     """``sum_i clip(loss(x_i.w, y_i)) + (n l2 / 2) ||w||^2``, each loss clipped to the ball's range.
 
@@ -40,18 +45,31 @@ class ObjectiveSum:
     ball : the public ball in which ``w`` lies.
     """
 
+    problem: Problem
+    w: np.ndarray
+    ball: PublicBall
+    _start: np.ndarray = field(init=False, repr=False)
+
     kind: ClassVar[str] = "objective"
     thread_safe: ClassVar[bool] = True
 
-    def __init__(self, problem: Problem, w: np.ndarray, ball: PublicBall) -> None:
-        self.loss = problem.loss
-        self.w = round_parameters(w, problem.raw_norm_bound)
-        self.w.setflags(write=False)
-        self.low, self.spread, self.high = ball.low, ball.spread, ball.high
-        self.bits = objective_bits(problem, ball)
+    def __post_init__(self) -> None:
+        problem = self.problem
+        w = round_parameters(self.w, problem.raw_norm_bound)
         n = problem.n_public or 0
-        public = 0.5 * n * problem.l2 * float(self.w @ self.w) + n * ball.low
-        self._start = np.array([round(math.ldexp(public, self.bits))], dtype=np.int64)
+        public = 0.5 * n * problem.l2 * float(w @ w) + n * self.ball.low
+        object.__setattr__(self, "w", constant(w))
+        steps = [round(math.ldexp(public, self.bits))]
+        object.__setattr__(self, "_start", constant(steps, np.int64))
+
+    @property
+    def loss(self) -> Loss:
+        return self.problem.loss
+
+    @property
+    def bits(self) -> int:
+        """The objective stands on ``2**-bits``."""
+        return objective_bits(self.problem, self.ball)
 
     def start(self) -> np.ndarray:
         return self._start.copy()
@@ -59,13 +77,13 @@ class ObjectiveSum:
     def answer_block(self, block: Block) -> np.ndarray:
         values = np.empty(block.n_rows)
         self.loss.value(block.margins(self.w), bounded_labels(block), values)
-        values -= self.low
-        total = clipped_total(values, self.spread, 2.0**self.bits)
+        values -= self.ball.low
+        total = clipped_total(values, self.ball.spread, 2.0**self.bits)
         return np.array([total], dtype=np.int64)
 
     def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
         # A row adds a value in [0, spread], truncated to whole steps, beside the public part.
-        return Sensitivity("l1", self.spread, relation, grid_bits=self.bits)
+        return Sensitivity("l1", self.ball.spread, relation, grid_bits=self.bits)
 
 
 def objective_bits(problem: Problem, ball: PublicBall) -> int:
@@ -75,6 +93,8 @@ def objective_bits(problem: Problem, ball: PublicBall) -> int:
     return min(30, 61 - math.frexp(ball.high + ball.spread)[1] - rows.bit_length() - 1)
 
 
+@sealed
+@dataclass(frozen=True, slots=True, eq=False)
 class ErrorCount:
     """The number of rows whose margin has not the sign of their label (a margin of 0 counts as -1).
 
@@ -87,12 +107,15 @@ class ErrorCount:
     w : float64 of shape (n_features,), a released value.
     """
 
+    problem: Problem
+    w: np.ndarray
+
     kind: ClassVar[str] = "error-count"
     thread_safe: ClassVar[bool] = True
 
-    def __init__(self, problem: Problem, w: np.ndarray) -> None:
-        self.w = round_parameters(w, problem.raw_norm_bound)
-        self.w.setflags(write=False)
+    def __post_init__(self) -> None:
+        rounded = round_parameters(self.w, self.problem.raw_norm_bound)
+        object.__setattr__(self, "w", constant(rounded))
 
     def start(self) -> np.ndarray:
         return np.zeros(1, dtype=np.int64)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -19,6 +20,7 @@ from dpcore.queries.gradient_sum import (
     gradient_error,
 )
 from dpcore.queries.loss_sum import ObjectiveSum, objective_bits
+from dpcore.sealed import sealed
 from dpcore.sensitivity import NeighboringRelation, Sensitivity
 
 if TYPE_CHECKING:
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 
     from dpcore.noise.source import NoiseSource
     from dpcore.problem import Problem
+    from dpcore.protocols import Loss
 
 __all__ = ["MinimumObjective", "Minimizer"]
 
@@ -35,6 +38,8 @@ _TOLERANCE = 0.005
 _DEPTH = 0.002
 
 
+@sealed
+@dataclass(frozen=True, slots=True, eq=False)
 class Minimizer:
     """argmin of ``sum_i loss(x_i.w, y_i) + (n l2 / 2) ||w||^2``, to a certified distance.
 
@@ -58,9 +63,13 @@ class Minimizer:
     Raises InvalidInputError for a problem without one of these.
     """
 
+    problem: Problem
+    grid_bits: int = FINE_BITS
+
     kind: ClassVar[str] = "minimizer"
 
-    def __init__(self, problem: Problem, grid_bits: int = FINE_BITS) -> None:
+    def __post_init__(self) -> None:
+        problem = self.problem
         if problem.n is None:
             raise InvalidInputError(
                 "The exact minimiser has a known sensitivity under replace-one, where the number "
@@ -68,51 +77,48 @@ class Minimizer:
             )
         if not math.isfinite(problem.loss.smoothness):
             raise InvalidInputError(f"The loss {problem.loss.name} is not smooth.")
-        if not 8 <= grid_bits <= 52:
-            raise InvalidInputError(f"Expected 8 <= grid_bits={grid_bits!r} <= 52.")
-        self.problem = problem
-        self.loss = problem.loss
-        self.grid_bits = grid_bits
-        inner = PublicBall.of(problem)
-        self._mu = problem.n * problem.l2
-        self._row_gradient = inner.slope * problem.row_norm * _UP
-        self.curvature = (
-            problem.n * problem.loss.smoothness * problem.row_norm**2 + self._mu
-        ) * _UP
-        rounding = math.sqrt(problem.n_features) * self.curvature * 2.0**-PARAMETER_BITS
-        self._coarse = 64 * rounding
-        self._slope = 2 * inner.slope + 1.0
-        self._error = gradient_error(problem, problem.n, self._slope)
-        fine = rounding * 2.0 ** (PARAMETER_BITS - FINE_BITS)
-        # So small, too, that the objective there is next to its minimum, in terms of a row's loss.
-        depth = self._mu * math.sqrt(2 * _DEPTH * inner.spread / self.curvature)
-        wanted = min(_TOLERANCE * self._row_gradient, depth)
-        self._tolerance = wanted + 4 * (self._error + fine)
-        self._radius = inner.radius
-        self.gap = (self._tolerance + self._error) / self._mu * _UP
-        # Where the objective is taken, on the grid of released parameters, is in the ball as well.
-        grid = math.sqrt(problem.n_features) * 2.0 ** -(min(PARAMETER_BITS, grid_bits) - 1)
-        self.ball = PublicBall.of(problem, slack=self.gap + grid)
+        if not 8 <= self.grid_bits <= 52:
+            raise InvalidInputError(f"Expected 8 <= grid_bits={self.grid_bits!r} <= 52.")
+        _Certificate.of(self)
+
+    @property
+    def loss(self) -> Loss:
+        return self.problem.loss
+
+    @property
+    def curvature(self) -> float:
+        """The Lipschitz constant of the objective's gradient."""
+        return _Certificate.of(self).curvature
+
+    @property
+    def gap(self) -> float:
+        """How far what is found can be from the minimiser, in l2."""
+        return _Certificate.of(self).gap
+
+    @property
+    def ball(self) -> PublicBall:
+        """The public ball that holds the minimiser, and what is found."""
+        return _Certificate.of(self).ball
 
     def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
         if relation is not NeighboringRelation.REPLACE_ONE:
             raise InvalidInputError("The minimiser's sensitivity is known under replace-one.")
-        l2 = 2 * (self._row_gradient / self._mu + self.gap)
+        known = _Certificate.of(self)
+        l2 = 2 * (known.row_gradient / known.mu + known.gap)
         l1 = math.sqrt(self.problem.n_features) * l2 * _UP
         if self.grid_bits < FINE_BITS:
             l1 += self.problem.n_features * 2.0**-self.grid_bits
         return Sensitivity("l1", l1, relation, grid_bits=self.grid_bits)
 
     def derive(self, ask: Callable[[Any], np.ndarray], noise: NoiseSource) -> np.ndarray:
-        problem = self.problem
-        bits = gradient_bits(problem, problem.n or 1, self._slope)
-        far = True
+        problem, known, far = self.problem, _Certificate.of(self), True
+        bits = gradient_bits(problem, problem.n or 1, known.slope)
 
         def gradient(w: np.ndarray) -> np.ndarray:
             nonlocal far
             total = ask(GradientSum(problem, w, bits))
-            whole = np.ldexp(total.astype(np.float64), -bits) + self._mu * w
-            far = bool(np.linalg.norm(whole) > self._coarse)
+            whole = np.ldexp(total.astype(np.float64), -bits) + known.mu * w
+            far = bool(np.linalg.norm(whole) > known.coarse)
             return whole
 
         def rounded(w: np.ndarray) -> np.ndarray:
@@ -123,14 +129,54 @@ class Minimizer:
             gradient,
             rounded,
             np.zeros(problem.n_features),
-            curvature=self.curvature,
-            mu=self._mu,
-            radius=self._radius,
-            tolerance=self._tolerance,
+            curvature=known.curvature,
+            mu=known.mu,
+            radius=known.radius,
+            tolerance=known.tolerance,
         )
         return np.rint(np.ldexp(w, self.grid_bits)).astype(np.int64)
 
 
+@dataclass(frozen=True, slots=True)
+class _Certificate:
+    """What follows from the public facts of a minimiser, worked out whenever it is asked for, so
+    that what is claimed and what is answered cannot be those of different facts."""
+
+    mu: float
+    row_gradient: float
+    curvature: float
+    coarse: float
+    slope: float
+    tolerance: float
+    radius: float
+    gap: float
+    ball: PublicBall
+
+    @classmethod
+    def of(cls, minimizer: Minimizer) -> _Certificate:
+        problem, n = minimizer.problem, minimizer.problem.n or 0
+        inner = PublicBall.of(problem)
+        mu = n * problem.l2
+        row_gradient = inner.slope * problem.row_norm * _UP
+        curvature = (n * problem.loss.smoothness * problem.row_norm**2 + mu) * _UP
+        rounding = math.sqrt(problem.n_features) * curvature * 2.0**-PARAMETER_BITS
+        slope = 2 * inner.slope + 1.0
+        error = gradient_error(problem, n, slope)
+        fine = rounding * 2.0 ** (PARAMETER_BITS - FINE_BITS)
+        # So small, too, that the objective there is next to its minimum, in terms of a row's loss.
+        depth = mu * math.sqrt(2 * _DEPTH * inner.spread / curvature)
+        tolerance = min(_TOLERANCE * row_gradient, depth) + 4 * (error + fine)
+        gap = (tolerance + error) / mu * _UP
+        # Where the objective is taken, on the grid of released parameters, is in the ball as well.
+        bits = min(PARAMETER_BITS, minimizer.grid_bits)
+        grid = math.sqrt(problem.n_features) * 2.0 ** -(bits - 1)
+        ball = PublicBall.of(problem, slack=gap + grid)
+        coarse = 64 * rounding
+        return cls(mu, row_gradient, curvature, coarse, slope, tolerance, inner.radius, gap, ball)
+
+
+@sealed
+@dataclass(frozen=True, slots=True, eq=False)
 class MinimumObjective:
     """The objective at the minimiser: what an excess risk is counted from.
 
@@ -145,21 +191,30 @@ class MinimumObjective:
     minimizer : asked for as it is, so that it is worked out once.
     """
 
+    minimizer: Minimizer
+
     kind: ClassVar[str] = "objective"
 
-    def __init__(self, minimizer: Minimizer) -> None:
-        self.minimizer = minimizer
-        self.loss = minimizer.loss
-        problem, ball = minimizer.problem, minimizer.ball
-        self.bits = objective_bits(problem, ball)
+    @property
+    def loss(self) -> Loss:
+        return self.minimizer.loss
+
+    @property
+    def bits(self) -> int:
+        """The objective stands on ``2**-bits``."""
+        return objective_bits(self.minimizer.problem, self.minimizer.ball)
+
+    @property
+    def gap(self) -> float:
+        problem, known, bits = self.minimizer.problem, _Certificate.of(self.minimizer), self.bits
         n = problem.n or 0
-        public = n * (problem.l2 * ball.radius**2 + ball.high) * 2.0**-48
-        steps = n * (2.0**-self.bits + 2 * LOSS_ERROR) + 2.0**-self.bits + public
+        public = n * (problem.l2 * known.ball.radius**2 + known.ball.high) * 2.0**-48
+        steps = n * (2.0**-bits + 2 * LOSS_ERROR) + 2.0**-bits + public
         # The objective is taken on the grid of released parameters, 2^-24, of a point on the
         # minimiser's own grid: half a step of each, at most this.
-        bits = min(PARAMETER_BITS, minimizer.grid_bits)
-        away = minimizer.gap + math.sqrt(problem.n_features) * 2.0 ** -(bits - 1)
-        self.gap = minimizer.curvature / 2 * away**2 * _UP + steps
+        coarser = min(PARAMETER_BITS, self.minimizer.grid_bits)
+        away = known.gap + math.sqrt(problem.n_features) * 2.0 ** -(coarser - 1)
+        return known.curvature / 2 * away**2 * _UP + steps
 
     def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
         if relation is not NeighboringRelation.REPLACE_ONE:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from dpcore.grid import FEATURE_BITS, coefficient_bits
 from dpcore.queries.gradient import clip_coefficients
+from dpcore.sealed import sealed
 from dpcore.sensitivity import NeighboringRelation, Sensitivity
 
 if TYPE_CHECKING:
@@ -20,6 +22,8 @@ __all__ = ["ColumnMoments"]
 _ROOT = math.sqrt(2) * (1 + 2.0**-50)
 
 
+@sealed
+@dataclass(frozen=True, slots=True, eq=False)
 class ColumnMoments:
     """``sum_i c_i x_i`` and behind it ``sum_i c_i q(x_i)``: q squares an entry of size up to 1 and
     takes the size of another, so that ||q(x)|| <= ||x||.
@@ -35,16 +39,25 @@ class ColumnMoments:
         no row down. ``noise_multiplier`` : the noise the answer will get.
     """
 
+    problem: Problem
+    clip: float
+    noise_multiplier: float = 1.0
+    bits: int = field(init=False)
+
     kind: ClassVar[str] = "moments"
     thread_safe: ClassVar[bool] = True
 
-    def __init__(self, problem: Problem, clip: float, noise_multiplier: float = 1.0) -> None:
-        self.n_features = problem.n_features
-        self.clip = float(clip)
-        self.bits = coefficient_bits(self.clip, problem.capacity, noise_multiplier)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "clip", float(self.clip))
+        bits = coefficient_bits(self.clip, self.problem.capacity, self.noise_multiplier)
+        object.__setattr__(self, "bits", bits)
+
+    @property
+    def rows_that_fit(self) -> int | None:
+        return self.problem.unsure_capacity
 
     def start(self) -> np.ndarray:
-        return np.zeros(2 * self.n_features, dtype=np.int64)
+        return np.zeros(2 * self.problem.n_features, dtype=np.int64)
 
     def answer_block(self, block: Block) -> np.ndarray:
         c = np.ones(block.n_rows)

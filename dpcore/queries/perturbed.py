@@ -36,6 +36,7 @@ t, and the answer is 0 for both. Where b is so long that ||t|| > 2 r for certain
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -44,7 +45,8 @@ from dpcore.errors import InvalidInputError
 from dpcore.losses.huber import HuberSvm
 from dpcore.losses.logistic import Logistic
 from dpcore.noise.scale import GridScale
-from dpcore.queries.bounded import BoundedMinimizer
+from dpcore.queries.bounded import PenalisedMinimizer
+from dpcore.sealed import sealed
 from dpcore.sensitivity import PerturbedSensitivity
 
 if TYPE_CHECKING:
@@ -69,7 +71,9 @@ def vertices(problem: Problem) -> tuple[int, ...]:
     return (0, 1, 1, 2) if one_sign else (2, 2, 2, 2)
 
 
-class PerturbedMinimizer(BoundedMinimizer):
+@sealed
+@dataclass(frozen=True, slots=True, eq=False)
+class PerturbedMinimizer(PenalisedMinimizer):
     """argmin of ``sum_i loss(x_i.w, y_i) + (regularisation / 2) ||w||^2 + b.w``, b drawn here.
 
     Theorems, relations and constants: the head of this file. ``ApproximateMinima`` charges for b;
@@ -85,24 +89,29 @@ class PerturbedMinimizer(BoundedMinimizer):
     Raises InvalidInputError for a problem without one of these.
     """
 
-    def __init__(
-        self,
-        problem: Problem,
-        regularisation: float,
-        scale: float,
-        law: Literal["gaussian", "gamma"] = "gaussian",
-        grid_bits: int = 40,
-    ) -> None:
-        if not (math.isfinite(scale) and scale > 0):
-            raise InvalidInputError(f"Expected scale={scale!r} to be finite and > 0.")
-        if law not in ("gaussian", "gamma"):
-            raise InvalidInputError(f"Expected law={law!r} to be gaussian or gamma.")
-        self.law, self.scale = law, scale
-        self.noise_bits = min(40, 56 - math.frexp(scale)[1])
-        super().__init__(problem, regularisation, grid_bits)
+    problem: Problem
+    regularisation: float
+    scale: float
+    law: Literal["gaussian", "gamma"] = "gaussian"
+    grid_bits: int = 40
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.scale) and self.scale > 0):
+            raise InvalidInputError(f"Expected scale={self.scale!r} to be finite and > 0.")
+        if self.law not in ("gaussian", "gamma"):
+            raise InvalidInputError(f"Expected law={self.law!r} to be gaussian or gamma.")
+        self._require_arguments()
+
+    @property
+    def noise_bits(self) -> int:
+        return min(40, 56 - math.frexp(self.scale)[1])
+
+    @property
+    def rest(self) -> float:
+        """How far the answer can be from h(t) t, times two."""
         # h is 2-Lipschitz; then half a grid step for each coordinate, and float64 in between.
-        step = self._width * 2.0 ** -(grid_bits + 1)
-        self.rest = 2 * (2 * self.gap + step + self.radius * self._roundings) * _UP
+        step = self._width() * 2.0 ** -(self.grid_bits + 1)
+        return 2 * (2 * self.gap + step + self.radius * self._roundings()) * _UP
 
     def _longest(self) -> float:
         # Were b longer, then Lambda ||t|| >= ||b|| - rows L would be more than 2 r Lambda.
@@ -110,11 +119,11 @@ class PerturbedMinimizer(BoundedMinimizer):
         return 2 * beyond + 1.0
 
     def _offset(self) -> float:
-        return self._width * 2.0**-self.noise_bits
+        return self._width() * 2.0**-self.noise_bits
 
     def sensitivity(self, relation: NeighboringRelation) -> PerturbedSensitivity:
         self._require(relation)
-        problem, row = self.problem, self.row_gradient
+        problem, row, rest = self.problem, self.row_gradient, self.rest
         bends = problem.loss.smoothness * problem.row_norm**2 / self.regularisation
         known: dict[str, Any] = {}
         if self.law == "gaussian":
@@ -123,10 +132,10 @@ class PerturbedMinimizer(BoundedMinimizer):
             known["epsilon"] = relation.rows_changed * row / self.scale * _UP
         return PerturbedSensitivity(
             "l2",
-            (2 * relation.rows_changed * row / self.regularisation + self.rest) * _UP,
+            (2 * relation.rows_changed * row / self.regularisation + rest) * _UP,
             relation,
             self.grid_bits,
-            rest=self.rest,
+            rest=rest,
             log_determinant=math.log1p(bends * _UP) * _UP,
             **known,
         )

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from dpcore.errors import InvalidInputError
-from dpcore.grid import FEATURE_BITS
-from dpcore.queries.gradient import ClippedGradientSum, clip_coefficients
+from dpcore.grid import FEATURE_BITS, coefficient_bits, round_parameters
+from dpcore.queries.gradient import clip_coefficients
+from dpcore.sealed import constant, sealed
 from dpcore.sensitivity import NeighboringRelation, Sensitivity
 
 if TYPE_CHECKING:
     from dpcore.data.table import Block
     from dpcore.problem import Problem
+    from dpcore.protocols import Loss
 
 __all__ = ["RecordGradientSum"]
 
 
-class RecordGradientSum(ClippedGradientSum):
+@sealed
+@dataclass(frozen=True, slots=True, eq=False)
+class RecordGradientSum:
     """``ClippedGradientSum`` whose every record is truncated towards zero to ``2**-grid_bits``.
 
     On a grid that is coarse against its noise, noise is drawn in bulk and an answer is short.
@@ -29,27 +34,42 @@ class RecordGradientSum(ClippedGradientSum):
 
     Parameters
     ----------
+    problem, w, clip, noise_multiplier : as there, in the norm l2.
     grid_bits : the answer stands on ``2**-grid_bits``; at most that of ``ClippedGradientSum``.
     """
+
+    problem: Problem
+    w: np.ndarray
+    clip: float
+    grid_bits: int
+    noise_multiplier: float = 1.0
+    bits: int = field(init=False)
 
     kind: ClassVar[str] = "gradient"
     thread_safe: ClassVar[bool] = True
 
-    def __init__(
-        self,
-        problem: Problem,
-        w: np.ndarray,
-        clip: float,
-        grid_bits: int,
-        noise_multiplier: float = 1.0,
-    ) -> None:
-        super().__init__(problem, w, clip, "l2", noise_multiplier)
-        if grid_bits > FEATURE_BITS + self.bits:
+    def __post_init__(self) -> None:
+        rounded = round_parameters(self.w, self.problem.raw_norm_bound)
+        object.__setattr__(self, "w", constant(rounded))
+        object.__setattr__(self, "clip", float(self.clip))
+        bits = coefficient_bits(self.clip, self.problem.capacity, self.noise_multiplier)
+        object.__setattr__(self, "bits", bits)
+        if self.grid_bits > FEATURE_BITS + self.bits:
             raise InvalidInputError(
-                f"Expected grid_bits={grid_bits!r} <= {FEATURE_BITS + self.bits}: products of "
+                f"Expected grid_bits={self.grid_bits!r} <= {FEATURE_BITS + self.bits}: products of "
                 "coefficients and features stand on that grid."
             )
-        self.grid_bits = grid_bits
+
+    @property
+    def loss(self) -> Loss:
+        return self.problem.loss
+
+    @property
+    def rows_that_fit(self) -> int | None:
+        return self.problem.unsure_capacity
+
+    def start(self) -> np.ndarray:
+        return np.zeros(self.w.shape[0], dtype=np.int64)
 
     def answer_block(self, block: Block) -> np.ndarray:
         c = np.empty(block.n_rows)

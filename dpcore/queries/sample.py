@@ -3,7 +3,7 @@ what is charged cannot disagree."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from dpcore.errors import InvalidInputError
 from dpcore.events import PoissonSampledDpEvent, SampledWithoutReplacementDpEvent
+from dpcore.sealed import sealed
 from dpcore.sensitivity import NeighboringRelation
 
 if TYPE_CHECKING:
@@ -27,18 +28,25 @@ __all__ = ["FixedSizeSample", "PoissonSample"]
 _COIN_BITS = 64
 
 
-class _Sample(ABC):
+@sealed
+class _Sample:
     """A sum over some of the rows, asked for each time anew; an empty sample is an answer too."""
 
-    def __init__(self, query: Query) -> None:
-        asked: Any = query
+    __slots__ = ()
+
+    query: Query
+
+    def _require_sum(self) -> None:
+        asked: Any = self.query
         whole = hasattr(asked, "derive") or hasattr(asked, "answer_table")
         if whole or not hasattr(asked, "answer_block"):
             raise InvalidInputError(
-                f"Only a sum over rows can be sampled, and {type(query).__name__} is none."
+                f"Only a sum over rows can be sampled, and {type(asked).__name__} is none."
             )
-        self.query = query
-        self.kind = query.kind
+
+    @property
+    def kind(self) -> str:
+        return self.query.kind
 
     def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
         """Return the sum's own: whatever the sample, one row moves the sum over it by no more."""
@@ -50,9 +58,9 @@ class _Sample(ABC):
             total = total + self.query.answer_block(part)
         return total
 
-    @abstractmethod
     def _places(self, n_rows: int, noise: NoiseSource) -> np.ndarray:
         """Return the places of the rows in the sample, sorted int64."""
+        raise NotImplementedError
 
     def _parts(self, table: Table, places: np.ndarray) -> Iterator[Block]:
         """Yield the rows in the sample, at most those of one block at a time: sums stay exact."""
@@ -64,6 +72,8 @@ class _Sample(ABC):
             begin += block.n_rows
 
 
+@sealed
+@dataclass(frozen=True, slots=True, eq=False)
 class PoissonSample(_Sample):
     """``query`` over a sample that each row joins with ``sampling_probability``, independently.
 
@@ -83,12 +93,15 @@ class PoissonSample(_Sample):
         rows.
     """
 
-    def __init__(self, query: Query, sampling_probability: float) -> None:
-        super().__init__(query)
-        p = sampling_probability
+    query: Query
+    sampling_probability: float
+
+    def __post_init__(self) -> None:
+        self._require_sum()
+        p = self.sampling_probability
         if not (isinstance(p, float) and 2.0**-_COIN_BITS <= p <= 1):
             raise InvalidInputError(f"Expected sampling_probability={p!r} to be a float in (0, 1].")
-        self.sampling_probability = float(p)
+        object.__setattr__(self, "sampling_probability", float(p))
 
     def sampled_event(self, event: DpEvent, relation: NeighboringRelation) -> DpEvent:
         """Return what the release costs, given what it costs over all rows.
@@ -116,6 +129,8 @@ class PoissonSample(_Sample):
         return np.flatnonzero(noise.coins(n_rows, weight))
 
 
+@sealed
+@dataclass(frozen=True, slots=True, eq=False)
 class FixedSizeSample(_Sample):
     """``query`` over ``sample_size`` of the ``n`` rows, every choice equally likely.
 
@@ -130,12 +145,15 @@ class FixedSizeSample(_Sample):
     n : the public number of rows, at least ``sample_size``.
     """
 
-    def __init__(self, query: Query, sample_size: int, n: int) -> None:
-        super().__init__(query)
+    query: Query
+    sample_size: int
+    n: int
+
+    def __post_init__(self) -> None:
+        self._require_sum()
+        sample_size, n = self.sample_size, self.n
         if type(sample_size) is not int or type(n) is not int or not 1 <= sample_size <= n:
             raise InvalidInputError(f"Expected 1 <= sample_size={sample_size!r} <= n={n!r}.")
-        self.sample_size = sample_size
-        self.n = n
 
     def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
         if not relation.size_is_public:
@@ -143,7 +161,7 @@ class FixedSizeSample(_Sample):
                 f"A sample of a fixed size needs a public number of rows, which {relation.value} "
                 "does not give; use PoissonSample."
             )
-        return super().sensitivity(relation)
+        return _Sample.sensitivity(self, relation)
 
     def sampled_event(self, event: DpEvent, relation: NeighboringRelation) -> DpEvent:
         """Return what the release costs, given what it costs over all rows."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -9,16 +10,20 @@ import numpy as np
 from dpcore.data.standardization import SCALE_BITS
 from dpcore.grid import FEATURE_BITS, coefficient_bits, round_parameters
 from dpcore.queries.gradient import clip_coefficients
+from dpcore.sealed import constant, sealed
 from dpcore.sensitivity import NeighboringRelation, Sensitivity
 
 if TYPE_CHECKING:
     from dpcore.data.standardization import Standardization
     from dpcore.data.table import Block
     from dpcore.problem import Problem
+    from dpcore.protocols import Loss
 
 __all__ = ["StandardizedGradientSum"]
 
 
+@sealed
+@dataclass(frozen=True, slots=True, eq=False)
 class StandardizedGradientSum:
     """``sum_i clip(l'(x_i.w, y_i) phi_i)``, phi_i the row standardised by a public linear map.
 
@@ -37,25 +42,32 @@ class StandardizedGradientSum:
     noise_multiplier : the noise the answer will get, which bounds how fine the grid may be.
     """
 
+    problem: Problem
+    w: np.ndarray
+    standardization: Standardization
+    clip: float
+    noise_multiplier: float = 1.0
+    bits: int = field(init=False)
+
     kind: ClassVar[str] = "gradient"
     thread_safe: ClassVar[bool] = True
 
-    def __init__(
-        self,
-        problem: Problem,
-        w: np.ndarray,
-        standardization: Standardization,
-        clip: float,
-        noise_multiplier: float = 1.0,
-    ) -> None:
-        self.loss = problem.loss
-        self.w = round_parameters(w, problem.raw_norm_bound)
-        self.w.setflags(write=False)
-        self.standardization = standardization
-        self.clip = float(clip)
+    def __post_init__(self) -> None:
+        rounded = round_parameters(self.w, self.problem.raw_norm_bound)
+        object.__setattr__(self, "w", constant(rounded))
+        object.__setattr__(self, "clip", float(self.clip))
         # A row's own part of a sum, and the final steps, are 2^6 times the clip at most.
         widest = self.clip * 2.0**SCALE_BITS
-        self.bits = coefficient_bits(widest, problem.capacity, noise_multiplier)
+        bits = coefficient_bits(widest, self.problem.capacity, self.noise_multiplier)
+        object.__setattr__(self, "bits", bits)
+
+    @property
+    def loss(self) -> Loss:
+        return self.problem.loss
+
+    @property
+    def rows_that_fit(self) -> int | None:
+        return self.problem.unsure_capacity
 
     def start(self) -> np.ndarray:
         return np.zeros(self.w.shape[0], dtype=np.int64)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpcore.details import fault_of_details
 from dpcore.errors import DpcoreError
 from dpcore.parameters import convert_all, describe_parameters
 from dpcore.plan import is_private
@@ -60,6 +61,8 @@ def check_outputs_released(optimizer: Optimizer) -> None:
         for n0 in (400, None):
             rows = make_rows(300, seed=1)
             recorded = record_run(optimizer, rows, relation, n0=n0)
+            fault = fault_of_details(recorded[1].details)
+            assert not fault, f"The details of its Solution are left out of a report: {fault}"
             n = 300 if relation.size_is_public else 161
             strangers = [make_rows(n, seed=2), faint_rows(n)]
             if not relation.size_is_public:

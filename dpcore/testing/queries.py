@@ -9,6 +9,7 @@ import numpy as np
 
 from dpcore.engines.local import LocalEngine
 from dpcore.losses.logistic import Logistic
+from dpcore.sealed import attributes
 from dpcore.sensitivity import NeighboringRelation
 from dpcore.testing.guard import require_assertions
 from dpcore.testing.replay import assert_within
@@ -55,7 +56,7 @@ def check_contributions(query: Query, relation: NeighboringRelation) -> None:
     ``query`` : over five features. Two tables that differ in one row differ by what the rows
     contribute, so this covers every table that is made of these rows.
     """
-    vectors = [v for v in vars(query).values() if np.shape(v) == (_N_FEATURES,)]
+    vectors = [v for _, v in attributes(query) if np.shape(v) == (_N_FEATURES,)]
     parts = _contributions(query, stretching_rows(_N_FEATURES, vectors))
     what, sensitivity = _what(query, relation), query.sensitivity(relation)
     if relation is NeighboringRelation.REPLACE_ONE:

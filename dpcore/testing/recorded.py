@@ -11,6 +11,7 @@ from dpcore.losses.squared import Squared
 from dpcore.noise.source import SeededNoise
 from dpcore.registry import load_registry
 from dpcore.sensitivity import NeighboringRelation
+from dpcore.testing.canonical import canonical
 from dpcore.testing.guard import require_assertions
 from dpcore.testing.replay import RecordingSession, ReplaySession
 from dpcore.testing.tables import Rows, make_problem
@@ -78,7 +79,7 @@ def open_session(
     require_assertions()
     problem = problem_of(rows, relation, optimizer, n0)
     accountant = accountant_of(optimizer, epsilon, delta, problem)
-    return RecordingSession(rows.table(), accountant, relation, SeededNoise(11))
+    return RecordingSession(rows.table(), accountant, relation, SeededNoise(11), problem)
 
 
 def record_run(
@@ -119,7 +120,7 @@ def replay_run(
         f"The coefficients depend on more than the released values (under {relation.value})."
     )
     told = (solution.status, solution.details)
-    assert repr(told) == repr((recorded[1].status, recorded[1].details)), (
+    assert canonical(told) == canonical((recorded[1].status, recorded[1].details)), (
         "The status or details depend on more than the released values."
     )
     return session

@@ -17,11 +17,13 @@ import numpy as np
 from dpcore.engines.local import LocalEngine
 from dpcore.exchange import Exchange
 from dpcore.session import PrivacySession
+from dpcore.testing.canonical import canonical
 from dpcore.testing.tape import Played, PlayedNoise, Tape, TapedNoise
 
 if TYPE_CHECKING:
     from dpcore.data.table import Table
     from dpcore.interactive import InteractiveMechanism
+    from dpcore.problem import Problem
     from dpcore.protocols import (
         Accountant,
         DerivedQuery,
@@ -33,14 +35,17 @@ if TYPE_CHECKING:
 
 __all__ = ["CountingEngine", "Record", "RecordingSession", "ReplaySession", "assert_within"]
 
+_QUESTION, _REFERENCE = ("question",), ("reference",)
+"""In place of a mechanism, where one that is open goes on."""
+
 
 @dataclass(frozen=True)
 class Record:
     """One release of a run: what was asked, the exact answer, what was given, and the random
     choices that the exact answer took: the words of a secret permutation, the coins of a sample."""
 
-    query: str
-    mechanism: str
+    query: tuple[Any, ...]
+    mechanism: tuple[Any, ...]
     exact: np.ndarray
     sensitivity: Sensitivity
     value: Any
@@ -94,18 +99,25 @@ class RecordingSession(_CountingSession):
     """A session that records what passes through the door."""
 
     def __init__(
-        self, table: Table, accountant: Accountant, relation: NeighboringRelation, noise: Any
+        self,
+        table: Table,
+        accountant: Accountant,
+        relation: NeighboringRelation,
+        noise: Any,
+        problem: Problem | None = None,
     ) -> None:
         self.engine = CountingEngine(table)
         self.records: list[Record] = []
         self.parts: list[tuple[Query | DerivedQuery | TableQuery, Any]] = []
         self._tape = Tape(noise._entropy)
-        super().__init__(self.engine, accountant, relation, TapedNoise(self._tape))
+        noise = TapedNoise(self._tape)
+        super().__init__(self.engine, accountant, relation, noise, problem=problem)
 
     def release(self, query: Query | DerivedQuery | TableQuery, mechanism: Mechanism) -> Any:
         self.parts.append((query, mechanism))
+        asked = canonical(query), canonical(mechanism)
         value = super().release(query, mechanism)
-        self._record(query, repr(mechanism), self.engine.answers[-1], value)
+        self._record(query, asked, self.engine.answers[-1], value)
         return value
 
     def _exact(self, query: Query | DerivedQuery | TableQuery, known: Any = ()) -> np.ndarray:
@@ -120,30 +132,33 @@ class RecordingSession(_CountingSession):
 
     def start(self, mechanism: InteractiveMechanism) -> Exchange:
         self.parts.append((mechanism.base, mechanism))
+        asked = canonical(mechanism.base), canonical(mechanism)
+        kept = canonical(mechanism.reference), _REFERENCE
         exchange = super().start(mechanism)
-        self._record(mechanism.base, _fingerprint(mechanism), self.started[0], exchange.value)
+        self._record(mechanism.base, asked, self.started[0], exchange.value)
         if mechanism.reference is not None:
-            self._record(mechanism.reference, "reference", self.started[1], None)
+            self._record(mechanism.reference, kept, self.started[1], None)
         return exchange
 
     def _reply(self, exchange: Exchange, query: Query | DerivedQuery) -> Any:
+        asked = canonical(query), _QUESTION
         value = super()._reply(exchange, query)
-        self._record(query, "question", self.asked, value)
+        self._record(query, asked, self.asked, value)
         return value
 
     def _record(
         self,
         query: Query | DerivedQuery | TableQuery,
-        mechanism: str,
+        asked: tuple[tuple[Any, ...], tuple[Any, ...]],
         exact: np.ndarray,
         value: Any,
     ) -> None:
+        """Keep a release. ``asked`` : query and mechanism as they were before it was made."""
         sensitivity = query.sensitivity(self.relation)
         said = (self._open is None, self._outcomes.get(len(self._ledger) - 1))
-        asked = _fingerprint(query)
         given = copy.deepcopy(value)
         words = tuple(self._words)
-        self.records.append(Record(asked, mechanism, exact, sensitivity, given, said, words))
+        self.records.append(Record(*asked, exact, sensitivity, given, said, words))
 
 
 class ReplaySession(_CountingSession):
@@ -173,7 +188,7 @@ class ReplaySession(_CountingSession):
         self._require_this_process()
         event = self._event(query, mechanism, query.sensitivity(self.relation))
         accountant = self._accountant.compose(event)
-        record = self._next(query, repr(mechanism))
+        record = self._next(query, canonical(mechanism))
         self._require_idle()
         self._commit(query.kind, mechanism, self._parts.check(mechanism, query), event, accountant)
         self._require_engine(query)
@@ -187,20 +202,20 @@ class ReplaySession(_CountingSession):
         base, reference = mechanism.base, mechanism.reference
         known = None if reference is None else self._sensitivity(reference)
         self._accountant.compose(mechanism.event(self._sensitivity(base), known))
-        record = self._next(base, _fingerprint(mechanism))
+        record = self._next(base, canonical(mechanism))
         exchange = super().start(_Replayed(mechanism, record))
         self.exacts += self.started
         return exchange
 
     def _reply(self, exchange: Exchange, query: Query | DerivedQuery) -> Any:
-        record = self._next(query, "question")
+        record = self._next(query, _QUESTION)
         if self._open is not None and isinstance(self._open.state, _ReplayedState):
             self._open.state.record = record
         value = super()._reply(exchange, query)
         self.exacts.append(self.asked)
         return value
 
-    def _next(self, query: Query | DerivedQuery | TableQuery, mechanism: str) -> Record:
+    def _next(self, query: Query | DerivedQuery | TableQuery, mechanism: tuple[Any, ...]) -> Record:
         index = len(self.exacts)
         self._require(
             index < len(self._records),
@@ -209,7 +224,7 @@ class ReplaySession(_CountingSession):
         )
         record = self._records[index]
         self._require(
-            (_fingerprint(query), mechanism) == (record.query, record.mechanism),
+            (canonical(query), mechanism) == (record.query, record.mechanism),
             f"Release {index} of the replay asks another question than the recorded run: it "
             "depends on something that was not released.",
         )
@@ -274,20 +289,10 @@ class _Replayed:
     def __init__(self, mechanism: InteractiveMechanism, record: Record) -> None:
         self.base, self.reference = mechanism.base, mechanism.reference
         self.question = mechanism.question
-        self.event = mechanism.event
-        self._record = record
+        self._mechanism, self._record = mechanism, record
+
+    def event(self, sensitivity: Sensitivity, reference: Sensitivity | None) -> Any:
+        return self._mechanism.event(sensitivity, reference)
 
     def begin(self, *exact: Any) -> _ReplayedState:
         return _ReplayedState(self._record)
-
-
-def _fingerprint(query: Any) -> str:
-    """Return everything a query was built from, as text; arrays to the bit."""
-    parts = [type(query).__qualname__]
-    for name, value in sorted(vars(query).items()):
-        if hasattr(value, "sensitivity") and hasattr(value, "kind"):
-            text = _fingerprint(value)
-        else:
-            text = value.tobytes().hex() if isinstance(value, np.ndarray) else repr(value)
-        parts.append(f"{name}={text if '0x' not in text else type(value).__qualname__}")
-    return ";".join(parts)

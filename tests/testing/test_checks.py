@@ -225,7 +225,6 @@ def test_an_honest_optimizer_passes(optimizer, check):
         (Swallows(), check_outputs_released, "more releases"),
         (DiffersOnManyRows(), check_outputs_released, "another question|more than the released"),
         (BringsNoNoise(), check_mechanisms_and_queries, "no noise"),
-        (BringsItInDisguise(), check_mechanisms_and_queries, "no noise"),
         (BringsAMean(), check_mechanisms_and_queries, "sum of the rows"),
         (HalfSensitivity(), check_mechanisms_and_queries, "declared l2"),
         (Lazy(), check_huge_epsilon_limit, "possible gain"),
@@ -266,6 +265,55 @@ class UnknownConversion(Honest):
 def test_a_preset_that_is_not_in_order_is_caught(cheat, error, reason):
     with pytest.raises(error, match=reason):
         check_presets(cheat)
+
+
+def test_a_part_under_the_name_of_ours_is_refused():
+    with pytest.raises(InvalidInputError, match="calls itself dpcore.mechanisms.gaussian:Gauss"):
+        check_mechanisms_and_queries(BringsItInDisguise())
+
+
+class AltersFacts(Honest):
+    """Tells the queries of shorter rows."""
+
+    def minimize(self, problem, session):
+        object.__setattr__(problem, "row_norm", 1e-6)
+        return super().minimize(problem, session)
+
+
+def test_altered_facts_are_refused_in_a_check_as_in_a_run():
+    with pytest.raises(InvalidInputError, match="A query states row_norm=1e-06"):
+        check_outputs_released(AltersFacts())
+
+
+class TellsInDetails(Honest):
+    """Puts the exact number of rows where ``repr`` shows nothing of it."""
+
+    def minimize(self, problem, session):
+        solution = super().minimize(problem, session)
+        figures = self.figures(session._engine._table.n_rows)
+        return Solution(solution.w, "Done.", {"figures": figures})
+
+    def figures(self, n):
+        return 1.0 + np.array([n * 2.0**-50])
+
+
+class TellsALot(TellsInDetails):
+    def figures(self, n):
+        return np.where(np.arange(2_000) == 1_000, n, 0)
+
+
+@pytest.mark.parametrize(
+    ("cheat", "reason"),
+    [
+        (TellsInDetails(), "status or details depend on more"),
+        (TellsALot(), "left out of a report: they hold more than 1,000"),
+    ],
+)
+def test_a_count_that_repr_does_not_show_is_caught(cheat, reason):
+    # The replay compared repr(): eight digits of an array, and not the middle of a long one.
+    assert repr(cheat.figures(300)) == repr(cheat.figures(20_000))
+    with pytest.raises(AssertionError, match=reason):
+        check_outputs_released(cheat)
 
 
 class IgnoresBudget(Honest):

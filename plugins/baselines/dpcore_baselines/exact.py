@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from dpcore.compare.references import fit_nonprivate, majority_label
 from dpcore.errors import InvalidInputError
+from dpcore.sealed import sealed
 from dpcore.sensitivity import Sensitivity
 
 if TYPE_CHECKING:
@@ -23,9 +25,12 @@ __all__ = ["ExactFit", "MajorityModel"]
 _BITS = 32
 
 
+@sealed
 class _Exact:
     """Its sensitivity is the largest number there is: nothing is claimed of it, and no noise can
     be scaled to it."""
+
+    __slots__ = ()
 
     kind: ClassVar[str] = "exact answer"
 
@@ -33,12 +38,13 @@ class _Exact:
         return Sensitivity("linf", sys.float_info.max, relation, grid_bits=_BITS)
 
 
+@sealed
+@dataclass(frozen=True, slots=True, eq=False)
 class ExactFit(_Exact):
     """The minimiser of the mean loss plus ``l2 / 2 ||w||^2``, in steps of 2^-32."""
 
-    def __init__(self, loss: Loss, l2: float) -> None:
-        self.loss = loss
-        self.l2 = l2
+    loss: Loss
+    l2: float
 
     def answer_table(self, table: Table, noise: NoiseSource) -> np.ndarray:
         w, _ = fit_nonprivate(table, self.loss, self.l2)
@@ -46,14 +52,19 @@ class ExactFit(_Exact):
         return np.rint(np.ldexp(np.clip(w, -largest, largest), _BITS)).astype(np.int64)
 
 
+@sealed
+@dataclass(frozen=True, slots=True, eq=False)
 class MajorityModel(_Exact):
     """The commoner label of the rows, on the last column, and 0 elsewhere: with an intercept there
     every row is given that label. Where rows have none, -1 is the only label that every row can
     be given by a linear rule, w = 0."""
 
-    def __init__(self, problem: Problem) -> None:
-        if not problem.loss.classification:
-            raise InvalidInputError(f"majority needs two classes, and {problem.loss.name} has none")
+    problem: Problem
+
+    def __post_init__(self) -> None:
+        loss = self.problem.loss
+        if not loss.classification:
+            raise InvalidInputError(f"majority needs two classes, and {loss.name} has none")
 
     def answer_table(self, table: Table, noise: NoiseSource) -> np.ndarray:
         w = np.zeros(table.n_features)

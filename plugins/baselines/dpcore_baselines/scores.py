@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -10,11 +11,13 @@ import numpy as np
 from dpcore.errors import InvalidInputError
 from dpcore.grid import round_parameters
 from dpcore.queries.loss_line import clipped_total
+from dpcore.sealed import constant, sealed
 from dpcore.sensitivity import Sensitivity
 
 if TYPE_CHECKING:
     from dpcore.data.table import Block
     from dpcore.problem import Problem
+    from dpcore.protocols import Loss
     from dpcore.sensitivity import NeighboringRelation
 
 __all__ = ["ClippedLossScores"]
@@ -27,6 +30,8 @@ _CONTRIBUTION_BITS = 22
 2^40 rows, and a selection must not see a wrapped score: one row would move it by 2^64 steps."""
 
 
+@sealed
+@dataclass(frozen=True, slots=True, eq=False)
 class ClippedLossScores:
     """Scores ``-sum_i clip(loss(x_i.w_k, y_i)) - (n l2 / 2) ||w_k||^2`` of candidates w_k, largest
     best.
@@ -45,27 +50,39 @@ class ClippedLossScores:
     loss_clip : bound of a row's loss, from 2^-10 to 2^20.
     """
 
+    problem: Problem
+    candidates: np.ndarray
+    loss_clip: float
+    _groups: tuple[np.ndarray, ...] = field(init=False, repr=False)
+    _start: np.ndarray = field(init=False, repr=False)
+
     kind: ClassVar[str] = "selection"
     thread_safe: ClassVar[bool] = True
 
-    def __init__(self, problem: Problem, candidates: np.ndarray, loss_clip: float) -> None:
-        if not (math.isfinite(loss_clip) and 2.0**-10 <= loss_clip <= 2.0**20):
-            raise InvalidInputError(f"Expected 2^-10 <= loss_clip={loss_clip!r} <= 2^20.")
-        self.loss = problem.loss
-        rows = [round_parameters(w, problem.raw_norm_bound) for w in candidates]
-        self.candidates = np.ascontiguousarray(rows)
-        self.candidates.setflags(write=False)
+    def __post_init__(self) -> None:
+        problem, clip = self.problem, self.loss_clip
+        if not (math.isfinite(clip) and 2.0**-10 <= clip <= 2.0**20):
+            raise InvalidInputError(f"Expected 2^-10 <= loss_clip={clip!r} <= 2^20.")
+        object.__setattr__(self, "loss_clip", float(clip))
+        points = constant([round_parameters(w, problem.raw_norm_bound) for w in self.candidates])
+        object.__setattr__(self, "candidates", points)
         # Blocks recognise an array that they have seen, and round it once.
-        cuts = range(_AT_ONCE, len(rows), _AT_ONCE)
-        self._groups = tuple(np.split(self.candidates, cuts))
-        self.loss_clip = float(loss_clip)
-        self.bits = min(_LOSS_BITS, _CONTRIBUTION_BITS - math.frexp(loss_clip)[1])
+        cuts = range(_AT_ONCE, len(points), _AT_ONCE)
+        object.__setattr__(self, "_groups", tuple(np.split(points, cuts)))
         weight = 0.5 * problem.l2 * (problem.n_public or 0)
-        public = weight * (self.candidates**2).sum(axis=1)
-        steps = np.rint(np.ldexp(public, self.bits))
+        steps = np.rint(np.ldexp(weight * (points**2).sum(axis=1), self.bits))
         if not (steps < 2.0**61).all():
             raise InvalidInputError("The regulariser of a candidate is too large: lower --l2.")
-        self._start = -steps.astype(np.int64)
+        object.__setattr__(self, "_start", constant(-steps, np.int64))
+
+    @property
+    def loss(self) -> Loss:
+        return self.problem.loss
+
+    @property
+    def bits(self) -> int:
+        """Scores stand on ``2**-bits``."""
+        return min(_LOSS_BITS, _CONTRIBUTION_BITS - math.frexp(self.loss_clip)[1])
 
     def start(self) -> np.ndarray:
         return self._start.copy()

@@ -24,6 +24,7 @@ from dpcore.mechanisms.base import ScaledNoise
 from dpcore.mechanisms.gaussian import Gaussian
 from dpcore.problem import Solution
 from dpcore.queries import ClippedGradientSum, ClippedLossLine
+from dpcore.sealed import sealed
 from dpcore_dp_agd.descent import candidate_steps, unit_direction
 
 if TYPE_CHECKING:
@@ -48,7 +49,8 @@ _CONSTANTS = {
 }
 
 
-@dataclass(frozen=True)
+@sealed
+@dataclass(frozen=True, slots=True)
 class PublishedNoisyMin(ScaledNoise):
     """argmin of loss plus one-sided exponential noise. NOT private at the event it claims."""
 

@@ -7,13 +7,18 @@ average after the very first epoch, and the Renyi order (``--conversion renyi`` 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
+from dpcore.sealed import sealed
 from dpcore_rsgd_ar.sgd_pass import SgdPass
 
 __all__ = ["PublishedPass"]
 
 
+@sealed
+@dataclass(frozen=True, slots=True, eq=False)
 class PublishedPass(SgdPass):
     """NOT private at the sensitivity it states, that of the pass without the division."""
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcore.errors import InvalidInputError
+from dpcore.sealed import constant, sealed
 
 if TYPE_CHECKING:
     from dpcore.problem import Problem
@@ -16,7 +17,8 @@ if TYPE_CHECKING:
 __all__ = ["Facts", "Schedule"]
 
 
-@dataclass(frozen=True)
+@sealed
+@dataclass(frozen=True, slots=True)
 class Facts:
     """The constants of ``f(w, x, y) = loss(x.w, y) + (mu / 2) ||w||^2`` that the proofs use.
 
@@ -63,7 +65,8 @@ class Facts:
         return math.nextafter(math.nextafter(bends, math.inf) + self.mu, math.inf)
 
 
-@dataclass(frozen=True, eq=False)
+@sealed
+@dataclass(frozen=True, slots=True, eq=False)
 class Schedule:
     """Batches in cyclic order, a step for each, and when the iterates are averaged.
 
@@ -104,6 +107,7 @@ class Schedule:
         steps = self.step_sizes
         if not (steps.size and np.isfinite(steps).all() and (steps > 0).all()):
             raise InvalidInputError("Expected finite step sizes > 0.")
+        object.__setattr__(self, "step_sizes", constant(steps))
 
     @property
     def epochs(self) -> int:

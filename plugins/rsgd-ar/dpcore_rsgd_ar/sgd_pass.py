@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from dpcore.data.batches import OrderedRows, order_rows, rotate_rows
 from dpcore.errors import InvalidInputError
 from dpcore.kernels import njit
+from dpcore.sealed import constant, sealed
 from dpcore.sensitivity import NeighboringRelation, RandomizedSensitivity, Sensitivity
 from dpcore_rsgd_ar.schedule import Facts, Schedule
 from dpcore_rsgd_ar.sensitivity import batch_sensitivities
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
 __all__ = ["SgdPass", "run_pass"]
 
 
+@sealed
+@dataclass(frozen=True, slots=True, eq=False)
 class SgdPass:
     """The last iterate, or average, of mini-batch SGD on the rows in a secret uniform order.
 
@@ -45,28 +49,25 @@ class SgdPass:
     norm : ``"l2"`` or ``"l1"``, in which the sensitivity is stated: ``||v||_1 <= sqrt(d) ||v||_2``.
     """
 
+    loss: Loss
+    facts: Facts
+    schedule: Schedule
+    grid_bits: int
+    randomized: bool = True
+    bound: float | None = None
+    norm: str = "l2"
+    deltas: np.ndarray = field(init=False)
+    reach: float = field(init=False)
+
     kind: ClassVar[str] = "model"
 
-    def __init__(
-        self,
-        loss: Loss,
-        facts: Facts,
-        schedule: Schedule,
-        grid_bits: int,
-        randomized: bool = True,
-        bound: float | None = None,
-        norm: str = "l2",
-    ) -> None:
-        self.loss = loss
-        self.facts = facts
-        self.schedule = schedule
-        self.grid_bits = grid_bits
-        self.randomized = randomized
-        self.norm = norm
-        self.deltas, self.reach = batch_sensitivities(schedule, facts, grid_bits)
-        if bound is not None:
-            self.deltas = np.nextafter(rounding_alone(schedule, facts, grid_bits) + bound, np.inf)
-        self.deltas.setflags(write=False)
+    def __post_init__(self) -> None:
+        known = (self.schedule, self.facts, self.grid_bits)
+        deltas, reach = batch_sensitivities(*known)
+        if self.bound is not None:
+            deltas = np.nextafter(rounding_alone(*known) + self.bound, np.inf)
+        object.__setattr__(self, "deltas", constant(deltas))
+        object.__setattr__(self, "reach", reach)
 
     def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
         if relation is not NeighboringRelation.REPLACE_ONE:

@@ -1,0 +1,147 @@
+"""Parts that act on rows, kept as they were defined: nothing of theirs is set from outside."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from enum import Enum
+from functools import lru_cache
+from types import FunctionType, MemberDescriptorType
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from dpcore.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+__all__ = ["attributes", "constant", "require_untouched", "sealed"]
+
+Part = TypeVar("Part", bound=type)
+
+_DEFINED: dict[type, dict[str, Any]] = {}
+"""What every sealed class held when it was defined."""
+_PRINTS: dict[type, tuple[Any, ...]] = {}
+"""The same as names and ids: whatever has one of these ids is held above, and so is that value."""
+_ABSENT = object()
+
+
+def sealed(cls: Part) -> Part:
+    """Return a frozen dataclass with slots, whose every attribute is refused to whoever sets it.
+
+    Sensitivities rest on a part's methods and constants as much as on its fields, so none of them
+    can be set on an object of the class; a subclass from elsewhere may keep attributes of its own.
+    A class that is altered itself is refused by the session (``require_untouched``).
+    """
+    cls.__setattr__ = _set  # type: ignore[assignment]
+    cls.__delattr__ = _delete  # type: ignore[assignment]
+    _DEFINED[cls] = dict(vars(cls))
+    _PRINTS[cls] = _print(cls)
+    return cls
+
+
+def _print(cls: type) -> tuple[Any, ...]:
+    held = vars(cls)
+    return (*held, *map(id, held.values()))
+
+
+@lru_cache(maxsize=1024)
+def _slots(cls: type) -> tuple[tuple[str, Any], ...]:
+    held = vars(cls).items()
+    return tuple((name, slot) for name, slot in held if type(slot) is MemberDescriptorType)
+
+
+def _set(self: Any, name: str, value: Any) -> None:
+    _require_free(self, name)
+    object.__setattr__(self, name, value)
+
+
+def _delete(self: Any, name: str) -> None:
+    _require_free(self, name)
+    object.__delattr__(self, name)
+
+
+def _require_free(part: Any, name: str) -> None:
+    kind = type(part)
+    if kind in _DEFINED or any(name in vars(cls) for cls in kind.__mro__ if cls in _DEFINED):
+        raise dataclasses.FrozenInstanceError(
+            f"{kind.__name__}.{name} is not to be set: what is claimed of the answers rests on it. "
+            "Build another one, or write a class of your own, which the statement then names."
+        )
+
+
+def constant(values: Any, dtype: Any = "float64") -> np.ndarray:
+    """Return a copy of an array that nobody can write to or make writeable."""
+    import numpy as np  # Here: the relations are sealed too, and a list of names needs no arrays.
+
+    array = np.asarray(values, dtype=dtype)
+    return np.frombuffer(array.tobytes(), dtype=array.dtype).reshape(array.shape)
+
+
+def attributes(part: Any) -> list[tuple[str, Any]]:
+    """Return name and value of all that an object holds: the slots of its class and of every base,
+    whatever they are called, then its instance dictionary."""
+    held = []
+    for cls in type(part).__mro__:
+        for name, slot in _slots(cls):
+            try:
+                held.append((name, slot.__get__(part)))
+            except AttributeError:  # It was never filled.
+                continue
+    return [*held, *getattr(part, "__dict__", {}).items()]
+
+
+def require_untouched(part: Any) -> None:
+    """Raise InvalidInputError for a part of dpcore's that is not as dpcore has defined it: a class
+    with another attribute, an object that shadows its class or holds something to be called."""
+    own = part if isinstance(part, type) else type(part)
+    for cls in own.__mro__:
+        if cls in _DEFINED:
+            _require_defined(cls)
+    if own in _DEFINED or own.__module__.split(".")[0] == "dpcore":
+        _require_its_own(own)
+        _require_plain_state(part, own)
+    elif isinstance(part, FunctionType) and part.__module__.split(".")[0] == "dpcore":
+        _require_plain_state(part, own)
+
+
+def _require_defined(cls: type) -> None:
+    if _print(cls) == _PRINTS[cls]:
+        return
+    known, now = _DEFINED[cls], vars(cls)
+    for name in {*known, *now}:
+        # Python itself fills in annotations when they are first asked for.
+        if name.startswith("__annot"):
+            continue
+        if now.get(name, _ABSENT) is not known.get(name, _ABSENT):
+            raise InvalidInputError(
+                f"{cls.__module__}:{cls.__qualname__} was altered: its {name!r} is not what the "
+                "class was defined with. Leave it as it is, and write a class of your own, which "
+                "the statement then names."
+            )
+
+
+def _require_its_own(cls: type) -> None:
+    found: Any = sys.modules.get(cls.__module__)
+    for name in cls.__qualname__.split("."):
+        found = getattr(found, name, None)
+    if found is not cls:
+        raise InvalidInputError(
+            f"A class calls itself {cls.__module__}:{cls.__qualname__}, and dpcore has another "
+            "under that name or none. Let it bear the name of its own module, which the statement "
+            "then names."
+        )
+
+
+def _require_plain_state(part: Any, own: type) -> None:
+    held = getattr(part, "__dict__", None)
+    if not held or isinstance(part, (type, Enum)):
+        return
+    fields = getattr(own, "__dataclass_fields__", {})
+    for name, value in held.items():
+        shadows = name not in fields and any(name in vars(cls) for cls in own.__mro__)
+        if shadows or callable(value):
+            raise InvalidInputError(
+                f"An object of dpcore's, {own.__module__}:{own.__qualname__}, was given a {name!r} "
+                "of its own. Leave it as it was made, and write a class of your own, which the "
+                "statement then names."
+            )

@@ -1,0 +1,73 @@
+"""One form for what a run asked and what it told, in which nothing is left out."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping
+from decimal import Decimal
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from dpcore.sealed import attributes
+from dpcore.statement import part_of
+
+__all__ = ["canonical"]
+
+_NAMED = (type, FunctionType, BuiltinFunctionType)
+
+
+def canonical(value: Any) -> tuple[Any, ...]:
+    """Return nested tuples of names, texts and bytes that are equal only for equal values.
+
+    Each begins with the type. A number is its bytes (so -0.0 is not 0.0, and a NaN keeps its
+    payload), an array its dtype, shape and bytes in C order, a container its items in their order,
+    a set its items sorted, any other object all that it holds (slots and instance dictionary). A
+    class or a function is its name, whatever was compiled or remembered for it.
+    """
+    return _canonical(value, ())
+
+
+def _canonical(value: Any, above: tuple[int, ...]) -> tuple[Any, ...]:
+    kind = part_of(type(value))
+    if id(value) in above:
+        return (kind, "what holds this")
+    if isinstance(value, _NAMED):
+        return (kind, part_of(value))
+    if isinstance(value, ModuleType):
+        return (kind, value.__name__)
+    within = (*above, id(value))
+    if isinstance(value, MethodType):
+        return (kind, part_of(value.__func__), _canonical(value.__self__, within))
+    if callable(value) and isinstance(getattr(value, "__wrapped__", None), FunctionType):
+        return (kind, part_of(value.__wrapped__))
+    held = (_canonical(item, within) for item in attributes(value))
+    return (kind, *_plain(value, within), *held)
+
+
+def _plain(value: Any, within: tuple[int, ...]) -> tuple[Any, ...]:
+    """Return what an object is beside its attributes."""
+    if isinstance(value, (np.ndarray, np.generic)):
+        items = np.asarray(value)
+        form = (str(items.dtype), str(items.shape))
+        if items.dtype.hasobject:
+            return (*form, *(_canonical(item, within) for item in items.ravel().tolist()))
+        return (*form, items.tobytes())
+    if isinstance(value, float):
+        return (struct.pack("<d", value),)
+    if isinstance(value, complex):
+        return (struct.pack("<dd", value.real, value.imag),)
+    if isinstance(value, int):
+        return (int.__repr__(value),)
+    if isinstance(value, str):
+        return (str.__str__(value),)
+    if isinstance(value, (bytes, bytearray)):
+        return (bytes(value),)
+    if isinstance(value, Mapping):
+        return tuple(_canonical(item, within) for pair in value.items() for item in pair)
+    if isinstance(value, (list, tuple)):
+        return tuple(_canonical(item, within) for item in value)
+    if isinstance(value, (set, frozenset)):
+        return tuple(sorted((_canonical(item, within) for item in value), key=repr))
+    return (repr(value),) if isinstance(value, (Decimal, np.dtype, range)) else ()
