@@ -7,6 +7,7 @@ __all__ = [
     "DataError",
     "DpcoreError",
     "InvalidInputError",
+    "KernelError",
     "ModelFileError",
     "OptimizerError",
     "RegistryError",
@@ -21,6 +22,10 @@ class DpcoreError(Exception):
 
 class InvalidInputError(DpcoreError, ValueError):
     """A parameter, a budget or a combination of parts that cannot be used as given."""
+
+
+class KernelError(DpcoreError):
+    """A kernel or a library that cannot be loaded, found before the release was charged."""
 
 
 class DataError(DpcoreError, ValueError):

@@ -235,7 +235,9 @@ class Engine(Protocol):
     """Answers a query over all rows: each block exactly once, integers added modulo 2^64.
 
     It is built as ``Engine(table, threads=None)``; ``None`` leaves their number to the engine.
-    Inside the trust boundary: its answers are exact and go to the session only.
+    Inside the trust boundary: its answers are exact and go to the session only. It may also offer
+    ``without_rows()``: an engine of the same form whose table has no rows, on which a session tries
+    a question before it is charged (``dpcore.rehearsal``).
     """
 
     def answer(self, query: Query) -> np.ndarray: ...

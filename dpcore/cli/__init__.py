@@ -17,6 +17,7 @@ from dpcore.cli.list import list_command
 from dpcore.cli.plot import plot_command
 from dpcore.cli.predict import predict_command
 from dpcore.cli.schema import schema_command
+from dpcore.cli.streams import open_closed_streams
 from dpcore.cli.train import train_command
 
 __all__ = ["app", "main"]
@@ -65,4 +66,5 @@ app.command("convert")(convert_command)
 
 def main() -> None:
     """Run the command line of the process and exit."""
+    open_closed_streams()
     app()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dpcore.cli.progress import budget_progress
+from dpcore.cli.streams import hush
 from dpcore.errors import InvalidInputError, TargetNotMetError
 from dpcore.modelfile import check_replaceable
 from dpcore.outfile import check_writable, refuse_inputs
@@ -130,6 +131,7 @@ def train_command(
     quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
 ) -> None:
     """Fit a private linear model."""
+    hush(quiet)
     settings = Settings(
         algo=algo,
         loss=loss,

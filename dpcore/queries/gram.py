@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -187,6 +188,7 @@ class MinimumQuadratic(_Quadratic):
             raise InvalidInputError("The ball of a minimum is that of its own problem, or larger.")
         residual = 8 * problem.n_features**3 * 2.0**-53 * self.curvature * self.radius
         self.gap = residual**2 / (2 * self.mu)
+        importlib.import_module("scipy.linalg")  # which ``derive`` needs, after the charge
 
     def derive(self, ask: Callable[[Any], np.ndarray], noise: NoiseSource) -> np.ndarray:
         from scipy.linalg import cho_factor, cho_solve
