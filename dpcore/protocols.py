@@ -162,7 +162,8 @@ class Query(Protocol):
         ...
 
     def answer_block(self, block: Block) -> np.ndarray:
-        """Return the block's part, int64 of the shape of ``start()``, in grid steps."""
+        """Return the block's part, int64 of the shape of ``start()``, in grid steps. A session asks
+        it first of a block without rows, so that what it loads is there before the charge."""
         ...
 
     def sensitivity(self, relation: NeighboringRelation) -> Sensitivity: ...

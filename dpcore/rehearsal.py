@@ -91,7 +91,8 @@ def _usual(problem: Problem) -> Iterator[Callable[[], Any]]:
     """Yield makers of a run's usual sums, released or asked by derived queries. The second gradient
     goes on along the line before it."""
     zero, unit = np.zeros(problem.n_features), np.eye(1, problem.n_features)[0]
-    unchanged = Standardization.nearest(np.ones_like(zero), zero, None)
+    constant = problem.n_features - 1 if problem.intercept else None
+    unchanged = Standardization.nearest(np.ones_like(zero), zero, constant)
     yield partial(ColumnMoments, problem, 1.0)
     yield partial(StandardizedGradientSum, problem, zero, unchanged, 1.0)
     yield partial(ClippedGradientSum, problem, zero, 1.0)
