@@ -123,7 +123,11 @@ def _refusal(error: Exception) -> KernelError:
     for kernel in _kernels_in(error)[-1:]:
         what += f" (kernel {kernel.py_func.__module__}.{kernel.py_func.__qualname__}"
         folder = kernel.stats.cache_path
-        what += f", cache {folder}: delete its .nbi and .nbc files)" if folder else ")"
+        what += (
+            f", cache {folder}: if it is damaged, delete its .nbi and .nbc files)"
+            if folder
+            else ")"
+        )
     return KernelError(
         f"What the next release needs cannot be loaded, so that it was not charged: {what}."
     )

@@ -100,7 +100,9 @@ def test_the_damaged_cache_of_a_kernel_of_others_is_named_uncharged(tmp_path, mo
     for path in tmp_path.rglob("*.nbc"):
         path.write_bytes(path.read_bytes()[:20])
     session = open_session()
-    with pytest.raises(KernelError, match=r"kernel others_kernel.size, cache .*delete its \.nbi"):
+    with pytest.raises(
+        KernelError, match=r"kernel others_kernel.size, cache .*damaged, delete its \.nbi"
+    ):
         session.release(sized(importlib.reload(module).size), Gaussian(100.0))
     assert session.ledger == ()
 
