@@ -11,6 +11,7 @@ __all__ = [
     "DpcoreError",
     "DpcoreWarning",
     "InvalidInputError",
+    "KernelError",
     "ModelFileError",
     "OptimizerError",
     "RegistryError",
@@ -36,6 +37,10 @@ def advised_on_bad_rows(advice: str) -> Iterator[None]:
     except BadRowError as error:
         error.add_note(advice)
         raise
+
+
+class KernelError(DpcoreError):
+    """A kernel or a library that cannot be loaded, found before the release was charged."""
 
 
 class DataError(DpcoreError, ValueError):

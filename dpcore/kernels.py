@@ -1,34 +1,141 @@
-"""numba's ``njit`` for kernels that are cached on disk where there is a place for them.
+"""numba's ``njit`` for kernels that are cached on disk, each in a file with a digest.
 
-numba keeps them beside the module or in the user's cache folder, or in ``NUMBA_CACHE_DIR``. Where
-none of these can be written (a read-only installation without a home, say), it refuses to define a
-cached kernel; here they then go to a temporary folder of this process and are compiled anew in the
-next one.
+They lie where numba has a place for them: beside the module, in the user's cache folder, or in
+``NUMBA_CACHE_DIR``. Beside what numba does, a file is loaded only if its digest is that of its
+content and it was made of the very source that runs now; it is written whole or not at all, and one
+that cannot be used is replaced. Where nothing can be read or written the kernel is compiled in
+memory, and one line of the process says so. The digest finds what was damaged. It is no seal:
+whoever may write to the cache can run code here, as with Python's own byte code.
 """
 
-import atexit
+from __future__ import annotations
+
+import functools
+import glob
+import hashlib
+import inspect
+import logging
 import os
-import shutil
-import tempfile
+import pickle
+import secrets
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import numba
-from numba import njit
+from numba.core.caching import FunctionCache
+from numba.core.serialize import dumps
 
 __all__ = ["njit"]
 
-
-def _probe() -> None:
-    """Never called: to define it as a cached kernel is to look for a place."""
-
-
-def _remove(folder: str, owner: int) -> None:
-    if os.getpid() == owner:  # A forked child ends before its parent needs no more kernels.
-        shutil.rmtree(folder, ignore_errors=True)
+_DIGEST_BYTES = 32
+_NEXT = "Kernels are compiled in memory."
+_TOLD: list[str] = []
 
 
-try:
-    njit(cache=True, error_model="numpy")(_probe)
-except RuntimeError:
-    _folder = tempfile.mkdtemp(prefix="dpcore-kernels-")
-    setattr(numba.config, "CACHE_DIR", _folder)  # noqa: B010  (numba sets it by name, too)
-    atexit.register(_remove, _folder, os.getpid())
+def njit(*, cache: bool = False, **options: Any) -> Callable[[Callable[..., Any]], Any]:
+    """Return numba's decorator with these options; with ``cache=True`` the kernel is kept on disk,
+    as the head of this file says."""
+
+    def define(function: Callable[..., Any]) -> Any:
+        kernel = numba.njit(**options)(function)
+        if cache and kernel is not function:  # NUMBA_DISABLE_JIT leaves the function as it is.
+            try:
+                kernel._cache = _KernelCache(function)
+            except RuntimeError:  # what numba raises where it finds no folder to write to
+                _tell(f"no folder for cached kernels can be written. {_NEXT}")
+        return kernel
+
+    return define
+
+
+class _KernelCache(FunctionCache):
+    """The cache of one kernel: it never fails, since there is always the compiler."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)
+        source = _source_digest(inspect.getfile(function))
+        stamp = (numba.__version__, self._impl.locator.get_source_stamp(), source)
+        self._cache_file = _KernelFiles(Path(self.cache_path, self._impl.filename_base), stamp)
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        try:
+            return super().load_overload(sig, target_context)
+        except OSError as error:
+            _tell(f"the kernel cache cannot be read: {self._place(error)}. {_NEXT}")
+        except Exception as error:
+            _tell(
+                f"the cached kernel {self._cache_file.last} cannot be used "
+                f"({type(error).__name__}: {error}); it is compiled anew and replaced."
+            )
+        return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        try:
+            super().save_overload(sig, data)
+        except OSError as error:
+            _tell(f"the kernel cache cannot be written: {self._place(error)}. {_NEXT}")
+
+    def _place(self, error: OSError) -> str:
+        name = error.filename or self._cache_file.last
+        return f"{os.fspath(name)}: {error.strerror or type(error).__name__}"
+
+
+class _KernelFiles:
+    """The files of one kernel, one for each signature and processor: the digest of what follows,
+    then stamp, key and compiled code. ``last`` : the file that was last looked for."""
+
+    def __init__(self, base: Path, stamp: tuple[Any, ...]) -> None:
+        self._base, self._stamp = base, stamp
+        self.last = base
+
+    def load(self, key: Any) -> Any:
+        """Return what was saved under the key; ``None`` if nothing was, or of other source.
+
+        Raises ValueError for a file whose digest is another.
+        """
+        try:
+            whole = self._path(key).read_bytes()
+        except FileNotFoundError:
+            return None
+        digest, content = whole[:_DIGEST_BYTES], whole[_DIGEST_BYTES:]
+        if hashlib.sha256(content).digest() != digest:
+            raise ValueError("damaged: not the digest that it was written with")
+        stamp, known, data = pickle.loads(content)
+        return data if (stamp, known) == (self._stamp, key) else None
+
+    def save(self, key: Any, data: Any) -> None:
+        content = dumps((self._stamp, key, data))
+        path = self._path(key)
+        trial = path.with_name(f"{path.name}.{secrets.token_hex(8)}.tmp")
+        try:
+            trial.write_bytes(hashlib.sha256(content).digest() + content)
+            os.replace(trial, path)
+        finally:
+            trial.unlink(missing_ok=True)
+
+    def flush(self) -> None:
+        for path in self._base.parent.glob(f"{glob.escape(self._base.name)}.*.nbc"):
+            path.unlink(missing_ok=True)
+
+    def _path(self, key: Any) -> Path:
+        name = hashlib.sha256(repr(key).encode()).hexdigest()[:16]
+        self.last = self._base.with_name(f"{self._base.name}.{name}.nbc")
+        return self.last
+
+
+@functools.cache
+def _source_digest(path: str) -> str:
+    """Return a digest of a source file, of which older numba looks at time and size alone; empty
+    for one within an archive."""
+    try:
+        return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+    except OSError:
+        return ""
+
+
+def _tell(message: str) -> None:
+    """Say the first of these in a process: on a full disk every kernel would say it again."""
+    if not _TOLD:
+        _TOLD.append(message)
+        logging.getLogger("dpcore").warning("dpcore: warning: %s", message)

@@ -167,7 +167,8 @@ class Query(Protocol):
         ...
 
     def answer_block(self, block: Block) -> np.ndarray:
-        """Return the block's part, int64 of the shape of ``start()``, in grid steps."""
+        """Return the block's part, int64 of the shape of ``start()``, in grid steps. A session asks
+        it first of a block without rows, so that what it loads is there before the charge."""
         ...
 
     def sensitivity(self, relation: NeighboringRelation) -> Sensitivity: ...
@@ -240,7 +241,9 @@ class Engine(Protocol):
     """Answers a query over all rows: each block exactly once, integers added modulo 2^64.
 
     It is built as ``Engine(table, threads=None)``; ``None`` leaves their number to the engine.
-    Inside the trust boundary: its answers are exact and go to the session only.
+    Inside the trust boundary: its answers are exact and go to the session only. It may also offer
+    ``without_rows()``: an engine of the same form whose table has no rows, on which a session tries
+    a question before it is charged (``dpcore.rehearsal``).
     """
 
     def answer(self, query: Query) -> np.ndarray: ...

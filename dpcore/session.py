@@ -12,6 +12,7 @@ from dpcore.errors import InvalidInputError
 from dpcore.exchange import Exchange, Known, OpenMechanism, require_whole, require_within
 from dpcore.ledger import LedgerEntry
 from dpcore.one_process import OneProcess
+from dpcore.rehearsal import Rehearsal
 from dpcore.rounding import float_up
 from dpcore.trusted import TrustedParts
 
@@ -25,14 +26,7 @@ if TYPE_CHECKING:
     from dpcore.interactive import InteractiveMechanism
     from dpcore.noise.source import NoiseSource
     from dpcore.problem import Problem
-    from dpcore.protocols import (
-        Accountant,
-        DerivedQuery,
-        Engine,
-        Mechanism,
-        Query,
-        TableQuery,
-    )
+    from dpcore.protocols import Accountant, DerivedQuery, Engine, Mechanism, Query, TableQuery
     from dpcore.sensitivity import NeighboringRelation, Sensitivity
 
 __all__ = ["LedgerEntry", "PrivacySession"]
@@ -82,6 +76,7 @@ class PrivacySession(OneProcess):
         self._open: OpenMechanism | None = None
         self._outcomes: dict[int, Fraction] = {}
         self._parts = TrustedParts((engine, accountant), problem)
+        self._rehearsal = Rehearsal(engine, problem)
 
     def release(self, query: Query | DerivedQuery | TableQuery, mechanism: Mechanism) -> Any:
         """Return a noisy answer: safe to use, print and keep in any way.
@@ -99,12 +94,17 @@ class PrivacySession(OneProcess):
             event = self._event(query, mechanism, sensitivity)
             self._require_engine(query)
             parts = self._parts.check(mechanism, query)
+            self._rehearsal.ask(query, parts)
             accountant = self._composed(event)
             self._commit(query.kind, mechanism, parts, event, accountant)
             exact = self._exact(query)
             value = mechanism.release(exact, sensitivity, self._noise)
         self._tell()
         return value
+
+    def rehearse(self, query: Query | DerivedQuery | TableQuery) -> None:
+        """Load what an answer needs; the rows are not asked. Raises KernelError if it cannot be."""
+        self._rehearsal.ask(query, self._parts.check(query))
 
     def start(self, mechanism: InteractiveMechanism) -> Exchange:
         """Return an open interactive mechanism, its cap charged, with its first released value.
@@ -122,6 +122,7 @@ class PrivacySession(OneProcess):
             event = mechanism.event(sensitivity, known)
             self._require_engine(base)
             parts = self._parts.check(mechanism, base, reference)
+            self._rehearsal.ask(base, parts)
             accountant = self._composed(event)
             index = len(self._ledger)
             self._commit(mechanism.kind, mechanism, parts, event, accountant)

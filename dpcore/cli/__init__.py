@@ -19,6 +19,7 @@ from dpcore.cli.list import list_command
 from dpcore.cli.plot import plot_command
 from dpcore.cli.predict import predict_command
 from dpcore.cli.schema import schema_command
+from dpcore.cli.streams import open_closed_streams
 from dpcore.cli.train import train_command
 
 __all__ = ["app", "main"]
@@ -67,6 +68,7 @@ app.command("convert")(convert_command)
 
 def main() -> None:
     """Run the command line of the process and exit."""
+    open_closed_streams()
     if isinstance(sys.stdout, io.TextIOWrapper):
         # A file name that a terminal has no letters for is no reason to fail after a fit.
         sys.stdout.reconfigure(errors="backslashreplace")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dpcore.cli.interrupts import ended_as_interrupted
+from dpcore.cli.streams import hush
 from dpcore.errors import InvalidInputError
 from dpcore.parameters import parse_assignment
 
@@ -108,6 +109,7 @@ def compare_command(
     from dpcore.compare.admission import admit, default_relation
     from dpcore.compare.settings import Comparison
 
+    hush(quiet)
     if as_json and markdown:
         raise InvalidInputError("Expected --json or --markdown, not both.")
     if quiet and not (out or plot or as_json):

@@ -14,6 +14,7 @@ from dpcore.cautions import cautions_of
 from dpcore.charges import Charges
 from dpcore.cli.interrupts import ended_as_interrupted
 from dpcore.cli.progress import budget_progress
+from dpcore.cli.streams import hush
 from dpcore.errors import InvalidInputError, TargetNotMetError, advised_on_bad_rows
 from dpcore.modelfile import check_replaceable
 from dpcore.outfile import check_writable, refuse_inputs
@@ -134,6 +135,7 @@ def train_command(
     quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
 ) -> None:
     """Fit a private linear model."""
+    hush(quiet)
     settings = Settings(
         algo=algo,
         loss=loss,

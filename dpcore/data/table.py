@@ -141,6 +141,17 @@ class Table:
         """The exact number of rows: private under add-or-remove-one."""
         return sum(block.n_rows for block in self.blocks)
 
+    def without_rows(self) -> Table:
+        """Return a table of no rows in a block of the same form, for what asks nothing of rows."""
+        none = np.empty(0, dtype=np.int64)
+        return Table(
+            [block.take(none) for block in self.blocks[:1]],
+            n_features=self.n_features,
+            raw_norm_bound=self.raw_norm_bound,
+            row_norm=self.row_norm,
+            capacity=self.capacity,
+        )
+
     def __repr__(self) -> str:
         return f"Table(n_features={self.n_features}, row_norm={self.row_norm})"
 

@@ -74,6 +74,10 @@ class LocalEngine:
         """Return the answer of a query that goes through the rows in an order of its own."""
         return query.answer_table(self._table, noise)
 
+    def without_rows(self) -> LocalEngine:
+        """Return an engine of one thread for a table of no rows in a block of the same form."""
+        return LocalEngine(self._table.without_rows(), threads=1)
+
     def _executor(self) -> ThreadPoolExecutor:
         # A forked child has none of its parent's threads.
         if self._pool is None or self._pool[0] != os.getpid():

@@ -15,7 +15,7 @@ from dpcore.noise.gamma import scaled_floors
 from dpcore.noise.scale import GridScale
 from dpcore.noise.skellam import skellam_law
 
-__all__ = ["NoiseSource", "SeededNoise", "SystemNoise"]
+__all__ = ["BULK_SIZE", "NoiseSource", "SeededNoise", "SystemNoise"]
 
 _Shape = int | tuple[int, ...]
 
@@ -35,7 +35,7 @@ _LAPLACE = _Law(deviates.laplace_kernel, lazy.laplace, 6)
 _WORD_VALUES = 1 << 64
 _LARGEST_RANGE = 1 << 63
 _COIN_REST = 1 << 56
-_BULK_SIZE = 1 << 12
+BULK_SIZE = 1 << 12
 """From so many on, deviates of a small scale are drawn in bulk."""
 
 
@@ -63,7 +63,7 @@ class NoiseSource(Unshareable):
         costs a thirtieth or so; then up to ``threads`` threads share the work.
         """
         count = size if isinstance(size, int) else prod(size)
-        if count >= _BULK_SIZE and NormalLaw.holds(scale):
+        if count >= BULK_SIZE and NormalLaw.holds(scale):
             return draw_bulk(self._entropy, NormalLaw(scale), count, threads).reshape(size)
         return self._draw(_NORMAL, scale, size)[0]
 

@@ -15,12 +15,13 @@ import numpy as np
 
 from dpcore.engines.local import available_threads
 from dpcore.errors import BudgetExceededError, InvalidInputError
-from dpcore.noise.source import SeededNoise, SystemNoise
+from dpcore.noise.source import BULK_SIZE, SeededNoise, SystemNoise
 from dpcore.one_process import OneProcess
 from dpcore.pools.budgets import Filters, MakeFilter, middle_budget, rounds_of_users
 from dpcore.pools.messages import Answers
 from dpcore.pools.rows import PooledRows
 from dpcore.pools.terms import Terms
+from dpcore.rehearsal import load_noise, load_now
 
 if TYPE_CHECKING:
     from dpcore.accountants.schedule import Schedule
@@ -147,8 +148,17 @@ class InProcessPool(OneProcess):
                 "the sensitivity costs more than their budgets. Nothing was spent. Raise the "
                 "budgets, or take more noise (a larger number of rounds to plan for)."
             )
+        load_now(lambda: self._rehearse(terms))
         self._terms, self._limits = terms, limits
         return limits.copy()
+
+    def _rehearse(self, terms: Terms) -> None:
+        """Load what a round needs: gradients of no rows, and noise that is nobody's."""
+        none, width = np.empty(0, dtype=np.int64), terms.n_features
+        query = terms.gradient(self._loss, np.zeros(width), 1)
+        self._rows.add_gradients(query, none, none, np.empty((0, width), np.int64), self._loss)
+        load_noise(in_bulk=width * len(self.users) >= BULK_SIZE)
+        self._noise(terms, SeededNoise(0), (width,))
 
     def round(self, index: int, w: np.ndarray) -> Answers:
         self._require_this_process()

@@ -124,6 +124,7 @@ class UserSession(Unshareable):
         query = self._terms.query(self._loss, point, self.user.n_rows)
         if not rounds_within(session.accountant, self._terms.event(self.user.n_rows), 1):
             return self._declined(index, "One round more would exceed the user's budget.")
+        session.rehearse(query)
         self._ledger.debit(index)
         self._counted += 1
         value = session.release(query, self._terms.mechanism)

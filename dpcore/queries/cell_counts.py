@@ -10,6 +10,7 @@ import numpy as np
 
 from dpcore.data.raw_cells import BINS
 from dpcore.rounding import float_up, sqrt_up
+from dpcore.sealed import sealed
 from dpcore.sensitivity import NeighboringRelation, Sensitivity
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["CellCounts"]
 
 
+@sealed
 @dataclass(frozen=True, slots=True)
 class CellCounts:
     """The number of rows and the cells of each column in each of ``BINS``, over ``RawCells``.

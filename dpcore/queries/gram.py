@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -250,6 +251,7 @@ class MinimumQuadratic(_Quadratic):
     def __post_init__(self) -> None:
         self._require_public_rows()
         self._require_ball()
+        importlib.import_module("scipy.linalg")  # which ``derive`` needs, after the charge
 
     def _require_ball(self) -> None:
         if self.ball.radius < PublicBall.of(self.problem).radius:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+
 import numpy as np
 
 __all__ = ["BallSolver"]
@@ -21,6 +23,7 @@ class BallSolver:
     def __init__(self, mu: float, radius: float) -> None:
         self._mu, self._radius = mu, radius
         self._shift = 0.0
+        importlib.import_module("scipy.linalg")  # which ``solve`` needs, after a charge
 
     def solve(self, matrix: np.ndarray, vector: np.ndarray) -> np.ndarray:
         from scipy.linalg import cho_factor, cho_solve, solve_triangular

@@ -1,0 +1,27 @@
+"""Standard streams as the commands find them: always open."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+
+__all__ = ["hush", "open_closed_streams"]
+
+
+def open_closed_streams() -> None:
+    """Open to nowhere each of the three that the caller closed (``2>&-``): Python has ``None`` in
+    its place, and the first file that is opened would take its number and what is written to it."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # the lowest free number
+    sys.stdin = sys.stdin or open(os.devnull)
+    sys.stdout = sys.stdout or open(os.devnull, "w")
+    sys.stderr = sys.stderr or open(os.devnull, "w")
+
+
+def hush(quiet: bool) -> None:
+    """Let the library's own warnings (a kernel cache that cannot be used) be, or not."""
+    logging.getLogger("dpcore").setLevel(logging.ERROR if quiet else logging.WARNING)
