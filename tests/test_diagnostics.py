@@ -62,9 +62,11 @@ def test_no_rows_have_no_figure():
 
 def test_a_comparison_names_what_is_below_the_commoner_class():
     base = {"data": "adult", "status": "fitted", "private": True, "seed": None, "message": None}
-    base |= {"objective": None, "seconds": 1.0}
+    base |= {"exact_objective": None, "exact_seconds": 1.0}
     kinds = [("majority", None, 0.757), ("sgd-maj", 0.5, 0.22), ("dp-gd", 0.5, 0.8)]
-    rows = [{**base, "algorithm": a, "epsilon": e, "accuracy": share} for a, e, share in kinds]
+    rows = [
+        {**base, "algorithm": a, "epsilon": e, "exact_accuracy": share} for a, e, share in kinds
+    ]
     assert notes_of(rows, []) == [
         "adult: below the constant model, the commoner class for every row (75.70 %): sgd-maj at "
         "epsilon 0.5 (22.00 %)."
