@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from dpcore.compare.table import Mean, means_of
+from dpcore.compare.table import EXACT, Mean, means_of
 from dpcore.rounding import exact
 
 __all__ = ["all_failed", "left_out_for", "notes_of"]
@@ -72,7 +72,7 @@ def _untested(means: Sequence[Mean]) -> Iterator[str]:
 
 
 def _below_constant(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    if not any(row.get("accuracy") is not None for row in rows):
+    if not any(row.get(f"{EXACT}accuracy") is not None for row in rows):
         return
     means = means_of(rows, "accuracy")
     constants = {m.data: m.mean for m in means if m.algorithm == "majority" and m.mean is not None}

@@ -285,7 +285,7 @@ def test_what_does_not_fit_the_worst_case_or_the_loss_says_what_would(optimizer,
 def test_strong_convexity_and_replace_one_are_needed(kind):
     X, y = np.ones((20, 2)), np.resize([-1, 1], 20)
     loss = loss_of(kind).name
-    kwargs = {"classes": (-1, 1)} if loss == "logistic" else {"bounds": (-1.0, 1.0)}
+    kwargs = {"classes": (-1, 1)} if loss == "logistic" else {"target_bounds": (-1.0, 1.0)}
     options = {"algo": kind.name, "loss": loss, "targets": {"target_excess_risk": 0.1}, **kwargs}
     with pytest.raises(InvalidInputError, match="--l2"):
         fit(X, y, l2=0.0, **options)
@@ -293,8 +293,8 @@ def test_strong_convexity_and_replace_one_are_needed(kind):
         fit(X, y, l2=0.1, relation="add-or-remove-one", **options)
     other = "ridge" if loss == "logistic" else "logistic"
     if kind.name.startswith("cov"):
-        kwargs = {"classes": (-1, 1)} if other == "logistic" else {"bounds": (-1.0, 1.0)}
-        options |= {"loss": other, "bounds": None, "classes": None, **kwargs}
+        kwargs = {"classes": (-1, 1)} if other == "logistic" else {"target_bounds": (-1.0, 1.0)}
+        options |= {"loss": other, "target_bounds": None, "classes": None, **kwargs}
         with pytest.raises(InvalidInputError, match="squared loss"):
             fit(X, y, l2=0.1, **options)
 
@@ -303,7 +303,7 @@ def test_long_rows_and_large_targets_are_scaled_down_and_change_nothing_public()
     # A row above the public bound is scaled down; an extreme one moves no other.
     rng = np.random.default_rng(1)
     X, y = rng.random((400, 3)), rng.normal(size=400)
-    model = fit(X * 1e6, y * 1e6, algo="cov-nr", loss="ridge", bounds=(-1.0, 1.0), l2=0.5,
+    model = fit(X * 1e6, y * 1e6, algo="cov-nr", loss="ridge", target_bounds=(-1.0, 1.0), l2=0.5,
                 targets={"target_excess_risk": 2.0}, epsilon_max=50.0, seed=1)  # fmt: skip
     assert np.isfinite(model.coef).all()
 

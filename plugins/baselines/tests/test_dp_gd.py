@@ -156,7 +156,7 @@ def test_every_loss_is_fitted(loss):
     X, y = table()
     words = {"classes": (0, 1)}
     if loss == "ridge":  # the columns' scales are far apart
-        words = {"bounds": (0, 1), "params": {"moments_share": 0.1}}
+        words = {"target_bounds": (0, 1), "params": {"moments_share": 0.1}}
     model = fit(X, y, loss=loss, row_norm=1.5, epsilon=50.0, n0=3000, algo="dp-gd", seed=5, **words)
     right = ((model.margins(np.column_stack([X, np.ones(len(y))])) > 0) == y).mean()
     # The labels are noisy: no rule has more than 0.80.
@@ -169,7 +169,7 @@ def test_ridge_takes_the_rows_as_they_are_unless_told_otherwise():
     rng = np.random.default_rng(4)
     X = np.minimum(rng.pareto(1.5, size=(4000, 3)), 200) / 200
     y = np.clip(0.3 + 20 * X[:, 0] + 0.05 * rng.normal(size=4000), 0, 1)
-    words = dict(loss="ridge", bounds=(0, 1), row_norm=2.0, epsilon=1.0, n0=4000, seed=5)
+    words = dict(loss="ridge", target_bounds=(0, 1), row_norm=2.0, epsilon=1.0, n0=4000, seed=5)
     errors = {}
     for share in (None, 0.1):
         params = {} if share is None else {"moments_share": share}

@@ -371,6 +371,6 @@ def test_a_regression_predicts_in_the_unit_of_its_target():
     rng = np.random.default_rng(5)
     X = rng.random((4000, 3))
     y = 200_000 * (0.2 + X @ [0.3, 0.2, 0.1])
-    model = fit(X, y, loss="ridge", bounds=(0, 200_000), row_norm=2.0, epsilon=50.0, seed=1)
+    model = fit(X, y, loss="ridge", target_bounds=(0, 200_000), row_norm=2.0, epsilon=50.0, seed=1)
     assert np.mean(np.abs(model.predict(X) - y) / y) < 0.2
     assert np.mean(np.abs(y.mean() - y) / y) > 2 * np.mean(np.abs(model.predict(X) - y) / y)
