@@ -4,6 +4,7 @@ rows are no secret."""
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import traceback
 from collections.abc import Mapping
@@ -108,7 +109,8 @@ def run_optimizer(
 
     try:
         asked: Any = session
-        solution = optimizer.minimize(problem, asked)
+        # A copy: what is stated afterwards is not the optimizer's to alter.
+        solution = optimizer.minimize(copy.copy(problem), asked)
     except DpcoreError:
         raise
     except (Exception, SystemExit) as error:

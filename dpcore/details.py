@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from dpcore.trusted import NUMPY_SCALARS
+
 __all__ = ["MOST_VALUES", "bounded", "fault_of_details"]
 
 MOST_VALUES = 1_000
@@ -57,7 +59,7 @@ def _fault_of_value(value: Any) -> str:
         return "" if abs(value) < _LARGEST else "a whole number has more than 64 bits."
     if value is None or kind in (bool, float):
         return ""
-    if (kind is np.ndarray or kind.__module__ == "numpy") and hasattr(value, "dtype"):
+    if kind is np.ndarray or kind in NUMPY_SCALARS:
         if value.dtype.kind in "biuf":
             return ""
     return (

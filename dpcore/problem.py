@@ -52,6 +52,8 @@ class Problem:
     intercept: bool = False
 
     def __post_init__(self) -> None:
+        for name in ("l2", "row_norm", "raw_norm_bound"):
+            object.__setattr__(self, name, float(getattr(self, name)))  # and no subclass of it
         if self.n is not None and not self.relation.size_is_public:
             raise InvalidInputError("The number of rows is private under add-or-remove-one.")
         if not (math.isfinite(self.l2) and self.l2 >= 0):

@@ -16,7 +16,7 @@ from dpcore.accountants.calibrate import noise_multiplier
 from dpcore.accountants.gdp import GdpAccountant
 from dpcore.accountants.pure import PureAccountant
 from dpcore.data.raw_cells import BINS, RawCells, checked_names, raw_cells
-from dpcore.data.readers import format_of
+from dpcore.data.readers import format_of, is_typed
 from dpcore.errors import InvalidInputError
 from dpcore.mechanisms.gaussian import Gaussian
 from dpcore.mechanisms.geometric import Geometric
@@ -96,16 +96,18 @@ def check_schema(
     exact = rows.answer(CellCounts(len(columns)))
     if epsilon is None:
         return _check(exact.astype(np.float64), columns)
-    return _released(rows, columns, epsilon, delta, schema_reasons(schema))
+    typed_by = "file" if is_typed(path) else None
+    return _released(rows, columns, (epsilon, delta), schema_reasons(schema), typed_by)
 
 
 def _released(
     rows: _RawRows,
     columns: tuple[tuple[str, str], ...],
-    epsilon: float,
-    delta: float,
+    budget: tuple[float, float],
     why_not_private: tuple[str, ...],
+    typed_by: str | None,
 ) -> SchemaCheck:
+    epsilon, delta = budget
     relation = NeighboringRelation.ADD_OR_REMOVE_ONE
     accountant: GdpAccountant | PureAccountant
     mechanism: Gaussian | Geometric
@@ -132,6 +134,7 @@ def _released(
         releases=session.releases,
         parts_not_from_dpcore=foreign_parts(session.trusted_parts),
         why_not_private=why_not_private,
+        typed_by=typed_by,
     )
     deviation = multiplier * query.sensitivity(relation).bound * spread
     return _check(noisy, columns, deviation, statement.sentence("This table of shares"))

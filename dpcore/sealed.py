@@ -14,7 +14,14 @@ from dpcore.errors import InvalidInputError
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["attributes", "constant", "require_untouched", "sealed"]
+__all__ = [
+    "attributes",
+    "constant",
+    "private_copy",
+    "require_sealed",
+    "require_untouched",
+    "sealed",
+]
 
 Part = TypeVar("Part", bound=type)
 
@@ -69,6 +76,14 @@ def _require_free(part: Any, name: str) -> None:
         )
 
 
+def private_copy(part: Any) -> Any:
+    """Return a copy of a sealed part that nobody else holds, made as such parts are made, so that
+    what is found of it stays true until it has answered; any other part as it is."""
+    if type(part) in _DEFINED and dataclasses.is_dataclass(part):
+        return dataclasses.replace(part)  # type: ignore[type-var]
+    return part
+
+
 def constant(values: Any, dtype: Any = "float64") -> np.ndarray:
     """Return a copy of an array that nobody can write to or make writeable."""
     import numpy as np  # Here: the relations are sealed too, and a list of names needs no arrays.
@@ -104,6 +119,19 @@ def require_untouched(part: Any) -> None:
         _require_plain_state(part, own)
 
 
+def require_sealed(part: Any) -> None:
+    """Raise InvalidInputError for what bears the name of a module of dpcore's and is none of its
+    sealed classes, nor the function of that name: nothing else of dpcore's acts on rows."""
+    named = part if isinstance(part, (type, FunctionType)) else type(part)
+    if named.__module__.split(".")[0] != "dpcore" or named in _DEFINED:
+        return
+    if not (isinstance(named, FunctionType) and _found(named) is named):
+        raise InvalidInputError(
+            f"{named.__module__}:{named.__qualname__} is not dpcore's own. Let it bear the name of "
+            "its own module, which the statement then names."
+        )
+
+
 def _require_defined(cls: type) -> None:
     if _print(cls) == _PRINTS[cls]:
         return
@@ -121,15 +149,20 @@ def _require_defined(cls: type) -> None:
 
 
 def _require_its_own(cls: type) -> None:
-    found: Any = sys.modules.get(cls.__module__)
-    for name in cls.__qualname__.split("."):
-        found = getattr(found, name, None)
-    if found is not cls:
+    if _found(cls) is not cls:
         raise InvalidInputError(
             f"A class calls itself {cls.__module__}:{cls.__qualname__}, and dpcore has another "
             "under that name or none. Let it bear the name of its own module, which the statement "
             "then names."
         )
+
+
+def _found(named: Any) -> Any:
+    """Return what there is under a class's or a function's own name."""
+    found: Any = sys.modules.get(named.__module__)
+    for name in named.__qualname__.split("."):
+        found = getattr(found, name, None)
+    return found
 
 
 def _require_plain_state(part: Any, own: type) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import threading
 from collections import Counter
 from fractions import Fraction
@@ -14,6 +15,7 @@ from dpcore.ledger import LedgerEntry
 from dpcore.one_process import OneProcess
 from dpcore.rehearsal import Rehearsal
 from dpcore.rounding import float_up
+from dpcore.sealed import private_copy
 from dpcore.trusted import TrustedParts
 
 if TYPE_CHECKING:
@@ -66,7 +68,7 @@ class PrivacySession(OneProcess):
     ) -> None:
         super().__init__()
         self._engine = engine
-        self._accountant = accountant
+        self._accountant = copy.deepcopy(accountant)
         self._relation = relation
         self._noise = noise
         self._on_release = on_release
@@ -90,6 +92,7 @@ class PrivacySession(OneProcess):
         self._require_this_process()
         with self._lock:
             self._require_idle()
+            query, mechanism = private_copy(query), private_copy(mechanism)
             sensitivity = self._sensitivity(query)
             event = self._event(query, mechanism, sensitivity)
             self._require_engine(query)
@@ -114,6 +117,7 @@ class PrivacySession(OneProcess):
         self._require_this_process()
         with self._lock:
             self._require_idle()
+            mechanism = private_copy(mechanism)
             base, reference = mechanism.base, mechanism.reference
             require_whole(base)
             require_whole(reference)
@@ -250,8 +254,9 @@ class PrivacySession(OneProcess):
 
     @property
     def accountant(self) -> Accountant:
-        """The filter as it stands: an immutable value, a function of released values only."""
-        return self._accountant
+        """The filter as it stands: a function of released values only, and a copy, so that nobody
+        else holds the one that decides."""
+        return copy.deepcopy(self._accountant)
 
     @property
     def relation(self) -> NeighboringRelation:
@@ -259,7 +264,7 @@ class PrivacySession(OneProcess):
 
     @property
     def ledger(self) -> tuple[LedgerEntry, ...]:
-        return tuple(self._ledger)
+        return tuple(copy.deepcopy(self._ledger))
 
     @property
     def releases(self) -> dict[str, int]:

@@ -14,16 +14,18 @@ import numpy as np
 
 from dpcore.errors import InvalidInputError
 from dpcore.problem import Problem
-from dpcore.sealed import attributes, require_untouched
+from dpcore.sealed import attributes, require_sealed, require_untouched
 from dpcore.statement import part_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["TrustedParts", "parts_within"]
+__all__ = ["NUMPY_SCALARS", "TrustedParts", "parts_within"]
 
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, Fraction, Decimal, np.dtype)
 """Types of data, which do nothing. Of these alone, and of no subclass, is nothing named."""
+NUMPY_SCALARS = frozenset(np.sctypeDict.values())
+"""NumPy's own types of numbers: a subclass may do anything, whatever it calls its module."""
 _FUNCTIONS = (FunctionType, BuiltinFunctionType, type)
 _FACTS = ("n_features", "row_norm", "raw_norm_bound", "relation", "n")
 _MOST_PARTS = 10_000
@@ -74,6 +76,7 @@ class TrustedParts:
         parts = [part for whole in given for part in parts_within(whole)]
         for part in parts:
             require_untouched(part)
+            require_sealed(part)
             self._require_facts(part)
             for name, most in _limits(part):
                 if not (type(most) is int and most > 0):
@@ -95,7 +98,7 @@ class TrustedParts:
             return
         for name in _FACTS:
             stated, known = getattr(part, name), getattr(self._problem, name)
-            if stated != known:
+            if type(stated) is not type(known) or stated != known:
                 raise InvalidInputError(
                     f"A query states {name}={stated!r}, and the run's is {known!r}: its "
                     "sensitivity would be another table's."
@@ -142,7 +145,7 @@ def _is_plain(part: Any) -> bool:
     kind = type(part)
     if kind is np.ndarray:
         return not part.dtype.hasobject
-    return kind in _PLAIN or (issubclass(kind, np.generic) and kind.__module__ == "numpy")
+    return kind in _PLAIN or kind in NUMPY_SCALARS
 
 
 def _held(part: Any) -> list[Any]:

@@ -222,3 +222,12 @@ def test_a_column_of_a_type_that_cannot_be_read_is_named(tmp_path):
     frame.to_parquet(tmp_path / "f.parquet")
     with pytest.raises(DataError, match="column 'age' cannot be read as numeric"):
         check_schema(str(tmp_path / "f.parquet"), SCHEMA)
+
+
+def test_noisy_shares_of_a_typed_file_say_so_as_a_fit_does(tmp_path):
+    frame = pd.DataFrame({"age": [5.0], "city": ["Bern"], "size": [1.0], "label": ["no"]})
+    frame.to_parquet(tmp_path / "f.parquet")
+    frame.to_csv(tmp_path / "f.csv", index=False)
+    told = "given the file's column types"
+    assert told in (check_schema(str(tmp_path / "f.parquet"), SCHEMA, 1.0).sentence or "")
+    assert told not in (check_schema(str(tmp_path / "f.csv"), SCHEMA, 1.0).sentence or told)

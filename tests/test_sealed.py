@@ -18,15 +18,16 @@ import dpcore.losses
 import dpcore.mechanisms
 import dpcore.queries
 from dpcore.accountants.zcdp import ZcdpAccountant
+from dpcore.contract import run_optimizer
 from dpcore.data.standardization import Standardization
 from dpcore.engines.local import LocalEngine
-from dpcore.errors import InvalidInputError
+from dpcore.errors import BudgetExceededError, InvalidInputError
 from dpcore.grid import round_to
 from dpcore.losses.huber import HuberSvm
 from dpcore.losses.logistic import Logistic
 from dpcore.mechanisms.gaussian import Gaussian
 from dpcore.noise.source import SeededNoise
-from dpcore.problem import Problem
+from dpcore.problem import Problem, Solution
 from dpcore.queries import (
     BoundedMinimizer,
     ClippedGradientSum,
@@ -327,3 +328,91 @@ def test_the_canonical_form_leaves_nothing_out():
     knot = []
     knot.append(knot)
     assert canonical(knot) == canonical(copy.deepcopy(knot))
+
+
+class LyingFloat(np.float64):
+    """Equals whatever it is compared with, under the name of a module that is trusted."""
+
+    __module__ = "numpy"
+    __hash__ = np.float64.__hash__
+
+    def __eq__(self, other):
+        return True
+
+    def __ne__(self, other):
+        return False
+
+
+def test_a_number_that_lies_is_no_fact():
+    problem = problem_of()
+    assert type(replace(problem, row_norm=LyingFloat(1e-6)).row_norm) is float
+    opened = session(problem)
+    query = BoundedMinimizer(replace(problem, row_norm=LyingFloat(1e-6)), 50.0)
+    refused_uncharged(opened, query, "A query states row_norm=1e-06")
+    with pytest.raises(InvalidInputError, match="finite float > 0"):
+        Gaussian(LyingFloat(20.0))
+    lying = LyingFloat(1.0)
+    assert lying in list(parts_within(partial(njit, lying)))
+
+
+def test_nothing_is_refunded():
+    opened = session(accountant=ZcdpAccountant.from_budget(1.0, 1e-6))
+    given = opened.accountant
+    for _ in range(3):
+        opened.release(RowCount(), Gaussian(40.0))
+        object.__setattr__(opened.accountant, "spent_ticks", 0)
+        object.__setattr__(opened.ledger[-1], "cost", 0.0)
+    object.__setattr__(given, "budget_ticks", 10**60)
+    assert opened.accountant.spent == pytest.approx(3 / (2 * 40.0**2))
+    assert [entry.cost > 0 for entry in opened.ledger] == [True] * 3
+    with pytest.raises(BudgetExceededError):
+        opened.release(RowCount(), Gaussian(1.0))
+
+
+def test_what_is_charged_is_what_answers_and_draws():
+    """A part that is altered after its cost was taken is not the one that is asked: a thread did
+    so while the engine was summing, and 50 times the noise was charged than was drawn."""
+    mechanism, query = Gaussian(40.0), ClippedGradientSum(problem_of(), np.zeros(5), 0.5)
+
+    class Alters(LocalEngine):
+        def answer(self, asked):
+            object.__setattr__(mechanism, "noise_multiplier", 1e-9)
+            object.__setattr__(query, "clip", 1e6)
+            self.asked = asked
+            return super().answer(asked)
+
+    engine = Alters(ROWS.table())
+    noisy = session(engine=engine).release(query, mechanism)
+    quiet = session().release(ClippedGradientSum(problem_of(), np.zeros(5), 0.5), Gaussian(40.0))
+    assert np.array_equal(noisy, quiet) and engine.asked is not query
+
+
+def test_a_class_or_function_placed_in_a_module_of_ours_is_refused(monkeypatch):
+    class Planted:
+        kind, thread_safe = "count", True
+        sensitivity = RowCount().sensitivity
+        loss = None
+
+    Planted.__module__, Planted.__qualname__ = "dpcore.queries.count", "Planted"
+    monkeypatch.setattr(dpcore.queries.count, "Planted", Planted, raising=False)
+    refused_uncharged(session(), Planted(), "count:Planted is not dpcore's own")
+
+    def helper():
+        return None
+
+    helper.__module__, helper.__qualname__ = "dpcore.queries.count", "helper"
+    Planted.__module__ = __name__
+    planted = Planted()
+    planted.loss = helper
+    refused_uncharged(session(), planted, "count:helper is not dpcore's own")
+
+
+def test_what_is_stated_is_not_the_optimizers_to_alter():
+    class Alters:
+        def minimize(self, problem, session):
+            object.__setattr__(problem, "n0", 123_456)
+            return Solution(np.zeros(5), "Done.")
+
+    problem = problem_of(n0=7)
+    run_optimizer(Alters(), None, problem, None)
+    assert problem.n0 == 7

@@ -92,7 +92,7 @@ def test_a_refused_release_asks_draws_and_charges_nothing():
     with pytest.raises(BudgetExceededError):
         opened.release(gradient(), steps.mechanism(0.01))
     assert steps.seen == ["event"]
-    assert opened.accountant is before and opened.ledger == () and opened.releases == {}
+    assert opened.accountant == before and opened.ledger == () and opened.releases == {}
 
 
 def test_the_charge_stays_when_the_engine_fails():

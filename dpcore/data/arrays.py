@@ -133,7 +133,7 @@ def _cells(series: Any, name: str) -> Cells:
 
 def _matrix(X: Any) -> np.ndarray | sparse.csr_matrix:
     if sparse.issparse(X):
-        return canonical_csr(X.tocsr(), _SOURCE)
+        return canonical_csr(X, _SOURCE)
     return real_matrix(X, _SOURCE)
 
 

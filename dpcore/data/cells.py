@@ -122,10 +122,16 @@ def _require(is_read: bool, kind: pa.DataType, vocabulary: Vocabulary) -> None:
 
 
 def _coded(cells: pa.ChunkedArray, code: Callable[[str], int]) -> np.ndarray:
-    """Return the codes of the cells' texts."""
-    indices, words = _dictionary(cells)
-    table = [ABSENT if word is None else code(word) for word in words]
-    return np.array([*table, ABSENT], dtype=np.int32)[indices]
+    """Return the codes of the cells' texts: a chunk at a time, each by its own list of texts."""
+    if not pa.types.is_dictionary(cells.type):
+        cells = _text(cells).dictionary_encode()
+    parts = [np.empty(0, dtype=np.int32)]
+    for chunk in cells.chunks:
+        words = _text(chunk.dictionary).to_pylist()
+        table = [ABSENT if word is None else code(word) for word in words]
+        indices = _to_numpy(pa.chunked_array([chunk.indices.cast(pa.int64())]), np.int64(-1))
+        parts.append(np.array([*table, ABSENT], dtype=np.int32)[indices])
+    return np.concatenate(parts)
 
 
 def _positions(cells: np.ndarray, values: np.ndarray) -> np.ndarray:
@@ -133,18 +139,6 @@ def _positions(cells: np.ndarray, values: np.ndarray) -> np.ndarray:
     at = np.minimum(np.searchsorted(values, cells, sorter=order), len(values) - 1)
     found = order[at]
     return np.where(values[found] == cells, found, UNKNOWN).astype(np.int32)
-
-
-def _dictionary(array: pa.ChunkedArray) -> tuple[np.ndarray, list[str | None]]:
-    """Return an index per cell into the list of distinct texts; -1, its last, for a null."""
-    if not pa.types.is_dictionary(array.type):
-        array = _text(array).dictionary_encode()
-    array = array.unify_dictionaries()
-    if array.num_chunks == 0:
-        return np.empty(0, dtype=np.int64), []
-    words = _text(array.chunk(0).dictionary).to_pylist()
-    indices = pa.chunked_array([chunk.indices for chunk in array.chunks]).cast(pa.int64())
-    return _to_numpy(indices, np.int64(-1)), words
 
 
 def _text(array: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:

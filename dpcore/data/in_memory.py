@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from scipy.sparse import csr_matrix
+from scipy.sparse import coo_matrix, csr_matrix
 
 from dpcore.data.cells import Cells
 from dpcore.data.object_cells import as_objects, object_numbers
@@ -42,8 +42,12 @@ def real_matrix(X: Any, source: str) -> np.ndarray:
     return array
 
 
-def canonical_csr(X: csr_matrix, source: str) -> csr_matrix:
-    """Return a float64 CSR copy with ascending indices and no duplicates.
+def canonical_csr(X: Any, source: str) -> csr_matrix:
+    """Return sparse rows as a float64 CSR copy with ascending indices and no duplicates.
+
+    Duplicates are added in the order of their values, so that what a row becomes does not depend on
+    the order in which it or any other row is stored: SciPy sorts all rows, and not stably, where
+    one of them is not sorted.
 
     Raises DataError for parts that do not fit together.
     """
@@ -52,13 +56,35 @@ def canonical_csr(X: csr_matrix, source: str) -> csr_matrix:
     if X.shape[1] == 0:
         raise DataError(f"{source}: X has no columns.")
     try:
-        copy = csr_matrix(X, dtype=np.float64, copy=True)
-        copy.check_format(full_check=True)
+        if X.format == "csr":
+            X = csr_matrix((X.data, X.indices, X.indptr), shape=X.shape)
+            X.check_format(full_check=True)
+            if X.has_canonical_format:
+                return csr_matrix((_float64(X.data), X.indices.copy(), X.indptr.copy()), X.shape)
+        entries = X.tocoo()
     except (TypeError, ValueError):
         raise DataError(f"{source}: the parts of a CSR matrix do not fit together.") from None
     with np.errstate(over="ignore", invalid="ignore"):
-        copy.sum_duplicates()
-    return copy
+        return _without_duplicates(entries)
+
+
+def _float64(values: np.ndarray) -> np.ndarray:
+    """Return a copy as float64, without the sign of a zero, which a sum has not either."""
+    with np.errstate(over="ignore"):
+        return values.astype(np.float64) + 0.0
+
+
+def _without_duplicates(entries: coo_matrix) -> csr_matrix:
+    values = _float64(entries.data)
+    order = np.lexsort((values, entries.col, entries.row))
+    row, col, values = entries.row[order], entries.col[order], values[order]
+    first = np.ones(values.size, dtype=bool)
+    first[1:] = (row[1:] != row[:-1]) | (col[1:] != col[:-1])
+    if not first.all():
+        values = np.bincount(np.cumsum(first) - 1, weights=values)  # One after the other.
+    counts = np.bincount(row[first], minlength=entries.shape[0])
+    indptr = np.concatenate([[0], np.cumsum(counts)])
+    return csr_matrix((values, col[first], indptr), shape=entries.shape)
 
 
 def labels_of(y: Any, source: str) -> Cells:
@@ -88,5 +114,8 @@ def typed_cells(column: Any) -> Cells:
     if isinstance(declared, np.dtype) and declared.char == "g" or hasattr(declared, "fill_value"):
         with np.errstate(over="ignore"):
             column = np.asarray(column, dtype=np.float64)
-    cells = pa.array(column, from_pandas=True)
+    try:
+        cells = pa.array(column, from_pandas=True)
+    except UnicodeError:  # A text that is none in UTF-8: the others are what they are.
+        return np.asarray(column, dtype=object)
     return cells if isinstance(cells, pa.ChunkedArray) else pa.chunked_array([cells])

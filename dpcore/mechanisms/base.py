@@ -39,10 +39,11 @@ class ScaledNoise:
 
     def __post_init__(self) -> None:
         value = self.noise_multiplier
-        if not (isinstance(value, float) and math.isfinite(value) and value > 0):
+        if not (type(value) in (float, np.float64) and math.isfinite(value) and value > 0):
             raise InvalidInputError(
                 f"Expected noise_multiplier={value!r} to be a finite float > 0."
             )
+        object.__setattr__(self, "noise_multiplier", float(value))
 
     def scale(self, sensitivity: Sensitivity) -> GridScale:
         """Return the noise scale in grid steps, rounded up.

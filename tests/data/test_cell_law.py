@@ -16,6 +16,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from scipy import sparse
 
 from dpcore.data.arrays import dataset_from_arrays
 from dpcore.data.dataset import load_file, width_schema
@@ -309,3 +310,47 @@ def test_a_type_taken_from_all_cells_breaks_the_law():
     cells = [decimal.Decimal("0.1"), decimal.Decimal("1.3333")]
     one, more = (pa.array(c).cast(pa.string()).to_pylist() for c in (cells[:1], cells))
     assert one == ["0.1"] and more[:1] == ["0.1000"]
+
+
+def test_a_sparse_row_is_what_it_is_however_others_are_stored():
+    """SciPy sorts every row, and not stably, where one is unsorted: sums of duplicates moved."""
+    rng = np.random.default_rng(5)
+    indices, values = np.sort(rng.integers(0, 3, (50, 40))), rng.random((50, 40)) * 1e8
+    values[:, ::3] *= -(2.0**40)
+
+    def load(last, form):
+        data, places = np.append(values, [0.25, 0.5]), np.append(indices, last)
+        ends = np.append(np.arange(51) * 40, 2002)
+        rows = form(sparse.csr_matrix((data, places, ends), shape=(51, 3)))
+        return dataset_from_arrays(rows, [1] * 51, row_norm=200.0).X.toarray()[:50]
+
+    sorted_rows = load([0, 1], sparse.csr_matrix)
+    for form in (sparse.csr_matrix, sparse.coo_matrix, sparse.csc_matrix, sparse.csr_array):
+        assert np.array_equal(load([1, 0], form), sorted_rows)
+    for k in range(50):
+        alone = sparse.csr_matrix((values[k], indices[k], [0, 40]), (1, 3))
+        found = dataset_from_arrays(alone, [1], row_norm=200.0).X.toarray()
+        assert np.array_equal(found[0], sorted_rows[k])
+
+
+def test_texts_of_an_arrow_dictionary_are_not_counted():
+    """Chunks of 8-bit codes were unified, and refused at the 128th text, whatever it was."""
+    schema = schema_of(KINDS["codes"])
+    for n in (100, 150, 240):
+        texts = [f"t{i}" for i in range(n)] + ["02140"]
+        chunks = [pa.array(texts[i::2]).dictionary_encode() for i in range(2)]
+        narrow = [
+            pa.DictionaryArray.from_arrays(c.indices.cast(pa.int8()), c.dictionary) for c in chunks
+        ]
+        column = pd.Series(pd.arrays.ArrowExtensionArray(pa.chunked_array(narrow)))
+        frame = pd.DataFrame({"x": column, "y": 0})
+        found = dataset_from_arrays(frame, schema=schema).X.toarray()[:, 1]
+        assert found.sum() == 1
+
+
+def test_a_text_that_is_no_utf8_is_one_cell():
+    schema = dataclasses.replace(
+        width_schema(1), columns=(schema_of(KINDS["truth"], LABELS["positive"]).label,)
+    )
+    for y in (["1", "\ud800"], np.array(["1", "\ud800"])):
+        assert dataset_from_arrays(np.zeros((2, 1)), y, schema=schema).y.tolist() == [1, -1]
