@@ -73,8 +73,8 @@ def fit(
         keeps its schema. The types of a frame's columns are the caller's claim too: pandas takes
         them from all cells of a column, so that one odd cell can change what the others become.
         Read frames with ``dtype=str``, or name the file itself.
-    y : labels, whose type is the caller's claim as that of ``X`` is; ``None`` where they are a column
-        of the frame or file.
+    y : labels, whose type is the caller's claim too; ``None`` where they are a column of the frame
+        or file.
     classes : the (negative, positive) label, by default (-1, 1). Never read off the values.
     target_bounds : public (lower, upper) of a real-valued target (``loss="ridge"``), in place of
         classes: it is clamped to them, and predictions are in its own unit.

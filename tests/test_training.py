@@ -5,10 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from dpcore.data.arrays import dataset_from_arrays
 from dpcore.data.dataset import load_file
 from dpcore.data.schema import Schema
 from dpcore.errors import InvalidInputError
 from dpcore.plan import Settings, make_plan
+from dpcore.source import are_ours_and_generated
 from dpcore.training import fit_dataset
 
 SCHEMA = Schema.from_dict(
@@ -50,3 +52,17 @@ def test_the_statement_has_the_public_number_of_rows_that_was_used(tmp_path):
     data = replace(load_file(tmp_path / "f.csv", SCHEMA), schema=replace(SCHEMA, rows=300))
     model = fit_dataset(make_plan(Settings()), data, kept_fraction=0.5)
     assert model.privacy["n0"] == 150 and "n0 = 150 was taken" in model.privacy["sentence"]
+
+
+@pytest.mark.parametrize(
+    ("source", "parts", "is_ours"),
+    [
+        ("generated", ("dpcore.data.datasets.census_sim:load",), True),
+        ("generated", ("dpcore.data.datasets.census_sim:load", "my_rows:load"), False),
+        ("generated", (), False),  # Anybody's word
+        ("file", ("dpcore.data.datasets.census_sim:load",), False),
+    ],
+)
+def test_rows_are_no_secret_only_where_dpcore_generated_them(source, parts, is_ours):
+    data = replace(dataset_from_arrays(np.zeros((1, 1)), [1]), source=source)
+    assert are_ours_and_generated(data, parts) is is_ours
