@@ -82,8 +82,14 @@ def test_the_readme_names_the_algorithms_that_have_it(option):
 
 @needs_readme
 def test_the_readmes_picture_says_what_its_figures_are():
-    # It was older than the rule; a caption drawn as paths keeps its text in comments.
+    # It was older than the rule.
     assert _NOT_PRIVATE in (ROOT / "bench" / "accuracy.svg").read_text()
+
+
+def test_pictures_are_small():
+    # 28 of them were half of all that is kept.
+    pictures = sorted((ROOT / "bench").rglob("*.svg"))
+    assert [relative(path) for path in pictures if path.stat().st_size > 30 * 1024] == []
 
 
 # Names of numpy.random that hold no state of their own module.
