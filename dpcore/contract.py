@@ -1,6 +1,7 @@
-"""What an optimizer's class has to declare, checked when it is loaded, and how one that fails in a
-run is reported: by type and place; by its own text, which may hold a private value, only where the
-rows are no secret."""
+"""Declarations of an optimizer's class, checked when it is loaded, and the report of its failure.
+
+An error in a run is reported by type and place; by its own text, which may hold a private value,
+only where the rows are no secret."""
 
 from __future__ import annotations
 
@@ -46,7 +47,7 @@ _RELATIONS = tuple(relation.value for relation in NeighboringRelation)
 def load_optimizer(registry: Registry, name: str) -> Any:
     """Return the class of an optimizer that declares all of ``dpcore.protocols.Optimizer``.
 
-    Raises RegistryError, naming what is missing or wrong, for one that does not.
+    Raises RegistryError, naming what is missing or wrong, for a class that does not.
     """
     entry = registry.get("optimizer", name)
     target = registry.load("optimizer", name)
@@ -100,8 +101,8 @@ def run_optimizer(
     ``secret_rows`` : whether an error's own text and cause, which may hold a private value, are
     left out.
 
-    Raises OptimizerError for one that raises anything but the project's own errors, or returns
-    anything but a Solution.
+    Raises OptimizerError for an optimizer that raises anything but the project's own errors, or
+    returns anything but a Solution.
     """
     from dpcore.details import bounded
     from dpcore.problem import Solution

@@ -1,4 +1,4 @@
-"""What an optimizer may tell beside its coefficients: a few plain figures for the report."""
+"""Details beside the coefficients of a solution: a few plain figures for the report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a schema fits the rows of a file: the share of cells that it clamps or does not know.
+"""The fit of a schema to the rows of a file: the share of cells that it clamps or does not know.
 
 Exact for the owner of the rows, or noisy, through the same door as every other release.
 """

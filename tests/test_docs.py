@@ -163,6 +163,15 @@ def test_pictures_are_small():
     assert [relative(path) for path in pictures if path.stat().st_size > 30 * 1024] == []
 
 
+def test_docstrings_of_modules_name_their_thing():
+    # 46 began with "What ..." or "How ...", and said of nothing what it is.
+    first = {
+        path: (ast.get_docstring(ast.parse(path.read_text())) or "").split()[:1] for path in SOURCES
+    }
+    vague = ["What"], ["How"], ["Which"]
+    assert [relative(path) for path, word in first.items() if word in vague] == []
+
+
 # Names of numpy.random that hold no state of their own module.
 STATELESS = {"BitGenerator", "Generator", "PCG64", "Philox", "SeedSequence", "default_rng"}
 

@@ -76,7 +76,7 @@ def labels_of(y: Any, source: str) -> Cells:
 def typed_cells(column: Any) -> Cells:
     """Return the cells of a 1-D NumPy array or pandas column, index or categorical.
 
-    Raises TypeError, ValueError or ArrowException for one that holds neither text nor numbers.
+    Raises TypeError, ValueError or ArrowException for an array that holds neither text nor numbers.
     """
     if column.ndim != 1:
         raise ValueError("a column has one dimension")
