@@ -28,6 +28,7 @@ import numpy as np
 from dpcore.accountants.sampling_composition import SamplingCompositionAccountant
 from dpcore.compare.folds import fold_numbers
 from dpcore.compare.references import fit_nonprivate, majority_label, objective_of
+from dpcore.compare.svg import STYLE, svg_of
 from dpcore.data.arrays import dataset_from_arrays
 from dpcore.errors import DpcoreError
 from dpcore.losses.logistic import Logistic
@@ -62,7 +63,7 @@ SPECIAL = {
 COLOURS = dict(
     zip(FITS, ("#0072B2", "#56B4E9", "#E69F00", "#009E73", "#CC79A7", "0.4"), strict=True)
 )
-MARKERS = dict(zip(FITS, "osD^vx", strict=True))
+MARKERS = dict(zip(FITS, "osD^vX", strict=True))
 
 
 def fits(quick, relation, labels):
@@ -152,9 +153,9 @@ def draw(means, path):
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    matplotlib.rcParams.update({"svg.hashsalt": "a-ddp", "svg.fonttype": "none", "font.size": 8})
+    matplotlib.rcParams.update({**STYLE, "font.size": 8, "lines.markeredgewidth": 0})
     panels = [(name, trust) for name in DATA for trust in (LOCAL, SECURE)]
-    figure, axes = plt.subplots(2, 4, figsize=(12, 5.6), sharex=True)
+    figure, axes = plt.subplots(2, 4, figsize=(12, 5.6), sharex=True, sharey="row")
     for column, (name, trust) in enumerate(panels):
         for row, measure in enumerate(("accuracy", "objective")):
             axis = axes[row, column]
@@ -168,7 +169,7 @@ def draw(means, path):
                         *zip(*found, strict=True),
                         color=COLOURS[label],
                         marker=MARKERS[label],
-                        ms=3.5,
+                        ms=4,
                         lw=1.1,
                         ls="--" if unsound else "-",
                         label=f"{label} (not private)" if unsound else label,
@@ -178,19 +179,22 @@ def draw(means, path):
                 shown = "majority class; below, w = 0" if label == "majority" else label
                 axis.axhline(value, color="black", lw=0.8, ls=ls, label=shown)
             axis.set_xscale("log")
-            axis.grid(alpha=0.25, lw=0.5)
+            axis.set_xticks(EPSILONS, [f"{epsilon:g}" for epsilon in EPSILONS])
+            axis.minorticks_off()
+            axis.tick_params(left=column == 0, bottom=row == 1)
+            axis.grid(axis="y", alpha=0.25, lw=0.5)
             if row == 1:
                 axis.set_xlabel("epsilon, delta = 1e-8, replace-one")
-                axis.set_ylim(top=0.9)
             if row == 0:
                 axis.set_title(f"{name}, {trust}")
-                axis.set_ylim(bottom=0.4)
             if column == 0:
                 axis.set_ylabel(measure)
+    axes[0, 0].set_ylim(bottom=0.4)
+    axes[1, 0].set_ylim(top=0.9)
     handles, labels = axes[0, 0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="lower center", ncols=4, frameon=False)
     figure.tight_layout(rect=(0, 0.09, 1, 1))
-    figure.savefig(path, metadata={"Date": None})
+    path.write_bytes(svg_of(figure))
 
 
 def speed(quick):

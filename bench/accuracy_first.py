@@ -20,6 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from dpcore.accountants.pure import PureAccountant
+from dpcore.compare.svg import STYLE, svg_of
 from dpcore.data.table import Table
 from dpcore.engines.local import LocalEngine
 from dpcore.errors import DpcoreError
@@ -156,6 +157,7 @@ def draw(runs):
     looks = {"nr": ("#0072B2", "o", "-"), "theory": ("#D55E00", "s", "--"),
              "doubling": ("#009E73", "^", ":")}  # fmt: skip
     names = {"nr": "noise reduction", "theory": "theory", "doubling": "doubling"}
+    plt.rcParams.update({**STYLE, "lines.markeredgewidth": 0})
     figure, axes = plt.subplots(2, 2, figsize=(8.4, 6.0), sharex=True)
     for column, (title, experiment, base) in enumerate(
         [
@@ -182,9 +184,8 @@ def draw(runs):
     for row in (0, 1):
         axes[row][0].set_ylabel("mean ex-post epsilon")
     figure.tight_layout()
-    plt.rcParams["svg.hashsalt"] = "accuracy-first"
     path = Path(__file__).with_name("accuracy_first.svg")
-    figure.savefig(path, metadata={"Date": None})
+    path.write_bytes(svg_of(figure))
     print(f"\n{path.name} written")
 
 

@@ -27,6 +27,7 @@ from dpcore.accountants.normal import gaussian_mu_squared_down
 from dpcore.accountants.rdp import RdpAccountant
 from dpcore.accountants.sampled_gaussian import sampled_gaussian_renyi_up
 from dpcore.accountants.sampling_composition import SamplingCompositionAccountant, delta_after
+from dpcore.compare.svg import STYLE, svg_of
 from dpcore.events import GaussianDpEvent, PoissonSampledDpEvent
 from dpcore.sensitivity import NeighboringRelation
 
@@ -128,7 +129,7 @@ def draw(found: dict[str, list[dict[str, float]]]) -> None:
     matplotlib.use("svg")
     import matplotlib.pyplot as plt
 
-    plt.rcParams.update({"svg.hashsalt": "composition", "svg.fonttype": "path", "font.size": 9})
+    plt.rcParams.update({**STYLE, "font.size": 9})
     looks = {
         "advanced": ("#E69F00", "s", "--", "advanced composition"),
         "sampling": ("#0072B2", "o", "-", "sampling composition (Theorem 1)"),
@@ -139,16 +140,18 @@ def draw(found: dict[str, list[dict[str, float]]]) -> None:
     for panel, (name, values) in zip(panels, PANELS.items(), strict=True):
         for bound, (color, marker, style, label) in looks.items():
             points = [max(row[bound], RESOLVED) for row in found[name]]
-            panel.plot(values, points, color=color, marker=marker, ls=style, ms=4, label=label)
+            look = {"color": color, "marker": marker, "ls": style, "ms": 4.5, "mew": 0}
+            panel.plot(values, points, label=label, **look)
         panel.set_yscale("log")
         if name != "clip":
             panel.set_xscale("log")
+        panel.minorticks_off()
         panel.set_xlabel({"rounds": "T", "epsilon": "epsilon of a round"}.get(name, name))
         panel.grid(axis="y", color="0.9", lw=0.8)
     panels[0].set_ylabel("delta at the epsilon of\nadvanced composition")
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=4)
     path = Path(__file__).with_name("composition.svg")
-    figure.savefig(path, metadata={"Date": None, "Creator": None}, facecolor="white")
+    path.write_bytes(svg_of(figure))
     print(f"\nDrew {path.name}: {path.stat().st_size // 1000} KB.")
 
 

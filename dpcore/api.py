@@ -27,8 +27,9 @@ __all__ = ["fit"]
 
 _ADVICE = (
     "Where the number of rows is private (add-or-remove-one), such rows may be left out before the "
-    "fit: frame.dropna(), or a store of dpcore convert --bad-rows drop."
+    "fit, or by dpcore convert --bad-rows drop."
 )
+_CLASSES = "The classes are -1 and 1 unless you name them: classes=(negative, positive)."
 
 
 def fit(
@@ -159,14 +160,15 @@ def fit(
         schema = Schema.read(schema)
     elif not (schema is None or isinstance(schema, Schema)):
         raise InvalidInputError("Expected schema to be a Schema, a mapping or a path.")
-    if bounds is not None and target_bounds is None and not plan.loss.classification:
+    named = schema is not None or isinstance(X, (str, os.PathLike))
+    if classes is None and target_bounds is None and not (named or plan.loss.classification):
         raise InvalidInputError(
             f"The loss {loss} needs target_bounds=(lower, upper) of its target; bounds are those "
             "of the feature columns."
         )
     public: dict[str, Any] = {"classes": classes, "target_bounds": target_bounds, "bounds": bounds}
     public |= {"row_norm": row_norm, "n0": n0, "capacity": capacity}
-    with advised_on_bad_rows(_ADVICE):
+    with advised_on_bad_rows(_ADVICE if named or classes is not None else _CLASSES):
         if isinstance(X, (str, os.PathLike)):
             leave_to_schema("the schema of the file", y=y, **public)
             dataset = load_file(X, schema)
@@ -175,11 +177,23 @@ def fit(
     charges = Charges()
     with charges.told():
         model = fit_dataset(plan, dataset, schema_reasons(dataset.schema), charges=charges)
-        if classes is not None:
-            model = replace(model, class_values=_own_classes(classes))
+        own = _own_classes(classes) if classes is not None else _truth_classes(X, y, model.schema)
+        model = replace(model, class_values=own)
         for caution in cautions_of(model):
             warnings.warn(caution, DpcoreWarning, stacklevel=2)
         return finish(plan, model, dataset, started, {}).model
+
+
+def _truth_classes(X: Any, y: Any, schema: Schema) -> tuple[bool, bool] | None:
+    """Return truth values as classes where the labels declare that they are some and the schema,
+    which holds text, lists true and false; ``None`` where they are not."""
+    label = schema.label
+    if y is None and not isinstance(X, (str, os.PathLike)) and label.name in X:
+        y = X[label.name]
+    words = [str(value).lower() for value in (*label.negative[:1], *label.positive[:1])]
+    if getattr(getattr(y, "dtype", None), "kind", "") != "b" or sorted(words) != ["false", "true"]:
+        return None
+    return words[0] == "true", words[1] == "true"
 
 
 def _own_classes(classes: Sequence[Any]) -> tuple[Any, Any]:

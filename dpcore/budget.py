@@ -1,4 +1,4 @@
-"""What a budget buys under each accountant: the table behind ``dpcore account``."""
+"""The table behind ``dpcore account``: each accountant's figures for one budget."""
 
 import math
 from typing import Any

@@ -1,4 +1,4 @@
-"""What the owner of a model should know: printed by the command line, warned of by ``fit``."""
+"""Cautions for the owner of a model: the command line prints them, ``fit`` warns of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run was charged, said by whatever ends it: errors and interrupts carry it as a note."""
+"""The charges of a run, told by whatever ends it: errors and interrupts carry them as a note."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 __all__ = ["Charges", "Figures", "charged_in"]
 
 Figures = tuple[float, float, str]
-"""What was spent, of which budget, in which unit: functions of the events, so public."""
+"""Spent, budget and unit: functions of the events, so public."""
 
 _TOLD = "dpcore_charges_are_told"
 

@@ -1,6 +1,7 @@
-"""What an optimizer's class has to declare, checked when it is loaded, and how one that fails in a
-run is reported: by type and place; by its own text, which may hold a private value, only where the
-rows are no secret."""
+"""Declarations of an optimizer's class, checked when it is loaded, and the report of its failure.
+
+An error in a run is reported by type and place; by its own text, which may hold a private value,
+only where the rows are no secret."""
 
 from __future__ import annotations
 
@@ -47,7 +48,7 @@ _RELATIONS = tuple(relation.value for relation in NeighboringRelation)
 def load_optimizer(registry: Registry, name: str) -> Any:
     """Return the class of an optimizer that declares all of ``dpcore.protocols.Optimizer``.
 
-    Raises RegistryError, naming what is missing or wrong, for one that does not.
+    Raises RegistryError, naming what is missing or wrong, for a class that does not.
     """
     entry = registry.get("optimizer", name)
     target = registry.load("optimizer", name)
@@ -101,10 +102,10 @@ def run_optimizer(
     ``secret_rows`` : whether an error's own text and cause, which may hold a private value, are
     left out.
 
-    Raises OptimizerError for one that raises anything but the project's own errors, or returns
-    anything but a Solution.
+    Raises OptimizerError for an optimizer that raises anything but the project's own errors, or
+    returns anything but a Solution.
     """
-    from dpcore.details import bounded
+    from dpcore.details import LONGEST_TEXT, bounded
     from dpcore.problem import Solution
 
     try:
@@ -122,7 +123,8 @@ def run_optimizer(
     if not isinstance(solution, Solution):
         kind = type(solution).__name__
         raise OptimizerError(_failed(entry, f"minimize returned no Solution but a {kind}"))
-    return dataclasses.replace(solution, details=bounded(solution.details))
+    status = solution.status[:LONGEST_TEXT]
+    return dataclasses.replace(solution, status=status, details=bounded(solution.details))
 
 
 def _failed(entry: Entry, what: str) -> str:

@@ -1,4 +1,4 @@
-"""What an optimizer may tell beside its coefficients: a few plain figures for the report."""
+"""Details beside the coefficients of a solution: a few plain figures for the report."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import numpy as np
 
 from dpcore.trusted import NUMPY_SCALARS
 
-__all__ = ["MOST_VALUES", "bounded", "fault_of_details"]
+__all__ = ["LONGEST_TEXT", "MOST_VALUES", "bounded", "fault_of_details"]
 
 MOST_VALUES = 1_000
 """Values, keys, lists and dicts in all: enough for what a report shows of a run."""
-_LONGEST_TEXT = 1_000
+LONGEST_TEXT = 1_000
 _LARGEST = 2**64
 
 
@@ -53,8 +53,8 @@ def fault_of_details(details: Any) -> str:
 def _fault_of_value(value: Any) -> str:
     kind = type(value)
     if kind is str:
-        too_long = len(value) > _LONGEST_TEXT
-        return f"a text is longer than {_LONGEST_TEXT:,} characters." if too_long else ""
+        too_long = len(value) > LONGEST_TEXT
+        return f"a text is longer than {LONGEST_TEXT:,} characters." if too_long else ""
     if kind is int:
         return "" if abs(value) < _LARGEST else "a whole number has more than 64 bits."
     if value is None or kind in (bool, float):

@@ -1,4 +1,4 @@
-"""What a release costs, as data. Accountants interpret events; an event never changes its meaning.
+"""Costs of releases as data. Accountants interpret events; an event never changes its meaning.
 
 Every number in an event is rounded to the side that costs more: a ``noise_multiplier`` down,
 an ``epsilon`` and a ``sampling_probability`` up.
@@ -80,7 +80,7 @@ class SkellamDpEvent(DpEvent):
 
 @dataclass(frozen=True, slots=True)
 class PureDpEvent(DpEvent):
-    """Any release that is ``epsilon``-DP, and of which nothing more is known."""
+    """Any release that is ``epsilon``-DP, with nothing more known of it."""
 
     epsilon: float
 

@@ -1,4 +1,4 @@
-"""What a run was charged, entry by entry."""
+"""The ledger: the charges of a run, entry by entry."""
 
 from __future__ import annotations
 

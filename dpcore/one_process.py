@@ -1,4 +1,4 @@
-"""What may exist once only, and in the process that made it."""
+"""Objects that may exist once only, and in the process that made them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class OneProcess(Unshareable):
         _made_here.add(self)
 
     def _require_this_process(self) -> None:
-        """Raise InvalidInputError in a process that was forked from the one that made it."""
+        """Raise InvalidInputError in a process forked from that which made it."""
         if os.getpid() != self._pid or self._forked:
             raise InvalidInputError(self._elsewhere)
 

@@ -1,4 +1,4 @@
-"""What a run has done, as data for its model, its report or its failure."""
+"""The outcome of a run, as data for its model, its report or its failure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a user asked for, as frozen data, and the parts that it names, checked before any data."""
+"""The settings of a fit as frozen data, and the parts that they name, checked before any data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an optimizer is told (public facts only) and what it gives back."""
+"""The problem that an optimizer is told (public facts only) and the solution that it gives back."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ class Mechanism(Protocol):
 
 @runtime_checkable
 class Accountant(Protocol):
-    """Adds up events, and refuses the one that would exceed the budget. An immutable value."""
+    """Adds up events, and refuses the event that would exceed the budget. An immutable value."""
 
     name: ClassVar[str]
     unit: ClassVar[str]
@@ -232,7 +232,7 @@ class SampledQuery(TableQuery, Protocol):
         ...
 
     def sampled_event(self, event: DpEvent, relation: NeighboringRelation) -> DpEvent:
-        """Return what a release costs of which ``event`` is the cost without sampling."""
+        """Return the cost of a release whose cost without sampling is ``event``."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""How a schema fits the rows of a file: the share of cells that it clamps or does not know.
+"""The fit of a schema to the rows of a file: the share of cells that it clamps or does not know.
 
 Exact for the owner of the rows, or noisy, through the same door as every other release.
 """
@@ -15,6 +15,7 @@ import numpy as np
 from dpcore.accountants.calibrate import noise_multiplier
 from dpcore.accountants.gdp import GdpAccountant
 from dpcore.accountants.pure import PureAccountant
+from dpcore.charges import Charges, charged_in
 from dpcore.data.raw_cells import BINS, RawCells, checked_names, raw_cells
 from dpcore.data.readers import format_of, is_typed
 from dpcore.errors import InvalidInputError
@@ -78,10 +79,16 @@ class _RawRows:
 
 
 def check_schema(
-    path: str, schema: Schema, epsilon: float | None = None, delta: float = 1e-8
+    path: str,
+    schema: Schema,
+    epsilon: float | None = None,
+    delta: float = 1e-8,
+    charges: Charges | None = None,
 ) -> SchemaCheck:
     """Return how the schema fits the rows of a file: exactly, which is not private, or, with an
     ``epsilon``, in one (epsilon, delta)-differentially private release under add-or-remove-one.
+
+    ``charges`` : the caller's, to follow.
 
     Raises InvalidInputError for a store, whose rows are encoded, and for a budget that cannot be;
     DataError (for the owner's eyes) for a file that cannot be read, before anything is spent.
@@ -97,7 +104,7 @@ def check_schema(
     if epsilon is None:
         return _check(exact.astype(np.float64), columns)
     typed_by = "file" if is_typed(path) else None
-    return _released(rows, columns, (epsilon, delta), schema_reasons(schema), typed_by)
+    return _released(rows, columns, (epsilon, delta), schema_reasons(schema), typed_by, charges)
 
 
 def _released(
@@ -106,6 +113,7 @@ def _released(
     budget: tuple[float, float],
     why_not_private: tuple[str, ...],
     typed_by: str | None,
+    charges: Charges | None,
 ) -> SchemaCheck:
     epsilon, delta = budget
     relation = NeighboringRelation.ADD_OR_REMOVE_ONE
@@ -120,6 +128,8 @@ def _released(
         multiplier = noise_multiplier(accountant, Gaussian.nominal_event, accountant.remaining)
         query, mechanism, spread = CellCounts(len(columns), "l2"), Gaussian(multiplier), 1.0
     session = PrivacySession(rows, accountant, relation, SystemNoise())
+    if charges is not None:
+        charges.follow(lambda: charged_in(session))
     noisy = session.release(query, mechanism)
     spent = session.accountant
     statement = PrivacyStatement(

@@ -1,4 +1,4 @@
-"""Which tables are neighbours, and how far apart their exact answers can be."""
+"""Neighbouring tables, and how far apart their exact answers can be."""
 
 import math
 from dataclasses import dataclass

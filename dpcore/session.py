@@ -287,7 +287,7 @@ class PrivacySession(OneProcess):
 
     @property
     def most_rows(self) -> int | None:
-        """The least ``most_rows`` of the parts, for tables of which the promise is; or ``None``."""
+        """The least ``most_rows`` of the parts, the tables that the promise is for; or ``None``."""
         return self._parts.most_rows
 
     @property

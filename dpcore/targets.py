@@ -54,7 +54,7 @@ def is_known_beforehand(optimizer: Any) -> bool:
 def target_values(settings: Settings, factory: Any, registry: Registry) -> Mapping[str, Any]:
     """Return the target options that were given, as parameters of the optimizer.
 
-    Raises InvalidInputError, naming the algorithms that take it, for one that this one does not.
+    Raises InvalidInputError, naming the algorithms that take it, for an option not the optimizer's.
     """
     if not isinstance(settings.targets, Mapping):
         raise InvalidInputError('Expected targets to be a mapping, as {"target_accuracy": 0.8}.')

@@ -1,4 +1,4 @@
-"""What runs inside the trust boundary: queries, mechanisms, and all that they hold."""
+"""Parts inside the trust boundary: queries, mechanisms, and all that they hold."""
 
 from __future__ import annotations
 

@@ -226,3 +226,29 @@ def test_what_the_command_line_prints_fit_warns_of(budget, text):
         model = fit(X, Y, algo="stub", classes=(0, 1), **budget)
     assert warned[0].filename == __file__
     assert [str(warning.message) for warning in warned] == cautions_of(model)
+
+
+def test_truth_values_of_a_frame_are_predicted_as_such(tmp_path):
+    """They came back as text, so that no prediction was right, and each of them was true."""
+    hired = np.array([True, False] * 4)
+    frame = pd.DataFrame({"age": [90.0, 10.0] * 4, "city": "Bern", "label": hired})
+    columns = SCHEMA["columns"] | {"label": {"kind": "label", "classes": [False, True]}}
+    model = fit(frame, algo="stub", schema={"columns": columns})
+    model.save(tmp_path / "m.json")
+    for fitted in (model, load_model(tmp_path / "m.json")):
+        assert fitted.classes == (False, True) and fitted.predict(frame).dtype == bool
+    texts = frame.assign(label=frame["label"].map({True: "true", False: "false"}))
+    assert fit(texts, algo="stub", schema={"columns": columns}).classes == ("false", "true")
+
+
+def test_what_arrays_leave_out_is_said():
+    with pytest.raises(DataError, match="row 1: the label is not one") as caught:
+        fit(X, Y, algo="stub")
+    assert "classes=(negative, positive)" in " ".join(caught.value.__notes__)
+    with pytest.raises(InvalidInputError, match="needs target_bounds"):
+        fit(X, Y, loss="ridge")
+    with pytest.raises(InvalidInputError, match="negative, positive"):
+        fit(X, Y, classes={0, 1})
+    for words in ({"X": np.ma.masked_equal(X, 0.5), "y": Y}, {"X": X, "y": np.ma.array(Y)}):
+        with pytest.raises(DataError, match="is a masked array"):
+            fit(**words, classes=(0, 1), algo="stub")

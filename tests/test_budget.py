@@ -99,5 +99,5 @@ def test_one_accountant_that_finds_no_noise_leaves_the_others_their_rows(
     assert rows[0]["noise_multiplier"] == pytest.approx(noise, rel=1e-4)
     missing = {row["accountant"] for row in rows if row["noise_multiplier"] is None}
     assert missing == without and {row["accountant"] for row in rows[-len(without) :]} == without
-    assert all("under this accountant" in row["reason"] for row in rows[-len(without) :])
+    assert all("This accountant finds no noise" in row["reason"] for row in rows[-len(without) :])
     json.dumps(rows, allow_nan=False)

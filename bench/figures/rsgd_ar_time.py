@@ -12,10 +12,12 @@ import time
 from statistics import median
 from typing import Any
 
+import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
 from panels import Run, asked
 
+from dpcore.compare.svg import STYLE, svg_of
 from dpcore.errors import DpcoreError
 from dpcore.plan import Settings, make_plan
 from dpcore.registry import load_registry
@@ -41,6 +43,7 @@ def seconds_of(algo: str, dataset: Any, n_rows: int) -> float:
 
 
 def draw(found: dict[str, list[float]], sizes: tuple[int, ...], how: Run) -> None:
+    matplotlib.rcParams.update({**STYLE, "lines.markeredgewidth": 0})
     figure = Figure(figsize=(6.0, 4.0), layout="constrained")
     axis = figure.subplots()
     for (algo, seconds), marker in zip(found.items(), "os^DvPX", strict=False):
@@ -48,7 +51,7 @@ def draw(found: dict[str, list[float]], sizes: tuple[int, ...], how: Run) -> Non
     axis.set(xlabel="thousand rows", ylabel="CPU seconds of a fit", yscale="log")
     axis.legend(frameon=False, fontsize=8)
     axis.spines[["top", "right"]].set_visible(False)
-    figure.savefig(how.pictures / "rsgd-ar-time.svg", metadata={"Date": None, "Creator": None})
+    (how.pictures / "rsgd-ar-time.svg").write_bytes(svg_of(figure))
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""How much noise a given share of the budget asks for."""
+"""The least noise that keeps a release within a given share of the budget."""
 
 from __future__ import annotations
 

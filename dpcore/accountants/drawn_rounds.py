@@ -1,5 +1,4 @@
-"""How often a row is drawn, and with how little noise: the law of the squared distances that add up
-over the rounds in which it takes part.
+"""The law of a row's draws: the squared distances that add up over the rounds it takes part in.
 
 A round with sampling probability p and noise multiplier m adds 1 / m^2 with probability p. Over n
 such rounds that is a binomial number of equal steps, exactly. Rounds of different noise are put on

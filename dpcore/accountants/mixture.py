@@ -1,4 +1,4 @@
-"""What Gaussian noise of randomised sensitivity costs: upper bounds, in directed rounding.
+"""Costs of Gaussian noise of randomised sensitivity: upper bounds, in directed rounding.
 
 Let the answer move by at most ``d_j`` with probability ``q_j``. Both bounds below are sums
 ``sum_j q_j f(d_j / sigma)`` of the same function of one Gaussian release, for every neighbouring

@@ -38,7 +38,7 @@ orders below would take that many terms."""
 
 
 def is_bounded(event: PoissonSampledDpEvent) -> bool:
-    """Return whether the event is one that these bounds are about."""
+    """Return whether these bounds are about the event."""
     covered = event.relation is not NeighboringRelation.REPLACE_ONE
     return covered and type(event.event) is GaussianDpEvent
 

@@ -37,7 +37,7 @@ class FixedSchedule:
     """What may yet be released of a schedule that was fixed before the run.
 
     A filter that is not fully adaptive proves something about such a schedule only, so a run is
-    held to it: each release takes the place of one that was stated. It may have more noise, which
+    held to it: each release takes the place of a stated release. It may have more noise, which
     is post-processing of the one with less, and a smaller sampling probability: whether a row would
     be drawn at the stated one stays independent of the rows, and not to take it then moves nothing.
     Both may be chosen from earlier outputs, and so may where it ends.

@@ -21,8 +21,8 @@ def smallest_multiplier(holds: Callable[[float], bool], precision: float = 1e-9)
     """
     if not holds(_LARGEST):
         raise InvalidInputError(
-            "No amount of noise makes this schedule fit into the budget under this accountant: "
-            "raise epsilon or delta, take fewer steps, or another accountant."
+            "This accountant finds no noise with which the schedule fits into the budget: its own "
+            "bounds end before. Raise epsilon or delta, take fewer steps, or another accountant."
         )
     high = 1.0
     while high < _LARGEST and not holds(high):

@@ -1,4 +1,4 @@
-"""What Skellam noise costs: Agarwal, Kairouz & Liu 2021, "The Skellam Mechanism for Differentially
+"""The cost of Skellam noise: Agarwal, Kairouz & Liu 2021, "The Skellam Mechanism for Differentially
 Private Federated Learning" (arXiv:2110.04995), Theorem 3.5.
 
 An integer vector that moves by at most D1 in l1 and D2 in l2 between neighbours, plus symmetric

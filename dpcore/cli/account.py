@@ -71,7 +71,14 @@ def _print_schedule(
         f"rate of {exact(probability)}, {relation}"
     )
     cells = [
-        (row["accountant"], row["conversion"], row["reason"] or f"{row['noise_multiplier']:.6g}")
+        (
+            row["accountant"],
+            row["conversion"],
+            "-" if row["reason"] else f"{row['noise_multiplier']:.6g}",
+        )
         for row in rows
     ]
     print_table(title, ("accountant", "conversion", "noise multiplier of each"), cells)
+    for row in rows:
+        if row["reason"]:
+            typer.echo(f"{row['accountant']}: {row['reason']}")

@@ -40,10 +40,11 @@ def print_check(check: SchemaCheck, file: str) -> None:
     if check.sentence is None:
         typer.echo(_NOT_PRIVATE)
         return
+    points = _share(check.deviation / max(1.0, check.rows))
     typer.echo(
         f"Each number of cells, and that of rows, has noise of standard deviation "
-        f"{check.deviation:.4g}.\nPrivacy: {check.sentence} Every other release of these rows adds "
-        "to it."
+        f"{check.deviation:.4g}: {points} of the cells of a column.\n"
+        f"Privacy: {check.sentence} Every other release of these rows adds to it."
     )
 
 

@@ -1,4 +1,4 @@
-"""What is compared, checked as a whole before the first fit: all of it fits, or nothing starts."""
+"""The admission of a comparison, as a whole, before the first fit: all fits, or nothing starts."""
 
 from __future__ import annotations
 

@@ -10,7 +10,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from dpcore.compare.settings import AS_PUBLISHED, REFERENCES, STATEMENT, shown_name
+from dpcore.compare.svg import STYLE, svg_of
 from dpcore.compare.table import INTERVAL, MEASURES, Mean
 from dpcore.errors import InvalidInputError
 from dpcore.outfile import check_writable, write_whole
@@ -28,7 +31,7 @@ _REFERENCE_LINES = {
     "nonprivate": {"color": "black", "ls": "-", "lw": 1.0},
     "majority": {"color": "0.55", "ls": (0, (6, 2)), "lw": 1.0},
 }
-_STYLE = {"svg.fonttype": "path", "svg.hashsalt": "dpcore", "font.size": 9.5}
+_STYLE = {**STYLE, "font.size": 9.5}
 _PANEL = (4.6, 3.7)
 """Width and height of a panel in inches."""
 _PER_INCH = 18
@@ -67,14 +70,17 @@ def write_figure(
     check_figure(path, facet)
     from matplotlib import style
 
-    form = Path(path).suffix.lower()[1:]
-    buffer = io.BytesIO()
-    undated = {"Date": None, "Creator": None} if form == "svg" else {"Software": None}
-    metadata = {**undated, "Description": STATEMENT}
     with style.context(["default", _STYLE]):
         figure = draw(means, settings, measure, facet)
-        figure.savefig(buffer, format=form, dpi=150, facecolor="white", metadata=metadata)
-    write_whole(path, buffer.getvalue())
+        is_svg = Path(path).suffix.lower() == ".svg"
+        write_whole(path, svg_of(figure, STATEMENT) if is_svg else _png_of(figure))
+
+
+def _png_of(figure: Any) -> bytes:
+    buffer = io.BytesIO()
+    metadata = {"Software": None, "Description": STATEMENT}
+    figure.savefig(buffer, format="png", dpi=150, facecolor="white", metadata=metadata)
+    return buffer.getvalue()
 
 
 def draw(
@@ -150,8 +156,13 @@ def _draw_curves(
             if getattr(mean, line) == name
         )
         if points:
-            epsilons, centres, widths = zip(*points, strict=True)
-            axis.errorbar(epsilons, centres, widths, ms=5, lw=1.5, capsize=2.5, zorder=3, **drawn)
+            epsilons, centres, widths = np.array(points).T
+            axis.plot(epsilons, centres, ms=6, mew=0, lw=1.5, zorder=3, **drawn)
+            # One broken line for all intervals of a curve, which is one element of an SVG.
+            gaps = np.full_like(centres, np.nan)
+            ends = np.column_stack([centres - widths, centres + widths, gaps]).ravel()
+            bars = {"color": drawn["color"], "lw": 1.5, "solid_capstyle": "butt", "zorder": 3}
+            axis.plot(np.repeat(epsilons, 3), ends, **bars)
 
 
 def _draw_references(axis: Any, means: Sequence[Mean], measure: str) -> None:

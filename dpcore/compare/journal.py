@@ -155,7 +155,7 @@ def _is_begun(content: bytes) -> bool:
 
 
 def _write(file: FileIO, path: Path, entry: Mapping[str, Any]) -> None:
-    """Add a line. Of one that is not whole, a later run cuts what there is."""
+    """Add a line. A later run cuts off a line that is not whole."""
     line = f"{json.dumps(entry, allow_nan=False)}\n".encode("ascii")
     try:
         while line:

@@ -1,4 +1,4 @@
-"""What a table of means does not show of its fits, as sentences below it."""
+"""Notes below a table of means: sentences about its fits that the table does not show."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def notes_of(rows: Sequence[Mapping[str, Any]], means: Sequence[Mean]) -> list[s
 
 
 def all_failed(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return the algorithms of which no fit succeeded."""
+    """Return the algorithms without a fit that succeeded."""
     fitted = {row["algorithm"] for row in rows if row["status"] != "failed"}
     return list(dict.fromkeys(r["algorithm"] for r in rows if r["algorithm"] not in fitted))
 

@@ -1,4 +1,4 @@
-"""What the algorithms are measured against, computed without privacy: the best and the worst."""
+"""The references of a comparison, computed without privacy: the best and the worst."""
 
 from __future__ import annotations
 

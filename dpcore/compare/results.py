@@ -82,7 +82,8 @@ def read_results(path: str | os.PathLike[str]) -> Results:
     """
     name = os.fspath(path)
     try:
-        table = pq.read_table(io.BytesIO(_content(name)))
+        # Arrow's threads may outlive the process's own, which then ends in an abort.
+        table = pq.read_table(io.BytesIO(_content(name)), use_threads=False)
     except (pa.ArrowException, OSError) as error:
         raise DataError(f"{name!r} is not a whole results file of dpcore compare.") from error
     described = _description(table.schema.metadata or {})

@@ -1,4 +1,4 @@
-"""What a comparison is, as frozen data: which fits are made, and what of each is written down."""
+"""A comparison as frozen data: its fits, and the figures that are written of each."""
 
 from __future__ import annotations
 

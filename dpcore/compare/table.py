@@ -75,7 +75,8 @@ def default_measure(rows: Iterable[Mapping[str, Any]]) -> str:
 def means_of(rows: Sequence[Mapping[str, Any]], measure: str) -> list[Mean]:
     """Return the means of a measure, in the order in which data and algorithms first appear.
 
-    Raises InvalidInputError for another measure, or one that no row has though it has others.
+    Raises InvalidInputError for another measure, or where no row has this one though rows have
+    others.
     """
     if measure not in MEASURES:
         raise InvalidInputError(f"Expected y={measure!r} to be {', '.join(MEASURES)}.")

@@ -66,7 +66,10 @@ def dataset_from_arrays(
         options = {"classes": classes, "target_bounds": target_bounds, "bounds": bounds, "n0": n0}
         leave_to_schema("the schema", **options, row_norm=row_norm, capacity=capacity)
     elif _is_frame(X):
-        raise InvalidInputError("A pandas frame needs a schema of its columns.")
+        raise InvalidInputError(
+            "A pandas frame needs a schema of its columns: `dpcore schema FILE` writes a template "
+            "of one. Or pass frame.to_numpy() with bounds=(lower, upper)."
+        )
     else:
         schema = array_schema(
             _matrix(X).shape[1],

@@ -47,7 +47,7 @@ class _Rows(Protocol):
 
 
 class OrderedRows:
-    """The rows of a table in an order, as parts of which each is contiguous in memory.
+    """The rows of a table in an order, as parts that are each contiguous in memory.
 
     Parameters
     ----------

@@ -105,7 +105,9 @@ def _codes(cells: Cells, values: tuple[Value, ...], missing: tuple[str, ...]) ->
         _require(vocabulary.takes_booleans, kind, vocabulary)
         return _coded(cells, lambda word: vocabulary.of_truth(word == "true"))
     if not _is_number(kind):
-        raise _UnreadTypeError(f"cannot be read: it is of type {kind}. Write its cells as text.")
+        raise _UnreadTypeError(
+            f"cannot be read: it is of type {kind}. Write its cells as text, or drop it."
+        )
     _require(vocabulary.takes_numbers, kind, vocabulary)
     return vocabulary.of_numbers(to_numbers(cells, missing))
 
@@ -116,8 +118,8 @@ def _require(is_read: bool, kind: pa.DataType, vocabulary: Vocabulary) -> None:
         raise _UnreadTypeError(
             f"is of type {kind}, and the schema lists text for it, such as "
             f"{vocabulary.texts[0]!r}: one odd cell decides what type a program gives a column, "
-            "and with it the text of every cell. Read the column as text (pandas: dtype=str), or "
-            "let dpcore read the file itself."
+            "and with it the text of every cell. Keep the column as text where the table is made "
+            "(pandas: dtype=str), or give dpcore the text file that it came from."
         )
 
 

@@ -246,6 +246,8 @@ def _advice(path: str, format: str | None) -> str:
 
 def _pair(what: str, values: Any) -> list[Any]:
     try:
+        if isinstance(values, (set, frozenset)):
+            raise TypeError  # It has no first and no second.
         first, second = values
     except (TypeError, ValueError):
         raise InvalidInputError(f"Expected {what} of the label.") from None

@@ -24,6 +24,7 @@ def real_matrix(X: Any, source: str) -> np.ndarray:
 
     Raises DataError for anything else.
     """
+    _require_no_mask(X, f"{source}: X")
     try:
         array = np.asarray(X, dtype=None if hasattr(X, "dtype") else object)
         if array.dtype.kind not in "buifO":
@@ -92,6 +93,7 @@ def labels_of(y: Any, source: str) -> Cells:
 
     Raises DataError for anything else.
     """
+    _require_no_mask(y, f"{source}: y")
     try:
         cells = typed_cells(y) if hasattr(y, "dtype") else as_objects(y)
     except (pa.ArrowException, TypeError, ValueError):
@@ -99,10 +101,19 @@ def labels_of(y: Any, source: str) -> Cells:
     return cells
 
 
+def _require_no_mask(array: Any, name: str) -> None:
+    """Refuse a type whose cells may hold no value, since NumPy would hand out what is below."""
+    if isinstance(array, np.ma.MaskedArray):
+        raise DataError(
+            f"{name} is a masked array, and a masked cell has no value: fill it, "
+            "X.filled(value), or leave its row out."
+        )
+
+
 def typed_cells(column: Any) -> Cells:
     """Return the cells of a 1-D NumPy array or pandas column, index or categorical.
 
-    Raises TypeError, ValueError or ArrowException for one that holds neither text nor numbers.
+    Raises TypeError, ValueError or ArrowException for an array that holds neither text nor numbers.
     """
     if column.ndim != 1:
         raise ValueError("a column has one dimension")

@@ -1,4 +1,4 @@
-"""What a schema does to cells as they stand in a source: counts that encoded rows have lost."""
+"""Counts of a source's cells by what a schema does to them, which encoded rows have lost."""
 
 from __future__ import annotations
 

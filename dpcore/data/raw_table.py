@@ -1,4 +1,4 @@
-"""What a reader hands over: columns of cells under their names, before any schema is applied."""
+"""Columns of cells under their names, as a reader hands them over, before any schema is applied."""
 
 from __future__ import annotations
 

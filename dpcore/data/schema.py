@@ -1,4 +1,4 @@
-"""What is public about a table: columns, bounds, categories, classes. Encoding uses nothing else.
+"""The schema of a table, all public: columns, bounds, categories, classes. Encoding uses no more.
 
 A schema is a TOML file::
 

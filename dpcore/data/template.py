@@ -219,7 +219,8 @@ def _read_all(source: str) -> Any:
         raise DataError(f"{source}: duplicate column names.")
     try:
         if source.lower().endswith((".parquet", ".pq")):
-            return pq.ParquetFile(source).read()
+            # As in dpcore.compare.results: threads may outlive the process's own.
+            return pq.ParquetFile(source).read(use_threads=False)
         return pacsv.read_csv(
             pa.BufferReader(utf8_lines(read_bytes(source), source) + b"\n"),
             read_options=pacsv.ReadOptions(column_names=names, skip_rows_after_names=1),

@@ -1,4 +1,4 @@
-"""What the built-in mechanisms have in common: one noise multiplier, scaled to one figure."""
+"""The common base of the built-in mechanisms: one noise multiplier, scaled to one figure."""
 
 import math
 from dataclasses import dataclass

@@ -78,7 +78,7 @@ def normal_second(
 ) -> None:
     """Fill ``out`` with floors decided by ``digits`` (int64, ``bits`` bits each) and 64 bits more.
 
-    ``undecided`` (bool) marks those of which ``out`` says nothing.
+    ``undecided`` (bool) marks the deviates that ``out`` says nothing of.
     """
     sign = np.int64(_ONE << (bits - _ONE))
     last = np.int64(radius.size - 1)

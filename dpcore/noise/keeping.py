@@ -1,4 +1,4 @@
-"""How far down a chain of noise levels a value is kept: exact coins with transcendental odds.
+"""The levels of a chain of noise down which a value is kept: exact coins of transcendental odds.
 
 Two-sided geometric noise of scale s at the accurate level becomes noise of scale S > s when the
 value is kept with probability

@@ -1,4 +1,4 @@
-"""How many rounds each user may join: from budgets and public figures alone."""
+"""The number of rounds that each user may join: from budgets and public figures alone."""
 
 from __future__ import annotations
 

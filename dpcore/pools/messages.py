@@ -1,4 +1,4 @@
-"""What crosses the boundary between users and server, and what the server takes of it."""
+"""Messages between users and server, and which of them the server takes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What users and server agree on before the first round: public, and the same in every round."""
+"""The terms that users and server agree on beforehand: public, the same in every round."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many rows there are, and how many cells of each column a schema does not take as they are."""
+"""The numbers of rows, and of cells in each column that a schema does not take as they are."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far a hypothesis is above the least objective, as one answer."""
+"""The excess of a hypothesis above the least objective, as one answer."""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ def _check_row_by_row(
 
 def _check_overlapping(function: Callable, z: np.ndarray, y: np.ndarray) -> None:
     """Two threads, each with rows of its own, many times over: scratch space of the loss would mix
-    them. A loss that passes may still be unsafe; one that fails is."""
+    them. A loss that passes may still be unsafe; a loss that fails is."""
     halves = [(z[part].copy(), y[part].copy()) for part in (slice(0, None, 2), slice(1, None, 2))]
     expected = [_called(function, *half).tobytes() for half in halves]
     mixed = []

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["CountingEngine", "Record", "RecordingSession", "ReplaySession", "assert_within"]
 
 _QUESTION, _REFERENCE = ("question",), ("reference",)
-"""In place of a mechanism, where one that is open goes on."""
+"""In place of a mechanism, where an open one goes on."""
 
 
 @dataclass(frozen=True)

@@ -126,7 +126,7 @@ def test_what_can_be_done_about_a_bad_row_is_what_the_command_can_do(run, folder
         with pytest.raises(DataError, match="the cell is empty; fill it in") as caught:
             fit(rows, schema="schema.toml")
         (note,) = caught.value.__notes__
-        assert "frame.dropna()" in note and "add-or-remove-one" in note
+        assert "--bad-rows drop" in note and "add-or-remove-one" in note
         return
     asked = {
         "train": ("train", "--data", NAME, *schema),

@@ -1,5 +1,8 @@
 """``dpcore schema``: a template without data, or a schema that says what it leaks."""
 
+import subprocess
+import sys
+
 import pytest
 
 from dpcore.data.schema import Schema
@@ -74,3 +77,17 @@ def test_mistakes(run, folder, arguments, text):
     result = run("schema", *arguments)
     assert result.exit_code == 2 and result.stdout == ""
     assert text in result.stderr and len(result.stderr.splitlines()) == 1
+
+
+def test_noisy_shares_that_could_not_be_printed_say_what_was_charged(tmp_path):
+    (tmp_path / "f.csv").write_text("a,y\n1,0\n2,1\n")
+    (tmp_path / "s.toml").write_text(
+        '[columns]\na = { kind = "numeric", lower = 0, upper = 9 }\n'
+        'y = { kind = "label", classes = [0, 1] }\n'
+    )
+    command = [sys.executable, "-m", "dpcore.cli", "schema", "--check", "f.csv", "s.toml"]
+    with open("/dev/full", "w") as full:
+        run = subprocess.run([*command, "--epsilon", "1"], cwd=tmp_path, stdout=full,
+                             stderr=subprocess.PIPE, text=True)  # fmt: skip
+    assert run.returncode != 0
+    assert "Charged, and spent:" in run.stderr and "may not have been printed" in run.stderr

@@ -33,7 +33,8 @@ def format_of(path: str, format: str | None = None) -> str:
         if name.endswith(suffixes):
             return known
     raise InvalidInputError(
-        f"Cannot tell the format of {path!r} from its name; name one of: {', '.join(FORMATS)}."
+        f"Cannot tell the format of {path!r} from its name: let it end in one of "
+        f"{', '.join(suffix for suffixes in FORMATS.values() for suffix in suffixes)}."
     )
 
 

@@ -1,4 +1,4 @@
-"""What noise is added to, and how a hypothesis is made from the noisy answer."""
+"""Bases of noise reduction: the answer that gets noise, and the hypothesis made from it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much a test that is right with a stated probability costs: epsilon_0 and its threshold.
+"""The cost of a test that is right with a stated probability: epsilon_0, and its threshold.
 
 With xi ~ Lap(2 D / epsilon_0) the noise of the threshold W < 0, F the distribution function of the
 noise Lap(4 D / epsilon_0) of a test, T tests of figures f_t = -excess_t, and success at the first

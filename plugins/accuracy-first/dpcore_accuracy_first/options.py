@@ -1,4 +1,4 @@
-"""What the six algorithms have in common: the target, its guarantee, and how a failure ends."""
+"""Options of all six algorithms: the target, its guarantee, and how a failure ends."""
 
 from __future__ import annotations
 

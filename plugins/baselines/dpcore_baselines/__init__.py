@@ -1,4 +1,4 @@
-"""What other algorithms are measured against, as a dpcore plugin."""
+"""The algorithms that others are measured against, as a dpcore plugin."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""How much noise a release needs: the least, within a ten-thousandth, that the filter accepts."""
+"""The noise of a release: the least, within a ten-thousandth, that the filter accepts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What dp-gd does where nobody says: fixed functions of public facts and released values.
+"""Defaults of dp-gd: fixed functions of public facts and released values.
 
 The one fact that drives them is the signal that the budget buys,
 

@@ -1,4 +1,4 @@
-"""How well each of several candidates does on the rows."""
+"""Scores of several candidates on the rows."""
 
 from __future__ import annotations
 

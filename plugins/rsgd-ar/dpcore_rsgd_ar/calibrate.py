@@ -1,4 +1,4 @@
-"""How much noise a pass needs: an estimate in floats, then a value the accountant has accepted."""
+"""The noise of a pass: an estimate in floats, then a value that the accountant has accepted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a pass of SGD does, as public data: batches, step sizes, averages."""
+"""The schedule of a pass of SGD, as public data: batches, step sizes, averages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far the result of a pass can move when one row is replaced, for each batch it may be in.
+"""The distance that one replaced row can move a pass's result, for each batch it may be in.
 
 Chen, Lee & Kifer 2019, Lemma 2: a step with a batch that both tables share brings two iterates
 closer by the factor ``rho = max(|1 - eta mu|, |1 - eta L|)``; a step with batch j, in which they

@@ -1,4 +1,4 @@
-"""What the server of a deployment is told, as a file of its own."""
+"""The job of a deployment's server, as a file of its own."""
 
 from __future__ import annotations
 
