@@ -29,15 +29,15 @@ from dpcore.accountants.sampling_composition import SamplingCompositionAccountan
 from dpcore.compare.folds import fold_numbers
 from dpcore.compare.references import fit_nonprivate, majority_label, objective_of
 from dpcore.compare.svg import STYLE, svg_of
-from dpcore.data.arrays import dataset_from_arrays
+from dpcore.data.readers.arrays import dataset_from_arrays
 from dpcore.errors import DpcoreError
+from dpcore.fitting.plan import Settings, make_plan
+from dpcore.fitting.run import fit_dataset
 from dpcore.losses.logistic import Logistic
 from dpcore.noise.source import SystemNoise
-from dpcore.plan import Settings, make_plan
 from dpcore.pools import InProcessPool, Terms, User, UserSession
-from dpcore.registry import load_registry
-from dpcore.sensitivity import NeighboringRelation
-from dpcore.training import fit_dataset
+from dpcore.privacy.sensitivity import NeighboringRelation
+from dpcore.registry.catalogue import load_registry
 
 DATA, EPSILONS, FOLDS, DELTA = ("a9a", "bank"), (0.5, 2.0, 8.0, 32.0, 128.0), 5, 1e-8
 LOCAL, SECURE = "local", "secure-aggregation"

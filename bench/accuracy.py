@@ -32,7 +32,7 @@ from dpcore.compare.settings import REFERENCES as FITTED_ANYWAY
 from dpcore.compare.settings import Comparison
 from dpcore.compare.table import Mean, means_of, tables_of
 from dpcore.errors import DpcoreError
-from dpcore.parameters import parse_assignment
+from dpcore.registry.parameters import parse_assignment
 
 DATA = ("adult", "bank", "census-sim", "a9a", "kddcup99-10")
 ALLOWED = {TO_REACH: 0.2, "the best": 0.3}

@@ -21,16 +21,16 @@ import numpy as np
 
 from dpcore.accountants.pure import PureAccountant
 from dpcore.compare.svg import STYLE, svg_of
-from dpcore.data.table import Table
+from dpcore.data.blocks.table import Table
 from dpcore.engines.local import LocalEngine
 from dpcore.errors import DpcoreError
 from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
 from dpcore.noise.source import SeededNoise
-from dpcore.problem import Problem
-from dpcore.registry import load_registry
-from dpcore.sensitivity import NeighboringRelation
-from dpcore.session import PrivacySession
+from dpcore.privacy.sensitivity import NeighboringRelation
+from dpcore.protocols.problem import Problem
+from dpcore.registry.catalogue import load_registry
+from dpcore.session.session import PrivacySession
 
 RELATION = NeighboringRelation.REPLACE_ONE
 N_ROWS, L2, FAILURE, WORST_CASE = 100_000, 0.005, 0.1, 5.0

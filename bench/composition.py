@@ -28,8 +28,8 @@ from dpcore.accountants.rdp import RdpAccountant
 from dpcore.accountants.sampled_gaussian import sampled_gaussian_renyi_up
 from dpcore.accountants.sampling_composition import SamplingCompositionAccountant, delta_after
 from dpcore.compare.svg import STYLE, svg_of
-from dpcore.events import GaussianDpEvent, PoissonSampledDpEvent
-from dpcore.sensitivity import NeighboringRelation
+from dpcore.privacy.events import GaussianDpEvent, PoissonSampledDpEvent
+from dpcore.privacy.sensitivity import NeighboringRelation
 
 RELATION = NeighboringRelation.ADD_OR_REMOVE_ONE
 PANELS = {

@@ -32,10 +32,10 @@ import numpy as np
 from dpcore.compare.folds import fold_numbers
 from dpcore.data.dataset import Dataset
 from dpcore.engines.local import available_threads
-from dpcore.plan import Settings, make_plan
-from dpcore.registry import load_registry
-from dpcore.sensitivity import NeighboringRelation
-from dpcore.training import fit_dataset
+from dpcore.fitting.plan import Settings, make_plan
+from dpcore.fitting.run import fit_dataset
+from dpcore.privacy.sensitivity import NeighboringRelation
+from dpcore.registry.catalogue import load_registry
 
 FOLDS = 5
 DELTA = 1e-8

@@ -25,14 +25,14 @@ import authors_numpy
 import numpy as np
 from float_twin import FloatEngine, FloatGradient, FloatLine
 
-from dpcore.data.table import Table
+from dpcore.data.blocks.table import Table
 from dpcore.engines.local import LocalEngine
-from dpcore.grid import DIRECTION_BITS, STEP_BITS, round_parameters, round_to
+from dpcore.exact.grid import DIRECTION_BITS, STEP_BITS, round_parameters, round_to
 from dpcore.losses.logistic import Logistic
-from dpcore.problem import Problem
+from dpcore.privacy.sensitivity import NeighboringRelation
+from dpcore.protocols.problem import Problem
 from dpcore.queries import ClippedGradientSum, ClippedLossLine
-from dpcore.registry import load_registry
-from dpcore.sensitivity import NeighboringRelation
+from dpcore.registry.catalogue import load_registry
 
 CLIP, LOSS_CLIP = 1.0, 3.0
 STEPS = np.arange(21) * round_to(0.1, STEP_BITS)

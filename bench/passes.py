@@ -17,14 +17,14 @@ from typing import Any
 
 import numpy as np
 
-from dpcore.data.table import Table
+from dpcore.data.blocks.table import Table
 from dpcore.engines.local import LocalEngine
+from dpcore.fitting.plan import Settings, make_plan
+from dpcore.fitting.run import with_default_l2
 from dpcore.noise.source import SystemNoise
-from dpcore.plan import Settings, make_plan
-from dpcore.problem import Problem
-from dpcore.registry import load_registry
-from dpcore.session import PrivacySession
-from dpcore.training import with_default_l2
+from dpcore.protocols.problem import Problem
+from dpcore.registry.catalogue import load_registry
+from dpcore.session.session import PrivacySession
 from dpcore_rsgd_ar.defaults import decaying_steps
 from dpcore_rsgd_ar.schedule import Facts, Schedule
 from dpcore_rsgd_ar.sensitivity import batch_sensitivities

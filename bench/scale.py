@@ -35,10 +35,10 @@ from typing import Any
 import numpy as np
 from peak import peak_bytes
 
-from dpcore.data.coded import CodedRows
-from dpcore.data.table import Table
+from dpcore.data.blocks.coded import CodedRows
+from dpcore.data.blocks.table import Table
 from dpcore.engines.local import LocalEngine, available_threads
-from dpcore.grid import (
+from dpcore.exact.grid import (
     BLOCK_ROWS,
     DIRECTION_BITS,
     FEATURE_BITS,
@@ -47,14 +47,14 @@ from dpcore.grid import (
     round_parameters,
     round_to,
 )
+from dpcore.fitting.plan import Settings, make_plan
 from dpcore.losses.logistic import Logistic
 from dpcore.noise.source import SystemNoise
-from dpcore.plan import Settings, make_plan
-from dpcore.problem import Problem
+from dpcore.privacy.sensitivity import NeighboringRelation
+from dpcore.protocols.problem import Problem
 from dpcore.queries import ClippedGradientSum, ClippedLossLine
-from dpcore.registry import load_registry
-from dpcore.sensitivity import NeighboringRelation
-from dpcore.session import PrivacySession
+from dpcore.registry.catalogue import load_registry
+from dpcore.session.session import PrivacySession
 
 RELATION = NeighboringRelation.ADD_OR_REMOVE_ONE
 STEPS = np.arange(21) * round_to(0.1, STEP_BITS)

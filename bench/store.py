@@ -25,14 +25,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from peak import peak_bytes
 
+from dpcore.data.blocks.table import Table
 from dpcore.data.dataset import load_file
-from dpcore.data.schema import Schema
-from dpcore.data.table import Table
+from dpcore.data.schema.schema import Schema
 from dpcore.engines.local import LocalEngine
 from dpcore.losses.logistic import Logistic
-from dpcore.problem import Problem
+from dpcore.privacy.sensitivity import NeighboringRelation
+from dpcore.protocols.problem import Problem
 from dpcore.queries import ClippedGradientSum, ClippedLossLine
-from dpcore.sensitivity import NeighboringRelation
 
 N_NUMERIC, CATEGORIES, CHUNK = 38, (3, 11, 66), 2**18
 PEAK_LIMIT, PASS_LIMIT = 1000.0, 1.5

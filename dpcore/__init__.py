@@ -5,15 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dpcore.api import fit
-    from dpcore.data.schema import Schema
-    from dpcore.model import load_model
+    from dpcore.data.schema.schema import Schema
+    from dpcore.fitting.api import fit
+    from dpcore.model.model import load_model
 
 __all__ = ["Schema", "__version__", "fit", "load_model"]
 
 __version__ = "0.1.0"
 
-_LAZY = {"Schema": "dpcore.data.schema", "fit": "dpcore.api", "load_model": "dpcore.model"}
+_LAZY = {
+    "Schema": "dpcore.data.schema.schema",
+    "fit": "dpcore.fitting.api",
+    "load_model": "dpcore.model.model",
+}
 
 
 def __getattr__(name: str) -> Any:

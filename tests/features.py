@@ -1,6 +1,6 @@
 """The feature rows of a file in one piece, for tests."""
 
-from dpcore.data.assemble import assemble
+from dpcore.data.blocks.assemble import assemble
 from dpcore.data.dataset import feature_pieces
 
 

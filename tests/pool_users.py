@@ -7,7 +7,7 @@ import functools
 import numpy as np
 
 from dpcore.accountants import GdpAccountant
-from dpcore.data.arrays import dataset_from_arrays
+from dpcore.data.readers.arrays import dataset_from_arrays
 from dpcore.losses.logistic import Logistic
 from dpcore.noise.source import SeededNoise
 from dpcore.pools import InProcessPool, SessionPool, Terms, User, UserSession

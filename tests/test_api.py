@@ -11,10 +11,10 @@ import pytest
 from scipy import sparse
 
 from dpcore import Schema, fit, load_model
-from dpcore.cautions import cautions_of
 from dpcore.data.store import convert
 from dpcore.errors import DataError, DpcoreWarning, InvalidInputError, RegistryError
-from dpcore.registry import load_registry
+from dpcore.fitting.cautions import cautions_of
+from dpcore.registry.catalogue import load_registry
 
 X = np.array([[0.0, 0.5], [0.5, 0.0], [0.25, 0.25], [0.75, 0.5]])
 Y = np.array([0, 1, 0, 1])

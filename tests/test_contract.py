@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from dpcore.contract import default_optimizer, find_failures, load_optimizer, run_optimizer
-from dpcore.details import bounded
 from dpcore.errors import BudgetExceededError, DpcoreError, OptimizerError, RegistryError
-from dpcore.problem import Solution
-from dpcore.registry import Entry, Registry, load_registry
+from dpcore.protocols.details import bounded
+from dpcore.protocols.problem import Solution
+from dpcore.registry.catalogue import Entry, Registry, load_registry
+from dpcore.registry.contract import default_optimizer, find_failures, load_optimizer, run_optimizer
 
 SECRET = "the first row is 41, Bern"
 GOOD = {
@@ -173,7 +173,7 @@ def test_details_that_fit_are_kept():
 
 PLUGIN = """
 from dataclasses import dataclass
-from dpcore.hookspecs import hookimpl
+from dpcore.registry.hookspecs import hookimpl
 
 @hookimpl
 def register_optimizers(register):

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from dpcore.compare.notes import notes_of
-from dpcore.data.arrays import dataset_from_arrays
-from dpcore.diagnostics import accuracy_figures, diagnose
+from dpcore.data.readers.arrays import dataset_from_arrays
+from dpcore.fitting.diagnostics import accuracy_figures, diagnose
+from dpcore.fitting.plan import Settings, make_plan
+from dpcore.fitting.run import fit_dataset
 from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
-from dpcore.plan import Settings, make_plan
-from dpcore.training import fit_dataset
 
 X = np.array([[0.0], [1.0], [1.0], [1.0]])
 

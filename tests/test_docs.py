@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from dpcore import hookspecs
 from dpcore.compare.figure import _NOT_PRIVATE
-from dpcore.contract import load_optimizer
-from dpcore.presets import presets_of
-from dpcore.registry import load_registry
+from dpcore.registry import hookspecs
+from dpcore.registry.catalogue import load_registry
+from dpcore.registry.contract import load_optimizer
+from dpcore.registry.presets import presets_of
 from dpcore.testing import run_checks
 
 ROOT = Path(__file__).parents[1]

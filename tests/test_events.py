@@ -5,13 +5,13 @@ import inspect
 import pytest
 
 from dpcore.errors import InvalidInputError
-from dpcore.events import (
+from dpcore.privacy.events import (
     ComposedDpEvent,
     GaussianDpEvent,
     PoissonSampledDpEvent,
     SampledWithoutReplacementDpEvent,
 )
-from dpcore.sensitivity import NeighboringRelation
+from dpcore.privacy.sensitivity import NeighboringRelation
 
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
 INNER = GaussianDpEvent(1.0)

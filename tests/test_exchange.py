@@ -11,15 +11,15 @@ from dpcore.accountants.pure import PureAccountant
 from dpcore.accountants.zcdp import ZcdpAccountant
 from dpcore.engines.local import LocalEngine
 from dpcore.errors import BudgetExceededError, InvalidInputError, UnsupportedEventError
-from dpcore.events import ExPostDpEvent, PureDpEvent
 from dpcore.losses.logistic import Logistic
 from dpcore.mechanisms.gaussian import Gaussian
 from dpcore.mechanisms.geometric import Geometric
 from dpcore.mechanisms.noise_reduction import NoiseReduction
 from dpcore.noise.source import SeededNoise
+from dpcore.privacy.events import ExPostDpEvent, PureDpEvent
+from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.queries import ErrorCount, Minimizer, MinimumObjective, ObjectiveSum, RowCount
-from dpcore.sensitivity import NeighboringRelation
-from dpcore.session import PrivacySession
+from dpcore.session.session import PrivacySession
 from dpcore.testing.replay import CountingEngine
 from dpcore.testing.tables import make_problem, make_rows
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpcore.errors import InvalidInputError
-from dpcore.grid import BLOCK_ROWS, coefficient_bits, round_parameters
+from dpcore.exact.grid import BLOCK_ROWS, coefficient_bits, round_parameters
 
 finite = st.floats(-1e3, 1e3)
 

@@ -6,8 +6,8 @@ from importlib import metadata
 
 import pytest
 
-from dpcore.hookspecs import hookimpl
-from dpcore.registry import read_registry
+from dpcore.registry.catalogue import read_registry
+from dpcore.registry.hookspecs import hookimpl
 
 
 def register_optimizers(register):

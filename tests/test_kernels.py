@@ -13,7 +13,7 @@ import numba
 import numpy as np
 import pytest
 
-from dpcore import kernels
+from dpcore.exact import compiled as kernels
 
 TRAINS = """
 import sys
@@ -29,7 +29,7 @@ def doubled(x, out):
     for i in range(x.shape[0]):
         out[i] = 2.0 * x[i]
 """
-OURS = SOURCE.format(module="dpcore.kernels")
+OURS = SOURCE.format(module="dpcore.exact.compiled")
 
 
 @pytest.fixture

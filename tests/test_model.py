@@ -7,13 +7,13 @@ import pytest
 from scipy import sparse
 
 from dpcore import load_model
-from dpcore.data.arrays import features_from_arrays
-from dpcore.data.schema import Schema
+from dpcore.data.readers.arrays import features_from_arrays
+from dpcore.data.schema.schema import Schema
 from dpcore.errors import DpcoreError, ModelFileError
-from dpcore.model import Model, check_coefficients
-from dpcore.modelfile import check_replaceable, checksum
-from dpcore.statement import PrivacyStatement
-from dpcore.training import plain
+from dpcore.fitting.run import plain
+from dpcore.model.file import check_replaceable, checksum
+from dpcore.model.model import Model, check_coefficients
+from dpcore.privacy.statement import PrivacyStatement
 
 SCHEMA = {"width": 2, "row_norm": 2.0, "columns": {"label": {"kind": "label", "classes": [0, 1]}}}
 

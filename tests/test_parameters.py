@@ -6,7 +6,7 @@ from typing import Literal
 import pytest
 
 from dpcore.errors import InvalidInputError
-from dpcore.parameters import convert, convert_all, describe_parameters, parse_assignment
+from dpcore.registry.parameters import convert, convert_all, describe_parameters, parse_assignment
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from dpcore.errors import RegistryError
-from dpcore.registry import KINDS, Entry, Registry, plural, read_registry
+from dpcore.registry.catalogue import KINDS, Entry, Registry, plural, read_registry
 
 BAD = Path(__file__).parent / "bad_plugins"
 
@@ -26,7 +26,8 @@ def registry(monkeypatch):
     for folder in folders:
         monkeypatch.syspath_prepend(folder)
     bad = [p for d in metadata.distributions(path=folders) for p in d.entry_points]
-    good = [p for p in metadata.entry_points(group="dpcore") if p.value == "dpcore.builtins"]
+    ours = "dpcore.registry.builtins"
+    good = [p for p in metadata.entry_points(group="dpcore") if p.value == ours]
     return read_registry([*bad, *good])
 
 
@@ -51,7 +52,9 @@ def test_a_source_is_each_distribution_with_its_version(registry):
 
 
 def read_source(tmp_path, monkeypatch, body):
-    (tmp_path / "a_bad_plugin.py").write_text(f"from dpcore.hookspecs import hookimpl\n\n{body}")
+    (tmp_path / "a_bad_plugin.py").write_text(
+        f"from dpcore.registry.hookspecs import hookimpl\n\n{body}"
+    )
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.delitem(sys.modules, "a_bad_plugin", raising=False)
     registry = read_registry([metadata.EntryPoint("bad", "a_bad_plugin", "dpcore")])
@@ -125,7 +128,8 @@ def test_a_target_is_imported_on_use_and_its_failure_is_one_error():
 )
 def test_a_malformed_registration_fails_its_plugin(tmp_path, monkeypatch, name, target, summary):
     (tmp_path / "malformed_plugin.py").write_text(
-        "from dpcore.hookspecs import hookimpl\n\n@hookimpl\ndef register_losses(register):\n"
+        "from dpcore.registry.hookspecs import hookimpl\n\n"
+        "@hookimpl\ndef register_losses(register):\n"
         f"    register({name!r}, {target!r}, summary={summary!r})\n"
     )
     monkeypatch.syspath_prepend(str(tmp_path))
@@ -138,7 +142,7 @@ def test_a_malformed_registration_fails_its_plugin(tmp_path, monkeypatch, name, 
 
 
 def test_every_kind_has_its_hook():
-    from dpcore import hookspecs
+    from dpcore.registry import hookspecs
 
     hooks = {name for name in vars(hookspecs) if name.startswith("register_")}
     assert hooks == {f"register_{plural(kind)}" for kind in KINDS}

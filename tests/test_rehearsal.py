@@ -12,15 +12,15 @@ import pytest
 
 from dpcore.accountants.rdp import RdpAccountant
 from dpcore.accountants.zcdp import ZcdpAccountant
-from dpcore.data.table import Table
+from dpcore.data.blocks.table import Table
 from dpcore.engines.local import LocalEngine
 from dpcore.errors import KernelError
 from dpcore.losses.logistic import Logistic
 from dpcore.mechanisms.gaussian import Gaussian
 from dpcore.noise.source import SeededNoise
+from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
 from dpcore.queries import ClippedGradientSum, PoissonSample, RowCount
-from dpcore.sensitivity import NeighboringRelation, Sensitivity
-from dpcore.session import PrivacySession
+from dpcore.session.session import PrivacySession
 from dpcore.testing.tables import make_problem, make_rows
 
 ADD = NeighboringRelation.ADD_OR_REMOVE_ONE
@@ -186,7 +186,7 @@ def test_a_module_is_imported_before_another_thread_is_at_work(tmp_path, monkeyp
 LATE = """
 import sys, threading
 from numba.core.dispatcher import Dispatcher
-from dpcore.session import PrivacySession
+from dpcore.session.session import PrivacySession
 
 charges, late = [], []
 commit, compile = PrivacySession._commit, Dispatcher.compile

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpcore.rounding import (
+from dpcore.exact.rounding import (
     DIGITS,
     exp_down,
     exp_up,

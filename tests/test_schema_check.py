@@ -7,14 +7,14 @@ import pandas as pd
 import pytest
 
 from dpcore.data.dataset import width_schema
-from dpcore.data.raw_cells import checked_names, raw_cells
-from dpcore.data.schema import Schema
+from dpcore.data.readers.raw_cells import checked_names, raw_cells
+from dpcore.data.schema.schema import Schema
 from dpcore.data.store import convert
 from dpcore.errors import DataError, InvalidInputError
+from dpcore.fitting.schema_check import check_schema
+from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.queries.cell_counts import CellCounts
-from dpcore.schema_check import check_schema
-from dpcore.sensitivity import NeighboringRelation
-from dpcore.session import PrivacySession
+from dpcore.session.session import PrivacySession
 
 COLUMNS = {
     "age": {"kind": "numeric", "lower": 0, "upper": 100},

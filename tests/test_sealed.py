@@ -18,16 +18,18 @@ import dpcore.losses
 import dpcore.mechanisms
 import dpcore.queries
 from dpcore.accountants.zcdp import ZcdpAccountant
-from dpcore.contract import run_optimizer
-from dpcore.data.standardization import Standardization
+from dpcore.data.blocks.standardization import Standardization
 from dpcore.engines.local import LocalEngine
 from dpcore.errors import BudgetExceededError, InvalidInputError
-from dpcore.grid import round_to
+from dpcore.exact.grid import round_to
 from dpcore.losses.huber import HuberSvm
 from dpcore.losses.logistic import Logistic
 from dpcore.mechanisms.gaussian import Gaussian
 from dpcore.noise.source import SeededNoise
-from dpcore.problem import Problem, Solution
+from dpcore.privacy.sealed import attributes, constant, require_untouched
+from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
+from dpcore.privacy.trusted import parts_within
+from dpcore.protocols.problem import Problem, Solution
 from dpcore.queries import (
     BoundedMinimizer,
     ClippedGradientSum,
@@ -38,12 +40,10 @@ from dpcore.queries import (
     RowCount,
 )
 from dpcore.queries.gradient_sum import GradientSum
-from dpcore.sealed import attributes, constant, require_untouched
-from dpcore.sensitivity import NeighboringRelation, Sensitivity
-from dpcore.session import PrivacySession
+from dpcore.registry.contract import run_optimizer
+from dpcore.session.session import PrivacySession
 from dpcore.testing.canonical import canonical
 from dpcore.testing.tables import make_problem, make_rows
-from dpcore.trusted import parts_within
 
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
 ROWS = make_rows(64)

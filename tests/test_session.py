@@ -18,9 +18,9 @@ from dpcore.mechanisms.exponential import Exponential
 from dpcore.mechanisms.gaussian import Gaussian
 from dpcore.mechanisms.laplace import Laplace
 from dpcore.noise.source import SeededNoise, SystemNoise
+from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
 from dpcore.queries import ClippedGradientSum, ClippedLossLine, RowCount
-from dpcore.sensitivity import NeighboringRelation, Sensitivity
-from dpcore.session import PrivacySession
+from dpcore.session.session import PrivacySession
 from dpcore.testing.tables import make_problem, make_rows
 
 ADD = NeighboringRelation.ADD_OR_REMOVE_ONE

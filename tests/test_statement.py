@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from dpcore.statement import PrivacyStatement, foreign_parts, part_of, running_versions
+from dpcore.privacy.statement import PrivacyStatement, foreign_parts, part_of, running_versions
 
 STATEMENT = PrivacyStatement(
     epsilon=0.4,
@@ -89,7 +89,7 @@ def test_foreign_parts_are_named():
     assert statement.private and "thing.losses:Odd" in statement.sentence()
     parts = ("dpcore.losses.logistic:Logistic", "dpcore_dp_agd.x:Y", "dpcorelike:Z", part_of(3))
     assert foreign_parts(parts) == ("builtins:int", "dpcore_dp_agd.x:Y", "dpcorelike:Z")
-    assert part_of(foreign_parts) == "dpcore.statement:foreign_parts"
+    assert part_of(foreign_parts) == "dpcore.privacy.statement:foreign_parts"
 
 
 def test_not_private_comes_first_and_says_why():

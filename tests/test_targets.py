@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from dpcore.errors import InvalidInputError
-from dpcore.plan import Settings
-from dpcore.problem import Solution
-from dpcore.statement import PrivacyStatement
-from dpcore.targets import OPTIONS, budget_of, is_asked_for_accuracy, target_values
+from dpcore.fitting.plan import Settings
+from dpcore.fitting.targets import OPTIONS, budget_of, is_asked_for_accuracy, target_values
+from dpcore.privacy.statement import PrivacyStatement
+from dpcore.protocols.problem import Solution
 
 
 @dataclass(frozen=True, kw_only=True)

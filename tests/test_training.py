@@ -5,13 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dpcore.data.arrays import dataset_from_arrays
 from dpcore.data.dataset import load_file
-from dpcore.data.schema import Schema
+from dpcore.data.readers.arrays import dataset_from_arrays
+from dpcore.data.schema.schema import Schema
 from dpcore.errors import InvalidInputError
-from dpcore.plan import Settings, make_plan
-from dpcore.source import are_ours_and_generated
-from dpcore.training import fit_dataset
+from dpcore.fitting.loading import are_ours_and_generated
+from dpcore.fitting.plan import Settings, make_plan
+from dpcore.fitting.run import fit_dataset
 
 SCHEMA = Schema.from_dict(
     {

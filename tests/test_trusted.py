@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dpcore.accountants.zcdp import ZcdpAccountant
-from dpcore.data.standardization import Standardization
+from dpcore.data.blocks.standardization import Standardization
 from dpcore.engines.local import LocalEngine
 from dpcore.errors import InvalidInputError
 from dpcore.losses.logistic import Logistic
@@ -16,6 +16,8 @@ from dpcore.losses.squared import Squared
 from dpcore.mechanisms.gaussian import Gaussian
 from dpcore.mechanisms.laplace import Laplace
 from dpcore.noise.source import SeededNoise
+from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
+from dpcore.privacy.trusted import parts_within
 from dpcore.queries import (
     BoundedMinimizer,
     ClippedGradientSum,
@@ -31,10 +33,8 @@ from dpcore.queries import (
     RowCount,
     StandardizedGradientSum,
 )
-from dpcore.sensitivity import NeighboringRelation, Sensitivity
-from dpcore.session import PrivacySession
+from dpcore.session.session import PrivacySession
 from dpcore.testing.tables import make_problem, make_rows
-from dpcore.trusted import parts_within
 
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
 ROWS = make_rows(64)

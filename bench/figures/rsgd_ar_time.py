@@ -19,9 +19,9 @@ from panels import Run, asked
 
 from dpcore.compare.svg import STYLE, svg_of
 from dpcore.errors import DpcoreError
-from dpcore.plan import Settings, make_plan
-from dpcore.registry import load_registry
-from dpcore.training import fit_dataset
+from dpcore.fitting.plan import Settings, make_plan
+from dpcore.fitting.run import fit_dataset
+from dpcore.registry.catalogue import load_registry
 
 ALGORITHMS = ("rsgd-ar", "psgd", "outpert-gd", "bolt-on", "objpert", "dp-agd", "dp-gd")
 ROWS = (50_000, 100_000, 150_000, 200_000, 250_000)

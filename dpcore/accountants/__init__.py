@@ -7,7 +7,7 @@ from dpcore.accountants.pure import PureAccountant
 from dpcore.accountants.rdp import RdpAccountant
 from dpcore.accountants.sampling_composition import SamplingCompositionAccountant
 from dpcore.accountants.single import SingleReleaseAccountant
-from dpcore.accountants.whole import WholeAccountant
+from dpcore.accountants.whole_schedule import WholeAccountant
 from dpcore.accountants.zcdp import ZcdpAccountant
 
 __all__ = [

@@ -16,8 +16,8 @@ from fractions import Fraction
 from typing import Any, ClassVar, Self
 
 from dpcore.errors import BudgetExceededError, InvalidInputError, UnsupportedEventError
-from dpcore.events import ComposedDpEvent, DpEvent, NonPrivateDpEvent
-from dpcore.rounding import exact, float_down, float_up
+from dpcore.exact.rounding import exact, float_down, float_up
+from dpcore.privacy.events import ComposedDpEvent, DpEvent, NonPrivateDpEvent
 
 __all__ = [
     "AdditiveAccountant",

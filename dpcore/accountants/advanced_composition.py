@@ -33,10 +33,10 @@ from typing import Any, ClassVar
 
 from dpcore.accountants.additive import validated_delta, validated_epsilon
 from dpcore.accountants.search import smallest_multiplier
-from dpcore.accountants.whole import Round, Rounds, WholeAccountant
+from dpcore.accountants.whole_schedule import Round, Rounds, WholeAccountant
 from dpcore.errors import InvalidInputError
-from dpcore.events import DpEvent, SampledWithoutReplacementDpEvent
-from dpcore.sensitivity import NeighboringRelation
+from dpcore.privacy.events import DpEvent, SampledWithoutReplacementDpEvent
+from dpcore.privacy.sensitivity import NeighboringRelation
 
 __all__ = [
     "AdvancedCompositionAccountant",

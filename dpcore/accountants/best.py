@@ -11,7 +11,7 @@ from dpcore.accountants.additive import validated_delta, validated_epsilon
 from dpcore.errors import InvalidInputError, UnsupportedEventError
 
 if TYPE_CHECKING:
-    from dpcore.events import DpEvent
+    from dpcore.privacy.events import DpEvent
     from dpcore.protocols import Accountant
 
 __all__ = ["BestAccountant"]

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dpcore.errors import InvalidInputError, UnsupportedEventError
-from dpcore.events import DpEvent
+from dpcore.privacy.events import DpEvent
 
 if TYPE_CHECKING:
     from dpcore.protocols import Accountant

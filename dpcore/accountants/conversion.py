@@ -16,7 +16,7 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 
-from dpcore.rounding import log_down, log_up, sqrt_up
+from dpcore.exact.rounding import log_down, log_up, sqrt_up
 
 __all__ = [
     "best_order_for_budget",

@@ -10,8 +10,8 @@ from dpcore.accountants.normal import (
     gaussian_epsilon_up,
     gaussian_mu_squared_down,
 )
-from dpcore.events import DpEvent, GaussianDpEvent
-from dpcore.rounding import sqrt_up
+from dpcore.exact.rounding import sqrt_up
+from dpcore.privacy.events import DpEvent, GaussianDpEvent
 
 __all__ = ["GdpAccountant"]
 

@@ -21,8 +21,8 @@ from fractions import Fraction
 from functools import lru_cache
 
 from dpcore.accountants.normal import gaussian_delta_up
-from dpcore.events import RandomizedSensitivityGaussian
-from dpcore.rounding import exp_up, log_up
+from dpcore.exact.rounding import exp_up, log_up
+from dpcore.privacy.events import RandomizedSensitivityGaussian
 
 __all__ = ["mixture_curve_up", "mixture_log_moment_up", "mixture_renyi_up"]
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 from dpcore.accountants.additive import AdditiveAccountant
-from dpcore.events import DpEvent, NonPrivateDpEvent
+from dpcore.privacy.events import DpEvent, NonPrivateDpEvent
 
 __all__ = ["NonPrivateAccountant"]
 

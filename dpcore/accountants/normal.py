@@ -17,7 +17,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 
-from dpcore.rounding import exp_up, float_up, sqrt_down, sqrt_up
+from dpcore.exact.rounding import exp_up, float_up, sqrt_down, sqrt_up
 
 __all__ = ["gaussian_delta_up", "gaussian_epsilon_up", "gaussian_mu_squared_down"]
 

@@ -5,14 +5,14 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 from dpcore.accountants.additive import AdditiveAccountant
-from dpcore.events import (
+from dpcore.exact.rounding import float_up
+from dpcore.privacy.events import (
     DpEvent,
     ExponentialMechanismDpEvent,
     ExPostDpEvent,
     LaplaceDpEvent,
     PureDpEvent,
 )
-from dpcore.rounding import float_up
 
 __all__ = ["PureAccountant"]
 

@@ -14,7 +14,8 @@ from dpcore.accountants.sampled_gaussian import is_bounded, sampled_gaussian_ren
 from dpcore.accountants.search import smallest_multiplier
 from dpcore.accountants.skellam import skellam_renyi_up
 from dpcore.errors import UnsupportedEventError
-from dpcore.events import (
+from dpcore.exact.rounding import exp_down, exp_up, float_up, log_down, log_up
+from dpcore.privacy.events import (
     ComposedDpEvent,
     DpEvent,
     ExponentialMechanismDpEvent,
@@ -27,7 +28,6 @@ from dpcore.events import (
     RandomizedSensitivityGaussian,
     SkellamDpEvent,
 )
-from dpcore.rounding import exp_down, exp_up, float_up, log_down, log_up
 
 __all__ = ["RdpAccountant"]
 

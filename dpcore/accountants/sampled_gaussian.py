@@ -25,9 +25,9 @@ import math
 from fractions import Fraction
 
 from dpcore.errors import UnsupportedEventError
-from dpcore.events import GaussianDpEvent, PoissonSampledDpEvent
-from dpcore.rounding import float_up
-from dpcore.sensitivity import NeighboringRelation
+from dpcore.exact.rounding import float_up
+from dpcore.privacy.events import GaussianDpEvent, PoissonSampledDpEvent
+from dpcore.privacy.sensitivity import NeighboringRelation
 
 __all__ = ["is_bounded", "sampled_gaussian_renyi_up"]
 

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from dpcore.accountants.additive import validated_delta, validated_epsilon
 from dpcore.accountants.search import most_rounds, smallest_epsilon, smallest_multiplier
-from dpcore.accountants.whole import Round, Rounds, WholeAccountant
+from dpcore.accountants.whole_schedule import Round, Rounds, WholeAccountant
 from dpcore.errors import InvalidInputError
 
 if TYPE_CHECKING:

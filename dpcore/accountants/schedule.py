@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dpcore.accountants.search import smallest_multiplier
 from dpcore.errors import InvalidInputError, UnsupportedEventError
-from dpcore.events import (
+from dpcore.privacy.events import (
     DpEvent,
     GaussianDpEvent,
     PoissonSampledDpEvent,

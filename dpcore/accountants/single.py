@@ -13,13 +13,13 @@ from dpcore.accountants.mixture import mixture_curve_up, mixture_log_moment_up
 from dpcore.accountants.normal import gaussian_delta_up
 from dpcore.accountants.search import smallest_epsilon
 from dpcore.errors import BudgetExceededError, UnsupportedEventError
-from dpcore.events import (
+from dpcore.exact.rounding import exp_up, log_down, log_up
+from dpcore.privacy.events import (
     DpEvent,
     GaussianDpEvent,
     ObjectivePerturbationDpEvent,
     RandomizedSensitivityGaussian,
 )
-from dpcore.rounding import exp_up, log_down, log_up
 
 __all__ = ["SingleReleaseAccountant"]
 

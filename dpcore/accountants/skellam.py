@@ -18,8 +18,8 @@ import math
 from fractions import Fraction
 
 from dpcore.accountants.conversion import golden_maximum
-from dpcore.events import SkellamDpEvent
-from dpcore.rounding import exp_up, log_down, log_up
+from dpcore.exact.rounding import exp_up, log_down, log_up
+from dpcore.privacy.events import SkellamDpEvent
 
 __all__ = ["skellam_delta_up", "skellam_renyi_up"]
 

@@ -29,10 +29,10 @@ from dpcore.accountants.drawn_rounds import hits_of
 from dpcore.accountants.gaussian_floats import MARGIN
 from dpcore.accountants.search import smallest_epsilon
 from dpcore.accountants.skellam import skellam_delta_up
-from dpcore.accountants.whole import WholeAccountant
+from dpcore.accountants.whole_schedule import WholeAccountant
 from dpcore.errors import UnsupportedEventError
-from dpcore.events import DpEvent, SkellamDpEvent
-from dpcore.rounding import float_up
+from dpcore.exact.rounding import float_up
+from dpcore.privacy.events import DpEvent, SkellamDpEvent
 
 __all__ = ["SkellamAdvancedAccountant", "SkellamCompositionAccountant"]
 

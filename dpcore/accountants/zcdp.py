@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 
 from dpcore.accountants import conversion as convert
 from dpcore.accountants.additive import AdditiveAccountant
-from dpcore.events import (
+from dpcore.exact.rounding import exp_down, exp_up, float_up
+from dpcore.privacy.events import (
     DpEvent,
     ExponentialMechanismDpEvent,
     ExPostDpEvent,
@@ -16,7 +17,6 @@ from dpcore.events import (
     LaplaceDpEvent,
     PureDpEvent,
 )
-from dpcore.rounding import exp_down, exp_up, float_up
 
 __all__ = ["ZcdpAccountant"]
 

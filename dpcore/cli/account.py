@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from dpcore.cli.tables import print_table
-from dpcore.rounding import exact
+from dpcore.exact.rounding import exact
 
 __all__ = ["account_command"]
 
@@ -32,9 +32,9 @@ def account_command(
     releases."""
     if rounds is not None:
         return _print_schedule(epsilon, delta, rounds, probability, relation, as_json)
-    from dpcore.budget import describe_budget
     from dpcore.errors import InvalidInputError
-    from dpcore.relations import parse_relation
+    from dpcore.privacy.budgets import describe_budget
+    from dpcore.privacy.relations import parse_relation
 
     parse_relation(relation)
     if probability != 1:
@@ -58,8 +58,8 @@ def account_command(
 def _print_schedule(
     epsilon: float, delta: float, rounds: int, probability: float, relation: str, as_json: bool
 ) -> None:
-    from dpcore.budget import describe_schedule
-    from dpcore.relations import parse_relation
+    from dpcore.privacy.budgets import describe_schedule
+    from dpcore.privacy.relations import parse_relation
 
     rows = describe_schedule(epsilon, delta, rounds, probability, parse_relation(relation))
     if as_json:

@@ -15,7 +15,7 @@ import typer
 from dpcore.cli.interrupts import ended_as_interrupted
 from dpcore.cli.streams import hush
 from dpcore.errors import InvalidInputError
-from dpcore.parameters import parse_assignment
+from dpcore.registry.parameters import parse_assignment
 
 if TYPE_CHECKING:
     from dpcore.compare.results import Results
@@ -173,7 +173,7 @@ def compare_command(
 
 def _check_outputs(out: Path | None, plot: Path | None, asked: Comparison) -> None:
     """Refuse, before anything is read, a file that cannot be written or would be lost."""
-    from dpcore.outfile import refuse_inputs
+    from dpcore.model.outfile import refuse_inputs
 
     inputs = {"--schema": asked.schema, **{f"--data {name}": name for name in asked.data}}
     if out is not None:

@@ -42,10 +42,10 @@ def convert_command(
     it is as private as the file is. A store of that name is replaced when the new one is whole;
     until then the rows stand beside it in .OUT.partial, which a killed conversion leaves behind.
     """
-    from dpcore.data.schema import Schema
+    from dpcore.data.schema.schema import Schema
     from dpcore.data.store import convert, read_schema
-    from dpcore.outfile import refuse_inputs
-    from dpcore.source import reading_threads
+    from dpcore.fitting.loading import reading_threads
+    from dpcore.model.outfile import refuse_inputs
 
     refuse_inputs(out, {"SOURCE": source, "--schema": schema})
     if not source.exists():

@@ -11,11 +11,11 @@ from typing import Annotated, Any
 
 import typer
 
-from dpcore.contract import load_optimizer
-from dpcore.parameters import describe_parameters
-from dpcore.presets import presets_of
-from dpcore.registry import Entry, Registry, load_registry
-from dpcore.targets import is_asked_for_accuracy, is_known_beforehand
+from dpcore.fitting.targets import is_asked_for_accuracy, is_known_beforehand
+from dpcore.registry.catalogue import Entry, Registry, load_registry
+from dpcore.registry.contract import load_optimizer
+from dpcore.registry.parameters import describe_parameters
+from dpcore.registry.presets import presets_of
 
 __all__ = ["describe", "info_command"]
 

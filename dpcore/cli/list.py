@@ -9,7 +9,15 @@ from typing import Annotated
 import typer
 
 from dpcore.errors import InvalidInputError
-from dpcore.registry import KINDS, Entry, Failure, Registry, load_registry, near_names, plural
+from dpcore.registry.catalogue import (
+    KINDS,
+    Entry,
+    Failure,
+    Registry,
+    load_registry,
+    near_names,
+    plural,
+)
 
 __all__ = ["list_command"]
 
@@ -32,7 +40,7 @@ def list_command(
     registry = load_registry()
     failures = registry.failures
     if strict:
-        from dpcore.contract import find_failures
+        from dpcore.registry.contract import find_failures
 
         failures += find_failures(registry)
     if as_json:

@@ -33,7 +33,7 @@ def plot_command(
     from dpcore.compare.journal import check_finished
     from dpcore.compare.results import read_results
     from dpcore.compare.table import default_measure, means_of
-    from dpcore.outfile import refuse_inputs
+    from dpcore.model.outfile import refuse_inputs
 
     check_facet(facet)
     if out is not None:

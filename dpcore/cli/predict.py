@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dpcore.errors import advised_on_bad_rows
-from dpcore.outfile import check_writable, refuse_inputs, spooled, write_whole
+from dpcore.model.outfile import check_writable, refuse_inputs, spooled, write_whole
 
 if TYPE_CHECKING:
-    from dpcore.model import Model
+    from dpcore.model.model import Model
 
 __all__ = ["predict_command"]
 
@@ -41,7 +41,7 @@ def predict_command(
     if out is not None:
         refuse_inputs(out, {"the model": model, "--data": data})
         check_writable(out)
-    from dpcore.model import load_model
+    from dpcore.model.model import load_model
 
     fitted = load_model(model)
     if not fitted.privacy["private"]:
@@ -59,7 +59,7 @@ def predict_command(
 
 def _lines(model: Model, data: str) -> Iterator[bytes]:
     """Yield the output in pieces."""
-    from dpcore.source import feature_rows
+    from dpcore.fitting.loading import feature_rows
 
     yield b"score,label\n"
     for rows in feature_rows(data, model.schema):

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from dpcore.session import PrivacySession
+    from dpcore.session.session import PrivacySession
 
 __all__ = ["budget_progress"]
 

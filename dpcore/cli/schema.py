@@ -55,7 +55,7 @@ def schema_command(
         return
     if (schema, epsilon, delta) != (None, None, None):
         raise InvalidInputError("Expected a second file, --epsilon and --delta with --check only.")
-    from dpcore.data.template import document_from_data, schema_template
+    from dpcore.data.schema.template import document_from_data, schema_template
 
     if not from_data:
         typer.echo(schema_template(file, target), nl=False)
@@ -82,10 +82,10 @@ def _check(
         )
     if delta is not None and epsilon is None:
         raise InvalidInputError("Expected --delta with --epsilon only: exact shares have none.")
-    from dpcore.charges import Charges
     from dpcore.cli.schema_check import print_check
-    from dpcore.data.schema import Schema
-    from dpcore.schema_check import check_schema
+    from dpcore.data.schema.schema import Schema
+    from dpcore.fitting.schema_check import check_schema
+    from dpcore.session.charges import Charges
 
     charges = Charges()
     charges.fate = lambda: "the shares may not have been printed"

@@ -10,7 +10,7 @@ import typer
 from dpcore.cli.tables import print_table
 
 if TYPE_CHECKING:
-    from dpcore.schema_check import SchemaCheck
+    from dpcore.fitting.schema_check import SchemaCheck
 
 __all__ = ["print_check"]
 
@@ -27,7 +27,7 @@ _LEGEND = (
 
 def print_check(check: SchemaCheck, file: str) -> None:
     """Print a row of shares for each column, and what may be done with them."""
-    from dpcore.data.raw_cells import BINS
+    from dpcore.data.readers.raw_cells import BINS
 
     about = "about " if check.sentence else ""
     title = f"{file}: {about}{max(0, round(check.rows)):,} rows; share of the cells of a column"

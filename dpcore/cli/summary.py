@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from dpcore.cli.tables import print_table
-from dpcore.rounding import exact
+from dpcore.exact.rounding import exact
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

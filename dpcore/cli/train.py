@@ -10,21 +10,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dpcore.cautions import cautions_of
-from dpcore.charges import Charges
 from dpcore.cli.interrupts import ended_as_interrupted
 from dpcore.cli.progress import budget_progress
 from dpcore.cli.streams import hush
 from dpcore.errors import InvalidInputError, TargetNotMetError, advised_on_bad_rows
-from dpcore.modelfile import check_replaceable
-from dpcore.outfile import check_writable, refuse_inputs
-from dpcore.parameters import parse_assignment
-from dpcore.plan import Settings, make_plan
+from dpcore.fitting.cautions import cautions_of
+from dpcore.fitting.plan import Settings, make_plan
+from dpcore.model.file import check_replaceable
+from dpcore.model.outfile import check_writable, refuse_inputs
+from dpcore.registry.parameters import parse_assignment
+from dpcore.session.charges import Charges
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from dpcore.training import Training
+    from dpcore.fitting.run import Training
 
 __all__ = ["train_command"]
 
@@ -170,8 +170,8 @@ def train_command(
         check_replaceable(out)
     plan = make_plan(settings)
 
-    from dpcore.source import DataRequest
-    from dpcore.training import train
+    from dpcore.fitting.loading import DataRequest
+    from dpcore.fitting.run import train
 
     request = DataRequest(data, schema, target, bad_rows, schema_from_data, test, test_fraction)
     charges = Charges()

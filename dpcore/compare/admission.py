@@ -5,24 +5,24 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from dpcore.compare.data_rows import Rows, is_private
 from dpcore.compare.folds import fold_key
-from dpcore.compare.rows import Rows, is_private
 from dpcore.compare.settings import REFERENCES, check_alone, check_figures
-from dpcore.contract import load_optimizer
 from dpcore.errors import DpcoreError, InvalidInputError
-from dpcore.plan import checked_settings, make_plan
-from dpcore.problem import check_label
-from dpcore.registry import load_registry, near_names
-from dpcore.relations import parse_relation, usual_relation
-from dpcore.targets import is_asked_for_accuracy
-from dpcore.training import check_dataset, check_drop
+from dpcore.fitting.plan import checked_settings, make_plan
+from dpcore.fitting.run import check_dataset, check_drop
+from dpcore.fitting.targets import is_asked_for_accuracy
+from dpcore.privacy.relations import parse_relation, usual_relation
+from dpcore.protocols.problem import check_label
+from dpcore.registry.catalogue import load_registry, near_names
+from dpcore.registry.contract import load_optimizer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dpcore.compare.settings import Comparison
-    from dpcore.plan import Plan
-    from dpcore.source import Data
+    from dpcore.fitting.loading import Data
+    from dpcore.fitting.plan import Plan
 
 __all__ = ["admit", "default_relation"]
 

@@ -16,8 +16,8 @@ from dpcore.compare.settings import AS_PUBLISHED, REFERENCES, STATEMENT, shown_n
 from dpcore.compare.svg import STYLE, svg_of
 from dpcore.compare.table import INTERVAL, MEASURES, Mean
 from dpcore.errors import InvalidInputError
-from dpcore.outfile import check_writable, write_whole
-from dpcore.rounding import exact
+from dpcore.exact.rounding import exact
+from dpcore.model.outfile import check_writable, write_whole
 
 __all__ = ["FACETS", "check_facet", "check_figure", "draw", "write_figure"]
 

@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.charges import Charges
+from dpcore.compare.data_rows import Rows
 from dpcore.compare.references import fit_nonprivate, majority_label, objective_of
-from dpcore.compare.rows import Rows
 from dpcore.errors import DpcoreError
-from dpcore.outcome import plain
-from dpcore.plan import make_plan
-from dpcore.registry import load_registry
-from dpcore.statement import running_versions
-from dpcore.training import fit_dataset
+from dpcore.fitting.plan import make_plan
+from dpcore.fitting.reporting import plain
+from dpcore.fitting.run import fit_dataset
+from dpcore.privacy.statement import running_versions
+from dpcore.registry.catalogue import load_registry
+from dpcore.session.charges import Charges
 
 if TYPE_CHECKING:
-    from dpcore.compare.rows import Fold
+    from dpcore.compare.data_rows import Fold
     from dpcore.compare.settings import Cell, Comparison
-    from dpcore.data.table import Table
-    from dpcore.plan import Plan, Settings
+    from dpcore.data.blocks.table import Table
+    from dpcore.fitting.plan import Plan, Settings
     from dpcore.protocols import Loss
 
 __all__ = ["Fitter"]

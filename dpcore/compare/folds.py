@@ -11,7 +11,7 @@ import numpy as np
 from dpcore.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from dpcore.sensitivity import NeighboringRelation
+    from dpcore.privacy.sensitivity import NeighboringRelation
 
 __all__ = ["fold_key", "fold_numbers"]
 

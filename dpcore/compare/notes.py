@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from dpcore.compare.table import EXACT, Mean, means_of
-from dpcore.rounding import exact
+from dpcore.exact.rounding import exact
 
 __all__ = ["all_failed", "left_out_for", "notes_of"]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from dpcore.data.table import Table
+    from dpcore.data.blocks.table import Table
     from dpcore.protocols import Loss
 
 __all__ = ["fit_nonprivate", "majority_label", "objective_of"]

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from dpcore.compare.settings import STATEMENT
 from dpcore.compare.table import EXACT, MEASURES
 from dpcore.errors import DataError, InvalidInputError
-from dpcore.outfile import write_whole
+from dpcore.model.outfile import write_whole
 
 __all__ = ["Results", "read_results", "refuse_other", "with_new_names", "write_results"]
 

@@ -8,16 +8,16 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dpcore.compare.data_rows import is_private
 from dpcore.compare.fitting import Fitter
 from dpcore.compare.folds import fold_key
 from dpcore.compare.journal import Journal, cell_of, journal_path, open_journal
 from dpcore.compare.results import Results, read_results, refuse_other, write_results
-from dpcore.compare.rows import is_private
 from dpcore.compare.settings import cells_of
 from dpcore.compare.workers import fit_in_processes
 from dpcore.engines.local import available_threads
 from dpcore.errors import DataError, InvalidInputError
-from dpcore.outfile import check_writable
+from dpcore.model.outfile import check_writable
 
 if TYPE_CHECKING:
     from dpcore.compare.settings import Cell, Comparison

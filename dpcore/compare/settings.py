@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from dpcore.errors import InvalidInputError
-from dpcore.plan import Settings
-from dpcore.sensitivity import NeighboringRelation
+from dpcore.fitting.plan import Settings
+from dpcore.privacy.sensitivity import NeighboringRelation
 
 __all__ = [
     "AS_PUBLISHED",

@@ -9,7 +9,7 @@ from typing import Any
 
 from dpcore.compare.settings import REFERENCES, shown_name
 from dpcore.errors import InvalidInputError
-from dpcore.rounding import exact
+from dpcore.exact.rounding import exact
 
 __all__ = ["INTERVAL", "MEASURES", "Mean", "default_measure", "means_of", "tables_of"]
 

@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from dpcore.data.readers import format_of, is_typed
-from dpcore.data.schema import Schema
+from dpcore.data.schema.schema import Schema
 from dpcore.data.stream import BadRows, encoded_batches
 from dpcore.errors import InvalidInputError
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from dpcore.data.table import Rows, Table
+    from dpcore.data.blocks.table import Rows, Table
 
 __all__ = ["Dataset", "feature_pieces", "load_file", "width_schema"]
 
@@ -95,13 +95,13 @@ class Dataset:
 
     def take(self, mask: np.ndarray) -> Dataset:
         """Return the rows where the bool array ``mask`` of shape (n_rows,) is true."""
-        from dpcore.data.owned import own, own_rows
+        from dpcore.data.blocks.ownership import own, own_rows
 
         return replace(self, X=own_rows(self.X[mask]), y=own(self.y[mask]))
 
     def table(self) -> Table:
         """Return the rows in blocks, as an engine takes them."""
-        from dpcore.data.table import Table
+        from dpcore.data.blocks.table import Table
 
         return Table.from_matrix(
             self.X,
@@ -172,7 +172,7 @@ def load_file(
     ``bad_rows`` is ``"drop"``, for the first row that does not satisfy the schema. Under ``"drop"``
     each line of text is a row by itself, so that a cell with line breaks is a bad row too.
     """
-    from dpcore.data.assemble import assemble
+    from dpcore.data.blocks.assemble import assemble
 
     source = os.fspath(path)
     if format_of(source, format) == "dpcore":

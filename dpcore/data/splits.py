@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 
 from dpcore.errors import InvalidInputError
-from dpcore.sensitivity import NeighboringRelation
+from dpcore.privacy.sensitivity import NeighboringRelation
 
 __all__ = ["split_rows"]
 

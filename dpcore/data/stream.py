@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     import numpy as np
     from scipy.sparse import csr_matrix
 
-    from dpcore.data.coded import CodedRows
-    from dpcore.data.raw_matrix import RawMatrix
-    from dpcore.data.raw_table import RawTable
-    from dpcore.data.schema import Schema
+    from dpcore.data.blocks.coded import CodedRows
+    from dpcore.data.readers.raw_matrix import RawMatrix
+    from dpcore.data.readers.raw_table import RawTable
+    from dpcore.data.schema.schema import Schema
 
 __all__ = ["BadRows", "encode_piece", "encoded_batches", "open_rows"]
 
@@ -78,9 +78,9 @@ def encode_piece(
     labelled: bool = True,
 ) -> tuple[np.ndarray | csr_matrix | CodedRows, np.ndarray | None]:
     """Return the encoded rows (X, y) of what a reader made. Raises as ``encoded_batches``."""
-    from dpcore.data.conform import conform
-    from dpcore.data.encode import encode
-    from dpcore.data.raw_matrix import RawMatrix, conform_matrix
+    from dpcore.data.cells.conform import conform
+    from dpcore.data.cells.encode import encode
+    from dpcore.data.readers.raw_matrix import RawMatrix, conform_matrix
 
     if isinstance(raw, RawMatrix):
         return conform_matrix(raw, schema, labelled=labelled, bad_rows=bad_rows)

@@ -14,7 +14,7 @@ from dpcore.errors import InvalidInputError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dpcore.data.table import Block, Table
+    from dpcore.data.blocks.table import Block, Table
     from dpcore.noise.source import NoiseSource
     from dpcore.protocols import Query, TableQuery
 

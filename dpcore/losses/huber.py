@@ -5,8 +5,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpcore.kernels import njit
-from dpcore.sealed import sealed
+from dpcore.exact.compiled import njit
+from dpcore.privacy.sealed import sealed
 
 __all__ = ["HuberSvm"]
 

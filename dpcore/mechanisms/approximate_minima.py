@@ -8,14 +8,14 @@ from typing import ClassVar
 import numpy as np
 
 from dpcore.errors import InvalidInputError
-from dpcore.events import ObjectivePerturbationDpEvent, PureDpEvent
+from dpcore.exact.rounding import sqrt_up
 from dpcore.mechanisms.base import ScaledNoise, add_modulo
 from dpcore.mechanisms.gamma import modulo_2_64
 from dpcore.noise.scale import round_up
 from dpcore.noise.source import NoiseSource
-from dpcore.rounding import sqrt_up
-from dpcore.sealed import sealed
-from dpcore.sensitivity import PerturbedSensitivity, Sensitivity
+from dpcore.privacy.events import ObjectivePerturbationDpEvent, PureDpEvent
+from dpcore.privacy.sealed import sealed
+from dpcore.privacy.sensitivity import PerturbedSensitivity, Sensitivity
 
 __all__ = ["ApproximateMinima"]
 

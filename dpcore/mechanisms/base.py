@@ -8,10 +8,10 @@ from typing import ClassVar
 import numpy as np
 
 from dpcore.errors import InvalidInputError
-from dpcore.events import PureDpEvent
 from dpcore.noise.scale import GridScale, round_up
-from dpcore.sealed import sealed
-from dpcore.sensitivity import Sensitivity
+from dpcore.privacy.events import PureDpEvent
+from dpcore.privacy.sealed import sealed
+from dpcore.privacy.sensitivity import Sensitivity
 
 __all__ = [
     "PureNoise",

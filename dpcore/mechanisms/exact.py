@@ -5,10 +5,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpcore.events import NonPrivateDpEvent
 from dpcore.noise.source import NoiseSource
-from dpcore.sealed import sealed
-from dpcore.sensitivity import Sensitivity
+from dpcore.privacy.events import NonPrivateDpEvent
+from dpcore.privacy.sealed import sealed
+from dpcore.privacy.sensitivity import Sensitivity
 
 __all__ = ["Exact"]
 

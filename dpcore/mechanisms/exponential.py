@@ -5,11 +5,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpcore.events import ExponentialMechanismDpEvent
 from dpcore.mechanisms.base import ScaledNoise, pure_epsilon, shortfalls
 from dpcore.noise.source import NoiseSource
-from dpcore.sealed import sealed
-from dpcore.sensitivity import Sensitivity
+from dpcore.privacy.events import ExponentialMechanismDpEvent
+from dpcore.privacy.sealed import sealed
+from dpcore.privacy.sensitivity import Sensitivity
 
 __all__ = ["Exponential"]
 

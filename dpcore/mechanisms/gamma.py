@@ -8,8 +8,8 @@ import numpy as np
 from dpcore.errors import InvalidInputError
 from dpcore.mechanisms.base import PureNoise, add_modulo
 from dpcore.noise.source import NoiseSource
-from dpcore.sealed import sealed
-from dpcore.sensitivity import Sensitivity
+from dpcore.privacy.sealed import sealed
+from dpcore.privacy.sensitivity import Sensitivity
 
 __all__ = ["Gamma", "modulo_2_64"]
 

@@ -6,12 +6,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpcore.events import GaussianDpEvent, RandomizedSensitivityGaussian
 from dpcore.mechanisms.base import ScaledNoise, add_modulo
 from dpcore.noise.scale import round_down
 from dpcore.noise.source import NoiseSource
-from dpcore.sealed import sealed
-from dpcore.sensitivity import RandomizedSensitivity, Sensitivity
+from dpcore.privacy.events import GaussianDpEvent, RandomizedSensitivityGaussian
+from dpcore.privacy.sealed import sealed
+from dpcore.privacy.sensitivity import RandomizedSensitivity, Sensitivity
 
 __all__ = ["Gaussian"]
 

@@ -5,12 +5,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpcore.events import LaplaceDpEvent
 from dpcore.mechanisms.base import ScaledNoise, add_modulo
 from dpcore.noise.scale import round_down
 from dpcore.noise.source import NoiseSource
-from dpcore.sealed import sealed
-from dpcore.sensitivity import Sensitivity
+from dpcore.privacy.events import LaplaceDpEvent
+from dpcore.privacy.sealed import sealed
+from dpcore.privacy.sensitivity import Sensitivity
 
 __all__ = ["Laplace"]
 

@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from dpcore.errors import InvalidInputError
-from dpcore.events import ExPostDpEvent
+from dpcore.exact.rounding import float_up
 from dpcore.noise.chain import NoiseChain
 from dpcore.noise.keeping import KeepOdds
 from dpcore.noise.scale import GridScale
-from dpcore.rounding import float_up
-from dpcore.sealed import sealed
+from dpcore.privacy.events import ExPostDpEvent
+from dpcore.privacy.sealed import sealed
 
 if TYPE_CHECKING:
     from dpcore.noise.source import NoiseSource
+    from dpcore.privacy.sensitivity import Sensitivity
     from dpcore.protocols import DerivedQuery, Query
-    from dpcore.sensitivity import Sensitivity
 
 __all__ = ["NoiseReduction", "Reply"]
 

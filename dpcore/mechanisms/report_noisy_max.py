@@ -7,8 +7,8 @@ import numpy as np
 
 from dpcore.mechanisms.base import PureNoise, require_utilities
 from dpcore.noise.source import NoiseSource
-from dpcore.sealed import sealed
-from dpcore.sensitivity import Sensitivity
+from dpcore.privacy.sealed import sealed
+from dpcore.privacy.sensitivity import Sensitivity
 
 __all__ = ["ReportNoisyMax"]
 

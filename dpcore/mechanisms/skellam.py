@@ -6,14 +6,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpcore.events import SkellamDpEvent
+from dpcore.exact.rounding import sqrt_up
 from dpcore.mechanisms.base import ScaledNoise, add_modulo
 from dpcore.noise.scale import GridScale, round_down, round_up
 from dpcore.noise.skellam import require_variance
 from dpcore.noise.source import NoiseSource
-from dpcore.rounding import sqrt_up
-from dpcore.sealed import sealed
-from dpcore.sensitivity import Sensitivity
+from dpcore.privacy.events import SkellamDpEvent
+from dpcore.privacy.sealed import sealed
+from dpcore.privacy.sensitivity import Sensitivity
 
 __all__ = ["Skellam", "skellam_event"]
 

@@ -7,12 +7,12 @@ from typing import ClassVar
 import numpy as np
 
 from dpcore.errors import InvalidInputError
-from dpcore.events import SkellamDpEvent
 from dpcore.mechanisms.base import add_modulo
 from dpcore.mechanisms.skellam import Skellam, skellam_event
 from dpcore.noise.source import NoiseSource
-from dpcore.sealed import sealed
-from dpcore.sensitivity import Sensitivity
+from dpcore.privacy.events import SkellamDpEvent
+from dpcore.privacy.sealed import sealed
+from dpcore.privacy.sensitivity import Sensitivity
 
 __all__ = ["SkellamShare"]
 

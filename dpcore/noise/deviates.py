@@ -13,7 +13,7 @@ interpreted kernels agree to the bit.
 
 import numpy as np
 
-from dpcore.kernels import njit
+from dpcore.exact.compiled import njit
 
 __all__ = ["RAN_OUT", "UNDECIDED", "exponential_kernel", "laplace_kernel", "normal_kernel"]
 

@@ -7,7 +7,7 @@ fused or reordered, so the compiled and the interpreted kernels agree to the bit
 
 import numpy as np
 
-from dpcore.kernels import njit
+from dpcore.exact.compiled import njit
 
 __all__ = ["integer_first", "normal_first", "normal_second"]
 

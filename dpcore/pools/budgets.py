@@ -14,8 +14,8 @@ from dpcore.errors import BudgetExceededError, InvalidInputError
 
 if TYPE_CHECKING:
     from dpcore.accountants.schedule import Schedule
-    from dpcore.events import DpEvent
     from dpcore.pools.terms import Terms, User
+    from dpcore.privacy.events import DpEvent
     from dpcore.protocols import Accountant
 
 __all__ = ["Filters", "MakeFilter", "middle_budget", "rounds_of_users", "rounds_within"]

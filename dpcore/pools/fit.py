@@ -4,28 +4,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dpcore.charges import Charges
-from dpcore.contract import run_optimizer
 from dpcore.errors import InvalidInputError
+from dpcore.fitting.loading import schema_reasons
+from dpcore.fitting.run import check_public, make_model
 from dpcore.pools.budgets import Filters
 from dpcore.pools.in_process import InProcessPool
 from dpcore.pools.terms import TRUST_MODELS, User
 from dpcore.pools.users_file import alike_users, read_users
-from dpcore.source import schema_reasons
-from dpcore.statement import PrivacyStatement, foreign_parts, part_of
-from dpcore.training import check_public, make_model
+from dpcore.privacy.statement import PrivacyStatement, foreign_parts, part_of
+from dpcore.registry.contract import run_optimizer
+from dpcore.session.charges import Charges
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dpcore.charges import Figures
     from dpcore.data.dataset import Dataset
-    from dpcore.data.schema import Schema
-    from dpcore.model import Model
-    from dpcore.plan import Plan
+    from dpcore.data.schema.schema import Schema
+    from dpcore.fitting.plan import Plan
+    from dpcore.model.model import Model
     from dpcore.pools.terms import Terms
-    from dpcore.problem import Problem, Solution
-    from dpcore.user_pool import UserPool
+    from dpcore.protocols.problem import Problem, Solution
+    from dpcore.protocols.user_pool import UserPool
+    from dpcore.session.charges import Figures
 
 __all__ = ["fit_pool", "fit_users", "open_pool", "state_of_users"]
 

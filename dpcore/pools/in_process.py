@@ -16,12 +16,12 @@ import numpy as np
 from dpcore.engines.local import available_threads
 from dpcore.errors import BudgetExceededError, InvalidInputError
 from dpcore.noise.source import BULK_SIZE, SeededNoise, SystemNoise
-from dpcore.one_process import OneProcess
 from dpcore.pools.budgets import Filters, MakeFilter, middle_budget, rounds_of_users
 from dpcore.pools.messages import Answers
-from dpcore.pools.rows import PooledRows
 from dpcore.pools.terms import Terms
-from dpcore.rehearsal import load_noise, load_now
+from dpcore.pools.user_rows import PooledRows
+from dpcore.session.one_process import OneProcess
+from dpcore.session.rehearsal import load_noise, load_now
 
 if TYPE_CHECKING:
     from dpcore.accountants.schedule import Schedule

@@ -12,21 +12,21 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import InvalidInputError
-from dpcore.events import PoissonSampledDpEvent, SampledWithoutReplacementDpEvent
-from dpcore.grid import FEATURE_BITS
+from dpcore.exact.grid import FEATURE_BITS
 from dpcore.mechanisms.gaussian import Gaussian
 from dpcore.mechanisms.skellam_share import SkellamShare
-from dpcore.problem import Problem
+from dpcore.privacy.events import PoissonSampledDpEvent, SampledWithoutReplacementDpEvent
+from dpcore.privacy.sealed import sealed
+from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
+from dpcore.protocols.problem import Problem
 from dpcore.queries.record_gradient import RecordGradientSum
 from dpcore.queries.sample import FixedSizeSample, PoissonSample
-from dpcore.sealed import sealed
-from dpcore.sensitivity import NeighboringRelation, Sensitivity
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from dpcore.events import DpEvent
     from dpcore.noise.source import NoiseSource
+    from dpcore.privacy.events import DpEvent
     from dpcore.protocols import Loss, Query, SampledQuery
 
 __all__ = ["SAMPLINGS", "TRUST_MODELS", "Terms", "User"]
@@ -60,7 +60,7 @@ class Terms:
     Parameters
     ----------
     loss : its registered name.
-    n_features, row_norm, raw_norm_bound : public facts of the rows (``dpcore.problem.Problem``).
+    n_features, row_norm, raw_norm_bound : public facts of the rows (``Problem``).
     relation : ``replace-one`` or ``replace-special``, of one row of one user. A user's number of
         rows is public under both.
     clip : bound of the l2 norm of one record's gradient.

@@ -16,7 +16,7 @@ from dpcore.pools.budgets import rounds_within
 from dpcore.pools.ledger import Ledger
 from dpcore.pools.messages import Declined, Reply
 from dpcore.pools.terms import Terms
-from dpcore.session import PrivacySession
+from dpcore.session.session import PrivacySession
 
 if TYPE_CHECKING:
     from dpcore.data.dataset import Dataset

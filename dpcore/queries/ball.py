@@ -13,12 +13,12 @@ from dpcore.losses.hinge import HingeSvm
 from dpcore.losses.huber import HuberSvm
 from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
-from dpcore.sealed import sealed
+from dpcore.privacy.sealed import sealed
 
 if TYPE_CHECKING:
-    from dpcore.data.table import Block
-    from dpcore.problem import Problem
+    from dpcore.data.blocks.table import Block
     from dpcore.protocols import Loss
+    from dpcore.protocols.problem import Problem
 
 __all__ = ["PublicBall", "bounded_labels"]
 

@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from dpcore.errors import InvalidInputError
-from dpcore.grid import PARAMETER_BITS, round_to
+from dpcore.exact.grid import PARAMETER_BITS, round_to
+from dpcore.privacy.sealed import sealed
+from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
 from dpcore.queries.count import RowCount
 from dpcore.queries.descent import minimize
 from dpcore.queries.gradient_sum import FINE_BITS, GradientSum, gradient_bits, gradient_error
-from dpcore.sealed import sealed
-from dpcore.sensitivity import NeighboringRelation, Sensitivity
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dpcore.noise.source import NoiseSource
-    from dpcore.problem import Problem
     from dpcore.protocols import Loss
+    from dpcore.protocols.problem import Problem
 
 __all__ = ["BoundedMinimizer", "PenalisedMinimizer"]
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from dpcore.data.raw_cells import BINS
-from dpcore.rounding import float_up, sqrt_up
-from dpcore.sealed import sealed
-from dpcore.sensitivity import NeighboringRelation, Sensitivity
+from dpcore.data.readers.raw_cells import BINS
+from dpcore.exact.rounding import float_up, sqrt_up
+from dpcore.privacy.sealed import sealed
+from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
 
 if TYPE_CHECKING:
-    from dpcore.data.raw_cells import RawCells
+    from dpcore.data.readers.raw_cells import RawCells
 
 __all__ = ["CellCounts"]
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
-from dpcore.sealed import sealed
-from dpcore.sensitivity import Sensitivity
+from dpcore.privacy.sealed import sealed
+from dpcore.privacy.sensitivity import Sensitivity
 
 if TYPE_CHECKING:
-    from dpcore.data.table import Block
-    from dpcore.sensitivity import NeighboringRelation
+    from dpcore.data.blocks.table import Block
+    from dpcore.privacy.sensitivity import NeighboringRelation
 
 __all__ = ["RowCount"]
 

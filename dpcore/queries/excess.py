@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpcore.errors import InvalidInputError
+from dpcore.privacy.sealed import sealed
+from dpcore.privacy.sensitivity import Sensitivity
 from dpcore.queries.gram import MinimumQuadratic, QuadraticObjective
 from dpcore.queries.loss_sum import ErrorCount, ObjectiveSum
 from dpcore.queries.minimizer import MinimumObjective
-from dpcore.sealed import sealed
-from dpcore.sensitivity import Sensitivity
 
 if TYPE_CHECKING:
     import numpy as np
 
     from dpcore.noise.source import NoiseSource
-    from dpcore.sensitivity import NeighboringRelation
+    from dpcore.privacy.sensitivity import NeighboringRelation
 
 __all__ = ["Excess"]
 

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 
 from dpcore.errors import InvalidInputError
-from dpcore.grid import FEATURE_BITS, coefficient_bits, round_parameters
-from dpcore.kernels import njit
-from dpcore.sealed import constant, sealed
-from dpcore.sensitivity import NeighboringRelation, Sensitivity
+from dpcore.exact.compiled import njit
+from dpcore.exact.grid import FEATURE_BITS, coefficient_bits, round_parameters
+from dpcore.privacy.sealed import constant, sealed
+from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
 
 if TYPE_CHECKING:
-    from dpcore.data.table import Block
-    from dpcore.problem import Problem
+    from dpcore.data.blocks.table import Block
     from dpcore.protocols import Loss
+    from dpcore.protocols.problem import Problem
 
 __all__ = ["ClippedGradientSum"]
 

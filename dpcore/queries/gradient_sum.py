@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from dpcore.errors import InvalidInputError
-from dpcore.grid import BLOCK_ROWS, FEATURE_BITS, PARAMETER_BITS, round_parameters
+from dpcore.exact.grid import BLOCK_ROWS, FEATURE_BITS, PARAMETER_BITS, round_parameters
 from dpcore.losses.huber import HuberSvm
 from dpcore.losses.logistic import Logistic
+from dpcore.privacy.sealed import constant, sealed
 from dpcore.queries.ball import bounded_labels
-from dpcore.sealed import constant, sealed
 
 if TYPE_CHECKING:
-    from dpcore.data.table import Block
-    from dpcore.problem import Problem
+    from dpcore.data.blocks.table import Block
+    from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
     from dpcore.protocols import Loss
-    from dpcore.sensitivity import NeighboringRelation, Sensitivity
+    from dpcore.protocols.problem import Problem
 
 __all__ = ["FINE_BITS", "LOSS_ERROR", "GradientSum", "gradient_bits", "gradient_error"]
 
@@ -124,7 +124,7 @@ def gradient_error(problem: Problem, rows: int, slope: float, precise: bool = Fa
 def _rest_error(problem: Problem) -> float:
     """Return how far a margin of ``GradientSum.rest`` can be from the exact one, in the unit of
     margins: 0 but for rows so long and wide that they are taken on a coarser grid than
-    ``2**-PARAMETER_BITS`` (``dpcore.grid.round_parameters``)."""
+    ``2**-PARAMETER_BITS`` (``dpcore.exact.grid.round_parameters``)."""
     longest = problem.raw_norm_bound * math.sqrt(problem.n_features) * _UP
     # A coordinate is 2^-5 at most, half a step of the parameters' grid 20 bits up; with what
     # rounding adds it is below 2^-4, and margins are exact below 2^13.

@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from dpcore.data.table import row_factors
+from dpcore.data.blocks.table import row_factors
 from dpcore.errors import InvalidInputError
-from dpcore.grid import BLOCK_ROWS, FEATURE_BITS
-from dpcore.kernels import njit
+from dpcore.exact.compiled import njit
+from dpcore.exact.grid import BLOCK_ROWS, FEATURE_BITS
+from dpcore.privacy.sealed import constant, sealed
+from dpcore.privacy.sensitivity import Sensitivity
 from dpcore.queries.ball import PublicBall, bounded_labels
-from dpcore.sealed import constant, sealed
-from dpcore.sensitivity import Sensitivity
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpcore.data.table import Block
+    from dpcore.data.blocks.table import Block
     from dpcore.noise.source import NoiseSource
-    from dpcore.problem import Problem
-    from dpcore.sensitivity import NeighboringRelation
+    from dpcore.privacy.sensitivity import NeighboringRelation
+    from dpcore.protocols.problem import Problem
 
 __all__ = ["GramMatrix", "MinimumQuadratic", "QuadraticObjective", "unpack"]
 

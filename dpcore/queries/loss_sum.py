@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from dpcore.grid import round_parameters
+from dpcore.exact.grid import round_parameters
+from dpcore.privacy.sealed import constant, sealed
+from dpcore.privacy.sensitivity import Sensitivity
 from dpcore.queries.ball import bounded_labels
 from dpcore.queries.loss_line import clipped_total
-from dpcore.sealed import constant, sealed
-from dpcore.sensitivity import Sensitivity
 
 if TYPE_CHECKING:
-    from dpcore.data.table import Block
-    from dpcore.problem import Problem
+    from dpcore.data.blocks.table import Block
+    from dpcore.privacy.sensitivity import NeighboringRelation
     from dpcore.protocols import Loss
+    from dpcore.protocols.problem import Problem
     from dpcore.queries.ball import PublicBall
-    from dpcore.sensitivity import NeighboringRelation
 
 __all__ = ["ErrorCount", "ObjectiveSum"]
 

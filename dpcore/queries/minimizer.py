@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from dpcore.errors import InvalidInputError
-from dpcore.grid import PARAMETER_BITS, round_parameters, round_to
+from dpcore.exact.grid import PARAMETER_BITS, round_parameters, round_to
+from dpcore.privacy.sealed import sealed
+from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
 from dpcore.queries.ball import PublicBall
 from dpcore.queries.descent import minimize
 from dpcore.queries.gradient_sum import (
@@ -20,15 +22,13 @@ from dpcore.queries.gradient_sum import (
     gradient_error,
 )
 from dpcore.queries.loss_sum import ObjectiveSum, objective_bits
-from dpcore.sealed import sealed
-from dpcore.sensitivity import NeighboringRelation, Sensitivity
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dpcore.noise.source import NoiseSource
-    from dpcore.problem import Problem
     from dpcore.protocols import Loss
+    from dpcore.protocols.problem import Problem
 
 __all__ = ["MinimumObjective", "Minimizer"]
 

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from dpcore.grid import FEATURE_BITS, coefficient_bits
+from dpcore.exact.grid import FEATURE_BITS, coefficient_bits
+from dpcore.privacy.sealed import sealed
+from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
 from dpcore.queries.gradient import clip_coefficients
-from dpcore.sealed import sealed
-from dpcore.sensitivity import NeighboringRelation, Sensitivity
 
 if TYPE_CHECKING:
-    from dpcore.data.table import Block
-    from dpcore.problem import Problem
+    from dpcore.data.blocks.table import Block
+    from dpcore.protocols.problem import Problem
 
 __all__ = ["ColumnMoments"]
 

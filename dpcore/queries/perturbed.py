@@ -45,16 +45,16 @@ from dpcore.errors import InvalidInputError
 from dpcore.losses.huber import HuberSvm
 from dpcore.losses.logistic import Logistic
 from dpcore.noise.scale import GridScale
+from dpcore.privacy.sealed import sealed
+from dpcore.privacy.sensitivity import PerturbedSensitivity
 from dpcore.queries.bounded import PenalisedMinimizer
-from dpcore.sealed import sealed
-from dpcore.sensitivity import PerturbedSensitivity
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dpcore.noise.source import NoiseSource
-    from dpcore.problem import Problem
-    from dpcore.sensitivity import NeighboringRelation
+    from dpcore.privacy.sensitivity import NeighboringRelation
+    from dpcore.protocols.problem import Problem
 
 __all__ = ["PerturbedMinimizer", "vertices"]
 

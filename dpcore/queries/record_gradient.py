@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from dpcore.errors import InvalidInputError
-from dpcore.grid import FEATURE_BITS, coefficient_bits, round_parameters
+from dpcore.exact.grid import FEATURE_BITS, coefficient_bits, round_parameters
+from dpcore.privacy.sealed import constant, sealed
+from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
 from dpcore.queries.gradient import clip_coefficients
-from dpcore.sealed import constant, sealed
-from dpcore.sensitivity import NeighboringRelation, Sensitivity
 
 if TYPE_CHECKING:
-    from dpcore.data.table import Block
-    from dpcore.problem import Problem
+    from dpcore.data.blocks.table import Block
     from dpcore.protocols import Loss
+    from dpcore.protocols.problem import Problem
 
 __all__ = ["RecordGradientSum"]
 
@@ -79,7 +79,7 @@ class RecordGradientSum:
         alone = np.zeros(block.n_rows)
         for i in np.flatnonzero(c):
             alone[i] = c[i]
-            # The product is exact (dpcore.grid.coefficient_bits), so the truncation is of it.
+            # The product is exact (dpcore.exact.grid.coefficient_bits), so the truncation is of it.
             total += np.trunc(np.ldexp(block.weighted_sum(alone), self.grid_bits)).astype(np.int64)
             alone[i] = 0.0
         return total

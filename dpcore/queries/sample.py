@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore.errors import InvalidInputError
-from dpcore.events import PoissonSampledDpEvent, SampledWithoutReplacementDpEvent
-from dpcore.sealed import sealed
-from dpcore.sensitivity import NeighboringRelation
+from dpcore.privacy.events import PoissonSampledDpEvent, SampledWithoutReplacementDpEvent
+from dpcore.privacy.sealed import sealed
+from dpcore.privacy.sensitivity import NeighboringRelation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dpcore.data.table import Block, Table
-    from dpcore.events import DpEvent
+    from dpcore.data.blocks.table import Block, Table
     from dpcore.noise.source import NoiseSource
+    from dpcore.privacy.events import DpEvent
+    from dpcore.privacy.sensitivity import Sensitivity
     from dpcore.protocols import Query
-    from dpcore.sensitivity import Sensitivity
 
 __all__ = ["FixedSizeSample", "PoissonSample"]
 

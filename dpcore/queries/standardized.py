@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from dpcore.data.standardization import SCALE_BITS
-from dpcore.grid import FEATURE_BITS, coefficient_bits, round_parameters
+from dpcore.data.blocks.standardization import SCALE_BITS
+from dpcore.exact.grid import FEATURE_BITS, coefficient_bits, round_parameters
+from dpcore.privacy.sealed import constant, sealed
+from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
 from dpcore.queries.gradient import clip_coefficients
-from dpcore.sealed import constant, sealed
-from dpcore.sensitivity import NeighboringRelation, Sensitivity
 
 if TYPE_CHECKING:
-    from dpcore.data.standardization import Standardization
-    from dpcore.data.table import Block
-    from dpcore.problem import Problem
+    from dpcore.data.blocks.standardization import Standardization
+    from dpcore.data.blocks.table import Block
     from dpcore.protocols import Loss
+    from dpcore.protocols.problem import Problem
 
 __all__ = ["StandardizedGradientSum"]
 

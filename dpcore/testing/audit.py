@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.events import (
+from dpcore.privacy.events import (
     ComposedDpEvent,
     ExponentialMechanismDpEvent,
     ExPostDpEvent,
@@ -27,7 +27,7 @@ from dpcore.testing.recount import renyi_divergence
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dpcore.events import DpEvent
+    from dpcore.privacy.events import DpEvent
 
 __all__ = ["FALSE_ALARM", "assert_as_private_as", "largest_probability"]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.grid import BLOCK_ROWS
+from dpcore.exact.grid import BLOCK_ROWS
 from dpcore.testing.guard import require_assertions
 from dpcore.testing.overlap import run_overlapping
 

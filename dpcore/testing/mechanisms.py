@@ -9,7 +9,7 @@ import numpy as np
 
 from dpcore.errors import DpcoreError
 from dpcore.noise.source import SeededNoise
-from dpcore.sensitivity import NeighboringRelation, Sensitivity
+from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
 from dpcore.testing.audit import assert_as_private_as
 from dpcore.testing.guard import require_assertions
 from dpcore.testing.recount import renyi_divergence

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.details import fault_of_details
 from dpcore.errors import DpcoreError
-from dpcore.parameters import convert_all, describe_parameters
-from dpcore.plan import is_private
-from dpcore.presets import fault_of_presets, presets_of
-from dpcore.registry import load_registry
+from dpcore.fitting.plan import is_private
+from dpcore.protocols.details import fault_of_details
+from dpcore.registry.catalogue import load_registry
+from dpcore.registry.parameters import convert_all, describe_parameters
+from dpcore.registry.presets import fault_of_presets, presets_of
 from dpcore.testing.parts import check_mechanisms_and_queries
 from dpcore.testing.recorded import (
     DELTA,
@@ -33,9 +33,9 @@ from dpcore.testing.tables import Rows, faint_rows, make_rows, neighbours
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from dpcore.problem import Solution
+    from dpcore.privacy.sensitivity import NeighboringRelation
     from dpcore.protocols import Loss, Optimizer
-    from dpcore.sensitivity import NeighboringRelation
+    from dpcore.protocols.problem import Solution
 
 __all__ = [
     "OPTIMIZER_CHECKS",

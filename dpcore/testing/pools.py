@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.data.arrays import dataset_from_arrays
+from dpcore.data.readers.arrays import dataset_from_arrays
 from dpcore.errors import DpcoreError
-from dpcore.events import PoissonSampledDpEvent, SampledWithoutReplacementDpEvent
 from dpcore.pools.in_process import InProcessPool
 from dpcore.pools.users_file import alike_users
-from dpcore.problem import Problem
-from dpcore.registry import load_registry
-from dpcore.sensitivity import NeighboringRelation
+from dpcore.privacy.events import PoissonSampledDpEvent, SampledWithoutReplacementDpEvent
+from dpcore.privacy.sensitivity import NeighboringRelation
+from dpcore.protocols.problem import Problem
+from dpcore.registry.catalogue import load_registry
 from dpcore.testing.guard import require_assertions
 from dpcore.testing.optimizers import check_presets
 from dpcore.testing.recorded import DELTA, L2, loss_of
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from dpcore.data.dataset import Dataset
     from dpcore.pools.messages import Answers
     from dpcore.pools.terms import Terms
-    from dpcore.problem import Solution
     from dpcore.protocols import Optimizer
+    from dpcore.protocols.problem import Solution
 
 __all__ = [
     "POOL_CHECKS",

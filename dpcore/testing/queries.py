@@ -9,8 +9,8 @@ import numpy as np
 
 from dpcore.engines.local import LocalEngine
 from dpcore.losses.logistic import Logistic
-from dpcore.sealed import attributes
-from dpcore.sensitivity import NeighboringRelation
+from dpcore.privacy.sealed import attributes
+from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.testing.guard import require_assertions
 from dpcore.testing.replay import assert_within
 from dpcore.testing.tables import Rows, make_problem, make_rows, neighbours, stretching_rows
@@ -18,8 +18,8 @@ from dpcore.testing.tables import Rows, make_problem, make_rows, neighbours, str
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpcore.problem import Problem
     from dpcore.protocols import Loss, Query
+    from dpcore.protocols.problem import Problem
 
 __all__ = ["check_contributions", "check_query", "unsampled"]
 

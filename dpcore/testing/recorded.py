@@ -9,16 +9,16 @@ from dpcore.errors import InvalidInputError
 from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
 from dpcore.noise.source import SeededNoise
-from dpcore.registry import load_registry
-from dpcore.sensitivity import NeighboringRelation
+from dpcore.privacy.sensitivity import NeighboringRelation
+from dpcore.registry.catalogue import load_registry
 from dpcore.testing.canonical import canonical
 from dpcore.testing.guard import require_assertions
 from dpcore.testing.replay import RecordingSession, ReplaySession
 from dpcore.testing.tables import Rows, make_problem
 
 if TYPE_CHECKING:
-    from dpcore.problem import Problem, Solution
     from dpcore.protocols import Accountant, Loss, Optimizer
+    from dpcore.protocols.problem import Problem, Solution
 
 __all__ = [
     "DELTA",

@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from dpcore.events import (
+from dpcore.privacy.events import (
     ComposedDpEvent,
     ExponentialMechanismDpEvent,
     ExPostDpEvent,
@@ -29,7 +29,7 @@ from dpcore.testing.recount_sampled import (
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from dpcore.events import DpEvent
+    from dpcore.privacy.events import DpEvent
 
 __all__ = ["recounted_epsilon", "renyi_divergence"]
 

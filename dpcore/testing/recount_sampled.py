@@ -10,13 +10,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.events import GaussianDpEvent, PoissonSampledDpEvent, SampledWithoutReplacementDpEvent
-from dpcore.sensitivity import NeighboringRelation
+from dpcore.privacy.events import (
+    GaussianDpEvent,
+    PoissonSampledDpEvent,
+    SampledWithoutReplacementDpEvent,
+)
+from dpcore.privacy.sensitivity import NeighboringRelation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from dpcore.events import DpEvent
+    from dpcore.privacy.events import DpEvent
 
 __all__ = ["epsilon_by_hits", "epsilon_composed", "is_sampled", "sampled_divergence"]
 

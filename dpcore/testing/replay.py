@@ -15,15 +15,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from dpcore.engines.local import LocalEngine
-from dpcore.exchange import Exchange
-from dpcore.session import PrivacySession
+from dpcore.session.exchange import Exchange
+from dpcore.session.session import PrivacySession
 from dpcore.testing.canonical import canonical
 from dpcore.testing.tape import Played, PlayedNoise, Tape, TapedNoise
 
 if TYPE_CHECKING:
-    from dpcore.data.table import Table
-    from dpcore.interactive import InteractiveMechanism
-    from dpcore.problem import Problem
+    from dpcore.data.blocks.table import Table
+    from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
     from dpcore.protocols import (
         Accountant,
         DerivedQuery,
@@ -31,7 +30,8 @@ if TYPE_CHECKING:
         Query,
         TableQuery,
     )
-    from dpcore.sensitivity import NeighboringRelation, Sensitivity
+    from dpcore.protocols.interactive import InteractiveMechanism
+    from dpcore.protocols.problem import Problem
 
 __all__ = ["CountingEngine", "Record", "RecordingSession", "ReplaySession", "assert_within"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dpcore.contract import full_text
-from dpcore.plan import is_private
+from dpcore.fitting.plan import is_private
+from dpcore.registry.contract import full_text
 from dpcore.testing.guard import require_assertions
 from dpcore.testing.optimizers import checks_of_sessions
 from dpcore.testing.parts import foreign_parts

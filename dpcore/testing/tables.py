@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.data.table import Table
-from dpcore.problem import Problem
-from dpcore.sensitivity import NeighboringRelation
+from dpcore.data.blocks.table import Table
+from dpcore.privacy.sensitivity import NeighboringRelation
+from dpcore.protocols.problem import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

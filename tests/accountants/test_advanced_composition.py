@@ -13,14 +13,14 @@ from dpcore.accountants.advanced_composition import (
     epsilon_after,
     noise_multiplier_for,
 )
-from dpcore.accountants.whole import Round
+from dpcore.accountants.whole_schedule import Round
 from dpcore.errors import BudgetExceededError, InvalidInputError, UnsupportedEventError
-from dpcore.events import (
+from dpcore.privacy.events import (
     GaussianDpEvent,
     PoissonSampledDpEvent,
     SampledWithoutReplacementDpEvent,
 )
-from dpcore.sensitivity import NeighboringRelation
+from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.testing.recount_sampled import epsilon_composed
 
 REPLACE = NeighboringRelation.REPLACE_ONE

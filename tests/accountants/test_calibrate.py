@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from dpcore.accountants import ACCOUNTANTS, GdpAccountant, PureAccountant, ZcdpAccountant
 from dpcore.accountants.calibrate import noise_multiplier
 from dpcore.errors import InvalidInputError, UnsupportedEventError
-from dpcore.events import (
+from dpcore.privacy.events import (
     ExponentialMechanismDpEvent,
     GaussianDpEvent,
     LaplaceDpEvent,

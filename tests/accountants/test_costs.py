@@ -9,7 +9,7 @@ import pytest
 
 from dpcore.accountants import PureAccountant, RdpAccountant, ZcdpAccountant
 from dpcore.accountants.rdp import _cost as renyi_cost
-from dpcore.events import (
+from dpcore.privacy.events import (
     ExponentialMechanismDpEvent,
     GaussianDpEvent,
     LaplaceDpEvent,

@@ -16,7 +16,7 @@ from dpcore.accountants import (
     gdp,
 )
 from dpcore.errors import BudgetExceededError, InvalidInputError, UnsupportedEventError
-from dpcore.events import (
+from dpcore.privacy.events import (
     ComposedDpEvent,
     DpEvent,
     ExponentialMechanismDpEvent,

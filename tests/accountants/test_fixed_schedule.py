@@ -11,20 +11,20 @@ from dpcore.accountants.sampling_composition import SamplingCompositionAccountan
 from dpcore.accountants.schedule import FixedSchedule
 from dpcore.engines.local import LocalEngine
 from dpcore.errors import InvalidInputError, UnsupportedEventError
-from dpcore.events import (
+from dpcore.fitting.fixed_schedule import fixed_schedule
+from dpcore.fitting.plan import Settings, make_plan
+from dpcore.losses.logistic import Logistic
+from dpcore.mechanisms.gaussian import Gaussian
+from dpcore.noise.source import SeededNoise
+from dpcore.privacy.events import (
     GaussianDpEvent,
     PoissonSampledDpEvent,
     PureDpEvent,
     SampledWithoutReplacementDpEvent,
 )
-from dpcore.fixed_schedule import fixed_schedule
-from dpcore.losses.logistic import Logistic
-from dpcore.mechanisms.gaussian import Gaussian
-from dpcore.noise.source import SeededNoise
-from dpcore.plan import Settings, make_plan
+from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.queries import PoissonSample, RowCount
-from dpcore.sensitivity import NeighboringRelation
-from dpcore.session import PrivacySession
+from dpcore.session.session import PrivacySession
 from dpcore.testing.tables import make_problem, make_rows
 
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE

@@ -16,7 +16,7 @@ from dpcore.accountants import (
 )
 from dpcore.accountants.mixture import mixture_curve_up, mixture_renyi_up
 from dpcore.errors import BudgetExceededError, InvalidInputError, UnsupportedEventError
-from dpcore.events import (
+from dpcore.privacy.events import (
     ComposedDpEvent,
     GaussianDpEvent,
     LaplaceDpEvent,

@@ -15,16 +15,16 @@ from dpcore.accountants.schedule import (
     schedule_noise_multiplier,
 )
 from dpcore.errors import BudgetExceededError, InvalidInputError, UnsupportedEventError
-from dpcore.events import GaussianDpEvent, LaplaceDpEvent, PoissonSampledDpEvent
-from dpcore.fixed_schedule import with_planned_accountant
+from dpcore.fitting.fixed_schedule import with_planned_accountant
+from dpcore.fitting.plan import Settings, make_plan
+from dpcore.fitting.run import fit_dataset
 from dpcore.losses.logistic import Logistic
 from dpcore.mechanisms.gaussian import Gaussian
-from dpcore.plan import Settings, make_plan
-from dpcore.problem import Solution, check_fits
+from dpcore.privacy.events import GaussianDpEvent, LaplaceDpEvent, PoissonSampledDpEvent
+from dpcore.privacy.sensitivity import NeighboringRelation
+from dpcore.protocols.problem import Solution, check_fits
 from dpcore.queries import ClippedGradientSum, PoissonSample
-from dpcore.sensitivity import NeighboringRelation
 from dpcore.testing.tables import make_problem, make_rows
-from dpcore.training import fit_dataset
 
 ADD = NeighboringRelation.ADD_OR_REMOVE_ONE
 REPLACE = NeighboringRelation.REPLACE_ONE
@@ -126,7 +126,7 @@ def test_a_run_is_held_to_the_accountant_chosen_for_it(accountant, relation):
 
 
 def test_the_statement_names_what_was_chosen():
-    from dpcore.data.arrays import dataset_from_arrays
+    from dpcore.data.readers.arrays import dataset_from_arrays
 
     rows = make_rows(60)
     model = fit_dataset(plan_of("best"), dataset_from_arrays(rows.X, rows.y))

@@ -13,14 +13,14 @@ from dpcore.accountants.skellam_rounds import (
     SkellamCompositionAccountant,
 )
 from dpcore.errors import BudgetExceededError, UnsupportedEventError
-from dpcore.events import (
+from dpcore.privacy.events import (
     ComposedDpEvent,
     GaussianDpEvent,
     PoissonSampledDpEvent,
     SampledWithoutReplacementDpEvent,
     SkellamDpEvent,
 )
-from dpcore.sensitivity import NeighboringRelation
+from dpcore.privacy.sensitivity import NeighboringRelation
 
 EVENT = SkellamDpEvent(2.0**24, 1000.0, 1024.0)  # a noise multiplier of 4
 REPLACE = NeighboringRelation.REPLACE_ONE

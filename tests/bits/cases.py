@@ -17,7 +17,7 @@ from scipy.sparse import csr_matrix
 
 from dpcore import fit
 from dpcore.errors import DpcoreError
-from dpcore.registry import load_registry
+from dpcore.registry.catalogue import load_registry
 
 N_ROWS = 300
 SCHEMA = {

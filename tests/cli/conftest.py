@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from dpcore.registry import load_registry
+from dpcore.registry.catalogue import load_registry
 
 STUB = Path(__file__).parents[1] / "stub_plugin"
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from dpcore.session import PrivacySession
+from dpcore.session.session import PrivacySession
 
 BUDGETS = [
     (["--epsilon", "0"], "epsilon"),

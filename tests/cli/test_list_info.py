@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from dpcore.registry import KINDS, plural
+from dpcore.registry.catalogue import KINDS, plural
 
 HEAVY = {"numba", "numpy", "scipy", "pyarrow"}
 

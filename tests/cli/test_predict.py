@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dpcore.data.readers import pieces
-from dpcore.model import load_model
+from dpcore.model.model import load_model
 
 NAME = "rows.csv"
 
@@ -21,7 +21,7 @@ def saved(train, folder):
 @pytest.fixture
 def some(monkeypatch):
     """How many rows were predicted at a time; a piece of a file is a line or two."""
-    from dpcore.model import Model
+    from dpcore.model.model import Model
 
     monkeypatch.setattr(pieces, "PIECE_BYTES", 16)
     real, sizes = Model.margins, []

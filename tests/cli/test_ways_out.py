@@ -46,8 +46,8 @@ def unread():
 
 
 ENDS = [
-    ("dpcore.training.finish", KeyboardInterrupt, 130, "dpcore: stopped. "),
-    ("dpcore.training.state", full, 2, "dpcore: No space left on device. "),
+    ("dpcore.fitting.run.finish", KeyboardInterrupt, 130, "dpcore: stopped. "),
+    ("dpcore.fitting.run.state", full, 2, "dpcore: No space left on device. "),
 ]
 
 
@@ -68,7 +68,7 @@ def test_between_the_last_release_and_the_file(
         ("dpcore.cli.train._print", full, 2, "dpcore: No space left on device. "),
         ("dpcore.cli.train._print", unread, 1, "dpcore: nobody read"),
         # The file is in its place and nobody was told yet.
-        ("dpcore.modelfile.write_whole", KeyboardInterrupt, 130, "dpcore: stopped. "),
+        ("dpcore.model.file.write_whole", KeyboardInterrupt, 130, "dpcore: stopped. "),
     ],
 )
 def test_after_the_model_was_saved(train, monkeypatch, target, error, status, start):
@@ -148,7 +148,7 @@ def test_in_python_too(stub, monkeypatch, tmp_path):
     (note,) = caught.value.__notes__
     assert note.startswith(CHARGED) and note.endswith("no/m.json'.") and "is not in" in note
 
-    monkeypatch.setattr("dpcore.api.finish", raises(KeyboardInterrupt))
+    monkeypatch.setattr("dpcore.fitting.api.finish", raises(KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt) as stopped:
         fitted()
     assert stopped.value.__notes__[0].startswith(CHARGED)
@@ -162,9 +162,9 @@ def test_in_python_too(stub, monkeypatch, tmp_path):
 
 
 def test_before_the_first_charge(train, monkeypatch):
-    monkeypatch.setattr("dpcore.training.run_optimizer", raises(KeyboardInterrupt))
+    monkeypatch.setattr("dpcore.fitting.run.run_optimizer", raises(KeyboardInterrupt))
     assert line(train()) == "dpcore: stopped. Nothing was charged" + NONE
-    monkeypatch.setattr("dpcore.source.load_data", raises(KeyboardInterrupt))
+    monkeypatch.setattr("dpcore.fitting.loading.load_data", raises(KeyboardInterrupt))
     assert line(train()) == "dpcore: stopped; nothing was written."
 
 

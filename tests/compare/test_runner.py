@@ -14,7 +14,7 @@ from dpcore.compare.runner import check_out, run
 from dpcore.compare.settings import cells_of
 from dpcore.compare.table import means_of
 from dpcore.errors import DataError, DpcoreError, InvalidInputError
-from dpcore.problem import Solution
+from dpcore.protocols.problem import Solution
 
 CELLS = 2 * (2 + 2 * 2)
 

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import sparse
 
-from dpcore.data.arrays import dataset_from_arrays, features_from_arrays
-from dpcore.data.row_norms import scale_rows
-from dpcore.data.schema import Schema
+from dpcore.data.blocks.row_norms import scale_rows
+from dpcore.data.readers.arrays import dataset_from_arrays, features_from_arrays
+from dpcore.data.schema.schema import Schema
 from dpcore.errors import DataError, InvalidInputError
 
 SCHEMA = Schema.from_toml("""

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from dpcore.data.batches import order_rows, rotate_rows
-from dpcore.data.coded import CodedLayout, CodedRows
+from dpcore.data.blocks.batches import order_rows, rotate_rows
+from dpcore.data.blocks.coded import CodedLayout, CodedRows
+from dpcore.data.blocks.table import Table
 from dpcore.data.dataset import load_file
-from dpcore.data.schema import Schema
+from dpcore.data.schema.schema import Schema
 from dpcore.data.store import convert
-from dpcore.data.table import Table
 from dpcore.errors import InvalidInputError
-from dpcore.grid import BLOCK_ROWS
+from dpcore.exact.grid import BLOCK_ROWS
 
 N = BLOCK_ROWS + 37
 

@@ -9,15 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 
-from dpcore.data.coded import CodedLayout, CodedRows
-from dpcore.data.table import Table
+from dpcore.data.blocks.coded import CodedLayout, CodedRows
+from dpcore.data.blocks.table import Table
 from dpcore.engines.local import LocalEngine
 from dpcore.errors import DataError, InvalidInputError
-from dpcore.grid import round_parameters
+from dpcore.exact.grid import round_parameters
 from dpcore.losses.logistic import Logistic
-from dpcore.problem import Problem
+from dpcore.privacy.sensitivity import NeighboringRelation
+from dpcore.protocols.problem import Problem
 from dpcore.queries import ClippedGradientSum, ClippedLossLine
-from dpcore.sensitivity import NeighboringRelation
 
 RAW, ROW = 2.0, 1.25
 

@@ -18,10 +18,10 @@ import pyarrow.parquet as pq
 import pytest
 from scipy import sparse
 
-from dpcore.data.arrays import dataset_from_arrays
+from dpcore.data.cells.objects import as_objects
 from dpcore.data.dataset import load_file, width_schema
-from dpcore.data.object_cells import as_objects
-from dpcore.data.schema import Schema
+from dpcore.data.readers.arrays import dataset_from_arrays
+from dpcore.data.schema.schema import Schema
 from dpcore.errors import DataError
 
 KINDS = {

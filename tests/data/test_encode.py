@@ -6,11 +6,11 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpcore.data.coded import CodedRows
-from dpcore.data.columns import Categorical, Label, Numeric
-from dpcore.data.conform import Columns
-from dpcore.data.encode import encode, scale_to_unit
-from dpcore.data.schema import Schema
+from dpcore.data.blocks.coded import CodedRows
+from dpcore.data.cells.conform import Columns
+from dpcore.data.cells.encode import encode, scale_to_unit
+from dpcore.data.schema.columns import Categorical, Label, Numeric
+from dpcore.data.schema.schema import Schema
 
 
 @st.composite

@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dpcore.data.dataset import load_file, width_schema
-from dpcore.data.schema import Schema
-from dpcore.data.template import schema_from_data, schema_template
+from dpcore.data.schema.schema import Schema
+from dpcore.data.schema.template import schema_from_data, schema_template
 from dpcore.errors import DataError, InvalidInputError
 
 CSV = b'age,city,id,y\n1,a,"x, y",no\n2.5,b,,yes\n7,"a",3,no\n'

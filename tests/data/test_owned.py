@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from dpcore.data import owned
-from dpcore.data.coded import CodedBlock, CodedRows
+from dpcore.data.blocks import ownership as owned
+from dpcore.data.blocks.coded import CodedBlock, CodedRows
+from dpcore.data.blocks.ownership import own, share
+from dpcore.data.blocks.table import Table
 from dpcore.data.dataset import Dataset, load_file
-from dpcore.data.owned import own, share
-from dpcore.data.schema import Schema
-from dpcore.data.table import Table
-from dpcore.grid import BLOCK_ROWS
+from dpcore.data.schema.schema import Schema
+from dpcore.exact.grid import BLOCK_ROWS
 
 COLUMNS = {
     "age": {"kind": "numeric", "lower": 0, "upper": 3},

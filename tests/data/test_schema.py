@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpcore.data.cells import convert_column
-from dpcore.data.columns import Categorical, Drop, Label, Numeric
+from dpcore.data.cells.typed import convert_column
 from dpcore.data.datasets import adult, bank, kddcup99
-from dpcore.data.schema import Schema
+from dpcore.data.schema.columns import Categorical, Drop, Label, Numeric
+from dpcore.data.schema.schema import Schema
 from dpcore.errors import InvalidInputError
 
 TOML = """

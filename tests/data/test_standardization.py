@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpcore.data.standardization import SCALE_BITS, Standardization
+from dpcore.data.blocks.standardization import SCALE_BITS, Standardization
 from dpcore.errors import InvalidInputError
 from dpcore.testing.tables import Rows, make_rows
 

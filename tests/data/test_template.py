@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from dpcore.data.dataset import load_file
-from dpcore.data.schema import Schema
-from dpcore.data.template import document_from_data, schema_from_data, schema_template
+from dpcore.data.schema.schema import Schema
+from dpcore.data.schema.template import document_from_data, schema_from_data, schema_template
 from dpcore.errors import DataError, InvalidInputError
 
 ROWS = "age,home town,y\n17,Bern,no\n94,Basel,yes\n"

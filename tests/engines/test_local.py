@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from dpcore.data.table import Table
+from dpcore.data.blocks.table import Table
 from dpcore.engines import local
 from dpcore.engines.local import LocalEngine, available_threads
 from dpcore.errors import InvalidInputError
-from dpcore.grid import BLOCK_ROWS
+from dpcore.exact.grid import BLOCK_ROWS
 from dpcore.losses.logistic import Logistic
-from dpcore.problem import Problem
+from dpcore.privacy.sensitivity import NeighboringRelation
+from dpcore.protocols.problem import Problem
 from dpcore.queries import ClippedGradientSum, ClippedLossLine, RowCount
-from dpcore.sensitivity import NeighboringRelation
 from dpcore.testing.overlap import run_overlapping
 
 N_ROWS, WIDTH = 5 * BLOCK_ROWS + 17, 11

@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from dpcore.data.coded import CodedLayout, CodedRows
-from dpcore.data.table import Table
+from dpcore.data.blocks.coded import CodedLayout, CodedRows
+from dpcore.data.blocks.table import Table
 from dpcore.engines.local import LocalEngine
 from dpcore.losses.hinge import HingeSvm
 from dpcore.losses.huber import HuberSvm
 from dpcore.losses.logistic import Logistic
-from dpcore.problem import Problem
+from dpcore.privacy.sensitivity import NeighboringRelation
+from dpcore.protocols.problem import Problem
 from dpcore.queries import ClippedGradientSum, ClippedLossLine
-from dpcore.sensitivity import NeighboringRelation
 
 AVX2 = "+sse4.2,+popcnt,+avx,+avx2,+fma,+bmi,+bmi2,+f16c,+lzcnt,+movbe"
 AVX512 = f"{AVX2},+avx512f,+avx512bw,+avx512cd,+avx512dq,+avx512vl"

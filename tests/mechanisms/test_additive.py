@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from dpcore.errors import InvalidInputError
-from dpcore.events import GaussianDpEvent, LaplaceDpEvent, PureDpEvent
 from dpcore.mechanisms.gaussian import Gaussian
 from dpcore.mechanisms.geometric import Geometric
 from dpcore.mechanisms.laplace import Laplace
 from dpcore.noise.scale import GridScale
 from dpcore.noise.source import SeededNoise, SystemNoise
-from dpcore.sensitivity import NeighboringRelation, Sensitivity
+from dpcore.privacy.events import GaussianDpEvent, LaplaceDpEvent, PureDpEvent
+from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
 
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
 NEEDS = {Gaussian: "l2", Laplace: "l1", Geometric: "l1"}

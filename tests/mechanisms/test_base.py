@@ -4,9 +4,9 @@ import importlib
 import numpy as np
 import pytest
 
-from dpcore import builtins
+from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
 from dpcore.protocols import Mechanism
-from dpcore.sensitivity import NeighboringRelation, Sensitivity
+from dpcore.registry import builtins
 
 REGISTERED = {}
 builtins.register_mechanisms(

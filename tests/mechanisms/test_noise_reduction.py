@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from dpcore.errors import InvalidInputError
-from dpcore.events import ExPostDpEvent, PureDpEvent
 from dpcore.mechanisms.noise_reduction import NoiseReduction
 from dpcore.noise.source import SeededNoise
-from dpcore.sensitivity import NeighboringRelation, Sensitivity
+from dpcore.privacy.events import ExPostDpEvent, PureDpEvent
+from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
 from dpcore.testing.audit import assert_as_private_as
 
 REPLACE = NeighboringRelation.REPLACE_ONE

@@ -9,13 +9,13 @@ import pytest
 from scipy.integrate import quad
 
 from dpcore.errors import InvalidInputError
-from dpcore.events import ExponentialMechanismDpEvent, PureDpEvent
 from dpcore.mechanisms.base import shortfalls
 from dpcore.mechanisms.exponential import Exponential
 from dpcore.mechanisms.permute_and_flip import PermuteAndFlip
 from dpcore.mechanisms.report_noisy_max import ReportNoisyMax
 from dpcore.noise.source import SeededNoise, SystemNoise
-from dpcore.sensitivity import NeighboringRelation, Sensitivity
+from dpcore.privacy.events import ExponentialMechanismDpEvent, PureDpEvent
+from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
 
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
 MECHANISMS = [Exponential, PermuteAndFlip, ReportNoisyMax]

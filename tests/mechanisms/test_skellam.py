@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from dpcore.errors import InvalidInputError
-from dpcore.events import SkellamDpEvent
 from dpcore.mechanisms.skellam import Skellam, skellam_event
 from dpcore.noise.source import SeededNoise
-from dpcore.sensitivity import NeighboringRelation, Sensitivity
+from dpcore.privacy.events import SkellamDpEvent
+from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
 
 
 def sensitivity(bound=3.0, grid_bits=8, norm="l2"):

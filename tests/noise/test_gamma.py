@@ -12,7 +12,7 @@ from dpcore.noise.entropy import SeededEntropy
 from dpcore.noise.lazy import DigitStream, exponential_digits, normal_digits
 from dpcore.noise.scale import GridScale
 from dpcore.noise.source import SeededNoise
-from dpcore.sensitivity import NeighboringRelation, Sensitivity
+from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
 from dpcore.testing import check_mechanism
 
 

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from dpcore.errors import InvalidInputError
 from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
+from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.queries import ClippedGradientSum, ClippedLossLine, RowCount
 from dpcore.queries.gradient import clip_coefficients
 from dpcore.queries.loss_line import clipped_total
-from dpcore.sensitivity import NeighboringRelation
 from dpcore.testing import check_query
 from dpcore.testing.tables import make_problem, make_rows
 

@@ -6,11 +6,12 @@ import mpmath
 import numpy as np
 import pytest
 
-from dpcore.data.table import Table
+from dpcore.data.blocks.table import Table
 from dpcore.engines.local import LocalEngine
 from dpcore.losses.huber import HuberSvm
 from dpcore.losses.logistic import Logistic
-from dpcore.problem import Problem
+from dpcore.privacy.sensitivity import NeighboringRelation
+from dpcore.protocols.problem import Problem
 from dpcore.queries.gradient_sum import (
     FINE_BITS,
     GradientSum,
@@ -19,7 +20,6 @@ from dpcore.queries.gradient_sum import (
     gradient_bits,
     gradient_error,
 )
-from dpcore.sensitivity import NeighboringRelation
 from dpcore.testing.tables import ROW_NORM, make_problem, make_rows
 
 ADD = NeighboringRelation.ADD_OR_REMOVE_ONE

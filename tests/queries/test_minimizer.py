@@ -12,6 +12,7 @@ from dpcore.losses.hinge import HingeSvm
 from dpcore.losses.huber import HuberSvm
 from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
+from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.queries import (
     ErrorCount,
     Excess,
@@ -25,7 +26,6 @@ from dpcore.queries import (
 )
 from dpcore.queries.descent import minimize, steps_that_suffice
 from dpcore.queries.gram import unpack
-from dpcore.sensitivity import NeighboringRelation
 from dpcore.testing import check_query
 from dpcore.testing.replay import assert_within
 from dpcore.testing.tables import Rows, extreme_rows, make_problem, make_rows, neighbours

@@ -11,7 +11,6 @@ from scipy.stats import norm
 from dpcore.accountants import RdpAccountant, SingleReleaseAccountant
 from dpcore.engines.local import LocalEngine
 from dpcore.errors import InvalidInputError, UnsupportedEventError
-from dpcore.events import ObjectivePerturbationDpEvent, PureDpEvent
 from dpcore.losses.hinge import HingeSvm
 from dpcore.losses.huber import HuberSvm
 from dpcore.losses.logistic import Logistic
@@ -19,9 +18,10 @@ from dpcore.losses.squared import Squared
 from dpcore.mechanisms.approximate_minima import ApproximateMinima
 from dpcore.mechanisms.gaussian import Gaussian
 from dpcore.noise.source import SeededNoise
+from dpcore.privacy.events import ObjectivePerturbationDpEvent, PureDpEvent
+from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
 from dpcore.queries import BoundedMinimizer, PerturbedMinimizer
 from dpcore.queries.perturbed import vertices
-from dpcore.sensitivity import NeighboringRelation, Sensitivity
 from dpcore.testing.audit import assert_as_private_as
 from dpcore.testing.replay import assert_within
 from dpcore.testing.tables import Rows, make_problem, make_rows, neighbours

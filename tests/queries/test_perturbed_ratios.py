@@ -10,8 +10,8 @@ from scipy.special import expit
 from scipy.stats import norm
 
 from dpcore.losses.logistic import Logistic
+from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.queries import PerturbedMinimizer
-from dpcore.sensitivity import NeighboringRelation
 from dpcore.testing.tables import make_problem, make_rows
 
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE

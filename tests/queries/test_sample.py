@@ -8,18 +8,19 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from dpcore.accountants.gdp import GdpAccountant
-from dpcore.data.coded import CodedLayout, CodedRows
-from dpcore.data.table import Table
+from dpcore.data.blocks.coded import CodedLayout, CodedRows
+from dpcore.data.blocks.table import Table
 from dpcore.engines.local import LocalEngine
 from dpcore.errors import InvalidInputError, UnsupportedEventError
-from dpcore.events import (
+from dpcore.losses.logistic import Logistic
+from dpcore.mechanisms.gaussian import Gaussian
+from dpcore.noise.source import SeededNoise
+from dpcore.privacy.events import (
     GaussianDpEvent,
     PoissonSampledDpEvent,
     SampledWithoutReplacementDpEvent,
 )
-from dpcore.losses.logistic import Logistic
-from dpcore.mechanisms.gaussian import Gaussian
-from dpcore.noise.source import SeededNoise
+from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
 from dpcore.queries import (
     ClippedGradientSum,
     ClippedLossLine,
@@ -28,8 +29,7 @@ from dpcore.queries import (
     PoissonSample,
     RowCount,
 )
-from dpcore.sensitivity import NeighboringRelation, Sensitivity
-from dpcore.session import PrivacySession
+from dpcore.session.session import PrivacySession
 from dpcore.testing import check_query
 from dpcore.testing.tables import Rows, make_problem, make_rows
 

@@ -3,15 +3,15 @@
 import numpy as np
 import pytest
 
-from dpcore.data.coded import CodedLayout, CodedRows
-from dpcore.data.standardization import Standardization
-from dpcore.data.table import Table
+from dpcore.data.blocks.coded import CodedLayout, CodedRows
+from dpcore.data.blocks.standardization import Standardization
+from dpcore.data.blocks.table import Table
 from dpcore.engines.local import LocalEngine
 from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
-from dpcore.problem import Problem
+from dpcore.privacy.sensitivity import NeighboringRelation
+from dpcore.protocols.problem import Problem
 from dpcore.queries import ColumnMoments, StandardizedGradientSum
-from dpcore.sensitivity import NeighboringRelation
 from dpcore.testing import check_query
 
 W = np.array([0.5, -1.0, 0.25, 2.0, -0.5])
@@ -37,7 +37,8 @@ def test_moments_keep_their_sensitivity(clip):
 
 def test_clipping_against_the_row_as_it_is_would_be_caught(monkeypatch):
     monkeypatch.setattr(
-        "dpcore.data.kept.KeptMargins.standardized_norms", lambda self, _: self.row_norms("l2")
+        "dpcore.data.blocks.kept_margins.KeptMargins.standardized_norms",
+        lambda self, _: self.row_norms("l2"),
     )
     with pytest.raises(AssertionError, match="moved by more than the declared l2"):
         check_query(gradient_sum)

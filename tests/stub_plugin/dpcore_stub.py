@@ -8,11 +8,11 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from dpcore.hookspecs import hookimpl
 from dpcore.mechanisms.gaussian import Gaussian
-from dpcore.problem import Problem, Solution
-from dpcore.sensitivity import Sensitivity
-from dpcore.session import PrivacySession
+from dpcore.privacy.sensitivity import Sensitivity
+from dpcore.protocols.problem import Problem, Solution
+from dpcore.registry.hookspecs import hookimpl
+from dpcore.session.session import PrivacySession
 
 
 @hookimpl
@@ -28,7 +28,7 @@ def register_datasets(register):
 
 
 def load():
-    from dpcore.data.arrays import dataset_from_arrays
+    from dpcore.data.readers.arrays import dataset_from_arrays
 
     X = np.array([[0.0, 1.0], [1.0, 0.0], [0.5, 0.5], [1.0, 1.0]])
     return dataset_from_arrays(X, np.array([0, 1, 0, 1]), classes=(0, 1), row_norm=2.0)

@@ -7,7 +7,7 @@ import numpy as np
 
 from dpcore.errors import BudgetExceededError, InvalidInputError
 from dpcore.mechanisms.gaussian import Gaussian
-from dpcore.problem import Solution
+from dpcore.protocols.problem import Solution
 from dpcore.queries import ClippedGradientSum
 
 

@@ -10,7 +10,7 @@ from honest import Honest
 from dpcore.accountants.zcdp import ZcdpAccountant
 from dpcore.errors import BudgetExceededError, InvalidInputError
 from dpcore.mechanisms.gaussian import Gaussian
-from dpcore.problem import Solution
+from dpcore.protocols.problem import Solution
 from dpcore.queries import ClippedGradientSum
 from dpcore.testing import (
     OPTIMIZER_CHECKS,

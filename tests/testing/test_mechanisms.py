@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from dpcore.events import ComposedDpEvent, ExponentialMechanismDpEvent, GaussianDpEvent, PureDpEvent
 from dpcore.mechanisms.exponential import Exponential
 from dpcore.mechanisms.gaussian import Gaussian
 from dpcore.mechanisms.geometric import Geometric
@@ -11,7 +10,13 @@ from dpcore.mechanisms.laplace import Laplace
 from dpcore.mechanisms.permute_and_flip import PermuteAndFlip
 from dpcore.mechanisms.report_noisy_max import ReportNoisyMax
 from dpcore.mechanisms.skellam import Skellam
-from dpcore.sensitivity import Sensitivity
+from dpcore.privacy.events import (
+    ComposedDpEvent,
+    ExponentialMechanismDpEvent,
+    GaussianDpEvent,
+    PureDpEvent,
+)
+from dpcore.privacy.sensitivity import Sensitivity
 from dpcore.testing import check_mechanism
 from dpcore.testing.audit import FALSE_ALARM, assert_as_private_as, largest_probability
 

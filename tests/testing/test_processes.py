@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from honest import Honest
 
-from dpcore.problem import Solution
+from dpcore.protocols.problem import Solution
 from dpcore.testing import check_outputs_released
 
 

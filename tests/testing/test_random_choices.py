@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from dpcore.accountants import SingleReleaseAccountant
-from dpcore.events import GaussianDpEvent, RandomizedSensitivityGaussian
 from dpcore.mechanisms.gaussian import Gaussian
-from dpcore.problem import Solution
-from dpcore.sensitivity import Sensitivity
+from dpcore.privacy.events import GaussianDpEvent, RandomizedSensitivityGaussian
+from dpcore.privacy.sensitivity import Sensitivity
+from dpcore.protocols.problem import Solution
 from dpcore.testing import check_outputs_released, check_sensitivity_on_neighbours
 from dpcore.testing.audit import largest_probability
 from dpcore.testing.recorded import accountant_of

@@ -8,8 +8,8 @@ import pytest
 
 from dpcore.errors import InvalidInputError
 from dpcore.losses.logistic import Logistic
+from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.queries import ClippedLossLine, Minimizer
-from dpcore.sensitivity import NeighboringRelation
 from dpcore.testing import check_loss, check_query
 from dpcore.testing.tables import make_problem, make_rows
 

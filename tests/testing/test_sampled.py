@@ -9,9 +9,13 @@ from honest import Honest
 
 from dpcore.accountants.gdp import GdpAccountant
 from dpcore.accountants.schedule import schedule_noise_multiplier
-from dpcore.events import GaussianDpEvent, PoissonSampledDpEvent, SampledWithoutReplacementDpEvent
 from dpcore.mechanisms.gaussian import Gaussian
-from dpcore.problem import Solution
+from dpcore.privacy.events import (
+    GaussianDpEvent,
+    PoissonSampledDpEvent,
+    SampledWithoutReplacementDpEvent,
+)
+from dpcore.protocols.problem import Solution
 from dpcore.queries import FixedSizeSample, PoissonSample
 from dpcore.testing import (
     check_never_overspends,

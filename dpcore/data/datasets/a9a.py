@@ -10,7 +10,7 @@ import math
 
 from dpcore.data.dataset import Dataset, width_schema
 from dpcore.data.datasets.fetch import RemoteFile, fetch
-from dpcore.data.schema import Schema
+from dpcore.data.schema.schema import Schema
 
 __all__ = ["FILES", "load", "schema"]
 
@@ -46,7 +46,7 @@ def schema() -> Schema:
 
 def load() -> Dataset:
     """Return the rows of both files. Raises DataError if a file cannot be had."""
-    from dpcore.data.assemble import assemble
+    from dpcore.data.blocks.assemble import assemble
     from dpcore.data.readers.libsvm import LibsvmFile
     from dpcore.data.stream import encode_piece
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dpcore.data.dataset import Dataset
 from dpcore.data.datasets.fetch import RemoteFile, fetch, packaged_text
-from dpcore.data.schema import Schema
+from dpcore.data.schema.schema import Schema
 
 __all__ = ["FILES", "load", "schema"]
 
@@ -35,7 +35,7 @@ def schema() -> Schema:
 
 def load() -> Dataset:
     """Return the rows of both files. Raises DataError if a file cannot be had."""
-    from dpcore.data.assemble import assemble
+    from dpcore.data.blocks.assemble import assemble
     from dpcore.data.readers.content import read_bytes
     from dpcore.data.readers.text import read_text
     from dpcore.data.stream import encode_piece

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dpcore.data.dataset import Dataset, load_file
 from dpcore.data.datasets.fetch import RemoteFile, fetch, packaged_text
-from dpcore.data.schema import Schema
+from dpcore.data.schema.schema import Schema
 
 __all__ = ["FILES", "load", "schema"]
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from dpcore.data.columns import Label, Numeric
-from dpcore.data.conform import Columns
+from dpcore.data.cells.conform import Columns
+from dpcore.data.cells.encode import encode
 from dpcore.data.dataset import Dataset
-from dpcore.data.encode import encode
-from dpcore.data.schema import Schema
+from dpcore.data.schema.columns import Label, Numeric
+from dpcore.data.schema.schema import Schema
 
 __all__ = ["load", "schema"]
 

@@ -13,12 +13,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from dpcore.data.columns import Categorical
-from dpcore.data.conform import Columns
+from dpcore.data.cells.conform import Columns
+from dpcore.data.cells.encode import encode
 from dpcore.data.dataset import Dataset
 from dpcore.data.datasets import adult
-from dpcore.data.encode import encode
-from dpcore.data.schema import Schema
+from dpcore.data.schema.columns import Categorical
+from dpcore.data.schema.schema import Schema
 
 __all__ = ["load", "schema"]
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from dpcore.data.columns import Categorical, Drop
 from dpcore.data.dataset import Dataset, load_file
 from dpcore.data.datasets.fetch import RemoteFile, fetch, packaged_text
-from dpcore.data.schema import Schema
+from dpcore.data.schema.columns import Categorical, Drop
+from dpcore.data.schema.schema import Schema
 
 __all__ = ["FILES", "load", "load_numeric", "numeric_schema", "schema"]
 

@@ -12,11 +12,11 @@ from typing import Literal
 import pyarrow as pa
 import pyarrow.csv as pacsv
 
-from dpcore.data.columns import Categorical, Column, Label
-from dpcore.data.raw_table import RawTable
 from dpcore.data.readers.lines import BYTE_ORDER_MARK, first_line, is_plain, trimmed, whole_lines
 from dpcore.data.readers.pieces import Piece
+from dpcore.data.readers.raw_table import RawTable
 from dpcore.data.readers.records import count_lines, records, whole_records
+from dpcore.data.schema.columns import Categorical, Column, Label
 from dpcore.errors import DataError
 
 __all__ = [

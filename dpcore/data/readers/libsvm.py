@@ -12,11 +12,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from scipy.sparse import csr_matrix
 
-from dpcore.data.raw_matrix import RawMatrix
+from dpcore.data.cells.vocabulary import NUMBER
 from dpcore.data.readers.lines import utf8_lines
 from dpcore.data.readers.pieces import Piece, read_pieces
+from dpcore.data.readers.raw_matrix import RawMatrix
 from dpcore.data.readers.records import whole_records
-from dpcore.data.vocabulary import NUMBER
 from dpcore.errors import DataError
 
 __all__ = ["LibsvmFile", "read_libsvm"]

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from dpcore.data.in_memory import canonical_csr, labels_of, real_matrix
-from dpcore.data.raw_matrix import RawMatrix
+from dpcore.data.readers.in_memory import canonical_csr, labels_of, real_matrix
+from dpcore.data.readers.raw_matrix import RawMatrix
 from dpcore.errors import DataError
 
 __all__ = ["NpzFile", "read_npz"]

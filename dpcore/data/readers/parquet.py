@@ -8,8 +8,8 @@ from functools import partial
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from dpcore.data.raw_table import RawTable, check_names
-from dpcore.data.schema import Schema
+from dpcore.data.readers.raw_table import RawTable, check_names
+from dpcore.data.schema.schema import Schema
 from dpcore.errors import DataError
 
 __all__ = ["BATCH_ROWS", "ParquetFile", "read_parquet_types"]

@@ -9,9 +9,7 @@ from functools import partial
 import numpy as np
 import pyarrow as pa
 
-from dpcore.data.cells import to_numbers
-from dpcore.data.raw_matrix import RawMatrix
-from dpcore.data.raw_table import RawTable, check_names
+from dpcore.data.cells.typed import to_numbers
 from dpcore.data.readers.csv import (
     Delimited,
     arrow_type,
@@ -23,9 +21,11 @@ from dpcore.data.readers.csv import (
 )
 from dpcore.data.readers.lines import first_line, utf8_lines
 from dpcore.data.readers.pieces import Piece, read_pieces
+from dpcore.data.readers.raw_matrix import RawMatrix
+from dpcore.data.readers.raw_table import RawTable, check_names
 from dpcore.data.readers.records import whole_records
 from dpcore.data.readers.whitespace import to_single_spaces
-from dpcore.data.schema import Schema
+from dpcore.data.schema.schema import Schema
 
 __all__ = ["TextFile", "read_text"]
 

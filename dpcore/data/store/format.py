@@ -24,12 +24,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.data.encode import coded_layout
-from dpcore.data.schema import Schema
+from dpcore.data.cells.encode import coded_layout
+from dpcore.data.schema.schema import Schema
 from dpcore.errors import DataError
 
 if TYPE_CHECKING:
-    from dpcore.data.coded import CodedLayout
+    from dpcore.data.blocks.coded import CodedLayout
 
 __all__ = [
     "HEADER",

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
-from dpcore.data.encode import coded_layout
+from dpcore.data.cells.encode import coded_layout
 from dpcore.data.store.format import PAGE, Description, check_header, digest
-from dpcore.data.store.rows import StoredRows, StoreFile
+from dpcore.data.store.stored_rows import StoredRows, StoreFile
 from dpcore.data.store.writer import partial_path
 from dpcore.errors import DataError
-from dpcore.grid import FEATURE_BITS
+from dpcore.exact.grid import FEATURE_BITS
 
 if TYPE_CHECKING:
-    from dpcore.data.coded import CodedLayout, CodedRows
-    from dpcore.data.schema import Schema
+    from dpcore.data.blocks.coded import CodedLayout, CodedRows
+    from dpcore.data.schema.schema import Schema
 
 __all__ = ["open_store", "read_schema"]
 

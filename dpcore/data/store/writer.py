@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
-from dpcore.data.coded import CodedRows
-from dpcore.data.encode import coded_layout
+from dpcore.data.blocks.coded import CodedRows
+from dpcore.data.cells.encode import coded_layout
 from dpcore.data.readers import format_of, is_typed
 from dpcore.data.store.format import HEADER, STORE_ROWS, BlockForm, Description, digest
 from dpcore.data.stream import encoded_batches
@@ -21,7 +21,7 @@ from dpcore.errors import InvalidInputError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from dpcore.data.schema import Schema
+    from dpcore.data.schema.schema import Schema
     from dpcore.data.stream import BadRows
 
 __all__ = ["check_target", "convert", "partial_path"]

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from dpcore.hookspecs import hookimpl
+from dpcore.registry.hookspecs import hookimpl
 
 __all__: list[str] = []
 

@@ -11,8 +11,8 @@ from dpcore_a_ddp.noise import advanced_split, analytic_gaussian
 from dpcore_a_ddp.options import UserSgdOptions, least_noise, option
 
 if TYPE_CHECKING:
-    from dpcore.problem import Problem, Solution
-    from dpcore.user_pool import UserPool
+    from dpcore.protocols.problem import Problem, Solution
+    from dpcore.protocols.user_pool import UserPool
 
 __all__ = ["ADdp"]
 

@@ -12,8 +12,8 @@ from dpcore_a_ddp.options import UserSgdOptions, least_noise
 
 if TYPE_CHECKING:
     from dpcore.pools.terms import Terms
-    from dpcore.problem import Problem, Solution
-    from dpcore.user_pool import UserPool
+    from dpcore.protocols.problem import Problem, Solution
+    from dpcore.protocols.user_pool import UserPool
 
 __all__ = ["SgdAdvLocal", "SgdMaj", "SgdPass", "SgdUsers"]
 

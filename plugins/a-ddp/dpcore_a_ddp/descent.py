@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.problem import Solution
+from dpcore.protocols.problem import Solution
 
 if TYPE_CHECKING:
     from dpcore.pools.terms import Terms
-    from dpcore.problem import Problem
-    from dpcore.user_pool import UserPool
+    from dpcore.protocols.problem import Problem
+    from dpcore.protocols.user_pool import UserPool
 
 __all__ = ["descend"]
 

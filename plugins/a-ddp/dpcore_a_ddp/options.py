@@ -13,9 +13,9 @@ from dpcore.pools.budgets import rounds_within
 from dpcore.pools.terms import Terms
 
 if TYPE_CHECKING:
-    from dpcore.events import DpEvent
-    from dpcore.problem import Problem
-    from dpcore.user_pool import UserPool
+    from dpcore.privacy.events import DpEvent
+    from dpcore.protocols.problem import Problem
+    from dpcore.protocols.user_pool import UserPool
 
 __all__ = ["UserSgdOptions", "least_noise", "option"]
 

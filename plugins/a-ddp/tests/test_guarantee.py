@@ -18,7 +18,7 @@ from dpcore.accountants.skellam_rounds import (
     SkellamAdvancedAccountant,
     SkellamCompositionAccountant,
 )
-from dpcore.data.arrays import dataset_from_arrays
+from dpcore.data.readers.arrays import dataset_from_arrays
 from dpcore.errors import BudgetExceededError, UnsupportedEventError
 from dpcore.losses.logistic import Logistic
 from dpcore.pools import InProcessPool, Terms, User

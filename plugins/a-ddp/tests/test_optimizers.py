@@ -9,16 +9,16 @@ from scipy.special import ndtr
 
 from dpcore.accountants.gdp import GdpAccountant
 from dpcore.accountants.sampling_composition import SamplingCompositionAccountant
-from dpcore.data.arrays import dataset_from_arrays
+from dpcore.data.readers.arrays import dataset_from_arrays
 from dpcore.errors import InvalidInputError
+from dpcore.fitting.plan import Settings, make_plan
+from dpcore.fitting.run import fit_dataset
 from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
-from dpcore.plan import Settings, make_plan
 from dpcore.pools import InProcessPool
 from dpcore.pools.users_file import alike_users
-from dpcore.problem import Problem
-from dpcore.sensitivity import NeighboringRelation
-from dpcore.training import fit_dataset
+from dpcore.privacy.sensitivity import NeighboringRelation
+from dpcore.protocols.problem import Problem
 from dpcore_a_ddp.a_ddp import ADdp
 from dpcore_a_ddp.baselines import SgdAdvLocal, SgdMaj, SgdPass, SgdUsers
 from dpcore_a_ddp.noise import advanced_split, analytic_gaussian, basic_split

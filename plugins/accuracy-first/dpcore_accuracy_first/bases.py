@@ -21,7 +21,7 @@ from dpcore_accuracy_first.ball_solve import BallSolver
 from dpcore_accuracy_first.target import Target, absolute_target, excess_target, make_target
 
 if TYPE_CHECKING:
-    from dpcore.problem import Problem
+    from dpcore.protocols.problem import Problem
 
 __all__ = ["CovBase", "OutputBase"]
 

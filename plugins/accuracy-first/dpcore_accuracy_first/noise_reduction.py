@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from dpcore.errors import InvalidInputError
 from dpcore.mechanisms.noise_reduction import NoiseReduction
-from dpcore.problem import Solution
+from dpcore.protocols.problem import Solution
 from dpcore_accuracy_first.bases import CovBase, OutputBase
 from dpcore_accuracy_first.guarantee import exact_test, paper_test
 from dpcore_accuracy_first.levels import geometric_levels
@@ -15,8 +15,8 @@ from dpcore_accuracy_first.options import TargetOptions, option, positive, pure_
 from dpcore_accuracy_first.target import kind_of
 
 if TYPE_CHECKING:
-    from dpcore.problem import Problem
-    from dpcore.session import PrivacySession
+    from dpcore.protocols.problem import Problem
+    from dpcore.session.session import PrivacySession
     from dpcore_accuracy_first.target import Target
 
 __all__ = ["CovNr", "OutputNr"]

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpcore.accountants.calibrate import noise_multiplier
 from dpcore.errors import InvalidInputError, TargetNotMetError
-from dpcore.events import ExPostDpEvent
-from dpcore.problem import Solution
+from dpcore.privacy.events import ExPostDpEvent
+from dpcore.protocols.problem import Solution
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from dpcore.problem import Problem
     from dpcore.protocols import Accountant
+    from dpcore.protocols.problem import Problem
 
 __all__ = ["ExcessRiskOptions", "TargetOptions", "option", "pure_cap"]
 

@@ -12,10 +12,10 @@ from dpcore.queries import ErrorCount, MinimumObjective, ObjectiveSum, PublicBal
 if TYPE_CHECKING:
     import numpy as np
 
-    from dpcore.problem import Problem
+    from dpcore.privacy.sensitivity import Sensitivity
     from dpcore.protocols import DerivedQuery
+    from dpcore.protocols.problem import Problem
     from dpcore.queries import Minimizer
-    from dpcore.sensitivity import Sensitivity
     from dpcore_accuracy_first.options import TargetOptions
 
 __all__ = ["Target", "absolute_target", "excess_target", "kind_of", "make_target"]

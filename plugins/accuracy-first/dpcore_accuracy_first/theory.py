@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpcore.errors import InvalidInputError
 from dpcore.mechanisms.geometric import Geometric
-from dpcore.problem import Solution
+from dpcore.protocols.problem import Solution
 from dpcore_accuracy_first.bases import CovBase, OutputBase
 from dpcore_accuracy_first.options import ExcessRiskOptions, option, positive
 
 if TYPE_CHECKING:
-    from dpcore.problem import Problem
-    from dpcore.session import PrivacySession
+    from dpcore.protocols.problem import Problem
+    from dpcore.session.session import PrivacySession
 
 __all__ = ["CovTheory", "OutputTheory"]
 

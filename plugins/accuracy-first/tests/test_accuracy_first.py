@@ -12,8 +12,8 @@ from dpcore.errors import BudgetExceededError, InvalidInputError, TargetNotMetEr
 from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
 from dpcore.noise.source import SeededNoise
-from dpcore.sensitivity import NeighboringRelation
-from dpcore.session import PrivacySession
+from dpcore.privacy.sensitivity import NeighboringRelation
+from dpcore.session.session import PrivacySession
 from dpcore.testing import RecordingSession, ReplaySession, parametrize_with_checks
 from dpcore.testing.replay import assert_within
 from dpcore.testing.tables import Rows, make_problem, make_rows, neighbours

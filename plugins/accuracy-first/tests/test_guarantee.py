@@ -7,7 +7,7 @@ from scipy import integrate, stats
 from dpcore.errors import InvalidInputError
 from dpcore.mechanisms.noise_reduction import NoiseReduction
 from dpcore.noise.source import SeededNoise
-from dpcore.sensitivity import NeighboringRelation, Sensitivity
+from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
 from dpcore_accuracy_first.guarantee import TestPlan, exact_test, failure_rates, paper_test
 
 REPLACE = NeighboringRelation.REPLACE_ONE

@@ -12,9 +12,9 @@ from dpcore_baselines.objpert import ObjPert
 from dpcore_baselines.privgene import PrivGene
 
 if TYPE_CHECKING:
-    from dpcore.plan import Settings
-    from dpcore.problem import Problem, Solution
-    from dpcore.session import PrivacySession
+    from dpcore.fitting.plan import Settings
+    from dpcore.protocols.problem import Problem, Solution
+    from dpcore.session.session import PrivacySession
 
 __all__ = ["Auto"]
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from fractions import Fraction
 
-    from dpcore.events import DpEvent
+    from dpcore.privacy.events import DpEvent
     from dpcore.protocols import Accountant
 
 __all__ = ["least_noise", "usual_noise"]

@@ -12,9 +12,9 @@ import numpy as np
 
 from dpcore.accountants.calibrate import noise_multiplier
 from dpcore.errors import InvalidInputError
-from dpcore.grid import round_parameters
+from dpcore.exact.grid import round_parameters
 from dpcore.mechanisms.gaussian import Gaussian
-from dpcore.problem import Solution
+from dpcore.protocols.problem import Solution
 from dpcore.queries import ColumnMoments, RowCount, StandardizedGradientSum
 from dpcore_baselines import descent_defaults as defaults
 from dpcore_baselines.averaged_descent import descend
@@ -22,9 +22,9 @@ from dpcore_baselines.options import option, require_several
 from dpcore_baselines.standardize import MOMENTS_CLIP, from_moments, unchanged
 
 if TYPE_CHECKING:
-    from dpcore.data.standardization import Standardization
-    from dpcore.problem import Problem
-    from dpcore.session import PrivacySession
+    from dpcore.data.blocks.standardization import Standardization
+    from dpcore.protocols.problem import Problem
+    from dpcore.session.session import PrivacySession
 
 __all__ = ["DpGd"]
 

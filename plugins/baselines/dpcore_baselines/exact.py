@@ -10,15 +10,15 @@ import numpy as np
 
 from dpcore.compare.references import fit_nonprivate, majority_label
 from dpcore.errors import InvalidInputError
-from dpcore.sealed import sealed
-from dpcore.sensitivity import Sensitivity
+from dpcore.privacy.sealed import sealed
+from dpcore.privacy.sensitivity import Sensitivity
 
 if TYPE_CHECKING:
-    from dpcore.data.table import Table
+    from dpcore.data.blocks.table import Table
     from dpcore.noise.source import NoiseSource
-    from dpcore.problem import Problem
+    from dpcore.privacy.sensitivity import NeighboringRelation
     from dpcore.protocols import Loss
-    from dpcore.sensitivity import NeighboringRelation
+    from dpcore.protocols.problem import Problem
 
 __all__ = ["ExactFit", "MajorityModel"]
 

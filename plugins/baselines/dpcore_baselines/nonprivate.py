@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 from dpcore.mechanisms.exact import Exact
-from dpcore.problem import Solution
+from dpcore.protocols.problem import Solution
 from dpcore_baselines.exact import ExactFit, MajorityModel
 
 if TYPE_CHECKING:
-    from dpcore.problem import Problem
-    from dpcore.session import PrivacySession
+    from dpcore.protocols.problem import Problem
+    from dpcore.session.session import PrivacySession
 
 __all__ = ["Majority", "NonPrivate"]
 

@@ -8,18 +8,18 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpcore.errors import InvalidInputError, UnsupportedEventError
-from dpcore.events import ObjectivePerturbationDpEvent, PureDpEvent
 from dpcore.mechanisms.approximate_minima import ApproximateMinima
-from dpcore.problem import Solution
+from dpcore.privacy.events import ObjectivePerturbationDpEvent, PureDpEvent
+from dpcore.protocols.problem import Solution
 from dpcore.queries.perturbed import PerturbedMinimizer, vertices
 from dpcore_baselines.calibrate import least_noise
 from dpcore_baselines.options import check_ranges, option
 
 if TYPE_CHECKING:
-    from dpcore.events import DpEvent
-    from dpcore.problem import Problem
+    from dpcore.privacy.events import DpEvent
     from dpcore.protocols import Accountant
-    from dpcore.session import PrivacySession
+    from dpcore.protocols.problem import Problem
+    from dpcore.session.session import PrivacySession
 
 __all__ = ["ObjPert"]
 

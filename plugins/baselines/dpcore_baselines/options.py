@@ -6,12 +6,12 @@ from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import InvalidInputError, UnsupportedEventError
-from dpcore.events import ComposedDpEvent
+from dpcore.privacy.events import ComposedDpEvent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from dpcore.events import DpEvent
+    from dpcore.privacy.events import DpEvent
     from dpcore.protocols import Accountant
 
 __all__ = ["check_ranges", "option", "require_several"]

@@ -11,15 +11,15 @@ from dpcore.errors import InvalidInputError, UnsupportedEventError
 from dpcore.mechanisms.gamma import Gamma
 from dpcore.mechanisms.gaussian import Gaussian
 from dpcore.mechanisms.laplace import Laplace
-from dpcore.problem import Solution
+from dpcore.protocols.problem import Solution
 from dpcore.queries import BoundedMinimizer, RowCount
 from dpcore_baselines.calibrate import least_noise, usual_noise
 from dpcore_baselines.options import check_ranges, option, require_several
 
 if TYPE_CHECKING:
-    from dpcore.problem import Problem
     from dpcore.protocols import Accountant
-    from dpcore.session import PrivacySession
+    from dpcore.protocols.problem import Problem
+    from dpcore.session.session import PrivacySession
 
 __all__ = ["OutPert"]
 

@@ -17,19 +17,19 @@ import numpy as np
 
 from dpcore.accountants.schedule import schedule_noise_multiplier
 from dpcore.errors import InvalidInputError
-from dpcore.events import GaussianDpEvent, PoissonSampledDpEvent
-from dpcore.grid import round_parameters
+from dpcore.exact.grid import round_parameters
 from dpcore.mechanisms.gaussian import Gaussian
-from dpcore.problem import Solution
+from dpcore.privacy.events import GaussianDpEvent, PoissonSampledDpEvent
+from dpcore.protocols.problem import Solution
 from dpcore.queries import ClippedGradientSum, PoissonSample, RowCount
 from dpcore_baselines import descent_defaults as defaults
 from dpcore_baselines.averaged_descent import descend
 from dpcore_baselines.options import option
 
 if TYPE_CHECKING:
-    from dpcore.events import DpEvent
-    from dpcore.problem import Problem
-    from dpcore.session import PrivacySession
+    from dpcore.privacy.events import DpEvent
+    from dpcore.protocols.problem import Problem
+    from dpcore.session.session import PrivacySession
 
 __all__ = ["PoissonSgd"]
 

@@ -10,15 +10,15 @@ import numpy as np
 
 from dpcore.accountants.calibrate import noise_multiplier
 from dpcore.errors import InvalidInputError, UnsupportedEventError
-from dpcore.problem import Solution
-from dpcore.registry import load_registry
+from dpcore.protocols.problem import Solution
+from dpcore.registry.catalogue import load_registry
 from dpcore_baselines.options import check_ranges, option
 from dpcore_baselines.scores import ClippedLossScores
 
 if TYPE_CHECKING:
-    from dpcore.problem import Problem
     from dpcore.protocols import Accountant
-    from dpcore.session import PrivacySession
+    from dpcore.protocols.problem import Problem
+    from dpcore.session.session import PrivacySession
 
 __all__ = ["PrivGene"]
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.data.standardization import Standardization
+from dpcore.data.blocks.standardization import Standardization
 
 if TYPE_CHECKING:
-    from dpcore.problem import Problem
+    from dpcore.protocols.problem import Problem
 
 __all__ = ["MOMENTS_CLIP", "from_moments", "typical_length", "unchanged"]
 

@@ -43,7 +43,7 @@ def test_checks_of_a_guarantee_are_for_those_that_give_one():
 @pytest.mark.parametrize("kind", [SingleReleaseAccountant, RdpAccountant])
 def test_both_accountants_of_the_curve_hold_objpert(kind):
     from dpcore.noise.source import SeededNoise
-    from dpcore.sensitivity import NeighboringRelation
+    from dpcore.privacy.sensitivity import NeighboringRelation
     from dpcore.testing import RecordingSession
     from dpcore.testing.recorded import problem_of
     from dpcore.testing.tables import make_rows

@@ -9,9 +9,9 @@ from typer.testing import CliRunner
 from dpcore import fit
 from dpcore.cli import app
 from dpcore.errors import DpcoreError, RegistryError
-from dpcore.model import load_model
-from dpcore.plan import Settings, make_plan
-from dpcore.registry import Registry, load_registry
+from dpcore.fitting.plan import Settings, make_plan
+from dpcore.model.model import load_model
+from dpcore.registry.catalogue import Registry, load_registry
 from dpcore.testing import check_repeatable_when_seeded, check_tiny_budget_refused
 from dpcore_baselines.auto import Auto
 

@@ -15,9 +15,9 @@ from dpcore.losses.huber import HuberSvm
 from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
 from dpcore.noise.source import SeededNoise
-from dpcore.problem import Problem
-from dpcore.sensitivity import NeighboringRelation
-from dpcore.session import PrivacySession
+from dpcore.privacy.sensitivity import NeighboringRelation
+from dpcore.protocols.problem import Problem
+from dpcore.session.session import PrivacySession
 from dpcore.testing import RecordingSession, parametrize_with_checks
 from dpcore.testing.recorded import record_run
 from dpcore.testing.tables import make_problem, make_rows

@@ -15,22 +15,27 @@ from dpcore.accountants import (
     ZcdpAccountant,
 )
 from dpcore.accountants.nonprivate import NonPrivateAccountant
-from dpcore.data.arrays import dataset_from_arrays
+from dpcore.data.readers.arrays import dataset_from_arrays
 from dpcore.errors import BudgetExceededError, DpcoreError, InvalidInputError, UnsupportedEventError
-from dpcore.events import ComposedDpEvent, GaussianDpEvent, NonPrivateDpEvent, PoissonSampledDpEvent
+from dpcore.fitting.plan import Settings, make_plan
+from dpcore.fitting.reporting import _is_exact
+from dpcore.fitting.run import fit_dataset
 from dpcore.losses.logistic import Logistic
 from dpcore.mechanisms.exact import Exact
 from dpcore.mechanisms.exponential import Exponential
 from dpcore.mechanisms.gaussian import Gaussian
 from dpcore.mechanisms.laplace import Laplace
 from dpcore.noise.source import SeededNoise
-from dpcore.outcome import _is_exact
-from dpcore.plan import Settings, make_plan
+from dpcore.privacy.events import (
+    ComposedDpEvent,
+    GaussianDpEvent,
+    NonPrivateDpEvent,
+    PoissonSampledDpEvent,
+)
+from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.queries import RowCount
-from dpcore.sensitivity import NeighboringRelation
 from dpcore.testing import RecordingSession
 from dpcore.testing.tables import Rows, make_problem, make_rows
-from dpcore.training import fit_dataset
 from dpcore_baselines.exact import ExactFit
 from dpcore_baselines.nonprivate import Majority, NonPrivate
 from dpcore_baselines.objpert import ObjPert

@@ -15,15 +15,15 @@ from dpcore.accountants import (
     ZcdpAccountant,
 )
 from dpcore.errors import InvalidInputError, UnsupportedEventError
-from dpcore.events import GaussianDpEvent
 from dpcore.losses.hinge import HingeSvm
 from dpcore.losses.huber import HuberSvm
 from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
 from dpcore.mechanisms.exponential import Exponential
 from dpcore.noise.source import SeededNoise
-from dpcore.problem import check_fits
-from dpcore.sensitivity import NeighboringRelation
+from dpcore.privacy.events import GaussianDpEvent
+from dpcore.privacy.sensitivity import NeighboringRelation
+from dpcore.protocols.problem import check_fits
 from dpcore.testing import RecordingSession, check_query
 from dpcore.testing.optimizers import assert_same_when_replayed
 from dpcore.testing.recorded import record_run

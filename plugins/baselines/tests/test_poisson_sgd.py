@@ -9,11 +9,11 @@ from dpcore import fit
 from dpcore.accountants import AdvancedCompositionAccountant, RdpAccountant
 from dpcore.accountants.advanced_composition import amplified_epsilon
 from dpcore.errors import DpcoreError, InvalidInputError, UnsupportedEventError
-from dpcore.events import GaussianDpEvent, PoissonSampledDpEvent
 from dpcore.losses.logistic import Logistic
-from dpcore.problem import Problem
+from dpcore.privacy.events import GaussianDpEvent, PoissonSampledDpEvent
+from dpcore.privacy.sensitivity import NeighboringRelation
+from dpcore.protocols.problem import Problem
 from dpcore.queries import PoissonSample
-from dpcore.sensitivity import NeighboringRelation
 from dpcore.testing import parametrize_with_checks
 from dpcore.testing.recorded import record_run
 from dpcore.testing.tables import make_rows

@@ -8,13 +8,13 @@ import numpy as np
 
 from dpcore.accountants.calibrate import noise_multiplier
 from dpcore.errors import BudgetExceededError
-from dpcore.grid import DIRECTION_BITS, STEP_BITS, round_parameters, round_to
-from dpcore.problem import Solution
+from dpcore.exact.grid import DIRECTION_BITS, STEP_BITS, round_parameters, round_to
+from dpcore.protocols.problem import Solution
 from dpcore.queries import ClippedGradientSum, ClippedLossLine
 
 if TYPE_CHECKING:
-    from dpcore.problem import Problem
-    from dpcore.session import PrivacySession
+    from dpcore.protocols.problem import Problem
+    from dpcore.session.session import PrivacySession
     from dpcore_dp_agd.plan import RunPlan
 
 __all__ = ["Descent", "candidate_steps", "unit_direction"]

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpcore.accountants import ACCOUNTANTS
 from dpcore.errors import InvalidInputError, UnsupportedEventError
-from dpcore.registry import load_registry
+from dpcore.registry.catalogue import load_registry
 from dpcore_dp_agd.defaults import FEWEST_STEPS
 from dpcore_dp_agd.descent import Descent
 from dpcore_dp_agd.plan import plan_run
 from dpcore_dp_agd.published import minimize_as_published
 
 if TYPE_CHECKING:
-    from dpcore.events import DpEvent
-    from dpcore.problem import Problem, Solution
+    from dpcore.privacy.events import DpEvent
     from dpcore.protocols import Accountant
-    from dpcore.session import PrivacySession
+    from dpcore.protocols.problem import Problem, Solution
+    from dpcore.session.session import PrivacySession
 
 __all__ = ["DpAgd"]
 

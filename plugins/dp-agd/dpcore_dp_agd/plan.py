@@ -11,16 +11,16 @@ import numpy as np
 
 from dpcore.accountants.calibrate import noise_multiplier
 from dpcore.errors import InvalidInputError
-from dpcore.events import GaussianDpEvent, PureDpEvent
+from dpcore.privacy.events import GaussianDpEvent, PureDpEvent
 from dpcore.queries import ClippedGradientSum, RowCount
 from dpcore_dp_agd import defaults
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from dpcore.problem import Problem
     from dpcore.protocols import Accountant
-    from dpcore.session import PrivacySession
+    from dpcore.protocols.problem import Problem
+    from dpcore.session.session import PrivacySession
     from dpcore_dp_agd.optimizer import DpAgd
 
 __all__ = ["RunPlan", "plan_run"]

@@ -18,20 +18,20 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from dpcore.errors import BudgetExceededError, InvalidInputError
-from dpcore.events import PureDpEvent
-from dpcore.grid import DIRECTION_BITS, round_parameters, round_to
+from dpcore.exact.grid import DIRECTION_BITS, round_parameters, round_to
 from dpcore.mechanisms.base import ScaledNoise
 from dpcore.mechanisms.gaussian import Gaussian
-from dpcore.problem import Solution
+from dpcore.privacy.events import PureDpEvent
+from dpcore.privacy.sealed import sealed
+from dpcore.protocols.problem import Solution
 from dpcore.queries import ClippedGradientSum, ClippedLossLine
-from dpcore.sealed import sealed
 from dpcore_dp_agd.descent import candidate_steps, unit_direction
 
 if TYPE_CHECKING:
     from dpcore.noise.source import NoiseSource
-    from dpcore.problem import Problem
-    from dpcore.sensitivity import Sensitivity
-    from dpcore.session import PrivacySession
+    from dpcore.privacy.sensitivity import Sensitivity
+    from dpcore.protocols.problem import Problem
+    from dpcore.session.session import PrivacySession
     from dpcore_dp_agd.optimizer import DpAgd
 
 __all__ = ["PublishedNoisyMin", "minimize_as_published"]

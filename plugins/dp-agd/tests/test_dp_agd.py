@@ -15,13 +15,13 @@ from dpcore.accountants.rdp import RdpAccountant
 from dpcore.accountants.zcdp import ZcdpAccountant
 from dpcore.engines.local import LocalEngine
 from dpcore.errors import BudgetExceededError, InvalidInputError, UnsupportedEventError
-from dpcore.grid import round_to
+from dpcore.exact.grid import round_to
 from dpcore.losses.hinge import HingeSvm
 from dpcore.losses.huber import HuberSvm
 from dpcore.losses.logistic import Logistic
 from dpcore.noise.source import SeededNoise
-from dpcore.sensitivity import NeighboringRelation
-from dpcore.session import PrivacySession
+from dpcore.privacy.sensitivity import NeighboringRelation
+from dpcore.session.session import PrivacySession
 from dpcore.testing import RecordingSession, parametrize_with_checks
 from dpcore.testing.optimizers import assert_same_when_replayed
 from dpcore.testing.tables import Rows, make_problem, make_rows, neighbours

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from dpcore.errors import InvalidInputError
-from dpcore.registry import load_registry
+from dpcore.registry.catalogue import load_registry
 from dpcore_rsgd_ar import defaults
 from dpcore_rsgd_ar.options import check_problem, check_ranges, option
 from dpcore_rsgd_ar.release import Release, release_pass
 from dpcore_rsgd_ar.schedule import Facts, Schedule
 
 if TYPE_CHECKING:
-    from dpcore.problem import Problem, Solution
-    from dpcore.session import PrivacySession
+    from dpcore.protocols.problem import Problem, Solution
+    from dpcore.session.session import PrivacySession
 
 __all__ = ["BoltOn"]
 

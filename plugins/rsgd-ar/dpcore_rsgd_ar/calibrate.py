@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcore.errors import InvalidInputError, UnsupportedEventError
-from dpcore.events import LaplaceDpEvent
+from dpcore.privacy.events import LaplaceDpEvent
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpcore.events import DpEvent
+    from dpcore.privacy.events import DpEvent
     from dpcore.protocols import Accountant
 
 __all__ = ["calibrated", "estimated_sigma"]

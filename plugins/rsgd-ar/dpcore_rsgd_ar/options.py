@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from dpcore.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from dpcore.problem import Problem
+    from dpcore.protocols.problem import Problem
 
 __all__ = ["ReleasedOnce", "check_loss", "check_problem", "check_ranges", "option"]
 

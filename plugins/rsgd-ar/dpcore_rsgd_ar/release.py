@@ -10,13 +10,13 @@ import numpy as np
 
 from dpcore.errors import InvalidInputError
 from dpcore.mechanisms.gaussian import Gaussian
-from dpcore.problem import Solution
+from dpcore.protocols.problem import Solution
 from dpcore_rsgd_ar.calibrate import calibrated, estimated_sigma
 from dpcore_rsgd_ar.sgd_pass import SgdPass
 
 if TYPE_CHECKING:
     from dpcore.protocols import Loss
-    from dpcore.session import PrivacySession
+    from dpcore.session.session import PrivacySession
     from dpcore_rsgd_ar.schedule import Facts, Schedule
 
 __all__ = ["Release", "release_pass"]

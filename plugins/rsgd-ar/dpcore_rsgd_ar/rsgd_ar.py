@@ -13,9 +13,9 @@ from dpcore_rsgd_ar.release import Release, release_pass
 from dpcore_rsgd_ar.schedule import Facts, Schedule
 
 if TYPE_CHECKING:
-    from dpcore.problem import Problem, Solution
     from dpcore.protocols import Accountant
-    from dpcore.session import PrivacySession
+    from dpcore.protocols.problem import Problem, Solution
+    from dpcore.session.session import PrivacySession
 
 __all__ = ["RsgdAr"]
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcore.errors import InvalidInputError
-from dpcore.sealed import constant, sealed
+from dpcore.privacy.sealed import constant, sealed
 
 if TYPE_CHECKING:
-    from dpcore.problem import Problem
+    from dpcore.protocols.problem import Problem
 
 __all__ = ["Facts", "Schedule"]
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcore.errors import InvalidInputError
-from dpcore.kernels import njit
+from dpcore.exact.compiled import njit
 
 if TYPE_CHECKING:
     from dpcore_rsgd_ar.schedule import Facts, Schedule

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from dpcore.data.batches import OrderedRows, order_rows, rotate_rows
+from dpcore.data.blocks.batches import OrderedRows, order_rows, rotate_rows
 from dpcore.errors import InvalidInputError
-from dpcore.kernels import njit
-from dpcore.sealed import constant, sealed
-from dpcore.sensitivity import NeighboringRelation, RandomizedSensitivity, Sensitivity
+from dpcore.exact.compiled import njit
+from dpcore.privacy.sealed import constant, sealed
+from dpcore.privacy.sensitivity import NeighboringRelation, RandomizedSensitivity, Sensitivity
 from dpcore_rsgd_ar.schedule import Facts, Schedule
 from dpcore_rsgd_ar.sensitivity import batch_sensitivities
 
 if TYPE_CHECKING:
-    from dpcore.data.table import Table
+    from dpcore.data.blocks.table import Table
     from dpcore.noise.source import NoiseSource
     from dpcore.protocols import Loss
 

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpcore.data.batches import order_rows
-from dpcore.data.table import Table
+from dpcore.data.blocks.batches import order_rows
+from dpcore.data.blocks.table import Table
 from dpcore.errors import InvalidInputError
 from dpcore.losses.huber import HuberSvm
 from dpcore.losses.logistic import Logistic

@@ -1,6 +1,6 @@
 """A plugin whose hook registers a name and then raises."""
 
-from dpcore.hookspecs import hookimpl
+from dpcore.registry.hookspecs import hookimpl
 
 
 @hookimpl

@@ -14,7 +14,7 @@ from scipy import sparse
 from sklearn.datasets import dump_svmlight_file
 
 from dpcore.data.dataset import load_file, width_schema
-from dpcore.data.schema import Schema
+from dpcore.data.schema.schema import Schema
 from dpcore.errors import DataError, InvalidInputError
 
 WIDE = width_schema(3, row_norm=200)

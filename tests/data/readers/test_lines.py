@@ -9,10 +9,10 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from dpcore.data.cells.vocabulary import NUMBER
 from dpcore.data.dataset import load_file, width_schema
 from dpcore.data.readers import lines
-from dpcore.data.schema import Schema
-from dpcore.data.vocabulary import NUMBER
+from dpcore.data.schema.schema import Schema
 
 NAMED = {
     "missing": ["", "NA"],

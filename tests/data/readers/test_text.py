@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpcore.data.dataset import load_file, width_schema
-from dpcore.data.schema import Schema
+from dpcore.data.schema.schema import Schema
 from dpcore.errors import DataError, InvalidInputError
 
 SCHEMA = Schema.from_toml("""

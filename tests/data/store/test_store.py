@@ -6,21 +6,21 @@ import shutil
 import numpy as np
 import pytest
 
+from dpcore.data.blocks.table import Table
 from dpcore.data.dataset import feature_pieces, load_file
-from dpcore.data.schema import Schema
+from dpcore.data.schema.schema import Schema
 from dpcore.data.store import convert, open_store, read_schema
 from dpcore.data.store.format import PAGE, STORE_ROWS, TAIL_BYTES
-from dpcore.data.table import Table
 from dpcore.engines.local import LocalEngine
 from dpcore.errors import DataError, InvalidInputError
+from dpcore.fitting.plan import Settings, make_plan
+from dpcore.fitting.run import fit_dataset
 from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
 from dpcore.noise.source import SeededNoise
-from dpcore.plan import Settings, make_plan
-from dpcore.problem import Problem
+from dpcore.privacy.sensitivity import NeighboringRelation
+from dpcore.protocols.problem import Problem
 from dpcore.queries import ClippedGradientSum, ClippedLossLine, PoissonSample
-from dpcore.sensitivity import NeighboringRelation
-from dpcore.training import fit_dataset
 
 COLUMNS = """
 row_norm = 1.2

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dpcore.data.dataset import load_file
-from dpcore.data.schema import Schema
+from dpcore.data.schema.schema import Schema
 from dpcore.data.store import convert, open_store
 from dpcore.data.store.writer import partial_path
 from dpcore.errors import DataError, InvalidInputError
@@ -34,7 +34,7 @@ def in_a_child(rows, out, before):
     """Run a conversion in a process of its own, after some lines of Python."""
     script = (
         "import os, resource, signal, sys, traceback\n"
-        "from dpcore.data.schema import Schema\n"
+        "from dpcore.data.schema.schema import Schema\n"
         "from dpcore.data.store import convert\n"
         f"on_piece = None\n{before}\n"
         f"schema = Schema.read({str(rows.parent / 'schema.toml')!r})\n"

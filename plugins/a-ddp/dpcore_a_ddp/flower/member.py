@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcore.data.dataset import load_file
-from dpcore.data.schema import Schema
+from dpcore.data.schema.schema import Schema
 from dpcore.errors import DataError, InvalidInputError
 from dpcore.noise.source import SeededNoise
 from dpcore.pools import FileLedger, User, UserSession
 from dpcore.pools.in_process import user_seed
-from dpcore.registry import load_registry
+from dpcore.registry.catalogue import load_registry
 from dpcore_a_ddp.flower.wire import Question, pack_answer, unpack_question
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from flwr.app import Context
 from flwr.serverapp import Grid, ServerApp
 
-from dpcore.data.schema import Schema
+from dpcore.data.schema.schema import Schema
 from dpcore.errors import DpcoreError, InvalidInputError
-from dpcore.plan import make_plan
+from dpcore.fitting.plan import make_plan
 from dpcore.pools.budgets import Filters
 from dpcore.pools.fit import fit_pool
 from dpcore.pools.users_file import read_users
@@ -20,7 +20,7 @@ from dpcore_a_ddp.flower.pool import FlowerPool
 from dpcore_a_ddp.flower.post import FlowerPost
 
 if TYPE_CHECKING:
-    from dpcore.model import Model
+    from dpcore.model.model import Model
     from dpcore.pools import Answers
 
 __all__ = ["app", "serve"]

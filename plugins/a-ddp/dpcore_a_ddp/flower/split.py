@@ -12,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 
 from dpcore.data.readers import format_of
-from dpcore.data.schema import Schema
+from dpcore.data.schema.schema import Schema
 from dpcore.errors import DataError, InvalidInputError
 from dpcore.pools import User
 

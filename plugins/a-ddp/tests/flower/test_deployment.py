@@ -9,9 +9,9 @@ import pytest
 pytest.importorskip("flwr", reason="needs the extra dpcore-a-ddp[flower]")
 
 from dpcore import fit  # noqa: E402
-from dpcore.data.schema import Schema  # noqa: E402
-from dpcore.model import load_model  # noqa: E402
-from dpcore.plan import Settings  # noqa: E402
+from dpcore.data.schema.schema import Schema  # noqa: E402
+from dpcore.fitting.plan import Settings  # noqa: E402
+from dpcore.model.model import load_model  # noqa: E402
 from dpcore.pools.users_file import read_users  # noqa: E402
 from dpcore_a_ddp.flower.deploy import deploy, main  # noqa: E402
 from dpcore_a_ddp.flower.processes import Deployment  # noqa: E402

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dpcore.data.dataset import load_file
-from dpcore.data.schema import Schema
+from dpcore.data.schema.schema import Schema
 from dpcore.engines.local import LocalEngine
 from dpcore.errors import DataError, DpcoreError, InvalidInputError
 from dpcore.losses.logistic import Logistic

@@ -10,10 +10,10 @@ import pytest
 from dpcore import fit
 from dpcore.accountants.gdp import GdpAccountant
 from dpcore.data.dataset import load_file
-from dpcore.data.schema import Schema
+from dpcore.data.schema.schema import Schema
 from dpcore.errors import BudgetExceededError, InvalidInputError
+from dpcore.fitting.plan import Settings, make_plan
 from dpcore.losses.logistic import Logistic
-from dpcore.plan import Settings, make_plan
 from dpcore.pools import Declined, InProcessPool, Reply, User
 from dpcore.pools.fit import fit_pool
 from dpcore_a_ddp.flower.member import Member, answer

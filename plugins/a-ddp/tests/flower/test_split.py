@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dpcore.data.dataset import load_file
-from dpcore.data.schema import Schema
+from dpcore.data.schema.schema import Schema
 from dpcore.errors import DataError, InvalidInputError
 from dpcore_a_ddp.flower.member import Member
 from dpcore_a_ddp.flower.split import count_rows, share_out

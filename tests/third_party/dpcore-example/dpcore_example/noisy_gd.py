@@ -11,12 +11,12 @@ import numpy as np
 from dpcore.accountants.calibrate import noise_multiplier
 from dpcore.errors import InvalidInputError
 from dpcore.mechanisms.gaussian import Gaussian
-from dpcore.problem import Solution
+from dpcore.protocols.problem import Solution
 from dpcore.queries import ClippedGradientSum, RowCount
 
 if TYPE_CHECKING:
-    from dpcore.problem import Problem
-    from dpcore.session import PrivacySession
+    from dpcore.protocols.problem import Problem
+    from dpcore.session.session import PrivacySession
 
 __all__ = ["NoisyGd"]
 

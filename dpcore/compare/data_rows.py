@@ -1,0 +1,89 @@
+"""A comparison's rows in one process: the data set and the fold in use, as tables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcore.compare.folds import fold_numbers
+from dpcore.fitting.loading import DataRequest, load_data
+from dpcore.privacy.relations import parse_relation
+from dpcore.registry.catalogue import load_registry
+
+if TYPE_CHECKING:
+    from dpcore.compare.settings import Comparison
+    from dpcore.data.blocks.table import Table
+    from dpcore.data.dataset import Dataset
+    from dpcore.fitting.loading import Data
+
+__all__ = ["Fold", "Rows", "is_private"]
+
+_WARM_ROWS = 64
+
+
+@dataclass(frozen=True)
+class Fold:
+    """The rows of one fold's fits: trained on, and tested on."""
+
+    data: Data
+    train: Dataset
+    train_table: Table
+    test_table: Table
+
+    def warm(self) -> Dataset:
+        """Return a few of the rows to train on, in the same layout."""
+        return self.train.take(np.arange(self.train.y.size) < _WARM_ROWS)
+
+
+class Rows:
+    """Loads data sets and cuts folds, and keeps the last of each.
+
+    ``key`` : the secret that folds of private rows are drawn from. ``threads`` : to read with.
+    """
+
+    def __init__(self, comparison: Comparison, key: bytes, threads: int | None = None) -> None:
+        self._comparison, self._key, self._threads = comparison, key, threads
+        self._relation = parse_relation(comparison.relation)
+        self._data: tuple[str, Data, np.ndarray] | None = None
+        self._fold: tuple[tuple[str, int], Fold] | None = None
+
+    def data(self, name: str) -> Data:
+        """Return all rows of a data set or file.
+
+        Raises as ``load_data``, and InvalidInputError for more folds than rows.
+        """
+        return self._loaded(name)[0]
+
+    def fold(self, name: str, number: int) -> Fold:
+        """Return the fold of that number, tested on, and all other rows, trained on."""
+        if self._fold is None or self._fold[0] != (name, number):
+            self._fold = None  # let go of it before the next one is built
+            data, numbers = self._loaded(name)
+            train, test = data.train.take(numbers != number), data.train.take(numbers == number)
+            self._fold = (name, number), Fold(data, train, train.table(), test.table())
+        return self._fold[1]
+
+    def _loaded(self, name: str) -> tuple[Data, np.ndarray]:
+        if self._data is None or self._data[0] != name:
+            self._data = self._fold = None
+            private = is_private(name)
+            schema = self._comparison.schema if private else None
+            request = DataRequest(name, None if schema is None else Path(schema))
+            data = load_data(request, self._relation, self._threads)
+            numbers = fold_numbers(
+                name,
+                int(data.train.y.size),
+                self._comparison.folds,
+                self._relation,
+                key=self._key if private else None,
+            )
+            self._data = name, data, numbers
+        return self._data[1:]
+
+
+def is_private(name: str) -> bool:
+    """Return whether rows are a user's: all but those of a data set that is registered."""
+    return name not in load_registry().names("dataset")

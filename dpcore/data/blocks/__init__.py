@@ -1,0 +1,1 @@
+"""Encoded rows in blocks of a fixed size, in three layouts."""

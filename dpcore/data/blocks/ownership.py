@@ -1,0 +1,67 @@
+"""Arrays of rows that nobody can write to any more: a block may keep them without a copy.
+
+A row's norm is taken once, so what it was taken of must not change. That an array is read-only
+does not say so: it may be a view of one that is not, and an earlier view of it may still be
+writeable. Only arrays that were made here, of which no other view was handed out, are shared.
+"""
+
+from __future__ import annotations
+
+import weakref
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+    from dpcore.data.blocks.coded import CodedRows
+
+    Rows = TypeVar("Rows", np.ndarray, csr_matrix, CodedRows)
+
+__all__ = ["own", "own_rows", "share"]
+
+_OWNED: weakref.WeakValueDictionary[int, np.ndarray] = weakref.WeakValueDictionary()
+
+
+def own(array: np.ndarray) -> np.ndarray:
+    """Return a read-only view of an array that the caller made, gave to nobody, and gives up.
+
+    An array whose data belong to another is only set read-only.
+    """
+    array.setflags(write=False)
+    if type(array) is np.ndarray and array.base is None and array.flags.owndata:
+        _OWNED[id(array)] = array
+    return array.view()
+
+
+def own_rows(rows: Rows) -> Rows:
+    """Return encoded rows whose arrays the caller made and gives up, as ``own`` does.
+
+    The arrays of CSR rows are left as they are: a block stores them in other types.
+    """
+    if isinstance(rows, np.ndarray):
+        return own(rows)
+    if hasattr(rows, "codes"):
+        return replace(rows, numeric=own(rows.numeric), codes=own(rows.codes))
+    return rows
+
+
+def share(original: np.ndarray, stored: np.ndarray) -> np.ndarray:
+    """Return ``original`` where it is ``stored`` to the bit, of one type, in C order, and cannot
+    change; else ``stored``, which the caller keeps to itself. Both are read only: one type for the
+    kernels."""
+    same_form = original.dtype == stored.dtype and original.shape == stored.shape
+    if same_form and original.flags.c_contiguous and _is_owned(original):
+        if original.tobytes() == stored.tobytes():
+            return original
+    stored.setflags(write=False)
+    return stored
+
+
+def _is_owned(array: np.ndarray) -> bool:
+    root, below = array, array.base
+    while isinstance(below, np.ndarray):
+        root, below = below, below.base
+    return _OWNED.get(id(root)) is root and not root.flags.writeable

@@ -1,0 +1,1 @@
+"""What a cell becomes, by itself alone."""

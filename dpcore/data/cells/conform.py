@@ -1,0 +1,73 @@
+"""Columns of cells to plain numbers under a schema, row by row: a cell never affects another row.
+
+A row that does not satisfy the schema is refused with its place (for the owner's eyes: this is
+loading), or mapped to no row. Either way the result is a function of each row alone. Rows are
+dropped where the number of rows is private (add-or-remove-one): replace-one makes it public.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from dpcore.data.cells.typed import NO_NUMBER, convert_column, is_empty
+from dpcore.data.readers.raw_table import RawTable
+from dpcore.data.schema.schema import Schema
+from dpcore.errors import BadRowError
+
+__all__ = ["BadRows", "Columns", "conform"]
+
+BadRows = Literal["refuse", "drop"]
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Cells as numbers, by column name.
+
+    ``values[name]`` : ndarray of shape (n_rows,): float64 for a numeric column; int32 for a
+    categorical one, the position of the category, -1 for none; float64 for the label, -1 and +1 or
+    the target scaled to [-1, 1]. The label is absent where it was not asked for.
+    """
+
+    values: dict[str, np.ndarray]
+    n_rows: int
+
+
+def conform(
+    raw: RawTable, schema: Schema, *, labelled: bool = True, bad_rows: BadRows = "refuse"
+) -> Columns:
+    """Return the cells of every row that satisfies the schema.
+
+    Raises DataError with file, line and column for the first row that does not, or drops such rows
+    if ``bad_rows`` is ``"drop"``.
+    """
+    values: dict[str, np.ndarray] = {}
+    bad = np.zeros(raw.n_rows, dtype=bool)
+    faults: list[tuple[str, str, np.ndarray]] = []
+    wanted = [*schema.features, *([schema.label] if labelled else [])]
+    for column in wanted:
+        given = raw.columns[column.name]
+        numbers, fault, reason = convert_column(given, column, schema.missing, raw.source)
+        values[column.name] = numbers
+        if fault is not None and fault.any():
+            faults.append((column.name, reason, fault))
+            bad |= fault
+    if not faults:
+        return Columns(values, raw.n_rows)
+    if bad_rows != "drop":
+        raise _first_fault(raw, faults, schema.missing)
+    return Columns({name: cells[~bad] for name, cells in values.items()}, int((~bad).sum()))
+
+
+def _first_fault(
+    raw: RawTable, faults: list[tuple[str, str, np.ndarray]], missing: tuple[str, ...]
+) -> BadRowError:
+    row, name, reason = min(
+        ((int(np.argmax(fault)), name, reason) for name, reason, fault in faults),
+        key=lambda entry: entry[0],
+    )
+    if reason == NO_NUMBER and is_empty(raw.columns[name], row, missing):
+        reason = "the cell is empty; fill it in"
+    return BadRowError(f"{raw.source}, {raw.where(row)}, column {name!r}: {reason}.")

@@ -1,0 +1,93 @@
+"""Cells that are Python objects: each is looked at by itself, whatever type the others have.
+
+A column of objects has no type. Arrow and NumPy would take one from all of its cells: a fraction
+among whole numbers, or a decimal longer than the others, would then change them all.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import sys
+from collections.abc import Iterable
+from decimal import Decimal
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from dpcore.data.cells.vocabulary import ABSENT, NUMBER, UNKNOWN, Vocabulary
+
+__all__ = ["as_objects", "is_missing_object", "object_codes", "object_numbers"]
+
+_NUMBER = re.compile(NUMBER)
+
+
+def as_objects(cells: Iterable[Any]) -> np.ndarray:
+    """Return the cells as they are, in an object array of shape (n_cells,)."""
+    given = list(cells)
+    array = np.empty(len(given), dtype=object)
+    for i, cell in enumerate(given):
+        array[i] = cell
+    return array
+
+
+def object_numbers(cells: np.ndarray, missing: tuple[str, ...]) -> np.ndarray:
+    """Return each cell as a number, float64 of the shape of ``cells``, NaN where it is none."""
+    numbers = (_number(cell, missing) for cell in cells.flat)
+    return np.fromiter(numbers, np.float64, cells.size).reshape(cells.shape)
+
+
+def object_codes(cells: np.ndarray, vocabulary: Vocabulary) -> np.ndarray:
+    """Return each cell's code in the vocabulary, int32 of shape (n_cells,)."""
+    codes = np.full(len(cells), UNKNOWN, dtype=np.int32)
+    of_text = functools.cache(vocabulary.of_text)
+    places: list[int] = []
+    numbers: list[float] = []
+    for i, cell in enumerate(cells):
+        if isinstance(cell, (str, bytes)):
+            codes[i] = of_text(_text(cell))
+        elif isinstance(cell, (bool, np.bool_)):
+            codes[i] = vocabulary.of_truth(bool(cell))
+        elif is_missing_object(cell):
+            codes[i] = ABSENT
+        elif _is_number(cell):
+            places.append(i)
+            numbers.append(_float(cell))
+    codes[places] = vocabulary.of_numbers(np.array(numbers))
+    return codes
+
+
+def is_missing_object(cell: Any) -> bool:
+    """Return whether the cell is what Python, NumPy or pandas put where there is no value."""
+    if cell is None or _is_number(cell):
+        return cell is None or np.isnan(_float(cell))
+    pandas = sys.modules.get("pandas")  # Without it no cell is one of its own.
+    return pandas is not None and (cell is pandas.NA or cell is pandas.NaT)
+
+
+def _number(cell: Any, missing: tuple[str, ...]) -> float:
+    if isinstance(cell, (str, bytes)):
+        word = _text(cell).strip()
+        return float(word) if word not in missing and _NUMBER.match(word) else np.nan
+    if isinstance(cell, (bool, np.bool_)) or _is_number(cell):
+        return _float(cell)
+    return np.nan
+
+
+def _is_number(cell: Any) -> bool:
+    return isinstance(cell, (Real, Decimal)) and not isinstance(cell, bool)
+
+
+def _float(cell: Any) -> float:
+    """Return the nearest float64, infinite where there is none, NaN for what says it is none."""
+    try:
+        return float(cell)
+    except OverflowError:
+        return np.inf if cell > 0 else -np.inf
+    except ValueError:  # A signalling NaN of decimal.
+        return np.nan
+
+
+def _text(cell: str | bytes) -> str:
+    return cell if isinstance(cell, str) else cell.decode("utf-8", "replace")

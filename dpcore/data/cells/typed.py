@@ -1,0 +1,220 @@
+"""Cells to plain numbers: what a cell becomes is a function of that cell and of public facts,
+whatever stands in the other rows.
+
+Public are the schema and the declared type of the column: what a Parquet file, an array or a frame
+says that it holds. Which cells have a reading is decided by these two before any cell is looked at:
+
+* a numeric column, a real-valued label, and categories or classes that are numbers take numbers,
+  truth values (0 and 1) and text that is a number;
+* categories or classes that are text take text; numbers only where all that is listed is whole
+  numbers, and truth values only where it is true and false (``Vocabulary``); a column of any other
+  type is refused, with or without the row that made another program choose that type;
+* a column of Python objects has no type, and each of its cells is looked at by itself.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from dpcore.data.cells.encode import scale_to_unit
+from dpcore.data.cells.objects import is_missing_object, object_codes, object_numbers
+from dpcore.data.cells.vocabulary import ABSENT, NUMBER, UNKNOWN, Vocabulary
+from dpcore.data.schema.columns import Categorical, Label, Numeric, Value
+from dpcore.errors import DataError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["NO_NUMBER", "Cells", "convert_column", "is_empty", "to_numbers"]
+
+Cells: TypeAlias = pa.ChunkedArray | np.ndarray
+"""The cells of a column as a source gave them: of one declared type, or Python objects."""
+
+NO_NUMBER = "the cell is not a finite number"
+
+
+def convert_column(
+    cells: Cells, column: Numeric | Categorical | Label, missing: tuple[str, ...], source: str
+) -> tuple[np.ndarray, np.ndarray | None, str]:
+    """Return the cells as numbers, which of them are faults (bool or None), and the reason.
+
+    Raises DataError for a column of a type that has no such reading.
+    """
+    try:
+        return _convert(cells, column, missing)
+    except _UnreadTypeError as error:
+        raise DataError(f"{source}: column {column.name!r} {error}") from None
+    except (pa.ArrowException, UnicodeError) as error:
+        raise DataError(
+            f"{source}: column {column.name!r} cannot be read as {column.kind} "
+            f"({type(error).__name__})."
+        ) from None
+
+
+def is_empty(cells: Cells, row: int, missing: tuple[str, ...]) -> bool:
+    """Return whether a cell holds no value, be the column read as numbers (null) or as text."""
+    if isinstance(cells, np.ndarray):
+        cell = None if is_missing_object(cells[row]) else cells[row]
+    else:
+        one = cells.slice(row, 1)
+        cell = (_text(one) if _is_text(one.type) else one)[0].as_py()
+    return cell is None or (isinstance(cell, str) and cell.strip() in ("", *missing))
+
+
+class _UnreadTypeError(Exception):
+    """A declared type has no reading under the schema; the text ends a sentence."""
+
+
+def _convert(
+    cells: Cells, column: Numeric | Categorical | Label, missing: tuple[str, ...]
+) -> tuple[np.ndarray, np.ndarray | None, str]:
+    if isinstance(column, Numeric):
+        numbers = to_numbers(cells, missing)
+        return numbers, ~np.isfinite(numbers), NO_NUMBER
+    if isinstance(column, Categorical):
+        return np.maximum(_codes(cells, column.categories, missing), UNKNOWN), None, ""
+    if column.lower is not None and column.upper is not None:
+        numbers = to_numbers(cells, missing)
+        y = 2.0 * scale_to_unit(numbers, column.lower, column.upper) - 1.0
+        return y, ~np.isfinite(numbers), "the label is not a finite number"
+    codes = _codes(cells, column.negative + column.positive, missing)
+    y = np.where(codes < len(column.negative), -1.0, 1.0)
+    if column.negative:
+        return y, codes < 0, "the label is not one of the schema's classes"
+    y[codes < 0] = -1.0
+    return y, codes == ABSENT, "the label is missing"
+
+
+def _codes(cells: Cells, values: tuple[Value, ...], missing: tuple[str, ...]) -> np.ndarray:
+    """Return each cell's position in ``values``, or UNKNOWN or ABSENT: int32."""
+    if all(isinstance(value, float) for value in values):
+        numbers = to_numbers(cells, missing)
+        found = _positions(numbers, np.array(values, dtype=np.float64))
+        return np.where(np.isfinite(numbers), found, np.int32(ABSENT))
+    vocabulary = Vocabulary([str(value) for value in values], missing)
+    if isinstance(cells, np.ndarray):
+        return object_codes(cells, vocabulary)
+    kind = _value_type(cells.type)
+    if _is_text(kind) or pa.types.is_null(kind):
+        return _coded(cells, vocabulary.of_text)
+    if pa.types.is_boolean(kind):
+        _require(vocabulary.takes_booleans, kind, vocabulary)
+        return _coded(cells, lambda word: vocabulary.of_truth(word == "true"))
+    if not _is_number(kind):
+        raise _UnreadTypeError(
+            f"cannot be read: it is of type {kind}. Write its cells as text, or drop it."
+        )
+    _require(vocabulary.takes_numbers, kind, vocabulary)
+    return vocabulary.of_numbers(to_numbers(cells, missing))
+
+
+def _require(is_read: bool, kind: pa.DataType, vocabulary: Vocabulary) -> None:
+    """Raise for a type whose cells may have been other texts in the rows' own source."""
+    if not is_read:
+        raise _UnreadTypeError(
+            f"is of type {kind}, and the schema lists text for it, such as "
+            f"{vocabulary.texts[0]!r}: one odd cell decides what type a program gives a column, "
+            "and with it the text of every cell. Keep the column as text where the table is made "
+            "(pandas: dtype=str), or give dpcore the text file that it came from."
+        )
+
+
+def _coded(cells: pa.ChunkedArray, code: Callable[[str], int]) -> np.ndarray:
+    """Return the codes of the cells' texts: a chunk at a time, each by its own list of texts."""
+    if not pa.types.is_dictionary(cells.type):
+        cells = _text(cells).dictionary_encode()
+    parts = [np.empty(0, dtype=np.int32)]
+    for chunk in cells.chunks:
+        words = _text(chunk.dictionary).to_pylist()
+        table = [ABSENT if word is None else code(word) for word in words]
+        indices = _to_numpy(pa.chunked_array([chunk.indices.cast(pa.int64())]), np.int64(-1))
+        parts.append(np.array([*table, ABSENT], dtype=np.int32)[indices])
+    return np.concatenate(parts)
+
+
+def _positions(cells: np.ndarray, values: np.ndarray) -> np.ndarray:
+    order = np.argsort(values)
+    at = np.minimum(np.searchsorted(values, cells, sorter=order), len(values) - 1)
+    found = order[at]
+    return np.where(values[found] == cells, found, UNKNOWN).astype(np.int32)
+
+
+def _text(array: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    """Return the cells as text. Bytes that are not UTF-8 are no text and no number: U+FFFD."""
+    if not _is_text(array.type):
+        return array.cast(pa.string())
+    # Text too: a Parquet file's may be any bytes, and only this way round they are looked at.
+    content = array.cast(pa.binary())
+    try:
+        return content.cast(pa.string())
+    except pa.ArrowInvalid:
+        cells = content.to_pylist()
+        decoded = [None if c is None else c.decode("utf-8", "replace") for c in cells]
+        return pa.chunked_array([pa.array(decoded, pa.string())])
+
+
+def to_numbers(cells: Cells, missing: tuple[str, ...]) -> np.ndarray:
+    """Return the cells as float64, NaN for what is missing or no number."""
+    if isinstance(cells, np.ndarray):
+        return object_numbers(cells, missing)
+    kind = _value_type(cells.type)
+    array = cells.cast(kind) if pa.types.is_dictionary(cells.type) else cells
+    if pa.types.is_temporal(kind):
+        raise pa.ArrowInvalid("a date is not a number")
+    if _is_text(kind):
+        array = _parse(_text(array), missing)
+    elif kind != pa.float64():
+        array = array.cast(pa.float64(), safe=False)
+    return _to_numpy(array, np.float64("nan"))
+
+
+def _to_numpy(array: pa.ChunkedArray, null: np.float64 | np.int64) -> np.ndarray:
+    """Return numbers of the type of ``null``, which stands where the array holds none.
+
+    Arrow's ``fill_null`` and ``to_numpy`` import pandas where it is installed, which takes longer
+    than reading the file.
+    """
+    flat = array.combine_chunks()
+    if len(flat) == 0:
+        return np.empty(0, dtype=null.dtype)
+    values = np.frombuffer(
+        flat.buffers()[1], null.dtype, len(flat), flat.offset * null.dtype.itemsize
+    )
+    if flat.null_count == 0:
+        return values
+    return np.where(np.from_dlpack(flat.is_null().cast(pa.uint8())) == 1, null, values)
+
+
+def _value_type(kind: pa.DataType) -> pa.DataType:
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    tests = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal)
+    return any(test(kind) for test in tests)
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    tests = (
+        pa.types.is_string,
+        pa.types.is_large_string,
+        pa.types.is_string_view,
+        pa.types.is_binary,
+        pa.types.is_large_binary,
+        pa.types.is_fixed_size_binary,
+    )
+    return any(test(kind) for test in tests)
+
+
+def _parse(array: pa.ChunkedArray, missing: tuple[str, ...]) -> pa.ChunkedArray:
+    text = pc.utf8_trim_whitespace(array)
+    is_number = pc.match_substring_regex(text, NUMBER)
+    if missing:
+        known = pc.is_in(text, value_set=pa.array(missing, pa.string()))
+        is_number = pc.and_(is_number, pc.invert(known))
+    kept = pc.if_else(is_number, text, pa.scalar(None, pa.string()))
+    return pc.replace_substring_regex(kept, r"^\+", "").cast(pa.float64())

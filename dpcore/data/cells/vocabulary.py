@@ -1,0 +1,67 @@
+"""The texts that a schema lists for a column, and which other cells mean one of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from dpcore.data.schema.columns import is_boolean
+
+__all__ = ["ABSENT", "NUMBER", "UNKNOWN", "Vocabulary"]
+
+NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+"""What counts as a number in text (a regular expression): decimal, with an exponent or without."""
+UNKNOWN = -1
+"""The code of a cell that is none of the listed values."""
+ABSENT = -2
+"""The code of a cell that holds no value."""
+
+_WHOLE = re.compile(r"0|-?[1-9][0-9]{0,15}")
+_EXACT = 2**53
+
+
+class Vocabulary:
+    """Texts with a position each, and the words that mean that there is no value.
+
+    A number is one of them only where every listed text is the canonical text of a whole number
+    below 2^53 in size, so that 3, 3.0 and "3" are one: what was "02139" or a code of 17 digits
+    before another program made a number of it cannot be told from the number. A truth value is one
+    only where every listed text is true or false, in any case.
+    """
+
+    def __init__(self, texts: Sequence[str], missing: Sequence[str]) -> None:
+        self.texts = tuple(texts)
+        self.takes_numbers = all(map(_is_whole, texts))
+        self.takes_booleans = all(map(is_boolean, texts))
+        self._code = dict.fromkeys(missing, ABSENT)
+        self._code.update((text, i) for i, text in enumerate(texts))
+        self._folded: dict[str, int] = {}
+        if self.takes_booleans:
+            # Software writes truth values as true, True or TRUE.
+            self._folded = {text.lower(): i for i, text in reversed(list(enumerate(texts)))}
+
+    def of_text(self, word: str) -> int:
+        """Return the code of a text."""
+        word = word.strip()
+        return self._code.get(word, self._folded.get(word.lower(), UNKNOWN))
+
+    def of_truth(self, value: bool) -> int:
+        """Return the code of a truth value."""
+        return self._folded.get("true" if value else "false", UNKNOWN)
+
+    def of_numbers(self, values: np.ndarray) -> np.ndarray:
+        """Return the codes, int32, of float64 values, among which NaN means that there is none."""
+        if not self.takes_numbers:
+            return np.where(np.isnan(values), ABSENT, UNKNOWN).astype(np.int32)
+        known = {int(text): code for text, code in self._code.items() if _is_whole(text)}
+        numbers = np.array(sorted(known), dtype=np.float64)
+        codes = np.array([known[int(number)] for number in numbers], dtype=np.int32)
+        at = np.minimum(np.searchsorted(numbers, values), len(numbers) - 1)
+        found = np.where(numbers[at] == values, codes[at], np.int32(UNKNOWN))
+        return np.where(np.isnan(values), np.int32(ABSENT), found)
+
+
+def _is_whole(text: str) -> bool:
+    return _WHOLE.fullmatch(text) is not None and abs(int(text)) < _EXACT

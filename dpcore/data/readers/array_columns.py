@@ -1,0 +1,88 @@
+"""Arrays as a schema's numeric columns, and the schema that an array's public bounds make."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from scipy import sparse
+
+from dpcore.data.dataset import width_schema
+from dpcore.data.readers.in_memory import labels_of, real_matrix
+from dpcore.data.readers.raw_table import RawTable
+from dpcore.data.schema.columns import Numeric
+from dpcore.data.schema.schema import Schema
+from dpcore.errors import DataError, InvalidInputError
+
+__all__ = ["array_schema", "array_table", "leave_to_schema"]
+
+
+def array_schema(
+    width: int, bounds: Sequence[Any] | None, row_norm: float | None, **options: Any
+) -> Schema:
+    """Return the schema of ``width`` unnamed features, or, with ``bounds``, of as many numeric
+    columns x1, x2, ...
+
+    ``bounds`` : (lower, upper), each a number or one per column. ``options`` : of ``width_schema``.
+    """
+    if bounds is None:
+        if row_norm is None:
+            raise InvalidInputError(
+                "Expected row_norm to be a number: without bounds=(lower, upper) of the columns no "
+                "bound of a row follows."
+            )
+        return width_schema(width, row_norm=row_norm, **options)
+    schema = width_schema(width, row_norm=row_norm, header=True, separator=",", **options)
+    try:
+        lower, upper = (np.broadcast_to(np.asarray(b, np.float64), width).tolist() for b in bounds)
+    except (TypeError, ValueError):
+        raise InvalidInputError(
+            f"Expected bounds = (lower, upper), each a number or one for each of {width} columns."
+        ) from None
+    columns = [Numeric(f"x{j + 1}", lower[j], upper[j]) for j in range(width)]
+    return replace(schema, width=None, columns=(*columns, schema.label))
+
+
+def array_table(
+    X: Any, y: Any, schema: Schema, where: Callable[[int], str], *, labelled: bool
+) -> RawTable:
+    """Return an array's columns under the schema's names, in order, and, if ``labelled``, labels.
+
+    Raises InvalidInputError for a schema with categories, sparse rows, and labels that are not
+    there; DataError for anything but real numbers of the schema's width.
+    """
+    source = "the array"
+    if schema.has_categories:
+        raise InvalidInputError("A schema with named columns needs a pandas frame.")
+    if sparse.issparse(X):
+        raise InvalidInputError(
+            "Sparse rows cannot be mapped to bounds of columns: zeros would not stay zeros. Pass "
+            "X.toarray(), or leave bounds out and name a row_norm."
+        )
+    matrix, names = real_matrix(X, source), [column.name for column in schema.features]
+    if matrix.shape[1] != len(names):
+        raise DataError(f"{source}: {matrix.shape[1]} feature columns, expected {len(names)}.")
+    columns = {
+        name: pa.chunked_array([pa.array(cells)])
+        for name, cells in zip(names, matrix.T, strict=True)
+    }
+    if labelled:
+        if y is None:
+            raise InvalidInputError("Expected y, the labels of the rows of X.")
+        columns[schema.label.name] = labels_of(y, source)
+        if len(columns[schema.label.name]) != matrix.shape[0]:
+            raise DataError(f"{source}: the number of labels is not the number of rows.")
+    return RawTable(columns, matrix.shape[0], source, where)
+
+
+def leave_to_schema(owner: str, **options: Any) -> None:
+    """Raise InvalidInputError for an option that was given beside a schema, which has its own.
+
+    A ``row_norm`` of 1 cannot be told from the default, and is passed over.
+    """
+    for name, value in options.items():
+        if value is not None and not (name == "row_norm" and value == 1.0):
+            raise InvalidInputError(f"Expected {name} to be left to {owner}.")

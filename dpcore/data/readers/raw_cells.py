@@ -1,0 +1,118 @@
+"""Counts of a source's cells by what a schema does to them, which encoded rows have lost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from dpcore.data.blocks.row_norms import longer_rows
+from dpcore.data.cells.typed import Cells, convert_column, is_empty
+from dpcore.data.readers.raw_matrix import RawMatrix, finite_rows
+from dpcore.data.schema.columns import Categorical, Label, Numeric
+from dpcore.data.stream import open_rows
+from dpcore.errors import DataError
+
+if TYPE_CHECKING:
+    from dpcore.data.readers.raw_table import RawTable
+    from dpcore.data.schema.schema import Schema
+
+__all__ = ["BINS", "RawCells", "checked_names", "raw_cells"]
+
+BINS = ("below", "above", "in none", "empty")
+"""Where a cell of a column may fall that is not as the schema has it; in one of them at most.
+
+``below`` and ``above`` its bounds, to which it is clamped; ``in none`` of its categories or
+classes, or no number; ``empty``. The features of a row without names fall ``above`` where the row
+is scaled down, and ``in none`` where one is not finite.
+"""
+_FEATURES = "the features of a row"
+
+
+class RawCells:
+    """A piece of a source's rows: a block that counts cells, each by itself alone."""
+
+    def __init__(self, raw: RawTable | RawMatrix, schema: Schema) -> None:
+        self._raw = raw
+        self._schema = schema
+
+    def counts(self) -> np.ndarray:
+        """Return the number of rows and, for each of ``checked_names``, that of each of ``BINS``:
+        int64 of shape (1 + 4 n_checked,)."""
+        raw, schema = self._raw, self._schema
+        if isinstance(raw, RawMatrix):
+            parts = [_of_rows(raw, schema), _of_cells(_labels(raw), schema.label, schema, raw)]
+            return np.array([raw.X.shape[0], *np.ravel(parts)], dtype=np.int64)
+        columns = (*schema.features, schema.label)
+        parts = [_of_cells(raw.columns[c.name], c, schema, raw) for c in columns]
+        return np.array([raw.n_rows, *np.ravel(parts)], dtype=np.int64)
+
+
+def raw_cells(path: str, schema: Schema) -> Iterator[RawCells]:
+    """Yield the rows of a file, a piece at a time. Raises as ``encoded_batches`` does for a file,
+    not for a cell."""
+    for raw in open_rows(path, schema).pieces():
+        yield RawCells(raw, schema)
+
+
+def checked_names(schema: Schema) -> tuple[tuple[str, str], ...]:
+    """Return name and kind of what ``RawCells`` counts, in its order: public."""
+    label = (schema.label.name, "numeric label" if schema.label.is_real else "label")
+    if schema.width is not None:
+        return ((_FEATURES, "numeric"), label)
+    return (*((column.name, column.kind) for column in schema.features), label)
+
+
+def _of_cells(
+    given: Cells,
+    column: Numeric | Categorical | Label,
+    schema: Schema,
+    raw: RawTable | RawMatrix,
+) -> list[int]:
+    if isinstance(column, Label) and column.lower is not None and column.upper is not None:
+        column = Numeric(column.name, column.lower, column.upper)
+    cells, fault, _ = convert_column(given, column, schema.missing, raw.source)
+    outside = cells < 0 if fault is None else fault
+    below = above = 0
+    if isinstance(column, Numeric):
+        below = int((~outside & (cells < column.lower)).sum())
+        above = int((~outside & (cells > column.upper)).sum())
+    empty = _n_empty(given, outside, schema.missing)
+    return [below, above, int(outside.sum()) - empty, empty]
+
+
+def _n_empty(cells: Cells, outside: np.ndarray, missing: tuple[str, ...]) -> int:
+    """Return how many of the cells outside hold no value, be they read as they are or as text."""
+    if isinstance(cells, np.ndarray):
+        return sum(is_empty(cells, row, missing) for row in np.flatnonzero(outside).tolist())
+    array = cells.filter(pa.array(outside))
+    kind = array.type.value_type if pa.types.is_dictionary(array.type) else array.type
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+        kind = pa.binary()  # A Parquet file's text may be any bytes.
+    words = {"", *missing}
+    return sum(
+        entry["counts"]
+        for entry in array.cast(kind).value_counts().to_pylist()
+        if _is_empty(entry["values"], words)
+    )
+
+
+def _is_empty(value: object, words: set[str]) -> bool:
+    if isinstance(value, bytes):
+        value = value.decode("utf-8", "replace").strip()
+    return value is None or (isinstance(value, str) and value in words)
+
+
+def _of_rows(raw: RawMatrix, schema: Schema) -> list[int]:
+    finite = finite_rows(raw.X)
+    X = raw.X[finite] * schema.feature_scale
+    longer = longer_rows(X, schema.row_norm, intercept=schema.intercept)
+    return [0, int(longer.sum()), int((~finite).sum()), 0]
+
+
+def _labels(raw: RawMatrix) -> Cells:
+    if raw.labels is None or len(raw.labels) != raw.X.shape[0]:
+        raise DataError(f"{raw.source}: the number of labels is not the number of rows.")
+    return raw.labels

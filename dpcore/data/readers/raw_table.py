@@ -1,0 +1,66 @@
+"""Columns of cells under their names, as a reader hands them over, before any schema is applied."""
+
+from __future__ import annotations
+
+import difflib
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dpcore.data.schema.columns import Drop, Label
+from dpcore.errors import DataError
+
+if TYPE_CHECKING:
+    from dpcore.data.cells.typed import Cells
+    from dpcore.data.schema.schema import Schema
+
+__all__ = ["RawTable", "check_names"]
+
+
+@dataclass(frozen=True)
+class RawTable:
+    """Columns of ``n_rows`` cells each.
+
+    ``where(i)`` says where row ``i`` (from 0) stands in the source, as in ``"line 7"``.
+    """
+
+    columns: Mapping[str, Cells]
+    n_rows: int
+    source: str
+    where: Callable[[int], str]
+
+
+def check_names(
+    names: Sequence[str], schema: Schema, source: str, labelled: bool = True
+) -> list[str]:
+    """Return the names of the columns to convert, if the source's names are the schema's.
+
+    A dropped column may be absent, and so may the label where ``labelled`` is false.
+    Raises DataError for duplicate, missing and unknown columns.
+    """
+    repeated = [name for name, k in Counter(names).items() if k > 1]
+    if repeated:
+        raise DataError(f"{source}: duplicate column name {repeated[0]!r}.")
+    present = set(names)
+    wanted = []
+    for column in schema.columns:
+        if isinstance(column, Drop) or (isinstance(column, Label) and not labelled):
+            continue
+        if column.name not in present:
+            what = "label column" if isinstance(column, Label) else "column"
+            raise DataError(f"{source}: no {what} {column.name!r}.{_near(column.name, names)}")
+        wanted.append(column.name)
+    unknown = present.difference(column.name for column in schema.columns)
+    if unknown:
+        name = next(name for name in names if name in unknown)
+        raise DataError(
+            f"{source}: column {name!r} is not in the schema; remove the column, or add it to the "
+            'schema with kind = "drop" to leave it out.'
+        )
+    return wanted
+
+
+def _near(name: str, names: Sequence[str]) -> str:
+    near = difflib.get_close_matches(name, names[:1000], n=1)
+    return f" Did you mean {near[0]!r}?" if near else ""

@@ -1,0 +1,1 @@
+"""The public description of a table."""

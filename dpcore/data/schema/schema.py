@@ -1,0 +1,300 @@
+"""The schema of a table, all public: columns, bounds, categories, classes. Encoding uses no more.
+
+A schema is a TOML file::
+
+    rows = 48842              # optional: a public figure for the number of rows (not a count of
+                              # the rows at hand, where their number is private)
+    capacity = 1000000        # optional: rows that the exact sums must hold
+    row_norm = 2.0            # optional: rows are scaled down to this l2 norm; by default to the
+                              # bound that follows from the columns, so that none is scaled
+    intercept = true          # default: a constant column of ones, the last, inside the row norm
+    header = true             # default: the first line of the file names the columns
+    separator = ","           # default; or "whitespace"; by the suffix .tsv a tab, by .dat blanks
+    missing = ["", "NA"]      # default [""]: cells that hold no value
+
+    [columns]                 # in the order of the features; of the file, where it has no header
+    age = { kind = "numeric", lower = 17, upper = 90 }
+    city = { kind = "categorical", categories = ["Bern", "Basel", "Genf"] }
+    id = { kind = "drop" }
+    income = { kind = "label", classes = ["<=50K", ">50K"] }
+
+The label is one of: ``classes = [negative, positive]``, where either may be a list of values;
+``positive = [...]``, every other value being negative; ``lower`` and ``upper`` for a real-valued
+target, which is mapped from these bounds to [-1, 1] for the fit and back for predictions. A missing
+number or label is a malformed row; a missing category is all zeros. Where all of a column's
+categories or classes are ``true`` or ``false`` (text, in any case, or TOML's own), cells are met in
+any case: ``TRUE``, ``True`` and a Parquet boolean are ``true``.
+
+Files without named columns (LIBSVM, npz, a plain array) have ``width = 123``, the number of
+features without the intercept, beside the label and a ``row_norm`` (default 1). Their values are
+used as they are, and rows are scaled down to the row norm. Above a row norm of 2^8 the features
+and it are divided by a power of two that brings it there; l2 weighs the coefficients of these.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dpcore.data.schema.columns import (
+    PLACEHOLDER,
+    Categorical,
+    Column,
+    Drop,
+    Label,
+    Numeric,
+    check_keys,
+    column_from_dict,
+)
+from dpcore.data.schema.toml_writer import format_document
+from dpcore.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    import os
+
+__all__ = ["Schema"]
+
+INTERCEPT = "intercept"
+_SEPARATOR = re.compile(r"[ !#-/:-@\[-`{-~]")
+"""Printable, no letter, digit or quote."""
+_LEAST_NORM, _LARGEST_NORM, _STORED_BITS = 2.0**-8, 2.0**512, 8
+"""Features as given are stored with norms up to 2^8: exact sums leave room for 2^12, but then none
+for the noise of a small budget (at 2^10 dp-gd is refused at epsilon = 1)."""
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The public description of a table; the keys are those of the TOML file above.
+
+    Parameters
+    ----------
+    columns : in order; exactly one is a ``Label``.
+    width : the number of unnamed features, where only the label is in ``columns``.
+    norm : the ``row_norm`` that was set, or ``None`` for the bound that follows.
+    from_data : whether bounds or categories were taken from the rows themselves: a fit is then
+        not private.
+
+    Raises InvalidInputError for a description that contradicts itself.
+    """
+
+    columns: tuple[Column, ...]
+    width: int | None = None
+    rows: int | None = None
+    capacity: int | None = None
+    norm: float | None = None
+    intercept: bool = True
+    header: bool = True
+    separator: str = ","
+    missing: tuple[str, ...] = ("",)
+    from_data: bool = False
+
+    def __post_init__(self) -> None:
+        _check_columns(self.columns, self.width, self.intercept)
+        _check_counts(self)
+        if self.separator not in ("whitespace", "\t") and not _SEPARATOR.fullmatch(self.separator):
+            raise InvalidInputError(
+                f'Expected separator={self.separator!r} to be one character or "whitespace".'
+            )
+        for column in self.columns:
+            _check_not_missing(column, self.missing)
+
+    @functools.cached_property
+    def label(self) -> Label:
+        """The label column."""
+        return next(c for c in self.columns if isinstance(c, Label))
+
+    @functools.cached_property
+    def features(self) -> tuple[Numeric | Categorical, ...]:
+        """The columns that are encoded, in order."""
+        return tuple(c for c in self.columns if isinstance(c, (Numeric, Categorical)))
+
+    @functools.cached_property
+    def feature_names(self) -> tuple[str, ...]:
+        """One name per encoded feature, ``column=category`` for one-hot, the intercept last."""
+        if self.width is not None:
+            names = [f"x{i}" for i in range(1, self.width + 1)]
+        else:
+            names = [name for column in self.features for name in _names(column)]
+        return (*names, INTERCEPT) if self.intercept else tuple(names)
+
+    @functools.cached_property
+    def n_features(self) -> int:
+        """The number of encoded features, the intercept included."""
+        if self.width is not None:
+            return self.width + self.intercept
+        return self.intercept + sum(
+            len(c.categories) if isinstance(c, Categorical) else 1 for c in self.features
+        )
+
+    @property
+    def has_categories(self) -> bool:
+        return any(isinstance(c, Categorical) for c in self.features)
+
+    @property
+    def raw_norm_bound(self) -> float:
+        """An upper bound of every encoded row's l2 norm before it is scaled down, rounded up.
+
+        Each numeric column adds at most 1 to the square, each categorical at most one 1, the
+        intercept 1. Unnamed features are scaled down while loading: there it is ``row_norm``.
+        """
+        if self.width is not None:
+            return self.row_norm
+        squares = len(self.features) + self.intercept
+        root = math.sqrt(squares)
+        return root if Fraction(root) ** 2 >= squares else math.nextafter(root, math.inf)
+
+    @property
+    def feature_scale(self) -> float:
+        """The public power of two that unnamed features are multiplied by, but for the intercept:
+        1, or what brings a ``norm`` above 2^8 there."""
+        if self.width is None or self.norm is None:
+            return 1.0
+        mantissa, exponent = math.frexp(self.norm)
+        return 2.0 ** min(0, _STORED_BITS - exponent + (mantissa == 0.5))
+
+    @property
+    def row_norm(self) -> float:
+        """The public bound of every row's l2 norm after scaling."""
+        if self.norm is not None:
+            return self.norm * self.feature_scale
+        return 1.0 if self.width is not None else self.raw_norm_bound
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Schema:
+        """Return the schema that ``to_dict`` or the TOML file describes.
+
+        ``columns`` may be a table, or a list of tables with a ``name`` each.
+        Raises InvalidInputError for unknown keys and wrong values.
+        """
+        if not isinstance(data, Mapping):
+            raise InvalidInputError("Expected a schema to be a table of keys.")
+        known = ["row_norm" if f.name == "norm" else f.name for f in fields(cls)]
+        check_keys("the schema", data, known)
+        columns = tuple(column_from_dict(name, c) for name, c in _pairs(data.get("columns")))
+        values = {key: _typed(key, value) for key, value in data.items() if key != "columns"}
+        if "row_norm" in values:
+            values["norm"] = values.pop("row_norm")
+        return cls(columns, **values)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a JSON-able description; the columns are a list, so that their order is kept."""
+        data: dict[str, Any] = {}
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if field.name != "columns" and value != field.default:
+                key = "row_norm" if field.name == "norm" else field.name
+                data[key] = list(value) if isinstance(value, tuple) else value
+        data["columns"] = [{"name": c.name, **c.to_dict()} for c in self.columns]
+        return data
+
+    @classmethod
+    def from_toml(cls, text: str, source: str = "the schema") -> Schema:
+        """Return the schema of TOML text. InvalidInputError names ``source`` if it is none."""
+        try:
+            return cls.from_dict(tomllib.loads(text))
+        except (tomllib.TOMLDecodeError, RecursionError) as error:
+            raise InvalidInputError(f"{source} is not TOML: {error}") from None
+        except InvalidInputError as error:
+            raise InvalidInputError(f"{source}: {error}") from None
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> Schema:
+        """Return the schema of a TOML file; InvalidInputError if it cannot be read or is wrong."""
+        try:
+            text = Path(path).read_text(encoding="utf-8")
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
+            raise InvalidInputError(f"Cannot read schema {str(path)!r}: {reason}.") from None
+        return cls.from_toml(text, str(path))
+
+    def to_toml(self) -> str:
+        """Return the TOML text that ``from_toml`` reads back as an equal schema."""
+        data = self.to_dict()
+        return format_document(data | {"columns": {c.name: c.to_dict() for c in self.columns}})
+
+
+def _names(column: Numeric | Categorical) -> list[str]:
+    if isinstance(column, Numeric):
+        return [column.name]
+    return [f"{column.name}={_short(c)}" for c in column.categories]
+
+
+def _short(value: str | float) -> str:
+    return f"{value:g}" if isinstance(value, float) else value
+
+
+def _pairs(columns: Any) -> Iterable[tuple[str, Any]]:
+    if isinstance(columns, Mapping):
+        return columns.items()
+    if not isinstance(columns, (list, tuple)):
+        raise InvalidInputError("Expected columns to be a table of columns.")
+    if not all(isinstance(c, Mapping) and "name" in c for c in columns):
+        raise InvalidInputError("Expected every entry of columns to have a name.")
+    return [(c["name"], {k: v for k, v in c.items() if k != "name"}) for c in columns]
+
+
+def _typed(key: str, value: Any) -> Any:
+    """Return a top-level value with its field's type, or raise InvalidInputError."""
+    if value == PLACEHOLDER:
+        raise InvalidInputError(f"The {key} in the schema is still to be filled in.")
+    if key in ("intercept", "header", "from_data"):
+        ok = isinstance(value, bool)
+    elif key in ("rows", "capacity", "width"):
+        ok = isinstance(value, int) and not isinstance(value, bool)
+    elif key == "row_norm":
+        ok = isinstance(value, (int, float)) and not isinstance(value, bool)
+        value = min(max(value, -1.0), 1e300) * 1.0 if ok else value
+    elif key == "missing":
+        ok = isinstance(value, (list, tuple)) and all(isinstance(v, str) for v in value)
+        value = tuple(value) if ok else value
+    else:
+        ok = isinstance(value, str)
+    if not ok:
+        raise InvalidInputError(f"The value of {key} in the schema has the wrong type.")
+    return value
+
+
+def _check_columns(columns: tuple[Column, ...], width: int | None, intercept: bool) -> None:
+    repeated = [n for n, k in Counter(c.name for c in columns).items() if k > 1]
+    if repeated:
+        raise InvalidInputError(f"Duplicate column {repeated[0]!r} in the schema.")
+    labels = [c.name for c in columns if isinstance(c, Label)]
+    if len(labels) != 1:
+        found = f"columns {labels[0]!r} and {labels[1]!r} are labels" if labels else "none is"
+        raise InvalidInputError(f"Expected one column of kind label in the schema; {found}.")
+    n_used = sum(not isinstance(c, (Label, Drop)) for c in columns)
+    if width is None and n_used == 0:
+        raise InvalidInputError("The schema has no columns to learn from.")
+    if width is not None and len(columns) > 1:
+        raise InvalidInputError("A schema with a width has no columns but the label.")
+    if intercept and any(c.name == INTERCEPT for c in columns if not isinstance(c, (Label, Drop))):
+        raise InvalidInputError(f"A column named {INTERCEPT!r} needs intercept = false.")
+
+
+def _check_counts(schema: Schema) -> None:
+    for key, bits in (("width", 31), ("rows", 40), ("capacity", 40)):
+        value = getattr(schema, key)
+        if value is not None and not 1 <= value < 2**bits:
+            raise InvalidInputError(f"Expected 1 <= {key} < 2^{bits} in the schema.")
+    if schema.norm is not None and not _LEAST_NORM <= schema.norm <= _LARGEST_NORM:
+        raise InvalidInputError(f"Expected 2^-8 <= row_norm={schema.norm} <= 2^512.")
+
+
+def _check_not_missing(column: Column, missing: tuple[str, ...]) -> None:
+    if isinstance(column, Label):
+        values = column.negative + column.positive
+    else:
+        values = column.categories if isinstance(column, Categorical) else ()
+    for value in values:
+        if value in missing:
+            raise InvalidInputError(
+                f"Value {value!r} of column {column.name!r} is also in missing = [...]."
+            )

@@ -1,0 +1,1 @@
+"""Numbers that are exact, or rounded in a stated direction."""

@@ -1,0 +1,1 @@
+"""One fit from words to model: settings, plan, data, run, report."""

@@ -1,0 +1,203 @@
+"""``dpcore.fit``: the command line's words, for rows that are already in memory."""
+
+from __future__ import annotations
+
+import os
+import time
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from dpcore.data.dataset import load_file
+from dpcore.data.readers.array_columns import leave_to_schema
+from dpcore.data.readers.arrays import dataset_from_arrays
+from dpcore.errors import DpcoreWarning, InvalidInputError, advised_on_bad_rows
+from dpcore.fitting.cautions import cautions_of
+from dpcore.fitting.loading import schema_reasons
+from dpcore.fitting.plan import Settings, make_plan
+from dpcore.fitting.run import finish, fit_dataset
+from dpcore.session.charges import Charges
+
+if TYPE_CHECKING:
+    from dpcore.data.schema.schema import Schema
+    from dpcore.model.model import Model
+
+__all__ = ["fit"]
+
+_ADVICE = (
+    "Where the number of rows is private (add-or-remove-one), such rows may be left out before the "
+    "fit, or by dpcore convert --bad-rows drop."
+)
+_CLASSES = "The classes are -1 and 1 unless you name them: classes=(negative, positive)."
+
+
+def fit(
+    X: Any,
+    y: Any = None,
+    *,
+    algo: str = "auto",
+    epsilon: float | None = None,
+    delta: float = 1e-8,
+    epsilon_max: float | None = None,
+    targets: Mapping[str, Any] | None = None,
+    classes: Sequence[Any] | None = None,
+    target_bounds: Sequence[float] | None = None,
+    bounds: Sequence[Any] | None = None,
+    row_norm: float | None = 1.0,
+    intercept: bool = True,
+    n0: int | None = None,
+    capacity: int | None = None,
+    schema: Schema | Mapping[str, Any] | str | os.PathLike[str] | None = None,
+    loss: str = "logistic",
+    l2: float | None = None,
+    relation: str | None = None,
+    accountant: str | None = None,
+    conversion: str | None = None,
+    engine: str = "local",
+    threads: int | None = None,
+    use: Mapping[str, str] | None = None,
+    params: Mapping[str, Any] | None = None,
+    preset: str | None = None,
+    as_published: bool = False,
+    users: Any = None,
+    trust: str | None = None,
+    seed: int | None = None,
+) -> Model:
+    """Return a private linear model of the rows, with its statement in ``privacy``.
+
+    Parameters
+    ----------
+    X : ndarray or SciPy CSR of shape (n_samples, n_features), whose width and dtype are the
+        caller's public claim; or, with a ``schema`` of named columns, a pandas frame (an array, if
+        all are numeric) or the path of a file; or the path of a store of ``dpcore convert``, which
+        keeps its schema. The types of a frame's columns are the caller's claim too: pandas takes
+        them from all cells of a column, so that one odd cell can change what the others become.
+        Read frames with ``dtype=str``, or name the file itself.
+    y : labels, whose type is the caller's claim too; ``None`` where they are a column of the frame
+        or file.
+    classes : the (negative, positive) label, by default (-1, 1). Never read off the values.
+    target_bounds : public (lower, upper) of a real-valued target (``loss="ridge"``), in place of
+        classes: it is clamped to them, and predictions are in its own unit.
+    bounds : public (lower, upper) of the columns of an array, each a number or one per column.
+        Cells are clamped to them and mapped to [0, 1], as a schema's numeric columns are. They come
+        from a codebook or common sense, never from the rows (``X.min(axis=0)`` is not private). Not
+        for sparse rows, whose zeros would not stay zeros.
+    row_norm : public l2 norm that rows, after ``bounds`` and with the intercept's 1, are scaled
+        down to. Rows of unscaled features are mostly longer, and lose what tells them apart: give
+        ``bounds``. ``None``, with ``bounds`` only: the norm that follows from them, which scales no
+        row down. Above 2^8, features and norm are divided by a power of two that brings it there;
+        ``coef`` is of the features as given, l2 weighs the coefficients of the divided ones.
+    n0, capacity : public figures for the number of rows.
+    schema : a Schema, its keys as a mapping, or the path of its TOML file; replaces classes,
+        target_bounds, bounds, row_norm, intercept, n0 and capacity.
+    l2 : weight of the regulariser; ``None`` for what the algorithm takes by default, mostly 0.
+    epsilon : the budget, 1 if not given; where it is an output, ``epsilon_max`` (5 if not given).
+    targets : what such an algorithm is asked for, as ``{"target_excess_risk": 0.05}``.
+    relation : ``None`` for add-or-remove-one, or the first that the algorithm declares.
+    algo : an optimizer's name; ``"auto"`` stands for one that is chosen by budget, loss and
+        accountant. The model names it, and why.
+    accountant : ``None`` for what the preset or the algorithm names, mostly zcdp; pure where
+        epsilon is an output.
+    threads : how many may sum over the rows; ``None`` for all processors. The model is the same.
+    use, params, preset : slots, hyper-parameters and preset of the algorithm; see ``dpcore info``.
+    users, trust : where rows stay with users: a path or ``dpcore.pools.User`` objects, who own the
+        rows in their order, and what their server sees; by default users of one budget, and local.
+    seed : makes the run repeatable and the result not private.
+
+    Raises
+    ------
+    InvalidInputError, RegistryError, DataError : before any budget is spent.
+    TargetNotMetError : no model; its ``report`` says what was charged.
+    OptimizerError : an algorithm that broke. Whatever ends a fit after its first charge, an
+        interrupt too, has a note (``__notes__``) of what was charged.
+
+    Warns
+    -----
+    DpcoreWarning : of a model that was fitted: a large epsilon or delta, or noise to be expected.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpcore import fit
+    >>> X = np.array([[0.0, 0.5], [0.5, 0.0]] * 50)
+    >>> y = np.array([0, 1] * 50)
+    >>> model = fit(X, y, classes=(0, 1), epsilon=1.0, bounds=(0, 0.5), row_norm=None)
+    >>> model.privacy["private"]
+    True
+    >>> print(model.report["scaling"])  # doctest: +NORMALIZE_WHITESPACE
+    Columns are encoded by their bounds and categories: no row is longer than sqrt(3), and none is
+    scaled down.
+    """
+    from dpcore.data.schema.schema import Schema
+
+    started = time.perf_counter()
+    settings = Settings(
+        algo=algo,
+        loss=loss,
+        l2=l2,
+        epsilon=epsilon,
+        delta=delta,
+        epsilon_max=epsilon_max,
+        targets=targets or {},
+        relation=relation,
+        accountant=accountant,
+        conversion=conversion,
+        engine=engine,
+        threads=threads,
+        use=dict(use or {}),
+        params=dict(params or {}),
+        preset=preset,
+        as_published=as_published,
+        users=users,
+        trust=trust,
+        seed=seed,
+    )
+    plan = make_plan(settings)
+    if isinstance(schema, Mapping):
+        schema = Schema.from_dict(schema)
+    elif isinstance(schema, (str, os.PathLike)):
+        schema = Schema.read(schema)
+    elif not (schema is None or isinstance(schema, Schema)):
+        raise InvalidInputError("Expected schema to be a Schema, a mapping or a path.")
+    named = schema is not None or isinstance(X, (str, os.PathLike))
+    if classes is None and target_bounds is None and not (named or plan.loss.classification):
+        raise InvalidInputError(
+            f"The loss {loss} needs target_bounds=(lower, upper) of its target; bounds are those "
+            "of the feature columns."
+        )
+    public: dict[str, Any] = {"classes": classes, "target_bounds": target_bounds, "bounds": bounds}
+    public |= {"row_norm": row_norm, "n0": n0, "capacity": capacity}
+    with advised_on_bad_rows(_ADVICE if named or classes is not None else _CLASSES):
+        if isinstance(X, (str, os.PathLike)):
+            leave_to_schema("the schema of the file", y=y, **public)
+            dataset = load_file(X, schema)
+        else:
+            dataset = dataset_from_arrays(X, y, schema=schema, intercept=intercept, **public)
+    charges = Charges()
+    with charges.told():
+        model = fit_dataset(plan, dataset, schema_reasons(dataset.schema), charges=charges)
+        own = _own_classes(classes) if classes is not None else _truth_classes(X, y, model.schema)
+        model = replace(model, class_values=own)
+        for caution in cautions_of(model):
+            warnings.warn(caution, DpcoreWarning, stacklevel=2)
+        return finish(plan, model, dataset, started, {}).model
+
+
+def _truth_classes(X: Any, y: Any, schema: Schema) -> tuple[bool, bool] | None:
+    """Return truth values as classes where the labels declare that they are some and the schema,
+    which holds text, lists true and false; ``None`` where they are not."""
+    label = schema.label
+    if y is None and not isinstance(X, (str, os.PathLike)) and label.name in X:
+        y = X[label.name]
+    words = [str(value).lower() for value in (*label.negative[:1], *label.positive[:1])]
+    if getattr(getattr(y, "dtype", None), "kind", "") != "b" or sorted(words) != ["false", "true"]:
+        return None
+    return words[0] == "true", words[1] == "true"
+
+
+def _own_classes(classes: Sequence[Any]) -> tuple[Any, Any]:
+    """Return one value for each class as the caller wrote it, so that predictions compare equal to
+    the labels: the schema holds text and float64 only."""
+    first, second = (c[0] if isinstance(c, (list, tuple)) else c for c in classes)
+    return first, second

@@ -1,0 +1,87 @@
+"""The schedule that an optimizer states before its first release: the accountant fitted to it, and
+what the run is held to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from dpcore.accountants.best import BestAccountant
+from dpcore.accountants.schedule import (
+    FixedSchedule,
+    planned_accountant,
+    schedule_noise_multiplier,
+)
+from dpcore.errors import InvalidInputError
+from dpcore.exact.rounding import exact
+from dpcore.fitting.targets import is_known_beforehand
+
+if TYPE_CHECKING:
+    from dpcore.fitting.plan import Plan
+    from dpcore.privacy.events import DpEvent
+    from dpcore.protocols import Accountant
+    from dpcore.protocols.problem import Problem
+
+__all__ = ["fixed_schedule", "with_planned_accountant"]
+
+
+def with_planned_accountant(plan: Plan, problem: Problem) -> Plan:
+    """Return the plan with the accountant fitted to, or chosen for, the schedule that the optimizer
+    states: a function of public facts and the budget, ``schedule(problem, noise_multiplier)``.
+
+    One that knows its epsilon beforehand has a filter of that, which then is the guarantee.
+
+    Raises InvalidInputError where no amount of noise makes the schedule fit, where an accountant is
+    to be chosen and the optimizer states none, or where the epsilon is more than was agreed to.
+    """
+    optimizer: Any = plan.optimizer
+    asked = plan.accountant
+    if "user-pool" in optimizer.needs:
+        return plan  # Users fit their own filters, when the terms are known.
+    if is_known_beforehand(optimizer):
+        return replace(plan, accountant=_of_what_is_needed(plan, problem))
+    if not hasattr(optimizer, "schedule"):
+        if isinstance(asked, BestAccountant):
+            raise InvalidInputError(
+                f"{plan.entry.name} states no schedule that an accountant could be chosen for; "
+                "name one, such as --accountant zcdp."
+            )
+        if not asked.fully_adaptive:
+            raise InvalidInputError(
+                f"{plan.entry.name} states no schedule that the {asked.name} accountant, which is "
+                "not fully adaptive, could hold it to; name another, such as --accountant zcdp."
+            )
+        return plan
+    accountant = planned_accountant(
+        type(asked),
+        asked.epsilon,
+        asked.delta,
+        asked.conversion,
+        lambda multiplier: optimizer.schedule(problem, multiplier),
+    )
+    return replace(plan, accountant=accountant)
+
+
+def _of_what_is_needed(plan: Plan, problem: Problem) -> Accountant:
+    optimizer: Any = plan.optimizer
+    asked, needed = plan.accountant, optimizer.needed_epsilon(problem)
+    if needed > asked.epsilon:
+        raise InvalidInputError(
+            f"{plan.entry.name} asks for epsilon={exact(needed)}, and the worst case is to be "
+            f"{exact(asked.epsilon)}. Raise --epsilon-max to that, or ask for less."
+        )
+    return type(asked).from_budget(needed, asked.delta, asked.conversion)
+
+
+def fixed_schedule(plan: Plan, problem: Problem) -> FixedSchedule | None:
+    """Return what the run is held to where its accountant is not fully adaptive: the schedule that
+    the optimizer states, with the least noise that fits. ``plan`` : its accountant planned."""
+    if plan.accountant.fully_adaptive:
+        return None
+    optimizer: Any = plan.optimizer
+
+    def schedule(multiplier: float) -> Mapping[DpEvent, int]:
+        return optimizer.schedule(problem, multiplier)
+
+    return FixedSchedule(schedule(schedule_noise_multiplier(plan.accountant, schedule)))

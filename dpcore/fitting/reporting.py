@@ -1,0 +1,116 @@
+"""The outcome of a run, as data for its model, its report or its failure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcore.accountants.pure import PureAccountant
+from dpcore.errors import TargetNotMetError
+from dpcore.fitting.targets import is_asked_for_accuracy, is_known_beforehand
+from dpcore.privacy.events import ComposedDpEvent, DpEvent, NonPrivateDpEvent
+from dpcore.privacy.statement import PrivacyStatement, foreign_parts
+from dpcore.protocols.details import bounded
+
+if TYPE_CHECKING:
+    from dpcore.data.dataset import Dataset
+    from dpcore.fitting.plan import Plan
+    from dpcore.protocols.problem import Problem
+    from dpcore.session.session import PrivacySession
+
+__all__ = ["not_met", "plain", "state", "summarise"]
+
+
+def not_met(
+    error: TargetNotMetError, statement: PrivacyStatement, dataset: Dataset
+) -> TargetNotMetError:
+    """Return the error with a report of what was charged: released figures, like those of a
+    model."""
+    report = {
+        "data": dataset.name,
+        "model": None,
+        "details": plain(bounded(error.report)),
+        **statement.to_dict("What came out of this run, that no model did included,"),
+    }
+    void = "" if statement.private else " The run is NOT private: its figures are no guarantee."
+    return TargetNotMetError(f"{error}{void}", report)
+
+
+def state(
+    plan: Plan,
+    problem: Problem,
+    session: PrivacySession,
+    why_not_private: tuple[str, ...],
+    trusted: tuple[str, ...],
+    typed_by: str | None,
+) -> PrivacyStatement:
+    """Return the privacy statement of a run. ``trusted`` : parts beside those the session saw.
+    ``typed_by`` : the data set's."""
+    accountant = session.accountant
+    return PrivacyStatement(
+        epsilon=plan.accountant.epsilon,
+        # The pure filter bounds the sum of epsilons alone, whatever delta was asked for.
+        delta=0.0 if type(plan.accountant) is PureAccountant else plan.accountant.delta,
+        neighboring_relation=plan.relation.value,
+        accountant=accountant.name,
+        conversion=accountant.conversion,
+        unit=accountant.unit,
+        budget=accountant.budget,
+        spent=accountant.spent,
+        releases=session.releases,
+        parts_not_from_dpcore=foreign_parts((*session.trusted_parts, *trusted)),
+        why_not_private=(*plan.why_not_private(), *_exact(plan, session), *why_not_private),
+        most_rows=session.most_rows,
+        capacity=session.rows_that_fit,
+        typed_by=typed_by,
+        n0=None if plan.relation.size_is_public else problem.n0,
+        ex_post_epsilon=session.ex_post_epsilon if _has_ex_post(plan.optimizer) else None,
+    )
+
+
+def _has_ex_post(optimizer: Any) -> bool:
+    return is_asked_for_accuracy(optimizer) and not is_known_beforehand(optimizer)
+
+
+def _exact(plan: Plan, session: PrivacySession) -> tuple[str, ...]:
+    """Return why the ledger voids the guarantee, whatever the parts say of themselves."""
+    if any(_is_exact(entry.event) for entry in session.ledger) and not plan.why_not_private():
+        return ("exact answers were released",)
+    return ()
+
+
+def _is_exact(event: DpEvent) -> bool:
+    if isinstance(event, ComposedDpEvent):
+        return any(map(_is_exact, event.events))
+    within = getattr(event, "event", None)  # Of a sample, say.
+    sampled = isinstance(within, DpEvent) and _is_exact(within)
+    return sampled or isinstance(event, NonPrivateDpEvent)
+
+
+def summarise(session: PrivacySession) -> tuple[dict[str, Any], ...]:
+    """Return count and cost of the ledger for each kind of release and mechanism, in order."""
+    groups: dict[tuple[str, str], dict[str, Any]] = {}
+    for entry in session.ledger:
+        key = (entry.kind, entry.mechanism)
+        empty = {"kind": entry.kind, "mechanism": entry.mechanism, "count": 0, "cost": 0.0}
+        group = groups.setdefault(key, empty)
+        group["count"] += 1
+        group["cost"] += entry.cost
+    return tuple(groups.values())
+
+
+def plain(value: Any) -> Any:
+    """Return ``value`` as JSON-able data, so that no figure of a plugin can make saving fail after
+    the budget was spent: arrays become lists, what is not finite ``None``, anything else text."""
+    if isinstance(value, (np.ndarray, np.generic)):
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if value is None or isinstance(value, (bool, int, str)) else str(value)

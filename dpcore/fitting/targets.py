@@ -1,0 +1,121 @@
+"""Algorithms that are asked for an accuracy: their options, and the budget that goes with them.
+
+Such an optimizer declares ``targets``, the names of its fields that are options of their own on the
+command line. Epsilon is then an output: an ex-post figure, which is pure, beside the worst case
+that was agreed to beforehand (``epsilon_max``), which the filter enforces as epsilon-DP.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from dpcore.errors import InvalidInputError, RegistryError
+
+if TYPE_CHECKING:
+    from dpcore.fitting.plan import Settings
+    from dpcore.registry.catalogue import Registry
+
+__all__ = [
+    "OPTIONS",
+    "Budget",
+    "budget_of",
+    "is_asked_for_accuracy",
+    "is_known_beforehand",
+    "target_values",
+]
+
+OPTIONS = (
+    "target_accuracy",
+    "target_excess_risk",
+    "target_risk",
+    "slack",
+    "failure_probability",
+    "release_last",
+)
+_DEFAULT_EPSILON, _DEFAULT_WORST_CASE = 1.0, 5.0
+
+Budget = tuple[float, float, str]
+"""Epsilon, delta and the name of the accountant if nobody says."""
+
+
+def is_asked_for_accuracy(optimizer: Any) -> bool:
+    """Return whether an optimizer, or its class, takes a target and puts out epsilon."""
+    return bool(getattr(optimizer, "targets", ()))
+
+
+def is_known_beforehand(optimizer: Any) -> bool:
+    """Return whether an optimizer that takes a target, or its class, says what epsilon it needs
+    from public facts, ``needed_epsilon(problem)``: that is then the guarantee, and nothing about
+    its privacy is learnt from the outcome."""
+    return hasattr(optimizer, "needed_epsilon")
+
+
+def target_values(settings: Settings, factory: Any, registry: Registry) -> Mapping[str, Any]:
+    """Return the target options that were given, as parameters of the optimizer.
+
+    Raises InvalidInputError, naming the algorithms that take it, for an option not the optimizer's.
+    """
+    if not isinstance(settings.targets, Mapping):
+        raise InvalidInputError('Expected targets to be a mapping, as {"target_accuracy": 0.8}.')
+    given = {
+        str(name).replace("-", "_"): value
+        for name, value in settings.targets.items()
+        if value is not None
+    }
+    for name in given:
+        if name not in OPTIONS:
+            known = ", ".join(OPTIONS)
+            raise InvalidInputError(f"There is no target {name!r}; there are: {known}.")
+        if name not in getattr(factory, "targets", ()):
+            raise InvalidInputError(
+                f"{settings.algo} takes no {_flag(name)}{_takers(name, registry)}."
+            )
+    return given
+
+
+def budget_of(settings: Settings, factory: Any, registry: Registry) -> Budget:
+    """Return the budget that the filter is to enforce.
+
+    Raises InvalidInputError for --epsilon where it is an output, for --epsilon-max where it is an
+    input, and for an accountant in which an ex-post figure has no meaning.
+    """
+    if not is_asked_for_accuracy(factory):
+        if settings.epsilon_max is not None:
+            takers = _takers("target_excess_risk", registry)
+            raise InvalidInputError(f"{settings.algo} takes --epsilon, not --epsilon-max{takers}.")
+        epsilon = _DEFAULT_EPSILON if settings.epsilon is None else settings.epsilon
+        return epsilon, settings.delta, getattr(factory, "accountant", "zcdp")
+    if settings.epsilon is not None:
+        raise InvalidInputError(
+            f"Epsilon is what {settings.algo} puts out. Leave --epsilon away; --epsilon-max says "
+            f"what the worst case may be (default {_DEFAULT_WORST_CASE:g})."
+        )
+    if settings.accountant not in (None, "pure"):
+        raise InvalidInputError(
+            f"{settings.algo} has an ex-post figure under --accountant pure only, not "
+            f"{settings.accountant}."
+        )
+    if settings.delta != type(settings)().delta:
+        raise InvalidInputError(
+            f"{settings.algo} is pure: delta is 0, whatever --delta says. Leave --delta away."
+        )
+    worst = _DEFAULT_WORST_CASE if settings.epsilon_max is None else settings.epsilon_max
+    return worst, 0.0, "pure"
+
+
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+def _takers(option: str, registry: Registry) -> str:
+    """Return which algorithms take an option, as the end of a sentence."""
+    names = []
+    for name in registry.names("optimizer"):
+        try:
+            factory = registry.load("optimizer", name)
+        except RegistryError:
+            continue
+        if option in getattr(factory, "targets", ()):
+            names.append(name)
+    return f"; these do: {', '.join(names)}" if names else "; no installed algorithm does"

@@ -1,0 +1,1 @@
+"""Fitted models and their files."""

@@ -1,0 +1,201 @@
+"""The model file: JSON, one format version, a checksum over everything else in it. No pickle.
+
+The checksum is SHA-256 over the canonical JSON (sorted keys, no spaces, ASCII) of the file without
+its ``checksum``. It finds a file that was cut short or altered by accident; it is no signature.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from dpcore.errors import InvalidInputError, ModelFileError
+from dpcore.model.outfile import write_whole
+
+__all__ = [
+    "FORMAT",
+    "FORMAT_VERSION",
+    "check_replaceable",
+    "fate_of",
+    "read_model_file",
+    "write_model_file",
+]
+
+FORMAT = "dpcore-model"
+FORMAT_VERSION = 1
+
+_Check = Callable[[Any], bool]
+_START = re.compile(rf'\s*\{{\s*"format"\s*:\s*"{FORMAT}"'.encode("ascii"))
+
+
+def _text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _table(value: Any) -> bool:
+    return isinstance(value, dict)
+
+
+def _flag(value: Any) -> bool:
+    return isinstance(value, bool)
+
+
+def _number(value: Any) -> bool:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return False
+    return math.isfinite(value) if isinstance(value, float) else abs(value) < 2**53
+
+
+def _positive(value: Any) -> bool:
+    return _number(value) and value > 0
+
+
+def _optional(check: _Check) -> _Check:
+    return lambda value: value is None or check(value)
+
+
+def _list_of(check: _Check) -> _Check:
+    return lambda value: isinstance(value, list) and all(map(check, value))
+
+
+def _class(value: Any) -> bool:
+    return _text(value) or _flag(value) or _number(value)
+
+
+_FIELDS: dict[str, tuple[_Check, str]] = {
+    "algo": (_table, "an object"),
+    "loss": (_text, "text"),
+    "l2": (_number, "a finite number"),
+    "coefficients": (_list_of(_number), "a list of finite numbers"),
+    "intercept": (_optional(_number), "a finite number or null"),
+    "feature_names": (_list_of(_text), "a list of text"),
+    "classes": (
+        _optional(lambda v: _list_of(_class)(v) and len(v) == 2),
+        "a list of two classes or null",
+    ),
+    "row_norm": (_positive, "a finite number > 0"),
+    "schema": (_table, "an object"),
+    "status": (_text, "text"),
+    "details": (_table, "an object"),
+    "privacy": (_table, "an object"),
+    "ledger": (_list_of(_table), "a list of objects"),
+    "versions": (_table, "an object"),
+}
+
+
+_PRIVACY: dict[str, tuple[_Check, str]] = {
+    "private": (_flag, "true or false"),
+    "why_not_private": (_list_of(_text), "a list of text"),
+    "sentence": (_text, "text"),
+    "epsilon": (_positive, "a finite number > 0"),
+    "delta": (lambda v: _number(v) and 0 <= v < 1, "a number from 0 to below 1"),
+    "neighboring_relation": (_text, "text"),
+    "accountant": (_text, "text"),
+    "conversion": (_text, "text"),
+    "unit": (_text, "text"),
+    "budget": (_number, "a finite number"),
+    "spent": (_number, "a finite number"),
+    "releases": (_table, "an object"),
+    "parts_not_from_dpcore": (_list_of(_text), "a list of text"),
+}
+
+
+def check_replaceable(path: str | os.PathLike[str]) -> None:
+    """Raise InvalidInputError if ``path`` is a file that holds something and no model."""
+    try:
+        if not os.path.isfile(path) or os.path.getsize(path) == 0:
+            return
+        with open(path, "rb") as file:
+            is_model = _START.match(file.read(4096))
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "not a path"
+        raise InvalidInputError(f"Cannot read {os.fspath(path)!r}: {reason}.") from error
+    if not is_model:
+        raise InvalidInputError(
+            f"--out {os.fspath(path)!r} is not a model file; choose another path."
+        )
+
+
+def write_model_file(path: str | os.PathLike[str], content: Mapping[str, Any]) -> None:
+    """Write the fields of a model, whole or not at all, with format version and checksum."""
+    write_whole(path, _text_of(content))
+
+
+def fate_of(path: str | os.PathLike[str], content: Mapping[str, Any]) -> str:
+    """Return, as the end of a sentence, whether the model of these fields is in a file."""
+    name = os.fspath(path)
+    try:
+        if os.path.exists(path) and not os.path.isfile(path):
+            return f"the model may be in {name!r}, which cannot be read again"
+        is_there = Path(path).read_text(encoding="utf-8") == _text_of(content)
+    except (OSError, ValueError):
+        is_there = False
+    return f"the model is {'' if is_there else 'not '}in {name!r}"
+
+
+def _text_of(content: Mapping[str, Any]) -> str:
+    body = {"format": FORMAT, "format_version": FORMAT_VERSION, **content}
+    body["checksum"] = checksum(body)
+    return json.dumps(body, indent=1, allow_nan=False) + "\n"
+
+
+def read_model_file(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Return the fields of a model file, each checked.
+
+    Raises ModelFileError for a file that is missing, cut short, altered or of another version.
+    """
+    name = os.fspath(path)
+    try:
+        content = json.loads(Path(path).read_text(encoding="utf-8"), parse_constant=_no_constant)
+    except OSError as error:
+        raise ModelFileError(f"Cannot read model file {name!r}: {error.strerror}.") from error
+    except (ValueError, RecursionError) as error:
+        raise ModelFileError(
+            f"{name!r} is not a whole JSON file: cut short, or no model file."
+        ) from error
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise ModelFileError(f"{name!r} is not a dpcore model file.")
+    version = content.get("format_version")
+    if version != FORMAT_VERSION or isinstance(version, bool):
+        raise ModelFileError(
+            f"{name!r} has format version {version!r}; this dpcore reads {FORMAT_VERSION}."
+        )
+    if content.pop("checksum", None) != checksum(content):
+        raise ModelFileError(f"{name!r} was altered after it was written: wrong checksum.")
+    _check_fields(name, content)
+    return content
+
+
+def checksum(content: Mapping[str, Any]) -> str:
+    """Return ``sha256:...`` of the canonical JSON of ``content``."""
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    return f"sha256:{hashlib.sha256(text.encode('ascii')).hexdigest()}"
+
+
+def _check_fields(name: str, content: Mapping[str, Any]) -> None:
+    _check_each(name, _FIELDS, content)
+    _check_each(name, _PRIVACY, content["privacy"])
+    if content["privacy"]["private"] == bool(content["privacy"]["why_not_private"]):
+        raise ModelFileError(f"'private' and 'why_not_private' in {name!r} contradict each other.")
+    if len(content["coefficients"]) != len(content["feature_names"]):
+        raise ModelFileError(f"{name!r} has not one coefficient for each feature.")
+
+
+def _check_each(
+    name: str, fields: Mapping[str, tuple[_Check, str]], content: Mapping[str, Any]
+) -> None:
+    for field, (check, expected) in fields.items():
+        if field not in content:
+            raise ModelFileError(f"{name!r} lacks {field!r}.")
+        if not check(content[field]):
+            raise ModelFileError(f"Expected {field!r} in {name!r} to be {expected}.")
+
+
+def _no_constant(word: str) -> Any:
+    raise ValueError(word)

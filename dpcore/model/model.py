@@ -1,0 +1,246 @@
+"""A fitted linear model: released coefficients, the public encoding, and the privacy statement."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcore.data.blocks.table import Table
+from dpcore.data.schema.columns import Label
+from dpcore.data.schema.schema import INTERCEPT, Schema
+from dpcore.errors import DpcoreError, InvalidInputError, ModelFileError
+from dpcore.model.file import fate_of, read_model_file, write_model_file
+from dpcore.registry.catalogue import load_registry
+from dpcore.session.charges import Charges
+
+if TYPE_CHECKING:
+    from dpcore.data.blocks.table import Rows
+
+__all__ = ["Model", "load_model"]
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """A linear model, everything in it released or public.
+
+    Parameters
+    ----------
+    w : float64 array of shape (n_features,), the intercept last if the schema has one.
+    schema : the public encoding of rows and labels.
+    algo : name, distribution, parameters and slots of the algorithm.
+    privacy : the privacy statement (``dpcore.privacy.statement``) as data.
+    ledger : one summary for each kind of release and mechanism.
+    status, details : how the run ended, and the algorithm's figures.
+    class_values : the (negative, positive) class as the caller's own objects; ``None`` for the
+        schema's text or numbers.
+    report : what ``dpcore train --json`` prints; in no file, since it may hold figures that were
+        computed without privacy.
+    """
+
+    w: np.ndarray
+    schema: Schema
+    loss: str
+    l2: float
+    algo: Mapping[str, Any]
+    privacy: Mapping[str, Any]
+    ledger: tuple[Mapping[str, Any], ...]
+    status: str
+    details: Mapping[str, Any]
+    versions: Mapping[str, str]
+    class_values: tuple[Any, Any] | None = None
+    report: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def coef(self) -> np.ndarray:
+        """Coefficients without the intercept, float64: of unnamed features as given, of a schema's
+        columns as encoded."""
+        w = self.w[:-1] if self.schema.intercept else self.w
+        return w * self.schema.feature_scale
+
+    @property
+    def intercept(self) -> float:
+        return float(self.w[-1]) if self.schema.intercept else 0.0
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        return tuple(name for name in self.schema.feature_names if name != INTERCEPT)
+
+    @property
+    def classes(self) -> tuple[Any, Any] | None:
+        """The negative and the positive class; ``None`` for a real-valued target."""
+        label = self.schema.label
+        if label.is_real or self.class_values is not None:
+            return self.class_values
+        return _classes_of(label)
+
+    @property
+    def row_norm(self) -> float:
+        """The public l2 norm that rows are scaled down to, unnamed features as given."""
+        norm = min(self.schema.row_norm, self.schema.raw_norm_bound)
+        return norm / self.schema.feature_scale
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return the margin of every row, float64 of shape (n_rows,); above 0: positive class.
+        For a regression, the predicted value.
+
+        X : what ``fit`` takes: an array or CSR matrix of the same width, a frame with the schema's
+        columns, or the path of a file, which is read in pieces. A row is scaled down to the public
+        row norm, as in training.
+
+        Raises DataError or InvalidInputError for rows that do not satisfy the schema.
+        """
+        if isinstance(X, (str, os.PathLike)):
+            from dpcore.data.dataset import feature_pieces
+
+            pieces = feature_pieces(X, self.schema)
+            margins = np.concatenate([np.zeros(0), *map(self.margins, pieces)])
+        else:
+            from dpcore.data.readers.arrays import features_from_arrays
+
+            margins = self.margins(features_from_arrays(X, self.schema))
+        return self.labels(margins) if self.schema.label.is_real else margins
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the predicted class of every row, or the predicted value of a regression."""
+        scores = self.decision_function(X)
+        return scores if self.schema.label.is_real else self.labels(scores)
+
+    def margins(self, encoded: Rows) -> np.ndarray:
+        """Return the margins of encoded rows, the intercept's column included."""
+        if encoded.shape[0] == 0:
+            return np.zeros(0)
+        table = Table.from_matrix(
+            encoded,
+            np.zeros(encoded.shape[0]),
+            row_norm=min(self.schema.row_norm, self.schema.raw_norm_bound),
+            raw_norm_bound=self.schema.raw_norm_bound,
+        )
+        return np.concatenate([block.margins(self.w) for block in table.blocks])
+
+    def labels(self, margins: np.ndarray) -> np.ndarray:
+        """Return the class that each margin stands for, or, for a regression, the value in the
+        target's own unit, which may lie outside its bounds."""
+        if self.classes is None:
+            middle, half = self.schema.label.scale
+            return middle + half * margins
+        negative, positive = self.classes
+        alike = type(negative) is type(positive)
+        classes = np.array([negative, positive], dtype=None if alike else object)
+        return classes[(margins > 0).astype(np.intp)]
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model file, whole or not at all. What ends this early has a note of what the
+        model was charged and whether it is in the file."""
+        charges = Charges()
+        charges.follow(lambda: (*(self.privacy[key] for key in ("spent", "budget", "unit")),))
+        charges.fate = lambda: self.fate_in(path)
+        with charges.told():
+            write_model_file(path, self._content())
+
+    def fate_in(self, path: str | os.PathLike[str]) -> str:
+        """Return whether this model is in a file, as the end of a sentence."""
+        return fate_of(path, self._content())
+
+    def _content(self) -> dict[str, Any]:
+        return {
+            "algo": dict(self.algo),
+            "loss": self.loss,
+            "l2": self.l2,
+            "coefficients": self.coef.tolist(),
+            "intercept": self.intercept if self.schema.intercept else None,
+            "feature_names": list(self.feature_names),
+            "classes": _classes_to_json(self.classes),
+            "row_norm": self.row_norm,
+            "schema": self.schema.to_dict(),
+            "status": self.status,
+            "details": dict(self.details),
+            "privacy": dict(self.privacy),
+            "ledger": [dict(entry) for entry in self.ledger],
+            "versions": dict(self.versions),
+        }
+
+
+def load_model(path: str | os.PathLike[str]) -> Model:
+    """Return the model of a file; ModelFileError if it is not a whole, unaltered model file."""
+    content = read_model_file(path)
+    try:
+        schema = Schema.from_dict(content["schema"])
+    except DpcoreError as error:
+        raise ModelFileError(f"{os.fspath(path)!r}: {error}") from error
+    intercept = content["intercept"]
+    coef = np.array(content["coefficients"], float) / schema.feature_scale
+    w = coef if intercept is None else np.append(coef, intercept)
+    model = Model(
+        w=w,
+        schema=schema,
+        loss=content["loss"],
+        l2=float(content["l2"]),
+        algo=content["algo"],
+        privacy=content["privacy"],
+        ledger=tuple(content["ledger"]),
+        status=content["status"],
+        details=content["details"],
+        versions=content["versions"],
+        class_values=None if content["classes"] is None else tuple(content["classes"]),
+    )
+    _check_agreement(os.fspath(path), content, model)
+    return model
+
+
+def check_coefficients(w: Any, n_features: int, algo: str) -> np.ndarray:
+    """Return an optimizer's ``w`` as float64; InvalidInputError for a wrong shape or value."""
+    try:
+        array = np.array(w, dtype=np.float64)
+    except (TypeError, ValueError):
+        array = np.full(1, np.nan)
+    if array.shape != (n_features,) or not np.isfinite(array).all():
+        raise InvalidInputError(f"{algo} returned no {n_features} finite coefficients.")
+    return array
+
+
+def _check_agreement(name: str, content: Mapping[str, Any], model: Model) -> None:
+    """Raise ModelFileError if what the file says twice does not agree."""
+    schema = model.schema
+    agrees = (
+        model.w.size == schema.n_features
+        and (content["intercept"] is not None) == schema.intercept
+        and tuple(content["feature_names"]) == model.feature_names
+        and _classes_agree(content["classes"], schema.label)
+        and content["row_norm"] == model.row_norm
+    )
+    if model.loss not in load_registry().names("loss"):
+        raise ModelFileError(
+            f"The loss {model.loss!r} of {name!r} is not installed; see dpcore list losses."
+        )
+    if not agrees:
+        raise ModelFileError(f"The coefficients in {name!r} do not fit its schema.")
+
+
+def _classes_of(label: Label) -> tuple[Any, Any]:
+    """Return the classes of a label with two, as the schema has them."""
+    negative = label.negative[0] if label.negative else f"not {label.positive[0]}"
+    return negative, label.positive[0]
+
+
+def _classes_to_json(classes: tuple[Any, Any] | None) -> list[Any] | None:
+    if classes is None:
+        return None
+    return [c.item() if isinstance(c, np.generic) else c for c in classes]
+
+
+def _classes_agree(written: list[Any] | None, label: Label) -> bool:
+    """Return whether a file's classes are its schema's, which holds text or numbers only."""
+    if written is None or label.is_real:
+        return written is None and label.is_real
+    pairs = zip(written, _classes_of(label), strict=True)
+    return all(_as_in_schema(value, expected) == expected for value, expected in pairs)
+
+
+def _as_in_schema(value: Any, expected: str | float) -> str | float:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value) if isinstance(expected, str) else value

@@ -1,0 +1,254 @@
+"""Costs of releases as data. Accountants interpret events; an event never changes its meaning.
+
+Every number in an event is rounded to the side that costs more: a ``noise_multiplier`` down,
+an ``epsilon`` and a ``sampling_probability`` up.
+"""
+
+import math
+from dataclasses import dataclass
+
+from dpcore.errors import InvalidInputError
+from dpcore.privacy.sensitivity import NeighboringRelation
+
+__all__ = [
+    "ComposedDpEvent",
+    "DpEvent",
+    "ExPostDpEvent",
+    "ExponentialMechanismDpEvent",
+    "GaussianDpEvent",
+    "LaplaceDpEvent",
+    "NonPrivateDpEvent",
+    "ObjectivePerturbationDpEvent",
+    "PoissonSampledDpEvent",
+    "PureDpEvent",
+    "RandomizedSensitivityGaussian",
+    "SampledWithoutReplacementDpEvent",
+    "SkellamDpEvent",
+]
+
+
+def _require_positive(name: str, value: float) -> None:
+    if not (isinstance(value, float) and math.isfinite(value) and value > 0):
+        raise InvalidInputError(f"Expected {name}={value!r} to be a finite float > 0.")
+
+
+@dataclass(frozen=True, slots=True)
+class DpEvent:
+    """Base of all events."""
+
+
+@dataclass(frozen=True, slots=True)
+class GaussianDpEvent(DpEvent):
+    """Normal noise of standard deviation ``noise_multiplier`` times the l2 sensitivity."""
+
+    noise_multiplier: float
+
+    def __post_init__(self) -> None:
+        _require_positive("noise_multiplier", self.noise_multiplier)
+
+
+@dataclass(frozen=True, slots=True)
+class LaplaceDpEvent(DpEvent):
+    """Continuous Laplace noise, floored or not, of scale ``noise_multiplier`` times the l1
+    sensitivity (pure epsilon = 1 / noise_multiplier)."""
+
+    noise_multiplier: float
+
+    def __post_init__(self) -> None:
+        _require_positive("noise_multiplier", self.noise_multiplier)
+
+
+@dataclass(frozen=True, slots=True)
+class SkellamDpEvent(DpEvent):
+    """Symmetric Skellam noise in each coordinate of an integer vector (Agarwal, Kairouz & Liu
+    2021): of the whole sum, where users draw it in shares.
+
+    Parameters
+    ----------
+    variance : of the noise, in squared grid steps, rounded down.
+    l1_bound, l2_bound : how far the vector moves between neighbours, in grid steps, rounded up.
+    """
+
+    variance: float
+    l1_bound: float
+    l2_bound: float
+
+    def __post_init__(self) -> None:
+        for name in ("variance", "l1_bound", "l2_bound"):
+            _require_positive(name, getattr(self, name))
+
+
+@dataclass(frozen=True, slots=True)
+class PureDpEvent(DpEvent):
+    """Any release that is ``epsilon``-DP, with nothing more known of it."""
+
+    epsilon: float
+
+    def __post_init__(self) -> None:
+        _require_positive("epsilon", self.epsilon)
+
+
+@dataclass(frozen=True, slots=True)
+class ExponentialMechanismDpEvent(DpEvent):
+    """A release of bounded range ``epsilon`` (Dong, Durfee & Rogers 2020): the log-ratio of two
+    outcomes' probabilities moves by at most ``epsilon`` between neighbours."""
+
+    epsilon: float
+
+    def __post_init__(self) -> None:
+        _require_positive("epsilon", self.epsilon)
+
+
+@dataclass(frozen=True, slots=True)
+class ExPostDpEvent(DpEvent):
+    """A release whose privacy loss is a function of its outcome (ex-post privacy: Ligett, Neel,
+    Roth, Waggoner & Wu 2017, Definition 2.3), and at most ``epsilon`` whatever the outcome: the
+    release is ``epsilon``-DP, and that cap is its cost. The figure of the outcome is known when the
+    release has ended; it is reported beside the guarantee and never charged less."""
+
+    epsilon: float
+
+    def __post_init__(self) -> None:
+        _require_positive("epsilon", self.epsilon)
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectivePerturbationDpEvent(DpEvent):
+    """A release whose likelihood ratio is at most e^``log_determinant`` times the largest of the
+    ratios of normal laws that are ``shifts[k]`` standard deviations apart: objective perturbation
+    with normal noise (see ``dpcore.queries.perturbed``).
+
+    So its Renyi divergence and its delta are at most those sums over k: with m = ``shifts[k]``,
+
+        exp((alpha - 1) D_alpha) <= e^((alpha - 1) log_determinant) sum exp(alpha (alpha - 1) m^2/2)
+        delta(epsilon) <= sum delta_Gauss(m; epsilon - log_determinant)
+
+    Parameters
+    ----------
+    shifts : one or more, finite and > 0, rounded up.
+    log_determinant : finite and > 0, rounded up.
+    """
+
+    shifts: tuple[float, ...]
+    log_determinant: float
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.shifts, tuple) or not self.shifts:
+            raise InvalidInputError("Expected shifts to be a tuple of one number or more.")
+        for shift in self.shifts:
+            _require_positive("shift", shift)
+        _require_positive("log_determinant", self.log_determinant)
+
+
+@dataclass(frozen=True, slots=True)
+class NonPrivateDpEvent(DpEvent):
+    """An exact answer, as a baseline without privacy makes it. It has no cost: every accountant
+    that guarantees anything refuses it, and a run whose ledger has one is not private."""
+
+
+@dataclass(frozen=True, slots=True)
+class ComposedDpEvent(DpEvent):
+    """Several events charged as one: at least one, none of them free."""
+
+    events: tuple[DpEvent, ...]
+
+    def __post_init__(self) -> None:
+        whole = isinstance(self.events, tuple) and len(self.events) > 0
+        if not whole or not all(isinstance(event, DpEvent) for event in self.events):
+            raise InvalidInputError("Expected events to be a tuple of one DpEvent or more.")
+
+
+@dataclass(frozen=True, slots=True)
+class RandomizedSensitivityGaussian(DpEvent):
+    """Normal noise of standard deviation ``sigma`` on an answer that a secret random choice, made
+    without looking at the rows, moves by at most ``deltas[j]`` in l2 with probability
+    ``weights[j] / sum(weights)`` (Chen, Lee & Kifer 2019, section 4.2). What the release shows may
+    tell j.
+
+    Parameters
+    ----------
+    deltas : finite, > 0, rounded up; in the unit of ``sigma``.
+    weights : whole numbers >= 1, one for each delta: the shares are exact.
+    sigma : rounded down.
+    """
+
+    deltas: tuple[float, ...]
+    weights: tuple[int, ...]
+    sigma: float
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.deltas, tuple) and isinstance(self.weights, tuple)):
+            raise InvalidInputError("Expected deltas and weights to be tuples.")
+        if not self.deltas or len(self.deltas) != len(self.weights):
+            raise InvalidInputError("Expected one delta or more, and a weight for each.")
+        for delta in self.deltas:
+            _require_positive("delta", delta)
+        if not all(type(weight) is int and weight >= 1 for weight in self.weights):
+            raise InvalidInputError("Expected weights to be whole numbers >= 1.")
+        _require_positive("sigma", self.sigma)
+
+
+@dataclass(frozen=True, slots=True)
+class PoissonSampledDpEvent(DpEvent):
+    """A release over a sample that each row joined by a coin of its own, drawn afresh and kept
+    secret.
+
+    Parameters
+    ----------
+    sampling_probability : of each row, in (0, 1], rounded up.
+    event : what the release costs a row that is in the sample: its noise multiplier is relative to
+        the sensitivity under ``relation``. Under replace-one that covers a row's removal too: the
+        sample holds the row's place on both tables or on neither.
+    relation : which bounds hold depends on it.
+    """
+
+    sampling_probability: float
+    event: DpEvent
+    relation: NeighboringRelation
+
+    def __post_init__(self) -> None:
+        _require_positive("sampling_probability", self.sampling_probability)
+        if self.sampling_probability > 1:
+            raise InvalidInputError(
+                f"Expected sampling_probability={self.sampling_probability!r} <= 1."
+            )
+        _require_one_release(self.event)
+        if not isinstance(self.relation, NeighboringRelation):
+            raise InvalidInputError(f"Expected relation={self.relation!r} to be a relation.")
+
+
+@dataclass(frozen=True, slots=True)
+class SampledWithoutReplacementDpEvent(DpEvent):
+    """A release over ``sample_size`` of ``source_dataset_size`` rows, every choice equally likely,
+    drawn afresh and kept secret.
+
+    Parameters
+    ----------
+    source_dataset_size, sample_size : the public number of rows, and how many take part.
+    event : what the release costs a row that is in the sample, under ``relation``.
+    relation : replace-one or replace-special, under which the number of rows is public. Under the
+        latter the noise need not cover that another row takes a row's place in the sample.
+    """
+
+    source_dataset_size: int
+    sample_size: int
+    event: DpEvent
+    relation: NeighboringRelation
+
+    def __post_init__(self) -> None:
+        n, size = self.source_dataset_size, self.sample_size
+        if type(n) is not int or type(size) is not int or not 1 <= size <= n:
+            raise InvalidInputError(
+                f"Expected 1 <= sample_size={size!r} <= source_dataset_size={n!r}, whole numbers."
+            )
+        if not isinstance(self.relation, NeighboringRelation) or not self.relation.size_is_public:
+            raise InvalidInputError(
+                f"Expected relation={self.relation!r} to be one with a public number of rows."
+            )
+        _require_one_release(self.event)
+
+
+def _require_one_release(event: DpEvent) -> None:
+    composed = ComposedDpEvent, PoissonSampledDpEvent, SampledWithoutReplacementDpEvent
+    if not isinstance(event, DpEvent) or isinstance(event, composed):
+        raise InvalidInputError("Expected the event of one release that is not sampled itself.")

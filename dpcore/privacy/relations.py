@@ -1,0 +1,32 @@
+"""Neighbouring relations by name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dpcore.errors import InvalidInputError
+from dpcore.privacy.sensitivity import NeighboringRelation
+from dpcore.registry.catalogue import near_names
+
+__all__ = ["parse_relation", "usual_relation"]
+
+
+def usual_relation(*factories: Any) -> str:
+    """Return the relation where none is asked for: add-or-remove-one, or, where one of the
+    optimizers has no guarantee under that, the first that all of them have, if there is one."""
+    usual = NeighboringRelation.ADD_OR_REMOVE_ONE.value
+    shared = [
+        name
+        for name in (usual, *(name for factory in factories for name in factory.relations))
+        if all(name in factory.relations for factory in factories)
+    ]
+    return shared[0] if shared else usual
+
+
+def parse_relation(text: str) -> NeighboringRelation:
+    """Return the neighbouring relation of a name; InvalidInputError lists the names."""
+    for relation in NeighboringRelation:
+        if text == relation.value:
+            return relation
+    known = [relation.value for relation in NeighboringRelation]
+    raise InvalidInputError(f"There is no relation {text!r}.{near_names(text, known)}")

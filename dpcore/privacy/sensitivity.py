@@ -1,0 +1,134 @@
+"""Neighbouring tables, and how far apart their exact answers can be."""
+
+import math
+from dataclasses import dataclass
+from enum import Enum
+from typing import Literal
+
+from dpcore.errors import InvalidInputError
+from dpcore.privacy.sealed import sealed
+
+__all__ = [
+    "NeighboringRelation",
+    "Norm",
+    "PerturbedSensitivity",
+    "RandomizedSensitivity",
+    "Sensitivity",
+]
+
+Norm = Literal["l1", "l2", "linf"]
+
+
+@sealed
+class NeighboringRelation(Enum):
+    """When two tables count as neighbours (names as in Google's dp_accounting).
+
+    ``ADD_OR_REMOVE_ONE``: one has a row more; the number of rows is private.
+    ``REPLACE_ONE``: one row differs; the number of rows is public. About twice as strong at the
+    same epsilon. ``REPLACE_SPECIAL``: one row is swapped for one that contributes nothing.
+    """
+
+    ADD_OR_REMOVE_ONE = "add-or-remove-one"
+    REPLACE_ONE = "replace-one"
+    REPLACE_SPECIAL = "replace-special"
+
+    @property
+    def rows_changed(self) -> int:
+        """Largest number of row contributions in which the sums over two neighbours differ."""
+        return 2 if self is NeighboringRelation.REPLACE_ONE else 1
+
+    @property
+    def size_is_public(self) -> bool:
+        return self is not NeighboringRelation.ADD_OR_REMOVE_ONE
+
+
+@sealed
+@dataclass(frozen=True, slots=True)
+class Sensitivity:
+    """A bound on the change of an exact answer between neighbouring tables.
+
+    An exact answer is an int64 array that counts steps of ``2**-grid_bits``; ``bound`` and
+    ``change_range`` are in the answer's own unit (steps times ``2**-grid_bits``), as exact floats.
+
+    Parameters
+    ----------
+    norm : the norm in which ``bound`` holds, over all coordinates of the answer.
+    bound : finite and > 0; the largest norm of the difference over all neighbours.
+    relation : the neighbouring relation under which both figures hold.
+    grid_bits : the answer stands on multiples of ``2**-grid_bits``.
+    change_range : for scores, the largest ``max_i(change of u_i) - min_i(change of u_i)``; ``None``
+        for an answer that is not a vector of scores.
+    """
+
+    norm: Norm
+    bound: float
+    relation: NeighboringRelation
+    grid_bits: int = 0
+    change_range: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.norm not in ("l1", "l2", "linf"):
+            raise InvalidInputError(f"Expected norm={self.norm!r} to be l1, l2 or linf.")
+        for name, value in (("bound", self.bound), ("change_range", self.change_range)):
+            if value is not None and not (math.isfinite(value) and value > 0):
+                raise InvalidInputError(f"Expected {name}={value!r} to be finite and > 0.")
+
+
+@sealed
+@dataclass(frozen=True, slots=True)
+class RandomizedSensitivity(Sensitivity):
+    """An l2 sensitivity that a secret random choice of the query decides (Chen, Lee & Kifer 2019).
+
+    With probability ``weights[j] / sum(weights)``, whatever the rows and whichever of them differs,
+    the answer moves by at most ``deltas[j]``; ``bound`` is the largest of them.
+
+    Parameters
+    ----------
+    deltas : in the answer's unit, rounded up.
+    weights : whole numbers >= 1, one for each delta.
+    """
+
+    deltas: tuple[float, ...] = ()
+    weights: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        Sensitivity.__post_init__(self)
+        if self.norm != "l2" or not self.deltas or len(self.deltas) != len(self.weights):
+            raise InvalidInputError("Expected an l2 sensitivity with a weight for each delta.")
+        if self.bound != max(self.deltas):
+            raise InvalidInputError("Expected bound to be the largest of deltas.")
+
+
+@sealed
+@dataclass(frozen=True, slots=True)
+class PerturbedSensitivity(Sensitivity):
+    """An l2 sensitivity of an answer that the query has perturbed itself, by noise of its own.
+
+    ``bound`` holds for any value of that noise, so that a mechanism that knows nothing of it gives
+    what it says. One that charges for the noise may take ``rest`` instead: how far the answer can
+    be from one that the noise alone makes private, times two.
+
+    Parameters
+    ----------
+    rest : in the answer's unit, rounded up.
+    ratios : how far apart, in standard deviations of the noise if that is normal, are the laws
+        whose likelihood ratios bound the private answer's; empty for other noise.
+    epsilon : the pure epsilon of the noise if it has one, without ``log_determinant``; else 0.
+    log_determinant : bound of the logarithm of the ratio of the determinants of two neighbours'
+        Hessians, > 0, rounded up.
+    """
+
+    rest: float = 0.0
+    ratios: tuple[float, ...] = ()
+    epsilon: float = 0.0
+    log_determinant: float = 0.0
+
+    def __post_init__(self) -> None:
+        Sensitivity.__post_init__(self)
+        figures = (self.rest, self.log_determinant, self.epsilon, *self.ratios)
+        if self.norm != "l2" or not all(math.isfinite(v) and v >= 0 for v in figures):
+            raise InvalidInputError("Expected an l2 sensitivity and finite figures >= 0.")
+        if not (self.rest > 0 and self.log_determinant > 0):
+            raise InvalidInputError("Expected rest and log_determinant > 0.")
+        if bool(self.ratios) == (self.epsilon > 0):
+            raise InvalidInputError("Expected either ratios or an epsilon.")

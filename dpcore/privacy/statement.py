@@ -1,0 +1,189 @@
+"""The privacy statement of a run: what is guaranteed, under which relation, and by which parts."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from decimal import ROUND_CEILING, Context, Decimal
+from importlib import metadata
+from types import BuiltinFunctionType, FunctionType
+from typing import Any
+
+from dpcore.exact.rounding import exact as _exact
+
+__all__ = ["PrivacyStatement", "foreign_parts", "part_of", "running_versions"]
+
+
+@dataclass(frozen=True, slots=True)
+class PrivacyStatement:
+    """What a fitted model's privacy is, as data.
+
+    Parameters
+    ----------
+    epsilon, delta : the budget that the filter enforced. That is the guarantee, if it is private.
+    neighboring_relation : which tables count as neighbours; the unit of protection is one row.
+    accountant, conversion : the filter, and the rule that turned (epsilon, delta) into its unit.
+    unit : what ``budget`` and ``spent`` count, such as rho.
+    budget, spent : figures of the filter. ``spent`` is book-keeping: a filter is not an odometer
+        (Rogers, Roth, Ullman & Vadhan 2016), so that it is no smaller guarantee.
+    releases : number of releases of each kind.
+    parts_not_from_dpcore : ``"module:Class"`` of every loss, query, mechanism, accountant, engine
+        and reader that runs inside the trust boundary and is not from this project.
+    why_not_private : reasons, as clauses; empty if the guarantee holds.
+    most_rows : the guarantee is for tables of at most so many rows; ``None``: of any number.
+    n0 : a number of rows that was taken as public where the exact one is private.
+    capacity : another, which the guarantee is for (it is ``most_rows`` then) or which the grid of
+        the sums was chosen for: those of more rows may wrap around.
+    ex_post_epsilon : the privacy loss of the outcome that happened, where the algorithm puts one
+        out (Ligett et al. 2017, Definition 2.3): never a guarantee made beforehand.
+    typed_by : ``"frame"`` or ``"file"`` where its columns' types, which another program chose from
+        all of their cells, were taken as public.
+    users : where rows stay with users: ``count``, least and largest ``epsilon`` and ``delta`` of
+        their budgets, ``trust_model`` and ``server_sees``; epsilon and delta are the largest then.
+    """
+
+    epsilon: float
+    delta: float
+    neighboring_relation: str
+    accountant: str
+    conversion: str
+    unit: str
+    budget: float
+    spent: float
+    releases: dict[str, int]
+    parts_not_from_dpcore: tuple[str, ...] = ()
+    why_not_private: tuple[str, ...] = ()
+    most_rows: int | None = None
+    n0: int | None = None
+    capacity: int | None = None
+    ex_post_epsilon: float | None = None
+    typed_by: str | None = None
+    users: dict[str, Any] | None = None
+
+    @property
+    def private(self) -> bool:
+        return not self.why_not_private
+
+    def sentence(self, subject: str = "This model") -> str:
+        """Return the statement as one sentence, with what it means in plain words; without a figure
+        where none is guaranteed."""
+        if not self.private:
+            reasons = "; ".join(self.why_not_private)
+            return f"NOT PRIVATE: {reasons}; no epsilon and no delta are guaranteed."
+        pair = f"({_exact(self.epsilon)}, {_exact(self.delta)})"
+        relation = f"{self.neighboring_relation} of a row"
+        if self.most_rows is not None:
+            relation += f", among tables of at most {self.most_rows:,} rows"
+            if self.most_rows == self.capacity:
+                relation += " (the capacity)"
+        if self.typed_by is not None:
+            relation += f", given the {self.typed_by}'s column types"
+        trust = ""
+        if self.parts_not_from_dpcore:
+            trust = (
+                ", provided that these parts, which are not from dpcore, are right: "
+                f"{', '.join(self.parts_not_from_dpcore)}"
+            )
+        return (
+            f"{subject} is {pair}-differentially private under {relation}, as enforced by the "
+            f"{self.accountant} filter ({self.conversion} conversion){trust}. {self._in_words()}"
+            f"{self._ex_post()}{self._of_users()}"
+        )
+
+    def _ex_post(self) -> str:
+        if self.ex_post_epsilon is None:
+            return ""
+        return (
+            f" That is the worst case agreed to beforehand. Ex-post: the outcome that happened has "
+            f"a privacy loss of at most {_exact(self.ex_post_epsilon)}; that figure is a function "
+            "of the outcome, and is no guarantee of differential privacy."
+        )
+
+    def _of_users(self) -> str:
+        if self.users is None:
+            return ""
+        least, most = self.users["epsilon"]
+        budgets = f"epsilon {_exact(most)} and delta {_exact(self.users['delta'][1])} each"
+        if self.users["epsilon"][0] != most or self.users["delta"][0] != self.users["delta"][1]:
+            deltas = " to ".join(map(_exact, self.users["delta"]))
+            budgets = f"epsilon from {_exact(least)} to {_exact(most)}, delta from {deltas}"
+        return (
+            f" Each of the {self.users['count']} users has a filter and a public budget of their "
+            f"own ({budgets}), which holds for all that the user sent; the unit is one row of a "
+            f"user, not the user. Trust model {self.users['trust_model']}: "
+            f"{self.users['server_sees']}."
+        )
+
+    def _in_words(self) -> str:
+        """Return the definition: P(S) <= e^epsilon P'(S) + delta for every set S of outcomes."""
+        change = {
+            "add-or-remove-one": "adding or removing any one row",
+            "replace-one": "replacing any one row",
+            "replace-special": "swapping any one row for one that contributes nothing",
+        }.get(self.neighboring_relation, f"a change of one row ({self.neighboring_relation})")
+        extra = f", plus at most {_exact(self.delta)}" if self.delta else ""
+        public = f" n0 = {self.n0} was taken as a public number of rows." if self.n0 else ""
+        if self.capacity is not None and self.capacity != self.most_rows:
+            public += (
+                f" capacity = {self.capacity} was taken as the largest number of rows: sums over "
+                "more may wrap around, which costs accuracy, not privacy."
+            )
+        return (
+            f"In words: {change} changes the probability of any outcome by a factor of at most "
+            f"{_factor(self.epsilon)}{extra}.{public}"
+        )
+
+    def to_dict(self, subject: str = "This model") -> dict[str, Any]:
+        """Return the statement as JSON-able data, its sentence included."""
+        data = asdict(self)
+        if self.users is None:
+            del data["users"]
+        return {
+            "private": self.private,
+            "why_not_private": list(data.pop("why_not_private")),
+            "sentence": self.sentence(subject),
+            "unit_of_protection": "one row" if self.users is None else "one row of a user",
+            **data,
+            "parts_not_from_dpcore": list(self.parts_not_from_dpcore),
+            "spent_is": "book-keeping of the filter; the guarantee is epsilon and delta",
+        }
+
+
+def _factor(epsilon: float) -> str:
+    """Return e^epsilon, up to epsilon = 20 with its value, rounded up.
+
+    Three digits, and one more for every nought that the excess over 1 begins with: at a small
+    epsilon that excess is what is guaranteed.
+    """
+    power = f"e^{_exact(epsilon)}"
+    if epsilon > 20:
+        return power
+    # Thirty digits to nearest, the next above them, then three rounded up: never below e^epsilon.
+    above = Context(prec=30).next_plus(Context(prec=30).exp(Decimal(epsilon)))
+    digits = 3 + min(24, max(0, -1 - Decimal(epsilon).adjusted()))
+    return f"{power} = {Context(prec=digits, rounding=ROUND_CEILING).plus(above):,f}"
+
+
+def part_of(thing: Any) -> str:
+    """Return the ``"module:Class"`` of an object, or of a class or function itself."""
+    # Others, too, may bear a name: one that they were given.
+    is_named = isinstance(thing, (type, FunctionType, BuiltinFunctionType))
+    named = thing if is_named else type(thing)
+    return f"{named.__module__}:{named.__qualname__}"
+
+
+def foreign_parts(parts: Iterable[str]) -> tuple[str, ...]:
+    """Return those of the ``"module:Class"`` names that are not from this project, sorted."""
+    return tuple(sorted({part for part in parts if part.split(":")[0].split(".")[0] != "dpcore"}))
+
+
+def running_versions(*distributions: str) -> dict[str, str]:
+    """Return the versions of Python, dpcore, numba, numpy and the distributions named."""
+    versions = {"python": platform.python_version()}
+    for name in ("dpcore", "numba", "numpy", *distributions):
+        try:
+            versions[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            versions[name] = "unknown"
+    return versions

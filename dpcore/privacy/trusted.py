@@ -1,0 +1,158 @@
+"""Parts inside the trust boundary: queries, mechanisms, and all that they hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from decimal import Decimal
+from fractions import Fraction
+from functools import partial
+from types import BuiltinFunctionType, FunctionType, MethodType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcore.errors import InvalidInputError
+from dpcore.privacy.sealed import attributes, require_sealed, require_untouched
+from dpcore.privacy.statement import part_of
+from dpcore.protocols.problem import Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["NUMPY_SCALARS", "TrustedParts", "parts_within"]
+
+_PLAIN = (type(None), bool, int, float, complex, str, bytes, Fraction, Decimal, np.dtype)
+"""Types of data, which do nothing. Of these alone, and of no subclass, is nothing named."""
+NUMPY_SCALARS = frozenset(np.sctypeDict.values())
+"""NumPy's own types of numbers: a subclass may do anything, whatever it calls its module."""
+_FUNCTIONS = (FunctionType, BuiltinFunctionType, type)
+_FACTS = ("n_features", "row_norm", "raw_norm_bound", "relation", "n")
+_MOST_PARTS = 10_000
+
+
+class TrustedParts:
+    """The parts that a session let act on exact answers.
+
+    Parameters
+    ----------
+    parts : those of the session itself.
+    problem : the public facts of the run. A query's own must not differ in what a sensitivity rests
+        on: bounds of the rows, their width and public number, the relation. They are copied here,
+        so that nobody else holds what queries are held to. ``None``: not checked.
+
+    Raises InvalidInputError for a part of dpcore's that was altered.
+    """
+
+    def __init__(self, parts: Iterable[Any], problem: Problem | None) -> None:
+        self._names: set[str] = set()
+        self._problem = None if problem is None else replace(problem)
+        self._limits: dict[str, int] = {}
+        for part in parts:
+            require_untouched(part)
+            self._names.add(part_of(part))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """``module:Class`` of every part, sorted."""
+        return tuple(sorted(self._names))
+
+    @property
+    def most_rows(self) -> int | None:
+        return self._limits.get("most_rows")
+
+    @property
+    def rows_that_fit(self) -> int | None:
+        return self._limits.get("rows_that_fit")
+
+    def check(self, *wholes: Any) -> list[Any]:
+        """Return these and all that they hold, for ``note``.
+
+        Raises InvalidInputError for a part of dpcore's that was altered, public facts other than
+        the run's, a ``most_rows`` or ``rows_that_fit`` that is no number of rows, or more parts
+        than can be looked at.
+        """
+        given = [whole for whole in wholes if whole is not None]
+        parts = [part for whole in given for part in parts_within(whole)]
+        for part in parts:
+            require_untouched(part)
+            require_sealed(part)
+            self._require_facts(part)
+            for name, most in _limits(part):
+                if not (type(most) is int and most > 0):
+                    raise InvalidInputError(f"Expected {name}={most!r} to be an int >= 1, or None.")
+        return parts
+
+    def note(self, parts: Iterable[Any]) -> None:
+        """Note that these act on exact answers from now on."""
+        for part in parts:
+            self._names.add(part_of(part))
+            for name, most in _limits(part):
+                self._limits[name] = min(most, self._limits.get(name, most))
+
+    def _require_facts(self, part: Any) -> None:
+        stated = getattr(part, "problem", None)
+        if stated is not None and type(stated) is not Problem:
+            raise InvalidInputError(f"Expected dpcore's own Problem, not {type(stated).__name__}.")
+        if self._problem is None or not isinstance(part, Problem):
+            return
+        for name in _FACTS:
+            stated, known = getattr(part, name), getattr(self._problem, name)
+            if type(stated) is not type(known) or stated != known:
+                raise InvalidInputError(
+                    f"A query states {name}={stated!r}, and the run's is {known!r}: its "
+                    "sensitivity would be another table's."
+                )
+
+
+def _limits(part: Any) -> list[tuple[str, Any]]:
+    """Return the numbers of rows that a part states, for ``dpcore.protocols.Query``."""
+    stated = [(name, getattr(part, name, None)) for name in ("most_rows", "rows_that_fit")]
+    return [(name, most) for name, most in stated if most is not None]
+
+
+def parts_within(whole: Any) -> Iterator[Any]:
+    """Yield an object and all that it holds, at any depth, but for plain data and arrays of it.
+
+    Of a part that is not from this project, which answers for itself, only ``loss`` and ``query``
+    are looked into.
+
+    Raises InvalidInputError for more than 10,000 of them.
+    """
+    seen: dict[int, Any] = {}  # The objects too: a number of one that is gone may come again.
+    waiting = [whole]
+    while waiting:
+        part = waiting.pop()
+        if id(part) in seen or (_is_plain(part) and part is not whole):
+            continue
+        seen[id(part)] = part
+        if len(seen) > _MOST_PARTS:
+            raise InvalidInputError(
+                f"A {type(whole).__name__} holds more than {_MOST_PARTS:,} parts: too many to name."
+            )
+        if isinstance(part, MethodType):
+            waiting += [part.__self__, part.__func__]
+        elif type(part) in (tuple, list, set, frozenset):
+            waiting += part
+        elif type(part) is dict:
+            waiting += [*part, *part.values()]
+        else:
+            yield part
+            waiting += _held(part)
+
+
+def _is_plain(part: Any) -> bool:
+    kind = type(part)
+    if kind is np.ndarray:
+        return not part.dtype.hasobject
+    return kind in _PLAIN or kind in NUMPY_SCALARS
+
+
+def _held(part: Any) -> list[Any]:
+    if isinstance(part, _FUNCTIONS):
+        return []
+    if isinstance(part, partial):
+        return [part.func, part.args, part.keywords]
+    if not type(part).__module__.startswith("dpcore"):
+        return [getattr(part, "loss", None), getattr(part, "query", None)]
+    return [value for _, value in attributes(part)]

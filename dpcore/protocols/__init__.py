@@ -1,0 +1,293 @@
+"""The contracts between the parts. Structural: a plugin implements them, it inherits nothing.
+
+Two more are beside them: releases in several steps (``interactive``), and users who each keep their
+rows (``user_pool``).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, runtime_checkable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from fractions import Fraction
+
+    import numpy as np
+
+    from dpcore.data.blocks.table import Block, Table
+    from dpcore.noise.source import NoiseSource
+    from dpcore.privacy.events import DpEvent
+    from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
+    from dpcore.protocols.problem import Problem, Solution
+    from dpcore.session.session import PrivacySession
+
+__all__ = [
+    "Accountant",
+    "DerivedQuery",
+    "Engine",
+    "Loss",
+    "Mechanism",
+    "Optimizer",
+    "Query",
+    "SampledQuery",
+    "TableQuery",
+]
+
+
+@runtime_checkable
+class Mechanism(Protocol):
+    """A randomised release and what it costs.
+
+    Every mechanism is a frozen dataclass of one noise parameter, ``noise_multiplier``: the scale of
+    its noise over the sensitivity it needs (l2 bound, l1 bound, or the range of the change of the
+    scores). The scale on the answer's grid is that product rounded *up*, the event's figure is that
+    scale over the sensitivity rounded to the side that costs more.
+    """
+
+    needs: ClassVar[str]
+    """``"l2"``, ``"l1"`` or ``"range"``: which figure of the sensitivity it is scaled to."""
+
+    @property
+    def noise_multiplier(self) -> float: ...
+
+    def event(self, sensitivity: Sensitivity) -> DpEvent:
+        """Return what one release costs, known before the data are touched.
+
+        Raises InvalidInputError for a sensitivity of the wrong norm or a noise scale that does not
+        fit the grid.
+        """
+        ...
+
+    # For scores ``exact`` holds utilities: the largest is the best.
+    def release(self, exact: np.ndarray, sensitivity: Sensitivity, noise: NoiseSource) -> Any:
+        """Return the noisy value of ``exact`` (int64 steps of the sensitivity's grid): a float64
+        array in the answer's unit, or, for a selection, the chosen index as an int."""
+        ...
+
+
+@runtime_checkable
+class Accountant(Protocol):
+    """Adds up events, and refuses the event that would exceed the budget. An immutable value."""
+
+    name: ClassVar[str]
+    unit: ClassVar[str]
+    """What ``budget`` and ``spent`` count: rho, mu^2, RDP at one order, epsilon."""
+    fully_adaptive: ClassVar[bool]
+    """Whether it is a valid filter when events are chosen from earlier outputs."""
+
+    @property
+    def epsilon(self) -> float: ...
+
+    @property
+    def delta(self) -> float: ...
+
+    @property
+    def conversion(self) -> str: ...
+
+    @classmethod
+    def from_budget(cls, epsilon: float, delta: float, conversion: str | None = None) -> Self:
+        """Return the empty accountant whose filter enforces (epsilon, delta)."""
+        ...
+
+    @property
+    def budget(self) -> float: ...
+
+    @property
+    def spent(self) -> float: ...
+
+    @property
+    def remaining(self) -> float: ...
+
+    def supports(self, event: DpEvent) -> bool: ...
+
+    def cost(self, event: DpEvent) -> Fraction:
+        """Return an upper bound of the event's cost in ``unit``; UnsupportedEventError if none."""
+        ...
+
+    def compose(self, event: DpEvent) -> Self:
+        """Return the accountant after the event; BudgetExceededError if it does not fit."""
+        ...
+
+    def get_epsilon(self, delta: float) -> float:
+        """Return the epsilon of what was spent, rounded up: book-keeping, not the guarantee."""
+        ...
+
+
+@runtime_checkable
+class Loss(Protocol):
+    """A function of a row's margin ``z = x.w`` and label ``y``, row by row.
+
+    ``value`` and ``dvalue`` fill ``out`` from contiguous float64 arrays of one length; each entry
+    is a pure function of its own ``z`` and ``y``: same bits in any order, split or company
+    (``dpcore.testing.check_loss``). They run on raw rows, inside the trust boundary.
+
+    A loss may also offer ``line_totals((z, z_direction, factor), y, step, count, clip, scale)``:
+    int64 of shape (count,), for each k the sum over rows of the loss at the margin
+    ``factor (z - k step z_direction)``, in steps of 1 / scale, each a whole number from 0 to
+    ``floor(clip scale)``; or ``None`` where it has no faster way than ``value``.
+
+    A class that declares ``thread_safe = True`` itself (its base's word does not count) is called
+    by several threads at a time: it must keep nothing between or during calls. Others are called
+    by one at a time.
+    """
+
+    name: ClassVar[str]
+    classification: ClassVar[bool]
+    """True: labels are -1.0 and +1.0. False: labels are real numbers (ridge)."""
+    lipschitz: float
+    """Bound of ``|dvalue|``, ``inf`` if there is none."""
+    smoothness: float
+    """Lipschitz constant of ``dvalue`` in the margin, ``inf`` if there is none."""
+    # It may declare ``convex = True``: ``value`` is convex in the margin. Sensitivities of exact
+    # minimisers and of passes of SGD rest on it; a loss that does not say so is refused there.
+
+    def value(self, z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None: ...
+
+    def dvalue(self, z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None: ...
+
+
+@runtime_checkable
+class Query(Protocol):
+    """A question whose exact answer is a sum over rows of integers.
+
+    ``thread_safe = True`` in its own class means what it does for a ``Loss``.
+
+    Where a sum over more than some number of rows wraps around, ``rows_that_fit`` says that number,
+    an int, and the statement of the run does: such a sum is of no use, and as private as others.
+    Where the sensitivity itself holds up to some number of rows, that is ``most_rows``
+    (``DerivedQuery``).
+    """
+
+    kind: ClassVar[str]
+    """The word under which its releases are counted: gradient, selection, count."""
+
+    def start(self) -> np.ndarray:
+        """Return the public value the sum starts from: int64 zeros, or a public offset, in grid
+        steps. It is the whole answer over an empty table."""
+        ...
+
+    def answer_block(self, block: Block) -> np.ndarray:
+        """Return the block's part, int64 of the shape of ``start()``, in grid steps. A session asks
+        it first of a block without rows, so that what it loads is there before the charge."""
+        ...
+
+    def sensitivity(self, relation: NeighboringRelation) -> Sensitivity: ...
+
+
+@runtime_checkable
+class DerivedQuery(Protocol):
+    """A question whose exact answer is worked out from exact sums: a minimiser, a pass of SGD.
+
+    One release, charged as one: the sums behind it are never released. It runs inside the trust
+    boundary, on any engine.
+
+    Where the sensitivity holds up to some number of rows alone, ``most_rows`` says so, an int, and
+    the statement of the run does: this query's or any other's.
+    """
+
+    kind: ClassVar[str]
+
+    def derive(self, ask: Callable[[Any], np.ndarray], noise: NoiseSource) -> np.ndarray:
+        """Return the answer, int64 in grid steps of the sensitivity.
+
+        ``ask`` gives the exact answer of a sum, or of another derived query. ``noise`` is for
+        random choices that the theorem behind the sensitivity needs, such as a secret permutation.
+        """
+        ...
+
+    def sensitivity(self, relation: NeighboringRelation) -> Sensitivity: ...
+
+
+@runtime_checkable
+class TableQuery(Protocol):
+    """A question that goes through the rows in an order of its own: a pass of SGD.
+
+    One release, charged as one. It runs inside the trust boundary, on an engine that has the whole
+    table at hand and so offers ``answer_table(query, noise)``; another one refuses it uncharged.
+    """
+
+    kind: ClassVar[str]
+
+    def answer_table(self, table: Table, noise: NoiseSource) -> np.ndarray:
+        """Return the answer, int64 in grid steps of the sensitivity.
+
+        ``noise`` is for random choices that the theorem behind the sensitivity needs, such as a
+        secret permutation; how many words they take depends on public facts only.
+        """
+        ...
+
+    def sensitivity(self, relation: NeighboringRelation) -> Sensitivity: ...
+
+
+@runtime_checkable
+class SampledQuery(TableQuery, Protocol):
+    """A sum over a random sample of the rows, drawn afresh for every release and never shown.
+
+    It is released by itself: nothing is derived from it and no interactive mechanism asks for it.
+    """
+
+    @property
+    def query(self) -> Query:
+        """The sum that is asked of the sample."""
+        ...
+
+    def sampled_event(self, event: DpEvent, relation: NeighboringRelation) -> DpEvent:
+        """Return the cost of a release whose cost without sampling is ``event``."""
+        ...
+
+
+@runtime_checkable
+class Engine(Protocol):
+    """Answers a query over all rows: each block exactly once, integers added modulo 2^64.
+
+    It is built as ``Engine(table, threads=None)``; ``None`` leaves their number to the engine.
+    Inside the trust boundary: its answers are exact and go to the session only. It may also offer
+    ``without_rows()``: an engine of the same form whose table has no rows, on which a session tries
+    a question before it is charged (``dpcore.session.rehearsal``).
+    """
+
+    def answer(self, query: Query) -> np.ndarray: ...
+
+
+@runtime_checkable
+class Optimizer(Protocol):
+    """A paper's algorithm: a frozen dataclass whose fields are its hyper-parameters.
+
+    It sees public facts (``problem``) and released values (``session``), nothing else. The class
+    attributes below declare what it needs; ``problem.check_fits`` compares it with a run.
+    It may also name its default accountant in a class attribute ``accountant`` (else ``zcdp``), and
+    the l2 of a run that was given none by a method ``default_l2(problem, accountant)`` (else 0).
+    ``presets`` are named settings of its fields and slots: each name is checked.
+    """
+
+    slots: ClassVar[dict[str, tuple[str, ...]]]
+    """Slot name -> registered names that can fill it, the default first."""
+    relations: ClassVar[tuple[str, ...]]
+    needs: ClassVar[tuple[str, ...]]
+    """Words among ``classification``, ``convex-loss``, ``lipschitz-loss``, ``smooth-loss``,
+    ``squared-loss``, ``strong-convexity``, ``fixed-schedule`` and ``user-pool``.
+
+    ``fixed-schedule`` says that every event is fixed before the first release; without it the
+    accountant has to be fully adaptive. ``user-pool``: ``minimize`` is handed a ``UserPool`` in
+    place of the session, and a field ``rows_per_user`` says how rows that nobody shared out are."""
+
+    def minimize(self, problem: Problem, session: PrivacySession) -> Solution: ...
+
+    # A class that stands for others also has a class method ``choose(settings)``, which returns the
+    # ``Settings`` with the name of one of them, and why it is that, as a clause. A fit
+    # then runs that one. It sees what was asked for, before any data.
+
+    # One whose events are fixed before the first release may state them, ``schedule(problem,
+    # noise_multiplier)``: how many of each event it makes with that noise, from public facts. The
+    # accountant is then planned for it (dpcore.accountants.schedule) and ``best`` can be chosen;
+    # ``schedule_noise_multiplier(session.accountant, ...)`` gives the noise that fits.
+
+    # One with a field ``as_published`` reproduces its authors' code, and the run is marked not
+    # private whatever that is worth; ``published_is``, a clause, says it where "which is not sound"
+    # would be untrue.
+
+    # An optimizer that is asked for an accuracy and puts out epsilon also declares ``targets``, the
+    # names of its fields that are options of their own, and ``checked_with``, the
+    # fields without which it cannot be built, for the checks of dpcore.testing. If it knows what
+    # epsilon it needs before the first release, ``needed_epsilon(problem)`` says so from public
+    # facts: the filter is opened for that, which is then the guarantee in place of the worst case.

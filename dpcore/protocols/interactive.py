@@ -1,0 +1,80 @@
+"""The contract of a release in several steps, beside those in ``dpcore.protocols``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    import numpy as np
+
+    from dpcore.noise.source import NoiseSource
+    from dpcore.privacy.events import ExPostDpEvent
+    from dpcore.privacy.sensitivity import Sensitivity
+    from dpcore.protocols import DerivedQuery, Query
+
+__all__ = ["InteractiveMechanism", "InteractiveState"]
+
+
+@runtime_checkable
+class InteractiveMechanism(Protocol):
+    """A release in several steps, charged once, before its first: ``PrivacySession.start``.
+
+    It answers ``base`` with noise, and then questions that may be chosen from what it said. What it
+    keeps between the steps stays inside the session, and so do the exact answers. Derived questions
+    may ask for ``base``, which is worked out once.
+    """
+
+    kind: ClassVar[str]
+
+    @property
+    def base(self) -> Query | DerivedQuery:
+        """The query whose noisy answer it starts from."""
+        ...
+
+    @property
+    def reference(self) -> DerivedQuery | None:
+        """A second exact answer that it keeps, if it needs one; never released. It may ask for
+        ``base``, which is worked out once."""
+        ...
+
+    @property
+    def question(self) -> Sensitivity:
+        """What the sensitivity of each later question may be at most: known at the start."""
+        ...
+
+    def event(self, sensitivity: Sensitivity, reference: Sensitivity | None) -> ExPostDpEvent:
+        """Return its cap, known before the data are touched. ``sensitivity`` is the base's."""
+        ...
+
+    def begin(
+        self,
+        exact: np.ndarray,
+        sensitivity: Sensitivity,
+        reference: tuple[np.ndarray, Sensitivity] | None,
+        noise: NoiseSource,
+    ) -> InteractiveState: ...
+
+
+@runtime_checkable
+class InteractiveState(Protocol):
+    """What an interactive mechanism keeps between its steps."""
+
+    @property
+    def first(self) -> Any:
+        """What is released when it starts."""
+        ...
+
+    @property
+    def halted(self) -> bool: ...
+
+    @property
+    def epsilon(self) -> Fraction:
+        """The ex-post privacy loss of all that was said so far, an upper bound."""
+        ...
+
+    def reply(self, exact: np.ndarray) -> Any:
+        """Return the noisy reply to a question, from its exact answer. It moves on before it looks
+        at the answer, so that an interrupt cannot make it reply twice with one noise."""
+        ...

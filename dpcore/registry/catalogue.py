@@ -1,0 +1,225 @@
+"""The registry of plugins: what the installed distributions offer, by kind and name.
+
+Registration is light: a plugin hands over names and ``"module:Attribute"`` strings, and a target is
+imported when it is used. A plugin that cannot be loaded is recorded and the others work.
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import importlib
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from importlib import metadata
+from typing import Any
+
+import pluggy
+
+from dpcore.errors import InvalidInputError, RegistryError
+from dpcore.registry import hookspecs
+
+__all__ = ["GROUP", "KINDS", "Entry", "Failure", "Registry", "load_registry", "near_names"]
+
+GROUP = "dpcore"
+KINDS = ("optimizer", "mechanism", "accountant", "loss", "dataset", "engine")
+
+_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_TARGET = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
+
+
+def plural(kind: str) -> str:
+    """Return the plural of a kind, as hooks and the command line use it."""
+    return {"loss": "losses"}.get(kind, f"{kind}s")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One registered name. ``target`` is ``"package.module:Attribute"``."""
+
+    kind: str
+    name: str
+    target: str
+    summary: str
+    reference: str
+    distribution: str
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A plugin, or a name, that cannot be used, and why, in one line."""
+
+    name: str
+    distribution: str
+    version: str
+    reason: str
+
+    @property
+    def source(self) -> str:
+        """Each distribution with its version."""
+        pairs = zip(self.distribution.split(", "), self.version.split(", "), strict=True)
+        return " and ".join(f"{name} {version}" for name, version in pairs)
+
+
+class Registry:
+    """What was registered, by kind and name.
+
+    A name that two registrations claim belongs to neither: using it is an error that names both
+    distributions, and it is listed among the failures.
+    """
+
+    def __init__(self, entries: Iterable[Entry], failures: Iterable[Failure] = ()) -> None:
+        claims: dict[tuple[str, str], list[Entry]] = {}
+        for entry in entries:
+            claims.setdefault((entry.kind, entry.name), []).append(entry)
+        self._entries = {key: claim[0] for key, claim in claims.items() if len(claim) == 1}
+        self._taken = {key: claim for key, claim in claims.items() if len(claim) > 1}
+        self.failures = (*failures, *map(_clash_failure, self._taken.values()))
+
+    def entries(self, kind: str) -> tuple[Entry, ...]:
+        """Return the usable entries of one kind, sorted by name."""
+        return tuple(self._entries[key] for key in sorted(self._entries) if key[0] == kind)
+
+    def names(self, kind: str) -> tuple[str, ...]:
+        return tuple(entry.name for entry in self.entries(kind))
+
+    def find(self, name: str) -> tuple[Entry, ...]:
+        """Return the entries of every kind under one name; RegistryError if there is none."""
+        for kind in KINDS:
+            self._refuse_taken(kind, name)
+        found = tuple(self._entries[kind, name] for kind in KINDS if (kind, name) in self._entries)
+        if not found:
+            self._refuse_failed(name)
+            known = [key[1] for key in sorted(self._entries)]
+            raise RegistryError(f"Nothing is registered as {name!r}.{near_names(name, known)}")
+        return found
+
+    def get(self, kind: str, name: str) -> Entry:
+        """Return the entry of a kind; RegistryError, with near names and the list, if none."""
+        self._refuse_taken(kind, name)
+        try:
+            return self._entries[kind, name]
+        except KeyError:
+            self._refuse_failed(name)
+            hint = f"{near_names(name, self.names(kind))}{self._failed_hint()}"
+            raise RegistryError(f"There is no {kind} {name!r}.{hint}") from None
+
+    def load(self, kind: str, name: str) -> Any:
+        """Return the registered object, importing it now; RegistryError if that fails."""
+        entry = self.get(kind, name)
+        module, _, attribute = entry.target.partition(":")
+        try:
+            return getattr(importlib.import_module(module), attribute)
+        except (Exception, SystemExit) as error:
+            raise RegistryError(
+                f"The {kind} {name!r} of {entry.distribution} {entry.version} cannot be loaded "
+                f"from {entry.target}: {one_line(error)}"
+            ) from error
+
+    def _refuse_taken(self, kind: str, name: str) -> None:
+        if (kind, name) in self._taken:
+            raise RegistryError(_clash_failure(self._taken[kind, name]).reason)
+
+    def _refuse_failed(self, name: str) -> None:
+        for failure in self.failures:
+            if failure.name == name:
+                raise RegistryError(
+                    f"The plugin {name!r} of {failure.source} failed to load: {failure.reason}"
+                )
+
+    def _failed_hint(self) -> str:
+        if not self.failures:
+            return ""
+        return f" {len(self.failures)} failed to load; see dpcore list."
+
+
+def near_names(name: str, known: Iterable[str]) -> str:
+    """Return the part of a message that offers near names and the whole list."""
+    known = list(dict.fromkeys(known))
+    close = difflib.get_close_matches(name, known, n=3)
+    hint = f" Did you mean {' or '.join(close)}?" if close else ""
+    return f"{hint} Known: {', '.join(known) or 'none'}."
+
+
+def one_line(error: BaseException) -> str:
+    """Return an exception as one line: its type and the first line of its text, or all of it where
+    the rest says what is wrong."""
+    text = str(error).strip().splitlines()
+    if isinstance(error, pluggy.PluginValidationError):
+        text = [" ".join(map(str.strip, text))]
+    return f"{type(error).__name__}: {text[0].strip()}" if text else type(error).__name__
+
+
+@functools.cache
+def load_registry() -> Registry:
+    """Return the registry of the running process, read once."""
+    return read_registry(metadata.entry_points(group=GROUP))
+
+
+def read_registry(points: Iterable[metadata.EntryPoint]) -> Registry:
+    """Return the registry of the given entry points, in the order of their names."""
+    entries: list[Entry] = []
+    failures: list[Failure] = []
+    for point in sorted(points, key=lambda p: (p.name, _distribution(p))):
+        try:
+            entries.extend(_entries_of(point))
+        except (Exception, SystemExit) as error:
+            failures.append(Failure(point.name, *_distribution(point), one_line(error)))
+    return Registry(entries, failures)
+
+
+def _entries_of(point: metadata.EntryPoint) -> list[Entry]:
+    """Return what one plugin registers: all of it, or an exception."""
+    manager = pluggy.PluginManager("dpcore")
+    manager.add_hookspecs(hookspecs)
+    manager.register(point.load(), point.name)
+    hooks = [f"register_{plural(kind)}" for kind in KINDS]
+    for name in vars(manager.hook):
+        if name.startswith("register_") and name not in hooks:
+            raise InvalidInputError(f"There is no hook {name!r}.{near_names(name, hooks)}")
+    manager.check_pending()
+    entries: list[Entry] = []
+    for kind, hook in zip(KINDS, hooks, strict=True):
+        register = functools.partial(_record, entries, kind, *_distribution(point))
+        getattr(manager.hook, hook)(register=register)
+    if not entries:
+        raise InvalidInputError("It registers nothing: no hook implementation was found.")
+    return entries
+
+
+def _record(
+    entries: list[Entry],
+    kind: str,
+    distribution: str,
+    version: str,
+    name: str,
+    target: str,
+    *,
+    summary: str = "",
+    reference: str = "",
+) -> None:
+    if not _NAME.fullmatch(name):
+        raise InvalidInputError(f"Expected the name {name!r} in kebab case.")
+    if not _TARGET.fullmatch(target):
+        raise InvalidInputError(f"Expected the target {target!r} as 'package.module:Attribute'.")
+    if not summary or not summary.isprintable():
+        raise InvalidInputError(f"register({name!r}, ...) needs summary=..., one line of text.")
+    entries.append(Entry(kind, name, target, summary, reference, distribution, version))
+
+
+def _distribution(point: metadata.EntryPoint) -> tuple[str, str]:
+    return (point.dist.name, point.dist.version) if point.dist else ("unknown", "unknown")
+
+
+def _clash_failure(claim: list[Entry]) -> Failure:
+    first = claim[0]
+    owners = " and ".join(f"{entry.distribution} {entry.version}" for entry in claim)
+    reason = f"The {first.kind} {first.name!r} is registered by both {owners}; uninstall one."
+    return Failure(
+        first.name,
+        ", ".join(entry.distribution for entry in claim),
+        ", ".join(entry.version for entry in claim),
+        reason,
+    )

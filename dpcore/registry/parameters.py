@@ -1,0 +1,155 @@
+"""An optimizer's hyper-parameters: what there is to set, and values read from text or Python."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import numbers
+import types
+import typing
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from dpcore.errors import InvalidInputError
+from dpcore.registry.catalogue import near_names
+
+__all__ = ["Parameter", "convert", "convert_all", "describe_parameters", "parse_assignment"]
+
+_NOT_SET_BY_NAME = ("use", "as_published")
+_BOOLS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+_EXPECTED = {bool: "true or false", int: "a whole number", float: "a finite number", str: "text"}
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One hyper-parameter. ``default`` is ``None`` where it is chosen from public facts, by the
+    formula ``rule`` if the field's metadata state one."""
+
+    name: str
+    type: str
+    default: Any
+    unit: str
+    help: str
+    rule: str = ""
+
+
+def describe_parameters(optimizer: type) -> tuple[Parameter, ...]:
+    """Return the hyper-parameters that ``--set`` accepts, in the order of the fields."""
+    annotations = _annotations(optimizer)
+    return tuple(
+        Parameter(
+            field.name,
+            _type_text(annotations[field.name]),
+            None if field.default is dataclasses.MISSING else field.default,
+            str(field.metadata.get("unit", "")),
+            str(field.metadata.get("help", "")),
+            str(field.metadata.get("rule", "")),
+        )
+        for field in _fields(optimizer)
+    )
+
+
+def parse_assignment(text: str, option: str) -> tuple[str, str]:
+    """Return key and value of ``KEY=VALUE``; InvalidInputError names the option otherwise."""
+    key, equals, value = text.partition("=")
+    if not (equals and key.strip() and value.strip()):
+        raise InvalidInputError(f"Expected {option} {text!r} as NAME=VALUE.")
+    return key.strip(), value.strip()
+
+
+def convert_all(
+    optimizer: type, params: Mapping[str, Any], registered: str | None = None
+) -> dict[str, Any]:
+    """Return the parameters with the fields' types: text is parsed, Python values are checked.
+
+    ``registered`` : the name that a user knows the optimizer by; ``None`` for that of its class.
+
+    Raises InvalidInputError for an unknown name (with near names) or a value of another type.
+    """
+    known = [field.name for field in _fields(optimizer)]
+    annotations = _annotations(optimizer)
+    converted = {}
+    for key, value in params.items():
+        name = key.replace("-", "_")
+        if name not in known:
+            raise InvalidInputError(
+                f"{registered or optimizer.__name__} has no parameter {key!r}."
+                f"{near_names(name, known)}"
+            )
+        converted[name] = convert(name, annotations[name], value)
+    return converted
+
+
+def convert(name: str, annotation: Any, value: Any) -> Any:
+    """Return ``value`` as the annotated type; InvalidInputError if it is none of it."""
+    choices = _alternatives(annotation)
+    if value is None or (isinstance(value, str) and value.lower() in ("none", "auto")):
+        if types.NoneType in choices:
+            return None
+    for choice in choices:
+        converted = _as_type(choice, value)
+        if converted is not None:
+            return converted
+    expected = " or ".join(_type_text(choice) for choice in choices if choice is not types.NoneType)
+    raise InvalidInputError(f"Expected {name}={value!r} to be {expected}.")
+
+
+def _as_type(kind: Any, value: Any) -> Any:
+    """Return ``value`` as ``kind``, or ``None`` if it is not one."""
+    if typing.get_origin(kind) is typing.Literal:
+        return next((a for a in typing.get_args(kind) if value in (a, str(a))), None)
+    if kind is bool:
+        return _BOOLS.get(value.lower()) if isinstance(value, str) else _exactly(bool, value)
+    if kind is int:
+        return _number(int, numbers.Integral, value)
+    if kind is float:
+        number = _number(float, numbers.Real, value)
+        return number if number is not None and math.isfinite(number) else None
+    return _exactly(str, value) if kind is str else None
+
+
+def _number(kind: type, abstract: type, value: Any) -> Any:
+    if isinstance(value, bool) or not isinstance(value, (str, abstract)):
+        return None
+    try:
+        return kind(value)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _exactly(kind: type, value: Any) -> Any:
+    return value if isinstance(value, kind) else None
+
+
+def _alternatives(annotation: Any) -> tuple[Any, ...]:
+    if typing.get_origin(annotation) in (typing.Union, types.UnionType):
+        return typing.get_args(annotation)
+    return (annotation,)
+
+
+def _fields(optimizer: type) -> tuple[dataclasses.Field[Any], ...]:
+    if not dataclasses.is_dataclass(optimizer):
+        raise InvalidInputError(f"{optimizer.__name__} is not a dataclass of its parameters.")
+    return tuple(
+        f for f in dataclasses.fields(optimizer) if f.init and f.name not in _NOT_SET_BY_NAME
+    )
+
+
+def _annotations(optimizer: type) -> dict[str, Any]:
+    """Return the fields' types; a name that cannot be resolved leaves its text."""
+    try:
+        return typing.get_type_hints(optimizer)
+    except (NameError, TypeError):
+        return {field.name: field.type for field in _fields(optimizer)}
+
+
+def _type_text(annotation: Any) -> str:
+    if typing.get_origin(annotation) is typing.Literal:
+        return " or ".join(map(str, typing.get_args(annotation)))
+    choices = _alternatives(annotation)
+    if len(choices) > 1:
+        return " or ".join(_type_text(choice) for choice in choices)
+    if annotation is types.NoneType:
+        return "none"
+    return _EXPECTED.get(annotation, getattr(annotation, "__name__", str(annotation)))

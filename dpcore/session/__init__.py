@@ -1,0 +1,1 @@
+"""The single door: charge, then draw."""

@@ -1,0 +1,64 @@
+"""The charges of a run, told by whatever ends it: errors and interrupts carry them as a note."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dpcore.session.session import PrivacySession
+
+__all__ = ["Charges", "Figures", "charged_in"]
+
+Figures = tuple[float, float, str]
+"""Spent, budget and unit: functions of the events, so public."""
+
+_TOLD = "dpcore_charges_are_told"
+
+
+class Charges:
+    """What one run was charged so far, and what became of its model.
+
+    ``fate`` : returns the end of the sentence about the model, looked up when the run ends.
+    """
+
+    def __init__(self) -> None:
+        self._figures: Callable[[], Figures | None] | None = None
+        self.fate: Callable[[], str] = lambda: "no model of this run was kept"
+
+    def follow(self, figures: Callable[[], Figures | None]) -> None:
+        """Ask ``figures``, which returns ``None`` while nothing was charged, from now on."""
+        self._figures = figures
+
+    @property
+    def figures(self) -> Figures | None:
+        """What was charged; ``None`` for nothing."""
+        return None if self._figures is None else self._figures()
+
+    @contextmanager
+    def told(self) -> Iterator[None]:
+        """Add to whatever ends the block what was charged, once, if a budget was opened.
+
+        A block within another adds it first; the outer one leaves it at that.
+        """
+        try:
+            yield
+        except BaseException as error:
+            if self._figures is not None and not hasattr(error, _TOLD):
+                setattr(error, _TOLD, True)
+                error.add_note(self._sentence())
+            raise
+
+    def _sentence(self) -> str:
+        figures = self.figures
+        if figures is None:
+            return f"Nothing was charged; {self.fate()}."
+        spent, budget, unit = figures
+        return f"Charged, and spent: {spent!r} of {budget!r} {unit}; {self.fate()}."
+
+
+def charged_in(session: PrivacySession) -> Figures | None:
+    """Return what a session's releases were charged; ``None`` where there was none."""
+    used = session.accountant
+    return (used.spent, used.budget, used.unit) if session.ledger else None

@@ -1,0 +1,133 @@
+"""A question asked of no rows, before it is charged: whatever its answer needs is loaded then.
+
+Kernels are loaded from the cache or compiled, and modules imported, in the thread that asks, before
+any other starts. What cannot be had is said while nothing is charged.
+"""
+
+from __future__ import annotations
+
+import functools
+import traceback
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numba.core.dispatcher import Dispatcher
+
+from dpcore.data.blocks.standardization import Standardization
+from dpcore.errors import KernelError
+from dpcore.noise.scale import GridScale
+from dpcore.noise.source import BULK_SIZE, SeededNoise
+from dpcore.queries.gradient import ClippedGradientSum
+from dpcore.queries.gradient_sum import FINE_BITS, GradientSum
+from dpcore.queries.loss_line import ClippedLossLine
+from dpcore.queries.moments import ColumnMoments
+from dpcore.queries.standardized import StandardizedGradientSum
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from dpcore.protocols.problem import Problem
+
+__all__ = ["Rehearsal", "load_noise", "load_now"]
+
+
+class Rehearsal:
+    """Asks each kind of sum once of an engine without rows, which the session's engine offers
+    (``without_rows``); under another one nothing is rehearsed. Nothing is drawn from the session's
+    noise. A query that is no sum (derived, of a whole table) is not asked.
+
+    ``problem`` : given the run's facts, the first query comes with those that most runs ask
+    later, so that their kernels are there before the first charge.
+    """
+
+    def __init__(self, engine: Any, problem: Problem | None) -> None:
+        self._whole, self._engine = engine, None
+        self._problem = problem
+        self._known: set[frozenset[type]] = set()
+
+    def ask(self, query: Any, parts: Iterable[Any]) -> None:
+        """Answer the query, which holds these ``parts``, unless one of the same kind was answered.
+
+        Raises KernelError where a kernel or a module that it needs cannot be loaded. A query that
+        no rows do not suit is none of its business: the release will say so, or not.
+        """
+        kind = frozenset(map(type, parts))
+        if kind in self._known or not hasattr(self._whole, "without_rows"):
+            return
+        if self._engine is None:
+            load_now(self._open)
+        load_now(lambda: self._answer(query))
+        self._known.add(kind)
+
+    def _open(self) -> None:
+        load_noise(in_bulk=False)
+        self._engine = self._whole.without_rows()
+        if self._problem is not None:
+            for make in _usual(self._problem):
+                load_now(lambda: self._answer(make()))  # noqa: B023  (called at once)
+
+    def _answer(self, query: Any) -> None:
+        whole = query.query if hasattr(query, "sampled_event") else query  # of no rows, no sample
+        if self._engine is not None and hasattr(whole, "answer_block"):
+            load_noise(in_bulk=self._engine.answer(whole).size >= BULK_SIZE)
+
+
+def load_now(load: Callable[[], Any]) -> None:
+    """Call what loads kernels or modules and does nothing else that matters.
+
+    Raises KernelError where one of them cannot be had; any other error is let pass.
+    """
+    try:
+        load()
+    except (ImportError, MemoryError) as error:
+        raise _refusal(error) from error
+    except Exception as error:
+        if _kernels_in(error):
+            raise _refusal(error) from error
+
+
+def _usual(problem: Problem) -> Iterator[Callable[[], Any]]:
+    """Yield makers of a run's usual sums, released or asked by derived queries. The second gradient
+    goes on along the line before it."""
+    zero, unit = np.zeros(problem.n_features), np.eye(1, problem.n_features)[0]
+    constant = problem.n_features - 1 if problem.intercept else None
+    unchanged = Standardization.nearest(np.ones_like(zero), zero, constant)
+    yield partial(ColumnMoments, problem, 1.0)
+    yield partial(StandardizedGradientSum, problem, zero, unchanged, 1.0)
+    yield partial(ClippedGradientSum, problem, zero, 1.0)
+    yield partial(ClippedLossLine, problem, zero, unit, np.array([0.0, 0.5]), 1.0)
+    yield partial(ClippedGradientSum, problem, -unit / 2, 1.0)
+    yield partial(GradientSum, problem, np.ldexp(unit, -FINE_BITS), 0)
+
+
+@functools.cache
+def load_noise(in_bulk: bool) -> None:
+    """Load the kernels that draw noise, also those for thousands of deviates at a time."""
+    noise, scale = SeededNoise(0), GridScale.at_least(1.0, 2.0, 0)
+    for draw in (noise.gaussian, noise.laplace, noise.exponential):
+        draw(scale, 1)
+    if in_bulk:
+        noise.gaussian(scale, BULK_SIZE)
+
+
+def _kernels_in(error: Exception) -> list[Dispatcher]:
+    """Return the kernels that were being loaded or compiled when the error came up."""
+    held = [frame.f_locals.get("self") for frame, _ in traceback.walk_tb(error.__traceback__)]
+    return [kernel for kernel in held if isinstance(kernel, Dispatcher)]
+
+
+def _refusal(error: Exception) -> KernelError:
+    """Return what cannot be loaded: the rehearsal had no rows, so that the text can hold none."""
+    what = f"{type(error).__name__}: {error}"
+    for kernel in _kernels_in(error)[-1:]:
+        what += f" (kernel {kernel.py_func.__module__}.{kernel.py_func.__qualname__}"
+        folder = kernel.stats.cache_path
+        what += (
+            f", cache {folder}: if it is damaged, delete its .nbi and .nbc files)"
+            if folder
+            else ")"
+        )
+    return KernelError(
+        f"What the next release needs cannot be loaded, so that it was not charged: {what}."
+    )

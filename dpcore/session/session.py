@@ -1,0 +1,305 @@
+"""The single door: an optimizer gets noisy answers here, and nothing else."""
+
+from __future__ import annotations
+
+import copy
+import threading
+from collections import Counter
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from dpcore.accountants.pure import PureAccountant
+from dpcore.errors import InvalidInputError
+from dpcore.exact.rounding import float_up
+from dpcore.privacy.sealed import private_copy
+from dpcore.privacy.trusted import TrustedParts
+from dpcore.session.exchange import Exchange, Known, OpenMechanism, require_whole, require_within
+from dpcore.session.ledger import LedgerEntry
+from dpcore.session.one_process import OneProcess
+from dpcore.session.rehearsal import Rehearsal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import numpy as np
+
+    from dpcore.accountants.schedule import FixedSchedule
+    from dpcore.noise.source import NoiseSource
+    from dpcore.privacy.events import DpEvent
+    from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
+    from dpcore.protocols import Accountant, DerivedQuery, Engine, Mechanism, Query, TableQuery
+    from dpcore.protocols.interactive import InteractiveMechanism
+    from dpcore.protocols.problem import Problem
+
+__all__ = ["LedgerEntry", "PrivacySession"]
+
+
+class PrivacySession(OneProcess):
+    """Knows the data, the accountant and the noise, and releases noisy answers, one at a time.
+
+    It can be neither copied nor pickled, and a forked child is refused: each would have the whole
+    of what is left of the budget to itself.
+
+    Parameters
+    ----------
+    engine : answers queries exactly; held privately.
+    accountant : an empty or partly spent filter; its budget is what the run guarantees.
+    relation : the neighbouring relation of every release.
+    noise : the source of every random bit.
+    on_release : called with the session after each release (progress); sees public facts only.
+    schedule : what the releases are held to, where the accountant is not fully adaptive.
+    problem : the run's public facts, which those of a query are held to.
+    """
+
+    _elsewhere = (
+        "This process was forked after the session began: its budget is the parent's. Release in "
+        "the process that opened the session, or open one there."
+    )
+
+    def __init__(
+        self,
+        engine: Engine,
+        accountant: Accountant,
+        relation: NeighboringRelation,
+        noise: NoiseSource,
+        on_release: Callable[[PrivacySession], None] | None = None,
+        schedule: FixedSchedule | None = None,
+        problem: Problem | None = None,
+    ) -> None:
+        super().__init__()
+        self._engine = engine
+        self._accountant = copy.deepcopy(accountant)
+        self._relation = relation
+        self._noise = noise
+        self._on_release = on_release
+        self._schedule = schedule
+        self._lock = threading.Lock()
+        self._ledger: list[LedgerEntry] = []
+        self._open: OpenMechanism | None = None
+        self._outcomes: dict[int, Fraction] = {}
+        self._parts = TrustedParts((engine, accountant), problem)
+        self._rehearsal = Rehearsal(engine, problem)
+
+    def release(self, query: Query | DerivedQuery | TableQuery, mechanism: Mechanism) -> Any:
+        """Return a noisy answer: safe to use, print and keep in any way.
+
+        A query over a sample (``SampledQuery``) draws it afresh and is charged as sampled.
+
+        Raises BudgetExceededError (nothing drawn, nothing charged), UnsupportedEventError or
+        InvalidInputError (a mechanism that does not fit the query, a process that was forked after
+        the session began, an interactive mechanism that is open), all before the data are asked.
+        """
+        self._require_this_process()
+        with self._lock:
+            self._require_idle()
+            query, mechanism = private_copy(query), private_copy(mechanism)
+            sensitivity = self._sensitivity(query)
+            event = self._event(query, mechanism, sensitivity)
+            self._require_engine(query)
+            parts = self._parts.check(mechanism, query)
+            self._rehearsal.ask(query, parts)
+            accountant = self._composed(event)
+            self._commit(query.kind, mechanism, parts, event, accountant)
+            exact = self._exact(query)
+            value = mechanism.release(exact, sensitivity, self._noise)
+        self._tell()
+        return value
+
+    def rehearse(self, query: Query | DerivedQuery | TableQuery) -> None:
+        """Load what an answer needs; the rows are not asked. Raises KernelError if it cannot be."""
+        self._rehearsal.ask(query, self._parts.check(query))
+
+    def start(self, mechanism: InteractiveMechanism) -> Exchange:
+        """Return an open interactive mechanism, its cap charged, with its first released value.
+
+        Until it halts or is closed no other release is made. Raises as ``release`` does.
+        """
+        self._require_this_process()
+        with self._lock:
+            self._require_idle()
+            mechanism = private_copy(mechanism)
+            base, reference = mechanism.base, mechanism.reference
+            require_whole(base)
+            require_whole(reference)
+            sensitivity = self._sensitivity(base)
+            known = None if reference is None else self._sensitivity(reference)
+            event = mechanism.event(sensitivity, known)
+            self._require_engine(base)
+            parts = self._parts.check(mechanism, base, reference)
+            self._rehearsal.ask(base, parts)
+            accountant = self._composed(event)
+            index = len(self._ledger)
+            self._commit(mechanism.kind, mechanism, parts, event, accountant)
+            exact = self._exact(base)
+            kept = None
+            if reference is not None and known is not None:
+                kept = (self._exact(reference, ((base, exact),)), known)
+            state = mechanism.begin(exact, sensitivity, kept, self._noise)
+            exchange = Exchange(state.first, self._reply, self._close)
+            self._open = OpenMechanism(exchange, mechanism, state, index, ((base, exact.copy()),))
+            self._note(self._open)
+        self._tell()
+        return exchange
+
+    def _reply(self, exchange: Exchange, query: Query | DerivedQuery) -> Any:
+        self._require_this_process()
+        with self._lock:
+            opened = self._open
+            if opened is None or opened.exchange is not exchange:
+                raise InvalidInputError("This interactive mechanism has halted or was closed.")
+            require_whole(query)
+            require_within(self._sensitivity(query), opened.mechanism.question)
+            self._parts.note(self._parts.check(query))
+            # The same question again, as an answer that did not change makes it: no second pass.
+            exact = self._exact(query, (*opened.known, *opened.last))
+            opened.last = ((query, exact.copy()),)
+            try:
+                value = opened.state.reply(exact)
+            finally:
+                self._note(opened)
+        self._tell()
+        return value
+
+    def _note(self, opened: OpenMechanism) -> None:
+        """Keep the loss of what was said, and let go of a mechanism that has halted."""
+        self._outcomes[opened.index] = opened.state.epsilon
+        if opened.state.halted:
+            self._open = None
+
+    def _close(self, exchange: Exchange) -> None:
+        with self._lock:
+            if self._open is not None and self._open.exchange is exchange:
+                self._open = None
+
+    def _require_idle(self) -> None:
+        if self._open is not None:
+            raise InvalidInputError(
+                "An interactive mechanism is open, and no other release may come between its "
+                "steps; close it first."
+            )
+
+    def _sensitivity(self, query: Query | DerivedQuery | TableQuery) -> Sensitivity:
+        sensitivity = query.sensitivity(self._relation)
+        if sensitivity.relation is not self._relation:
+            raise InvalidInputError(
+                f"{type(query).__name__} states its sensitivity under "
+                f"{sensitivity.relation.value}, the session runs under {self._relation.value}."
+            )
+        return sensitivity
+
+    def _composed(self, event: DpEvent) -> Accountant:
+        """Return the accountant after the event, which has its place on the schedule if any."""
+        accountant = self._accountant.compose(event)
+        if self._schedule is not None:
+            self._schedule.take(event)
+        return accountant
+
+    def _event(
+        self, query: Query | DerivedQuery | TableQuery, mechanism: Mechanism, bound: Sensitivity
+    ) -> DpEvent:
+        """Return what the release costs; where only a sample is asked, its sampler says so."""
+        event = mechanism.event(bound)
+        asked: Any = query
+        if hasattr(asked, "sampled_event"):
+            return asked.sampled_event(event, self._relation)
+        return event
+
+    def _exact(self, query: Query | DerivedQuery | TableQuery, known: Known = ()) -> np.ndarray:
+        """Return the exact answer; ``known`` are queries whose answers are worked out already."""
+        for other, exact in known:
+            if other is query:
+                return exact.copy()
+        asked: Any = query
+        if hasattr(asked, "derive"):
+            return asked.derive(lambda part: self._part(part, known), self._noise)
+        if hasattr(asked, "answer_table"):
+            engine: Any = self._engine
+            return engine.answer_table(asked, self._noise)
+        return self._engine.answer(asked)
+
+    def _part(self, query: Query | DerivedQuery, known: Known) -> np.ndarray:
+        """Return the exact answer of what a derived query asks for."""
+        self._parts.note(self._parts.check(require_whole(query)))
+        return self._exact(query, known)
+
+    def _require_engine(self, query: Query | DerivedQuery | TableQuery) -> None:
+        if hasattr(query, "answer_table") and not hasattr(self._engine, "answer_table"):
+            raise InvalidInputError(
+                f"{type(query).__name__} goes through the rows in its own way, and the engine "
+                f"{type(self._engine).__name__} has no table at hand; use --engine local."
+            )
+
+    def _tell(self) -> None:
+        if self._on_release is not None:
+            self._on_release(self)
+
+    def _commit(
+        self,
+        kind: str,
+        mechanism: Mechanism | InteractiveMechanism,
+        parts: list[Any],
+        event: DpEvent,
+        accountant: Accountant,
+    ) -> None:
+        entry = LedgerEntry(
+            index=len(self._ledger),
+            kind=kind,
+            mechanism=type(mechanism).__name__,
+            event=event,
+            cost=float_up(self._accountant.cost(event)),
+        )
+        self._ledger.append(entry)
+        self._accountant = accountant
+        self._parts.note(parts)
+
+    @property
+    def accountant(self) -> Accountant:
+        """The filter as it stands: a function of released values only, and a copy, so that nobody
+        else holds the one that decides."""
+        return copy.deepcopy(self._accountant)
+
+    @property
+    def relation(self) -> NeighboringRelation:
+        return self._relation
+
+    @property
+    def ledger(self) -> tuple[LedgerEntry, ...]:
+        return tuple(copy.deepcopy(self._ledger))
+
+    @property
+    def releases(self) -> dict[str, int]:
+        """How many releases of each kind were charged."""
+        return dict(Counter(entry.kind for entry in self._ledger))
+
+    @property
+    def ex_post_epsilon(self) -> float:
+        """The privacy loss of the outcome that happened, rounded up: every entry of the ledger at
+        its pure epsilon, an interactive mechanism's at what it said (composition: Ligett et al.
+        2017; Rogers, Roth, Ullman & Vadhan 2016). Ex-post: no epsilon-DP, which is the budget's.
+
+        Raises UnsupportedEventError for a release that has no pure epsilon.
+        """
+        total = Fraction(0)
+        for entry in self._ledger:
+            cost = _PURE.cost(entry.event)
+            total += min(self._outcomes.get(entry.index, cost), cost)
+        return float_up(total)
+
+    @property
+    def most_rows(self) -> int | None:
+        """The least ``most_rows`` of the parts, the tables that the promise is for; or ``None``."""
+        return self._parts.most_rows
+
+    @property
+    def rows_that_fit(self) -> int | None:
+        """The least ``rows_that_fit`` of the parts; ``None`` where no sum can wrap around."""
+        return self._parts.rows_that_fit
+
+    @property
+    def trusted_parts(self) -> tuple[str, ...]:
+        """``module:Class`` of every part that ran inside the trust boundary."""
+        return self._parts.names
+
+
+_PURE = PureAccountant.from_budget(1.0, 0.0)
+"""For its costs only."""
