@@ -1,1 +1,1 @@
-"""What a release costs, what is promised, and which parts are trusted with rows."""
+"""Costs of releases, the statement of what is promised, and the parts trusted with rows."""

@@ -1,1 +1,1 @@
-"""What a cell becomes, by itself alone."""
+"""Cells of a source to numbers and codes, each by itself alone."""

@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from dpcore.errors import InvalidInputError
+from dpcore.plugin import InvalidInputError
 from dpcore_a_ddp.descent import descend
 from dpcore_a_ddp.noise import advanced_split, analytic_gaussian
 from dpcore_a_ddp.options import UserSgdOptions, least_noise, option
 
 if TYPE_CHECKING:
-    from dpcore.protocols.problem import Problem, Solution
-    from dpcore.protocols.user_pool import UserPool
+    from dpcore.plugin import Problem, Solution, UserPool
 
 __all__ = ["ADdp"]
 

@@ -11,9 +11,8 @@ from dpcore_a_ddp.noise import analytic_gaussian, basic_split
 from dpcore_a_ddp.options import UserSgdOptions, least_noise
 
 if TYPE_CHECKING:
+    from dpcore.plugin import Problem, Solution, UserPool
     from dpcore.pools.terms import Terms
-    from dpcore.protocols.problem import Problem, Solution
-    from dpcore.protocols.user_pool import UserPool
 
 __all__ = ["SgdAdvLocal", "SgdMaj", "SgdPass", "SgdUsers"]
 

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.protocols.problem import Solution
+from dpcore.plugin import Solution
 
 if TYPE_CHECKING:
+    from dpcore.plugin import Problem, UserPool
     from dpcore.pools.terms import Terms
-    from dpcore.protocols.problem import Problem
-    from dpcore.protocols.user_pool import UserPool
 
 __all__ = ["descend"]
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from dpcore.accountants.normal import gaussian_mu_squared_down
-from dpcore.errors import InvalidInputError
+from dpcore.plugin import InvalidInputError
+from dpcore.plugin.parts import gaussian_mu_squared_down
 
 __all__ = ["advanced_split", "analytic_gaussian", "basic_split"]
 

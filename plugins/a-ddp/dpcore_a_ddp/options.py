@@ -7,15 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from dpcore.accountants.search import smallest_multiplier
-from dpcore.errors import InvalidInputError
+from dpcore.plugin import InvalidInputError
+from dpcore.plugin.parts import smallest_multiplier
 from dpcore.pools.budgets import rounds_within
 from dpcore.pools.terms import Terms
 
 if TYPE_CHECKING:
-    from dpcore.privacy.events import DpEvent
-    from dpcore.protocols.problem import Problem
-    from dpcore.protocols.user_pool import UserPool
+    from dpcore.plugin import Problem, UserPool
+    from dpcore.plugin.parts import DpEvent
 
 __all__ = ["UserSgdOptions", "least_noise", "option"]
 

@@ -7,21 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.errors import InvalidInputError
-from dpcore.losses.squared import Squared
-from dpcore.queries import (
-    GramMatrix,
+from dpcore.plugin import GramMatrix, InvalidInputError
+from dpcore.plugin.parts import (
     Minimizer,
     MinimumQuadratic,
     PublicBall,
     QuadraticObjective,
+    Squared,
+    unpack,
 )
-from dpcore.queries.gram import unpack
 from dpcore_accuracy_first.ball_solve import BallSolver
 from dpcore_accuracy_first.target import Target, absolute_target, excess_target, make_target
 
 if TYPE_CHECKING:
-    from dpcore.protocols.problem import Problem
+    from dpcore.plugin import Problem
 
 __all__ = ["CovBase", "OutputBase"]
 

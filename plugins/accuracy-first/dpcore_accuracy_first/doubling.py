@@ -8,18 +8,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from dpcore.errors import BudgetExceededError, InvalidInputError
-from dpcore.mechanisms.geometric import Geometric
-from dpcore.mechanisms.laplace import Laplace
-from dpcore.protocols.problem import Solution
-from dpcore.queries import Excess
+from dpcore.plugin import BudgetExceededError, Geometric, InvalidInputError, Laplace, Solution
+from dpcore.plugin.parts import Excess
 from dpcore_accuracy_first.bases import CovBase, OutputBase
 from dpcore_accuracy_first.options import TargetOptions, option, positive, pure_cap
 from dpcore_accuracy_first.target import kind_of
 
 if TYPE_CHECKING:
-    from dpcore.protocols.problem import Problem
-    from dpcore.session.session import PrivacySession
+    from dpcore.plugin import PrivacySession, Problem
     from dpcore_accuracy_first.target import Target
 
 __all__ = ["CovDoubling", "OutputDoubling"]

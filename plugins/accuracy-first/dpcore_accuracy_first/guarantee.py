@@ -22,7 +22,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from dpcore.errors import InvalidInputError
+from dpcore.plugin import InvalidInputError
 
 __all__ = ["TestPlan", "exact_test", "failure_rates", "paper_test", "success_of_last"]
 

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from dpcore.errors import InvalidInputError
+from dpcore.plugin import InvalidInputError
 
 __all__ = ["geometric_levels"]
 

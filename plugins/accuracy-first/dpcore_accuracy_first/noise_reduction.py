@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from dpcore.errors import InvalidInputError
-from dpcore.mechanisms.noise_reduction import NoiseReduction
-from dpcore.protocols.problem import Solution
+from dpcore.plugin import InvalidInputError, Solution
+from dpcore.plugin.parts import NoiseReduction
 from dpcore_accuracy_first.bases import CovBase, OutputBase
 from dpcore_accuracy_first.guarantee import exact_test, paper_test
 from dpcore_accuracy_first.levels import geometric_levels
@@ -15,8 +14,7 @@ from dpcore_accuracy_first.options import TargetOptions, option, positive, pure_
 from dpcore_accuracy_first.target import kind_of
 
 if TYPE_CHECKING:
-    from dpcore.protocols.problem import Problem
-    from dpcore.session.session import PrivacySession
+    from dpcore.plugin import PrivacySession, Problem
     from dpcore_accuracy_first.target import Target
 
 __all__ = ["CovNr", "OutputNr"]

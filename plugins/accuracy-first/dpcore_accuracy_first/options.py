@@ -6,16 +6,13 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from dpcore.accountants.calibrate import noise_multiplier
-from dpcore.errors import InvalidInputError, TargetNotMetError
-from dpcore.privacy.events import ExPostDpEvent
-from dpcore.protocols.problem import Solution
+from dpcore.plugin import InvalidInputError, Solution, TargetNotMetError, noise_multiplier
+from dpcore.plugin.parts import ExPostDpEvent
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from dpcore.protocols import Accountant
-    from dpcore.protocols.problem import Problem
+    from dpcore.plugin import Accountant, Problem
 
 __all__ = ["ExcessRiskOptions", "TargetOptions", "option", "pure_cap"]
 

@@ -6,16 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dpcore.errors import InvalidInputError
-from dpcore.queries import ErrorCount, MinimumObjective, ObjectiveSum, PublicBall
+from dpcore.plugin import InvalidInputError
+from dpcore.plugin.parts import ErrorCount, MinimumObjective, ObjectiveSum, PublicBall
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from dpcore.privacy.sensitivity import Sensitivity
-    from dpcore.protocols import DerivedQuery
-    from dpcore.protocols.problem import Problem
-    from dpcore.queries import Minimizer
+    from dpcore.plugin import Problem
+    from dpcore.plugin.parts import DerivedQuery, Minimizer, Sensitivity
     from dpcore_accuracy_first.options import TargetOptions
 
 __all__ = ["Target", "absolute_target", "excess_target", "kind_of", "make_target"]

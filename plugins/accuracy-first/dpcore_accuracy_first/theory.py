@@ -5,15 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from dpcore.errors import InvalidInputError
-from dpcore.mechanisms.geometric import Geometric
-from dpcore.protocols.problem import Solution
+from dpcore.plugin import Geometric, InvalidInputError, Solution
 from dpcore_accuracy_first.bases import CovBase, OutputBase
 from dpcore_accuracy_first.options import ExcessRiskOptions, option, positive
 
 if TYPE_CHECKING:
-    from dpcore.protocols.problem import Problem
-    from dpcore.session.session import PrivacySession
+    from dpcore.plugin import PrivacySession, Problem
 
 __all__ = ["CovTheory", "OutputTheory"]
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from dpcore.registry.hookspecs import hookimpl
+from dpcore.plugin import hookimpl
 
 __all__: list[str] = []
 

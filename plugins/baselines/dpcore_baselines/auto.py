@@ -6,15 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar
 
-from dpcore.accountants.pure import PureAccountant
+from dpcore.plugin.parts import PureAccountant
 from dpcore_baselines.dp_gd import DpGd
 from dpcore_baselines.objpert import ObjPert
 from dpcore_baselines.privgene import PrivGene
 
 if TYPE_CHECKING:
-    from dpcore.fitting.plan import Settings
-    from dpcore.protocols.problem import Problem, Solution
-    from dpcore.session.session import PrivacySession
+    from dpcore.plugin import PrivacySession, Problem, Settings, Solution
 
 __all__ = ["Auto"]
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from dpcore.errors import InvalidInputError
+from dpcore.plugin import InvalidInputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from fractions import Fraction
 
-    from dpcore.privacy.events import DpEvent
-    from dpcore.protocols import Accountant
+    from dpcore.plugin import Accountant
+    from dpcore.plugin.parts import DpEvent
 
 __all__ = ["least_noise", "usual_noise"]
 

@@ -20,7 +20,7 @@ import math
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from dpcore.protocols import Loss
+    from dpcore.plugin import Loss
 
 __all__ = ["MOST_STEPS", "clip_for", "largest_step", "signal", "steps_for", "time_for"]
 

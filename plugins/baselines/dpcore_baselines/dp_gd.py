@@ -10,21 +10,24 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from dpcore.accountants.calibrate import noise_multiplier
-from dpcore.errors import InvalidInputError
-from dpcore.exact.grid import round_parameters
-from dpcore.mechanisms.gaussian import Gaussian
-from dpcore.protocols.problem import Solution
-from dpcore.queries import ColumnMoments, RowCount, StandardizedGradientSum
+from dpcore.plugin import (
+    ColumnMoments,
+    Gaussian,
+    InvalidInputError,
+    RowCount,
+    Solution,
+    StandardizedGradientSum,
+    noise_multiplier,
+    round_parameters,
+)
 from dpcore_baselines import descent_defaults as defaults
 from dpcore_baselines.averaged_descent import descend
 from dpcore_baselines.options import option, require_several
 from dpcore_baselines.standardize import MOMENTS_CLIP, from_moments, unchanged
 
 if TYPE_CHECKING:
-    from dpcore.data.blocks.standardization import Standardization
-    from dpcore.protocols.problem import Problem
-    from dpcore.session.session import PrivacySession
+    from dpcore.plugin import PrivacySession, Problem
+    from dpcore.plugin.parts import Standardization
 
 __all__ = ["DpGd"]
 

@@ -9,16 +9,12 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from dpcore.compare.references import fit_nonprivate, majority_label
-from dpcore.errors import InvalidInputError
-from dpcore.privacy.sealed import sealed
-from dpcore.privacy.sensitivity import Sensitivity
+from dpcore.plugin import InvalidInputError
+from dpcore.plugin.parts import Sensitivity, sealed
 
 if TYPE_CHECKING:
-    from dpcore.data.blocks.table import Table
-    from dpcore.noise.source import NoiseSource
-    from dpcore.privacy.sensitivity import NeighboringRelation
-    from dpcore.protocols import Loss
-    from dpcore.protocols.problem import Problem
+    from dpcore.plugin import Loss, NeighboringRelation, Problem
+    from dpcore.plugin.parts import NoiseSource, Table
 
 __all__ = ["ExactFit", "MajorityModel"]
 

@@ -6,13 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
-from dpcore.mechanisms.exact import Exact
-from dpcore.protocols.problem import Solution
+from dpcore.plugin import Solution
+from dpcore.plugin.parts import Exact
 from dpcore_baselines.exact import ExactFit, MajorityModel
 
 if TYPE_CHECKING:
-    from dpcore.protocols.problem import Problem
-    from dpcore.session.session import PrivacySession
+    from dpcore.plugin import PrivacySession, Problem
 
 __all__ = ["Majority", "NonPrivate"]
 

@@ -7,19 +7,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from dpcore.errors import InvalidInputError, UnsupportedEventError
-from dpcore.mechanisms.approximate_minima import ApproximateMinima
-from dpcore.privacy.events import ObjectivePerturbationDpEvent, PureDpEvent
-from dpcore.protocols.problem import Solution
-from dpcore.queries.perturbed import PerturbedMinimizer, vertices
+from dpcore.plugin import InvalidInputError, Solution, UnsupportedEventError
+from dpcore.plugin.parts import (
+    ApproximateMinima,
+    ObjectivePerturbationDpEvent,
+    PerturbedMinimizer,
+    PureDpEvent,
+    vertices,
+)
 from dpcore_baselines.calibrate import least_noise
 from dpcore_baselines.options import check_ranges, option
 
 if TYPE_CHECKING:
-    from dpcore.privacy.events import DpEvent
-    from dpcore.protocols import Accountant
-    from dpcore.protocols.problem import Problem
-    from dpcore.session.session import PrivacySession
+    from dpcore.plugin import Accountant, PrivacySession, Problem
+    from dpcore.plugin.parts import DpEvent
 
 __all__ = ["ObjPert"]
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
-from dpcore.errors import InvalidInputError, UnsupportedEventError
-from dpcore.privacy.events import ComposedDpEvent
+from dpcore.plugin import InvalidInputError, UnsupportedEventError
+from dpcore.plugin.parts import ComposedDpEvent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from dpcore.privacy.events import DpEvent
-    from dpcore.protocols import Accountant
+    from dpcore.plugin import Accountant
+    from dpcore.plugin.parts import DpEvent
 
 __all__ = ["check_ranges", "option", "require_several"]
 

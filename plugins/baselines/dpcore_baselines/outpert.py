@@ -7,19 +7,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from dpcore.errors import InvalidInputError, UnsupportedEventError
-from dpcore.mechanisms.gamma import Gamma
-from dpcore.mechanisms.gaussian import Gaussian
-from dpcore.mechanisms.laplace import Laplace
-from dpcore.protocols.problem import Solution
-from dpcore.queries import BoundedMinimizer, RowCount
+from dpcore.plugin import (
+    Gaussian,
+    InvalidInputError,
+    Laplace,
+    RowCount,
+    Solution,
+    UnsupportedEventError,
+)
+from dpcore.plugin.parts import BoundedMinimizer, Gamma
 from dpcore_baselines.calibrate import least_noise, usual_noise
 from dpcore_baselines.options import check_ranges, option, require_several
 
 if TYPE_CHECKING:
-    from dpcore.protocols import Accountant
-    from dpcore.protocols.problem import Problem
-    from dpcore.session.session import PrivacySession
+    from dpcore.plugin import Accountant, PrivacySession, Problem
 
 __all__ = ["OutPert"]
 

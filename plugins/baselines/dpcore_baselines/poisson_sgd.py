@@ -15,21 +15,24 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from dpcore.accountants.schedule import schedule_noise_multiplier
-from dpcore.errors import InvalidInputError
-from dpcore.exact.grid import round_parameters
-from dpcore.mechanisms.gaussian import Gaussian
-from dpcore.privacy.events import GaussianDpEvent, PoissonSampledDpEvent
-from dpcore.protocols.problem import Solution
-from dpcore.queries import ClippedGradientSum, PoissonSample, RowCount
+from dpcore.plugin import (
+    ClippedGradientSum,
+    Gaussian,
+    InvalidInputError,
+    PoissonSample,
+    RowCount,
+    Solution,
+    round_parameters,
+    schedule_noise_multiplier,
+)
+from dpcore.plugin.parts import GaussianDpEvent, PoissonSampledDpEvent
 from dpcore_baselines import descent_defaults as defaults
 from dpcore_baselines.averaged_descent import descend
 from dpcore_baselines.options import option
 
 if TYPE_CHECKING:
-    from dpcore.privacy.events import DpEvent
-    from dpcore.protocols.problem import Problem
-    from dpcore.session.session import PrivacySession
+    from dpcore.plugin import PrivacySession, Problem
+    from dpcore.plugin.parts import DpEvent
 
 __all__ = ["PoissonSgd"]
 

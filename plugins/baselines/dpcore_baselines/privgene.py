@@ -8,17 +8,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from dpcore.accountants.calibrate import noise_multiplier
-from dpcore.errors import InvalidInputError, UnsupportedEventError
-from dpcore.protocols.problem import Solution
+from dpcore.plugin import InvalidInputError, Solution, UnsupportedEventError, noise_multiplier
 from dpcore.registry.catalogue import load_registry
 from dpcore_baselines.options import check_ranges, option
 from dpcore_baselines.scores import ClippedLossScores
 
 if TYPE_CHECKING:
-    from dpcore.protocols import Accountant
-    from dpcore.protocols.problem import Problem
-    from dpcore.session.session import PrivacySession
+    from dpcore.plugin import Accountant, PrivacySession, Problem
 
 __all__ = ["PrivGene"]
 

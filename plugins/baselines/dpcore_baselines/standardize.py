@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.data.blocks.standardization import Standardization
+from dpcore.plugin.parts import Standardization
 
 if TYPE_CHECKING:
-    from dpcore.protocols.problem import Problem
+    from dpcore.plugin import Problem
 
 __all__ = ["MOMENTS_CLIP", "from_moments", "typical_length", "unchanged"]
 

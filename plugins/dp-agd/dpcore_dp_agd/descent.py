@@ -6,15 +6,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.accountants.calibrate import noise_multiplier
-from dpcore.errors import BudgetExceededError
-from dpcore.exact.grid import DIRECTION_BITS, STEP_BITS, round_parameters, round_to
-from dpcore.protocols.problem import Solution
-from dpcore.queries import ClippedGradientSum, ClippedLossLine
+from dpcore.plugin import (
+    DIRECTION_BITS,
+    STEP_BITS,
+    BudgetExceededError,
+    ClippedGradientSum,
+    ClippedLossLine,
+    Solution,
+    noise_multiplier,
+    round_parameters,
+    round_to,
+)
 
 if TYPE_CHECKING:
-    from dpcore.protocols.problem import Problem
-    from dpcore.session.session import PrivacySession
+    from dpcore.plugin import PrivacySession, Problem
     from dpcore_dp_agd.plan import RunPlan
 
 __all__ = ["Descent", "candidate_steps", "unit_direction"]

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from dpcore.accountants import ACCOUNTANTS
-from dpcore.errors import InvalidInputError, UnsupportedEventError
+from dpcore.plugin import InvalidInputError, UnsupportedEventError
+from dpcore.plugin.parts import ACCOUNTANTS
 from dpcore.registry.catalogue import load_registry
 from dpcore_dp_agd.defaults import FEWEST_STEPS
 from dpcore_dp_agd.descent import Descent
@@ -15,10 +15,8 @@ from dpcore_dp_agd.plan import plan_run
 from dpcore_dp_agd.published import minimize_as_published
 
 if TYPE_CHECKING:
-    from dpcore.privacy.events import DpEvent
-    from dpcore.protocols import Accountant
-    from dpcore.protocols.problem import Problem, Solution
-    from dpcore.session.session import PrivacySession
+    from dpcore.plugin import Accountant, PrivacySession, Problem, Solution
+    from dpcore.plugin.parts import DpEvent
 
 __all__ = ["DpAgd"]
 

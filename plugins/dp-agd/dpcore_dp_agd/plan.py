@@ -9,18 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.accountants.calibrate import noise_multiplier
-from dpcore.errors import InvalidInputError
-from dpcore.privacy.events import GaussianDpEvent, PureDpEvent
-from dpcore.queries import ClippedGradientSum, RowCount
+from dpcore.plugin import ClippedGradientSum, InvalidInputError, RowCount, noise_multiplier
+from dpcore.plugin.parts import GaussianDpEvent, PureDpEvent
 from dpcore_dp_agd import defaults
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from dpcore.protocols import Accountant
-    from dpcore.protocols.problem import Problem
-    from dpcore.session.session import PrivacySession
+    from dpcore.plugin import Accountant, PrivacySession, Problem
     from dpcore_dp_agd.optimizer import DpAgd
 
 __all__ = ["RunPlan", "plan_run"]

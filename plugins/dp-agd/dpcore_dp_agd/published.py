@@ -17,21 +17,23 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from dpcore.errors import BudgetExceededError, InvalidInputError
-from dpcore.exact.grid import DIRECTION_BITS, round_parameters, round_to
-from dpcore.mechanisms.base import ScaledNoise
-from dpcore.mechanisms.gaussian import Gaussian
-from dpcore.privacy.events import PureDpEvent
-from dpcore.privacy.sealed import sealed
-from dpcore.protocols.problem import Solution
-from dpcore.queries import ClippedGradientSum, ClippedLossLine
+from dpcore.plugin import (
+    DIRECTION_BITS,
+    BudgetExceededError,
+    ClippedGradientSum,
+    ClippedLossLine,
+    Gaussian,
+    InvalidInputError,
+    Solution,
+    round_parameters,
+    round_to,
+)
+from dpcore.plugin.parts import PureDpEvent, ScaledNoise, sealed
 from dpcore_dp_agd.descent import candidate_steps, unit_direction
 
 if TYPE_CHECKING:
-    from dpcore.noise.source import NoiseSource
-    from dpcore.privacy.sensitivity import Sensitivity
-    from dpcore.protocols.problem import Problem
-    from dpcore.session.session import PrivacySession
+    from dpcore.plugin import PrivacySession, Problem
+    from dpcore.plugin.parts import NoiseSource, Sensitivity
     from dpcore_dp_agd.optimizer import DpAgd
 
 __all__ = ["PublishedNoisyMin", "minimize_as_published"]

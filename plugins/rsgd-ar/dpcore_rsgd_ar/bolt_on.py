@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from dpcore.errors import InvalidInputError
+from dpcore.plugin import InvalidInputError
 from dpcore.registry.catalogue import load_registry
 from dpcore_rsgd_ar import defaults
 from dpcore_rsgd_ar.options import check_problem, check_ranges, option
@@ -17,8 +17,7 @@ from dpcore_rsgd_ar.release import Release, release_pass
 from dpcore_rsgd_ar.schedule import Facts, Schedule
 
 if TYPE_CHECKING:
-    from dpcore.protocols.problem import Problem, Solution
-    from dpcore.session.session import PrivacySession
+    from dpcore.plugin import PrivacySession, Problem, Solution
 
 __all__ = ["BoltOn"]
 

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.errors import InvalidInputError, UnsupportedEventError
-from dpcore.privacy.events import LaplaceDpEvent
+from dpcore.plugin import InvalidInputError, UnsupportedEventError
+from dpcore.plugin.parts import LaplaceDpEvent
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpcore.privacy.events import DpEvent
-    from dpcore.protocols import Accountant
+    from dpcore.plugin import Accountant
+    from dpcore.plugin.parts import DpEvent
 
 __all__ = ["calibrated", "estimated_sigma"]
 

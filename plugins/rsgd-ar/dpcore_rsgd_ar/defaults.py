@@ -23,8 +23,7 @@ from dpcore_rsgd_ar.schedule import Facts, Schedule
 from dpcore_rsgd_ar.sensitivity import batch_sensitivities
 
 if TYPE_CHECKING:
-    from dpcore.protocols import Accountant
-    from dpcore.protocols.problem import Problem
+    from dpcore.plugin import Accountant, Problem
 
 __all__ = ["clip_for", "decaying_steps", "flow_for", "l2_for", "row_bound_for", "search_schedule"]
 

@@ -11,9 +11,7 @@ from dpcore_rsgd_ar.release import Release, release_pass
 from dpcore_rsgd_ar.schedule import Facts, Schedule
 
 if TYPE_CHECKING:
-    from dpcore.protocols import Accountant
-    from dpcore.protocols.problem import Problem, Solution
-    from dpcore.session.session import PrivacySession
+    from dpcore.plugin import Accountant, PrivacySession, Problem, Solution
 
 __all__ = ["Nsgd"]
 

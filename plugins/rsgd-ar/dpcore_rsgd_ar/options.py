@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from dpcore.errors import InvalidInputError
+from dpcore.plugin import InvalidInputError
 
 if TYPE_CHECKING:
-    from dpcore.protocols.problem import Problem
+    from dpcore.plugin import Problem
 
 __all__ = ["ReleasedOnce", "check_loss", "check_problem", "check_ranges", "option"]
 

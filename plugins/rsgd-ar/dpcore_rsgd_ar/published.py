@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpcore.privacy.sealed import sealed
+from dpcore.plugin.parts import sealed
 from dpcore_rsgd_ar.sgd_pass import SgdPass
 
 __all__ = ["PublishedPass"]

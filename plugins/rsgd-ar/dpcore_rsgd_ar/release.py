@@ -8,15 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.errors import InvalidInputError
-from dpcore.mechanisms.gaussian import Gaussian
-from dpcore.protocols.problem import Solution
+from dpcore.plugin import Gaussian, InvalidInputError, Solution
 from dpcore_rsgd_ar.calibrate import calibrated, estimated_sigma
 from dpcore_rsgd_ar.sgd_pass import SgdPass
 
 if TYPE_CHECKING:
-    from dpcore.protocols import Loss
-    from dpcore.session.session import PrivacySession
+    from dpcore.plugin import Loss, PrivacySession
     from dpcore_rsgd_ar.schedule import Facts, Schedule
 
 __all__ = ["Release", "release_pass"]

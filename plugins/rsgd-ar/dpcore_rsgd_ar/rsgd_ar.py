@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from dpcore.errors import InvalidInputError
+from dpcore.plugin import InvalidInputError
 from dpcore_rsgd_ar import defaults
 from dpcore_rsgd_ar.options import ReleasedOnce, check_loss, check_problem, check_ranges, option
 from dpcore_rsgd_ar.published import PublishedPass
@@ -13,9 +13,7 @@ from dpcore_rsgd_ar.release import Release, release_pass
 from dpcore_rsgd_ar.schedule import Facts, Schedule
 
 if TYPE_CHECKING:
-    from dpcore.protocols import Accountant
-    from dpcore.protocols.problem import Problem, Solution
-    from dpcore.session.session import PrivacySession
+    from dpcore.plugin import Accountant, PrivacySession, Problem, Solution
 
 __all__ = ["RsgdAr"]
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.errors import InvalidInputError
-from dpcore.privacy.sealed import constant, sealed
+from dpcore.plugin import InvalidInputError
+from dpcore.plugin.parts import constant, sealed
 
 if TYPE_CHECKING:
-    from dpcore.protocols.problem import Problem
+    from dpcore.plugin import Problem
 
 __all__ = ["Facts", "Schedule"]
 

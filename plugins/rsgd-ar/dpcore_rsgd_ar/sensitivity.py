@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.errors import InvalidInputError
-from dpcore.exact.compiled import njit
+from dpcore.plugin import InvalidInputError, njit
 
 if TYPE_CHECKING:
     from dpcore_rsgd_ar.schedule import Facts, Schedule

@@ -8,18 +8,22 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from dpcore.data.blocks.batches import OrderedRows, order_rows, rotate_rows
-from dpcore.errors import InvalidInputError
-from dpcore.exact.compiled import njit
-from dpcore.privacy.sealed import constant, sealed
-from dpcore.privacy.sensitivity import NeighboringRelation, RandomizedSensitivity, Sensitivity
+from dpcore.plugin import InvalidInputError, NeighboringRelation, njit
+from dpcore.plugin.parts import (
+    OrderedRows,
+    RandomizedSensitivity,
+    Sensitivity,
+    constant,
+    order_rows,
+    rotate_rows,
+    sealed,
+)
 from dpcore_rsgd_ar.schedule import Facts, Schedule
 from dpcore_rsgd_ar.sensitivity import batch_sensitivities
 
 if TYPE_CHECKING:
-    from dpcore.data.blocks.table import Table
-    from dpcore.noise.source import NoiseSource
-    from dpcore.protocols import Loss
+    from dpcore.plugin import Loss
+    from dpcore.plugin.parts import NoiseSource, Table
 
 __all__ = ["SgdPass", "run_pass"]
 

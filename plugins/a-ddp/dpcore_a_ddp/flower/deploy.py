@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from dpcore.data.schema.schema import Schema
-from dpcore.errors import DpcoreError, InvalidInputError
-from dpcore.fitting.plan import Settings, make_plan
+from dpcore.fitting.plan import make_plan
 from dpcore.model.outfile import check_writable, write_whole
+from dpcore.plugin import DpcoreError, InvalidInputError, Settings
 from dpcore.pools.users_file import read_users
 from dpcore_a_ddp.flower.job import Job
 from dpcore_a_ddp.flower.pool import check_trust

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from dpcore.fitting.plan import Settings
+from dpcore.plugin import Settings
 
 __all__ = ["Job"]
 

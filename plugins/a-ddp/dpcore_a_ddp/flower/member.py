@@ -16,8 +16,8 @@ import numpy as np
 
 from dpcore.data.dataset import load_file
 from dpcore.data.schema.schema import Schema
-from dpcore.errors import DataError, InvalidInputError
-from dpcore.noise.source import SeededNoise
+from dpcore.plugin import DataError, InvalidInputError
+from dpcore.plugin.parts import SeededNoise
 from dpcore.pools import FileLedger, User, UserSession
 from dpcore.pools.in_process import user_seed
 from dpcore.registry.catalogue import load_registry

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from dpcore.errors import BudgetExceededError, InvalidInputError
+from dpcore.plugin import BudgetExceededError, InvalidInputError
 from dpcore.pools import Answers, Declined, Inbox, Reply, Terms, User
 from dpcore.pools.budgets import MakeFilter, middle_budget, rounds_of_users
 from dpcore_a_ddp.flower.wire import Question, pack_question, unpack_answer
@@ -16,8 +16,7 @@ from dpcore_a_ddp.flower.wire import Question, pack_question, unpack_answer
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dpcore.accountants.schedule import Schedule
-    from dpcore.protocols import Accountant
+    from dpcore.plugin import Accountant, Schedule
 
 __all__ = ["FlowerPool", "Post", "check_trust"]
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from dpcore.errors import DpcoreError, InvalidInputError
+from dpcore.plugin import DpcoreError, InvalidInputError
 
 __all__ = ["APP", "Deployment", "DeploymentError"]
 

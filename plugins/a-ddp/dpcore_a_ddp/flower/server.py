@@ -10,8 +10,8 @@ from flwr.app import Context
 from flwr.serverapp import Grid, ServerApp
 
 from dpcore.data.schema.schema import Schema
-from dpcore.errors import DpcoreError, InvalidInputError
 from dpcore.fitting.plan import make_plan
+from dpcore.plugin import DpcoreError, InvalidInputError
 from dpcore.pools.budgets import Filters
 from dpcore.pools.fit import fit_pool
 from dpcore.pools.users_file import read_users

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from dpcore.data.readers import format_of
 from dpcore.data.schema.schema import Schema
-from dpcore.errors import DataError, InvalidInputError
+from dpcore.plugin import DataError, InvalidInputError
 from dpcore.pools import User
 
 __all__ = ["count_rows", "share_out"]

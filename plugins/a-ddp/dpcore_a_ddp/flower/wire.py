@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dpcore.errors import InvalidInputError
+from dpcore.plugin import InvalidInputError
 from dpcore.pools import Declined, Reply, Terms
 
 __all__ = ["Question", "pack_answer", "pack_question", "unpack_answer", "unpack_question"]

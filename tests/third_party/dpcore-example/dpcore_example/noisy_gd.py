@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from dpcore.accountants.calibrate import noise_multiplier
-from dpcore.errors import InvalidInputError
-from dpcore.mechanisms.gaussian import Gaussian
-from dpcore.protocols.problem import Solution
-from dpcore.queries import ClippedGradientSum, RowCount
+from dpcore.plugin import (
+    ClippedGradientSum,
+    Gaussian,
+    InvalidInputError,
+    RowCount,
+    Solution,
+    noise_multiplier,
+)
 
 if TYPE_CHECKING:
-    from dpcore.protocols.problem import Problem
-    from dpcore.session.session import PrivacySession
+    from dpcore.plugin import PrivacySession, Problem
 
 __all__ = ["NoisyGd"]
 

@@ -1,0 +1,73 @@
+"""The names of ``dpcore.plugin``: what the author of an optimizer needs."""
+
+from dpcore.accountants.calibrate import noise_multiplier
+from dpcore.accountants.schedule import Schedule, schedule_noise_multiplier
+from dpcore.errors import (
+    BudgetExceededError,
+    DataError,
+    DpcoreError,
+    InvalidInputError,
+    TargetNotMetError,
+    UnsupportedEventError,
+)
+from dpcore.exact.compiled import njit
+from dpcore.exact.grid import DIRECTION_BITS, STEP_BITS, round_parameters, round_to
+from dpcore.fitting.plan import Settings
+from dpcore.mechanisms.exponential import Exponential
+from dpcore.mechanisms.gaussian import Gaussian
+from dpcore.mechanisms.geometric import Geometric
+from dpcore.mechanisms.laplace import Laplace
+from dpcore.mechanisms.permute_and_flip import PermuteAndFlip
+from dpcore.mechanisms.report_noisy_max import ReportNoisyMax
+from dpcore.privacy.sensitivity import NeighboringRelation
+from dpcore.protocols import Accountant, Loss
+from dpcore.protocols.problem import Problem, Solution
+from dpcore.protocols.user_pool import UserPool
+from dpcore.queries import (
+    ClippedGradientSum,
+    ClippedLossLine,
+    ColumnMoments,
+    GramMatrix,
+    PoissonSample,
+    RowCount,
+    StandardizedGradientSum,
+)
+from dpcore.session.session import PrivacySession
+
+__all__ = [
+    "Accountant",
+    "BudgetExceededError",
+    "ClippedGradientSum",
+    "ClippedLossLine",
+    "ColumnMoments",
+    "DIRECTION_BITS",
+    "DataError",
+    "DpcoreError",
+    "Exponential",
+    "Gaussian",
+    "Geometric",
+    "GramMatrix",
+    "InvalidInputError",
+    "Laplace",
+    "Loss",
+    "NeighboringRelation",
+    "PermuteAndFlip",
+    "PoissonSample",
+    "PrivacySession",
+    "Problem",
+    "ReportNoisyMax",
+    "RowCount",
+    "STEP_BITS",
+    "Schedule",
+    "Settings",
+    "Solution",
+    "StandardizedGradientSum",
+    "TargetNotMetError",
+    "UnsupportedEventError",
+    "UserPool",
+    "njit",
+    "noise_multiplier",
+    "round_parameters",
+    "round_to",
+    "schedule_noise_multiplier",
+]

@@ -1,0 +1,51 @@
+"""The two pages of names that plugin authors import, which dpcore's own plugins keep to."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import dpcore.plugin
+from dpcore.plugin import optimizers, parts
+
+ROOT = Path(__file__).parents[2]
+PLUGINS = sorted(ROOT.glob("plugins/*/dpcore_*/**/*.py"))
+NOT_YET_ON_A_PAGE = (
+    "dpcore.compare.references",
+    "dpcore.data.dataset",
+    "dpcore.data.readers",
+    "dpcore.data.schema.schema",
+    "dpcore.fitting.plan",
+    "dpcore.model",
+    "dpcore.pools",
+    "dpcore.registry.catalogue",
+)
+
+
+@pytest.mark.parametrize("page", [optimizers, parts], ids=["optimizers", "parts"])
+def test_every_name_of_a_page_is_there_and_documented(page):
+    for name in page.__all__:
+        named = getattr(page, name)
+        assert named.__doc__ or not isinstance(named, type), name
+
+
+def test_the_first_page_hands_out_its_names():
+    assert dpcore.plugin.Problem is optimizers.Problem
+    with pytest.raises(AttributeError, match="no attribute 'Problm'"):
+        dpcore.plugin.Problm  # noqa: B018
+
+
+def test_hooks_are_read_without_a_kernel():
+    code = "import sys; from dpcore.plugin import hookimpl; print('numba' in sys.modules)"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout == "False\n"
+
+
+@pytest.mark.parametrize("path", PLUGINS, ids=lambda path: path.stem)
+def test_plugins_of_ours_import_from_the_pages(path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and str(node.module).split(".")[0] == "dpcore":
+            allowed = ("dpcore.plugin", "dpcore.plugin.parts", "dpcore.testing")
+            assert node.module in allowed or node.module.startswith(NOT_YET_ON_A_PAGE), node.module
