@@ -37,6 +37,8 @@ def cached(tmp_path, monkeypatch, caplog):
     """Load a module of one kernel anew, with a cache of its own."""
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setattr(kernels, "_TOLD", [])
+    # A module of one time and size would come from its byte code.
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
     caplog.set_level(logging.WARNING, "dpcore")
     source = tmp_path / "one_kernel.py"
 

@@ -7,6 +7,7 @@ import math
 import pickle
 import pkgutil
 from dataclasses import FrozenInstanceError, replace
+from enum import Enum
 from fractions import Fraction
 from functools import partial
 
@@ -17,6 +18,8 @@ from numba import njit
 import dpcore.losses
 import dpcore.mechanisms
 import dpcore.queries
+from dpcore.accountants.pure import PureAccountant
+from dpcore.accountants.rdp import RdpAccountant
 from dpcore.accountants.zcdp import ZcdpAccountant
 from dpcore.data.blocks.standardization import Standardization
 from dpcore.engines.local import LocalEngine
@@ -25,17 +28,21 @@ from dpcore.exact.grid import round_to
 from dpcore.losses.huber import HuberSvm
 from dpcore.losses.logistic import Logistic
 from dpcore.mechanisms.gaussian import Gaussian
+from dpcore.mechanisms.noise_reduction import NoiseReduction
 from dpcore.noise.source import SeededNoise
-from dpcore.privacy.sealed import attributes, constant, require_untouched
+from dpcore.privacy.sealed import attributes, constant, private_copy, require_untouched
 from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
 from dpcore.privacy.trusted import parts_within
 from dpcore.protocols.problem import Problem, Solution
 from dpcore.queries import (
     BoundedMinimizer,
     ClippedGradientSum,
+    ClippedLossLine,
     GramMatrix,
     Minimizer,
+    ObjectiveSum,
     PerturbedMinimizer,
+    PoissonSample,
     PublicBall,
     RowCount,
 )
@@ -416,3 +423,45 @@ def test_what_is_stated_is_not_the_optimizers_to_alter():
     problem = problem_of(n0=7)
     run_optimizer(Alters(), None, problem, None)
     assert problem.n0 == 7
+
+
+def test_a_private_copy_shares_no_part_with_the_original():
+    problem = problem_of(relation=REPLACE)
+    ball = PublicBall.of(problem)
+    objective = ObjectiveSum(problem, np.zeros(5), ball)
+    mechanism = NoiseReduction(
+        RowCount("l1"), (0.01,), 0.5, 1.0, Sensitivity("linf", 2.0, REPLACE, grid_bits=20)
+    )
+    for part in (objective, PoissonSample(objective, 0.5), mechanism, problem):
+        held = {id(p) for p in parts_within(part)}
+        copied = private_copy(part)
+        assert canonical(copied) == canonical(part)
+        shared = [p for p in parts_within(copied) if id(p) in held]
+        assert all(isinstance(p, (type, Enum)) for p in shared), shared
+
+
+def test_what_a_part_holds_cannot_be_altered_after_the_charge_either():
+    inner = ClippedGradientSum(problem_of(), np.zeros(5), 2.0**-8)
+    sample = PoissonSample(inner, 1.0)
+
+    class Alters(LocalEngine):
+        def answer(self, asked):
+            object.__setattr__(inner, "clip", 1.0)
+            return super().answer(asked)
+
+    budget = RdpAccountant.from_budget(50.0, 1e-6)
+    noisy = session(accountant=budget, engine=Alters(ROWS.table())).release(sample, Gaussian(8.0))
+    inner = ClippedGradientSum(problem_of(), np.zeros(5), 2.0**-8)
+    quiet = session(accountant=budget).release(PoissonSample(inner, 1.0), Gaussian(8.0))
+    assert np.array_equal(noisy, quiet)
+
+
+def test_an_open_mechanism_keeps_to_what_it_was_started_for():
+    line = ClippedLossLine(problem_of(), np.zeros(5), np.zeros(5), np.zeros(1), 1.0)
+    large = line.sensitivity(ADD)
+    small = Sensitivity("linf", 2.0**-20, ADD, grid_bits=large.grid_bits)
+    opened = session(accountant=PureAccountant.from_budget(5.0, 0.0))
+    exchange = opened.start(NoiseReduction(RowCount("l1"), (0.01,), 0.5, 1.0, small))
+    object.__setattr__(small, "bound", 2.0**11)
+    with pytest.raises(InvalidInputError, match="the mechanism was started for"):
+        exchange.ask(line)

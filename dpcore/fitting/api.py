@@ -161,7 +161,8 @@ def fit(
     elif not (schema is None or isinstance(schema, Schema)):
         raise InvalidInputError("Expected schema to be a Schema, a mapping or a path.")
     named = schema is not None or isinstance(X, (str, os.PathLike))
-    if classes is None and target_bounds is None and not (named or plan.loss.classification):
+    is_left_out = target_bounds is None and (classes is None or bounds is not None)
+    if is_left_out and not (named or plan.loss.classification):
         raise InvalidInputError(
             f"The loss {loss} needs target_bounds=(lower, upper) of its target; bounds are those "
             "of the feature columns."

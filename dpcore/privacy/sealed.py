@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 __all__ = [
+    "Copies",
     "attributes",
     "constant",
     "private_copy",
@@ -76,12 +77,34 @@ def _require_free(part: Any, name: str) -> None:
         )
 
 
-def private_copy(part: Any) -> Any:
-    """Return a copy of a sealed part that nobody else holds, made as such parts are made, so that
-    what is found of it stays true until it has answered; any other part as it is."""
-    if type(part) in _DEFINED and dataclasses.is_dataclass(part):
-        return dataclasses.replace(part)  # type: ignore[type-var]
-    return part
+Copies = dict[int, tuple[Any, Any]]
+"""Originals, which have to be kept for their ids to be theirs, and their copies."""
+
+
+def private_copy(part: Any, copies: Copies | None = None) -> Any:
+    """Return a copy of a sealed part, and of every sealed part that it holds, which nobody else
+    holds: what is found of it stays true until it has answered. Any other part is left as it is.
+
+    Each copy is made as such parts are made. ``copies`` : those that there are already, and more
+    afterwards; what has a copy there is that copy.
+    """
+    copies = {} if copies is None else copies
+    if id(part) in copies:
+        return copies[id(part)][1]
+    kind: Any = type(part)
+    copy: Any
+    if kind in _DEFINED and dataclasses.is_dataclass(part):
+        names = [field.name for field in dataclasses.fields(part) if field.init]
+        held = {name: private_copy(getattr(part, name), copies) for name in names}
+        copy = dataclasses.replace(part, **held)  # type: ignore[type-var]
+    elif kind in (tuple, list):
+        copy = kind(private_copy(item, copies) for item in part)
+    elif kind is dict:
+        copy = {key: private_copy(value, copies) for key, value in part.items()}
+    else:
+        return part
+    copies[id(part)] = (part, copy)
+    return copy
 
 
 def constant(values: Any, dtype: Any = "float64") -> np.ndarray:

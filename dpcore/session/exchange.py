@@ -4,13 +4,14 @@ out, and what the session keeps of it."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import InvalidInputError
 from dpcore.noise.entropy import Unshareable
 
 if TYPE_CHECKING:
+    from dpcore.privacy.sealed import Copies
     from dpcore.privacy.sensitivity import Sensitivity
     from dpcore.protocols import DerivedQuery, Query
     from dpcore.protocols.interactive import InteractiveMechanism, InteractiveState
@@ -53,14 +54,23 @@ class Exchange(Unshareable):
 
 @dataclass(slots=True)
 class OpenMechanism:
-    """An interactive mechanism that is open, and the ledger's entry of its cap."""
+    """An interactive mechanism that is open, and the ledger's entry of its cap.
+
+    ``held`` : the session's copies of what it holds. ``copies`` : those, and that of the last
+    question.
+    """
 
     exchange: Exchange
     mechanism: InteractiveMechanism
     state: InteractiveState
     index: int
     known: Known
+    held: Copies
     last: Known = ()
+    copies: Copies = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.copies = self.held
 
 
 def require_whole(query: Any) -> Any:

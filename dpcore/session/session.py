@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from dpcore.accountants.pure import PureAccountant
 from dpcore.errors import InvalidInputError
 from dpcore.exact.rounding import float_up
-from dpcore.privacy.sealed import private_copy
+from dpcore.privacy.sealed import Copies, private_copy
 from dpcore.privacy.trusted import TrustedParts
 from dpcore.session.exchange import Exchange, Known, OpenMechanism, require_whole, require_within
 from dpcore.session.ledger import LedgerEntry
@@ -92,7 +92,8 @@ class PrivacySession(OneProcess):
         self._require_this_process()
         with self._lock:
             self._require_idle()
-            query, mechanism = private_copy(query), private_copy(mechanism)
+            copies: Copies = {}
+            query, mechanism = private_copy(query, copies), private_copy(mechanism, copies)
             sensitivity = self._sensitivity(query)
             event = self._event(query, mechanism, sensitivity)
             self._require_engine(query)
@@ -117,7 +118,8 @@ class PrivacySession(OneProcess):
         self._require_this_process()
         with self._lock:
             self._require_idle()
-            mechanism = private_copy(mechanism)
+            copies: Copies = {}
+            mechanism = private_copy(mechanism, copies)
             base, reference = mechanism.base, mechanism.reference
             require_whole(base)
             require_whole(reference)
@@ -136,7 +138,8 @@ class PrivacySession(OneProcess):
                 kept = (self._exact(reference, ((base, exact),)), known)
             state = mechanism.begin(exact, sensitivity, kept, self._noise)
             exchange = Exchange(state.first, self._reply, self._close)
-            self._open = OpenMechanism(exchange, mechanism, state, index, ((base, exact.copy()),))
+            known_answers = ((base, exact.copy()),)
+            self._open = OpenMechanism(exchange, mechanism, state, index, known_answers, copies)
             self._note(self._open)
         self._tell()
         return exchange
@@ -147,12 +150,15 @@ class PrivacySession(OneProcess):
             opened = self._open
             if opened is None or opened.exchange is not exchange:
                 raise InvalidInputError("This interactive mechanism has halted or was closed.")
-            require_whole(query)
+            # What the mechanism holds, and the last question, are the session's copies of them.
+            asked, copies = query, dict(opened.copies)
+            query = require_whole(private_copy(query, copies))
             require_within(self._sensitivity(query), opened.mechanism.question)
             self._parts.note(self._parts.check(query))
             # The same question again, as an answer that did not change makes it: no second pass.
             exact = self._exact(query, (*opened.known, *opened.last))
             opened.last = ((query, exact.copy()),)
+            opened.copies = {**opened.held, id(asked): (asked, query)}
             try:
                 value = opened.state.reply(exact)
             finally:

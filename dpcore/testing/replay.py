@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from dpcore.engines.local import LocalEngine
+from dpcore.privacy.sealed import sealed
 from dpcore.session.exchange import Exchange
 from dpcore.session.session import PrivacySession
 from dpcore.testing.canonical import canonical
@@ -203,14 +204,14 @@ class ReplaySession(_CountingSession):
         known = None if reference is None else self._sensitivity(reference)
         self._accountant.compose(mechanism.event(self._sensitivity(base), known))
         record = self._next(base, canonical(mechanism))
-        exchange = super().start(_Replayed(mechanism, record))
+        exchange = super().start(_Replayed.of(mechanism, record))
         self.exacts += self.started
         return exchange
 
     def _reply(self, exchange: Exchange, query: Query | DerivedQuery) -> Any:
         record = self._next(query, _QUESTION)
         if self._open is not None and isinstance(self._open.state, _ReplayedState):
-            self._open.state.record = record
+            self._open.state.value, self._open.state.said = record.value, record.said
         value = super()._reply(exchange, query)
         self.exacts.append(self.asked)
         return value
@@ -262,37 +263,46 @@ def assert_within(
 class _ReplayedState:
     """Says what was recorded, whatever the exact answers are."""
 
-    def __init__(self, record: Record) -> None:
-        self.record = record
+    def __init__(self, value: Any, said: Any) -> None:
+        self.value, self.said = value, said
 
     @property
     def first(self) -> Any:
-        return copy.deepcopy(self.record.value)
+        return copy.deepcopy(self.value)
 
     @property
     def halted(self) -> bool:
-        return self.record.said[0]
+        return self.said[0]
 
     @property
     def epsilon(self) -> Fraction:
-        return self.record.said[1] or Fraction(0)
+        return self.said[1] or Fraction(0)
 
     def reply(self, exact: np.ndarray) -> Any:
-        return copy.deepcopy(self.record.value)
+        return copy.deepcopy(self.value)
 
 
+@sealed
+@dataclass(frozen=True, slots=True)
 class _Replayed:
     """An interactive mechanism that asks and charges as ever and says what was recorded."""
 
+    base: Any
+    reference: Any
+    question: Sensitivity
+    mechanism: InteractiveMechanism
+    value: Any
+    said: Any
+
     kind: ClassVar[str] = "replayed"
 
-    def __init__(self, mechanism: InteractiveMechanism, record: Record) -> None:
-        self.base, self.reference = mechanism.base, mechanism.reference
-        self.question = mechanism.question
-        self._mechanism, self._record = mechanism, record
+    @classmethod
+    def of(cls, mechanism: InteractiveMechanism, record: Record) -> _Replayed:
+        held = mechanism.base, mechanism.reference, mechanism.question, mechanism
+        return cls(*held, record.value, record.said)
 
     def event(self, sensitivity: Sensitivity, reference: Sensitivity | None) -> Any:
-        return self._mechanism.event(sensitivity, reference)
+        return self.mechanism.event(sensitivity, reference)
 
     def begin(self, *exact: Any) -> _ReplayedState:
-        return _ReplayedState(self._record)
+        return _ReplayedState(self.value, self.said)

@@ -58,10 +58,12 @@ def canonical_csr(X: Any, source: str) -> csr_matrix:
         raise DataError(f"{source}: X has no columns.")
     try:
         if X.format == "csr":
-            X = csr_matrix((X.data, X.indices, X.indptr), shape=X.shape)
+            X = csr_matrix((_float64(X.data), X.indices, X.indptr), shape=X.shape)
             X.check_format(full_check=True)
             if X.has_canonical_format:
-                return csr_matrix((_float64(X.data), X.indices.copy(), X.indptr.copy()), X.shape)
+                X = csr_matrix((X.data, X.indices.copy(), X.indptr.copy()), X.shape)
+                X.eliminate_zeros()
+                return X
         entries = X.tocoo()
     except (TypeError, ValueError):
         raise DataError(f"{source}: the parts of a CSR matrix do not fit together.") from None
@@ -85,7 +87,9 @@ def _without_duplicates(entries: coo_matrix) -> csr_matrix:
         values = np.bincount(np.cumsum(first) - 1, weights=values)  # One after the other.
     counts = np.bincount(row[first], minlength=entries.shape[0])
     indptr = np.concatenate([[0], np.cumsum(counts)])
-    return csr_matrix((values, col[first], indptr), shape=entries.shape)
+    rows = csr_matrix((values, col[first], indptr), shape=entries.shape)
+    rows.eliminate_zeros()  # Some formats store those of a row for the sake of another.
+    return rows
 
 
 def labels_of(y: Any, source: str) -> Cells:
