@@ -25,6 +25,7 @@ from dpcore.testing.tables import make_problem, make_rows
 
 ADD = NeighboringRelation.ADD_OR_REMOVE_ONE
 ROWS = make_rows(64)
+COMPILED = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="nothing is compiled")
 
 
 def open_session(table=None, threads=None, accountant=ZcdpAccountant, problem=None):
@@ -64,6 +65,7 @@ def sized(kernel):
     return Counts(count)
 
 
+@COMPILED
 def test_a_kernel_is_compiled_before_the_charge(monkeypatch):
     kernel = numba.njit(lambda y: y.size)
     compiled, commit = [], PrivacySession._commit
@@ -79,6 +81,7 @@ def test_a_kernel_is_compiled_before_the_charge(monkeypatch):
     assert session.releases == {"count": 1}
 
 
+@COMPILED
 def test_a_kernel_that_cannot_be_compiled_is_refused_uncharged():
     session = open_session()
     with pytest.raises(KernelError, match=r"it was not charged: TypingError: .*kernel test_reh"):
@@ -86,6 +89,7 @@ def test_a_kernel_that_cannot_be_compiled_is_refused_uncharged():
     assert session.ledger == () and session.accountant.spent == 0
 
 
+@COMPILED
 def test_the_damaged_cache_of_a_kernel_of_others_is_named_uncharged(tmp_path, monkeypatch):
     # numba alone ends in an EOFError, which was the algorithm's fault by its message.
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
