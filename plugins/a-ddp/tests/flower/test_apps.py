@@ -92,7 +92,7 @@ def test_no_error_of_a_user_reaches_the_server(own_files, terms, capsys):
     assert unpack_answer(content_of(reply)) == Declined("ben", 0, FAILED)
     sent = b"".join(part.deflate() for part in get_all_nested_objects(reply).values())
     assert b"oops" not in sent and b"4711" not in sent and b"rows.csv" not in sent
-    assert "DataError" in capsys.readouterr().err
+    assert "BadRowError" in capsys.readouterr().err
 
 
 def test_nobody_pays_for_a_round_that_is_over(own_files, terms, monkeypatch):
