@@ -25,7 +25,7 @@ from dpcore.testing.tables import make_problem, make_rows
 
 ADD = NeighboringRelation.ADD_OR_REMOVE_ONE
 ROWS = make_rows(64)
-COMPILED = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="nothing is compiled")
+COMPILED = pytest.mark.skipif("NUMBA_DISABLE_JIT" in os.environ, reason="nothing is compiled")
 
 
 def open_session(table=None, threads=None, accountant=ZcdpAccountant, problem=None):
