@@ -1,83 +1,40 @@
-"""A third party's distribution, from its wheel: built, installed beside dpcore's own, and used."""
+"""A third party's distribution, from its wheel, beside dpcore's own: as ``.ci/run`` installs them.
+
+Its wheels are built once, and installed by pip alone: ``DPCORE_INSTALLED`` names that environment.
+"""
 
 import json
 import os
-import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
-EXAMPLE = Path(__file__).parent / "third_party" / "dpcore-example"
-PROJECTS = (ROOT, *sorted((ROOT / "plugins").glob("*/")), EXAMPLE)
+INSTALLED = os.environ.get("DPCORE_INSTALLED")
 
-pytestmark = pytest.mark.slow
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not INSTALLED, reason="DPCORE_INSTALLED does not name an environment"),
+]
 
 
-def run(*command, **options):
+@pytest.fixture
+def dpcore(tmp_path):
+    """The command of the environment that holds the wheels of all projects and their needs."""
     # Neither this process's packages nor its working directory are to be found by the other.
     env = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "NUMBA_DISABLE_JIT")}
-    return subprocess.run(
-        [str(part) for part in command],
-        env=env,
-        capture_output=True,
-        text=True,
-        check=False,
-        **options,
-    )
-
-
-def succeed(*command, **options):
-    done = run(*command, **options)
-    assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
-    return done.stdout
-
-
-class Uv:
-    """The commands of uv, where it is installed: several times as fast as pip."""
-
-    def __init__(self, environment):
-        self._uv = os.environ.get("UV") or shutil.which("uv")
-        self._python = environment / "bin" / "python"
-        succeed(self._uv, "venv", "--quiet", "--python", sys.executable, environment)
-
-    def install(self, *what, test=succeed):
-        return test(self._uv, "pip", "install", "--quiet", "--python", self._python, *what)
-
-    def build(self, project, wheels):
-        succeed(self._uv, "build", "--quiet", "--wheel", "--out-dir", wheels, project)
-
-
-class Pip:
-    def __init__(self, environment):
-        self._python = environment / "bin" / "python"
-        succeed(sys.executable, "-m", "venv", environment)
-
-    def install(self, *what, test=succeed):
-        return test(self._python, "-m", "pip", "install", "--quiet", *what)
-
-    def build(self, project, wheels):
-        command = ("-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", wheels, project)
-        succeed(self._python, *command)
-
-
-@pytest.fixture(scope="module")
-def dpcore(tmp_path_factory):
-    """The command of an environment that holds the wheels of all projects and their needs."""
-    folder = tmp_path_factory.mktemp("packaging")
-    has_uv = os.environ.get("UV") or shutil.which("uv")
-    tool = (Uv if has_uv else Pip)(folder / "env")
-    # Building needs hatchling: whether it can be had tells whether there is an index.
-    if tool.install("hatchling", test=run).returncode != 0:
-        pytest.skip("no package index can be reached")
-    for project in PROJECTS:
-        tool.build(project, folder / "wheels")
-    tool.install(*sorted((folder / "wheels").glob("*.whl")))
 
     def command(*arguments):
-        return succeed(folder / "env" / "bin" / "dpcore", *arguments, cwd=folder)
+        done = subprocess.run(
+            [str(part) for part in (Path(INSTALLED) / "bin" / "dpcore", *arguments)],
+            env=env,
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, f"{arguments}\n{done.stdout}\n{done.stderr}"
+        return done.stdout
 
     return command
 

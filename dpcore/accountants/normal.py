@@ -16,6 +16,7 @@ import math
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 
 from dpcore.exact.rounding import exp_up, float_up, sqrt_down, sqrt_up
 
@@ -102,6 +103,7 @@ def _smallest(holds: Callable[[Fraction], bool], low: float, high: float) -> Fra
     return Fraction(high)
 
 
+@lru_cache(maxsize=1024)  # A user, an epsilon of a comparison and a replay ask for it again.
 def gaussian_mu_squared_down(epsilon: Fraction, delta: Fraction) -> Fraction:
     """Return a lower bound of the largest mu**2 for which mu-GDP is (epsilon, delta)-DP.
 

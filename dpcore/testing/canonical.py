@@ -16,6 +16,8 @@ from dpcore.privacy.statement import part_of
 __all__ = ["canonical"]
 
 _NAMED = (type, FunctionType, BuiltinFunctionType)
+_BARE = (str, int, float, bool, type(None))
+"""Types of nearly all that is held. Their objects hold nothing themselves."""
 
 
 def canonical(value: Any) -> tuple[Any, ...]:
@@ -31,6 +33,8 @@ def canonical(value: Any) -> tuple[Any, ...]:
 
 def _canonical(value: Any, above: tuple[int, ...]) -> tuple[Any, ...]:
     kind = part_of(type(value))
+    if type(value) in _BARE:
+        return (kind, *_plain(value, above))
     if id(value) in above:
         return (kind, "what holds this")
     if isinstance(value, _NAMED):

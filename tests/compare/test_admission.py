@@ -7,6 +7,13 @@ from dpcore.compare.settings import cells_of
 from dpcore.errors import DpcoreError
 
 
+@pytest.fixture
+def few(monkeypatch):
+    """Three optimizers as all that are installed: a plan of each that is takes seconds."""
+    names = ("auto", "dp-agd", "stub")
+    monkeypatch.setattr("dpcore.compare.admission._installed", lambda: names)
+
+
 def test_all_takes_third_parties_optimizers_that_fit(compared):
     settings, left_out = admit(compared(algorithms=("all",)))
     assert "stub" in settings.algorithms and "stub" not in left_out
@@ -22,7 +29,7 @@ def test_all_takes_third_parties_optimizers_that_fit(compared):
         ({"targets": ("target_risk",)}, "Epsilon is what stub puts out, and a comparison sets it"),
     ],
 )
-def test_all_leaves_out_what_does_not_fit_and_says_why(compared, monkeypatch, declared, why):
+def test_all_leaves_out_what_does_not_fit_and_says_why(compared, few, monkeypatch, declared, why):
     import dpcore_stub
 
     for name, value in declared.items():
@@ -57,7 +64,7 @@ def test_no_relation_is_common(compared, monkeypatch):
         default_relation(("dp-agd", "stub"))
 
 
-def test_a_misfit_names_what_would_fit(compared, monkeypatch):
+def test_a_misfit_names_what_would_fit(compared, few, monkeypatch):
     import dpcore_stub
 
     monkeypatch.setattr(dpcore_stub.Stub, "relations", ("replace-one",))
@@ -140,7 +147,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("changes", "text"), REFUSED)
-def test_refused_before_any_fit(compared, folder, changes, text):
+def test_refused_before_any_fit(compared, few, folder, changes, text):
     with pytest.raises(DpcoreError, match=text):
         admit(compared(**changes))
     # Among all, one that is chosen by the budget takes delta = 0 too.
@@ -149,7 +156,7 @@ def test_refused_before_any_fit(compared, folder, changes, text):
             admit(compared(**{**changes, "algorithms": ("all",)}))
 
 
-def test_an_algorithm_whose_parameters_are_set_counts_as_named(compared):
+def test_an_algorithm_whose_parameters_are_set_counts_as_named(compared, few):
     with pytest.raises(DpcoreError, match=r"^Expected counts='x' to be a whole number"):
         admit(compared(algorithms=("all",), params={"stub": {"counts": "x"}}))
     with pytest.raises(DpcoreError, match=r"--set names 'stubb'\. Did you mean stub"):

@@ -130,6 +130,21 @@ def check_law(load, cells, odd):
         assert is_refused or after[: len(legal)] == [row for (row,) in rows]
 
 
+def memoized(build):
+    """Let ``build`` make a column of the same cells of the tables above once, for all kinds."""
+    made = {}
+
+    def column(cells, dtype):
+        # By identity: 1, 1.0 and True are equal, and other cells.
+        key = (*map(id, cells), str(dtype))
+        if key not in made:
+            made[key] = build(cells, dtype)
+        return made[key]
+
+    return column
+
+
+@memoized
 def column_of(cells, dtype):
     """Return a pandas column of a declared type, or None where there is none of such cells."""
     if "str" in str(dtype) and not all(c is None or isinstance(c, str) for c in cells):
@@ -163,6 +178,7 @@ ARROW = [
 ]  # fmt: skip
 
 
+@memoized
 def arrow_of(cells, kind):
     """Return a column of a declared type, or None where there is none of such cells."""
     try:

@@ -23,6 +23,13 @@ print(status["VmHWM"].split()[0])
 """Its own peak in KiB: ``ru_maxrss`` would begin at what this process holds."""
 
 
+def _peak():
+    done = subprocess.run(
+        [sys.executable, "-c", _TRAIN], capture_output=True, check=True, text=True
+    )
+    return int(done.stdout.split()[-1]) * 1024
+
+
 @pytest.mark.data
 @pytest.mark.slow
 @pytest.mark.skipif(
@@ -31,7 +38,5 @@ print(status["VmHWM"].split()[0])
 )
 @pytest.mark.skipif(sys.platform != "linux", reason="peaks are read from /proc")
 def test_half_a_million_rows_take_400_megabytes():
-    command = [sys.executable, "-c", _TRAIN]
-    subprocess.run(command, capture_output=True, check=True)  # fills the cache of kernels
-    done = subprocess.run(command, capture_output=True, check=True, text=True)
-    assert int(done.stdout.split()[-1]) * 1024 <= _LIMIT
+    # Compiling takes memory too, so the first run counts only where the kernels were cached.
+    assert _peak() <= _LIMIT or _peak() <= _LIMIT

@@ -4,6 +4,7 @@ import hashlib
 import os
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -53,6 +54,7 @@ def loss_bits(rng):
     return parts
 
 
+@cache
 def answers():
     """Return exact answers of every layout and loss along a path, with odd numbers of rows."""
     rng = np.random.default_rng(9)

@@ -204,12 +204,12 @@ def test_fit_takes_users_and_a_seed_repeats():
         fit(X, y, classes=(0, 1), algo="a-ddp", users=[("a", 60, 1.0, 1e-6)])
 
 
-def test_list_info_and_compare_know_them():
+def test_list_info_and_compare_know_them(table):
     assert "a-ddp" in run("list", "optimizers").stdout
     shown = run("info", "a-ddp").stdout
     assert "replace-one, replace-special" in shown and "sampling-composition" in shown
     compared = run(
-        "compare", "--algos", "a-ddp,sgd-maj", "--relation", "replace-one", "--folds", 2,
+        "compare", *table, "--algos", "a-ddp,sgd-maj", "--relation", "replace-one", "--folds", 2,
         "--epsilon", "8", "--set", "a-ddp.most_rounds=3", "--json",
     )  # fmt: skip
     assert compared.exit_code == 0, compared.stderr

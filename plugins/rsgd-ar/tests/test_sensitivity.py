@@ -204,6 +204,7 @@ def test_schedules_that_make_no_sense_are_refused(schedule, match):
         schedule()
 
 
+@pytest.mark.filterwarnings("ignore:overflow:RuntimeWarning")  # as plain Python it warns
 def test_step_sizes_without_a_bound_are_refused():
     schedule = Schedule(100, 1, np.full((50, 1), 1e3))
     with pytest.raises(InvalidInputError, match="grow without bound"):

@@ -116,7 +116,7 @@ def each_by_itself(load, layout, before, line, after, ends=(b"\n",)):
     + [(" ", "whitespace"), (" ", "whitespace with columns"), (":", "libsvm")],
 )
 def test_a_line_never_moves_another(load, kind, name):
-    @settings(QUICK, max_examples=120)
+    @settings(QUICK, max_examples=60)
     @given(good(kind), junk(), good(kind), ENDS)
     @example([], b"\xef\xbb\xbf" + GOOD[kind][0], GOOD[kind], [b"\n"])
     @example(GOOD[kind], b"\xef\xbb\xbf\xef\xbb\xbf" + GOOD[kind][0], [], [b"\r"])
@@ -131,7 +131,7 @@ def test_a_line_never_moves_another(load, kind, name):
 def test_a_very_long_line_moves_no_other(load, name):
     kind = {"csv": ",", "csv with a width": "#", "whitespace": " ", "libsvm": ":"}[name]
 
-    @settings(QUICK, max_examples=8)
+    @settings(QUICK, max_examples=3)
     @given(LONG)
     @example(b"0.5,n," + b"z" * 200_000)
     @example(b"1,x," + b"z" * 1_200_000 + b",n")
@@ -213,6 +213,6 @@ def test_lines_are_split_where_arrow_splits_cells():
 
 def test_many_quoted_lines_take_seconds():
     content = b'0.5,"x","q, r",n\n' * 100_000 + b'"0.5,n\n'
-    start = time.perf_counter()
+    start = time.process_time()
     assert lines.whole_lines(content, 4, ",", '"').count(b"\n") == 100_000
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5
