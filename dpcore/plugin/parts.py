@@ -30,8 +30,9 @@ from dpcore.privacy.events import (
 )
 from dpcore.privacy.sealed import constant, sealed
 from dpcore.privacy.sensitivity import RandomizedSensitivity, Sensitivity
-from dpcore.protocols import DerivedQuery, Engine, Mechanism, Optimizer, Query, TableQuery
+from dpcore.protocols import DerivedQuery, Engine, Mechanism, Query, TableQuery
 from dpcore.protocols.interactive import InteractiveMechanism
+from dpcore.protocols.optimizer import Optimizer
 from dpcore.queries import (
     BoundedMinimizer,
     ErrorCount,

@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import InvalidInputError
+from dpcore.fitting.fitted import make_model
 from dpcore.fitting.loading import schema_reasons
-from dpcore.fitting.run import check_public, make_model
+from dpcore.fitting.optimizer_run import run_optimizer
+from dpcore.fitting.public_facts import check_public
 from dpcore.pools.budgets import Filters
 from dpcore.pools.in_process import InProcessPool
 from dpcore.pools.terms import TRUST_MODELS, User
 from dpcore.pools.users_file import alike_users, read_users
 from dpcore.privacy.statement import PrivacyStatement, foreign_parts, part_of
-from dpcore.registry.contract import run_optimizer
 from dpcore.session.charges import Charges
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def fit_pool(plan: Plan, schema: Schema, pool: UserPool) -> Model:
     """
     if "user-pool" not in plan.optimizer.needs:
         raise InvalidInputError(f"{plan.entry.name} needs all rows in one place.")
-    problem = check_public(plan, schema, sum(user.n_rows for user in pool.users))
+    problem = check_public(plan, schema, sum(user.n_rows for user in pool.users)).problem
     charges = Charges()
     charges.follow(lambda: _charged(pool))
     asked: Any = pool

@@ -16,7 +16,7 @@ from dpcore.pools.budgets import rounds_within
 from dpcore.pools.ledger import Ledger
 from dpcore.pools.messages import Declined, Reply
 from dpcore.pools.terms import Terms
-from dpcore.session.session import PrivacySession
+from dpcore.session.session import TableSession
 
 if TYPE_CHECKING:
     from dpcore.data.dataset import Dataset
@@ -40,7 +40,7 @@ class UserSession(Unshareable):
        whoever sees who answers.
 
     Privacy: everything it ever sends is (epsilon, delta)-DP for one of its rows, under the terms'
-    relation: the releases of ``PrivacySession`` under a filter of its own. With ``sampling=pass``
+    relation: the releases of ``TableSession`` under a filter of its own. With ``sampling=pass``
     each row has a session of its own, and a round asks one of them (parallel composition: the rows'
     releases are of disjoint data, in a fixed order).
 
@@ -89,7 +89,7 @@ class UserSession(Unshareable):
             for _ in range(i, past, len(parts)):
                 filled = filled.compose(terms.event(user.n_rows))
             engine = LocalEngine(part.table(), threads=1)
-            self._sessions.append(PrivacySession(engine, filled, terms.neighbors, noise))
+            self._sessions.append(TableSession(engine, filled, terms.neighbors, noise))
 
     @property
     def rounds_joined(self) -> int:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from dpcore.session.session import PrivacySession
+    from dpcore.session.session import TableSession
 
 __all__ = ["Charges", "Figures", "charged_in"]
 
@@ -58,7 +58,7 @@ class Charges:
         return f"Charged, and spent: {spent!r} of {budget!r} {unit}; {self.fate()}."
 
 
-def charged_in(session: PrivacySession) -> Figures | None:
+def charged_in(session: TableSession) -> Figures | None:
     """Return what a session's releases were charged; ``None`` where there was none."""
     used = session.accountant
     return (used.spent, used.budget, used.unit) if session.ledger else None

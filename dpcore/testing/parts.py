@@ -15,7 +15,8 @@ from dpcore.testing.tables import make_rows
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpcore.protocols import Mechanism, Optimizer, Query
+    from dpcore.protocols import Mechanism, Query
+    from dpcore.protocols.optimizer import Optimizer
     from dpcore.testing.replay import RecordingSession
 
 __all__ = ["check_mechanisms_and_queries", "foreign_parts"]

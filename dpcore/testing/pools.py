@@ -16,8 +16,9 @@ from dpcore.privacy.events import PoissonSampledDpEvent, SampledWithoutReplaceme
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.protocols.problem import Problem
 from dpcore.registry.catalogue import load_registry
+from dpcore.registry.declarations import optimizer_facts
 from dpcore.testing.guard import require_assertions
-from dpcore.testing.optimizers import check_presets
+from dpcore.testing.optimizers import check_declarations
 from dpcore.testing.recorded import DELTA, L2, loss_of
 from dpcore.testing.tables import ROW_NORM, make_rows
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from dpcore.data.dataset import Dataset
     from dpcore.pools.messages import Answers
     from dpcore.pools.terms import Terms
-    from dpcore.protocols import Optimizer
+    from dpcore.protocols.optimizer import Optimizer
     from dpcore.protocols.problem import Solution
 
 __all__ = [
@@ -101,7 +102,7 @@ def check_pool_messages_are_noisy(optimizer: Optimizer) -> None:
         recorded, _ = _record(optimizer, relation, _data(3))
         terms = recorded.terms
         assert terms is not None and terms.relation == relation, "It agreed to other terms."
-        if getattr(optimizer, "without_noise", False):
+        if optimizer_facts(optimizer).without_noise:
             assert terms.noise_multiplier == 0
             continue
         assert terms.noise_multiplier > 0, "Its terms have no noise."
@@ -116,7 +117,7 @@ def check_pool_messages_are_noisy(optimizer: Optimizer) -> None:
 
 def check_pool_never_overspends(optimizer: Optimizer) -> None:
     """What the users' filters let happen, counted again by other formulas, is within the budget."""
-    if getattr(optimizer, "without_noise", False):
+    if optimizer_facts(optimizer).without_noise:
         return
     for relation in optimizer.relations:
         for epsilon in (0.5, _EPSILON, 16.0):
@@ -140,7 +141,7 @@ def _recount(optimizer: Optimizer, terms: Terms, joined: int, epsilon: float) ->
     if terms.sampling == "pass":
         rounds = -(-joined // _SIZE)
     m = inner.noise_multiplier
-    if p == 1.0 or getattr(optimizer, "accountant", "") == "sampling-composition":
+    if p == 1.0 or optimizer_facts(optimizer).accountant == "sampling-composition":
         delta = recounted_delta(rounds, m, p, epsilon)
         assert delta <= DELTA * (1 + 1e-6), f"The rounds joined come to delta = {delta:.6g}."
 
@@ -159,7 +160,7 @@ def recounted_delta(rounds: int, noise_multiplier: float, p: float, epsilon: flo
 
 def check_pool_tiny_budget_refused(optimizer: Optimizer) -> None:
     """A budget too small for one round is refused by a DpcoreError, with nobody charged."""
-    if getattr(optimizer, "without_noise", False):
+    if optimizer_facts(optimizer).without_noise:
         return
     for relation in optimizer.relations:
         data = _data(5)
@@ -209,7 +210,7 @@ POOL_CHECKS = (
     check_pool_tiny_budget_refused,
     check_pool_repeatable_when_seeded,
     check_pool_bad_parameters_refused,
-    check_presets,
+    check_declarations,
 )
 
 
@@ -222,7 +223,7 @@ def _pool(
     optimizer: Optimizer, data: Dataset, epsilon: float = _EPSILON, delta: float = DELTA
 ) -> InProcessPool:
     require_assertions()
-    name = getattr(optimizer, "accountant", "zcdp")
+    name = optimizer_facts(optimizer).accountant
     accountant = load_registry().load("accountant", name)
     users = alike_users(_USERS * _SIZE, _SIZE, epsilon, delta)
     return InProcessPool(users, data, loss_of(optimizer), accountant.from_budget, seed=11)

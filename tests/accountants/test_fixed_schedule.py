@@ -12,7 +12,8 @@ from dpcore.accountants.schedule import FixedSchedule
 from dpcore.engines.local import LocalEngine
 from dpcore.errors import InvalidInputError, UnsupportedEventError
 from dpcore.fitting.fixed_schedule import fixed_schedule
-from dpcore.fitting.plan import Settings, make_plan
+from dpcore.fitting.plan import make_plan
+from dpcore.fitting.settings import Settings
 from dpcore.losses.logistic import Logistic
 from dpcore.mechanisms.gaussian import Gaussian
 from dpcore.noise.source import SeededNoise
@@ -24,7 +25,7 @@ from dpcore.privacy.events import (
 )
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.queries import PoissonSample, RowCount
-from dpcore.session.session import PrivacySession
+from dpcore.session.session import TableSession
 from dpcore.testing.tables import make_problem, make_rows
 
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
@@ -109,8 +110,8 @@ def test_a_session_refuses_what_the_filter_proves_nothing_about():
     )
     schedule = fixed_schedule(plan, problem)
     engine = LocalEngine(rows.table())
-    opened = PrivacySession(engine, accountant, ADD, SeededNoise(1), schedule=schedule)
-    free = PrivacySession(engine, accountant, ADD, SeededNoise(1))
+    opened = TableSession(engine, accountant, ADD, SeededNoise(1), schedule=schedule)
+    free = TableSession(engine, accountant, ADD, SeededNoise(1))
     assert np.isfinite(Adapts().ask(opened, 1e3)).all()
     spent = opened.accountant.spent
     assert np.isfinite(Adapts().ask(free, 3.0)).all()  # the filter alone takes it for stated

@@ -17,6 +17,7 @@ from dpcore.accountants import (
     ZcdpAccountant,
 )
 from dpcore.errors import DpcoreError, InvalidInputError, UnsupportedEventError
+from dpcore.fitting.compatibility import check_fits
 from dpcore.losses.hinge import HingeSvm
 from dpcore.losses.huber import HuberSvm
 from dpcore.losses.logistic import Logistic
@@ -25,7 +26,6 @@ from dpcore.mechanisms.gaussian import Gaussian
 from dpcore.noise.source import SeededNoise
 from dpcore.privacy.events import GaussianDpEvent, LaplaceDpEvent, RandomizedSensitivityGaussian
 from dpcore.privacy.sensitivity import NeighboringRelation
-from dpcore.protocols.problem import check_fits
 from dpcore.testing import RecordingSession
 from dpcore.testing.optimizers import assert_same_when_replayed
 from dpcore.testing.recorded import record_run
