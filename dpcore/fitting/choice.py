@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dpcore.errors import RegistryError
+from dpcore.first_party import CHOOSES_AN_ALGORITHM
 from dpcore.fitting.settings import DEFAULT_ALGORITHM
 from dpcore.registry.declarations import optimizer_facts
 
@@ -27,8 +28,8 @@ def choose(settings: Settings, registry: Registry) -> tuple[Settings, dict[str, 
         if settings.algo != DEFAULT_ALGORITHM:
             raise
         raise RegistryError(
-            f"{error} It chooses the algorithm where none is named: install dpcore-baselines, or "
-            "name one."
+            f"{error} It chooses the algorithm where none is named, and is in "
+            f"{CHOOSES_AN_ALGORITHM}: pip install {CHOOSES_AN_ALGORITHM}, or name one by --algo."
         ) from error
     factory = registry.load("optimizer", settings.algo)
     choice = optimizer_facts(factory).choose
