@@ -44,7 +44,7 @@ class ApproximateMinima(ScaledNoise):
     summary: ClassVar[str] = "The noise that pays for a minimum found approximately."
     needs: ClassVar[str] = "l2"
 
-    def _figure(self, sensitivity: Sensitivity) -> float:
+    def figure(self, sensitivity: Sensitivity) -> float:
         return _perturbed(sensitivity).rest
 
     def event(self, sensitivity: Sensitivity) -> ObjectivePerturbationDpEvent | PureDpEvent:

@@ -51,14 +51,18 @@ class ScaledNoise:
         Raises InvalidInputError for a sensitivity without the figure, or noise beyond the grid.
         """
         return GridScale.at_least(
-            self.noise_multiplier, self._figure(sensitivity), sensitivity.grid_bits
+            self.noise_multiplier, self.figure(sensitivity), sensitivity.grid_bits
         )
 
     def exact_multiplier(self, sensitivity: Sensitivity) -> Fraction:
         """Return the scale that is really drawn over the sensitivity: at least what was asked."""
-        return self.scale(sensitivity).over(self._figure(sensitivity), sensitivity.grid_bits)
+        return self.scale(sensitivity).over(self.figure(sensitivity), sensitivity.grid_bits)
 
-    def _figure(self, sensitivity: Sensitivity) -> float:
+    def figure(self, sensitivity: Sensitivity) -> float:
+        """Return the figure of the sensitivity that this noise is scaled to, in the answer's unit.
+
+        Raises InvalidInputError for a sensitivity without it.
+        """
         if self.needs == "range":
             if sensitivity.change_range is None:
                 raise InvalidInputError(

@@ -119,7 +119,7 @@ class NoiseSource(Unshareable):
 
     def words(self, n: int) -> np.ndarray:
         """Return ``n`` uniform 64-bit words, uint64: digits of the uniform numbers that decide a
-        coin with any odds exactly (``dpcore.noise.keeping``)."""
+        coin with any odds exactly."""
         return self._entropy.words(n)
 
     def coins(self, n: int, weight: int) -> np.ndarray:

@@ -10,13 +10,18 @@ from dpcore.accountants.pure import PureAccountant
 from dpcore.accountants.search import smallest_multiplier
 from dpcore.data.blocks.batches import OrderedRows, order_rows, rotate_rows
 from dpcore.data.blocks.standardization import Standardization
-from dpcore.data.blocks.table import Block, Table
+from dpcore.data.blocks.table import Block, Table, row_factors
+from dpcore.exact.grid import BLOCK_ROWS, FEATURE_BITS, PARAMETER_BITS
+from dpcore.exact.rounding import float_up
+from dpcore.losses.hinge import HingeSvm
+from dpcore.losses.huber import HuberSvm
+from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
 from dpcore.mechanisms.approximate_minima import ApproximateMinima
 from dpcore.mechanisms.base import ScaledNoise
 from dpcore.mechanisms.exact import Exact
 from dpcore.mechanisms.gamma import Gamma
-from dpcore.mechanisms.noise_reduction import NoiseReduction
+from dpcore.noise.scale import GridScale
 from dpcore.noise.source import NoiseSource, SeededNoise
 from dpcore.privacy.events import (
     ComposedDpEvent,
@@ -32,54 +37,53 @@ from dpcore.privacy.sealed import constant, sealed
 from dpcore.privacy.sensitivity import RandomizedSensitivity, Sensitivity
 from dpcore.protocols import DerivedQuery, Engine, Mechanism, Optimizer, Query, TableQuery
 from dpcore.protocols.interactive import InteractiveMechanism
-from dpcore.queries import (
-    BoundedMinimizer,
-    ErrorCount,
-    Excess,
-    Minimizer,
-    MinimumObjective,
-    MinimumQuadratic,
-    ObjectiveSum,
-    PublicBall,
-    QuadraticObjective,
+from dpcore.queries import BoundedMinimizer
+from dpcore.queries.descent import minimize
+from dpcore.queries.gradient_sum import (
+    FINE_BITS,
+    LOSS_ERROR,
+    GradientSum,
+    bounded_labels,
+    gradient_bits,
+    gradient_error,
 )
-from dpcore.queries.gram import unpack
 from dpcore.queries.loss_line import clipped_total
 from dpcore.queries.perturbed import PerturbedMinimizer, vertices
 
 __all__ = [
     "ACCOUNTANTS",
     "ApproximateMinima",
+    "BLOCK_ROWS",
     "Block",
     "BoundedMinimizer",
     "ComposedDpEvent",
     "DerivedQuery",
     "DpEvent",
     "Engine",
-    "ErrorCount",
     "ExPostDpEvent",
     "Exact",
-    "Excess",
+    "FEATURE_BITS",
+    "FINE_BITS",
     "Gamma",
     "GaussianDpEvent",
+    "GradientSum",
+    "GridScale",
+    "HingeSvm",
+    "HuberSvm",
     "InteractiveMechanism",
+    "LOSS_ERROR",
     "LaplaceDpEvent",
+    "Logistic",
     "Mechanism",
-    "Minimizer",
-    "MinimumObjective",
-    "MinimumQuadratic",
-    "NoiseReduction",
     "NoiseSource",
     "ObjectivePerturbationDpEvent",
-    "ObjectiveSum",
     "Optimizer",
     "OrderedRows",
+    "PARAMETER_BITS",
     "PerturbedMinimizer",
     "PoissonSampledDpEvent",
-    "PublicBall",
     "PureAccountant",
     "PureDpEvent",
-    "QuadraticObjective",
     "Query",
     "RandomizedSensitivity",
     "ScaledNoise",
@@ -89,13 +93,18 @@ __all__ = [
     "Standardization",
     "Table",
     "TableQuery",
+    "bounded_labels",
     "clipped_total",
     "constant",
+    "float_up",
     "gaussian_mu_squared_down",
+    "gradient_bits",
+    "gradient_error",
+    "minimize",
     "order_rows",
     "rotate_rows",
+    "row_factors",
     "sealed",
     "smallest_multiplier",
-    "unpack",
     "vertices",
 ]
