@@ -38,10 +38,8 @@ from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
 from dpcore.privacy.trusted import parts_within
 from dpcore.protocols.problem import Problem, Solution
 from dpcore.queries import (
-    BoundedMinimizer,
     ClippedGradientSum,
     ClippedLossLine,
-    PerturbedMinimizer,
     PoissonSample,
     RowCount,
 )
@@ -55,6 +53,8 @@ from dpcore_accuracy_first.loss_sum import ObjectiveSum
 from dpcore_accuracy_first.mechanism import NoiseReduction
 from dpcore_accuracy_first.minimizer import Minimizer
 from dpcore_accuracy_first.public_ball import PublicBall
+from dpcore_baselines.bounded import BoundedMinimizer
+from dpcore_baselines.perturbed import PerturbedMinimizer
 
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
 ROWS = make_rows(64)

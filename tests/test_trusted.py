@@ -19,7 +19,6 @@ from dpcore.noise.source import SeededNoise
 from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
 from dpcore.privacy.trusted import parts_within
 from dpcore.queries import (
-    BoundedMinimizer,
     ClippedGradientSum,
     PoissonSample,
     RowCount,
@@ -33,6 +32,7 @@ from dpcore_accuracy_first.loss_sum import ObjectiveSum
 from dpcore_accuracy_first.minimizer import Minimizer, MinimumObjective
 from dpcore_accuracy_first.public_ball import PublicBall
 from dpcore_accuracy_first.quadratic import MinimumQuadratic, QuadraticObjective
+from dpcore_baselines.bounded import BoundedMinimizer
 
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
 ROWS = make_rows(64)

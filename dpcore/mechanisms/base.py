@@ -8,7 +8,8 @@ from typing import ClassVar
 import numpy as np
 
 from dpcore.errors import InvalidInputError
-from dpcore.noise.scale import GridScale, round_up
+from dpcore.exact.rounding import float_up
+from dpcore.noise.scale import GridScale
 from dpcore.privacy.events import PureDpEvent
 from dpcore.privacy.sealed import sealed
 from dpcore.privacy.sensitivity import Sensitivity
@@ -95,7 +96,7 @@ class PureNoise(ScaledNoise):
 
 def pure_epsilon(multiplier: Fraction | float) -> float:
     """Return 1 / multiplier, rounded up: the epsilon of noise of that multiple of a change."""
-    return round_up(1 / Fraction(multiplier))
+    return float_up(1 / Fraction(multiplier))
 
 
 def add_modulo(exact: np.ndarray, noise: np.ndarray, grid_bits: int) -> np.ndarray:

@@ -12,15 +12,13 @@ from dpcore.data.blocks.batches import OrderedRows, order_rows, rotate_rows
 from dpcore.data.blocks.standardization import Standardization
 from dpcore.data.blocks.table import Block, Table, row_factors
 from dpcore.exact.grid import BLOCK_ROWS, FEATURE_BITS, PARAMETER_BITS
-from dpcore.exact.rounding import float_up
+from dpcore.exact.rounding import float_up, sqrt_up
 from dpcore.losses.hinge import HingeSvm
 from dpcore.losses.huber import HuberSvm
 from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
-from dpcore.mechanisms.approximate_minima import ApproximateMinima
-from dpcore.mechanisms.base import ScaledNoise
-from dpcore.mechanisms.exact import Exact
-from dpcore.mechanisms.gamma import Gamma
+from dpcore.mechanisms.base import PureNoise, ScaledNoise, add_modulo
+from dpcore.noise.lazy import Digits, DigitStream, exponential_digits, normal_digits
 from dpcore.noise.scale import GridScale
 from dpcore.noise.source import NoiseSource, SeededNoise
 from dpcore.privacy.events import (
@@ -29,6 +27,7 @@ from dpcore.privacy.events import (
     ExPostDpEvent,
     GaussianDpEvent,
     LaplaceDpEvent,
+    NonPrivateDpEvent,
     ObjectivePerturbationDpEvent,
     PoissonSampledDpEvent,
     PureDpEvent,
@@ -37,7 +36,6 @@ from dpcore.privacy.sealed import constant, sealed
 from dpcore.privacy.sensitivity import RandomizedSensitivity, Sensitivity
 from dpcore.protocols import DerivedQuery, Engine, Mechanism, Optimizer, Query, TableQuery
 from dpcore.protocols.interactive import InteractiveMechanism
-from dpcore.queries import BoundedMinimizer
 from dpcore.queries.descent import minimize
 from dpcore.queries.gradient_sum import (
     FINE_BITS,
@@ -48,23 +46,20 @@ from dpcore.queries.gradient_sum import (
     gradient_error,
 )
 from dpcore.queries.loss_line import clipped_total
-from dpcore.queries.perturbed import PerturbedMinimizer, vertices
 
 __all__ = [
     "ACCOUNTANTS",
-    "ApproximateMinima",
     "BLOCK_ROWS",
     "Block",
-    "BoundedMinimizer",
     "ComposedDpEvent",
     "DerivedQuery",
+    "DigitStream",
+    "Digits",
     "DpEvent",
     "Engine",
     "ExPostDpEvent",
-    "Exact",
     "FEATURE_BITS",
     "FINE_BITS",
-    "Gamma",
     "GaussianDpEvent",
     "GradientSum",
     "GridScale",
@@ -76,14 +71,15 @@ __all__ = [
     "Logistic",
     "Mechanism",
     "NoiseSource",
+    "NonPrivateDpEvent",
     "ObjectivePerturbationDpEvent",
     "Optimizer",
     "OrderedRows",
     "PARAMETER_BITS",
-    "PerturbedMinimizer",
     "PoissonSampledDpEvent",
     "PureAccountant",
     "PureDpEvent",
+    "PureNoise",
     "Query",
     "RandomizedSensitivity",
     "ScaledNoise",
@@ -93,18 +89,21 @@ __all__ = [
     "Standardization",
     "Table",
     "TableQuery",
+    "add_modulo",
     "bounded_labels",
     "clipped_total",
     "constant",
+    "exponential_digits",
     "float_up",
     "gaussian_mu_squared_down",
     "gradient_bits",
     "gradient_error",
     "minimize",
+    "normal_digits",
     "order_rows",
     "rotate_rows",
     "row_factors",
     "sealed",
     "smallest_multiplier",
-    "vertices",
+    "sqrt_up",
 ]

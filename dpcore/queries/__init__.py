@@ -1,21 +1,17 @@
 """Questions about the rows: each with its sensitivity, and the argument for it."""
 
-from dpcore.queries.bounded import BoundedMinimizer
 from dpcore.queries.count import RowCount
 from dpcore.queries.gradient import ClippedGradientSum
 from dpcore.queries.loss_line import ClippedLossLine
 from dpcore.queries.moments import ColumnMoments
-from dpcore.queries.perturbed import PerturbedMinimizer
 from dpcore.queries.sample import FixedSizeSample, PoissonSample
 from dpcore.queries.standardized import StandardizedGradientSum
 
 __all__ = [
-    "BoundedMinimizer",
     "ClippedGradientSum",
     "ClippedLossLine",
     "ColumnMoments",
     "FixedSizeSample",
-    "PerturbedMinimizer",
     "PoissonSample",
     "RowCount",
     "StandardizedGradientSum",
