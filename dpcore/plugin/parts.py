@@ -10,13 +10,16 @@ from dpcore.accountants.pure import PureAccountant
 from dpcore.accountants.search import smallest_multiplier
 from dpcore.data.blocks.batches import OrderedRows, order_rows, rotate_rows
 from dpcore.data.blocks.standardization import Standardization
-from dpcore.data.blocks.table import Block, Table
+from dpcore.data.blocks.table import Block, Table, row_factors
+from dpcore.exact.grid import BLOCK_ROWS, FEATURE_BITS, PARAMETER_BITS
+from dpcore.exact.rounding import float_up, sqrt_up
+from dpcore.losses.hinge import HingeSvm
+from dpcore.losses.huber import HuberSvm
+from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
-from dpcore.mechanisms.approximate_minima import ApproximateMinima
-from dpcore.mechanisms.base import ScaledNoise
-from dpcore.mechanisms.exact import Exact
-from dpcore.mechanisms.gamma import Gamma
-from dpcore.mechanisms.noise_reduction import NoiseReduction
+from dpcore.mechanisms.base import PureNoise, ScaledNoise, add_modulo
+from dpcore.noise.lazy import Digits, DigitStream, exponential_digits, normal_digits
+from dpcore.noise.scale import GridScale
 from dpcore.noise.source import NoiseSource, SeededNoise
 from dpcore.privacy.events import (
     ComposedDpEvent,
@@ -24,6 +27,7 @@ from dpcore.privacy.events import (
     ExPostDpEvent,
     GaussianDpEvent,
     LaplaceDpEvent,
+    NonPrivateDpEvent,
     ObjectivePerturbationDpEvent,
     PoissonSampledDpEvent,
     PureDpEvent,
@@ -33,54 +37,50 @@ from dpcore.privacy.sensitivity import RandomizedSensitivity, Sensitivity
 from dpcore.protocols import DerivedQuery, Engine, Mechanism, Query, TableQuery
 from dpcore.protocols.interactive import InteractiveMechanism
 from dpcore.protocols.optimizer import Optimizer
-from dpcore.queries import (
-    BoundedMinimizer,
-    ErrorCount,
-    Excess,
-    Minimizer,
-    MinimumObjective,
-    MinimumQuadratic,
-    ObjectiveSum,
-    PublicBall,
-    QuadraticObjective,
+from dpcore.queries.descent import minimize
+from dpcore.queries.gradient_sum import (
+    FINE_BITS,
+    LOSS_ERROR,
+    GradientSum,
+    bounded_labels,
+    gradient_bits,
+    gradient_error,
 )
-from dpcore.queries.gram import unpack
 from dpcore.queries.loss_line import clipped_total
-from dpcore.queries.perturbed import PerturbedMinimizer, vertices
 
 __all__ = [
     "ACCOUNTANTS",
-    "ApproximateMinima",
+    "BLOCK_ROWS",
     "Block",
-    "BoundedMinimizer",
     "ComposedDpEvent",
     "DerivedQuery",
+    "DigitStream",
+    "Digits",
     "DpEvent",
     "Engine",
-    "ErrorCount",
     "ExPostDpEvent",
-    "Exact",
-    "Excess",
-    "Gamma",
+    "FEATURE_BITS",
+    "FINE_BITS",
     "GaussianDpEvent",
+    "GradientSum",
+    "GridScale",
+    "HingeSvm",
+    "HuberSvm",
     "InteractiveMechanism",
+    "LOSS_ERROR",
     "LaplaceDpEvent",
+    "Logistic",
     "Mechanism",
-    "Minimizer",
-    "MinimumObjective",
-    "MinimumQuadratic",
-    "NoiseReduction",
     "NoiseSource",
+    "NonPrivateDpEvent",
     "ObjectivePerturbationDpEvent",
-    "ObjectiveSum",
     "Optimizer",
     "OrderedRows",
-    "PerturbedMinimizer",
+    "PARAMETER_BITS",
     "PoissonSampledDpEvent",
-    "PublicBall",
     "PureAccountant",
     "PureDpEvent",
-    "QuadraticObjective",
+    "PureNoise",
     "Query",
     "RandomizedSensitivity",
     "ScaledNoise",
@@ -90,13 +90,21 @@ __all__ = [
     "Standardization",
     "Table",
     "TableQuery",
+    "add_modulo",
+    "bounded_labels",
     "clipped_total",
     "constant",
+    "exponential_digits",
+    "float_up",
     "gaussian_mu_squared_down",
+    "gradient_bits",
+    "gradient_error",
+    "minimize",
+    "normal_digits",
     "order_rows",
     "rotate_rows",
+    "row_factors",
     "sealed",
     "smallest_multiplier",
-    "unpack",
-    "vertices",
+    "sqrt_up",
 ]

@@ -9,9 +9,10 @@ import pytest
 from dpcore.errors import InvalidInputError
 from dpcore.losses.logistic import Logistic
 from dpcore.privacy.sensitivity import NeighboringRelation
-from dpcore.queries import ClippedLossLine, Minimizer
+from dpcore.queries import ClippedLossLine
 from dpcore.testing import check_loss, check_query
 from dpcore.testing.tables import make_problem, make_rows
+from dpcore_accuracy_first.minimizer import Minimizer
 
 
 class OtherOnFullBlocks(Logistic):
