@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import DpcoreError, InvalidInputError
 from dpcore.fitting.choice import DEFAULT, choose
+from dpcore.fitting.pools import POOL, require_pool
 from dpcore.fitting.targets import budget_of, target_values
 from dpcore.privacy.relations import parse_relation, usual_relation
 from dpcore.privacy.sensitivity import NeighboringRelation
@@ -50,7 +51,7 @@ class Settings:
     threads : how many the engine may use; ``None`` for all available.
     use : slot name to the registered name that fills it.
     params : hyper-parameters of the algorithm, as text or as values.
-    users : the path of a file of users and their budgets, or ``dpcore.pools.User`` objects, for
+    users : the path of a file of users and their budgets, or ``dpcore.plugin.User`` objects, for
         algorithms whose rows stay with users; ``None`` for users of one budget.
     trust : what the server sees there; ``None`` for ``local``.
     seed : makes the run repeatable and the result not private; ``None`` for real noise.
@@ -152,7 +153,10 @@ def make_plan(settings: Settings, registry: Registry | None = None) -> Plan:
     preset or budget that cannot be used.
     """
     registry = registry or load_registry()
-    settings, chosen_by = choose(checked_settings(settings), registry)
+    settings = checked_settings(settings)
+    if settings.users is not None or settings.trust is not None:
+        require_pool(registry, "--trust" if settings.users is None else "--users")
+    settings, chosen_by = choose(settings, registry)
     try:
         return _planned(settings, chosen_by, registry)
     except DpcoreError as error:
@@ -183,6 +187,9 @@ def _planned(settings: Settings, chosen_by: dict[str, str] | None, registry: Reg
     filled = {slot: use.get(slot, names[0]) for slot, names in factory.slots.items()}
     parts = [("accountant", name), ("loss", settings.loss), ("engine", settings.engine)]
     parts += [("mechanism", filling) for filling in filled.values()]
+    if "user-pool" in factory.needs:
+        require_pool(registry, settings.algo)
+        parts.append(("pool", POOL))
     return Plan(
         settings=settings,
         entry=entry,

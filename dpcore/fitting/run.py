@@ -17,13 +17,14 @@ from dpcore.errors import InvalidInputError, TargetNotMetError
 from dpcore.fitting.diagnostics import accuracy_figures, diagnose
 from dpcore.fitting.fixed_schedule import fixed_schedule, with_planned_accountant
 from dpcore.fitting.loading import are_ours_and_generated
-from dpcore.fitting.reporting import not_met, plain, state, summarise
+from dpcore.fitting.reporting import charged_in, not_met, plain, state, summarise
+from dpcore.fitting.users import fit_users, open_pool
 from dpcore.model.model import Model, check_coefficients
 from dpcore.noise.source import SeededNoise, SystemNoise
 from dpcore.privacy.statement import PrivacyStatement, part_of, running_versions
 from dpcore.protocols.problem import Problem, check_fits, check_label
 from dpcore.registry.contract import run_optimizer
-from dpcore.session.charges import Charges, charged_in
+from dpcore.session.charges import Charges
 from dpcore.session.session import PrivacySession
 
 if TYPE_CHECKING:
@@ -172,11 +173,11 @@ def fit_dataset(
     trusted = (part_of(plan.loss), *plan.targets, *parts)
     secret = not are_ours_and_generated(dataset, parts)
     if "user-pool" in plan.optimizer.needs:
-        from dpcore.pools.fit import fit_users, state_of_users
-
         with charges.told():
-            solution, pool = fit_users(plan, dataset, problem, charges, secret)
-            statement = state_of_users(plan, pool, why_not_private, trusted, dataset.typed_by)
+            pool, typed_by = open_pool(plan, dataset), dataset.typed_by
+            solution, statement = fit_users(
+                plan, problem, pool, charges, trusted, why_not_private, typed_by, secret
+            )
             return make_model(plan, dataset.schema, problem.l2, solution, (), statement)
     plan = with_planned_accountant(plan, problem)
     table = table or dataset.table()

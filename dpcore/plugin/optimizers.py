@@ -22,6 +22,7 @@ from dpcore.mechanisms.report_noisy_max import ReportNoisyMax
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.protocols import Accountant, Loss
 from dpcore.protocols.problem import Problem, Solution
+from dpcore.protocols.user_messages import User
 from dpcore.protocols.user_pool import UserPool
 from dpcore.queries import (
     ClippedGradientSum,
@@ -64,6 +65,7 @@ __all__ = [
     "StandardizedGradientSum",
     "TargetNotMetError",
     "UnsupportedEventError",
+    "User",
     "UserPool",
     "njit",
     "noise_multiplier",
