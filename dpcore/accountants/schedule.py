@@ -82,7 +82,7 @@ def _multiplier(event: DpEvent) -> float:
 
 
 def schedule_noise_multiplier(accountant: Accountant, schedule: Schedule) -> float:
-    """Return the smallest noise multiplier, to 1e-9, with which the whole schedule fits into what
+    """Return the smallest noise multiplier, to 1e-9, with which all of the schedule fits into what
     remains of the accountant's budget: verified at the value returned.
 
     Raises InvalidInputError if no amount of noise makes it fit, and UnsupportedEventError, naming

@@ -80,6 +80,7 @@ class SingleReleaseAccountant(AdditiveAccountant):
     name: ClassVar[str] = "single"
     unit: ClassVar[str] = "delta at the budget's epsilon"
     fully_adaptive: ClassVar[bool] = True
+    holds_several: ClassVar[bool] = False
     conversions: ClassVar[tuple[str, ...]] = ("joint-convexity", "renyi")
     events: ClassVar[tuple[type[DpEvent], ...]] = (
         GaussianDpEvent,

@@ -12,7 +12,7 @@ from dpcore.errors import (
 )
 from dpcore.exact.compiled import njit
 from dpcore.exact.grid import DIRECTION_BITS, STEP_BITS, round_parameters, round_to
-from dpcore.fitting.settings import Settings
+from dpcore.fitting.plan import Settings
 from dpcore.mechanisms.exponential import Exponential
 from dpcore.mechanisms.gaussian import Gaussian
 from dpcore.mechanisms.geometric import Geometric
@@ -23,6 +23,7 @@ from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.protocols import Accountant, Loss
 from dpcore.protocols.problem import Problem, Solution
 from dpcore.protocols.session import PrivacySession
+from dpcore.protocols.user_messages import User
 from dpcore.protocols.user_pool import UserPool
 from dpcore.queries import (
     ClippedGradientSum,
@@ -63,6 +64,7 @@ __all__ = [
     "StandardizedGradientSum",
     "TargetNotMetError",
     "UnsupportedEventError",
+    "User",
     "UserPool",
     "check_ranges",
     "njit",

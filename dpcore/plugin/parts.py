@@ -4,23 +4,38 @@ What is built of these acts on rows or decides what a release costs. It is insid
 boundary, and the statement names it.
 """
 
-from dpcore.accountants import ACCOUNTANTS
+from dpcore.accountants.best import BestAccountant
 from dpcore.accountants.normal import gaussian_mu_squared_down
 from dpcore.accountants.pure import PureAccountant
+from dpcore.accountants.registered import registered_accountants
+from dpcore.accountants.schedule import planned_accountant
 from dpcore.accountants.search import smallest_multiplier
 from dpcore.data.blocks.batches import OrderedRows, order_rows, rotate_rows
+from dpcore.data.blocks.csr import CsrBlock
+from dpcore.data.blocks.kept_margins import LinePath
 from dpcore.data.blocks.standardization import Standardization
 from dpcore.data.blocks.table import Block, Table, row_factors
+from dpcore.data.dataset import Dataset, load_file
+from dpcore.data.readers import format_of
+from dpcore.data.readers.arrays import dataset_from_arrays
+from dpcore.data.schema.schema import Schema
+from dpcore.engines.local import LocalEngine, available_threads
 from dpcore.exact.grid import BLOCK_ROWS, FEATURE_BITS, PARAMETER_BITS
 from dpcore.exact.rounding import float_up, sqrt_up
+from dpcore.fitting.plan import make_plan
+from dpcore.fitting.remote_users import fit_pool
 from dpcore.losses.hinge import HingeSvm
 from dpcore.losses.huber import HuberSvm
 from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
 from dpcore.mechanisms.base import PureNoise, ScaledNoise, add_modulo
+from dpcore.mechanisms.skellam import Skellam, skellam_event
+from dpcore.model.model import Model
+from dpcore.model.outfile import check_writable, write_whole
+from dpcore.noise.entropy import Unshareable
 from dpcore.noise.lazy import Digits, DigitStream, exponential_digits, normal_digits
 from dpcore.noise.scale import GridScale
-from dpcore.noise.source import NoiseSource, SeededNoise
+from dpcore.noise.source import BULK_SIZE, NoiseSource, SeededNoise, SystemNoise
 from dpcore.privacy.events import (
     ComposedDpEvent,
     DpEvent,
@@ -31,13 +46,17 @@ from dpcore.privacy.events import (
     ObjectivePerturbationDpEvent,
     PoissonSampledDpEvent,
     PureDpEvent,
+    SampledWithoutReplacementDpEvent,
 )
 from dpcore.privacy.sealed import constant, sealed
 from dpcore.privacy.sensitivity import RandomizedSensitivity, Sensitivity
-from dpcore.protocols import DerivedQuery, Engine, Mechanism, Query, TableQuery
+from dpcore.protocols import DerivedQuery, Engine, Mechanism, Query, SampledQuery, TableQuery
 from dpcore.protocols.interactive import InteractiveMechanism
 from dpcore.protocols.optimizer import Optimizer
+from dpcore.protocols.user_messages import Answers, Declined, Inbox, Rejection, Reply, RoundRules
+from dpcore.protocols.user_pool import LocalPool
 from dpcore.queries.descent import minimize
+from dpcore.queries.gradient import clip_coefficients
 from dpcore.queries.gradient_sum import (
     FINE_BITS,
     LOSS_ERROR,
@@ -47,12 +66,27 @@ from dpcore.queries.gradient_sum import (
     gradient_error,
 )
 from dpcore.queries.loss_line import clipped_total
+from dpcore.queries.record_gradient import RecordGradientSum
+from dpcore.queries.sample import FixedSizeSample
+from dpcore.registry.catalogue import load_registry
+from dpcore.registry.declarations import optimizer_facts
+from dpcore.session.account import Account
+from dpcore.session.ledger import Ledger
+from dpcore.session.one_process import OneProcess
+from dpcore.session.rehearsal import load_noise, load_now
+from dpcore.session.session import TableSession
 
 __all__ = [
-    "ACCOUNTANTS",
+    "Account",
+    "Answers",
     "BLOCK_ROWS",
+    "BULK_SIZE",
+    "BestAccountant",
     "Block",
     "ComposedDpEvent",
+    "CsrBlock",
+    "Dataset",
+    "Declined",
     "DerivedQuery",
     "DigitStream",
     "Digits",
@@ -61,19 +95,27 @@ __all__ = [
     "ExPostDpEvent",
     "FEATURE_BITS",
     "FINE_BITS",
+    "FixedSizeSample",
     "GaussianDpEvent",
     "GradientSum",
     "GridScale",
     "HingeSvm",
     "HuberSvm",
+    "Inbox",
     "InteractiveMechanism",
     "LOSS_ERROR",
     "LaplaceDpEvent",
+    "Ledger",
+    "LinePath",
+    "LocalEngine",
+    "LocalPool",
     "Logistic",
     "Mechanism",
+    "Model",
     "NoiseSource",
     "NonPrivateDpEvent",
     "ObjectivePerturbationDpEvent",
+    "OneProcess",
     "Optimizer",
     "OrderedRows",
     "PARAMETER_BITS",
@@ -83,28 +125,55 @@ __all__ = [
     "PureNoise",
     "Query",
     "RandomizedSensitivity",
+    "RecordGradientSum",
+    "Rejection",
+    "Reply",
+    "RoundRules",
+    "SampledQuery",
+    "SampledWithoutReplacementDpEvent",
     "ScaledNoise",
+    "Schema",
     "SeededNoise",
     "Sensitivity",
+    "Skellam",
     "Squared",
     "Standardization",
+    "SystemNoise",
     "Table",
     "TableQuery",
+    "TableSession",
+    "Unshareable",
     "add_modulo",
+    "available_threads",
     "bounded_labels",
+    "check_writable",
+    "clip_coefficients",
     "clipped_total",
     "constant",
+    "dataset_from_arrays",
     "exponential_digits",
+    "fit_pool",
     "float_up",
+    "format_of",
     "gaussian_mu_squared_down",
     "gradient_bits",
     "gradient_error",
+    "load_file",
+    "load_noise",
+    "load_now",
+    "load_registry",
+    "make_plan",
     "minimize",
     "normal_digits",
+    "optimizer_facts",
     "order_rows",
+    "planned_accountant",
+    "registered_accountants",
     "rotate_rows",
     "row_factors",
     "sealed",
+    "skellam_event",
     "smallest_multiplier",
     "sqrt_up",
+    "write_whole",
 ]

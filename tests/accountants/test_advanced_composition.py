@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpcore.accountants import AdvancedCompositionAccountant, SamplingCompositionAccountant
+from dpcore.accountants import AdvancedCompositionAccountant
 from dpcore.accountants.advanced_composition import (
     amplified_epsilon,
     epsilon_after,
     noise_multiplier_for,
 )
-from dpcore.accountants.whole_schedule import Round
+from dpcore.accountants.joint import Round
 from dpcore.errors import BudgetExceededError, InvalidInputError, UnsupportedEventError
 from dpcore.privacy.events import (
     GaussianDpEvent,
@@ -22,6 +22,7 @@ from dpcore.privacy.events import (
 )
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.testing.recount_sampled import epsilon_composed
+from dpcore_a_ddp.sampling_composition import SamplingCompositionAccountant
 
 REPLACE = NeighboringRelation.REPLACE_ONE
 

@@ -7,7 +7,6 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from dpcore.accountants.sampling_composition import SamplingCompositionAccountant
 from dpcore.accountants.schedule import FixedSchedule
 from dpcore.engines.local import LocalEngine
 from dpcore.errors import InvalidInputError, UnsupportedEventError
@@ -27,6 +26,7 @@ from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.queries import PoissonSample, RowCount
 from dpcore.session.session import TableSession
 from dpcore.testing.tables import make_problem, make_rows
+from dpcore_a_ddp.sampling_composition import SamplingCompositionAccountant
 
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
 
