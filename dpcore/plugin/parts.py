@@ -8,9 +8,8 @@ from dpcore.accountants import ACCOUNTANTS
 from dpcore.accountants.normal import gaussian_mu_squared_down
 from dpcore.accountants.pure import PureAccountant
 from dpcore.accountants.search import smallest_multiplier
-from dpcore.data.blocks.batches import OrderedRows, order_rows, rotate_rows
 from dpcore.data.blocks.standardization import Standardization
-from dpcore.data.blocks.table import Block, Table
+from dpcore.data.blocks.table import Block, RawRows, Table, row_factors
 from dpcore.losses.squared import Squared
 from dpcore.mechanisms.approximate_minima import ApproximateMinima
 from dpcore.mechanisms.base import ScaledNoise
@@ -73,7 +72,6 @@ __all__ = [
     "ObjectivePerturbationDpEvent",
     "ObjectiveSum",
     "Optimizer",
-    "OrderedRows",
     "PerturbedMinimizer",
     "PoissonSampledDpEvent",
     "PublicBall",
@@ -82,6 +80,7 @@ __all__ = [
     "QuadraticObjective",
     "Query",
     "RandomizedSensitivity",
+    "RawRows",
     "ScaledNoise",
     "SeededNoise",
     "Sensitivity",
@@ -92,8 +91,7 @@ __all__ = [
     "clipped_total",
     "constant",
     "gaussian_mu_squared_down",
-    "order_rows",
-    "rotate_rows",
+    "row_factors",
     "sealed",
     "smallest_multiplier",
     "unpack",
