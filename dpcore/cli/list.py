@@ -8,14 +8,13 @@ from typing import Annotated
 
 import typer
 
-from dpcore.errors import InvalidInputError
+from dpcore.errors import InvalidInputError, near_names
 from dpcore.registry.catalogue import (
     KINDS,
     Entry,
     Failure,
     Registry,
     load_registry,
-    near_names,
     plural,
 )
 

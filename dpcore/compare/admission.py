@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from dpcore.compare.data_rows import Rows, is_private
 from dpcore.compare.folds import fold_key
 from dpcore.compare.settings import REFERENCES, check_alone, check_figures
-from dpcore.errors import DpcoreError, InvalidInputError
+from dpcore.errors import DpcoreError, InvalidInputError, near_names
 from dpcore.fitting.plan import checked_settings, make_plan
 from dpcore.fitting.run import check_dataset, check_drop
 from dpcore.fitting.targets import is_asked_for_accuracy
 from dpcore.privacy.relations import parse_relation, usual_relation
 from dpcore.protocols.problem import check_label
-from dpcore.registry.catalogue import load_registry, near_names
+from dpcore.registry.catalogue import load_registry
 from dpcore.registry.contract import load_optimizer
 
 if TYPE_CHECKING:

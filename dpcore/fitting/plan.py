@@ -10,12 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from dpcore.errors import DpcoreError, InvalidInputError
+from dpcore.errors import DpcoreError, InvalidInputError, near_names
 from dpcore.fitting.choice import DEFAULT, choose
 from dpcore.fitting.targets import budget_of, target_values
 from dpcore.privacy.relations import parse_relation, usual_relation
 from dpcore.privacy.sensitivity import NeighboringRelation
-from dpcore.registry.catalogue import Entry, Registry, load_registry, near_names
+from dpcore.registry.catalogue import Entry, Registry, load_registry
 from dpcore.registry.contract import load_optimizer
 from dpcore.registry.parameters import convert, convert_all
 from dpcore.registry.presets import presets_of

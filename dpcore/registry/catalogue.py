@@ -6,7 +6,6 @@ imported when it is used. A plugin that cannot be loaded is recorded and the oth
 
 from __future__ import annotations
 
-import difflib
 import functools
 import importlib
 import re
@@ -17,10 +16,10 @@ from typing import Any
 
 import pluggy
 
-from dpcore.errors import InvalidInputError, RegistryError
+from dpcore.errors import InvalidInputError, RegistryError, near_names
 from dpcore.registry import hookspecs
 
-__all__ = ["GROUP", "KINDS", "Entry", "Failure", "Registry", "load_registry", "near_names"]
+__all__ = ["GROUP", "KINDS", "Entry", "Failure", "Registry", "load_registry"]
 
 GROUP = "dpcore"
 KINDS = ("optimizer", "mechanism", "accountant", "loss", "dataset", "engine")
@@ -133,14 +132,6 @@ class Registry:
         if not self.failures:
             return ""
         return f" {len(self.failures)} failed to load; see dpcore list."
-
-
-def near_names(name: str, known: Iterable[str]) -> str:
-    """Return the part of a message that offers near names and the whole list."""
-    known = list(dict.fromkeys(known))
-    close = difflib.get_close_matches(name, known, n=3)
-    hint = f" Did you mean {' or '.join(close)}?" if close else ""
-    return f"{hint} Known: {', '.join(known) or 'none'}."
 
 
 def one_line(error: BaseException) -> str:

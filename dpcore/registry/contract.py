@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dpcore.errors import DpcoreError, InvalidInputError, OptimizerError, RegistryError
+from dpcore.errors import DpcoreError, InvalidInputError, OptimizerError, RegistryError, near_names
 from dpcore.privacy.sensitivity import NeighboringRelation
-from dpcore.registry.catalogue import KINDS, Entry, Failure, Registry, near_names
+from dpcore.registry.catalogue import KINDS, Entry, Failure, Registry
 from dpcore.registry.presets import fault_of_presets
 
 if TYPE_CHECKING:

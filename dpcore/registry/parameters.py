@@ -11,8 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from dpcore.errors import InvalidInputError
-from dpcore.registry.catalogue import near_names
+from dpcore.errors import InvalidInputError, near_names
 
 __all__ = ["Parameter", "convert", "convert_all", "describe_parameters", "parse_assignment"]
 

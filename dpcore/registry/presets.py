@@ -6,8 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from dpcore.errors import InvalidInputError
-from dpcore.registry.catalogue import near_names
+from dpcore.errors import InvalidInputError, near_names
 from dpcore.registry.parameters import convert_all, describe_parameters
 
 __all__ = ["fault_of_presets", "presets_of"]
