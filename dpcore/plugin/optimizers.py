@@ -25,7 +25,6 @@ from dpcore.protocols.problem import Problem, Solution
 from dpcore.protocols.user_pool import UserPool
 from dpcore.queries import (
     ClippedGradientSum,
-    ClippedLossLine,
     ColumnMoments,
     GramMatrix,
     PoissonSample,
@@ -38,7 +37,6 @@ __all__ = [
     "Accountant",
     "BudgetExceededError",
     "ClippedGradientSum",
-    "ClippedLossLine",
     "ColumnMoments",
     "DIRECTION_BITS",
     "DataError",

@@ -42,8 +42,8 @@ from dpcore.queries import (
     PublicBall,
     QuadraticObjective,
 )
+from dpcore.queries.clipping import clipped_total
 from dpcore.queries.gram import unpack
-from dpcore.queries.loss_line import clipped_total
 from dpcore.queries.perturbed import PerturbedMinimizer, vertices
 
 __all__ = [
