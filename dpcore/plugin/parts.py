@@ -10,7 +10,7 @@ from dpcore.accountants.pure import PureAccountant
 from dpcore.accountants.search import smallest_multiplier
 from dpcore.data.blocks.standardization import Standardization
 from dpcore.data.blocks.table import Block, RawRows, Table, row_factors
-from dpcore.losses.squared import Squared
+from dpcore.losses.facts import loss_facts
 from dpcore.mechanisms.approximate_minima import ApproximateMinima
 from dpcore.mechanisms.base import ScaledNoise
 from dpcore.mechanisms.exact import Exact
@@ -84,13 +84,13 @@ __all__ = [
     "ScaledNoise",
     "SeededNoise",
     "Sensitivity",
-    "Squared",
     "Standardization",
     "Table",
     "TableQuery",
     "clipped_total",
     "constant",
     "gaussian_mu_squared_down",
+    "loss_facts",
     "row_factors",
     "sealed",
     "smallest_multiplier",

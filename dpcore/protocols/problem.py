@@ -103,7 +103,7 @@ def check_label(loss: Loss, schema: Schema) -> None:
 
 def check_fits(optimizer: Optimizer, problem: Problem, accountant: Accountant) -> None:
     """Raise InvalidInputError, naming both parties, if a declared need is not met."""
-    from dpcore.losses.squared import Squared
+    from dpcore.losses.facts import loss_facts
 
     name = getattr(type(optimizer), "name", type(optimizer).__name__)
     relation = problem.relation.value
@@ -113,13 +113,14 @@ def check_fits(optimizer: Optimizer, problem: Problem, accountant: Accountant) -
             f"{', '.join(optimizer.relations)}."
         )
     loss = problem.loss
+    facts = loss_facts(loss)
     own = f"its own is {getattr(optimizer, 'accountant', 'zcdp')}"
     unmet = {
         "classification": not loss.classification,
         "lipschitz-loss": not math.isfinite(loss.lipschitz),
         "smooth-loss": not math.isfinite(loss.smoothness),
-        "convex-loss": getattr(loss, "convex", False) is not True,
-        "squared-loss": type(loss) is not Squared,
+        "convex-loss": not facts.convex,
+        "squared-loss": not facts.quadratic,
         "strong-convexity": not problem.l2 > 0,
         "adaptive-accountant": not accountant.fully_adaptive,
     }

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from dpcore.plugin import InvalidInputError, round_parameters
-from dpcore.plugin.parts import Sensitivity, clipped_total, constant, sealed
+from dpcore.plugin.parts import Sensitivity, clipped_total, constant, loss_facts, sealed
 from dpcore_dp_agd.kernels import line_margins
 
 if TYPE_CHECKING:
@@ -94,11 +94,11 @@ class ClippedLossLine:
         if not block.n_rows:
             # Asked before a charge: what the next gradient, on along this line, needs is loaded.
             block.margins(self.w - self.step_sizes[-1] * self.direction)
-        if self._step is not None and hasattr(self.loss, "line_totals"):
-            line = (z, z_direction, block.factor)
-            scale = 2.0**self.bits
-            totals = self.loss.line_totals(  # type: ignore[attr-defined]
-                line, block.y, self._step, self._start.size, self.loss_clip, scale
+        line_totals = loss_facts(self.loss).line_totals
+        if self._step is not None and line_totals is not None:
+            line, count = (z, z_direction, block.factor), self._start.size
+            totals: np.ndarray | None = line_totals(
+                line, block.y, self._step, count, self.loss_clip, 2.0**self.bits
             )
             if totals is not None:
                 return -totals
