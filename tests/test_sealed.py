@@ -40,7 +40,6 @@ from dpcore.privacy.trusted import parts_within
 from dpcore.protocols.problem import Problem, Solution
 from dpcore.queries import (
     ClippedGradientSum,
-    ClippedLossLine,
     PoissonSample,
     RowCount,
 )
@@ -55,6 +54,7 @@ from dpcore_accuracy_first.minimizer import Minimizer
 from dpcore_accuracy_first.public_ball import PublicBall
 from dpcore_baselines.bounded import BoundedMinimizer
 from dpcore_baselines.perturbed import PerturbedMinimizer
+from dpcore_dp_agd.loss_line import ClippedLossLine
 
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
 ROWS = make_rows(64)

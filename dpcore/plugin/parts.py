@@ -10,11 +10,10 @@ from dpcore.accountants.pure import PureAccountant
 from dpcore.accountants.registered import registered_accountants
 from dpcore.accountants.schedule import planned_accountant
 from dpcore.accountants.search import smallest_multiplier
-from dpcore.data.blocks.batches import OrderedRows, order_rows, rotate_rows
 from dpcore.data.blocks.csr import CsrBlock
 from dpcore.data.blocks.kept_margins import LinePath
 from dpcore.data.blocks.standardization import Standardization
-from dpcore.data.blocks.table import Block, Table, row_factors
+from dpcore.data.blocks.table import Block, RawRows, Table, row_factors
 from dpcore.data.dataset import Dataset, load_file
 from dpcore.data.readers import format_of
 from dpcore.data.readers.arrays import dataset_from_arrays
@@ -24,6 +23,7 @@ from dpcore.exact.grid import BLOCK_ROWS, FEATURE_BITS, PARAMETER_BITS
 from dpcore.exact.rounding import float_up, sqrt_up
 from dpcore.fitting.plan import make_plan
 from dpcore.fitting.remote_users import fit_pool
+from dpcore.losses.facts import loss_facts
 from dpcore.losses.hinge import HingeSvm
 from dpcore.losses.huber import HuberSvm
 from dpcore.losses.logistic import Logistic
@@ -55,6 +55,7 @@ from dpcore.protocols.interactive import InteractiveMechanism
 from dpcore.protocols.optimizer import Optimizer
 from dpcore.protocols.user_messages import Answers, Declined, Inbox, Rejection, Reply, RoundRules
 from dpcore.protocols.user_pool import LocalPool
+from dpcore.queries.clipping import clipped_total
 from dpcore.queries.descent import minimize
 from dpcore.queries.gradient import clip_coefficients
 from dpcore.queries.gradient_sum import (
@@ -65,7 +66,6 @@ from dpcore.queries.gradient_sum import (
     gradient_bits,
     gradient_error,
 )
-from dpcore.queries.loss_line import clipped_total
 from dpcore.queries.record_gradient import RecordGradientSum
 from dpcore.queries.sample import FixedSizeSample
 from dpcore.registry.catalogue import load_registry
@@ -117,7 +117,6 @@ __all__ = [
     "ObjectivePerturbationDpEvent",
     "OneProcess",
     "Optimizer",
-    "OrderedRows",
     "PARAMETER_BITS",
     "PoissonSampledDpEvent",
     "PureAccountant",
@@ -125,6 +124,7 @@ __all__ = [
     "PureNoise",
     "Query",
     "RandomizedSensitivity",
+    "RawRows",
     "RecordGradientSum",
     "Rejection",
     "Reply",
@@ -162,14 +162,13 @@ __all__ = [
     "load_noise",
     "load_now",
     "load_registry",
+    "loss_facts",
     "make_plan",
     "minimize",
     "normal_digits",
     "optimizer_facts",
-    "order_rows",
     "planned_accountant",
     "registered_accountants",
-    "rotate_rows",
     "row_factors",
     "sealed",
     "skellam_event",

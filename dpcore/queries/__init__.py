@@ -2,14 +2,12 @@
 
 from dpcore.queries.count import RowCount
 from dpcore.queries.gradient import ClippedGradientSum
-from dpcore.queries.loss_line import ClippedLossLine
 from dpcore.queries.moments import ColumnMoments
 from dpcore.queries.sample import FixedSizeSample, PoissonSample
 from dpcore.queries.standardized import StandardizedGradientSum
 
 __all__ = [
     "ClippedGradientSum",
-    "ClippedLossLine",
     "ColumnMoments",
     "FixedSizeSample",
     "PoissonSample",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore.plugin import InvalidInputError
-from dpcore.plugin.parts import Squared
+from dpcore.plugin.parts import loss_facts
 from dpcore_accuracy_first.ball_solve import BallSolver
 from dpcore_accuracy_first.gram import GramMatrix, unpack
 from dpcore_accuracy_first.minimizer import Minimizer
@@ -76,7 +76,7 @@ class CovBase:
     def __init__(
         self, problem: Problem, l1_norm: float | None, smallest: float | None = None
     ) -> None:
-        if not isinstance(problem.loss, Squared):
+        if not loss_facts(problem.loss).quadratic:
             raise InvalidInputError(
                 f"Covariance perturbation is for squared loss (--loss ridge), not for "
                 f"{problem.loss.name}; take output-nr."

@@ -240,7 +240,7 @@ def test_no_loss_leaves_its_range_in_the_ball(loss):
 class Weighted(Logistic):
     """Convex, and five times as heavy on one of the labels: no symmetry to rely on."""
 
-    lipschitz, smoothness = 5.0, 1.25
+    lipschitz, smoothness, convex = 5.0, 1.25, True
 
     def value(self, z, y, out):
         super().value(z, y, out)

@@ -16,6 +16,7 @@ from dpcore.plugin.parts import (
     Sensitivity,
     gradient_bits,
     gradient_error,
+    loss_facts,
     minimize,
     sealed,
 )
@@ -57,7 +58,7 @@ class PenalisedMinimizer:
         loss, grid_bits = self.loss, self.grid_bits
         if not (math.isfinite(loss.smoothness) and math.isfinite(loss.lipschitz)):
             raise InvalidInputError(f"The loss {loss.name} is not smooth with a bounded slope.")
-        if getattr(loss, "convex", False) is not True:
+        if not loss_facts(loss).convex:
             raise InvalidInputError(f"The loss {loss.name} does not declare convex = True.")
         if not (math.isfinite(self.regularisation) and self.regularisation > 0):
             raise InvalidInputError(
