@@ -9,8 +9,9 @@ from dpcore.accountants.normal import gaussian_mu_squared_down
 from dpcore.accountants.pure import PureAccountant
 from dpcore.accountants.search import smallest_multiplier
 from dpcore.data.blocks.batches import OrderedRows, order_rows, rotate_rows
+from dpcore.data.blocks.block import Block
 from dpcore.data.blocks.standardization import Standardization
-from dpcore.data.blocks.table import Block, Table
+from dpcore.data.blocks.table import Table
 from dpcore.losses.squared import Squared
 from dpcore.mechanisms.approximate_minima import ApproximateMinima
 from dpcore.mechanisms.base import ScaledNoise

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore.data.blocks.csr import CsrBlock
-from dpcore.data.blocks.kept_margins import LinePath
+from dpcore.data.blocks.line_path import LinePath
 from dpcore.exact.compiled import njit
 from dpcore.queries.gradient import clip_coefficients
 

@@ -16,7 +16,7 @@ from dpcore.losses.squared import Squared
 from dpcore.privacy.sealed import sealed
 
 if TYPE_CHECKING:
-    from dpcore.data.blocks.table import Block
+    from dpcore.data.blocks.block import Block
     from dpcore.protocols import Loss
     from dpcore.protocols.problem import Problem
 

@@ -16,7 +16,7 @@ from dpcore.privacy.sealed import constant, sealed
 from dpcore.queries.ball import bounded_labels
 
 if TYPE_CHECKING:
-    from dpcore.data.blocks.table import Block
+    from dpcore.data.blocks.block import Block
     from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
     from dpcore.protocols import Loss
     from dpcore.protocols.problem import Problem

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from dpcore.data.blocks.table import row_factors
+from dpcore.data.blocks.row_norms import row_factors
 from dpcore.errors import InvalidInputError
 from dpcore.exact.compiled import njit
 from dpcore.exact.grid import BLOCK_ROWS, FEATURE_BITS
@@ -20,7 +20,7 @@ from dpcore.queries.ball import PublicBall, bounded_labels
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpcore.data.blocks.table import Block
+    from dpcore.data.blocks.block import Block
     from dpcore.noise.source import NoiseSource
     from dpcore.privacy.sensitivity import NeighboringRelation
     from dpcore.protocols.problem import Problem

@@ -15,7 +15,7 @@ from dpcore.privacy.sealed import constant, sealed
 from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
 
 if TYPE_CHECKING:
-    from dpcore.data.blocks.table import Block
+    from dpcore.data.blocks.block import Block
     from dpcore.protocols import Loss
     from dpcore.protocols.problem import Problem
 

@@ -15,7 +15,7 @@ from dpcore.queries.ball import bounded_labels
 from dpcore.queries.loss_line import clipped_total
 
 if TYPE_CHECKING:
-    from dpcore.data.blocks.table import Block
+    from dpcore.data.blocks.block import Block
     from dpcore.privacy.sensitivity import NeighboringRelation
     from dpcore.protocols import Loss
     from dpcore.protocols.problem import Problem

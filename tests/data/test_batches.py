@@ -82,13 +82,16 @@ def test_sparse_rows_without_entries_keep_their_place():
     assert rows.margins(0, 4, np.array([2.0, 1.0])).tolist() == [1.5, 0.0, 1.0, 0.0]
 
 
-def test_blocks_of_another_layout_are_refused():
-    class Strange:
-        n_rows = 1
-
-    table = Table([Strange()], n_features=1, raw_norm_bound=1.0, row_norm=1.0)
-    with pytest.raises(InvalidInputError, match="unknown blocks"):
-        order_rows(table, np.arange(1), row_norm=1.0)
+def test_blocks_of_several_layouts_are_refused():
+    X = layouts()
+    tables = [
+        Table.from_matrix(X[name], np.ones(N), row_norm=1.5, raw_norm_bound=2.0)
+        for name in ("csr", "dense")
+    ]
+    blocks = [block for table in tables for block in table.blocks]
+    mixed = Table(blocks, n_features=7, raw_norm_bound=2.0, row_norm=1.5)
+    with pytest.raises(InvalidInputError, match="of one layout"):
+        order_rows(mixed, np.arange(2 * N), row_norm=1.0)
 
 
 SCHEMA = """
