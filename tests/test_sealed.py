@@ -44,10 +44,10 @@ from dpcore.queries import (
     RowCount,
 )
 from dpcore.queries.gradient_sum import GradientSum
+from dpcore.queries.gram import GramMatrix
 from dpcore.session.session import TableSession
 from dpcore.testing.canonical import canonical
 from dpcore.testing.tables import make_problem, make_rows
-from dpcore_accuracy_first.gram import GramMatrix
 from dpcore_accuracy_first.loss_sum import ObjectiveSum
 from dpcore_accuracy_first.mechanism import NoiseReduction
 from dpcore_accuracy_first.minimizer import Minimizer

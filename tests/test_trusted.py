@@ -24,10 +24,10 @@ from dpcore.queries import (
     RowCount,
     StandardizedGradientSum,
 )
+from dpcore.queries.gram import GramMatrix
 from dpcore.session.session import TableSession
 from dpcore.testing.tables import make_problem, make_rows
 from dpcore_accuracy_first.excess import Excess
-from dpcore_accuracy_first.gram import GramMatrix
 from dpcore_accuracy_first.loss_sum import ObjectiveSum
 from dpcore_accuracy_first.minimizer import Minimizer, MinimumObjective
 from dpcore_accuracy_first.public_ball import PublicBall

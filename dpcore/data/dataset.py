@@ -15,7 +15,8 @@ from dpcore.errors import InvalidInputError
 if TYPE_CHECKING:
     import numpy as np
 
-    from dpcore.data.blocks.table import Rows, Table
+    from dpcore.data.blocks.layouts import Rows
+    from dpcore.data.blocks.table import Table
 
 __all__ = ["Dataset", "feature_pieces", "load_file", "width_schema"]
 
@@ -95,9 +96,11 @@ class Dataset:
 
     def take(self, mask: np.ndarray) -> Dataset:
         """Return the rows where the bool array ``mask`` of shape (n_rows,) is true."""
-        from dpcore.data.blocks.ownership import own, own_rows
+        from dpcore.data.blocks.frozen import freeze
+        from dpcore.data.blocks.layouts import layout_of
 
-        return replace(self, X=own_rows(self.X[mask]), y=own(self.y[mask]))
+        X = layout_of(self.X).freeze(self.X[mask])
+        return replace(self, X=X, y=freeze(self.y[mask]))
 
     def table(self) -> Table:
         """Return the rows in blocks, as an engine takes them."""

@@ -14,7 +14,8 @@ from dpcore.errors import InvalidInputError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dpcore.data.blocks.table import Block, Table
+    from dpcore.data.blocks.block import Block
+    from dpcore.data.blocks.table import Table
     from dpcore.noise.source import NoiseSource
     from dpcore.protocols import Query, TableQuery
 

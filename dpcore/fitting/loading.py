@@ -20,7 +20,7 @@ from dpcore.privacy.statement import foreign_parts, part_of
 from dpcore.registry.catalogue import load_registry
 
 if TYPE_CHECKING:
-    from dpcore.data.blocks.table import Rows
+    from dpcore.data.blocks.layouts import Rows
     from dpcore.privacy.sensitivity import NeighboringRelation
 
 __all__ = [

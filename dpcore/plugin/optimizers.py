@@ -32,6 +32,7 @@ from dpcore.queries import (
     RowCount,
     StandardizedGradientSum,
 )
+from dpcore.queries.gram import GramMatrix
 from dpcore.registry.parameters import check_ranges, option
 
 __all__ = [
@@ -45,6 +46,7 @@ __all__ = [
     "Exponential",
     "Gaussian",
     "Geometric",
+    "GramMatrix",
     "InvalidInputError",
     "Laplace",
     "Loss",

@@ -10,10 +10,12 @@ from dpcore.accountants.pure import PureAccountant
 from dpcore.accountants.registered import registered_accountants
 from dpcore.accountants.schedule import planned_accountant
 from dpcore.accountants.search import smallest_multiplier
+from dpcore.data.blocks.block import Block, RawRows
 from dpcore.data.blocks.csr import CsrBlock
-from dpcore.data.blocks.kept_margins import LinePath
+from dpcore.data.blocks.line_path import LinePath
+from dpcore.data.blocks.row_norms import row_factors
 from dpcore.data.blocks.standardization import Standardization
-from dpcore.data.blocks.table import Block, RawRows, Table, row_factors
+from dpcore.data.blocks.table import Table
 from dpcore.data.dataset import Dataset, load_file
 from dpcore.data.readers import format_of
 from dpcore.data.readers.arrays import dataset_from_arrays
@@ -66,6 +68,7 @@ from dpcore.queries.gradient_sum import (
     gradient_bits,
     gradient_error,
 )
+from dpcore.queries.gram import unpack
 from dpcore.queries.record_gradient import RecordGradientSum
 from dpcore.queries.sample import FixedSizeSample
 from dpcore.registry.catalogue import load_registry
@@ -174,5 +177,6 @@ __all__ = [
     "skellam_event",
     "smallest_multiplier",
     "sqrt_up",
+    "unpack",
     "write_whole",
 ]

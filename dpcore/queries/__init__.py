@@ -2,6 +2,7 @@
 
 from dpcore.queries.count import RowCount
 from dpcore.queries.gradient import ClippedGradientSum
+from dpcore.queries.gram import GramMatrix
 from dpcore.queries.moments import ColumnMoments
 from dpcore.queries.sample import FixedSizeSample, PoissonSample
 from dpcore.queries.standardized import StandardizedGradientSum
@@ -10,6 +11,7 @@ __all__ = [
     "ClippedGradientSum",
     "ColumnMoments",
     "FixedSizeSample",
+    "GramMatrix",
     "PoissonSample",
     "RowCount",
     "StandardizedGradientSum",

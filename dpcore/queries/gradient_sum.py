@@ -14,7 +14,7 @@ from dpcore.losses.facts import loss_facts
 from dpcore.privacy.sealed import constant, sealed
 
 if TYPE_CHECKING:
-    from dpcore.data.blocks.table import Block
+    from dpcore.data.blocks.block import Block
     from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
     from dpcore.protocols import Loss
     from dpcore.protocols.problem import Problem

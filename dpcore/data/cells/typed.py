@@ -20,8 +20,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dpcore.data.cells.encode import scale_to_unit
 from dpcore.data.cells.objects import is_missing_object, object_codes, object_numbers
+from dpcore.data.cells.unit import scale_to_unit
 from dpcore.data.cells.vocabulary import ABSENT, NUMBER, UNKNOWN, Vocabulary
 from dpcore.data.schema.columns import Categorical, Label, Numeric, Value
 from dpcore.errors import DataError

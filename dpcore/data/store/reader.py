@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
+from dpcore.data.blocks.stored import StoredRows
 from dpcore.data.cells.encode import coded_layout
 from dpcore.data.store.format import PAGE, Description, check_header, digest
-from dpcore.data.store.stored_rows import StoredRows, StoreFile
+from dpcore.data.store.store_file import StoreFile
 from dpcore.data.store.writer import partial_path
 from dpcore.errors import DataError
 from dpcore.exact.grid import FEATURE_BITS

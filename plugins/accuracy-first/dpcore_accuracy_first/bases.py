@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.plugin import InvalidInputError
-from dpcore.plugin.parts import loss_facts
+from dpcore.plugin import GramMatrix, InvalidInputError
+from dpcore.plugin.parts import loss_facts, unpack
 from dpcore_accuracy_first.ball_solve import BallSolver
-from dpcore_accuracy_first.gram import GramMatrix, unpack
 from dpcore_accuracy_first.minimizer import Minimizer
 from dpcore_accuracy_first.public_ball import PublicBall
 from dpcore_accuracy_first.quadratic import MinimumQuadratic, QuadraticObjective

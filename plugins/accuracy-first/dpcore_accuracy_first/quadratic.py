@@ -10,16 +10,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from dpcore.plugin import InvalidInputError
-from dpcore.plugin.parts import Sensitivity, constant, sealed
-from dpcore_accuracy_first.gram import unpack
+from dpcore.plugin.parts import Sensitivity, constant, sealed, unpack
 from dpcore_accuracy_first.public_ball import PublicBall
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpcore.plugin import NeighboringRelation, Problem
+    from dpcore.plugin import GramMatrix, NeighboringRelation, Problem
     from dpcore.plugin.parts import NoiseSource
-    from dpcore_accuracy_first.gram import GramMatrix
 
 __all__ = ["MinimumQuadratic", "QuadraticObjective"]
 

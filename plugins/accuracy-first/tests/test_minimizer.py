@@ -13,11 +13,11 @@ from dpcore.losses.huber import HuberSvm
 from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
 from dpcore.privacy.sensitivity import NeighboringRelation
+from dpcore.queries.gram import GramMatrix
 from dpcore.testing import check_query
 from dpcore.testing.replay import assert_within
 from dpcore.testing.tables import Rows, extreme_rows, make_problem, make_rows, neighbours
 from dpcore_accuracy_first.excess import Excess
-from dpcore_accuracy_first.gram import GramMatrix
 from dpcore_accuracy_first.loss_sum import ErrorCount, ObjectiveSum
 from dpcore_accuracy_first.minimizer import Minimizer, MinimumObjective
 from dpcore_accuracy_first.public_ball import PublicBall

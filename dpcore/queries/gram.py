@@ -8,20 +8,18 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from dpcore.plugin import InvalidInputError
-from dpcore.plugin.parts import (
-    BLOCK_ROWS,
-    FEATURE_BITS,
-    Sensitivity,
-    bounded_labels,
-    row_factors,
-    sealed,
-)
-from dpcore_accuracy_first.kernels import gram_sums
+from dpcore.data.blocks.row_norms import row_factors
+from dpcore.errors import InvalidInputError
+from dpcore.exact.compiled import njit
+from dpcore.exact.grid import BLOCK_ROWS, FEATURE_BITS
+from dpcore.privacy.sealed import sealed
+from dpcore.privacy.sensitivity import Sensitivity
+from dpcore.queries.gradient_sum import bounded_labels
 
 if TYPE_CHECKING:
-    from dpcore.plugin import NeighboringRelation, Problem
-    from dpcore.plugin.parts import Block
+    from dpcore.data.blocks.block import Block
+    from dpcore.privacy.sensitivity import NeighboringRelation
+    from dpcore.protocols.problem import Problem
 
 __all__ = ["GramMatrix", "unpack"]
 
@@ -117,3 +115,26 @@ def unpack(answer: np.ndarray, n_features: int) -> tuple[np.ndarray, np.ndarray]
     matrix = np.zeros((n_features, n_features))
     matrix[np.triu_indices(n_features)] = answer[:-n_features]
     return matrix + np.triu(matrix, 1).T, np.asarray(answer[-n_features:], dtype=np.float64)
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def gram_sums(rows: np.ndarray, out: np.ndarray) -> None:
+    """Add each row's products to the upper triangle of ``out``, and with the last column, the
+    targets, to its last. Entries are whole, and sums below 2^53, so every sum is exact.
+
+    ``rows`` : float64 of shape (n, d + 1). ``out`` : float64 of shape (d, d + 1).
+    """
+    width = rows.shape[1]
+    # Four rows at a time: a sum is then fetched and stored once for all of them.
+    fours = rows.shape[0] - rows.shape[0] % 4
+    for i in range(0, fours, 4):
+        first, second, third, fourth = rows[i], rows[i + 1], rows[i + 2], rows[i + 3]
+        for j in range(width - 1):
+            sums = out[j]
+            a, b, c, d = first[j], second[j], third[j], fourth[j]
+            for k in range(j, width):
+                sums[k] += (a * first[k] + b * second[k]) + (c * third[k] + d * fourth[k])
+    for i in range(fours, rows.shape[0]):
+        for j in range(width - 1):
+            for k in range(j, width):
+                out[j, k] += rows[i, j] * rows[i, k]

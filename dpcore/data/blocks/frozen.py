@@ -8,44 +8,23 @@ writeable. Only arrays that were made here, of which no other view was handed ou
 from __future__ import annotations
 
 import weakref
-from dataclasses import replace
-from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from scipy.sparse import csr_matrix
+__all__ = ["freeze", "share"]
 
-    from dpcore.data.blocks.coded import CodedRows
-
-    Rows = TypeVar("Rows", np.ndarray, csr_matrix, CodedRows)
-
-__all__ = ["own", "own_rows", "share"]
-
-_OWNED: weakref.WeakValueDictionary[int, np.ndarray] = weakref.WeakValueDictionary()
+_FROZEN: weakref.WeakValueDictionary[int, np.ndarray] = weakref.WeakValueDictionary()
 
 
-def own(array: np.ndarray) -> np.ndarray:
+def freeze(array: np.ndarray) -> np.ndarray:
     """Return a read-only view of an array that the caller made, gave to nobody, and gives up.
 
     An array whose data belong to another is only set read-only.
     """
     array.setflags(write=False)
     if type(array) is np.ndarray and array.base is None and array.flags.owndata:
-        _OWNED[id(array)] = array
+        _FROZEN[id(array)] = array
     return array.view()
-
-
-def own_rows(rows: Rows) -> Rows:
-    """Return encoded rows whose arrays the caller made and gives up, as ``own`` does.
-
-    The arrays of CSR rows are left as they are: a block stores them in other types.
-    """
-    if isinstance(rows, np.ndarray):
-        return own(rows)
-    if hasattr(rows, "codes"):
-        return replace(rows, numeric=own(rows.numeric), codes=own(rows.codes))
-    return rows
 
 
 def share(original: np.ndarray, stored: np.ndarray) -> np.ndarray:
@@ -53,15 +32,15 @@ def share(original: np.ndarray, stored: np.ndarray) -> np.ndarray:
     change; else ``stored``, which the caller keeps to itself. Both are read only: one type for the
     kernels."""
     same_form = original.dtype == stored.dtype and original.shape == stored.shape
-    if same_form and original.flags.c_contiguous and _is_owned(original):
+    if same_form and original.flags.c_contiguous and _is_frozen(original):
         if original.tobytes() == stored.tobytes():
             return original
     stored.setflags(write=False)
     return stored
 
 
-def _is_owned(array: np.ndarray) -> bool:
+def _is_frozen(array: np.ndarray) -> bool:
     root, below = array, array.base
     while isinstance(below, np.ndarray):
         root, below = below, below.base
-    return _OWNED.get(id(root)) is root and not root.flags.writeable
+    return _FROZEN.get(id(root)) is root and not root.flags.writeable

@@ -7,11 +7,10 @@ from dpcore.engines.local import LocalEngine
 from dpcore.errors import InvalidInputError
 from dpcore.losses.squared import Squared
 from dpcore.privacy.sensitivity import NeighboringRelation
+from dpcore.queries.gram import GramMatrix, gram_sums, unpack
 from dpcore.testing import check_query
 from dpcore.testing.replay import assert_within
 from dpcore.testing.tables import make_problem, make_rows, neighbours
-from dpcore_accuracy_first.gram import GramMatrix, unpack
-from dpcore_accuracy_first.kernels import gram_sums
 from dpcore_accuracy_first.public_ball import PublicBall
 from dpcore_accuracy_first.quadratic import MinimumQuadratic, QuadraticObjective
 
