@@ -20,7 +20,7 @@ from dpcore.privacy.events import ExPostDpEvent, PureDpEvent
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.queries import ErrorCount, Minimizer, MinimumObjective, ObjectiveSum, RowCount
 from dpcore.session.session import PrivacySession
-from dpcore.testing.replay import CountingEngine
+from dpcore.testing.recording import CountingEngine
 from dpcore.testing.tables import make_problem, make_rows
 
 REPLACE = NeighboringRelation.REPLACE_ONE

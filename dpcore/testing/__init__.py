@@ -34,7 +34,8 @@ from dpcore.testing.pools import (
     check_pool_tiny_budget_refused,
 )
 from dpcore.testing.queries import check_query
-from dpcore.testing.replay import RecordingSession, ReplaySession
+from dpcore.testing.recording import RecordingSession
+from dpcore.testing.replay import ReplaySession
 from dpcore.testing.run import parametrize_with_checks, run_checks
 
 __all__ = [

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dpcore.protocols import Mechanism, Optimizer, Query
-    from dpcore.testing.replay import RecordingSession
+    from dpcore.testing.recording import RecordingSession
 
 __all__ = ["check_mechanisms_and_queries", "foreign_parts"]
 

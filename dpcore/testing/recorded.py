@@ -13,7 +13,8 @@ from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.registry.catalogue import load_registry
 from dpcore.testing.canonical import canonical
 from dpcore.testing.guard import require_assertions
-from dpcore.testing.replay import RecordingSession, ReplaySession
+from dpcore.testing.recording import RecordingSession
+from dpcore.testing.replay import ReplaySession
 from dpcore.testing.tables import Rows, make_problem
 
 if TYPE_CHECKING:
@@ -57,7 +58,8 @@ def accountant_of(
     """Return the accountant that a run takes by default, with the whole budget; planned, given a
     problem, for the schedule that the optimizer states."""
     stated: Any = optimizer
-    accountant_class = load_registry().load("accountant", getattr(optimizer, "accountant", "zcdp"))
+    name = getattr(optimizer, "accountant", "zcdp")
+    accountant_class: type[Accountant] = load_registry().load("accountant", name)
     if problem is not None and hasattr(stated, "schedule"):
         try:
             return planned_accountant(
