@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from dpcore.protocols import Mechanism, Query
     from dpcore.protocols.optimizer import Optimizer
-    from dpcore.testing.replay import RecordingSession
+    from dpcore.testing.recording import RecordingSession
 
 __all__ = ["check_mechanisms_and_queries", "foreign_parts"]
 
