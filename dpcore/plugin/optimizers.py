@@ -26,7 +26,6 @@ from dpcore.protocols.session import PrivacySession
 from dpcore.protocols.user_pool import UserPool
 from dpcore.queries import (
     ClippedGradientSum,
-    ClippedLossLine,
     ColumnMoments,
     GramMatrix,
     PoissonSample,
@@ -39,7 +38,6 @@ __all__ = [
     "Accountant",
     "BudgetExceededError",
     "ClippedGradientSum",
-    "ClippedLossLine",
     "ColumnMoments",
     "DIRECTION_BITS",
     "DataError",

@@ -8,10 +8,9 @@ from dpcore.accountants import ACCOUNTANTS
 from dpcore.accountants.normal import gaussian_mu_squared_down
 from dpcore.accountants.pure import PureAccountant
 from dpcore.accountants.search import smallest_multiplier
-from dpcore.data.blocks.batches import OrderedRows, order_rows, rotate_rows
 from dpcore.data.blocks.standardization import Standardization
-from dpcore.data.blocks.table import Block, Table
-from dpcore.losses.squared import Squared
+from dpcore.data.blocks.table import Block, RawRows, Table, row_factors
+from dpcore.losses.facts import loss_facts
 from dpcore.mechanisms.approximate_minima import ApproximateMinima
 from dpcore.mechanisms.base import ScaledNoise
 from dpcore.mechanisms.exact import Exact
@@ -44,8 +43,8 @@ from dpcore.queries import (
     PublicBall,
     QuadraticObjective,
 )
+from dpcore.queries.clipping import clipped_total
 from dpcore.queries.gram import unpack
-from dpcore.queries.loss_line import clipped_total
 from dpcore.queries.perturbed import PerturbedMinimizer, vertices
 
 __all__ = [
@@ -74,7 +73,6 @@ __all__ = [
     "ObjectivePerturbationDpEvent",
     "ObjectiveSum",
     "Optimizer",
-    "OrderedRows",
     "PerturbedMinimizer",
     "PoissonSampledDpEvent",
     "PublicBall",
@@ -83,18 +81,18 @@ __all__ = [
     "QuadraticObjective",
     "Query",
     "RandomizedSensitivity",
+    "RawRows",
     "ScaledNoise",
     "SeededNoise",
     "Sensitivity",
-    "Squared",
     "Standardization",
     "Table",
     "TableQuery",
     "clipped_total",
     "constant",
     "gaussian_mu_squared_down",
-    "order_rows",
-    "rotate_rows",
+    "loss_facts",
+    "row_factors",
     "sealed",
     "smallest_multiplier",
     "unpack",

@@ -9,7 +9,7 @@ import numpy as np
 from dpcore.data.blocks.csr import CsrBlock
 from dpcore.data.blocks.kept_margins import LinePath
 from dpcore.exact.compiled import njit
-from dpcore.queries.gradient import clip_coefficients
+from dpcore.queries.clipping import clip_coefficients
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
