@@ -46,6 +46,7 @@ from dpcore.queries import (
 from dpcore.queries.clipping import clipped_total
 from dpcore.queries.gram import unpack
 from dpcore.queries.perturbed import PerturbedMinimizer, vertices
+from dpcore.registry.catalogue import load_registry
 
 __all__ = [
     "ACCOUNTANTS",
@@ -91,6 +92,7 @@ __all__ = [
     "clipped_total",
     "constant",
     "gaussian_mu_squared_down",
+    "load_registry",
     "loss_facts",
     "row_factors",
     "sealed",
