@@ -26,7 +26,6 @@ __all__ = [
     "TARGETS",
     "AccountantFacts",
     "EngineFacts",
-    "LossFacts",
     "MechanismFacts",
     "OptimizerFacts",
     "accountant_facts",

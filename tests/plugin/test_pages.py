@@ -21,7 +21,6 @@ NOT_YET_ON_A_PAGE = (
     "dpcore.fitting.plan",
     "dpcore.model",
     "dpcore.pools",
-    "dpcore.registry.catalogue",
 )
 
 

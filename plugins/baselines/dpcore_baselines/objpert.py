@@ -7,11 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from dpcore.plugin import InvalidInputError, Solution, UnsupportedEventError
+from dpcore.plugin import InvalidInputError, Solution, UnsupportedEventError, check_ranges, option
 from dpcore.plugin.parts import ObjectivePerturbationDpEvent, PureDpEvent
 from dpcore_baselines.approximate_minima import ApproximateMinima
 from dpcore_baselines.calibrate import least_noise
-from dpcore_baselines.options import check_ranges, option
 from dpcore_baselines.perturbed import PerturbedMinimizer, vertices
 
 if TYPE_CHECKING:

@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpcore.plugin import InvalidInputError, UnsupportedEventError
-from dpcore.plugin.parts import registered_accountants
-from dpcore.registry.catalogue import load_registry
+from dpcore.plugin.parts import load_registry, registered_accountants
 from dpcore_dp_agd.defaults import FEWEST_STEPS
 from dpcore_dp_agd.descent import Descent
 from dpcore_dp_agd.loss_line import first_line
