@@ -30,8 +30,9 @@ from dpcore.compare.references import fit_nonprivate, majority_label, objective_
 from dpcore.compare.svg import STYLE, svg_of
 from dpcore.data.readers.arrays import dataset_from_arrays
 from dpcore.errors import DpcoreError
-from dpcore.fitting.plan import Settings, make_plan
+from dpcore.fitting.plan import make_plan
 from dpcore.fitting.run import fit_dataset
+from dpcore.fitting.settings import Settings
 from dpcore.losses.logistic import Logistic
 from dpcore.noise.source import SystemNoise
 from dpcore.plugin import User

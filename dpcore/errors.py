@@ -1,6 +1,7 @@
 """Errors a caller can meet. A message never holds a private value: no row, no exact answer."""
 
-from collections.abc import Iterator
+import difflib
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -18,6 +19,7 @@ __all__ = [
     "TargetNotMetError",
     "UnsupportedEventError",
     "advised_on_bad_rows",
+    "near_names",
 ]
 
 
@@ -84,3 +86,11 @@ class RegistryError(DpcoreError, LookupError):
 
 class DpcoreWarning(UserWarning):
     """What the owner of a model should know of it: the command line prints the same."""
+
+
+def near_names(name: str, known: Iterable[str]) -> str:
+    """Return the part of a message that offers near names and the whole list."""
+    known = list(dict.fromkeys(known))
+    close = difflib.get_close_matches(name, known, n=3)
+    hint = f" Did you mean {' or '.join(close)}?" if close else ""
+    return f"{hint} Known: {', '.join(known) or 'none'}."

@@ -20,7 +20,7 @@ from dpcore.mechanisms.laplace import Laplace
 from dpcore.noise.source import SeededNoise, SystemNoise
 from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
 from dpcore.queries import ClippedGradientSum, ClippedLossLine, RowCount
-from dpcore.session.session import PrivacySession
+from dpcore.session.session import TableSession
 from dpcore.testing.tables import make_problem, make_rows
 
 ADD = NeighboringRelation.ADD_OR_REMOVE_ONE
@@ -60,7 +60,7 @@ class Steps:
 
 
 def session(epsilon=1.0, accountant=ZcdpAccountant, engine=None, relation=ADD, noise=None):
-    return PrivacySession(
+    return TableSession(
         engine or LocalEngine(ROWS.table()),
         accountant.from_budget(epsilon, 1e-6),
         relation,

@@ -8,14 +8,13 @@ from typing import Annotated
 
 import typer
 
-from dpcore.errors import InvalidInputError
+from dpcore.errors import InvalidInputError, near_names
 from dpcore.registry.catalogue import (
     KINDS,
     Entry,
     Failure,
     Registry,
     load_registry,
-    near_names,
     plural,
 )
 
@@ -40,7 +39,7 @@ def list_command(
     registry = load_registry()
     failures = registry.failures
     if strict:
-        from dpcore.registry.contract import find_failures
+        from dpcore.registry.loading import find_failures
 
         failures += find_failures(registry)
     if as_json:

@@ -15,8 +15,9 @@ from dpcore.data.readers.arrays import dataset_from_arrays
 from dpcore.errors import DpcoreWarning, InvalidInputError, advised_on_bad_rows
 from dpcore.fitting.cautions import cautions_of
 from dpcore.fitting.loading import schema_reasons
-from dpcore.fitting.plan import Settings, make_plan
+from dpcore.fitting.plan import make_plan
 from dpcore.fitting.run import finish, fit_dataset
+from dpcore.fitting.settings import Settings
 from dpcore.session.charges import Charges
 
 if TYPE_CHECKING:

@@ -14,10 +14,10 @@ import numpy as np
 from dpcore.data.dataset import Dataset, feature_pieces, load_file
 from dpcore.data.schema.schema import Schema
 from dpcore.data.splits import split_rows
-from dpcore.errors import DataError, InvalidInputError
+from dpcore.errors import DataError, InvalidInputError, near_names
 from dpcore.exact.grid import BLOCK_ROWS
 from dpcore.privacy.statement import foreign_parts, part_of
-from dpcore.registry.catalogue import load_registry, near_names
+from dpcore.registry.catalogue import load_registry
 
 if TYPE_CHECKING:
     from dpcore.data.blocks.table import Rows

@@ -22,7 +22,7 @@ from dpcore.data.schema.schema import Schema
 from dpcore.engines.local import LocalEngine, available_threads
 from dpcore.exact.grid import FEATURE_BITS
 from dpcore.fitting.plan import make_plan
-from dpcore.fitting.remote_users import fit_pool
+from dpcore.fitting.users import fit_pool
 from dpcore.losses.squared import Squared
 from dpcore.mechanisms.approximate_minima import ApproximateMinima
 from dpcore.mechanisms.base import ScaledNoise, add_modulo
@@ -51,12 +51,12 @@ from dpcore.protocols import (
     DerivedQuery,
     Engine,
     Mechanism,
-    Optimizer,
     Query,
     SampledQuery,
     TableQuery,
 )
 from dpcore.protocols.interactive import InteractiveMechanism
+from dpcore.protocols.optimizer import Optimizer
 from dpcore.protocols.user_messages import Answers, Declined, Inbox, Rejection, Reply, RoundRules
 from dpcore.protocols.user_pool import LocalPool
 from dpcore.queries import (
@@ -77,10 +77,12 @@ from dpcore.queries.perturbed import PerturbedMinimizer, vertices
 from dpcore.queries.record_gradient import RecordGradientSum
 from dpcore.queries.sample import FixedSizeSample
 from dpcore.registry.catalogue import load_registry
+from dpcore.registry.declarations import optimizer_facts
 from dpcore.session.account import Account
 from dpcore.session.ledger import Ledger
 from dpcore.session.one_process import OneProcess
 from dpcore.session.rehearsal import load_noise, load_now
+from dpcore.session.session import TableSession
 
 __all__ = [
     "Account",
@@ -148,6 +150,7 @@ __all__ = [
     "SystemNoise",
     "Table",
     "TableQuery",
+    "TableSession",
     "Unshareable",
     "add_modulo",
     "available_threads",
@@ -164,6 +167,7 @@ __all__ = [
     "load_now",
     "load_registry",
     "make_plan",
+    "optimizer_facts",
     "order_rows",
     "planned_accountant",
     "registered_accountants",

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from dpcore.errors import InvalidInputError
+from dpcore.errors import InvalidInputError, near_names
 from dpcore.privacy.sensitivity import NeighboringRelation
-from dpcore.registry.catalogue import near_names
 
 __all__ = ["parse_relation", "usual_relation"]
 

@@ -6,7 +6,6 @@ imported when it is used. A plugin that cannot be loaded is recorded and the oth
 
 from __future__ import annotations
 
-import difflib
 import functools
 import importlib
 import re
@@ -17,10 +16,10 @@ from typing import Any
 
 import pluggy
 
-from dpcore.errors import InvalidInputError, RegistryError
+from dpcore.errors import InvalidInputError, RegistryError, near_names
 from dpcore.registry import hookspecs
 
-__all__ = ["GROUP", "KINDS", "Entry", "Failure", "Registry", "load_registry", "near_names"]
+__all__ = ["GROUP", "KINDS", "Entry", "Failure", "Registry", "load_registry"]
 
 GROUP = "dpcore"
 KINDS = ("optimizer", "mechanism", "accountant", "loss", "dataset", "engine", "pool")
@@ -111,16 +110,24 @@ class Registry:
             raise RegistryError(f"There is no {kind} {name!r}.{hint}") from None
 
     def load(self, kind: str, name: str) -> Any:
-        """Return the registered object, importing it now; RegistryError if that fails."""
+        """Return the registered object, importing it now.
+
+        Raises RegistryError if that fails, or, naming what is missing or wrong, if it is not what
+        its kind must be (``dpcore.registry.declarations``).
+        """
+        from dpcore.registry.declarations import fault_of_part
+
         entry = self.get(kind, name)
+        whose = f"The {kind} {name!r} of {entry.distribution} {entry.version} cannot be"
         module, _, attribute = entry.target.partition(":")
         try:
-            return getattr(importlib.import_module(module), attribute)
+            target = getattr(importlib.import_module(module), attribute)
+            fault = fault_of_part(kind, target)
         except (Exception, SystemExit) as error:
-            raise RegistryError(
-                f"The {kind} {name!r} of {entry.distribution} {entry.version} cannot be loaded "
-                f"from {entry.target}: {one_line(error)}"
-            ) from error
+            raise RegistryError(f"{whose} loaded from {entry.target}: {one_line(error)}") from error
+        if fault:
+            raise RegistryError(f"{whose} used: {entry.target} {fault}")
+        return target
 
     def _refuse_taken(self, kind: str, name: str) -> None:
         if (kind, name) in self._taken:
@@ -137,14 +144,6 @@ class Registry:
         if not self.failures:
             return ""
         return f" {len(self.failures)} failed to load; see dpcore list."
-
-
-def near_names(name: str, known: Iterable[str]) -> str:
-    """Return the part of a message that offers near names and the whole list."""
-    known = list(dict.fromkeys(known))
-    close = difflib.get_close_matches(name, known, n=3)
-    hint = f" Did you mean {' or '.join(close)}?" if close else ""
-    return f"{hint} Known: {', '.join(known) or 'none'}."
 
 
 def one_line(error: BaseException) -> str:

@@ -16,7 +16,7 @@ hookimpl = pluggy.HookimplMarker("dpcore")
 
 @hookspec
 def register_optimizers(register: Callable[..., None]) -> None:
-    """Register classes that follow ``dpcore.protocols.Optimizer``."""
+    """Register classes that follow ``dpcore.protocols.optimizer.Optimizer``."""
 
 
 @hookspec

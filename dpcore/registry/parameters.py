@@ -11,10 +11,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from dpcore.errors import InvalidInputError
-from dpcore.registry.catalogue import near_names
+from dpcore.errors import InvalidInputError, near_names
 
-__all__ = ["Parameter", "convert", "convert_all", "describe_parameters", "parse_assignment"]
+__all__ = [
+    "Parameter",
+    "check_ranges",
+    "convert",
+    "convert_all",
+    "describe_parameters",
+    "option",
+    "parse_assignment",
+]
 
 _NOT_SET_BY_NAME = ("use", "as_published")
 _BOOLS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
@@ -32,6 +39,20 @@ class Parameter:
     unit: str
     help: str
     rule: str = ""
+
+
+def option(default: Any, help: str, unit: str = "", rule: str = "") -> Any:
+    """Return a field of an optimizer with what ``dpcore info`` shows of it. ``rule`` : the formula
+    from public facts that stands for a default of ``None``."""
+    return dataclasses.field(default=default, metadata={"help": help, "unit": unit, "rule": rule})
+
+
+def check_ranges(optimizer: Any, ranges: Mapping[str, tuple[float, float]]) -> None:
+    """Raise InvalidInputError for a field that is neither ``None`` nor within its closed range."""
+    for name, (low, high) in ranges.items():
+        value = getattr(optimizer, name)
+        if value is not None and not low <= value <= high:
+            raise InvalidInputError(f"Expected {low:g} <= {name}={value!r} <= {high:g}.")
 
 
 def describe_parameters(optimizer: type) -> tuple[Parameter, ...]:

@@ -15,7 +15,13 @@ from dpcore.exact.rounding import float_up
 from dpcore.privacy.sealed import Copies, private_copy
 from dpcore.privacy.trusted import TrustedParts
 from dpcore.session.account import Account
-from dpcore.session.exchange import Exchange, Known, OpenMechanism, require_whole, require_within
+from dpcore.session.exchange import (
+    Known,
+    OpenMechanism,
+    SessionExchange,
+    require_whole,
+    require_within,
+)
 from dpcore.session.ledger import Ledger, LedgerEntry
 from dpcore.session.one_process import OneProcess
 from dpcore.session.rehearsal import Rehearsal
@@ -33,10 +39,10 @@ if TYPE_CHECKING:
     from dpcore.protocols.interactive import InteractiveMechanism, InteractiveState
     from dpcore.protocols.problem import Problem
 
-__all__ = ["LedgerEntry", "PrivacySession"]
+__all__ = ["LedgerEntry", "TableSession"]
 
 
-class PrivacySession(OneProcess):
+class TableSession(OneProcess):
     """Knows the data, the accountant and the noise, and releases noisy answers, one at a time.
 
     It can be neither copied nor pickled, and a forked child is refused: each would have the whole
@@ -64,7 +70,7 @@ class PrivacySession(OneProcess):
         accountant: Accountant,
         relation: NeighboringRelation,
         noise: NoiseSource,
-        on_release: Callable[[PrivacySession], None] | None = None,
+        on_release: Callable[[TableSession], None] | None = None,
         schedule: FixedSchedule | None = None,
         problem: Problem | None = None,
     ) -> None:
@@ -114,7 +120,7 @@ class PrivacySession(OneProcess):
         """Load what an answer needs; the rows are not asked. Raises KernelError if it cannot be."""
         self._rehearsal.ask(query, self._parts.check(query))
 
-    def start(self, mechanism: InteractiveMechanism) -> Exchange:
+    def start(self, mechanism: InteractiveMechanism) -> SessionExchange:
         """Return an open interactive mechanism, its cap charged, with its first released value.
 
         Until it halts or is closed no other release is made. Raises as ``release`` does.
@@ -145,13 +151,13 @@ class PrivacySession(OneProcess):
 
             entry = partial(self._entry, mechanism.kind, mechanism, event)
             state, answers = self._account.charge_then_draw(event, entry, draw)
-            exchange = Exchange(state.first, self._reply, self._close)
+            exchange = SessionExchange(state.first, self._reply, self._close)
             self._open = OpenMechanism(exchange, mechanism, state, index, answers, copies)
             self._note(self._open)
         self._tell()
         return exchange
 
-    def _reply(self, exchange: Exchange, query: Query | DerivedQuery) -> Any:
+    def _reply(self, exchange: SessionExchange, query: Query | DerivedQuery) -> Any:
         self._require_this_process()
         with self._lock:
             opened = self._open
@@ -179,7 +185,7 @@ class PrivacySession(OneProcess):
         if opened.state.halted:
             self._open = None
 
-    def _close(self, exchange: Exchange) -> None:
+    def _close(self, exchange: SessionExchange) -> None:
         with self._lock:
             if self._open is not None and self._open.exchange is exchange:
                 self._open = None

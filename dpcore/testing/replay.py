@@ -17,8 +17,8 @@ import numpy as np
 
 from dpcore.engines.local import LocalEngine
 from dpcore.privacy.sealed import sealed
-from dpcore.session.exchange import Exchange
-from dpcore.session.session import PrivacySession
+from dpcore.session.exchange import SessionExchange
+from dpcore.session.session import TableSession
 from dpcore.testing.canonical import canonical
 from dpcore.testing.tape import Played, PlayedNoise, Tape, TapedNoise
 
@@ -69,7 +69,7 @@ class CountingEngine(LocalEngine):
         return exact
 
 
-class _CountingSession(PrivacySession):
+class _CountingSession(TableSession):
     """The sums behind one derived answer, and all answers of an interactive mechanism, are one
     answer, as they are one charge. ``started`` are the exact answers that the last such mechanism
     began with, ``asked`` that to its last question."""
@@ -84,14 +84,14 @@ class _CountingSession(PrivacySession):
         self.engine.answers[before:] = [exact.copy()]
         return exact
 
-    def start(self, mechanism: InteractiveMechanism) -> Exchange:
+    def start(self, mechanism: InteractiveMechanism) -> SessionExchange:
         before = len(self.engine.answers)
         exchange = super().start(mechanism)
         self.started = self.engine.answers[before:]
         del self.engine.answers[before + 1 :]
         return exchange
 
-    def _reply(self, exchange: Exchange, query: Query | DerivedQuery) -> Any:
+    def _reply(self, exchange: SessionExchange, query: Query | DerivedQuery) -> Any:
         value = super()._reply(exchange, query)
         self.asked = self.engine.answers.pop()
         return value
@@ -132,7 +132,7 @@ class RecordingSession(_CountingSession):
             if outer:
                 self._tape.kept = None
 
-    def start(self, mechanism: InteractiveMechanism) -> Exchange:
+    def start(self, mechanism: InteractiveMechanism) -> SessionExchange:
         self.parts.append((mechanism.base, mechanism))
         asked = canonical(mechanism.base), canonical(mechanism)
         kept = canonical(mechanism.reference), _REFERENCE
@@ -142,7 +142,7 @@ class RecordingSession(_CountingSession):
             self._record(mechanism.reference, kept, self.started[1], None)
         return exchange
 
-    def _reply(self, exchange: Exchange, query: Query | DerivedQuery) -> Any:
+    def _reply(self, exchange: SessionExchange, query: Query | DerivedQuery) -> Any:
         asked = canonical(query), _QUESTION
         value = super()._reply(exchange, query)
         self._record(query, asked, self.asked, value)
@@ -201,7 +201,7 @@ class ReplaySession(_CountingSession):
         self.exacts.append(exact)
         return copy.deepcopy(record.value)
 
-    def start(self, mechanism: InteractiveMechanism) -> Exchange:
+    def start(self, mechanism: InteractiveMechanism) -> SessionExchange:
         base, reference = mechanism.base, mechanism.reference
         known = None if reference is None else self._sensitivity(reference)
         self._account.filter.compose(mechanism.event(self._sensitivity(base), known))
@@ -210,7 +210,7 @@ class ReplaySession(_CountingSession):
         self.exacts += self.started
         return exchange
 
-    def _reply(self, exchange: Exchange, query: Query | DerivedQuery) -> Any:
+    def _reply(self, exchange: SessionExchange, query: Query | DerivedQuery) -> Any:
         record = self._next(query, _QUESTION)
         if self._open is not None and isinstance(self._open.state, _ReplayedState):
             self._open.state.value, self._open.state.said = record.value, record.said

@@ -19,7 +19,7 @@ from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.queries import ClippedGradientSum
 from dpcore.session.account import Account
 from dpcore.session.ledger import Ledger
-from dpcore.session.session import PrivacySession
+from dpcore.session.session import TableSession
 from dpcore.testing.tables import make_problem, make_rows
 
 ADD = NeighboringRelation.ADD_OR_REMOVE_ONE
@@ -104,7 +104,7 @@ def release_watched():
     rows, noise = make_rows(64), SeededNoise(3)
     problem = make_problem(rows, ADD, Logistic())
     accountant = ZcdpAccountant.from_budget(1.0, 1e-6)
-    session = PrivacySession(LocalEngine(rows.table()), accountant, ADD, noise)
+    session = TableSession(LocalEngine(rows.table()), accountant, ADD, noise)
     watched = noise._entropy = WatchedEntropy(noise._entropy, lambda: len(session.ledger) == 1)
     query = ClippedGradientSum(problem, np.zeros(problem.n_features), 1.0)
     session.release(query, Gaussian(20.0))

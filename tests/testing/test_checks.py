@@ -15,11 +15,11 @@ from dpcore.queries import ClippedGradientSum
 from dpcore.testing import (
     OPTIMIZER_CHECKS,
     check_bad_parameters_refused,
+    check_declarations,
     check_huge_epsilon_limit,
     check_mechanisms_and_queries,
     check_never_overspends,
     check_outputs_released,
-    check_presets,
     check_repeatable_when_seeded,
     check_sensitivity_on_neighbours,
     check_tiny_budget_refused,
@@ -264,7 +264,7 @@ class UnknownConversion(Honest):
 )
 def test_a_preset_that_is_not_in_order_is_caught(cheat, error, reason):
     with pytest.raises(error, match=reason):
-        check_presets(cheat)
+        check_declarations(cheat)
 
 
 def test_a_part_under_the_name_of_ours_is_refused():

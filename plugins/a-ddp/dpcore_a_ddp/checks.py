@@ -14,8 +14,9 @@ from dpcore.plugin.parts import (
     SampledWithoutReplacementDpEvent,
     dataset_from_arrays,
     load_registry,
+    optimizer_facts,
 )
-from dpcore.testing import check_presets, loss_of, make_rows, require_assertions
+from dpcore.testing import check_declarations, loss_of, make_rows, require_assertions
 
 if TYPE_CHECKING:
     from dpcore.plugin import Solution
@@ -95,7 +96,7 @@ def check_pool_messages_are_noisy(optimizer: Optimizer) -> None:
         recorded, _ = _record(optimizer, relation, _data(3))
         rules = recorded.rules
         assert rules is not None and rules.relation == relation, "It agreed to other rules."
-        if getattr(optimizer, "without_noise", False):
+        if optimizer_facts(optimizer).without_noise:
             assert rules.noise_multiplier == 0
             continue
         assert rules.noise_multiplier > 0, "Its rules have no noise."
@@ -110,7 +111,7 @@ def check_pool_messages_are_noisy(optimizer: Optimizer) -> None:
 
 def check_pool_never_overspends(optimizer: Optimizer) -> None:
     """What the users' filters let happen, counted again by other formulas, is within the budget."""
-    if getattr(optimizer, "without_noise", False):
+    if optimizer_facts(optimizer).without_noise:
         return
     for relation in optimizer.relations:
         for epsilon in (0.5, _EPSILON, 16.0):
@@ -134,7 +135,7 @@ def _recount(optimizer: Optimizer, rules: GradientRounds, joined: int, epsilon: 
     if rules.sampling == "pass":
         rounds = -(-joined // _SIZE)
     m = inner.noise_multiplier
-    if p == 1.0 or getattr(optimizer, "accountant", "") == "sampling-composition":
+    if p == 1.0 or optimizer_facts(optimizer).accountant == "sampling-composition":
         delta = recounted_delta(rounds, m, p, epsilon)
         assert delta <= _DELTA * (1 + 1e-6), f"The rounds joined come to delta = {delta:.6g}."
 
@@ -153,7 +154,7 @@ def recounted_delta(rounds: int, noise_multiplier: float, p: float, epsilon: flo
 
 def check_pool_tiny_budget_refused(optimizer: Optimizer) -> None:
     """A budget too small for one round is refused by a DpcoreError, with nobody charged."""
-    if getattr(optimizer, "without_noise", False):
+    if optimizer_facts(optimizer).without_noise:
         return
     for relation in optimizer.relations:
         data = _data(5)
@@ -203,7 +204,7 @@ POOL_CHECKS = (
     check_pool_tiny_budget_refused,
     check_pool_repeatable_when_seeded,
     check_pool_bad_parameters_refused,
-    check_presets,
+    check_declarations,
 )
 
 
@@ -216,7 +217,7 @@ def _pool(
     optimizer: Optimizer, data: Dataset, epsilon: float = _EPSILON, delta: float = _DELTA
 ) -> LocalPool:
     require_assertions()
-    name = getattr(optimizer, "accountant", "zcdp")
+    name = optimizer_facts(optimizer).accountant
     registry = load_registry()
     empty = registry.load("accountant", name).from_budget(epsilon, delta)
     pool: LocalPool = registry.load("pool", "in-process").open(

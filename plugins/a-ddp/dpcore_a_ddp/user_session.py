@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.plugin import InvalidInputError, PrivacySession
+from dpcore.plugin import InvalidInputError
 from dpcore.plugin.parts import (
     Account,
     Declined,
     LocalEngine,
     Reply,
     SystemNoise,
+    TableSession,
     Unshareable,
 )
 from dpcore_a_ddp.round_ledger import RoundLedger
@@ -47,7 +48,7 @@ class UserSession(Unshareable):
        whoever sees who answers.
 
     Privacy: everything it ever sends is (epsilon, delta)-DP for one of its rows, under the rules'
-    relation: the releases of ``PrivacySession`` under a filter of its own. With ``sampling=pass``
+    relation: the releases of ``TableSession`` under a filter of its own. With ``sampling=pass``
     each row has a session of its own, and a round asks one of them (parallel composition: the rows'
     releases are of disjoint data, in a fixed order).
 
@@ -97,7 +98,7 @@ class UserSession(Unshareable):
             for _ in range(i, past, len(parts)):
                 filled = filled.compose(self._event)
             engine = LocalEngine(part.table(), threads=1)
-            self._sessions.append(PrivacySession(engine, filled, rules.neighbors, noise))
+            self._sessions.append(TableSession(engine, filled, rules.neighbors, noise))
             self._accounts.append(Account(filled, self._ledger))
 
     @property

@@ -10,8 +10,9 @@ from scipy.special import ndtr
 from dpcore.accountants.gdp import GdpAccountant
 from dpcore.data.readers.arrays import dataset_from_arrays
 from dpcore.errors import InvalidInputError
-from dpcore.fitting.plan import Settings, make_plan
+from dpcore.fitting.plan import make_plan
 from dpcore.fitting.run import fit_dataset
+from dpcore.fitting.settings import Settings
 from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
 from dpcore.privacy.sensitivity import NeighboringRelation

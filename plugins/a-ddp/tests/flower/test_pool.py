@@ -12,7 +12,8 @@ from dpcore.accountants.gdp import GdpAccountant
 from dpcore.data.dataset import load_file
 from dpcore.data.schema.schema import Schema
 from dpcore.errors import BudgetExceededError, InvalidInputError
-from dpcore.fitting.plan import Settings, make_plan
+from dpcore.fitting.plan import make_plan
+from dpcore.fitting.settings import Settings
 from dpcore.losses.logistic import Logistic
 from dpcore.plugin import User
 from dpcore.plugin.parts import Declined, Reply, fit_pool

@@ -1,25 +1,30 @@
-"""An optimizer that breaks its contract: refused when loaded, or told by type and place."""
+"""An optimizer that is not what it must be: refused when loaded, or told by type and place."""
 
 import json
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 
 from dpcore.errors import BudgetExceededError, DpcoreError, OptimizerError, RegistryError
-from dpcore.protocols.details import bounded
+from dpcore.fitting.details import bounded
+from dpcore.fitting.optimizer_run import run_optimizer
+from dpcore.losses.logistic import Logistic
 from dpcore.protocols.problem import Solution
 from dpcore.registry.catalogue import Entry, Registry, load_registry
-from dpcore.registry.contract import default_optimizer, find_failures, load_optimizer, run_optimizer
+from dpcore.registry.loading import default_optimizer, find_failures
 
 SECRET = "the first row is 41, Bern"
 GOOD = {
     "slots": {"gradient": ("gaussian",)},
+    "__annotations__": {"use": "dict"},
+    "use": None,
     "relations": ("add-or-remove-one",),
     "needs": ("classification",),
     "minimize": lambda self, problem, session: Solution(None, "Done."),
 }
+STATED = ("slots", "relations", "needs", "minimize")
 ENTRY = Entry("optimizer", "broken", "broken_plugin:Broken", "Breaks.", "", "broken-dist", "1.2")
 
 
@@ -36,7 +41,8 @@ def registry_of(monkeypatch, target):
 
 def with_preset(**values):
     presets = {"paper": values, "also": {"clip": 2.0, "gradient": "gaussian", "accountant": "gdp"}}
-    return make(__annotations__={"clip": "float"}, clip=1.0, presets=presets)
+    annotations = {"use": "dict", "clip": "float"}
+    return make(__annotations__=annotations, clip=1.0, presets=presets)
 
 
 def without(name):
@@ -48,20 +54,44 @@ def without(name):
 @pytest.mark.parametrize(
     ("target", "text"),
     [
-        *[(without(name), f"has no '{name}'") for name in GOOD],
+        *[(without(name), f"has no '{name}'") for name in STATED],
+        (make(__annotations__={}), "has no field 'use', which its slots or needs ask for"),
         (type("Broken", (), GOOD), "is not a dataclass"),
         (make()(), "is not a dataclass"),
         (len, "is not a dataclass"),
         (make(minimize=3), "cannot be called"),
+        (
+            make(minimize=lambda self, problem: None),
+            "called as minimize(self, problem, session)",
+        ),
+        (
+            make(accountnat="gdp"),
+            "'accountnat', which nobody reads. Did you mean 'accountant'",
+        ),
+        (make(target=("slack",)), "states 'target', which nobody reads. Did you mean 'targets'"),
+        (make(shedule=lambda self, problem, m: {}), "Did you mean 'schedule'?"),
+        (make(accountant=("gdp",)), "has accountant=('gdp',), which is not a text"),
+        (make(private="no"), "has private='no', which is not true or false"),
+        (make(private=0), "has private=0, which is not true or false"),
+        (make(schedule={}), "has a schedule that cannot be called"),
+        (make(schedule=lambda self, problem: {}), "as schedule(self, problem, noise_multiplier)"),
+        (make(departures="none"), "has departures='none', which is not a tuple of texts"),
+        (
+            make(targets=("target_acuracy",)),
+            "unknown target 'target_acuracy'. Did you mean",
+        ),
+        (make(targets=("slack",)), "states 'slack', which is no field of it"),
+        (make(checked_with={"clip": 1.0}), "states 'clip', which is no field of it"),
+        (make(needs=("user-pool",)), "has no field 'rows_per_user'"),
         (make(relations="replace-one"), "not a tuple of words"),
-        (make(relations=()), "under no relation"),
+        (make(relations=()), "at least one relation is needed"),
         (make(relations=("replace-on",)), "unknown relation 'replace-on'. Did you mean replace-on"),
         (make(needs=("lipschitz",)), "unknown need 'lipschitz'. Did you mean lipschitz-loss"),
-        (make(slots=("gradient",)), "slots that are not a dict"),
-        (make(slots={"gradient": ()}), "slots that are not a dict"),
-        (make(slots={"gradient": "gaussian"}), "slots that are not a dict"),
-        (make(presets="paper"), "presets that are not a dict"),
-        (make(presets={"paper": "clip"}), "presets that are not a dict"),
+        (make(slots=("gradient",)), "which is not a dict of slot to a tuple"),
+        (make(slots={"gradient": ()}), "which is not a dict of slot to a tuple"),
+        (make(slots={"gradient": "gaussian"}), "which is not a dict of slot to a tuple"),
+        (make(presets="paper"), "which is not a dict of preset to"),
+        (make(presets={"paper": "clip"}), "which is not a dict of preset to"),
         (with_preset(clpi=3.0), "sets 'clpi', which is neither a parameter nor a slot. Did you"),
         (with_preset(use={}), "sets 'use', which is neither a parameter nor a slot"),
         (with_preset(clip="wide"), "to what it cannot be. Expected clip='wide' to be a finite num"),
@@ -70,18 +100,50 @@ def without(name):
         (with_preset(accountant=3), "sets 'accountant' to 3, which is no name"),
     ],
 )
-def test_a_contract_that_is_not_kept_is_told_when_loading(monkeypatch, target, text):
+def test_a_class_that_is_no_optimizer_is_told_when_loading(monkeypatch, target, text):
     registry = registry_of(monkeypatch, target)
     with pytest.raises(RegistryError, match="of broken-dist 1.2 cannot be used") as caught:
-        load_optimizer(registry, "broken")
+        registry.load("optimizer", "broken")
     assert text in str(caught.value) and "\n" not in str(caught.value)
     assert [failure.name for failure in find_failures(registry)] == ["broken"]
 
 
-def test_a_contract_that_is_kept(monkeypatch):
+def test_a_class_that_is_an_optimizer(monkeypatch):
     registry = registry_of(monkeypatch, make())
     assert find_failures(registry) == ()
-    assert type(default_optimizer(registry, "broken")) is load_optimizer(registry, "broken")
+    assert type(default_optimizer(registry, "broken")) is registry.load("optimizer", "broken")
+
+
+def test_a_method_of_its_own_is_not_taken_for_a_fact(monkeypatch):
+    own = make(with_noise=lambda self: 3, schedule=None, schedules=lambda self: 4)
+    assert find_failures(registry_of(monkeypatch, own)) == ()
+
+
+@pytest.mark.parametrize("kind", ["mechanism", "accountant", "loss", "engine"])
+def test_a_part_of_every_kind_is_checked_when_it_is_loaded(monkeypatch, kind):
+    registry_of(monkeypatch, dict)
+    registry = Registry([replace(ENTRY, kind=kind)])
+    with pytest.raises(RegistryError, match=rf"broken_plugin:Broken has no '.*{kind.title()} asks"):
+        registry.load(kind, "broken")
+    assert [failure.name for failure in find_failures(registry)] == ["broken"]
+
+
+@pytest.mark.parametrize("kind", ["mechanism", "accountant", "loss", "engine"])
+def test_the_parts_of_ours_are_what_they_must_be(kind):
+    registry = load_registry()
+    assert [registry.load(kind, name) for name in registry.names(kind)]
+
+
+def test_a_misspelt_fact_of_a_loss_is_told(monkeypatch):
+    module = type(sys)("broken_plugin")
+    module.Broken = type("Broken", (Logistic,), {"convx": True})
+    monkeypatch.setitem(sys.modules, "broken_plugin", module)
+    # Logistic states it itself, so that the name below is nobody's; a class of its own is told.
+    assert Registry([replace(ENTRY, kind="loss")]).load("loss", "broken") is module.Broken
+    facts = {name: value for name, value in vars(Logistic).items() if name != "convex"}
+    module.Broken = type("Broken", (), {**facts, "convx": True})
+    with pytest.raises(RegistryError, match="states 'convx'.* Did you mean 'convex'"):
+        Registry([replace(ENTRY, kind="loss")]).load("loss", "broken")
 
 
 def test_presets_that_are_in_order(monkeypatch):
@@ -90,7 +152,7 @@ def test_presets_that_are_in_order(monkeypatch):
 
 
 def test_an_optimizer_without_defaults_is_one_error(monkeypatch):
-    target = dataclass(type("Broken", (), {**GOOD, "__annotations__": {"steps": int}}))
+    target = dataclass(type("Broken", (), {**GOOD, "slots": {}, "__annotations__": {"steps": int}}))
     with pytest.raises(DpcoreError, match="broken cannot be built with its defaults: TypeError"):
         default_optimizer(registry_of(monkeypatch, target), "broken")
 
@@ -109,7 +171,8 @@ def test_a_failure_is_told_by_type_and_place_only(error):
         run_optimizer(optimizer, ENTRY, None, None)
     line = fails.__code__.co_firstlineno + 2
     assert str(caught.value) == (
-        f"broken (broken-dist 1.2) failed: {type(error).__name__} in tests/test_contract.py:{line}."
+        f"broken (broken-dist 1.2) failed: {type(error).__name__} "
+        f"in registry/test_loading.py:{line}."
     )
     assert caught.value.__cause__ is None and caught.value.__suppress_context__
 
@@ -124,7 +187,7 @@ def test_over_rows_that_are_no_secret_text_and_cause_are_told():
     with pytest.raises(OptimizerError, match=SECRET) as caught:
         run_optimizer(make(minimize=minimize)(), ENTRY, None, None, secret_rows=False)
     line = minimize.__code__.co_firstlineno + 4
-    told = f"ValueError in tests/test_contract.py:{line}: {SECRET} (from KeyError: 'step')."
+    told = f"ValueError in registry/test_loading.py:{line}: {SECRET} (from KeyError: 'step')."
     assert told in str(caught.value)
     assert isinstance(caught.value.__cause__, ValueError)
 
@@ -172,7 +235,7 @@ def test_details_that_fit_are_kept():
 
 
 PLUGIN = """
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from dpcore.registry.hookspecs import hookimpl
 
 @hookimpl

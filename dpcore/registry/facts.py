@@ -1,0 +1,184 @@
+"""Facts that a part states as attributes of its class: how a table of them is written, and read.
+
+A table is a frozen dataclass of ``fact`` fields: name, type, default and one line of documentation.
+``read`` is the one reader of what a part states; ``fault_of`` is the check of a class at loading.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import functools
+import inspect
+import reprlib
+from collections.abc import Callable
+from dataclasses import MISSING, dataclass
+from types import FunctionType, MemberDescriptorType
+from typing import Any, Protocol, TypeVar
+
+from dpcore.errors import near_names
+
+__all__ = ["Kind", "Method", "Shape", "Words", "fact", "fault_of", "markdown", "read"]
+
+Table = TypeVar("Table")
+
+_LIKENESS = 0.8
+"""Of two names, by difflib, from which on one is taken for the other misspelt."""
+
+
+class Kind(Protocol):
+    """The kind of values that a fact may have."""
+
+    @property
+    def says(self) -> str:
+        """The kind in words, for the documentation."""
+        ...
+
+    def fault(self, name: str, value: Any) -> str:
+        """Return what is wrong with a value, as the end of a sentence; empty if nothing."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A kind of values that ``holds`` tells by looking at one."""
+
+    says: str
+    holds: Callable[[Any], bool]
+
+    def fault(self, name: str, value: Any) -> str:
+        if self.holds(value):
+            return ""
+        shown = " ".join(reprlib.repr(value).split())
+        return f"has {name}={shown}, which is not {self.says}."
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """A tuple of words, among ``known`` if that is not empty."""
+
+    word: str
+    known: tuple[str, ...] = ()
+    least: int = 0
+
+    @property
+    def says(self) -> str:
+        return f"words among {', '.join(self.known)}" if self.known else "a tuple of words"
+
+    def fault(self, name: str, value: Any) -> str:
+        if not (isinstance(value, (tuple, list)) and all(isinstance(v, str) for v in value)):
+            return f"has {name} that are not a tuple of words."
+        if len(value) < self.least:
+            return f"has an empty {name}: at least one {self.word} is needed."
+        unknown = next((v for v in value if self.known and v not in self.known), None)
+        if unknown is None:
+            return ""
+        return f"declares the unknown {self.word} {unknown!r}.{near_names(unknown, self.known)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A method that takes these parameters, beside the object or class that it is asked of."""
+
+    parameters: tuple[str, ...] = ()
+
+    @property
+    def says(self) -> str:
+        return f"method ({', '.join(self.parameters)})"
+
+    def fault(self, name: str, value: Any) -> str:
+        if not callable(value):
+            return f"has a {name} that cannot be called."
+        own = ("self",) if isinstance(value, FunctionType) else ()
+        try:
+            inspect.signature(value).bind(*own, *self.parameters)
+        except TypeError:
+            asked = ", ".join((*own, *self.parameters))
+            return f"has a {name} that cannot be called as {name}({asked})."
+        except ValueError:  # of no signature that Python could tell
+            return ""
+        return ""
+
+
+def fact(kind: Kind, doc: str, default: Any = MISSING) -> Any:
+    """Return a field of a table; without a default the fact has to be stated."""
+    return dataclasses.field(metadata={"kind": kind, "doc": doc, "default": default})
+
+
+def read(table: type[Table], part: Any) -> Table:
+    """Return what a part states, the table's defaults where it states nothing. ``part`` : a class
+    or an object of it, whose methods come bound."""
+    facts: Any = table
+    stated = {}
+    for field in dataclasses.fields(facts):
+        default = (field.metadata["default"],) if _is_optional(field) else ()
+        stated[field.name] = getattr(part, field.name, *default)
+    return table(**stated)
+
+
+def fault_of(table: type[Any], part: Any) -> str:
+    """Return what is wrong with the facts that a class states, as the end of a sentence; empty if
+    nothing. A name like one of the table's that the class does not state is taken for it."""
+    own = _public_names(part)
+    held = {field.name for field in _fields_of(part)}
+    known = {field.name for field in dataclasses.fields(table)}
+    for field in dataclasses.fields(table):
+        if field.name not in own and field.name not in held:
+            is_method = isinstance(field.metadata["kind"], Method)
+            alike = [n for n in own if own[n] is is_method and n not in held and n not in known]
+            if meant := difflib.get_close_matches(field.name, alike, 1, _LIKENESS):
+                return f"states {meant[0]!r}, which nobody reads. Did you mean {field.name!r}?"
+            if not _is_optional(field):
+                return f"has no {field.name!r}, which {_contract_of(table)} asks for."
+        elif fault := _fault_of_value(part, field):
+            return fault
+    return ""
+
+
+def _fault_of_value(part: Any, field: dataclasses.Field[Any]) -> str:
+    """Return what is wrong with what a class states; of properties and fields only its objects
+    know."""
+    value = inspect.getattr_static(part, field.name, MISSING)
+    if value is MISSING or isinstance(value, (property, MemberDescriptorType)):
+        return ""
+    stated = getattr(part, field.name)
+    if isinstance(value, staticmethod):
+        stated = functools.partial(stated)  # which takes no ``self``
+    if stated is field.metadata["default"]:
+        return ""
+    kind: Kind = field.metadata["kind"]
+    return kind.fault(field.name, stated)
+
+
+def _is_optional(field: dataclasses.Field[Any]) -> bool:
+    return field.metadata["default"] is not MISSING
+
+
+def _public_names(part: Any) -> dict[str, bool]:
+    """Return the names that a class and its bases state, and whether each is that of a method."""
+    bases = [cls for cls in inspect.getmro(part) if cls is not object]
+    stated = {name: value for cls in bases for name, value in vars(cls).items()}
+    methods = (FunctionType, classmethod, staticmethod)
+    return {name: isinstance(v, methods) for name, v in stated.items() if not name.startswith("_")}
+
+
+def _fields_of(part: Any) -> tuple[dataclasses.Field[Any], ...]:
+    return dataclasses.fields(part) if dataclasses.is_dataclass(part) else ()
+
+
+def _contract_of(table: type[Any]) -> str:
+    return f"dpcore.protocols.{table.__name__.removesuffix('Facts')}"
+
+
+def markdown(table: type[Any]) -> str:
+    """Return the table for the documentation: a line for each fact."""
+    lines = ["| attribute | type | default | what it says |", "|---|---|---|---|"]
+    for field in dataclasses.fields(table):
+        default = _shown(field.metadata["default"]) if _is_optional(field) else "has to be stated"
+        kind: Kind = field.metadata["kind"]
+        lines.append(f"| `{field.name}` | {kind.says} | {default} | {field.metadata['doc']} |")
+    return "\n".join(lines)
+
+
+def _shown(default: Any) -> str:
+    return "none" if default in (None, "", (), {}) else f"`{default!r}`"
