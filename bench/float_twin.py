@@ -12,7 +12,8 @@ from numba import njit
 
 from dpcore.data.blocks.table import Block, Table
 from dpcore.losses.logistic import _exp, logistic_dvalue
-from dpcore.queries import ClippedGradientSum, ClippedLossLine
+from dpcore.queries import ClippedGradientSum
+from dpcore_dp_agd.loss_line import ClippedLossLine
 
 __all__ = ["FloatEngine", "FloatGradient", "FloatLine"]
 

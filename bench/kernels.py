@@ -31,8 +31,9 @@ from dpcore.exact.grid import DIRECTION_BITS, STEP_BITS, round_parameters, round
 from dpcore.losses.logistic import Logistic
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.protocols.problem import Problem
-from dpcore.queries import ClippedGradientSum, ClippedLossLine
+from dpcore.queries import ClippedGradientSum
 from dpcore.registry.catalogue import load_registry
+from dpcore_dp_agd.loss_line import ClippedLossLine
 
 CLIP, LOSS_CLIP = 1.0, 3.0
 STEPS = np.arange(21) * round_to(0.1, STEP_BITS)

@@ -53,9 +53,10 @@ from dpcore.losses.logistic import Logistic
 from dpcore.noise.source import SystemNoise
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.protocols.problem import Problem
-from dpcore.queries import ClippedGradientSum, ClippedLossLine
+from dpcore.queries import ClippedGradientSum
 from dpcore.registry.catalogue import load_registry
 from dpcore.session.session import TableSession
+from dpcore_dp_agd.loss_line import ClippedLossLine
 
 RELATION = NeighboringRelation.ADD_OR_REMOVE_ONE
 STEPS = np.arange(21) * round_to(0.1, STEP_BITS)

@@ -32,7 +32,8 @@ from dpcore.engines.local import LocalEngine
 from dpcore.losses.logistic import Logistic
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.protocols.problem import Problem
-from dpcore.queries import ClippedGradientSum, ClippedLossLine
+from dpcore.queries import ClippedGradientSum
+from dpcore_dp_agd.loss_line import ClippedLossLine
 
 N_NUMERIC, CATEGORIES, CHUNK = 38, (3, 11, 66), 2**18
 PEAK_LIMIT, PASS_LIMIT = 1000.0, 1.5

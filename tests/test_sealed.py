@@ -38,7 +38,6 @@ from dpcore.protocols.problem import Problem, Solution
 from dpcore.queries import (
     BoundedMinimizer,
     ClippedGradientSum,
-    ClippedLossLine,
     GramMatrix,
     Minimizer,
     ObjectiveSum,
@@ -51,12 +50,14 @@ from dpcore.queries.gradient_sum import GradientSum
 from dpcore.session.session import TableSession
 from dpcore.testing.canonical import canonical
 from dpcore.testing.tables import make_problem, make_rows
+from dpcore_dp_agd.loss_line import ClippedLossLine
 
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
 ROWS = make_rows(64)
 PLUGINS = (
     "dpcore_baselines.exact",
     "dpcore_baselines.scores",
+    "dpcore_dp_agd.loss_line",
     "dpcore_dp_agd.published",
     "dpcore_rsgd_ar.published",
     "dpcore_rsgd_ar.schedule",

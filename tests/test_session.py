@@ -19,9 +19,10 @@ from dpcore.mechanisms.gaussian import Gaussian
 from dpcore.mechanisms.laplace import Laplace
 from dpcore.noise.source import SeededNoise, SystemNoise
 from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
-from dpcore.queries import ClippedGradientSum, ClippedLossLine, RowCount
+from dpcore.queries import ClippedGradientSum, RowCount
 from dpcore.session.session import TableSession
 from dpcore.testing.tables import make_problem, make_rows
+from dpcore_dp_agd.loss_line import ClippedLossLine
 
 ADD = NeighboringRelation.ADD_OR_REMOVE_ONE
 REPLACE = NeighboringRelation.REPLACE_ONE

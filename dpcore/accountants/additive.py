@@ -15,7 +15,12 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar, Self
 
-from dpcore.errors import BudgetExceededError, InvalidInputError, UnsupportedEventError
+from dpcore.errors import (
+    BudgetExceededError,
+    InvalidInputError,
+    PureBudgetError,
+    UnsupportedEventError,
+)
 from dpcore.exact.rounding import exact, float_down, float_up
 from dpcore.privacy.events import ComposedDpEvent, DpEvent, NonPrivateDpEvent
 
@@ -57,13 +62,13 @@ def validated_delta(delta: Any, zero_allowed: bool = False) -> float:
     number = _number("delta", delta)
     if number < 0 and zero_allowed:
         raise InvalidInputError(f"Expected delta={delta!r} >= 0.")
-    if number < 0 or (number == 0 and not zero_allowed):
-        hint = (
-            " Only the pure accountant allows delta = 0; the algorithm auto chooses for it."
-            if number == 0
-            else ""
+    if number < 0:
+        raise InvalidInputError(f"Expected delta={delta!r} > 0.")
+    if number == 0 and not zero_allowed:
+        raise PureBudgetError(
+            f"Expected delta={delta!r} > 0. Only the pure accountant allows delta = 0; the "
+            "algorithm auto chooses for it."
         )
-        raise InvalidInputError(f"Expected delta={delta!r} > 0.{hint}")
     if number >= 1:
         raise InvalidInputError(f"Expected delta={delta!r} < 1.")
     return number

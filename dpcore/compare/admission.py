@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from dpcore.compare.data_rows import Rows, is_private
 from dpcore.compare.folds import fold_key
 from dpcore.compare.settings import REFERENCES, check_alone, check_figures
-from dpcore.errors import DpcoreError, InvalidInputError, near_names
+from dpcore.errors import DpcoreError, InvalidInputError, PureBudgetError, near_names
 from dpcore.fitting.compatibility import check_label
 from dpcore.fitting.plan import make_plan
 from dpcore.fitting.public_facts import check_dataset, check_drop
@@ -171,7 +171,7 @@ def _unfit(plans: _Plans, data: Data) -> dict[str, str]:
 def _refusal(comparison: Comparison, error: DpcoreError) -> DpcoreError:
     """Return the error of an algorithm's plan, for a budget of delta = 0 with those that take it: a
     comparison names no accountants, so that each has its own."""
-    if comparison.delta != 0 or "delta=" not in str(error):
+    if not isinstance(error, PureBudgetError):
         return error
     takers = ", ".join(_plans(replace(comparison, params={}), _installed())[0]) or "none"
     return InvalidInputError(

@@ -6,8 +6,8 @@ import math
 from typing import TYPE_CHECKING
 
 from dpcore.errors import InvalidInputError, RegistryError
-from dpcore.registry.declarations import LossFacts, optimizer_facts
-from dpcore.registry.facts import read
+from dpcore.losses.facts import loss_facts
+from dpcore.registry.declarations import optimizer_facts
 
 if TYPE_CHECKING:
     from dpcore.data.schema.schema import Schema
@@ -31,8 +31,6 @@ def check_label(loss: Loss, schema: Schema) -> None:
 
 def check_fits(optimizer: Optimizer, problem: Problem, accountant: Accountant) -> None:
     """Raise InvalidInputError, naming both parties, if a declared need is not met."""
-    from dpcore.losses.squared import Squared
-
     stated = optimizer_facts(optimizer)
     name = stated.name or type(optimizer).__name__
     relation = problem.relation.value
@@ -42,13 +40,14 @@ def check_fits(optimizer: Optimizer, problem: Problem, accountant: Accountant) -
             f"{', '.join(stated.relations)}."
         )
     loss = problem.loss
+    facts = loss_facts(loss)
     own = f"its own is {stated.accountant}"
     unmet = {
         "classification": not loss.classification,
         "lipschitz-loss": not math.isfinite(loss.lipschitz),
         "smooth-loss": not math.isfinite(loss.smoothness),
-        "convex-loss": not read(LossFacts, loss).convex,
-        "squared-loss": type(loss) is not Squared,
+        "convex-loss": not facts.convex,
+        "squared-loss": not facts.quadratic,
         "strong-convexity": not problem.l2 > 0,
         "adaptive-accountant": not accountant.fully_adaptive,
     }

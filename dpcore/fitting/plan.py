@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from dpcore.errors import DpcoreError, InvalidInputError, near_names
 from dpcore.fitting.choice import choose
 from dpcore.fitting.pools import POOL, require_pool
 from dpcore.fitting.settings import Settings, checked_settings
-from dpcore.fitting.targets import budget_of, target_values
+from dpcore.fitting.targets import Budget, budget_of, target_values
 from dpcore.privacy.relations import parse_relation, usual_relation
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.registry.catalogue import Entry, Registry, load_registry
@@ -88,33 +89,16 @@ def make_plan(settings: Settings, registry: Registry | None = None) -> Plan:
     if settings.users is not None or settings.trust is not None:
         require_pool(registry, "--trust" if settings.users is None else "--users")
     settings, chosen_by = choose(settings, registry)
-    try:
-        return _planned(settings, chosen_by, registry)
-    except DpcoreError as error:
-        # Of an algorithm that nobody named it has to be said where it comes from.
-        if chosen_by is not None and settings.algo in str(error):
-            told = f"{error} ({chosen_by['name']} chose {settings.algo}.)"
-            raise type(error)(told) from error
-        raise
-
-
-def _planned(settings: Settings, chosen_by: dict[str, str] | None, registry: Registry) -> Plan:
-    entry = registry.get("optimizer", settings.algo)
     factory = registry.load("optimizer", settings.algo)
-    relation = parse_relation(settings.relation or usual_relation(factory))
     _check_published(settings)
-    _check_users(settings, factory)
-    preset = _preset(factory, settings)
-    use = _fill_slots(factory, settings, preset)
-    epsilon, delta, usual = budget_of(settings, factory, registry)
-    if settings.trust == "secure-aggregation":
-        usual = optimizer_facts(factory).secure_accountant or usual
-    usual = preset.get("accountant", usual)
-    name = settings.accountant or usual
-    accountant = registry.load("accountant", name)
-    conversion = settings.conversion
-    if conversion is None and settings.accountant in (None, usual):
-        conversion = preset.get("accountant_conversion")
+    with _told_who_chose(settings, chosen_by):
+        _check_users(settings, factory)
+        preset = _preset(factory, settings)
+        use = _fill_slots(factory, settings, preset)
+        budget = budget_of(settings, factory, registry)
+        values = {**preset, **target_values(settings, factory, registry)}
+        optimizer = _build(factory, settings, values, use)
+    name, accountant = _accountant(settings, factory, preset, budget, registry)
     filled = {slot: use.get(slot, names[0]) for slot, names in factory.slots.items()}
     parts = [("accountant", name), ("loss", settings.loss), ("engine", settings.engine)]
     parts += [("mechanism", filling) for filling in filled.values()]
@@ -123,18 +107,47 @@ def _planned(settings: Settings, chosen_by: dict[str, str] | None, registry: Reg
         parts.append(("pool", POOL))
     return Plan(
         settings=settings,
-        entry=entry,
-        optimizer=_build(
-            factory, settings, {**preset, **target_values(settings, factory, registry)}, use
-        ),
+        entry=registry.get("optimizer", settings.algo),
+        optimizer=optimizer,
         use=filled,
         loss=registry.load("loss", settings.loss)(),
-        accountant=accountant.from_budget(epsilon, delta, conversion),
-        relation=relation,
+        accountant=accountant,
+        relation=parse_relation(settings.relation or usual_relation(factory)),
         engine=registry.load("engine", settings.engine),
         chosen_by=chosen_by,
         targets=tuple(registry.get(kind, part).target for kind, part in parts),
     )
+
+
+@contextmanager
+def _told_who_chose(settings: Settings, chosen_by: dict[str, str] | None) -> Iterator[None]:
+    """Add to an error about an algorithm that nobody named where it comes from."""
+    try:
+        yield
+    except DpcoreError as error:
+        if chosen_by is not None:
+            error.add_note(f"({chosen_by['name']} chose {settings.algo}.)")
+        raise
+
+
+def _accountant(
+    settings: Settings,
+    factory: Any,
+    preset: Mapping[str, Any],
+    budget: Budget,
+    registry: Registry,
+) -> tuple[str, Accountant]:
+    """Return the name and the empty filter of a budget: as asked for, else the preset's, else what
+    the algorithm takes by itself."""
+    epsilon, delta, usual = budget
+    if settings.trust == "secure-aggregation":
+        usual = optimizer_facts(factory).secure_accountant or usual
+    usual = preset.get("accountant", usual)
+    name = settings.accountant or usual
+    conversion = settings.conversion
+    if conversion is None and settings.accountant in (None, usual):
+        conversion = preset.get("accountant_conversion")
+    return name, registry.load("accountant", name).from_budget(epsilon, delta, conversion)
 
 
 def _preset(factory: Any, settings: Settings) -> dict[str, Any]:

@@ -18,9 +18,9 @@ class HingeSvm:
     """Hinge loss: ``|l'| <= 1``, not smooth; the subgradient at the kink is 0."""
 
     name: ClassVar[str] = "hinge-svm"
-    summary: ClassVar[str] = "support vector machine: max(0, 1 - y z)"
     classification: ClassVar[bool] = True
     convex: ClassVar[bool] = True
+    falling: ClassVar[bool] = True
     thread_safe: ClassVar[bool] = True
     lipschitz = 1.0
     smoothness = math.inf

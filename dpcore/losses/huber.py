@@ -20,9 +20,9 @@ class HuberSvm:
     between. ``|l'| <= 1``, ``l'' <= 1 / (2 h) = 1``."""
 
     name: ClassVar[str] = "huber-svm"
-    summary: ClassVar[str] = "support vector machine with a smoothed hinge, h = 0.5"
     classification: ClassVar[bool] = True
     convex: ClassVar[bool] = True
+    falling: ClassVar[bool] = True
     thread_safe: ClassVar[bool] = True
     lipschitz = 1.0
     smoothness = 1.0 / (2.0 * _H)
@@ -31,6 +31,10 @@ class HuberSvm:
         huber_value(z, y, out)
 
     def dvalue(self, z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
+        huber_dvalue(z, y, out)
+
+    def precise_dvalue(self, z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
+        # A few plain operations: as precise as that already.
         huber_dvalue(z, y, out)
 
 

@@ -18,9 +18,9 @@ class Squared:
     """Squared loss: no bound on the slope (a query clips it), ``l'' = 1`` in the margin."""
 
     name: ClassVar[str] = "ridge"
-    summary: ClassVar[str] = "least squares: (z - y)^2 / 2, y a clamped real target"
     classification: ClassVar[bool] = False
     convex: ClassVar[bool] = True
+    quadratic: ClassVar[bool] = True
     thread_safe: ClassVar[bool] = True
     lipschitz = math.inf
     smoothness = 1.0

@@ -27,7 +27,6 @@ from dpcore.protocols.user_messages import User
 from dpcore.protocols.user_pool import UserPool
 from dpcore.queries import (
     ClippedGradientSum,
-    ClippedLossLine,
     ColumnMoments,
     GramMatrix,
     PoissonSample,
@@ -40,7 +39,6 @@ __all__ = [
     "Accountant",
     "BudgetExceededError",
     "ClippedGradientSum",
-    "ClippedLossLine",
     "ColumnMoments",
     "DIRECTION_BITS",
     "DataError",

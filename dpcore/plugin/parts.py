@@ -10,11 +10,10 @@ from dpcore.accountants.pure import PureAccountant
 from dpcore.accountants.registered import registered_accountants
 from dpcore.accountants.schedule import planned_accountant
 from dpcore.accountants.search import smallest_multiplier
-from dpcore.data.blocks.batches import OrderedRows, order_rows, rotate_rows
 from dpcore.data.blocks.csr import CsrBlock
 from dpcore.data.blocks.kept_margins import LinePath
 from dpcore.data.blocks.standardization import Standardization
-from dpcore.data.blocks.table import Block, Table
+from dpcore.data.blocks.table import Block, RawRows, Table, row_factors
 from dpcore.data.dataset import Dataset, load_file
 from dpcore.data.readers import format_of
 from dpcore.data.readers.arrays import dataset_from_arrays
@@ -23,7 +22,7 @@ from dpcore.engines.local import LocalEngine, available_threads
 from dpcore.exact.grid import FEATURE_BITS
 from dpcore.fitting.plan import make_plan
 from dpcore.fitting.users import fit_pool
-from dpcore.losses.squared import Squared
+from dpcore.losses.facts import loss_facts
 from dpcore.mechanisms.approximate_minima import ApproximateMinima
 from dpcore.mechanisms.base import ScaledNoise, add_modulo
 from dpcore.mechanisms.exact import Exact
@@ -70,9 +69,8 @@ from dpcore.queries import (
     PublicBall,
     QuadraticObjective,
 )
-from dpcore.queries.gradient import clip_coefficients
+from dpcore.queries.clipping import clip_coefficients, clipped_total
 from dpcore.queries.gram import unpack
-from dpcore.queries.loss_line import clipped_total
 from dpcore.queries.perturbed import PerturbedMinimizer, vertices
 from dpcore.queries.record_gradient import RecordGradientSum
 from dpcore.queries.sample import FixedSizeSample
@@ -125,7 +123,6 @@ __all__ = [
     "ObjectiveSum",
     "OneProcess",
     "Optimizer",
-    "OrderedRows",
     "PerturbedMinimizer",
     "PoissonSampledDpEvent",
     "PublicBall",
@@ -134,6 +131,7 @@ __all__ = [
     "QuadraticObjective",
     "Query",
     "RandomizedSensitivity",
+    "RawRows",
     "RecordGradientSum",
     "Rejection",
     "Reply",
@@ -145,7 +143,6 @@ __all__ = [
     "SeededNoise",
     "Sensitivity",
     "Skellam",
-    "Squared",
     "Standardization",
     "SystemNoise",
     "Table",
@@ -166,12 +163,12 @@ __all__ = [
     "load_noise",
     "load_now",
     "load_registry",
+    "loss_facts",
     "make_plan",
     "optimizer_facts",
-    "order_rows",
     "planned_accountant",
     "registered_accountants",
-    "rotate_rows",
+    "row_factors",
     "sealed",
     "skellam_event",
     "smallest_multiplier",

@@ -123,6 +123,9 @@ class Loss(Protocol):
     is a pure function of its own ``z`` and ``y``: same bits in any order, split or company
     (``dpcore.testing.check_loss``). They run on raw rows, inside the trust boundary.
 
+    All that it may state beside these attributes is in the table ``dpcore.losses.facts.LossFacts``.
+    What is there with a default counts only where the class itself states it, not a base of it.
+
     A loss may also offer ``line_totals((z, z_direction, factor), y, step, count, clip, scale)``:
     int64 of shape (count,), for each k the sum over rows of the loss at the margin
     ``factor (z - k step z_direction)``, in steps of 1 / scale, each a whole number from 0 to
@@ -140,8 +143,6 @@ class Loss(Protocol):
     """Bound of ``|dvalue|``, ``inf`` if there is none."""
     smoothness: float
     """Lipschitz constant of ``dvalue`` in the margin, ``inf`` if there is none."""
-    # It may declare ``convex = True``: ``value`` is convex in the margin. Sensitivities of exact
-    # minimisers and of passes of SGD rest on it; a loss that does not say so is refused there.
 
     def value(self, z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None: ...
 

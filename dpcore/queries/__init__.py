@@ -6,7 +6,6 @@ from dpcore.queries.count import RowCount
 from dpcore.queries.excess import Excess
 from dpcore.queries.gradient import ClippedGradientSum
 from dpcore.queries.gram import GramMatrix, MinimumQuadratic, QuadraticObjective
-from dpcore.queries.loss_line import ClippedLossLine
 from dpcore.queries.loss_sum import ErrorCount, ObjectiveSum
 from dpcore.queries.minimizer import Minimizer, MinimumObjective
 from dpcore.queries.moments import ColumnMoments
@@ -17,7 +16,6 @@ from dpcore.queries.standardized import StandardizedGradientSum
 __all__ = [
     "BoundedMinimizer",
     "ClippedGradientSum",
-    "ClippedLossLine",
     "ColumnMoments",
     "ErrorCount",
     "Excess",

@@ -9,10 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcore.errors import InvalidInputError
-from dpcore.losses.hinge import HingeSvm
-from dpcore.losses.huber import HuberSvm
-from dpcore.losses.logistic import Logistic
-from dpcore.losses.squared import Squared
+from dpcore.losses.facts import loss_facts
 from dpcore.privacy.sealed import sealed
 
 if TYPE_CHECKING:
@@ -23,10 +20,6 @@ if TYPE_CHECKING:
 __all__ = ["PublicBall", "bounded_labels"]
 
 _UP = 1.0 + 2.0**-40
-_FALLING = (HingeSvm, HuberSvm, Logistic)
-"""Losses that fall with y z, and so are smallest at the margin's end; others are >= 0."""
-_LOGISTIC_PULL = 0.27846454276107396
-"""max over m of m / (1 + e^m): the Lambert function W(1/e)."""
 
 
 @sealed
@@ -35,8 +28,9 @@ class PublicBall:
     """The ball of ``radius`` about 0, from public facts.
 
     The minimiser of ``sum of losses + (n l2 / 2) ||w||^2`` satisfies n l2 ||w||^2 = sum of
-    -m l'(m), m a row's margin. By convexity -m l'(m) <= l(0) - l(m) <= l(0); for the logistic loss
-    the maximum is W(1/e) = .2785 instead of .6931, for squared loss (y - m) m <= y^2/4 <= 1/4.
+    -m l'(m), m a row's margin. By convexity -m l'(m) <= l(0) - l(m) <= l(0); a loss may state a
+    smaller ``pull`` (logistic: W(1/e) = .2785 instead of .6931), and for squared loss
+    (y - m) m <= y^2/4 <= 1/4.
 
     Parameters
     ----------
@@ -91,24 +85,24 @@ def bounded_labels(block: Block) -> np.ndarray:
 
 def _pull(loss: Loss) -> float:
     """Return the maximum of -m l'(m) over margins and labels, rounded up."""
-    # The very class: a subclass may be another function.
-    if type(loss) is Logistic:
-        return _LOGISTIC_PULL * _UP
-    if type(loss) is Squared:
+    facts = loss_facts(loss)
+    if facts.quadratic:
         return 0.25
-    if not loss.classification or getattr(loss, "convex", False) is not True:
+    if not (facts.classification and facts.convex):
         raise InvalidInputError(f"No public ball is known for the loss {loss.name}.")
-    return float(_values(loss, [0.0]).max()) * _UP
+    return float(_values(loss, [0.0]).max()) * _UP if facts.pull is None else facts.pull
 
 
 def _range(loss: Loss, margin: float) -> tuple[float, float]:
-    if type(loss) is Squared:
+    facts = loss_facts(loss)
+    if facts.quadratic:
         return 0.0, 0.5 * (margin + 1.0) ** 2 * _UP
     # Convex, so never above its value at either end; for either label, which may weigh differently.
     ends = _values(loss, [-margin, margin])
     high = float(ends.max()) * _UP + 2.0**-30
-    if type(loss) not in _FALLING:
+    if not facts.falling:
         return 0.0, high
+    # It is smallest at the margin's end.
     return max(0.0, float(ends.min()) * (1 - 2.0**-30) - 2.0**-30), high
 
 

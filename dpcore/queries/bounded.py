@@ -10,6 +10,7 @@ import numpy as np
 
 from dpcore.errors import InvalidInputError
 from dpcore.exact.grid import PARAMETER_BITS, round_to
+from dpcore.losses.facts import loss_facts
 from dpcore.privacy.sealed import sealed
 from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
 from dpcore.queries.count import RowCount
@@ -54,7 +55,7 @@ class PenalisedMinimizer:
         loss, grid_bits = self.loss, self.grid_bits
         if not (math.isfinite(loss.smoothness) and math.isfinite(loss.lipschitz)):
             raise InvalidInputError(f"The loss {loss.name} is not smooth with a bounded slope.")
-        if getattr(loss, "convex", False) is not True:
+        if not loss_facts(loss).convex:
             raise InvalidInputError(f"The loss {loss.name} does not declare convex = True.")
         if not (math.isfinite(self.regularisation) and self.regularisation > 0):
             raise InvalidInputError(

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 
 from dpcore.errors import InvalidInputError
-from dpcore.exact.compiled import njit
 from dpcore.exact.grid import FEATURE_BITS, coefficient_bits, round_parameters
 from dpcore.privacy.sealed import constant, sealed
 from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
+from dpcore.queries.clipping import clip_coefficients
 
 if TYPE_CHECKING:
     from dpcore.data.blocks.table import Block
@@ -81,23 +81,3 @@ class ClippedGradientSum:
     def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
         bound = self.clip * relation.rows_changed
         return Sensitivity(self.norm, bound, relation, grid_bits=FEATURE_BITS + self.bits)
-
-
-@njit(cache=True, error_model="numpy", nogil=True)
-def clip_coefficients(
-    c: np.ndarray, factor: np.ndarray, norms: np.ndarray, clip: float, scale: float
-) -> None:
-    """Scale ``c`` by the row's factor, clip it against ``clip / norms``, truncate it to 1 / scale.
-
-    The quotient rounds to nearest; 2^-52 of it taken off puts the limit below the real one.
-    Finite and within: kept; finite and above: the limit; not finite (or a row of zeros): zero.
-    """
-    for i in range(c.shape[0]):
-        t = c[i] * factor[i]
-        quotient = clip / (norms[i] if norms[i] > 0.0 else np.inf)
-        limit = quotient - quotient * 2.220446049250313e-16
-        size = abs(t)
-        kept = size if size <= limit else limit
-        kept = kept if size < np.inf else 0.0
-        steps = np.trunc(kept * scale)
-        c[i] = (steps if t > 0.0 else -steps) / scale

@@ -10,8 +10,7 @@ import numpy as np
 
 from dpcore.errors import InvalidInputError
 from dpcore.exact.grid import BLOCK_ROWS, FEATURE_BITS, PARAMETER_BITS, round_parameters
-from dpcore.losses.huber import HuberSvm
-from dpcore.losses.logistic import Logistic
+from dpcore.losses.facts import loss_facts
 from dpcore.privacy.sealed import constant, sealed
 from dpcore.queries.ball import bounded_labels
 
@@ -28,7 +27,7 @@ FINE_BITS = 44
 LOSS_ERROR = 2.0**-36
 """Bound of the error of a loss or slope that is computed (dpcore.losses: 1e-11)."""
 _PRECISE_ERROR = 2.0**-46
-"""The same of ``_precise_slopes``, and of the huberised hinge, which is a few plain operations."""
+"""The same of a loss's ``precise_dvalue``."""
 _UP = 1.0 + 2.0**-40
 
 
@@ -38,8 +37,8 @@ class GradientSum:
     """``sum_i l'(x_i.w, y_i) x_i``, unclipped: for use inside a derived query only.
 
     It is not released, and what is made of it counts its error, so that sums need not be exact.
-    ``w`` : float64 on the grid of ``2**-44``. ``precise`` : for many rows: slopes to about the last
-    bit where the loss is known here, in two parts whose sums over a block are exact.
+    ``w`` : float64 on the grid of ``2**-44``. ``precise`` : for many rows: slopes by the
+    loss's ``precise_dvalue`` where it has one, in two parts whose sums over a block are exact.
     """
 
     problem: Problem
@@ -70,10 +69,8 @@ class GradientSum:
         if self.rest.any():
             z = z + np.ldexp(block.margins(self.rest), PARAMETER_BITS - FINE_BITS)
         y = bounded_labels(block)
-        if self.precise and type(self.loss) is Logistic:
-            c = _precise_slopes(z, y)
-        else:
-            self.loss.dvalue(z, y, c)
+        precise = loss_facts(self.loss).precise_dvalue if self.precise else None
+        (precise or self.loss.dvalue)(z, y, c)
         c *= block.factor
         if not self.precise:
             return np.rint(np.ldexp(block.weighted_sum(c), self.bits)).astype(np.int64)
@@ -97,17 +94,11 @@ def _part_bits(problem: Problem, lipschitz: float) -> int:
     return max(0, min(20, room - math.frexp(longest)[1]))
 
 
-def _precise_slopes(z: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Return the logistic slopes, by the platform's exp: within 2^-46 if that is within 32 units of
-    the last place (those of NumPy and C libraries claim 4)."""
-    return -y / (1.0 + np.exp(np.clip(y * z, -700.0, 700.0)))
-
-
 def gradient_error(problem: Problem, rows: int, slope: float, precise: bool = False) -> float:
     """Return a bound of the l2 error of ``GradientSum`` over ``rows`` rows: of the slopes, of
     margins below 2^13 in float64 and their finer part, of the product over one block (Higham 2002,
     section 3.1), and of one rounding per block and coordinate."""
-    known = precise and type(problem.loss) in (Logistic, HuberSvm)
+    known = precise and loss_facts(problem.loss).precise_dvalue is not None
     slopes = _PRECISE_ERROR if known else LOSS_ERROR
     margins = rows * problem.loss.smoothness * problem.row_norm * (2.0**-39 + _rest_error(problem))
     longest = slope * problem.raw_norm_bound

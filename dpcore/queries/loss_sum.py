@@ -12,7 +12,7 @@ from dpcore.exact.grid import round_parameters
 from dpcore.privacy.sealed import constant, sealed
 from dpcore.privacy.sensitivity import Sensitivity
 from dpcore.queries.ball import bounded_labels
-from dpcore.queries.loss_line import clipped_total
+from dpcore.queries.clipping import clipped_total
 
 if TYPE_CHECKING:
     from dpcore.data.blocks.table import Block

@@ -11,7 +11,7 @@ import numpy as np
 from dpcore.exact.grid import FEATURE_BITS, coefficient_bits
 from dpcore.privacy.sealed import sealed
 from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
-from dpcore.queries.gradient import clip_coefficients
+from dpcore.queries.clipping import clip_coefficients
 
 if TYPE_CHECKING:
     from dpcore.data.blocks.table import Block

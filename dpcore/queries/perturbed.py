@@ -42,8 +42,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from dpcore.errors import InvalidInputError
-from dpcore.losses.huber import HuberSvm
-from dpcore.losses.logistic import Logistic
+from dpcore.losses.facts import loss_facts
 from dpcore.noise.scale import GridScale
 from dpcore.privacy.sealed import sealed
 from dpcore.privacy.sensitivity import PerturbedSensitivity
@@ -59,13 +58,11 @@ if TYPE_CHECKING:
 __all__ = ["PerturbedMinimizer", "vertices"]
 
 _UP = 1.0 + 2.0**-40
-_ONE_SIGN = (Logistic, HuberSvm)
 
 
 def vertices(problem: Problem) -> tuple[int, ...]:
     """Return the lengths of the vertices of the box of slopes, in largest gradients of a row."""
-    # The very class: a subclass may be another function.
-    one_sign = type(problem.loss) in _ONE_SIGN
+    one_sign = loss_facts(problem.loss).falling
     if problem.relation.rows_changed == 1:
         return (0, 1) if one_sign else (1, 1)
     return (0, 1, 1, 2) if one_sign else (2, 2, 2, 2)

@@ -11,7 +11,7 @@ from dpcore.data.blocks.standardization import SCALE_BITS
 from dpcore.exact.grid import FEATURE_BITS, coefficient_bits, round_parameters
 from dpcore.privacy.sealed import constant, sealed
 from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
-from dpcore.queries.gradient import clip_coefficients
+from dpcore.queries.clipping import clip_coefficients
 
 if TYPE_CHECKING:
     from dpcore.data.blocks.standardization import Standardization

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import near_names
+from dpcore.losses.facts import LossFacts
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.registry.facts import Method, Shape, Words, fact, fault_of, read
 from dpcore.registry.presets import fault_of_presets
@@ -25,7 +26,6 @@ __all__ = [
     "TARGETS",
     "AccountantFacts",
     "EngineFacts",
-    "LossFacts",
     "MechanismFacts",
     "OptimizerFacts",
     "PoolFacts",
@@ -206,27 +206,6 @@ class AccountantFacts:
         _TRUTH, "False for one release at most: none is chosen or compared over schedules.", True
     )
     delta_may_be_zero: bool = fact(_TRUTH, "True where it takes a delta of 0.", False)
-
-
-@dataclass(frozen=True, kw_only=True)
-class LossFacts:
-    """Facts that the class of a loss states."""
-
-    name: str = fact(_TEXT, "Its registered name, for messages.")
-    classification: bool = fact(_TRUTH, "True for labels of -1 and +1, false for real numbers.")
-    lipschitz: float = fact(_NUMBER, "The bound of its slope in the margin, or `inf`.")
-    smoothness: float = fact(_NUMBER, "The Lipschitz constant of its slope, or `inf`.")
-    value: Callable[..., None] = fact(Method(("z", "y", "out")), "Fills `out` with the losses.")
-    dvalue: Callable[..., None] = fact(Method(("z", "y", "out")), "Fills `out` with the slopes.")
-    convex: bool = fact(_TRUTH, "True where it is convex in the margin.", False)
-    thread_safe: bool = fact(
-        _TRUTH, "True in its own class: several threads may call it at a time.", False
-    )
-    line_totals: Callable[..., Any] | None = fact(
-        Method(("line", "y", "step", "count", "clip", "scale")),
-        "Returns clipped sums at points of a line.",
-        None,
-    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -102,7 +102,10 @@ class Method:
 
 def fact(kind: Kind, doc: str, default: Any = MISSING) -> Any:
     """Return a field of a table; without a default the fact has to be stated."""
-    return dataclasses.field(metadata={"kind": kind, "doc": doc, "default": default})
+    metadata = {"kind": kind, "doc": doc, "default": default}
+    if isinstance(default, dict):  # which a dataclass takes from a factory only
+        return dataclasses.field(default_factory=default.copy, metadata=metadata)
+    return dataclasses.field(default=default, metadata=metadata)
 
 
 def read(table: type[Table], part: Any) -> Table:

@@ -20,7 +20,6 @@ from dpcore.noise.scale import GridScale
 from dpcore.noise.source import BULK_SIZE, SeededNoise
 from dpcore.queries.gradient import ClippedGradientSum
 from dpcore.queries.gradient_sum import FINE_BITS, GradientSum
-from dpcore.queries.loss_line import ClippedLossLine
 from dpcore.queries.moments import ColumnMoments
 from dpcore.queries.standardized import StandardizedGradientSum
 
@@ -88,16 +87,13 @@ def load_now(load: Callable[[], Any]) -> None:
 
 
 def _usual(problem: Problem) -> Iterator[Callable[[], Any]]:
-    """Yield makers of a run's usual sums, released or asked by derived queries. The second gradient
-    goes on along the line before it."""
+    """Yield makers of a run's usual sums, released or asked by derived queries."""
     zero, unit = np.zeros(problem.n_features), np.eye(1, problem.n_features)[0]
     constant = problem.n_features - 1 if problem.intercept else None
     unchanged = Standardization.nearest(np.ones_like(zero), zero, constant)
     yield partial(ColumnMoments, problem, 1.0)
     yield partial(StandardizedGradientSum, problem, zero, unchanged, 1.0)
     yield partial(ClippedGradientSum, problem, zero, 1.0)
-    yield partial(ClippedLossLine, problem, zero, unit, np.array([0.0, 0.5]), 1.0)
-    yield partial(ClippedGradientSum, problem, -unit / 2, 1.0)
     yield partial(GradientSum, problem, np.ldexp(unit, -FINE_BITS), 0)
 
 

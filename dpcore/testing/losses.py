@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore.exact.grid import BLOCK_ROWS
+from dpcore.losses.facts import LossFacts, loss_facts
 from dpcore.testing.guard import require_assertions
 from dpcore.testing.overlap import run_overlapping
 
@@ -29,8 +30,9 @@ def check_loss(loss: Loss) -> None:
     It writes on ``out`` only. A full block of 8,192 rows gives the same bits in a permuted, a split
     and single-row calls: a loss that looks at other rows (the mean margin, say) would void every
     sensitivity. So would one that mixes overlapping calls, and says that it is thread-safe. Then
-    ``|dvalue| <= lipschitz``, convexity where it is declared, the slope of ``dvalue`` at most
-    ``smoothness``, and ``dvalue`` against finite differences of ``value``.
+    ``|dvalue| <= lipschitz``, the slope of ``dvalue`` at most ``smoothness``, ``dvalue`` against
+    finite differences of ``value``, and every fact that its class states
+    (``dpcore.losses.facts.LossFacts``).
     """
     require_assertions()
     rng = np.random.default_rng(0)
@@ -38,22 +40,43 @@ def check_loss(loss: Loss) -> None:
     half = (BLOCK_ROWS - tails.size) // 2
     wide = rng.uniform(-800, 800, size=BLOCK_ROWS - tails.size - half)
     z = np.concatenate([tails, rng.normal(scale=3.0, size=half), wide])
+    facts = loss_facts(loss)
     if loss.classification:
         y = np.where(rng.random(z.size) < 0.5, -1.0, 1.0)
     else:
         y = rng.uniform(-1, 1, size=z.size)
     for function in (loss.value, loss.dvalue):
         _check_row_by_row(function, z, y, rng)
-        if vars(type(loss)).get("thread_safe") is True:
+        if facts.thread_safe:
             _check_overlapping(function, z, y)
     _check_constants(loss, z, y)
-    if getattr(loss, "convex", False) is True:
+    _check_facts(facts, z, y)
+    if facts.convex:
         _check_convex(loss, z, y)
-    if hasattr(loss, "line_totals"):
-        _check_line(loss, z, y)
+    if facts.line_totals is not None:
+        _check_line(loss, facts.line_totals, z, y)
 
 
-def _check_line(loss: Any, z: np.ndarray, y: np.ndarray) -> None:
+def _check_facts(facts: LossFacts, z: np.ndarray, y: np.ndarray) -> None:
+    """Compare what else the class states with values and slopes at the margins."""
+    slope = _called(facts.dvalue, z, y)
+    if facts.falling:
+        assert (slope * y <= _SLOPE_ERROR).all(), "The loss grows with y z: it is not falling."
+    if facts.pull is not None:
+        pulled = -z * slope - np.abs(z) * _SLOPE_ERROR
+        assert (pulled <= facts.pull).all(), "-z dvalue exceeds the declared pull."
+    if facts.quadratic:
+        squares = 0.5 * (z - y) ** 2
+        close = np.allclose(_called(facts.value, z, y), squares, rtol=2.0**-40, atol=0.0)
+        assert close and np.allclose(slope, z - y, rtol=2.0**-40, atol=0.0), (
+            "The loss is declared quadratic and is not (z - y)^2 / 2."
+        )
+    if facts.precise_dvalue is not None:
+        apart = np.abs(_called(facts.precise_dvalue, z, y) - slope).max()
+        assert apart <= _SLOPE_ERROR, "precise_dvalue is not dvalue."
+
+
+def _check_line(loss: Loss, line_totals: Callable[..., Any], z: np.ndarray, y: np.ndarray) -> None:
     """Totals along a line are sums over rows, within [0, clip] each, and those of ``value``."""
     step, count, scale = 0.25, 9, 2.0**20
     direction, factor = np.resize([1.0, -2.0, 0.5, 0.0], z.size), np.resize([1.0, 0.25], z.size)
@@ -61,7 +84,7 @@ def _check_line(loss: Any, z: np.ndarray, y: np.ndarray) -> None:
 
     def totals(rows: slice, clip: float) -> Any:
         parts = (np.ascontiguousarray(part[rows]) for part in (z, direction, factor))
-        return loss.line_totals(tuple(parts), y[rows].copy(), step, count, clip, scale)
+        return line_totals(tuple(parts), y[rows].copy(), step, count, clip, scale)
 
     for clip in (0.5, 2.0, 100.0):
         whole = totals(slice(None), clip)
@@ -77,7 +100,7 @@ def _check_line(loss: Any, z: np.ndarray, y: np.ndarray) -> None:
         assert np.min(rows) >= 0 and np.max(rows) <= clip * scale, "line_totals leaves the clip."
 
 
-def _called(function: Callable, z: np.ndarray, y: np.ndarray) -> np.ndarray:
+def _called(function: Callable[..., Any], z: np.ndarray, y: np.ndarray) -> np.ndarray:
     out = np.full(z.size, np.nan)
     margins, labels = z.copy(), y.copy()
     function(margins, labels, out)
@@ -88,7 +111,7 @@ def _called(function: Callable, z: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def _check_row_by_row(
-    function: Callable, z: np.ndarray, y: np.ndarray, rng: np.random.Generator
+    function: Callable[..., Any], z: np.ndarray, y: np.ndarray, rng: np.random.Generator
 ) -> None:
     name = function.__name__
     whole = _called(function, z, y)
@@ -107,7 +130,7 @@ def _check_row_by_row(
         )
 
 
-def _check_overlapping(function: Callable, z: np.ndarray, y: np.ndarray) -> None:
+def _check_overlapping(function: Callable[..., Any], z: np.ndarray, y: np.ndarray) -> None:
     """Two threads, each with rows of its own, many times over: scratch space of the loss would mix
     them. A loss that passes may still be unsafe; a loss that fails is."""
     halves = [(z[part].copy(), y[part].copy()) for part in (slice(0, None, 2), slice(1, None, 2))]

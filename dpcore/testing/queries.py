@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore.engines.local import LocalEngine
-from dpcore.losses.logistic import Logistic
 from dpcore.privacy.sealed import attributes
 from dpcore.privacy.sensitivity import NeighboringRelation
+from dpcore.registry.catalogue import load_registry
 from dpcore.testing.guard import require_assertions
 from dpcore.testing.replay import assert_within
 from dpcore.testing.tables import Rows, make_problem, make_rows, neighbours, stretching_rows
@@ -37,10 +37,12 @@ def check_query(make_query: Callable[[Problem], Query], loss: Loss | None = None
     is a table like any other.
     """
     require_assertions()
+    if loss is None:
+        loss = load_registry().load("loss", "logistic")()
     for relation in (NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE):
         for seed in range(3):
             rows = make_rows(12, _N_FEATURES, seed=seed)
-            problem = make_problem(rows, relation, loss or Logistic())
+            problem = make_problem(rows, relation, loss)
             query = unsampled(make_query(problem))
             exact = _answer(query, rows)
             _contributions(query, rows)

@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.accountants.schedule import planned_accountant
 from dpcore.errors import InvalidInputError
-from dpcore.losses.logistic import Logistic
-from dpcore.losses.squared import Squared
 from dpcore.noise.source import SeededNoise
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.registry.catalogue import load_registry
@@ -44,7 +42,9 @@ def relations_of(optimizer: Optimizer) -> list[NeighboringRelation]:
 
 def loss_of(optimizer: Optimizer) -> Loss:
     """Return the loss to check with: on labels of -1 and +1, which squared loss takes too."""
-    return Squared() if "squared-loss" in optimizer.needs else Logistic()
+    name = "ridge" if "squared-loss" in optimizer.needs else "logistic"
+    loss: Loss = load_registry().load("loss", name)()
+    return loss
 
 
 def problem_of(

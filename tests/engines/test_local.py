@@ -17,8 +17,9 @@ from dpcore.exact.grid import BLOCK_ROWS
 from dpcore.losses.logistic import Logistic
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.protocols.problem import Problem
-from dpcore.queries import ClippedGradientSum, ClippedLossLine, RowCount
+from dpcore.queries import ClippedGradientSum, RowCount
 from dpcore.testing.overlap import run_overlapping
+from dpcore_dp_agd.loss_line import ClippedLossLine
 
 N_ROWS, WIDTH = 5 * BLOCK_ROWS + 17, 11
 RNG = np.random.default_rng(4)

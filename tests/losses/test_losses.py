@@ -1,3 +1,4 @@
+import mpmath
 import naive
 import numpy as np
 import pytest
@@ -80,3 +81,13 @@ def test_infinite_margins_give_finite_slopes():
     z = np.array([np.inf, -np.inf])
     y = np.ones(2)
     np.testing.assert_allclose(filled(Logistic().dvalue, z, y), [0.0, -1.0], atol=1e-11)
+
+
+def test_precise_slopes_are_within_their_error():
+    z = np.concatenate([np.linspace(-40, 40, 801), [-800.0, -700.0, 700.0, 800.0, 1e-9, 0.0]])
+    with mpmath.workdps(40):
+        for y in (-1.0, 1.0):
+            found = filled(Logistic().precise_dvalue, z, np.full(z.size, y))
+            for margin, value in zip(z, found, strict=True):
+                exact = -y / (1 + mpmath.exp(y * mpmath.mpf(float(margin))))
+                assert abs(mpmath.mpf(float(value)) - exact) < mpmath.mpf(2) ** -46

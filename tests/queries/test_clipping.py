@@ -11,9 +11,8 @@ from dpcore.errors import InvalidInputError
 from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
 from dpcore.privacy.sensitivity import NeighboringRelation
-from dpcore.queries import ClippedGradientSum, ClippedLossLine, RowCount
-from dpcore.queries.gradient import clip_coefficients
-from dpcore.queries.loss_line import clipped_total
+from dpcore.queries import ClippedGradientSum, RowCount
+from dpcore.queries.clipping import clip_coefficients, clipped_total
 from dpcore.testing import check_query
 from dpcore.testing.tables import make_problem, make_rows
 
@@ -95,10 +94,6 @@ def test_a_row_with_a_nan_gradient_is_as_good_as_removed():
         lambda p: ClippedGradientSum(p, np.linspace(-2, 2, 5), 0.3),
         lambda p: ClippedGradientSum(p, np.linspace(-200, 200, 5), 1.7),
         lambda p: ClippedGradientSum(p, np.linspace(-2, 2, 5), 0.3, norm="l1"),
-        lambda p: ClippedLossLine(p, np.ones(5), np.linspace(-50, 9, 5), np.arange(9) / 8, 1.5),
-        lambda p: ClippedLossLine(
-            p, np.ones(5), -np.ones(5), np.arange(4) / 8, 0.5, offset=np.arange(4) * 10.0
-        ),
         lambda p: RowCount(),
     ],
 )
@@ -108,13 +103,6 @@ def test_declared_sensitivity_holds_and_answers_are_sums(make_query, loss):
 
 class HalfDeclared(ClippedGradientSum):
     """Broken on purpose: the replace-one bound of an add-or-remove analysis."""
-
-    def sensitivity(self, relation):
-        return super().sensitivity(NeighboringRelation.ADD_OR_REMOVE_ONE)
-
-
-class NarrowRange(ClippedLossLine):
-    """Broken on purpose: scores that move either way, declared as if they moved together."""
 
     def sensitivity(self, relation):
         return super().sensitivity(NeighboringRelation.ADD_OR_REMOVE_ONE)
@@ -142,10 +130,6 @@ class Mean(ClippedGradientSum):
     ("make_query", "reason"),
     [
         (lambda p: HalfDeclared(p, np.zeros(5), 0.2), "declared l2"),
-        (
-            lambda p: NarrowRange(p, np.zeros(5), np.eye(5)[0], np.arange(-4.0, 5.0) * 8, 1.0),
-            "declared range",
-        ),
         (lambda p: Unclipped(p, np.zeros(5), 0.1), "declared l2"),
         (lambda p: Mean(p, np.zeros(5), 0.5), "sum of the rows"),
     ],
@@ -161,8 +145,6 @@ def test_both_relations_state_their_own_constants(relation):
     rows = relation.rows_changed
     gradient = ClippedGradientSum(problem, np.zeros(5), 0.75).sensitivity(relation)
     assert (gradient.norm, gradient.bound) == ("l2", 0.75 * rows)
-    line = ClippedLossLine(problem, np.zeros(5), np.ones(5), np.arange(3.0), 4.0)
-    assert line.sensitivity(relation).change_range == 4.0 * rows
 
 
 def test_squared_loss_on_adversarial_rows_stays_within_the_clip():
@@ -189,26 +171,3 @@ def test_gradient_queries_that_make_no_sense_are_refused(arguments, reason):
     problem = make_problem(make_rows(5), RELATIONS[0], Logistic())
     with pytest.raises(InvalidInputError, match=reason):
         ClippedGradientSum(**{"problem": problem, "w": np.zeros(5), "clip": 1.0, **arguments})
-
-
-@pytest.mark.parametrize(
-    ("arguments", "reason"),
-    [
-        ({"loss_clip": np.inf}, "loss_clip"),
-        ({"loss_clip": 0.0}, "loss_clip"),
-        ({"step_sizes": np.array([np.nan])}, "step_sizes"),
-        ({"offset": np.array([np.nan, 0.0, 0.0])}, "offset"),
-        ({"offset": np.zeros(2)}, "offset"),
-    ],
-)
-def test_line_queries_that_make_no_sense_are_refused(arguments, reason):
-    problem = make_problem(make_rows(5), RELATIONS[0], Logistic())
-    defaults = {
-        "problem": problem,
-        "w": np.zeros(5),
-        "direction": np.ones(5),
-        "step_sizes": np.arange(3.0),
-        "loss_clip": 1.0,
-    }
-    with pytest.raises(InvalidInputError, match=reason):
-        ClippedLossLine(**{**defaults, **arguments})

@@ -313,7 +313,7 @@ def test_the_quadratic_objective_follows_from_the_sums():
 class Weighted(Logistic):
     """Convex, and five times as heavy on one of the labels: no symmetry to rely on."""
 
-    lipschitz, smoothness = 5.0, 1.25
+    lipschitz, smoothness, convex = 5.0, 1.25, True
 
     def value(self, z, y, out):
         super().value(z, y, out)

@@ -23,7 +23,6 @@ from dpcore.privacy.events import (
 from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
 from dpcore.queries import (
     ClippedGradientSum,
-    ClippedLossLine,
     FixedSizeSample,
     MinimumQuadratic,
     PoissonSample,
@@ -32,6 +31,7 @@ from dpcore.queries import (
 from dpcore.session.session import TableSession
 from dpcore.testing import check_query
 from dpcore.testing.tables import Rows, make_problem, make_rows
+from dpcore_dp_agd.loss_line import ClippedLossLine
 
 ADD = NeighboringRelation.ADD_OR_REMOVE_ONE
 REPLACE = NeighboringRelation.REPLACE_ONE

@@ -29,7 +29,7 @@ from dpcore.errors import InvalidInputError
 from dpcore.exact.grid import FEATURE_BITS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from contextlib import AbstractContextManager
 
     from scipy.sparse import csr_matrix
@@ -170,6 +170,9 @@ class CodedBlock(KeptMargins):
         kept = nullcontext(CodedRows(X.layout, numeric, codes))
         return cls(lambda: kept, y, path, row_norm)
 
+    def raw_rows(self) -> LentRows:
+        return LentRows(self._lend, self._layout)
+
     def _absolute_steps(self) -> np.ndarray:
         with self._lend() as rows:
             return _steps(rows).sum(axis=1) + _n_ones(rows) * _ONE
@@ -232,6 +235,39 @@ class CodedBlock(KeptMargins):
                 weights[places] = c
             kernel(rows.numeric, rows.codes, weights, numeric, codes)
         return self._layout.join(numeric, codes)
+
+
+class LentRows:
+    """Raw coded rows, lent for the time of a look (``RawRows``)."""
+
+    def __init__(self, lend: Lender, layout: CodedLayout) -> None:
+        self._lend, self._layout = lend, layout
+
+    def fill_margins(self, start: int, stop: int, w: np.ndarray, out: np.ndarray) -> None:
+        numeric, codes = self._layout.split(w)
+        with self._lend() as rows:
+            coded_margins(rows.numeric[start:stop], rows.codes[start:stop], numeric, codes, out)
+
+    def weighted_sum(self, start: int, stop: int, c: np.ndarray) -> np.ndarray:
+        numeric = np.zeros(self._layout.numeric.size)
+        codes = np.zeros(self._layout.code_features.size)
+        with self._lend() as rows:
+            cells = rows.numeric[start:stop], rows.codes[start:stop]
+            coded_weighted_sum(cells[0], cells[1], c, numeric, codes)
+        return self._layout.join(numeric, codes)
+
+    def gather(self, parts: Sequence[LentRows], places: np.ndarray) -> LentRows:
+        layout, begin = self._layout, 0
+        numeric = np.empty((places.size, layout.numeric.size), np.float32)
+        codes = np.empty((places.size, layout.starts.size - 1), layout.code_type)
+        for part in parts:
+            with part._lend() as rows:
+                end = begin + rows.shape[0]
+                numeric[places[begin:end]] = rows.numeric
+                codes[places[begin:end]] = rows.codes
+            begin = end
+        kept = nullcontext(CodedRows(layout, numeric, codes))
+        return LentRows(lambda: kept, layout)
 
 
 def _steps(rows: CodedRows) -> np.ndarray:

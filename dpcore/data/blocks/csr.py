@@ -11,6 +11,8 @@ from dpcore.exact.compiled import njit
 from dpcore.exact.grid import FEATURE_BITS
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from scipy.sparse import csr_matrix
 
 __all__ = ["CsrBlock"]
@@ -53,6 +55,9 @@ class CsrBlock(KeptMargins):
         )
         width = int(X.shape[1])
         return cls(X.indptr, X.indices, values, width, y, squares, path, row_norm)
+
+    def raw_rows(self) -> CsrRows:
+        return CsrRows(self._indptr, self._indices, self._values, self.n_features)
 
     @property
     def cells(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -100,6 +105,36 @@ class CsrBlock(KeptMargins):
         return total
 
 
+class CsrRows:
+    """Raw rows as ``indptr``, ``indices`` and values (``RawRows``)."""
+
+    def __init__(
+        self, indptr: np.ndarray, indices: np.ndarray, values: np.ndarray, width: int
+    ) -> None:
+        self._indptr, self._indices, self._values, self._width = indptr, indices, values, width
+
+    def fill_margins(self, start: int, stop: int, w: np.ndarray, out: np.ndarray) -> None:
+        csr_margins(self._indptr[start : stop + 1], self._indices, self._values, w, out)
+
+    def weighted_sum(self, start: int, stop: int, c: np.ndarray) -> np.ndarray:
+        total = np.zeros(self._width)
+        csr_weighted_sum(self._indptr[start : stop + 1], self._indices, self._values, c, total)
+        return total
+
+    def gather(self, parts: Sequence[CsrRows], places: np.ndarray) -> CsrRows:
+        sizes = np.empty(places.size, np.int64)
+        sizes[places] = np.concatenate([np.diff(part._indptr.astype(np.int64)) for part in parts])
+        indptr, begin = np.concatenate([[0], np.cumsum(sizes)]), 0
+        indices = np.empty(int(indptr[-1]), self._indices.dtype)
+        values = np.empty(int(indptr[-1]), self._values.dtype)
+        for part in parts:
+            end = begin + part._indptr.size - 1
+            csr_scatter(part._indptr, part._indices, indptr[places[begin:end]], indices)
+            csr_scatter(part._indptr, part._values, indptr[places[begin:end]], values)
+            begin = end
+        return CsrRows(indptr, indices, values, self._width)
+
+
 @njit(cache=True, error_model="numpy", nogil=True)
 def csr_margins(
     indptr: np.ndarray, indices: np.ndarray, values: np.ndarray, w: np.ndarray, out: np.ndarray
@@ -143,3 +178,14 @@ def csr_weighted_moments(
             size = abs(np.float64(values[j]))
             steps = np.trunc(min(size * size, size) * 65536.0)
             out[indices[j]] += steps / 65536.0 * weight
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def csr_scatter(
+    indptr: np.ndarray, values: np.ndarray, begins: np.ndarray, out: np.ndarray
+) -> None:
+    """Copy row i of ``values`` to ``out`` from ``begins[i]``."""
+    for i in range(begins.shape[0]):
+        first = np.int64(indptr[i])
+        for j in range(first, np.int64(indptr[i + 1])):
+            out[begins[i] + j - first] = values[j]

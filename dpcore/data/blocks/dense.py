@@ -6,12 +6,17 @@ come on top of the engine's.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from dpcore.data.blocks.kept_margins import KeptMargins, LinePath, truncate_rows
 from dpcore.data.blocks.ownership import share
 from dpcore.exact.compiled import njit
 from dpcore.exact.grid import FEATURE_BITS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 __all__ = ["DenseBlock"]
 
@@ -37,6 +42,9 @@ class DenseBlock(KeptMargins):
         X = np.ascontiguousarray(X, dtype=np.float64)
         values, squares = truncate_rows(X, None, X.shape[0], path.raw_norm_bound)
         return cls(share(X, values), y, squares, path, row_norm)
+
+    def raw_rows(self) -> DenseRows:
+        return DenseRows(self._values)
 
     def _absolute_steps(self) -> np.ndarray:
         return np.ldexp(np.abs(self._values), FEATURE_BITS).astype(np.int64).sum(axis=1)
@@ -67,6 +75,29 @@ class DenseBlock(KeptMargins):
         total = np.zeros(self.n_features)
         dense_weighted_moments(self._values, c, total)
         return total
+
+
+class DenseRows:
+    """Raw rows as a C-ordered float64 array (``RawRows``)."""
+
+    def __init__(self, values: np.ndarray) -> None:
+        self._values = values
+
+    def fill_margins(self, start: int, stop: int, w: np.ndarray, out: np.ndarray) -> None:
+        dense_margins(self._values[start:stop], w, np.empty(_LANES), out)
+
+    def weighted_sum(self, start: int, stop: int, c: np.ndarray) -> np.ndarray:
+        total = np.zeros(self._values.shape[1])
+        dense_weighted_sum(self._values[start:stop], c, total)
+        return total
+
+    def gather(self, parts: Sequence[DenseRows], places: np.ndarray) -> DenseRows:
+        values, begin = np.empty((places.size, self._values.shape[1])), 0
+        for part in parts:
+            end = begin + part._values.shape[0]
+            values[places[begin:end]] = part._values
+            begin = end
+        return DenseRows(values)
 
 
 @njit(cache=True, error_model="numpy", nogil=True)

@@ -10,7 +10,7 @@ truncated, alike in every layout, so every layout releases the same bits.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
 
 import numpy as np
 
@@ -30,10 +30,32 @@ if TYPE_CHECKING:
 
     Rows: TypeAlias = np.ndarray | csr_matrix | CodedRows | StoredRows
 
-__all__ = ["Block", "Table", "require_finite", "row_factors"]
+__all__ = ["Block", "RawRows", "Table", "require_finite", "row_factors"]
 
 _MAX_FEATURES = 2**22
 """A public limit on the width: sums of squares over a row stay within int64."""
+
+
+class RawRows(Protocol):
+    """Raw rows of one layout in an order, for algorithms that go through ranges of them.
+
+    Products are plain float64: a margin of d terms errs by at most ``(d + 2) 2^-53 ||x|| ||w||``, a
+    sum over b rows by ``(b + 1) 2^-53 sum |c_i| ||x_i||`` in l2, to first order and in any order of
+    terms. A sensitivity that rests on them has to count that.
+    """
+
+    def fill_margins(self, start: int, stop: int, w: np.ndarray, out: np.ndarray) -> None:
+        """Fill ``out`` with ``raw_i . w`` of rows start to stop - 1; ``w`` is used as it is."""
+        ...
+
+    def weighted_sum(self, start: int, stop: int, c: np.ndarray) -> np.ndarray:
+        """Return ``sum_i c_i raw_i`` over these rows, float64 of shape (n_features,)."""
+        ...
+
+    def gather(self, parts: Sequence[Self], places: np.ndarray) -> Self:
+        """Return a copy of the rows of all parts, each of this layout: the k-th of them stands in
+        place ``places[k]`` (int64, a permutation)."""
+        ...
 
 
 class Block(Protocol):
@@ -72,6 +94,10 @@ class Block(Protocol):
 
     def rows(self) -> np.ndarray:
         """Return the (scaled) rows, a float64 copy of shape (n_rows, n_features)."""
+        ...
+
+    def raw_rows(self) -> RawRows:
+        """Return the rows without their factors, for products of ranges of them; not a copy."""
         ...
 
     def take(self, places: np.ndarray) -> Block:

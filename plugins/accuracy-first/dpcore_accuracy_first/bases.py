@@ -13,7 +13,7 @@ from dpcore.plugin.parts import (
     MinimumQuadratic,
     PublicBall,
     QuadraticObjective,
-    Squared,
+    loss_facts,
     unpack,
 )
 from dpcore_accuracy_first.ball_solve import BallSolver
@@ -79,7 +79,7 @@ class CovBase:
     def __init__(
         self, problem: Problem, l1_norm: float | None, smallest: float | None = None
     ) -> None:
-        if not isinstance(problem.loss, Squared):
+        if not loss_facts(problem.loss).quadratic:
             raise InvalidInputError(
                 f"Covariance perturbation is for squared loss (--loss ridge), not for "
                 f"{problem.loss.name}; take output-nr."

@@ -11,12 +11,12 @@ from dpcore.plugin import (
     STEP_BITS,
     BudgetExceededError,
     ClippedGradientSum,
-    ClippedLossLine,
     Solution,
     noise_multiplier,
     round_parameters,
     round_to,
 )
+from dpcore_dp_agd.loss_line import ClippedLossLine
 
 if TYPE_CHECKING:
     from dpcore.plugin import PrivacySession, Problem

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from dpcore.plugin import Accountant, PrivacySession, Problem
-    from dpcore_dp_agd.optimizer import DpAgd
+    from dpcore_dp_agd.options import Options
 
 __all__ = ["RunPlan", "plan_run"]
 
@@ -28,7 +28,7 @@ _SMALLEST_ADVICE = 2.0**-60
 class RunPlan:
     """Resolved parameters. Shares are in the accountant's unit; ``n`` is public or released."""
 
-    options: DpAgd
+    options: Options
     gradient: Any
     selection: Any
     n: float | None
@@ -40,7 +40,7 @@ class RunPlan:
 
 
 def plan_run(
-    options: DpAgd, mechanisms: Mapping[str, Any], problem: Problem, session: PrivacySession
+    options: Options, mechanisms: Mapping[str, Any], problem: Problem, session: PrivacySession
 ) -> RunPlan:
     """Return the plan; counts the rows, as a charged release, only where a figure must follow from
     their number and none is public.
@@ -79,7 +79,7 @@ def plan_run(
     )
 
 
-def _shares(options: DpAgd, accountant: Accountant, u: float) -> tuple[float, float]:
+def _shares(options: Options, accountant: Accountant, u: float) -> tuple[float, float]:
     """Return the first gradient's and each selection's share of the budget."""
     if options.splits is not None:
         epsilon = accountant.epsilon / (2 * options.splits)
@@ -90,7 +90,7 @@ def _shares(options: DpAgd, accountant: Accountant, u: float) -> tuple[float, fl
     return share * (1 - options.selection_share), share * options.selection_share
 
 
-def _count(options: DpAgd, mechanism: Any, session: PrivacySession) -> float:
+def _count(options: Options, mechanism: Any, session: PrivacySession) -> float:
     """Return a noisy number of rows, at least 1, charged at ``count_share`` of the budget."""
     share = session.accountant.remaining * options.count_share
     multiplier = noise_multiplier(session.accountant, mechanism.nominal_event, share)
@@ -98,7 +98,9 @@ def _count(options: DpAgd, mechanism: Any, session: PrivacySession) -> float:
     return max(1.0, float(session.release(query, mechanism(multiplier))[0]))
 
 
-def _check_budget(options: DpAgd, mechanism: Any, problem: Problem, accountant: Accountant) -> None:
+def _check_budget(
+    options: Options, mechanism: Any, problem: Problem, accountant: Accountant
+) -> None:
     """Raise InvalidInputError, with an epsilon that would do, if no gradient fits the grid."""
     if _fits(options, mechanism, problem, accountant):
         return
@@ -114,7 +116,7 @@ def _check_budget(options: DpAgd, mechanism: Any, problem: Problem, accountant: 
     )
 
 
-def _fits(options: DpAgd, mechanism: Any, problem: Problem, accountant: Accountant) -> bool:
+def _fits(options: Options, mechanism: Any, problem: Problem, accountant: Accountant) -> bool:
     clip = options.clip or problem.row_norm
     try:
         # The noise of the smallest share there is: the most steps, twice over for re-measuring.

@@ -21,7 +21,6 @@ from dpcore.plugin import (
     DIRECTION_BITS,
     BudgetExceededError,
     ClippedGradientSum,
-    ClippedLossLine,
     Gaussian,
     InvalidInputError,
     Solution,
@@ -30,11 +29,11 @@ from dpcore.plugin import (
 )
 from dpcore.plugin.parts import PureDpEvent, ScaledNoise, sealed
 from dpcore_dp_agd.descent import candidate_steps, unit_direction
+from dpcore_dp_agd.loss_line import ClippedLossLine
 
 if TYPE_CHECKING:
     from dpcore.plugin import PrivacySession, Problem
     from dpcore.plugin.parts import NoiseSource, Sensitivity
-    from dpcore_dp_agd.optimizer import DpAgd
 
 __all__ = ["PublishedNoisyMin", "minimize_as_published"]
 
@@ -74,7 +73,7 @@ def _published_direction(gradient: np.ndarray, l2: float, w: np.ndarray) -> np.n
     return round_to(unit_direction(gradient) + l2 * w, DIRECTION_BITS)
 
 
-def minimize_as_published(options: DpAgd, problem: Problem, session: PrivacySession) -> Solution:
+def minimize_as_published(problem: Problem, session: PrivacySession) -> Solution:
     """Return what the authors' loop returns, with their constants.
 
     Raises InvalidInputError, before anything is charged, for an l2 at which it need not converge.

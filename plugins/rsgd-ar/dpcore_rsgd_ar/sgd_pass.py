@@ -8,22 +8,17 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from dpcore.plugin import InvalidInputError, NeighboringRelation, njit
-from dpcore.plugin.parts import (
-    OrderedRows,
-    RandomizedSensitivity,
-    Sensitivity,
-    constant,
-    order_rows,
-    rotate_rows,
-    sealed,
-)
+from dpcore.plugin import InvalidInputError, NeighboringRelation
+from dpcore.plugin.parts import RandomizedSensitivity, Sensitivity, constant, sealed
+from dpcore_rsgd_ar.kernels import bound_coefficients
+from dpcore_rsgd_ar.ordered_rows import order_rows, rotate_rows
 from dpcore_rsgd_ar.schedule import Facts, Schedule
 from dpcore_rsgd_ar.sensitivity import batch_sensitivities
 
 if TYPE_CHECKING:
     from dpcore.plugin import Loss
     from dpcore.plugin.parts import NoiseSource, Table
+    from dpcore_rsgd_ar.ordered_rows import OrderedRows
 
 __all__ = ["SgdPass", "run_pass"]
 
@@ -136,13 +131,3 @@ def run_pass(rows: OrderedRows, query: SgdPass) -> np.ndarray:
             w = total / (m * schedule.average_every)
             total = np.zeros(facts.n_features)
     return w
-
-
-@njit(cache=True, error_model="numpy", nogil=True)
-def bound_coefficients(c: np.ndarray, factor: np.ndarray, lipschitz: float) -> None:
-    """Hold ``c`` to [-lipschitz, lipschitz], NaN to 0, and scale it by the row's factor."""
-    for i in range(c.shape[0]):
-        size = abs(c[i])
-        kept = size if size <= lipschitz else lipschitz
-        kept = kept if size < np.inf else 0.0
-        c[i] = (kept if c[i] > 0.0 else -kept) * factor[i]

@@ -1,5 +1,6 @@
 """Slow, obviously right twins of the plugin's kernels."""
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -42,3 +43,25 @@ def sgd(X, y, dloss, schedule, mu, normalise=False):
         if schedule.average_every and (s + 1) % schedule.average_every == 0:
             w, seen = np.mean(seen, axis=0), []
     return w
+
+
+def bounded_coefficient(slope, factor, lipschitz):
+    """The slope cut off at the bound, times the row's factor; 0 for what is no finite number."""
+    if not math.isfinite(slope):
+        return 0.0
+    return math.copysign(min(abs(slope), lipschitz), slope) * factor
+
+
+def reach(steps, fixed, per_reach, gradient, mu, ball, projection):
+    """The bound of every iterate's norm and each epoch's largest 2 e_t, exact fractions, with none
+    of the slack that stands for their own rounding but for that of the update."""
+    norm, slack = Fraction(0), []
+    for epoch in steps.tolist():
+        errors = []
+        for eta in map(Fraction, epoch):
+            update = 4 * eta * (gradient + mu * norm) + 2 * norm
+            error = eta * (fixed + per_reach * norm) + Fraction(1, 2**52) * update + projection
+            errors.append(2 * error)
+            norm = max(norm, min(abs(1 - eta * mu) * norm + eta * gradient + error, ball))
+        slack.append(max(errors))
+    return norm, slack

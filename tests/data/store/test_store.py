@@ -21,7 +21,8 @@ from dpcore.losses.squared import Squared
 from dpcore.noise.source import SeededNoise
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.protocols.problem import Problem
-from dpcore.queries import ClippedGradientSum, ClippedLossLine, PoissonSample
+from dpcore.queries import ClippedGradientSum, PoissonSample
+from dpcore_dp_agd.loss_line import ClippedLossLine
 
 COLUMNS = """
 row_norm = 1.2

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from dpcore.data.blocks.batches import order_rows, rotate_rows
 from dpcore.data.blocks.coded import CodedLayout, CodedRows
 from dpcore.data.blocks.table import Table
 from dpcore.data.dataset import load_file
@@ -12,6 +11,7 @@ from dpcore.data.schema.schema import Schema
 from dpcore.data.store import convert
 from dpcore.errors import InvalidInputError
 from dpcore.exact.grid import BLOCK_ROWS
+from dpcore_rsgd_ar.ordered_rows import order_rows, rotate_rows
 
 N = BLOCK_ROWS + 37
 
@@ -82,13 +82,12 @@ def test_sparse_rows_without_entries_keep_their_place():
     assert rows.margins(0, 4, np.array([2.0, 1.0])).tolist() == [1.5, 0.0, 1.0, 0.0]
 
 
-def test_blocks_of_another_layout_are_refused():
-    class Strange:
-        n_rows = 1
-
-    table = Table([Strange()], n_features=1, raw_norm_bound=1.0, row_norm=1.0)
-    with pytest.raises(InvalidInputError, match="unknown blocks"):
-        order_rows(table, np.arange(1), row_norm=1.0)
+def test_blocks_of_several_layouts_are_refused():
+    bounds = {"row_norm": 1.0, "raw_norm_bound": 2.0}
+    tables = [Table.from_matrix(X, np.ones(N), **bounds) for X in layouts().values()]
+    mixed = Table([table.blocks[0] for table in tables], n_features=7, **bounds)
+    with pytest.raises(InvalidInputError, match="unlike blocks"):
+        order_rows(mixed, np.arange(mixed.n_rows), row_norm=1.0)
 
 
 SCHEMA = """

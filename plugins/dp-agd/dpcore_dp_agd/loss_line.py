@@ -8,18 +8,15 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from dpcore.errors import InvalidInputError
-from dpcore.exact.compiled import njit
-from dpcore.exact.grid import round_parameters
-from dpcore.privacy.sealed import constant, sealed
-from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
+from dpcore.plugin import InvalidInputError, round_parameters
+from dpcore.plugin.parts import Sensitivity, clipped_total, constant, loss_facts, sealed
+from dpcore_dp_agd.kernels import line_margins
 
 if TYPE_CHECKING:
-    from dpcore.data.blocks.table import Block
-    from dpcore.protocols import Loss
-    from dpcore.protocols.problem import Problem
+    from dpcore.plugin import Loss, NeighboringRelation, Problem
+    from dpcore.plugin.parts import Block
 
-__all__ = ["ClippedLossLine"]
+__all__ = ["ClippedLossLine", "first_line"]
 
 _LOSS_BITS = 20
 _CONTRIBUTION_BITS = 22
@@ -94,11 +91,14 @@ class ClippedLossLine:
 
     def answer_block(self, block: Block) -> np.ndarray:
         z, z_direction = block.line(self.w, self.direction)
-        if self._step is not None and hasattr(self.loss, "line_totals"):
-            line = (z, z_direction, block.factor)
-            scale = 2.0**self.bits
-            totals = self.loss.line_totals(  # type: ignore[attr-defined]
-                line, block.y, self._step, self._start.size, self.loss_clip, scale
+        if not block.n_rows:
+            # Asked before a charge: what the next gradient, on along this line, needs is loaded.
+            block.margins(self.w - self.step_sizes[-1] * self.direction)
+        line_totals = loss_facts(self.loss).line_totals
+        if self._step is not None and line_totals is not None:
+            line, count = (z, z_direction, block.factor), self._start.size
+            totals: np.ndarray | None = line_totals(
+                line, block.y, self._step, count, self.loss_clip, 2.0**self.bits
             )
             if totals is not None:
                 return -totals
@@ -125,23 +125,7 @@ def _even_step(step_sizes: np.ndarray) -> float | None:
     return step if np.array_equal(step_sizes, np.arange(step_sizes.size) * step) else None
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
-def line_margins(
-    z: np.ndarray, z_direction: np.ndarray, step: float, factor: np.ndarray, out: np.ndarray
-) -> None:
-    for i in range(out.shape[0]):
-        out[i] = (z[i] - step * z_direction[i]) * factor[i]
-
-
-@njit(cache=True, error_model="numpy", nogil=True)
-def clipped_total(values: np.ndarray, clip: float, scale: float) -> np.int64:
-    """Return the sum of the values clipped to [0, clip] and truncated to 1 / scale, in steps.
-
-    Infinity and NaN fall into the clip.
-    """
-    total = np.int64(0)
-    for i in range(values.shape[0]):
-        v = values[i] if values[i] < clip else clip
-        v = v if v > 0.0 else 0.0
-        total += np.int64(v * scale)
-    return total
+def first_line(problem: Problem) -> ClippedLossLine:
+    """Return a line that is as good as any: a session rehearses it before the first charge."""
+    zero, unit = np.zeros(problem.n_features), np.eye(1, problem.n_features)[0]
+    return ClippedLossLine(problem, zero, unit, np.array([0.0, 0.5]), 1.0)

@@ -1,0 +1,88 @@
+"""The facts that a loss states of itself: one table, and its one reader.
+
+Sensitivities rest on these facts. No part asks for the type of a loss: whoever's loss states a fact
+is treated as the core's own, and ``dpcore.testing.check_loss`` checks what can be checked cheaply.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+from collections.abc import Callable
+from dataclasses import MISSING, dataclass
+from typing import TYPE_CHECKING, Any
+
+from dpcore.errors import InvalidInputError
+from dpcore.registry.facts import Method, Shape, fact, fault_of
+
+if TYPE_CHECKING:
+    from dpcore.protocols import Loss
+
+__all__ = ["LossFacts", "loss_facts"]
+
+_TEXT = Shape("a text", lambda value: type(value) is str)
+_FLAG = Shape("True or False", lambda value: type(value) is bool)
+_BOUND = Shape("a float > 0, or inf", lambda value: isinstance(value, float) and value > 0)
+_FIGURE = Shape("a float >= 0", lambda value: isinstance(value, float) and 0 <= value < math.inf)
+_FILLS = Method(("z", "y", "out"))
+
+
+@dataclass(frozen=True, slots=True)
+class LossFacts:
+    """The facts of a loss. Those with a default count only where the loss's own class states them,
+    and not a base of it: a subclass may be another function."""
+
+    name: str = fact(_TEXT, "the name that it is registered by")
+    classification: bool = fact(_FLAG, "labels are -1.0 and +1.0; otherwise real numbers")
+    lipschitz: float = fact(_BOUND, "bound of the size of `dvalue`")
+    smoothness: float = fact(_BOUND, "Lipschitz constant of `dvalue` in z; `inf` for a corner")
+    value: Callable[..., None] = fact(_FILLS, "fills `out` with the losses, each >= 0")
+    dvalue: Callable[..., None] = fact(_FILLS, "fills `out` with their slopes in z")
+    convex: bool = fact(_FLAG, "`value` is convex in z", False)
+    falling: bool = fact(_FLAG, "`value` never grows with y z: slopes have the sign of -y", False)
+    quadratic: bool = fact(_FLAG, "`value` is (z - y)^2 / 2", False)
+    pull: float | None = fact(
+        _FIGURE, "bound of -z `dvalue` over all z and labels, rounded up; none: `value` at 0", None
+    )
+    thread_safe: bool = fact(_FLAG, "nothing is kept between calls, which may overlap", False)
+    precise_dvalue: Callable[..., None] | None = fact(
+        _FILLS, "`dvalue` to within 2^-46, the last bits perhaps not those of other calls", None
+    )
+    line_totals: Callable[..., Any] | None = fact(
+        Method(("line", "y", "step", "count", "clip", "scale")),
+        "clipped totals of evenly spaced margins at once, as `Loss` says",
+        None,
+    )
+
+
+_SHAPES = {
+    field.name: (field.metadata["kind"], field.default)
+    for field in dataclasses.fields(LossFacts)
+    if isinstance(field.metadata["kind"], Shape)
+}
+
+
+def loss_facts(loss: Loss) -> LossFacts:
+    """Return what a loss states.
+
+    Raises InvalidInputError, with the name that is meant, for a fact that is misspelt, missing or
+    of another type.
+    """
+    kind = type(loss)
+    facts = LossFacts(**{name: getattr(loss, name) for name in _names_that_count(kind)})
+    for name, (shape, default) in _SHAPES.items():
+        # Of a property the class does not know what it gives.
+        stated = getattr(facts, name)
+        if stated is not default and not shape.holds(stated):
+            raise InvalidInputError(f"The loss {kind.__name__} {shape.fault(name, stated)}")
+    return facts
+
+
+@functools.cache
+def _names_that_count(kind: type) -> tuple[str, ...]:
+    """Return the facts to be read of a loss of this class: those it has to state, and its own."""
+    if fault := fault_of(LossFacts, kind):
+        raise InvalidInputError(f"The loss {kind.__name__} {fault}")
+    fields = dataclasses.fields(LossFacts)
+    return tuple(f.name for f in fields if f.default is MISSING or f.name in vars(kind))
