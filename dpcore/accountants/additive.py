@@ -142,7 +142,9 @@ class AdditiveAccountant(ABC):
 
     @classmethod
     @abstractmethod
-    def _open(cls, epsilon: float, delta: float, conversion: str) -> tuple[Fraction, dict]:
+    def _open(
+        cls, epsilon: float, delta: float, conversion: str
+    ) -> tuple[Fraction, dict[str, Any]]:
         """Return the budget, rounded down, and further fields fixed with it."""
 
     @abstractmethod

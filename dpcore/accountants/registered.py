@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import RegistryError
 from dpcore.registry.catalogue import load_registry
+from dpcore.registry.declarations import accountant_facts
 
 if TYPE_CHECKING:
     from dpcore.privacy.events import DpEvent
@@ -16,9 +17,10 @@ __all__ = ["registered_accountants", "target_of", "which_support"]
 def registered_accountants() -> tuple[Any, ...]:
     """Return the classes of the accountants that hold several private releases: the fully adaptive
     first, else as they were registered. One that cannot be loaded is left out."""
-    usable = [c for c in _loaded() if getattr(c, "holds_several", True)]
-    private = [c for c in usable if getattr(c, "private", True) is True]
-    return tuple(sorted(private, key=lambda accountant: not accountant.fully_adaptive))
+    stated = [(accountant_facts(accountant), accountant) for accountant in _loaded()]
+    usable = [(facts, found) for facts, found in stated if facts.holds_several and facts.private]
+    usable.sort(key=lambda pair: not pair[0].fully_adaptive)
+    return tuple(found for _, found in usable)
 
 
 def which_support(event: DpEvent) -> list[str]:

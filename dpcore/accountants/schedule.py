@@ -97,9 +97,12 @@ def planned_accountant(
 ) -> Accountant:
     """Return the accountant of the budget, with what it fixes beforehand (the rdp accountant's
     order) fixed for the schedule."""
+    fitted: Accountant
     if hasattr(accountant_class, "planned"):
-        return accountant_class.planned(epsilon, delta, schedule)
-    return accountant_class.from_budget(epsilon, delta, conversion)
+        fitted = accountant_class.planned(epsilon, delta, schedule)
+    else:
+        fitted = accountant_class.from_budget(epsilon, delta, conversion)
+    return fitted
 
 
 def best_accountant(

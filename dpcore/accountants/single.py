@@ -91,7 +91,9 @@ class SingleReleaseAccountant(AdditiveAccountant):
     event: DpEvent | None = None
 
     @classmethod
-    def _open(cls, epsilon: float, delta: float, conversion: str) -> tuple[Fraction, dict]:
+    def _open(
+        cls, epsilon: float, delta: float, conversion: str
+    ) -> tuple[Fraction, dict[str, Any]]:
         return Fraction(delta), {}
 
     @classmethod

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dpcore.errors import RegistryError
+from dpcore.first_party import HOLDS_USERS
 
 if TYPE_CHECKING:
     from dpcore.protocols.user_pool import LocalPool
@@ -25,8 +26,8 @@ def require_pool(registry: Registry, asker: str) -> None:
         registry.get("pool", POOL)
     except RegistryError as error:
         raise RegistryError(
-            f"{error} {asker} asks users who keep their rows: install dpcore-a-ddp, which holds "
-            "them in this process."
+            f"{error} {asker} asks users who keep their rows: install {HOLDS_USERS}, which "
+            "holds them in this process."
         ) from error
 
 

@@ -4,33 +4,41 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dpcore.errors import InvalidInputError
+from dpcore.fitting.fitted import make_model
+from dpcore.fitting.loading import schema_reasons
 from dpcore.fitting.optimizer_run import run_optimizer
 from dpcore.fitting.pools import load_pool
+from dpcore.fitting.public_facts import check_public
 from dpcore.privacy.statement import PrivacyStatement, foreign_parts, part_of
 from dpcore.registry.catalogue import load_registry
+from dpcore.registry.declarations import optimizer_facts
+from dpcore.session.charges import Charges
 
 if TYPE_CHECKING:
     from dpcore.data.dataset import Dataset
+    from dpcore.data.schema.schema import Schema
     from dpcore.fitting.plan import Plan
+    from dpcore.model.model import Model
     from dpcore.protocols.problem import Problem, Solution
     from dpcore.protocols.user_pool import UserPool
-    from dpcore.session.charges import Charges, Figures
+    from dpcore.session.charges import Figures
 
-__all__ = ["fit_users", "open_pool", "state_of_users"]
+__all__ = ["fit_pool", "fit_users", "open_pool", "state_of_users"]
 
 _UNIT = "rounds of the user who may join most"
 
 
 def open_pool(plan: Plan, dataset: Dataset) -> UserPool:
     """Return the users of a plan, none of whom was asked anything yet."""
-    settings, optimizer, empty = plan.settings, plan.optimizer, plan.accountant
+    settings, empty = plan.settings, plan.accountant
     is_planned = settings.epsilon is not None or settings.users is None
     return load_pool(load_registry()).open(
         settings.users,
         dataset,
         plan.loss,
         empty,
-        rows_per_user=getattr(optimizer, "rows_per_user", 1),
+        rows_per_user=optimizer_facts(plan.optimizer).rows_per_user,
         reference=(empty.epsilon, empty.delta) if is_planned else None,
         trust=settings.trust,
         threads=settings.threads,
@@ -60,6 +68,24 @@ def fit_users(
     asked: Any = pool
     solution = run_optimizer(plan.optimizer, plan.entry, problem, asked, secret_rows=secret_rows)
     return solution, state_of_users(plan, pool, why_not_private, trusted, typed_by)
+
+
+def fit_pool(plan: Plan, schema: Schema, pool: UserPool) -> Model:
+    """Return the model of a plan whose users a pool reaches.
+
+    Raises InvalidInputError for a plan that asks no users or does not fit the schema, and
+    BudgetExceededError if none can join the first round; both before anything is spent.
+    """
+    if "user-pool" not in plan.optimizer.needs:
+        raise InvalidInputError(f"{plan.entry.name} needs all rows in one place.")
+    problem = check_public(plan, schema, sum(user.n_rows for user in pool.users)).problem
+    charges = Charges()
+    trusted = (part_of(plan.loss), *plan.targets)
+    with charges.told():
+        solution, statement = fit_users(
+            plan, problem, pool, charges, trusted, schema_reasons(schema)
+        )
+        return make_model(plan, schema, problem.l2, solution, (), statement)
 
 
 def _charged(pool: UserPool) -> Figures | None:

@@ -24,7 +24,7 @@ from dpcore.engines.local import LocalEngine, available_threads
 from dpcore.exact.grid import BLOCK_ROWS, FEATURE_BITS, PARAMETER_BITS
 from dpcore.exact.rounding import float_up, sqrt_up
 from dpcore.fitting.plan import make_plan
-from dpcore.fitting.remote_users import fit_pool
+from dpcore.fitting.users import fit_pool
 from dpcore.losses.facts import loss_facts
 from dpcore.losses.hinge import HingeSvm
 from dpcore.losses.huber import HuberSvm

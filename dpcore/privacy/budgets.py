@@ -11,6 +11,7 @@ from dpcore.accountants.schedule import Schedule, planned_accountant, schedule_n
 from dpcore.errors import InvalidInputError
 from dpcore.privacy.events import DpEvent, GaussianDpEvent, PoissonSampledDpEvent
 from dpcore.privacy.sensitivity import NeighboringRelation
+from dpcore.registry.declarations import accountant_facts
 
 __all__ = ["describe_budget", "describe_schedule"]
 
@@ -33,7 +34,7 @@ def describe_budget(epsilon: float, delta: float) -> list[dict[str, Any]]:
         _row(accountant_class, conversion, epsilon, delta)
         for accountant_class in registered_accountants()
         if accountant_class.fully_adaptive
-        if positive_delta or getattr(accountant_class, "delta_may_be_zero", False)
+        if positive_delta or accountant_facts(accountant_class).delta_may_be_zero
         for conversion in accountant_class.conversions
     ]
 

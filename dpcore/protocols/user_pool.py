@@ -93,7 +93,6 @@ class LocalPool(UserPool, Protocol):
         dataset: Dataset,
         loss: Loss,
         accountant: Accountant,
-        *,
         rows_per_user: int,
         reference: tuple[float, float] | None,
         trust: str | None,

@@ -115,7 +115,7 @@ def test_a_fixed_size_is_amplified_only_where_the_noise_covers_another_row_in_it
     special = SampledWithoutReplacementDpEvent(
         10, 1, GaussianDpEvent(m), NeighboringRelation.REPLACE_SPECIAL
     )
-    with pytest.raises(UnsupportedEventError, match="sampling-composition holds samples"):
+    with pytest.raises(UnsupportedEventError, match="sampling-composition .* holds samples"):
         AdvancedCompositionAccountant.from_budget(1.0, 1e-6).compose(special)
     assert SamplingCompositionAccountant.supports(special)
     replaced = SampledWithoutReplacementDpEvent(

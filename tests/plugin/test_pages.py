@@ -20,7 +20,6 @@ NOT_YET_ON_A_PAGE = (
     "dpcore.data.schema.schema",
     "dpcore.fitting.plan",
     "dpcore.model",
-    "dpcore.pools",
 )
 
 

@@ -17,12 +17,10 @@ from dpcore.plugin.parts import (
     optimizer_facts,
 )
 from dpcore.testing import check_declarations, loss_of, make_rows, require_assertions
-from dpcore_a_ddp.in_process import InProcessPool
-from dpcore_a_ddp.users_file import alike_users
 
 if TYPE_CHECKING:
     from dpcore.plugin import Solution
-    from dpcore.plugin.parts import Answers, Dataset, Optimizer
+    from dpcore.plugin.parts import Answers, Dataset, LocalPool, Optimizer
     from dpcore_a_ddp.round_rules import GradientRounds
 
 __all__ = [
@@ -43,7 +41,7 @@ _EPSILON, _DELTA, _L2, _ROW_NORM = 4.0, 1e-6, 0.01, 1.5
 class RecordingPool:
     """A pool in one process that writes down what was asked and what came of it."""
 
-    def __init__(self, pool: InProcessPool) -> None:
+    def __init__(self, pool: LocalPool) -> None:
         self.pool = pool
         self.asked: list[tuple[int, bytes]] = []
         self.answers: list[Answers] = []
@@ -65,7 +63,7 @@ class RecordingPool:
 class ReplayedPool(RecordingPool):
     """Other users of the same public facts, whose answers are those of a recorded run."""
 
-    def __init__(self, pool: InProcessPool, recorded: RecordingPool) -> None:
+    def __init__(self, pool: LocalPool, recorded: RecordingPool) -> None:
         super().__init__(pool)
         self._recorded = recorded
 
@@ -217,12 +215,23 @@ def _data(seed: int) -> Dataset:
 
 def _pool(
     optimizer: Optimizer, data: Dataset, epsilon: float = _EPSILON, delta: float = _DELTA
-) -> InProcessPool:
+) -> LocalPool:
     require_assertions()
     name = optimizer_facts(optimizer).accountant
-    accountant = load_registry().load("accountant", name)
-    users = alike_users(_USERS * _SIZE, _SIZE, epsilon, delta)
-    return InProcessPool(users, data, loss_of(optimizer), accountant.from_budget, seed=11)
+    registry = load_registry()
+    empty = registry.load("accountant", name).from_budget(epsilon, delta)
+    pool: LocalPool = registry.load("pool", "in-process").open(
+        None,
+        data,
+        loss_of(optimizer),
+        empty,
+        rows_per_user=_SIZE,
+        reference=None,
+        trust=None,
+        threads=None,
+        seed=11,
+    )
+    return pool
 
 
 def _record(

@@ -112,7 +112,6 @@ class InProcessPool(OneProcess):
         dataset: Dataset,
         loss: Loss,
         accountant: Accountant,
-        *,
         rows_per_user: int,
         reference: tuple[float, float] | None,
         trust: str | None,

@@ -61,9 +61,9 @@ def killed_between(path, method):
     """Join round 0 and die inside ``method``, right after its line is on the disk."""
 
     class Fatal(FileLedger):
-        def debit(self, index):
-            super().debit(index)
-            if method == "debit":
+        def charge(self, entry):
+            super().charge(entry)
+            if method == "charge":
                 os.kill(os.getpid(), signal.SIGKILL)
 
         def store(self, index, values, asked):
@@ -74,7 +74,7 @@ def killed_between(path, method):
     open_with_file(path, ledger_class=Fatal).answer(0, W)
 
 
-@pytest.mark.parametrize(("method", "after"), [("debit", Declined), ("store", Reply)])
+@pytest.mark.parametrize(("method", "after"), [("charge", Declined), ("store", Reply)])
 def test_killed_between_debit_and_send(tmp_path, method, after):
     path = str(tmp_path / "a.ledger")
     process = multiprocessing.get_context("spawn").Process(

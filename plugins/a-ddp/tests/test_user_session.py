@@ -144,7 +144,7 @@ def test_a_debit_that_fails_means_that_nothing_is_drawn_or_sent():
         user.answer(0, np.zeros(data.n_features))
     untouched = open_user(data, make_rules(data), seed=SEED)
     # The stream of noise stands where it stood: the first reply is a fresh user's first.
-    user._ledger = RoundLedger()
+    user._ledger = user._accounts[0].ledger = RoundLedger()
     w = np.zeros(data.n_features)
     assert user.answer(0, w).values.tolist() == untouched.answer(0, w).values.tolist()
 
@@ -179,4 +179,4 @@ def test_two_sessions_on_one_ledger_do_not_spend_the_budget_twice():
     assert second.answer(0, w).values.tolist() == first.answer(0, w).values.tolist()
     third = open_user(data, make_rules(data), ledger=ledger, seed=None)
     assert [type(third.answer(i, w)) for i in range(1, 5)] == [Reply] * 2 + [Declined] * 2
-    assert ledger.debits == [0, 1, 2]
+    assert ledger.entries == (0, 1, 2)
