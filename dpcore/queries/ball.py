@@ -80,7 +80,8 @@ class PublicBall:
 def bounded_labels(block: Block) -> np.ndarray:
     """Return the rows' labels, clamped to [-1, 1]: what every bound here takes them to be. Schemas
     clamp them already; this does not rely on it."""
-    return np.clip(block.y, -1.0, 1.0)
+    labels: np.ndarray = np.clip(block.y, -1.0, 1.0)
+    return labels
 
 
 def _pull(loss: Loss) -> float:
