@@ -30,6 +30,7 @@ _FILLS = Method(("z", "y", "out"))
 
 
 def _is_number(value: Any) -> bool:
+    """Return whether a value is an int or a float, and no truth value."""
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 

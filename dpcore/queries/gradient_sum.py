@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["FINE_BITS", "LOSS_ERROR", "GradientSum", "gradient_bits", "gradient_error"]
 
 FINE_BITS = 44
-"""Points of the last steps stand on ``2**-44``: two margins of 24 bits each, 20 bits apart."""
+"""Points of the last steps have a grid of ``2**-44``: two margins of 24 bits, 20 bits apart."""
 LOSS_ERROR = 2.0**-36
 """Bound of the error of a loss or slope that is computed (dpcore.losses: 1e-11)."""
 _PRECISE_ERROR = 2.0**-46

@@ -35,7 +35,7 @@ class RecordGradientSum(ClippedGradients):
     Parameters
     ----------
     problem, w, clip, noise_multiplier : as there, in the norm l2.
-    grid_bits : the answer stands on ``2**-grid_bits``; at most that of ``ClippedGradientSum``.
+    grid_bits : the answer's grid is ``2**-grid_bits``; at most that of ``ClippedGradientSum``.
     """
 
     problem: Problem
@@ -52,7 +52,7 @@ class RecordGradientSum(ClippedGradients):
         if self.grid_bits > FEATURE_BITS + self.bits:
             raise InvalidInputError(
                 f"Expected grid_bits={self.grid_bits!r} <= {FEATURE_BITS + self.bits}: products of "
-                "coefficients and features stand on that grid."
+                "coefficients and features have that grid."
             )
 
     def answer_block(self, block: Block) -> np.ndarray:

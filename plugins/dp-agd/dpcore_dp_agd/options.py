@@ -12,6 +12,7 @@ __all__ = ["Options"]
 
 
 def _option(default: Any, help: str, unit: str = "", rule: str = "") -> Any:
+    """Return a dataclass field with what ``dpcore info`` shows of it."""
     return field(default=default, metadata={"help": help, "unit": unit, "rule": rule})
 
 

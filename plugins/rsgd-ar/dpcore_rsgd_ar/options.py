@@ -22,7 +22,7 @@ def option(default: Any, help: str, unit: str = "", rule: str = "") -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class ReleasedOnce:
-    """Base of those that release one model of a strongly convex objective: the whole budget goes
+    """Base of optimizers that release a model of a strongly convex objective once: the budget goes
     into its noise, and the number of rows is public."""
 
     use: Mapping[str, str] = field(default_factory=dict)
