@@ -12,14 +12,16 @@ from functools import cache
 from importlib import metadata
 from pathlib import Path
 
-__all__ = ["CHOOSES_AN_ALGORITHM", "DISTRIBUTIONS", "is_ours"]
+__all__ = ["CHOOSES_AN_ALGORITHM", "DISTRIBUTIONS", "HOLDS_USERS", "is_ours"]
 
 _CORE = "dpcore"
 CHOOSES_AN_ALGORITHM = "dpcore-baselines"
 """The distribution of ``auto``, which stands where no algorithm is named."""
+HOLDS_USERS = "dpcore-a-ddp"
+"""The distribution of the pool that holds users in this process."""
 DISTRIBUTIONS = {
     _CORE: "dpcore",
-    "dpcore-a-ddp": "dpcore_a_ddp",
+    HOLDS_USERS: "dpcore_a_ddp",
     "dpcore-accuracy-first": "dpcore_accuracy_first",
     CHOOSES_AN_ALGORITHM: "dpcore_baselines",
     "dpcore-dp-agd": "dpcore_dp_agd",

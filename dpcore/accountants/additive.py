@@ -142,7 +142,9 @@ class AdditiveAccountant(ABC):
 
     @classmethod
     @abstractmethod
-    def _open(cls, epsilon: float, delta: float, conversion: str) -> tuple[Fraction, dict]:
+    def _open(
+        cls, epsilon: float, delta: float, conversion: str
+    ) -> tuple[Fraction, dict[str, Any]]:
         """Return the budget, rounded down, and further fields fixed with it."""
 
     @abstractmethod
@@ -260,13 +262,10 @@ def described(event: DpEvent) -> str:
 
 def unsupported(name: str, event: DpEvent) -> str:
     """Return why an accountant refuses an event, and which others can bound it."""
-    from dpcore.accountants import ACCOUNTANTS, SCHEDULE_ACCOUNTANTS
+    from dpcore.accountants.registered import which_support
 
-    others = [cls.name for cls in ACCOUNTANTS if cls.supports(event)]
-    if hasattr(event, "event"):  # a sample
-        others += [cls.name for cls in SCHEDULE_ACCOUNTANTS if cls.supports(event)]
-    kind = described(event)
-    hint = f"{', '.join(others)} can" if others else "no built-in accountant can"
+    others, kind = which_support(event), described(event)
+    hint = f"{', '.join(others)} can" if others else "no accountant that is installed can"
     if isinstance(event, NonPrivateDpEvent):
         hint = "it is an exact answer: --accountant none, which guarantees nothing, counts those"
     article = "an" if kind[0] in "AEIOU" else "a"

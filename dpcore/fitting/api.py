@@ -102,7 +102,7 @@ def fit(
         epsilon is an output.
     threads : how many may sum over the rows; ``None`` for all processors. The model is the same.
     use, params, preset : slots, hyper-parameters and preset of the algorithm; see ``dpcore info``.
-    users, trust : where rows stay with users: a path or ``dpcore.pools.User`` objects, who own the
+    users, trust : where rows stay with users: a path or ``dpcore.plugin.User`` objects, who own the
         rows in their order, and what their server sees; by default users of one budget, and local.
     seed : makes the run repeatable and the result not private.
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dpcore.accountants.best import BestAccountant
+from dpcore.accountants.registered import target_of
 from dpcore.accountants.schedule import (
     FixedSchedule,
     planned_accountant,
@@ -61,7 +62,8 @@ def with_planned_accountant(plan: Plan, problem: Problem) -> Plan:
         asked.conversion,
         lambda multiplier: state_events(problem, multiplier),
     )
-    return replace(plan, accountant=accountant)
+    chosen = () if type(accountant) is type(asked) else target_of(accountant)
+    return replace(plan, accountant=accountant, targets=(*plan.targets, *chosen))
 
 
 def _of_what_is_needed(plan: Plan, needed: float) -> Accountant:

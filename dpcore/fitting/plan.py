@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import DpcoreError, InvalidInputError, near_names
 from dpcore.fitting.choice import choose
+from dpcore.fitting.pools import POOL, require_pool
 from dpcore.fitting.settings import Settings, checked_settings
 from dpcore.fitting.targets import Budget, budget_of, target_values
 from dpcore.privacy.relations import parse_relation, usual_relation
@@ -84,7 +85,10 @@ def make_plan(settings: Settings, registry: Registry | None = None) -> Plan:
     preset or budget that cannot be used.
     """
     registry = registry or load_registry()
-    settings, chosen_by = choose(checked_settings(settings), registry)
+    settings = checked_settings(settings)
+    if settings.users is not None or settings.trust is not None:
+        require_pool(registry, "--trust" if settings.users is None else "--users")
+    settings, chosen_by = choose(settings, registry)
     factory = registry.load("optimizer", settings.algo)
     _check_published(settings)
     with _told_who_chose(settings, chosen_by):
@@ -98,6 +102,9 @@ def make_plan(settings: Settings, registry: Registry | None = None) -> Plan:
     filled = {slot: use.get(slot, names[0]) for slot, names in factory.slots.items()}
     parts = [("accountant", name), ("loss", settings.loss), ("engine", settings.engine)]
     parts += [("mechanism", filling) for filling in filled.values()]
+    if "user-pool" in factory.needs:
+        require_pool(registry, settings.algo)
+        parts.append(("pool", POOL))
     return Plan(
         settings=settings,
         entry=registry.get("optimizer", settings.algo),

@@ -19,9 +19,16 @@ if TYPE_CHECKING:
     from dpcore.data.dataset import Dataset
     from dpcore.fitting.plan import Plan
     from dpcore.protocols.problem import Problem
+    from dpcore.session.charges import Figures
     from dpcore.session.session import TableSession
 
-__all__ = ["not_met", "plain", "state", "summarise"]
+__all__ = ["charged_in", "not_met", "plain", "state", "summarise"]
+
+
+def charged_in(session: TableSession) -> Figures | None:
+    """Return what a session's releases were charged; ``None`` where there was none."""
+    used = session.accountant
+    return (used.spent, used.budget, used.unit) if session.ledger else None
 
 
 def not_met(

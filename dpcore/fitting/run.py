@@ -20,11 +20,12 @@ from dpcore.fitting.fixed_schedule import fixed_schedule
 from dpcore.fitting.loading import are_ours_and_generated
 from dpcore.fitting.optimizer_run import run_optimizer
 from dpcore.fitting.public_facts import check_dataset
-from dpcore.fitting.reporting import not_met, state, summarise
+from dpcore.fitting.reporting import charged_in, not_met, state, summarise
+from dpcore.fitting.users import fit_users, open_pool
 from dpcore.model.model import Model
 from dpcore.noise.source import SeededNoise, SystemNoise
 from dpcore.privacy.statement import part_of
-from dpcore.session.charges import Charges, charged_in
+from dpcore.session.charges import Charges
 from dpcore.session.session import TableSession
 
 if TYPE_CHECKING:
@@ -166,11 +167,11 @@ def fit_dataset(
     trusted = (part_of(plan.loss), *plan.targets, *parts)
     secret = not are_ours_and_generated(dataset, parts)
     if "user-pool" in plan.optimizer.needs:
-        from dpcore.pools.fit import fit_users, state_of_users
-
         with charges.told():
-            solution, pool = fit_users(plan, dataset, problem, charges, secret)
-            statement = state_of_users(plan, pool, why_not_private, trusted, dataset.typed_by)
+            pool, typed_by = open_pool(plan, dataset), dataset.typed_by
+            solution, statement = fit_users(
+                plan, problem, pool, charges, trusted, why_not_private, typed_by, secret
+            )
             return make_model(plan, dataset.schema, problem.l2, solution, (), statement)
     table = table or dataset.table()
     noise = SystemNoise() if plan.settings.seed is None else SeededNoise(plan.settings.seed)

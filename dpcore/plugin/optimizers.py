@@ -23,6 +23,7 @@ from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.protocols import Accountant, Loss
 from dpcore.protocols.problem import Problem, Solution
 from dpcore.protocols.session import PrivacySession
+from dpcore.protocols.user_messages import User
 from dpcore.protocols.user_pool import UserPool
 from dpcore.queries import (
     ClippedGradientSum,
@@ -63,6 +64,7 @@ __all__ = [
     "StandardizedGradientSum",
     "TargetNotMetError",
     "UnsupportedEventError",
+    "User",
     "UserPool",
     "check_ranges",
     "njit",

@@ -111,6 +111,9 @@ class Accountant(Protocol):
         """Return the epsilon of what was spent, rounded up: book-keeping, not the guarantee."""
         ...
 
+    # A class that holds one release at most, or none, declares ``holds_several = False``: it is
+    # not looked at where a schedule's accountant is chosen or accountants are compared.
+
 
 @runtime_checkable
 class Loss(Protocol):

@@ -22,7 +22,7 @@ from dpcore.registry import hookspecs
 __all__ = ["GROUP", "KINDS", "Entry", "Failure", "Registry", "load_registry"]
 
 GROUP = "dpcore"
-KINDS = ("optimizer", "mechanism", "accountant", "loss", "dataset", "engine")
+KINDS = ("optimizer", "mechanism", "accountant", "loss", "dataset", "engine", "pool")
 
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _TARGET = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
@@ -80,6 +80,10 @@ class Registry:
     def entries(self, kind: str) -> tuple[Entry, ...]:
         """Return the usable entries of one kind, sorted by name."""
         return tuple(self._entries[key] for key in sorted(self._entries) if key[0] == kind)
+
+    def in_order(self, kind: str) -> tuple[Entry, ...]:
+        """Return the usable entries of one kind in the order in which they were registered."""
+        return tuple(entry for key, entry in self._entries.items() if key[0] == kind)
 
     def names(self, kind: str) -> tuple[str, ...]:
         return tuple(entry.name for entry in self.entries(kind))

@@ -28,6 +28,7 @@ __all__ = [
     "EngineFacts",
     "MechanismFacts",
     "OptimizerFacts",
+    "PoolFacts",
     "accountant_facts",
     "fault_of_part",
     "optimizer_facts",
@@ -201,6 +202,10 @@ class AccountantFacts:
         Method(("epsilon", "delta", "schedule")), "Returns the filter fitted to a schedule.", None
     )
     private: bool = fact(_TRUTH, "False where it promises no privacy.", True)
+    holds_several: bool = fact(
+        _TRUTH, "False for one release at most: none is chosen or compared over schedules.", True
+    )
+    delta_may_be_zero: bool = fact(_TRUTH, "True where it takes a delta of 0.", False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -216,12 +221,34 @@ class EngineFacts:
     )
 
 
+_OPEN_POOL = ("users", "dataset", "loss", "accountant", "rows_per_user", "reference", "trust",
+              "threads", "seed")  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class PoolFacts:
+    """Facts that the class of a pool of users states."""
+
+    open: Callable[..., Any] = fact(
+        Method(_OPEN_POOL),
+        "A class method: returns the users who own the rows, none of whom was asked yet.",
+    )
+    begin: Callable[..., Any] = fact(
+        Method(("rules", "most")), "Agrees on the rules, and returns how many rounds there can be."
+    )
+    round: Callable[..., Any] = fact(Method(("index", "w")), "Returns the answers of a round.")
+    checks: Callable[..., Any] = fact(
+        Method(), "A class method: returns the admission test of an optimizer that asks it."
+    )
+
+
 _TABLES: dict[str, type[Any]] = {
     "optimizer": OptimizerFacts,
     "mechanism": MechanismFacts,
     "accountant": AccountantFacts,
     "loss": LossFacts,
     "engine": EngineFacts,
+    "pool": PoolFacts,
 }
 
 

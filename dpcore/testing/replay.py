@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -156,7 +157,7 @@ class RecordingSession(_CountingSession):
     ) -> None:
         """Keep a release. ``asked`` : query and mechanism as they were before it was made."""
         sensitivity = query.sensitivity(self.relation)
-        said = (self._open is None, self._outcomes.get(len(self._ledger) - 1))
+        said = (self._open is None, self._outcomes.get(len(self._account.ledger) - 1))
         given = copy.deepcopy(value)
         words = tuple(self._words)
         self.records.append(Record(*asked, exact, sensitivity, given, said, words))
@@ -188,13 +189,14 @@ class ReplaySession(_CountingSession):
     def release(self, query: Query | DerivedQuery | TableQuery, mechanism: Mechanism) -> Any:
         self._require_this_process()
         event = self._event(query, mechanism, query.sensitivity(self.relation))
-        accountant = self._accountant.compose(event)
+        self._account.filter.compose(event)
         record = self._next(query, canonical(mechanism))
         self._require_idle()
-        self._commit(query.kind, mechanism, self._parts.check(mechanism, query), event, accountant)
         self._require_engine(query)
+        self._parts.note(self._parts.check(mechanism, query))
         self._played.left = list(record.words)
-        exact = self._exact(query)
+        entry = partial(self._entry, query.kind, mechanism, event)
+        exact = self._account.charge_then_draw(event, entry, partial(self._exact, query))
         self._require(not self._played.left, "The replay draws fewer random words than recorded.")
         self.exacts.append(exact)
         return copy.deepcopy(record.value)
@@ -202,7 +204,7 @@ class ReplaySession(_CountingSession):
     def start(self, mechanism: InteractiveMechanism) -> SessionExchange:
         base, reference = mechanism.base, mechanism.reference
         known = None if reference is None else self._sensitivity(reference)
-        self._accountant.compose(mechanism.event(self._sensitivity(base), known))
+        self._account.filter.compose(mechanism.event(self._sensitivity(base), known))
         record = self._next(base, canonical(mechanism))
         exchange = super().start(_Replayed.of(mechanism, record))
         self.exacts += self.started

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from dpcore.accountants.sampling_composition import SamplingCompositionAccountant
+from dpcore.accountants.advanced_composition import AdvancedCompositionAccountant
 from dpcore.accountants.schedule import FixedSchedule
 from dpcore.engines.local import LocalEngine
 from dpcore.errors import InvalidInputError, UnsupportedEventError
@@ -92,6 +92,9 @@ class Adapts:
     relations: ClassVar[tuple[str, ...]] = ("add-or-remove-one",)
     needs: ClassVar[tuple[str, ...]] = ("fixed-schedule",)
 
+    def minimize(self, problem, session):
+        raise NotImplementedError
+
     def schedule(self, problem, noise_multiplier):
         return {sampled(noise_multiplier): 40}
 
@@ -102,9 +105,9 @@ class Adapts:
 def test_a_session_refuses_what_the_filter_proves_nothing_about():
     rows = make_rows(60)
     problem = make_problem(rows, ADD, Logistic())
-    accountant = SamplingCompositionAccountant.from_budget(2.0, 1e-6)
+    accountant = AdvancedCompositionAccountant.from_budget(2.0, 1e-6)
     plan = dataclasses.replace(
-        make_plan(Settings(algo="sgd-ma", accountant="sampling-composition", epsilon=2.0)),
+        make_plan(Settings(algo="sgd-ma", accountant="advanced-composition", epsilon=2.0)),
         optimizer=Adapts(),
         accountant=accountant,
     )
@@ -124,5 +127,5 @@ def test_one_that_states_no_schedule_is_refused_before_the_data():
     from dpcore import fit
 
     X, y = np.array([[0.0, 1.0], [1.0, 0.0]] * 20), np.array([0, 1] * 20)
-    with pytest.raises(InvalidInputError, match="states no schedule that the sampling-composition"):
-        fit(X, y, classes=(0, 1), algo="outpert", accountant="sampling-composition")
+    with pytest.raises(InvalidInputError, match="states no schedule that the advanced-composition"):
+        fit(X, y, classes=(0, 1), algo="outpert", accountant="advanced-composition")

@@ -7,8 +7,8 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from dpcore.accountants import ACCOUNTANTS, SCHEDULE_ACCOUNTANTS
 from dpcore.accountants.best import BestAccountant
+from dpcore.accountants.registered import registered_accountants
 from dpcore.accountants.schedule import (
     best_accountant,
     planned_accountant,
@@ -30,7 +30,7 @@ from dpcore.testing.tables import make_problem, make_rows
 
 ADD = NeighboringRelation.ADD_OR_REMOVE_ONE
 REPLACE = NeighboringRelation.REPLACE_ONE
-ALL = (*ACCOUNTANTS, *SCHEDULE_ACCOUNTANTS)
+ALL = registered_accountants()
 
 
 def steps(p, count, relation=ADD):

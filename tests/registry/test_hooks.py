@@ -34,6 +34,10 @@ def register_engines(register):
     register("an-entry", "somewhere:Thing", summary="An engine.")
 
 
+def register_pools(register):
+    register("an-entry", "somewhere:Thing", summary="A pool of users.")
+
+
 @pytest.mark.parametrize(
     ("kind", "hook"),
     [
@@ -43,6 +47,7 @@ def register_engines(register):
         ("loss", register_losses),
         ("dataset", register_datasets),
         ("engine", register_engines),
+        ("pool", register_pools),
     ],
 )
 def test_a_hook_registers_its_kind(monkeypatch, kind, hook):

@@ -60,7 +60,7 @@ class SpendsOn(Honest):
     def minimize(self, problem, session):
         solution = super().minimize(problem, session)
         budget = session.accountant
-        session._accountant = ZcdpAccountant.from_budget(budget.epsilon, budget.delta)
+        session._account._filter = ZcdpAccountant.from_budget(budget.epsilon, budget.delta)
         Honest.minimize(self, problem, session)
         return solution
 
@@ -70,7 +70,7 @@ class RaisesBudget(Honest):
 
     def minimize(self, problem, session):
         delta = session.accountant.delta
-        session._accountant = ZcdpAccountant.from_budget(100.0, delta)
+        session._account._filter = ZcdpAccountant.from_budget(100.0, delta)
         return super().minimize(problem, session)
 
 

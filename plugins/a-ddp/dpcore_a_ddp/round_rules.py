@@ -1,4 +1,4 @@
-"""The terms that users and server agree on beforehand: public, the same in every round."""
+"""The rules that users and server agree on beforehand: public, the same in every round."""
 
 from __future__ import annotations
 
@@ -11,25 +11,31 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from dpcore.errors import InvalidInputError
-from dpcore.exact.grid import FEATURE_BITS
-from dpcore.mechanisms.gaussian import Gaussian
-from dpcore.mechanisms.skellam_share import SkellamShare
-from dpcore.privacy.events import PoissonSampledDpEvent, SampledWithoutReplacementDpEvent
-from dpcore.privacy.sealed import sealed
-from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
-from dpcore.protocols.problem import Problem
-from dpcore.queries.record_gradient import RecordGradientSum
-from dpcore.queries.sample import FixedSizeSample, PoissonSample
+from dpcore.plugin import (
+    Gaussian,
+    InvalidInputError,
+    NeighboringRelation,
+    PoissonSample,
+    Problem,
+)
+from dpcore.plugin.parts import (
+    FEATURE_BITS,
+    FixedSizeSample,
+    PoissonSampledDpEvent,
+    RecordGradientSum,
+    SampledWithoutReplacementDpEvent,
+    Sensitivity,
+    sealed,
+)
+from dpcore_a_ddp.skellam_share import SkellamShare
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from dpcore.noise.source import NoiseSource
-    from dpcore.privacy.events import DpEvent
-    from dpcore.protocols import Loss, Query, SampledQuery
+    from dpcore.plugin import Loss
+    from dpcore.plugin.parts import DpEvent, NoiseSource, Query, SampledQuery
 
-__all__ = ["SAMPLINGS", "TRUST_MODELS", "Terms", "User"]
+__all__ = ["SAMPLINGS", "TRUST_MODELS", "GradientRounds"]
 
 SAMPLINGS = ("one-row", "poisson", "pass")
 TRUST_MODELS = ("local", "secure-aggregation")
@@ -39,23 +45,15 @@ _SCALE_BITS = {"local": 21, "secure-aggregation": 14}
 steps: truncation is small against it."""
 
 
-@dataclass(frozen=True, slots=True)
-class User:
-    """What is public about a user: its name, how many rows it has, and its budget.
-
-    ``epsilon``, ``delta`` : what the user's own filter enforces, over everything it ever sends.
-    """
-
-    name: str
-    n_rows: int
-    epsilon: float
-    delta: float
+_TAIL = 45.0
+"""A normal deviate beyond has a probability below 2^-1400."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Terms:
-    """A round, as it is from the first to the last: nothing here may be changed on the way, since
-    the composition of sampled releases is proved for a schedule that is fixed beforehand.
+class GradientRounds:
+    """A round of noisy gradients, the same from the first to the last: ``RoundRules`` that may not
+    be changed on the way, since the composition of sampled releases is proved for a schedule that
+    is fixed beforehand.
 
     Parameters
     ----------
@@ -118,14 +116,16 @@ class Terms:
         if self.is_secure != (self.threshold > 0) or not 0 <= self.colluding <= self.threshold:
             raise InvalidInputError("Expected a threshold with secure-aggregation, and only there.")
         if self.is_secure and (self.threshold - self.colluding < 1 or self.as_published):
-            raise InvalidInputError("Expected threshold - colluding >= 1, and terms of our own.")
+            raise InvalidInputError("Expected threshold - colluding >= 1, and rules of our own.")
 
     @classmethod
-    def require(cls, terms: object) -> None:
-        """Raise InvalidInputError unless these are the terms of this class, to the letter: what
+    def require(cls, rules: object) -> None:
+        """Raise InvalidInputError unless these are the rules of this class, to the letter: what
         another one draws and charges is not known here."""
-        if type(terms) is not cls:
-            raise InvalidInputError(f"Expected dpcore's own Terms, not {type(terms).__name__}.")
+        if type(rules) is not cls:
+            raise InvalidInputError(
+                f"Expected dpcore's own GradientRounds, not {type(rules).__name__}."
+            )
 
     @property
     def is_secure(self) -> bool:
@@ -169,6 +169,33 @@ class Terms:
         if isinstance(mechanism, SkellamShare):
             return noise.skellam(mechanism.variance(self.sensitivity), shape, threads)
         return noise.gaussian(mechanism.scale(self.sensitivity), shape, threads)
+
+    @property
+    def server_sees(self) -> str:
+        if not self.is_secure:
+            return (
+                "each user adds all of the noise, and the server sees every noisy gradient and "
+                "who sent it"
+            )
+        return (
+            "each user adds a share of the noise, and the server sees who joins and the sum over "
+            f"them, never of fewer than {self.threshold} users; that holds as long as at most "
+            f"{self.colluding} of them collude; in this process the masks are simulated"
+        )
+
+    def why_not_private(self, relation: NeighboringRelation) -> tuple[str, ...]:
+        reasons = []
+        if self.neighbors is not relation:
+            reasons.append(f"the users' noise was for {self.relation}")
+        if self.noise_multiplier == 0:
+            reasons.append("the users added no noise")
+        if self.as_published:
+            reasons.append("the noise was for the clip alone, and users left a round late")
+        return tuple(reasons)
+
+    def largest_message(self, n_rows: int) -> float:
+        draws = n_rows if self.rate is not None else 1
+        return math.ldexp(self.clip * draws + _TAIL * self.sigma, self.grid_bits) + 1.0
 
     @property
     def coin_weight(self) -> int:
@@ -223,16 +250,16 @@ class Terms:
         return dataclasses.asdict(self)
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Terms:
-        """Return the terms that a server sent; InvalidInputError if they are none."""
+    def from_dict(cls, data: Mapping[str, Any]) -> GradientRounds:
+        """Return the rules that a server sent; InvalidInputError if they are none."""
         try:
             return cls(**data)
         except (TypeError, ValueError, AttributeError) as error:
-            raise InvalidInputError("These are not the terms of a run of rounds.") from error
+            raise InvalidInputError("These are not the rules of a run of rounds.") from error
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the terms: what a user's ledger was opened for."""
+        """SHA-256 of the rules: what a user's ledger was opened for."""
         text = json.dumps(self.to_dict(), sort_keys=True)
         return hashlib.sha256(text.encode("ascii")).hexdigest()
 

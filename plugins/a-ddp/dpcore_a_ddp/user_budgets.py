@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.accountants.best import BestAccountant
-from dpcore.accountants.schedule import planned_accountant
-from dpcore.errors import BudgetExceededError, InvalidInputError
+from dpcore.plugin import BudgetExceededError, InvalidInputError
+from dpcore.plugin.parts import BestAccountant, planned_accountant
 
 if TYPE_CHECKING:
-    from dpcore.accountants.schedule import Schedule
-    from dpcore.pools.terms import Terms, User
-    from dpcore.privacy.events import DpEvent
-    from dpcore.protocols import Accountant
+    from dpcore.plugin import Accountant, Schedule, User
+    from dpcore.plugin.parts import DpEvent
+    from dpcore_a_ddp.round_rules import GradientRounds
 
 __all__ = ["Filters", "MakeFilter", "middle_budget", "rounds_of_users", "rounds_within"]
 
@@ -86,7 +84,7 @@ def _one_by_one(accountant: Accountant, event: DpEvent, most: int) -> int:
 
 
 def rounds_of_users(
-    users: Sequence[User], terms: Terms, make_filter: MakeFilter, most: int
+    users: Sequence[User], rules: GradientRounds, make_filter: MakeFilter, most: int
 ) -> np.ndarray:
     """Return for each user the rounds that it may join, int64 of shape (n_users,), <= ``most``.
 
@@ -97,10 +95,10 @@ def rounds_of_users(
     sizes = np.array([user.n_rows for user in users], dtype=np.int64)
     groups: dict[tuple[float, int | None], list[int]] = {}
     for place, user in enumerate(users):
-        sized = terms.sampling != "poisson" and terms.amplified
+        sized = rules.sampling != "poisson" and rules.amplified
         groups.setdefault((user.delta, user.n_rows if sized else None), []).append(place)
     for (delta, _), places in groups.items():
-        event = terms.event(users[places[0]].n_rows)
+        event = rules.event(users[places[0]].n_rows)
 
         @cache
         def count(epsilon: float, delta: float = delta, event: DpEvent = event) -> int:
@@ -109,7 +107,7 @@ def rounds_of_users(
         order = sorted(places, key=lambda place: users[place].epsilon)
         _fill(limits, order, [users[place].epsilon for place in order], count)
     # A pass charges each row by itself, once in as many rounds as there are rows.
-    return np.minimum(most, limits * sizes) if terms.sampling == "pass" else limits
+    return np.minimum(most, limits * sizes) if rules.sampling == "pass" else limits
 
 
 def _fill(

@@ -23,13 +23,20 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
-from dpcore.accountants.additive import validated_delta, validated_epsilon
-from dpcore.accountants.search import most_rounds, smallest_epsilon, smallest_multiplier
-from dpcore.accountants.whole_schedule import Round, Rounds, WholeAccountant
-from dpcore.errors import InvalidInputError
+from dpcore.plugin.accountants import (
+    InvalidInputError,
+    JointAccountant,
+    Round,
+    Rounds,
+    most_rounds,
+    smallest_epsilon,
+    smallest_multiplier,
+    validated_delta,
+    validated_epsilon,
+)
 
 if TYPE_CHECKING:
-    from dpcore.accountants.drawn_rounds import DrawnRounds
+    from dpcore_a_ddp.draw_law import DrawLaw
 
 __all__ = [
     "SamplingCompositionAccountant",
@@ -87,12 +94,12 @@ def _step(noise_multiplier: float) -> float:
 
 
 @lru_cache(maxsize=64)
-def _law(rounds: Rounds) -> DrawnRounds:
+def _law(rounds: Rounds) -> DrawLaw:
     """Return the law after these rounds; the one before the last kind is kept for the next call."""
-    from dpcore.accountants.drawn_rounds import NO_ROUNDS
+    from dpcore_a_ddp.draw_law import NO_DRAWS
 
     if not rounds:
-        return NO_ROUNDS
+        return NO_DRAWS
     for end in range(_STRIDE, len(rounds), _STRIDE):
         _law(rounds[:end])  # so that none goes deeper than that
     (noise_multiplier, p), count = rounds[-1]
@@ -100,7 +107,7 @@ def _law(rounds: Rounds) -> DrawnRounds:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SamplingCompositionAccountant(WholeAccountant):
+class SamplingCompositionAccountant(JointAccountant):
     """Bounds delta at the budget's epsilon by the law of how often a row is drawn: Theorem 1 of
     Cheng et al. 2020, see above. Exact for releases over all rows; it knows no amplification in
     epsilon. Not fully adaptive."""

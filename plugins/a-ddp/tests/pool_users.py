@@ -10,9 +10,12 @@ from dpcore.accountants import GdpAccountant
 from dpcore.data.readers.arrays import dataset_from_arrays
 from dpcore.losses.logistic import Logistic
 from dpcore.noise.source import SeededNoise
-from dpcore.pools import InProcessPool, SessionPool, Terms, User, UserSession
-from dpcore.pools.in_process import user_seed
+from dpcore.plugin import User
 from dpcore.testing.tables import make_rows
+from dpcore_a_ddp.in_process import InProcessPool
+from dpcore_a_ddp.round_rules import GradientRounds
+from dpcore_a_ddp.session_pool import SessionPool
+from dpcore_a_ddp.user_session import UserSession, user_seed
 
 SEED = 5
 USERS = (User("a", 20, 2.0, 1e-6), User("b", 1, 0.5, 1e-6), User("c", 32, 4.0, 1e-5))
@@ -28,7 +31,7 @@ def make_filter(epsilon, delta):
     return GdpAccountant.from_budget(epsilon, delta)
 
 
-def make_terms(data, **changes):
+def make_rules(data, **changes):
     values = {
         "loss": "logistic",
         "n_features": data.n_features,
@@ -39,7 +42,7 @@ def make_terms(data, **changes):
         "noise_multiplier": 4.0,
         "amplified": False,
     }
-    return Terms(**(values | changes))
+    return GradientRounds(**(values | changes))
 
 
 def rows_of(data, users, place):
@@ -48,13 +51,13 @@ def rows_of(data, users, place):
     return data.take((places >= start) & (places < start + users[place].n_rows))
 
 
-def open_user(data, terms, users=USERS, place=0, make_filter=make_filter, ledger=None, seed=SEED):
+def open_user(data, rules, users=USERS, place=0, make_filter=make_filter, ledger=None, seed=SEED):
     user = users[place]
     return UserSession(
         user,
         rows_of(data, users, place),
         Logistic(),
-        terms,
+        rules,
         make_filter(user.epsilon, user.delta),
         None if seed is None else SeededNoise(user_seed(seed, user.name)),
         ledger,
@@ -66,7 +69,7 @@ def both_pools(data, users=USERS, make_filter=make_filter, **options):
     fast = InProcessPool(users, data, Logistic(), make_filter, seed=SEED)
     plain = SessionPool(
         users,
-        lambda terms, place: open_user(data, terms, users, place, make_filter),
+        lambda rules, place: open_user(data, rules, users, place, make_filter),
         make_filter,
         **options,
     )

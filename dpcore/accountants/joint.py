@@ -1,4 +1,4 @@
-"""Filters whose figure is one of all releases together, not a sum of one figure each."""
+"""Filters whose figure is joint: one of all releases together, not a sum of one figure each."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from dpcore.privacy.events import (
     SampledWithoutReplacementDpEvent,
 )
 
-__all__ = ["Round", "Rounds", "WholeAccountant"]
+__all__ = ["JointAccountant", "Round", "Rounds"]
 
 
 class Round(NamedTuple):
@@ -39,9 +39,9 @@ Rounds = tuple[tuple[Round, int], ...]
 
 
 @dataclass(frozen=True, kw_only=True)
-class WholeAccountant(ABC):
-    """Base of ``sampling-composition``, ``advanced-composition`` and their like for Skellam noise;
-    see ``dpcore.protocols.Accountant``.
+class JointAccountant(ABC):
+    """Base of ``advanced-composition`` and of plugins' accountants of that kind; see
+    ``dpcore.protocols.Accountant``.
 
     Their theorems are about schedules fixed beforehand: ``fully_adaptive`` is False. A subclass
     says what the rounds so far come to (``_figure``) and how much that may be (``budget``).

@@ -6,13 +6,16 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpcore.errors import InvalidInputError
-from dpcore.mechanisms.base import add_modulo
-from dpcore.mechanisms.skellam import Skellam, skellam_event
-from dpcore.noise.source import NoiseSource
-from dpcore.privacy.events import SkellamDpEvent
-from dpcore.privacy.sealed import sealed
-from dpcore.privacy.sensitivity import Sensitivity
+from dpcore.plugin import InvalidInputError
+from dpcore.plugin.accountants import SkellamDpEvent
+from dpcore.plugin.parts import (
+    NoiseSource,
+    Sensitivity,
+    Skellam,
+    add_modulo,
+    sealed,
+    skellam_event,
+)
 
 __all__ = ["SkellamShare"]
 

@@ -7,17 +7,18 @@ import signal
 
 import numpy as np
 import pytest
-from pool_users import USERS, make_data, make_terms, open_user
+from pool_users import USERS, make_data, make_rules, open_user
 
 from dpcore.errors import InvalidInputError
-from dpcore.pools import Declined, FileLedger, Reply
+from dpcore.plugin.parts import Declined, Reply
+from dpcore_a_ddp.round_ledger import FileLedger
 
 
-def open_with_file(path, terms=None, place=0, seed=None, ledger_class=FileLedger):
+def open_with_file(path, rules=None, place=0, seed=None, ledger_class=FileLedger):
     data = make_data()
-    terms = terms or make_terms(data)
+    rules = rules or make_rules(data)
     return open_user(
-        data, terms, place=place, seed=seed, ledger=ledger_class(path, USERS[place], terms)
+        data, rules, place=place, seed=seed, ledger=ledger_class(path, USERS[place], rules)
     )
 
 
@@ -42,7 +43,7 @@ def test_spending_goes_on_where_it_ended(tmp_path):
 
 @pytest.mark.parametrize("sampling", ["one-row", "pass"])
 def test_a_restart_at_every_round_joins_no_more_than_one_long_run(tmp_path, sampling):
-    terms = make_terms(make_data(), sampling=sampling)
+    rules = make_rules(make_data(), sampling=sampling)
     joined = {}
     for name, every in (("whole", 1000), ("restarted", 1)):
         path, user = tmp_path / name, None
@@ -50,7 +51,7 @@ def test_a_restart_at_every_round_joins_no_more_than_one_long_run(tmp_path, samp
             if user is None or index % every == 0:
                 if user is not None:
                     user._ledger.close()
-                user = open_with_file(path, terms)
+                user = open_with_file(path, rules)
             user.answer(index, W)
         joined[name] = user.rounds_joined
     assert joined["whole"] == joined["restarted"] == (3 if sampling == "one-row" else 24)
@@ -60,9 +61,9 @@ def killed_between(path, method):
     """Join round 0 and die inside ``method``, right after its line is on the disk."""
 
     class Fatal(FileLedger):
-        def debit(self, index):
-            super().debit(index)
-            if method == "debit":
+        def charge(self, entry):
+            super().charge(entry)
+            if method == "charge":
                 os.kill(os.getpid(), signal.SIGKILL)
 
         def store(self, index, values, asked):
@@ -73,7 +74,7 @@ def killed_between(path, method):
     open_with_file(path, ledger_class=Fatal).answer(0, W)
 
 
-@pytest.mark.parametrize(("method", "after"), [("debit", Declined), ("store", Reply)])
+@pytest.mark.parametrize(("method", "after"), [("charge", Declined), ("store", Reply)])
 def test_killed_between_debit_and_send(tmp_path, method, after):
     path = str(tmp_path / "a.ledger")
     process = multiprocessing.get_context("spawn").Process(
@@ -120,15 +121,15 @@ def test_two_processes_cannot_spend_it_twice(tmp_path):
 @pytest.mark.parametrize(
     "change",
     [
-        lambda data: {"terms": make_terms(data, noise_multiplier=5.0)},
-        lambda data: {"terms": make_terms(data, clip=2.0)},
+        lambda data: {"rules": make_rules(data, noise_multiplier=5.0)},
+        lambda data: {"rules": make_rules(data, clip=2.0)},
         lambda data: {"place": 2},
     ],
 )
-def test_a_ledger_of_another_user_or_other_terms_is_refused(tmp_path, change):
+def test_a_ledger_of_another_user_or_other_rules_is_refused(tmp_path, change):
     path = tmp_path / "a.ledger"
     open_with_file(path)._ledger.close()
-    with pytest.raises(InvalidInputError, match="of another user, of other terms"):
+    with pytest.raises(InvalidInputError, match="of another user, of other rules"):
         open_with_file(path, **change(make_data()))
 
 
@@ -176,4 +177,4 @@ def test_what_the_file_holds_is_what_was_sent_and_nothing_else(tmp_path):
     user.answer(0, W)
     keys = [sorted(json.loads(line)) for line in path.read_text().splitlines()]
     assert keys[1:] == [["debit"], ["asked", "reply", "values"]]
-    assert keys[0] == ["budget", "format", "rows", "terms", "user"]
+    assert keys[0] == ["budget", "format", "rows", "rules", "user"]

@@ -2,27 +2,71 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from dpcore.pools.terms import Terms, User
+    from dpcore.privacy.sensitivity import NeighboringRelation
 
-__all__ = ["Answers", "Declined", "Inbox", "Rejection", "Reply"]
+__all__ = ["Answers", "Declined", "Inbox", "Rejection", "Reply", "RoundRules", "User"]
 
-_TAIL = 45.0
-"""A normal deviate beyond has a probability below 2^-1400."""
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """What is public about a user: its name, how many rows it has, and its budget.
+
+    ``epsilon``, ``delta`` : what the user's own filter enforces, over everything it ever sends.
+    """
+
+    name: str
+    n_rows: int
+    epsilon: float
+    delta: float
+
+
+class RoundRules(Protocol):
+    """What users and server agree on beforehand: public, the same in every round.
+
+    Whatever else they say is between the optimizer and its pool.
+    """
+
+    @property
+    def n_features(self) -> int:
+        """The length of a reply."""
+        ...
+
+    @property
+    def is_secure(self) -> bool:
+        """Whether the server gets sums alone."""
+        ...
+
+    @property
+    def threshold(self) -> int:
+        """The number of users without whom no sum is opened; 0 where messages are read."""
+        ...
+
+    @property
+    def server_sees(self) -> str:
+        """What the server gets to see, as a clause of the privacy statement."""
+        ...
+
+    def largest_message(self, n_rows: int) -> float:
+        """Return a bound of the values, in grid steps, that a user of so many rows can send."""
+        ...
+
+    def why_not_private(self, relation: NeighboringRelation) -> tuple[str, ...]:
+        """Return what voids a guarantee under the relation, as clauses; empty for nothing."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reply:
     """A user's noisy gradient of one round: all that the user sends.
 
-    ``values`` : int64 of shape (n_features,), in steps of ``2**-terms.grid_bits``.
+    ``values`` : int64 of shape (n_features,), in steps of ``2**-rules.grid_bits``.
     """
 
     user: str
@@ -77,8 +121,8 @@ class Inbox:
     decides. A well-formed reply within the public limit cannot be told from an honest one.
     """
 
-    def __init__(self, terms: Terms, users: Sequence[User]) -> None:
-        self._terms = terms
+    def __init__(self, rules: RoundRules, users: Sequence[User]) -> None:
+        self._rules = rules
         self._places = {user.name: i for i, user in enumerate(users)}
         self._rows = [user.n_rows for user in users]
 
@@ -99,13 +143,13 @@ class Inbox:
             else:
                 replies[place] = message.values  # type: ignore[index]
         joined = np.array(sorted(replies), dtype=np.int64)
-        taken = np.zeros((joined.size, self._terms.n_features), dtype=np.int64)
+        taken = np.zeros((joined.size, self._rules.n_features), dtype=np.int64)
         for row, place in zip(taken, joined, strict=True):
             row[:] = replies[int(place)]
         away = np.array(sorted(declined), np.int64)
-        if not self._terms.is_secure:
+        if not self._rules.is_secure:
             return Answers(joined, away, taken.sum(axis=0), taken, tuple(rejected))
-        if joined.size < self._terms.threshold:  # not to be opened
+        if joined.size < self._rules.threshold:  # not to be opened
             joined, taken = joined[:0], taken[:0]
         return Answers(joined, away, taken.sum(axis=0), None, tuple(rejected))
 
@@ -122,19 +166,15 @@ class Inbox:
         values = message.values
         if not isinstance(values, np.ndarray) or values.dtype != np.int64:
             return "its values are not whole numbers of 64 bits"
-        if values.shape != (self._terms.n_features,):
-            return f"it has not {self._terms.n_features} values"
-        if self._terms.is_secure:
+        if values.shape != (self._rules.n_features,):
+            return f"it has not {self._rules.n_features} values"
+        if self._rules.is_secure:
             return ""  # A masked message may hold anything.
         # In floats, in which no size can overflow.
-        if values.size and float(np.abs(values.astype(np.float64)).max()) > self._limit(place):
+        limit = self._rules.largest_message(self._rows[place])
+        if values.size and float(np.abs(values.astype(np.float64)).max()) > limit:
             return "a value is larger than clipped gradients and noise can be"
         return ""
-
-    def _limit(self, place: int) -> float:
-        draws = self._rows[place] if self._terms.rate is not None else 1
-        reach = self._terms.clip * draws + _TAIL * self._terms.sigma
-        return math.ldexp(reach, self._terms.grid_bits) + 1.0
 
 
 def _rejection(message: Any, reason: str) -> Rejection:

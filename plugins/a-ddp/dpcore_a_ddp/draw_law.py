@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.accountants.gaussian_floats import MARGIN, gaussian_deltas_up
+from dpcore.plugin.accountants import MARGIN, gaussian_deltas_up
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["NO_ROUNDS", "DrawnRounds", "hits_of"]
+__all__ = ["NO_DRAWS", "DrawLaw", "hits_of"]
 
 _FINENESS = 64
 """Lattice points in the smallest of several different steps, which rounding up can lengthen by
@@ -35,7 +35,7 @@ _LARGEST_STEP = 2.0**960
 
 
 @dataclass(frozen=True, eq=False)
-class DrawnRounds:
+class DrawLaw:
     """The law of the sum: ``mass[i]`` at ``(first + i) unit``, and ``lost`` above them all."""
 
     unit: float
@@ -44,7 +44,7 @@ class DrawnRounds:
     lost: float
     slack: float
 
-    def after(self, rounds: int, step: float, p: float) -> DrawnRounds:
+    def after(self, rounds: int, step: float, p: float) -> DrawLaw:
         """Return the law after ``rounds`` more, each adding ``step`` > 0 with probability ``p``. A
         step beyond 2^960, of noise below 2^-480, counts as larger than everything."""
         if step > _LARGEST_STEP:
@@ -53,7 +53,7 @@ class DrawnRounds:
         begin, hits, lost, slack = hits_of(rounds, p)
         while (stride := law._stride(step)) * (hits.size - 1) > _MOST_POINTS and stride > 1:
             law = law._coarser()
-        return DrawnRounds(
+        return DrawLaw(
             law.unit,
             law.first + begin * stride,
             _summed(law.mass, hits, stride),
@@ -76,11 +76,11 @@ class DrawnRounds:
         """Return the step in points of the lattice, rounded up."""
         return int(-(-Fraction(step) // Fraction(self.unit)))
 
-    def _at(self, step: float) -> DrawnRounds:
+    def _at(self, step: float) -> DrawLaw:
         """Return the same law, all of it at 0, on a lattice of that step."""
         return replace(self, unit=step)
 
-    def _refined(self, step: float) -> DrawnRounds:
+    def _refined(self, step: float) -> DrawLaw:
         """Return the same law on a lattice that is fine enough for the step."""
         if step == self.unit:
             return self
@@ -91,7 +91,7 @@ class DrawnRounds:
         mass[::factor] = self.mass
         return replace(self, unit=self.unit / factor, first=self.first * factor, mass=mass)
 
-    def _trimmed(self) -> DrawnRounds:
+    def _trimmed(self) -> DrawLaw:
         """Return a law on few points: negligible ends cut off, then a coarser lattice."""
         law = self
         if law.mass.size > _FINENESS:
@@ -107,7 +107,7 @@ class DrawnRounds:
             law = law._coarser()
         return law
 
-    def _coarser(self) -> DrawnRounds:
+    def _coarser(self) -> DrawLaw:
         """Return the law on every other point, what lies between them moved up."""
         places = (self.first + np.arange(self.mass.size) + 1) // 2
         mass = np.bincount(places - places[0], self.mass)
@@ -127,7 +127,7 @@ def _summed(mass: np.ndarray, hits: np.ndarray, stride: int) -> np.ndarray:
     return total
 
 
-NO_ROUNDS = DrawnRounds(1.0, 0, np.ones(1), 0.0, 0.0)
+NO_DRAWS = DrawLaw(1.0, 0, np.ones(1), 0.0, 0.0)
 
 
 def hits_of(rounds: int, p: float) -> tuple[int, np.ndarray, float, float]:

@@ -1,4 +1,4 @@
-"""Checks of an optimizer that asks users: what it may know, and what its terms let users spend."""
+"""Checks of an optimizer that asks users: what it may know, and what its rules let users spend."""
 
 from __future__ import annotations
 
@@ -8,26 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.data.readers.arrays import dataset_from_arrays
-from dpcore.errors import DpcoreError
-from dpcore.pools.in_process import InProcessPool
-from dpcore.pools.users_file import alike_users
-from dpcore.privacy.events import PoissonSampledDpEvent, SampledWithoutReplacementDpEvent
-from dpcore.privacy.sensitivity import NeighboringRelation
-from dpcore.protocols.problem import Problem
-from dpcore.registry.catalogue import load_registry
-from dpcore.registry.declarations import optimizer_facts
-from dpcore.testing.guard import require_assertions
-from dpcore.testing.optimizers import check_declarations
-from dpcore.testing.recorded import DELTA, L2, loss_of
-from dpcore.testing.tables import ROW_NORM, make_rows
+from dpcore.plugin import DpcoreError, NeighboringRelation, Problem
+from dpcore.plugin.parts import (
+    PoissonSampledDpEvent,
+    SampledWithoutReplacementDpEvent,
+    dataset_from_arrays,
+    load_registry,
+    optimizer_facts,
+)
+from dpcore.testing import check_declarations, loss_of, make_rows, require_assertions
 
 if TYPE_CHECKING:
-    from dpcore.data.dataset import Dataset
-    from dpcore.pools.messages import Answers
-    from dpcore.pools.terms import Terms
-    from dpcore.protocols.optimizer import Optimizer
-    from dpcore.protocols.problem import Solution
+    from dpcore.plugin import Solution
+    from dpcore.plugin.parts import Answers, Dataset, LocalPool, Optimizer
+    from dpcore_a_ddp.round_rules import GradientRounds
 
 __all__ = [
     "POOL_CHECKS",
@@ -41,24 +35,24 @@ __all__ = [
 ]
 
 _USERS, _SIZE = 12, 20
-_EPSILON = 4.0
+_EPSILON, _DELTA, _L2, _ROW_NORM = 4.0, 1e-6, 0.01, 1.5
 
 
 class RecordingPool:
     """A pool in one process that writes down what was asked and what came of it."""
 
-    def __init__(self, pool: InProcessPool) -> None:
+    def __init__(self, pool: LocalPool) -> None:
         self.pool = pool
         self.asked: list[tuple[int, bytes]] = []
         self.answers: list[Answers] = []
-        self.terms: Terms | None = None
+        self.rules: GradientRounds | None = None
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.pool, name)
 
-    def begin(self, terms: Terms, most: int) -> np.ndarray:
-        self.terms = terms
-        return self.pool.begin(terms, most)
+    def begin(self, rules: GradientRounds, most: int) -> np.ndarray:
+        self.rules = rules
+        return self.pool.begin(rules, most)
 
     def round(self, index: int, w: np.ndarray) -> Answers:
         self.asked.append((index, np.asarray(w, np.float64).tobytes()))
@@ -69,7 +63,7 @@ class RecordingPool:
 class ReplayedPool(RecordingPool):
     """Other users of the same public facts, whose answers are those of a recorded run."""
 
-    def __init__(self, pool: InProcessPool, recorded: RecordingPool) -> None:
+    def __init__(self, pool: LocalPool, recorded: RecordingPool) -> None:
         super().__init__(pool)
         self._recorded = recorded
 
@@ -96,17 +90,17 @@ def check_pool_outputs_released(optimizer: Optimizer) -> None:
 
 
 def check_pool_messages_are_noisy(optimizer: Optimizer) -> None:
-    """Rows that change nothing but the gradients change no message by more than the terms say, and
-    noise of the terms' size is in each: of an optimizer that declares ``without_noise``, none."""
+    """Rows that change nothing but the gradients change no message by more than the rules say, and
+    noise of the rules' size is in each: of an optimizer that declares ``without_noise``, none."""
     for relation in optimizer.relations:
         recorded, _ = _record(optimizer, relation, _data(3))
-        terms = recorded.terms
-        assert terms is not None and terms.relation == relation, "It agreed to other terms."
+        rules = recorded.rules
+        assert rules is not None and rules.relation == relation, "It agreed to other rules."
         if optimizer_facts(optimizer).without_noise:
-            assert terms.noise_multiplier == 0
+            assert rules.noise_multiplier == 0
             continue
-        assert terms.noise_multiplier > 0, "Its terms have no noise."
-        assert not terms.as_published, "Its terms are not private."
+        assert rules.noise_multiplier > 0, "Its rules have no noise."
+        assert not rules.as_published, "Its rules are not private."
         for answers in recorded.answers:
             # A clipped gradient and no noise would be shorter than this.
             assert (
@@ -123,27 +117,27 @@ def check_pool_never_overspends(optimizer: Optimizer) -> None:
         for epsilon in (0.5, _EPSILON, 16.0):
             recorded, _ = _record(optimizer, relation, _data(4), epsilon)
             joined = int(recorded.pool.rounds_joined.max())
-            terms = recorded.terms
-            assert terms is not None
+            rules = recorded.rules
+            assert rules is not None
             assert sum(answers.joined.size for answers in recorded.answers) == int(
                 recorded.pool.rounds_joined.sum()
             ), "A message was answered that was not charged."
-            _recount(optimizer, terms, joined, epsilon)
+            _recount(optimizer, rules, joined, epsilon)
 
 
-def _recount(optimizer: Optimizer, terms: Terms, joined: int, epsilon: float) -> None:
-    event: Any = terms.event(_SIZE)
+def _recount(optimizer: Optimizer, rules: GradientRounds, joined: int, epsilon: float) -> None:
+    event: Any = rules.event(_SIZE)
     p, inner, rounds = 1.0, event, joined
     if isinstance(event, PoissonSampledDpEvent):
         p, inner = event.sampling_probability, event.event
     elif isinstance(event, SampledWithoutReplacementDpEvent):
         p, inner = event.sample_size / event.source_dataset_size, event.event
-    if terms.sampling == "pass":
+    if rules.sampling == "pass":
         rounds = -(-joined // _SIZE)
     m = inner.noise_multiplier
     if p == 1.0 or optimizer_facts(optimizer).accountant == "sampling-composition":
         delta = recounted_delta(rounds, m, p, epsilon)
-        assert delta <= DELTA * (1 + 1e-6), f"The rounds joined come to delta = {delta:.6g}."
+        assert delta <= _DELTA * (1 + 1e-6), f"The rounds joined come to delta = {delta:.6g}."
 
 
 def recounted_delta(rounds: int, noise_multiplier: float, p: float, epsilon: float) -> float:
@@ -216,17 +210,28 @@ POOL_CHECKS = (
 
 def _data(seed: int) -> Dataset:
     rows = make_rows(_USERS * _SIZE, seed=seed)
-    return dataset_from_arrays(rows.X, rows.y, row_norm=ROW_NORM)
+    return dataset_from_arrays(rows.X, rows.y, row_norm=_ROW_NORM)
 
 
 def _pool(
-    optimizer: Optimizer, data: Dataset, epsilon: float = _EPSILON, delta: float = DELTA
-) -> InProcessPool:
+    optimizer: Optimizer, data: Dataset, epsilon: float = _EPSILON, delta: float = _DELTA
+) -> LocalPool:
     require_assertions()
     name = optimizer_facts(optimizer).accountant
-    accountant = load_registry().load("accountant", name)
-    users = alike_users(_USERS * _SIZE, _SIZE, epsilon, delta)
-    return InProcessPool(users, data, loss_of(optimizer), accountant.from_budget, seed=11)
+    registry = load_registry()
+    empty = registry.load("accountant", name).from_budget(epsilon, delta)
+    pool: LocalPool = registry.load("pool", "in-process").open(
+        None,
+        data,
+        loss_of(optimizer),
+        empty,
+        rows_per_user=_SIZE,
+        reference=None,
+        trust=None,
+        threads=None,
+        seed=11,
+    )
+    return pool
 
 
 def _record(
@@ -239,7 +244,7 @@ def _record(
 def _minimize(optimizer: Optimizer, relation: str, data: Dataset, pool: Any) -> Solution:
     problem = Problem(
         loss=loss_of(optimizer),
-        l2=L2,
+        l2=_L2,
         n_features=data.n_features,
         row_norm=data.row_norm,
         raw_norm_bound=data.raw_norm_bound,

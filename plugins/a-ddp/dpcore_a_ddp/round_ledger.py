@@ -1,6 +1,6 @@
 """A user's ledger as a file: what was debited outlives the process, and no debit is spent twice.
 
-JSON lines, appended and synced one by one. The first names the terms; then, for each round that
+JSON lines, appended and synced one by one. The first names the rules; then, for each round that
 the user joined, a debit, written before anything is drawn, and the reply, written before it is
 sent. A retry gets the stored reply. A debit without a reply, after an interruption, stays spent,
 and its round is lost: noise is never drawn a second time for one round. A line that an interruption
@@ -18,34 +18,31 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.errors import InvalidInputError
-from dpcore.noise.entropy import Unshareable
+from dpcore.plugin import InvalidInputError
+from dpcore.plugin.parts import Ledger
 
 if TYPE_CHECKING:
-    from dpcore.pools.terms import Terms, User
+    from dpcore.plugin import User
+    from dpcore_a_ddp.round_rules import GradientRounds
 
-__all__ = ["FileLedger", "Ledger"]
+__all__ = ["FileLedger", "RoundLedger"]
 
 _FORMAT = "dpcore user ledger 1"
 
 
-class Ledger(Unshareable):
-    """What a user has joined: in memory.
+class RoundLedger(Ledger[int]):
+    """The rounds that a user has joined, and the replies that were drawn for them: in memory.
 
-    ``debits`` : rounds debited, in order. ``replies`` : round to the values that were released.
-    ``asked`` : round to a digest of what they answer.
-    ``turn`` : held from the look at what is left until the reply is stored.
+    An entry is the index of a round. ``replies`` : round to the values that were released.
+    ``asked`` : round to a digest of what they answer. ``turn`` : held from the look at what is left
+    until the reply is stored.
     """
 
     def __init__(self) -> None:
-        self.debits: list[int] = []
+        super().__init__()
         self.replies: dict[int, np.ndarray] = {}
         self.asked: dict[int, str] = {}
         self.turn = threading.Lock()
-
-    def debit(self, index: int) -> None:
-        """Write down, for good, that a round is paid for. Raises OSError: nothing is drawn then."""
-        self.debits.append(index)
 
     def store(self, index: int, values: np.ndarray, asked: str) -> None:
         """Keep a released reply, to be sent, and sent again if the same is asked again."""
@@ -55,19 +52,19 @@ class Ledger(Unshareable):
         """Let another process have it."""
 
 
-class FileLedger(Ledger):
-    """What a user has joined: in a file, which one process holds at a time.
+class FileLedger(RoundLedger):
+    """A ``RoundLedger`` with a file behind it, which one process holds at a time.
 
     Parameters
     ----------
     path : of the file, made if it is not there, readable by its owner only.
-    user, terms : what it is for. A budget is one run's: a ledger of other terms is refused.
+    user, rules : what it is for. A budget is one run's: a ledger of other rules is refused.
 
     Raises InvalidInputError for a ledger that another process holds, that is of another user, of
-    other terms or another budget, or that is damaged.
+    other rules or another budget, or that is damaged.
     """
 
-    def __init__(self, path: str | os.PathLike[str], user: User, terms: Terms) -> None:
+    def __init__(self, path: str | os.PathLike[str], user: User, rules: GradientRounds) -> None:
         super().__init__()
         self._path = os.fspath(path)
         self._fd = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
@@ -78,16 +75,17 @@ class FileLedger(Ledger):
                 "user": user.name,
                 "rows": user.n_rows,
                 "budget": [user.epsilon, user.delta],
-                "terms": terms.digest,
+                "rules": rules.digest,
             }
             self._load(head)
         except BaseException:
             os.close(self._fd)
             raise
 
-    def debit(self, index: int) -> None:
-        self._append({"debit": index})
-        super().debit(index)
+    def charge(self, entry: int) -> None:
+        """Write a debit to the file, then down. Raises OSError: nothing is drawn then."""
+        self._append({"debit": entry})
+        super().charge(entry)
 
     def store(self, index: int, values: np.ndarray, asked: str) -> None:
         content = base64.b64encode(values.astype("<i8").tobytes()).decode("ascii")
@@ -127,7 +125,7 @@ class FileLedger(Ledger):
         entries = [self._entry(number, line) for number, line in enumerate(lines, 1)]
         if entries[0] != head:
             raise InvalidInputError(
-                f"The ledger {self._path!r} is of another user, of other terms or of another "
+                f"The ledger {self._path!r} is of another user, of other rules or of another "
                 "budget; a budget cannot be moved to another run. Give this run a new one."
             )
         for number, entry in enumerate(entries[1:], 2):
@@ -142,11 +140,12 @@ class FileLedger(Ledger):
 
     def _replay(self, number: int, entry: dict[str, Any]) -> None:
         index = entry.get("debit", entry.get("reply"))
-        if type(index) is not int or (self.debits and index < self.debits[-1]):
+        debits = self.entries
+        if type(index) is not int or (debits and index < debits[-1]):
             raise self._damaged(number)
-        if "debit" in entry and index not in self.debits:
-            self.debits.append(index)
-        elif "reply" in entry and index in self.debits and index not in self.replies:
+        if "debit" in entry and index not in debits:
+            super().charge(index)
+        elif "reply" in entry and index in debits and index not in self.replies:
             values = base64.b64decode(str(entry.get("values", "")))
             self.replies[index] = np.frombuffer(values, "<i8").astype(np.int64)
             self.asked[index] = str(entry.get("asked", ""))

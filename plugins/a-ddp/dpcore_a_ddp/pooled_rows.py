@@ -6,17 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.data.blocks.csr import CsrBlock
-from dpcore.data.blocks.kept_margins import LinePath
-from dpcore.exact.compiled import njit
-from dpcore.queries.clipping import clip_coefficients
+from dpcore.plugin.parts import CsrBlock, LinePath, clip_coefficients
+from dpcore_a_ddp.kernels import add_drawn, drawn_margins
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-    from dpcore.data.dataset import Dataset
-    from dpcore.protocols import Loss
-    from dpcore.queries.record_gradient import RecordGradientSum
+    from dpcore.plugin import Loss
+    from dpcore.plugin.parts import Dataset, RecordGradientSum
 
 __all__ = ["PooledRows"]
 
@@ -65,38 +62,3 @@ def _sparse(X: Any) -> csr_matrix:
                 parts.append(rows.tocsr())
         return vstack(parts).tocsr()
     return csr_matrix(X)
-
-
-@njit(cache=True, error_model="numpy", nogil=True)
-def drawn_margins(
-    indptr: np.ndarray,
-    indices: np.ndarray,
-    values: np.ndarray,
-    rows: np.ndarray,
-    w: np.ndarray,
-    out: np.ndarray,
-) -> None:
-    """Exact in any order: ``w`` and the values stand on their grids."""
-    for i in range(rows.shape[0]):
-        total = 0.0
-        for j in range(indptr[rows[i]], indptr[rows[i] + 1]):
-            total += values[j] * w[indices[j]]
-        out[i] = total
-
-
-@njit(cache=True, error_model="numpy", nogil=True)
-def add_drawn(
-    indptr: np.ndarray,
-    indices: np.ndarray,
-    values: np.ndarray,
-    rows: np.ndarray,
-    places: np.ndarray,
-    c: np.ndarray,
-    scale: float,
-    out: np.ndarray,
-) -> None:
-    """Add each drawn record, truncated by itself to steps of 1 / scale, to its user's sum."""
-    for i in range(rows.shape[0]):
-        weight = c[i] * scale
-        for j in range(indptr[rows[i]], indptr[rows[i] + 1]):
-            out[places[i], indices[j]] += np.int64(np.trunc(weight * values[j]))

@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.errors import BudgetExceededError, InvalidInputError
-from dpcore.pools.budgets import Filters, MakeFilter, middle_budget, rounds_of_users
-from dpcore.pools.messages import Answers, Inbox
+from dpcore.plugin import BudgetExceededError, InvalidInputError
+from dpcore.plugin.parts import Answers, Inbox
+from dpcore_a_ddp.user_budgets import Filters, MakeFilter, middle_budget, rounds_of_users
 
 if TYPE_CHECKING:
-    from dpcore.accountants.schedule import Schedule
-    from dpcore.pools.terms import Terms, User
-    from dpcore.pools.user import UserSession
-    from dpcore.protocols import Accountant
+    from dpcore.plugin import Accountant, Schedule, User
+    from dpcore_a_ddp.round_rules import GradientRounds
+    from dpcore_a_ddp.user_session import UserSession
 
 __all__ = ["SessionPool"]
 
@@ -28,9 +27,9 @@ class SessionPool:
     Parameters
     ----------
     users : their public facts.
-    open_session : terms and the place of a user to its session.
+    open_session : rules and the place of a user to its session.
     make_filter : epsilon and delta to an empty accountant, to tell how many rounds there can be.
-    trust : the terms' trust model; under ``secure-aggregation`` the sessions have masks that add up
+    trust : the rules' trust model; under ``secure-aggregation`` the sessions have masks that add up
         to zero over those that answer.
     deliver : for tests: the messages that were sent to those that arrive.
     """
@@ -38,7 +37,7 @@ class SessionPool:
     def __init__(
         self,
         users: Sequence[User],
-        open_session: Callable[[Terms, int], UserSession],
+        open_session: Callable[[GradientRounds, int], UserSession],
         make_filter: MakeFilter,
         deliver: Deliver | None = None,
         trust: str = "local",
@@ -49,7 +48,7 @@ class SessionPool:
         self._open, self._make_filter, self._deliver = open_session, make_filter, deliver
         self._sessions: tuple[UserSession, ...] = ()
         self._inbox: Inbox | None = None
-        self.terms: Terms | None = None
+        self.rules: GradientRounds | None = None
 
     def plan_filters(self, schedule: Schedule) -> None:
         if isinstance(self._make_filter, Filters):
@@ -62,18 +61,18 @@ class SessionPool:
     def rounds_joined(self) -> np.ndarray:
         return np.array([session.rounds_joined for session in self._sessions], dtype=np.int64)
 
-    def begin(self, terms: Terms, most: int) -> np.ndarray:
-        limits = rounds_of_users(self.users, terms, self._make_filter, most)
+    def begin(self, rules: GradientRounds, most: int) -> np.ndarray:
+        limits = rounds_of_users(self.users, rules, self._make_filter, most)
         if not limits.any():
             raise BudgetExceededError("No user can join the first round. Nothing was spent.")
-        self._sessions = tuple(self._open(terms, place) for place in range(len(self.users)))
-        self._inbox, self.terms = Inbox(terms, self.users), terms
+        self._sessions = tuple(self._open(rules, place) for place in range(len(self.users)))
+        self._inbox, self.rules = Inbox(rules, self.users), rules
         self.rounds_allowed = limits.copy()
         return limits
 
     def round(self, index: int, w: np.ndarray) -> Answers:
         if self._inbox is None:
-            raise InvalidInputError("Expected rounds after the terms.")
+            raise InvalidInputError("Expected rounds after the rules.")
         messages: Iterable[Any] = [session.answer(index, w) for session in self._sessions]
         if self._deliver is not None:
             messages = self._deliver(messages)

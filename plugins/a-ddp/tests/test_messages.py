@@ -2,16 +2,16 @@
 
 import numpy as np
 import pytest
-from pool_users import USERS, both_pools, make_data, make_terms
+from pool_users import USERS, both_pools, make_data, make_rules
 
-from dpcore.pools import Declined, Inbox, Reply
+from dpcore.plugin.parts import Declined, Inbox, Reply
 
-TERMS = make_terms(make_data())
+TERMS = make_rules(make_data())
 HONEST = np.arange(7)
 
 
-def collect(messages, terms=TERMS):
-    return Inbox(terms, USERS).collect(4, messages)
+def collect(messages, rules=TERMS):
+    return Inbox(rules, USERS).collect(4, messages)
 
 
 def reply(user="a", index=4, values=HONEST):
@@ -91,7 +91,7 @@ def test_a_pool_goes_on_past_messages_that_are_lost_forged_or_doubled():
         return [*arrived, *arrived, forged, None]
 
     _, plain = both_pools(data, deliver=deliver)
-    plain.begin(make_terms(data), 5)
+    plain.begin(make_rules(data), 5)
     answers = plain.round(0, np.zeros(7))
     assert answers.joined.tolist() == [0]
     assert len(answers.rejected) == 4

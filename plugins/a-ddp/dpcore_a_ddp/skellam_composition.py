@@ -19,20 +19,20 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any, ClassVar, NamedTuple
 
-from dpcore.accountants.additive import validated_delta
-from dpcore.accountants.advanced_composition import (
+from dpcore.plugin.accountants import (
+    MARGIN,
     AmplifiedAccountant,
+    DpEvent,
+    JointAccountant,
+    SkellamDpEvent,
+    UnsupportedEventError,
     amplified_epsilon,
     epsilon_after,
+    float_up,
+    skellam_delta_up,
+    smallest_epsilon,
+    validated_delta,
 )
-from dpcore.accountants.drawn_rounds import hits_of
-from dpcore.accountants.gaussian_floats import MARGIN
-from dpcore.accountants.search import smallest_epsilon
-from dpcore.accountants.skellam import skellam_delta_up
-from dpcore.accountants.whole_schedule import WholeAccountant
-from dpcore.errors import UnsupportedEventError
-from dpcore.exact.rounding import float_up
-from dpcore.privacy.events import DpEvent, SkellamDpEvent
 
 __all__ = ["SkellamAdvancedAccountant", "SkellamCompositionAccountant"]
 
@@ -55,6 +55,8 @@ def _delta_of(hits: int, event: SkellamDpEvent, epsilon: float) -> float:
 
 def delta_after(rounds: int, each: SkellamRound, epsilon: float) -> float:
     """Return the delta, rounded up, of so many rounds at ``epsilon`` >= 0."""
+    from dpcore_a_ddp.draw_law import hits_of
+
     first, mass, lost, slack = hits_of(rounds, each.p)
     total = lost
     for i in range(mass.size):
@@ -78,7 +80,7 @@ def _one_release(each: SkellamRound, share: float) -> float:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _SkellamRounds(WholeAccountant):
+class _SkellamRounds(JointAccountant):
     """One kind of Skellam release, sampled or not."""
 
     noise: ClassVar[str] = "Skellam"

@@ -3,8 +3,8 @@
 import pytest
 
 from dpcore.errors import DataError, InvalidInputError
-from dpcore.pools import User
-from dpcore.pools.users_file import alike_users, read_users
+from dpcore.plugin import User
+from dpcore_a_ddp.users_file import alike_users, read_users
 
 
 def read(tmp_path, text, n_rows=30, rows_per_user=10):

@@ -11,15 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpcore.accountants import SamplingCompositionAccountant
-from dpcore.accountants.drawn_rounds import NO_ROUNDS, hits_of
-from dpcore.accountants.gaussian_floats import gaussian_deltas_up, gaussian_epsilon_up
+from dpcore.accountants.gaussian_floats import epsilon_of_shift_up, gaussian_deltas_up
 from dpcore.accountants.normal import gaussian_delta_up
-from dpcore.accountants.sampling_composition import (
-    delta_after,
-    noise_multiplier_for,
-    rounds_within,
-)
 from dpcore.errors import BudgetExceededError, InvalidInputError, UnsupportedEventError
 from dpcore.privacy.events import (
     ComposedDpEvent,
@@ -29,6 +22,13 @@ from dpcore.privacy.events import (
     SampledWithoutReplacementDpEvent,
 )
 from dpcore.privacy.sensitivity import NeighboringRelation
+from dpcore_a_ddp.draw_law import NO_DRAWS, hits_of
+from dpcore_a_ddp.sampling_composition import (
+    SamplingCompositionAccountant,
+    delta_after,
+    noise_multiplier_for,
+    rounds_within,
+)
 
 ADD = NeighboringRelation.ADD_OR_REMOVE_ONE
 REPLACE = NeighboringRelation.REPLACE_ONE
@@ -61,7 +61,7 @@ def by_every_pattern(schedule, epsilon):
 
 
 def law_of(schedule):
-    law = NO_ROUNDS
+    law = NO_DRAWS
     for m, p in schedule:
         law = law.after(1, math.nextafter(1 / m / m, math.inf), p)
     return law
@@ -81,8 +81,8 @@ def test_the_fast_curve_at_its_ends():
     assert gaussian_deltas_up(np.array([0.0, 1e-9, 1e9]), 1.0).tolist() == [0.0, 1e-290, 1.0]
     at_zero = gaussian_deltas_up(np.array([1.0]), 0.0)[0]
     assert at_zero == pytest.approx(0.3829249225480262, rel=1e-8)  # 2 Phi(1/2) - 1
-    assert gaussian_epsilon_up(1.0, 0.5) == 0.0
-    epsilon = gaussian_epsilon_up(1.0, 1e-5)
+    assert epsilon_of_shift_up(1.0, 0.5) == 0.0
+    epsilon = epsilon_of_shift_up(1.0, 1e-5)
     assert exact_gaussian(1.0, epsilon) <= 1e-5 <= exact_gaussian(1.0, epsilon * (1 - 1e-6))
 
 
@@ -151,7 +151,7 @@ def test_only_the_probability_changes_is_exact():
 
 
 def test_a_long_schedule_of_changing_noise_stays_small_and_above():
-    law = NO_ROUNDS
+    law = NO_DRAWS
     for k in range(400):
         law = law.after(1, (3 + k / 100) ** -2, 0.5)
     assert law.mass.size <= 2**15
@@ -168,7 +168,7 @@ def test_noise_of_other_orders_of_magnitude_stays_small_and_above():
     for epsilon in (1.0, 30.0):
         exact = by_every_pattern(schedule, epsilon)
         assert exact <= law.delta_up(epsilon) <= exact * 1.01
-    many = NO_ROUNDS.after(5000, 1e-6, 0.5).after(3, 100.0, 0.5).after(5000, 1e-6, 0.5)
+    many = NO_DRAWS.after(5000, 1e-6, 0.5).after(3, 100.0, 0.5).after(5000, 1e-6, 0.5)
     assert many.mass.size <= 2**15
 
 

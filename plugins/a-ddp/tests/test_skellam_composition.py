@@ -6,12 +6,7 @@ from math import comb
 import pytest
 
 from dpcore.accountants.advanced_composition import AdvancedCompositionAccountant
-from dpcore.accountants.sampling_composition import SamplingCompositionAccountant
 from dpcore.accountants.skellam import skellam_delta_up
-from dpcore.accountants.skellam_rounds import (
-    SkellamAdvancedAccountant,
-    SkellamCompositionAccountant,
-)
 from dpcore.errors import BudgetExceededError, UnsupportedEventError
 from dpcore.privacy.events import (
     ComposedDpEvent,
@@ -21,6 +16,11 @@ from dpcore.privacy.events import (
     SkellamDpEvent,
 )
 from dpcore.privacy.sensitivity import NeighboringRelation
+from dpcore_a_ddp.sampling_composition import SamplingCompositionAccountant
+from dpcore_a_ddp.skellam_composition import (
+    SkellamAdvancedAccountant,
+    SkellamCompositionAccountant,
+)
 
 EVENT = SkellamDpEvent(2.0**24, 1000.0, 1024.0)  # a noise multiplier of 4
 REPLACE = NeighboringRelation.REPLACE_ONE

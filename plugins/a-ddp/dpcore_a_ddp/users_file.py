@@ -11,8 +11,7 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from dpcore.errors import DataError, InvalidInputError
-from dpcore.pools.terms import User
+from dpcore.plugin import DataError, InvalidInputError, User
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
