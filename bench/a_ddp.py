@@ -25,19 +25,23 @@ from pathlib import Path
 
 import numpy as np
 
-from dpcore.accountants.sampling_composition import SamplingCompositionAccountant
 from dpcore.compare.folds import fold_numbers
 from dpcore.compare.references import fit_nonprivate, majority_label, objective_of
 from dpcore.compare.svg import STYLE, svg_of
 from dpcore.data.readers.arrays import dataset_from_arrays
 from dpcore.errors import DpcoreError
-from dpcore.fitting.plan import Settings, make_plan
+from dpcore.fitting.plan import make_plan
 from dpcore.fitting.run import fit_dataset
+from dpcore.fitting.settings import Settings
 from dpcore.losses.logistic import Logistic
 from dpcore.noise.source import SystemNoise
-from dpcore.pools import InProcessPool, Terms, User, UserSession
+from dpcore.plugin import User
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.registry.catalogue import load_registry
+from dpcore_a_ddp.in_process import InProcessPool
+from dpcore_a_ddp.round_rules import GradientRounds
+from dpcore_a_ddp.sampling_composition import SamplingCompositionAccountant
+from dpcore_a_ddp.user_session import UserSession
 
 DATA, EPSILONS, FOLDS, DELTA = ("a9a", "bank"), (0.5, 2.0, 8.0, 32.0, 128.0), 5, 1e-8
 LOCAL, SECURE = "local", "secure-aggregation"
@@ -213,9 +217,11 @@ def speed(quick):
     owners = [User(f"u{i}", size, 2.0, DELTA) for i in range(users)]
     make_filter = SamplingCompositionAccountant.from_budget
     facts = {"n_features": width, "row_norm": data.row_norm, "raw_norm_bound": data.raw_norm_bound}
-    terms = Terms(loss="logistic", relation="replace-one", clip=3.0, noise_multiplier=30.0, **facts)
+    rules = GradientRounds(
+        loss="logistic", relation="replace-one", clip=3.0, noise_multiplier=30.0, **facts
+    )
     pool = InProcessPool(owners, data, Logistic(), make_filter)
-    pool.begin(terms, 100)
+    pool.begin(rules, 100)
     w = np.zeros(width)
     together = best(lambda i: pool.round(i, w), 12)
     wall = best(lambda i: pool.round(12 + i, w), 12, time.perf_counter)
@@ -225,7 +231,7 @@ def speed(quick):
             owners[i],
             data.take(np.arange(n) // size == i),
             Logistic(),
-            terms,
+            rules,
             make_filter(2.0, DELTA),
             SystemNoise(),
         )

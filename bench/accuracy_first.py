@@ -30,7 +30,7 @@ from dpcore.noise.source import SeededNoise
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.protocols.problem import Problem
 from dpcore.registry.catalogue import load_registry
-from dpcore.session.session import PrivacySession
+from dpcore.session.session import TableSession
 
 RELATION = NeighboringRelation.REPLACE_ONE
 N_ROWS, L2, FAILURE, WORST_CASE = 100_000, 0.005, 0.1, 5.0
@@ -62,7 +62,7 @@ class Experiment:
         """Return ex-post epsilon, CPU seconds and whether the target was met, of one run."""
         factory = load_registry().load("optimizer", algo)
         given = {**(self.options if algo.startswith("cov") else {}), **options}
-        session = PrivacySession(
+        session = TableSession(
             LocalEngine(self.table),
             PureAccountant.from_budget(worst_case, 0.0),
             RELATION,

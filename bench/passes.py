@@ -19,12 +19,13 @@ import numpy as np
 
 from dpcore.data.blocks.table import Table
 from dpcore.engines.local import LocalEngine
-from dpcore.fitting.plan import Settings, make_plan
-from dpcore.fitting.run import with_default_l2
+from dpcore.fitting.plan import make_plan
+from dpcore.fitting.public_facts import with_default_l2
+from dpcore.fitting.settings import Settings
 from dpcore.noise.source import SystemNoise
 from dpcore.protocols.problem import Problem
 from dpcore.registry.catalogue import load_registry
-from dpcore.session.session import PrivacySession
+from dpcore.session.session import TableSession
 from dpcore_rsgd_ar.defaults import decaying_steps
 from dpcore_rsgd_ar.schedule import Facts, Schedule
 from dpcore_rsgd_ar.sensitivity import batch_sensitivities
@@ -52,7 +53,7 @@ def fit(dataset: Any, n_rows: int, threads: int) -> None:
     facts: dict[str, Any] = {"loss": plan.loss, "l2": 0.0, "relation": plan.relation, **bounds}
     problem = Problem(n_features=dataset.X.shape[1], n=n_rows, **facts)
     engine = LocalEngine(table, threads)
-    session = PrivacySession(engine, plan.accountant, plan.relation, SystemNoise())
+    session = TableSession(engine, plan.accountant, plan.relation, SystemNoise())
     plan.optimizer.minimize(with_default_l2(problem, plan), session)
 
 

@@ -47,14 +47,15 @@ from dpcore.exact.grid import (
     round_parameters,
     round_to,
 )
-from dpcore.fitting.plan import Settings, make_plan
+from dpcore.fitting.plan import make_plan
+from dpcore.fitting.settings import Settings
 from dpcore.losses.logistic import Logistic
 from dpcore.noise.source import SystemNoise
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.protocols.problem import Problem
 from dpcore.queries import ClippedGradientSum
 from dpcore.registry.catalogue import load_registry
-from dpcore.session.session import PrivacySession
+from dpcore.session.session import TableSession
 from dpcore_dp_agd.loss_line import ClippedLossLine
 
 RELATION = NeighboringRelation.ADD_OR_REMOVE_ONE
@@ -162,7 +163,7 @@ def time_fits(engine: LocalEngine, problem: Problem, clip: float, n_rows: int) -
     spent = []
     for _ in range(max(1, min(10, FIT_ROWS // (FIT_STEPS * n_rows))) + (n_rows < FIT_ROWS)):
         plan = make_plan(Settings(algo="dp-agd", epsilon=EPSILON, params=params))
-        session = PrivacySession(engine, plan.accountant, plan.relation, SystemNoise())
+        session = TableSession(engine, plan.accountant, plan.relation, SystemNoise())
         _, seconds = timed(lambda p=plan, s=session: p.optimizer.minimize(problem, s))
         spent.append(seconds / session.releases["selection"])
     return _per_row(spent, n_rows)

@@ -15,6 +15,7 @@ __all__ = [
     "KernelError",
     "ModelFileError",
     "OptimizerError",
+    "PureBudgetError",
     "RegistryError",
     "TargetNotMetError",
     "UnsupportedEventError",
@@ -29,6 +30,10 @@ class DpcoreError(Exception):
 
 class InvalidInputError(DpcoreError, ValueError):
     """A parameter, a budget or a combination of parts that cannot be used as given."""
+
+
+class PureBudgetError(InvalidInputError):
+    """A budget of delta = 0 where the accountant needs a delta > 0."""
 
 
 @contextmanager

@@ -8,8 +8,9 @@ import pytest
 from dpcore.compare.notes import notes_of
 from dpcore.data.readers.arrays import dataset_from_arrays
 from dpcore.fitting.diagnostics import accuracy_figures, diagnose
-from dpcore.fitting.plan import Settings, make_plan
+from dpcore.fitting.plan import make_plan
 from dpcore.fitting.run import fit_dataset
+from dpcore.fitting.settings import Settings
 from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
 

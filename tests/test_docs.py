@@ -15,8 +15,7 @@ import pytest
 from dpcore.compare.figure import _NOT_PRIVATE
 from dpcore.registry import hookspecs
 from dpcore.registry.catalogue import load_registry
-from dpcore.registry.contract import load_optimizer
-from dpcore.registry.presets import presets_of
+from dpcore.registry.declarations import optimizer_facts
 from dpcore.testing import run_checks
 
 ROOT = Path(__file__).parents[1]
@@ -95,9 +94,13 @@ def test_the_algorithms_that_have_it_are_named(option):
     assert written, f"docs/algorithms.md does not say which algorithms have {option}."
     registry, have = load_registry(), []
     for entry in registry.entries("optimizer"):
-        factory = load_optimizer(registry, entry.name)
+        factory = registry.load("optimizer", entry.name)
         fields = {field.name for field in dataclasses.fields(factory)}
-        if "paper" in presets_of(factory) if "preset" in option else "as_published" in fields:
+        if (
+            "paper" in optimizer_facts(factory).presets
+            if "preset" in option
+            else "as_published" in fields
+        ):
             have.append(entry.name)
     assert re.findall("[a-z-]+", written[1]) == have
 

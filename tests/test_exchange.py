@@ -19,7 +19,7 @@ from dpcore.noise.source import SeededNoise
 from dpcore.privacy.events import ExPostDpEvent, PureDpEvent
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.queries import ErrorCount, Minimizer, MinimumObjective, ObjectiveSum, RowCount
-from dpcore.session.session import PrivacySession
+from dpcore.session.session import TableSession
 from dpcore.testing.replay import CountingEngine
 from dpcore.testing.tables import make_problem, make_rows
 
@@ -41,7 +41,7 @@ def reduction(threshold=1e6, **options):
 
 def open_session(epsilon=1.0, accountant=PureAccountant, engine=None):
     engine = engine or LocalEngine(ROWS.table())
-    return PrivacySession(engine, accountant.from_budget(epsilon, 1e-6), REPLACE, SeededNoise(1))
+    return TableSession(engine, accountant.from_budget(epsilon, 1e-6), REPLACE, SeededNoise(1))
 
 
 def test_the_cap_is_charged_at_the_start_and_once():
@@ -202,7 +202,7 @@ def test_it_can_be_neither_copied_nor_pickled():
 
 def test_progress_is_told_of_every_step():
     told = []
-    session = PrivacySession(
+    session = TableSession(
         LocalEngine(ROWS.table()),
         PureAccountant.from_budget(1.0, 0.0),
         REPLACE,

@@ -20,7 +20,7 @@ from dpcore.mechanisms.gaussian import Gaussian
 from dpcore.noise.source import SeededNoise
 from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
 from dpcore.queries import ClippedGradientSum, PoissonSample, RowCount
-from dpcore.session.session import PrivacySession
+from dpcore.session.session import TableSession
 from dpcore.testing.tables import make_problem, make_rows
 
 ADD = NeighboringRelation.ADD_OR_REMOVE_ONE
@@ -29,7 +29,7 @@ COMPILED = pytest.mark.skipif("NUMBA_DISABLE_JIT" in os.environ, reason="nothing
 
 
 def open_session(table=None, threads=None, accountant=ZcdpAccountant, problem=None):
-    return PrivacySession(
+    return TableSession(
         LocalEngine(table or ROWS.table(), threads),
         accountant.from_budget(1.0, 1e-6),
         ADD,
@@ -68,13 +68,13 @@ def sized(kernel):
 @COMPILED
 def test_a_kernel_is_compiled_before_the_charge(monkeypatch):
     kernel = numba.njit(lambda y: y.size)
-    compiled, commit = [], PrivacySession._commit
+    compiled, commit = [], TableSession._commit
 
     def noted(self, *arguments):
         compiled.append(len(kernel.signatures))
         commit(self, *arguments)
 
-    monkeypatch.setattr(PrivacySession, "_commit", noted)
+    monkeypatch.setattr(TableSession, "_commit", noted)
     session = open_session()
     session.release(sized(kernel), Gaussian(100.0))
     assert compiled == [len(kernel.signatures)] == [1]
@@ -156,9 +156,7 @@ def test_an_engine_that_offers_none_is_not_rehearsed_on():
         def answer(self, query):
             return np.array([64], dtype=np.int64)
 
-    session = PrivacySession(
-        Elsewhere(), ZcdpAccountant.from_budget(1.0, 1e-6), ADD, SeededNoise(1)
-    )
+    session = TableSession(Elsewhere(), ZcdpAccountant.from_budget(1.0, 1e-6), ADD, SeededNoise(1))
     session.release(RowCount(), Gaussian(100.0))
     assert session.releases == {"count": 1}
 
@@ -198,10 +196,10 @@ NEEDS_FILES = (
 LATE = """
 import sys, threading
 from numba.core.dispatcher import Dispatcher
-from dpcore.session.session import PrivacySession
+from dpcore.session.session import TableSession
 
 charges, late = [], []
-commit, compile = PrivacySession._commit, Dispatcher.compile
+commit, compile = TableSession._commit, Dispatcher.compile
 
 def noted_commit(self, *arguments):
     charges.append(1)
@@ -212,7 +210,7 @@ def noted_compile(self, sig):
         late.append(self.py_func.__name__)
     return compile(self, sig)
 
-PrivacySession._commit, Dispatcher.compile = noted_commit, noted_compile
+TableSession._commit, Dispatcher.compile = noted_commit, noted_compile
 from dpcore.cli import main
 sys.argv = ["dpcore", "train", "--quiet", "--algo", *sys.argv[1:]]
 try:

@@ -14,7 +14,7 @@ from dpcore.errors import DataError, InvalidInputError
 from dpcore.fitting.schema_check import check_schema
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.queries.cell_counts import CellCounts
-from dpcore.session.session import PrivacySession
+from dpcore.session.session import TableSession
 
 COLUMNS = {
     "age": {"kind": "numeric", "lower": 0, "upper": 100},
@@ -157,13 +157,13 @@ def many(tmp_path):
 @pytest.mark.parametrize(("delta", "name"), [(1e-8, "gdp"), (0.0, "pure")])
 def test_noisy_shares_are_charged_and_stated(many, delta, name, monkeypatch):
     sessions = []
-    begin = PrivacySession.__init__
+    begin = TableSession.__init__
 
     def noted(self, *arguments, **words):
         begin(self, *arguments, **words)
         sessions.append(self)
 
-    monkeypatch.setattr(PrivacySession, "__init__", noted)
+    monkeypatch.setattr(TableSession, "__init__", noted)
     found = check_schema(many, SCHEMA, 1.0, delta)
     (session,) = sessions
     assert session.releases == {"cells": 1} and len(session.ledger) == 1
@@ -195,13 +195,13 @@ def no_release(*arguments):
     [(0.0, 1e-8, "epsilon"), (np.nan, 0.0, "epsilon"), (1.0, 1.0, "delta"), (1.0, -0.5, "delta")],
 )
 def test_a_budget_that_cannot_be_is_refused(many, epsilon, delta, text, monkeypatch):
-    monkeypatch.setattr(PrivacySession, "release", no_release)
+    monkeypatch.setattr(TableSession, "release", no_release)
     with pytest.raises(InvalidInputError, match=text):
         check_schema(many, SCHEMA, epsilon, delta)
 
 
 def test_a_file_that_cannot_be_read_to_its_end_costs_nothing(many, tmp_path, monkeypatch):
-    monkeypatch.setattr(PrivacySession, "release", no_release)
+    monkeypatch.setattr(TableSession, "release", no_release)
     with open(many, "a") as file:
         file.write("1,2\n")
     with pytest.raises(DataError, match="line 8002: 2 cells, expected 4"):

@@ -25,6 +25,7 @@ from dpcore.data.blocks.standardization import Standardization
 from dpcore.engines.local import LocalEngine
 from dpcore.errors import BudgetExceededError, InvalidInputError
 from dpcore.exact.grid import round_to
+from dpcore.fitting.optimizer_run import run_optimizer
 from dpcore.losses.huber import HuberSvm
 from dpcore.losses.logistic import Logistic
 from dpcore.mechanisms.gaussian import Gaussian
@@ -46,8 +47,7 @@ from dpcore.queries import (
     RowCount,
 )
 from dpcore.queries.gradient_sum import GradientSum
-from dpcore.registry.contract import run_optimizer
-from dpcore.session.session import PrivacySession
+from dpcore.session.session import TableSession
 from dpcore.testing.canonical import canonical
 from dpcore.testing.tables import make_problem, make_rows
 from dpcore_dp_agd.loss_line import ClippedLossLine
@@ -88,7 +88,7 @@ def session(problem=None, accountant=None, engine=None):
     accountant = accountant or ZcdpAccountant.from_budget(50.0, 1e-6)
     relation = ADD if problem is None else problem.relation
     engine = engine or LocalEngine(ROWS.table())
-    return PrivacySession(engine, accountant, relation, SeededNoise(1), problem=problem)
+    return TableSession(engine, accountant, relation, SeededNoise(1), problem=problem)
 
 
 def refused_uncharged(opened, query, match):

@@ -20,7 +20,7 @@ from dpcore.mechanisms.laplace import Laplace
 from dpcore.noise.source import SeededNoise, SystemNoise
 from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
 from dpcore.queries import ClippedGradientSum, RowCount
-from dpcore.session.session import PrivacySession
+from dpcore.session.session import TableSession
 from dpcore.testing.tables import make_problem, make_rows
 from dpcore_dp_agd.loss_line import ClippedLossLine
 
@@ -61,7 +61,7 @@ class Steps:
 
 
 def session(epsilon=1.0, accountant=ZcdpAccountant, engine=None, relation=ADD, noise=None):
-    return PrivacySession(
+    return TableSession(
         engine or LocalEngine(ROWS.table()),
         accountant.from_budget(epsilon, 1e-6),
         relation,

@@ -5,7 +5,9 @@ from dataclasses import replace
 
 import pytest
 
+from dpcore.losses.logistic import Logistic
 from dpcore.privacy.statement import PrivacyStatement, foreign_parts, part_of, running_versions
+from dpcore_dp_agd.optimizer import DpAgd
 
 STATEMENT = PrivacyStatement(
     epsilon=0.4,
@@ -87,8 +89,12 @@ def test_no_digit_of_the_guarantee_is_dropped():
 def test_foreign_parts_are_named():
     statement = replace(STATEMENT, parts_not_from_dpcore=("thing.losses:Odd",))
     assert statement.private and "thing.losses:Odd" in statement.sentence()
-    parts = ("dpcore.losses.logistic:Logistic", "dpcore_dp_agd.x:Y", "dpcorelike:Z", part_of(3))
-    assert foreign_parts(parts) == ("builtins:int", "dpcore_dp_agd.x:Y", "dpcorelike:Z")
+    ours = (part_of(Logistic), part_of(DpAgd))
+    assert foreign_parts((*ours, "dpcore_dp_agd.x:Y", "dpcorelike:Z", part_of(3))) == (
+        "builtins:int",
+        "dpcore_dp_agd.x:Y",  # There is no such module.
+        "dpcorelike:Z",
+    )
     assert part_of(foreign_parts) == "dpcore.privacy.statement:foreign_parts"
 
 

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from dpcore.errors import InvalidInputError
-from dpcore.fitting.plan import Settings
-from dpcore.fitting.targets import OPTIONS, budget_of, is_asked_for_accuracy, target_values
+from dpcore.fitting.settings import Settings
+from dpcore.fitting.targets import budget_of, target_values
 from dpcore.privacy.statement import PrivacyStatement
 from dpcore.protocols.problem import Solution
+from dpcore.registry.declarations import TARGETS, optimizer_facts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,8 +30,8 @@ class Asked:
         return Solution(np.zeros(problem.n_features), "Nothing was done.")
 
 
-class Plain:
-    pass
+class Plain(Asked):
+    targets = ()
 
 
 class Broken:
@@ -51,7 +52,7 @@ def test_the_worst_case_is_the_budget_where_epsilon_is_an_output():
     assert budget_of(Settings(), Asked, REGISTRY) == (5.0, 0.0, "pure")
     assert budget_of(Settings(), Plain, REGISTRY) == (1.0, 1e-8, "zcdp")
     assert budget_of(Settings(epsilon=0.5, delta=1e-6), Plain, REGISTRY) == (0.5, 1e-6, "zcdp")
-    assert is_asked_for_accuracy(Asked) and not is_asked_for_accuracy(Plain())
+    assert optimizer_facts(Asked).targets and not optimizer_facts(Plain()).targets
 
 
 @pytest.mark.parametrize(
@@ -77,7 +78,7 @@ def test_options_go_to_the_algorithms_that_declare_them():
     empty = SimpleNamespace(names=lambda kind: [], load=None)
     with pytest.raises(InvalidInputError, match="no installed algorithm does"):
         target_values(Settings(targets={"slack": 0.1}), Plain, empty)
-    assert "release_last" in OPTIONS
+    assert "release_last" in TARGETS
 
 
 STATEMENT = PrivacyStatement(

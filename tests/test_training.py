@@ -10,8 +10,9 @@ from dpcore.data.readers.arrays import dataset_from_arrays
 from dpcore.data.schema.schema import Schema
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.loading import are_ours_and_generated
-from dpcore.fitting.plan import Settings, make_plan
+from dpcore.fitting.plan import make_plan
 from dpcore.fitting.run import fit_dataset
+from dpcore.fitting.settings import Settings
 
 SCHEMA = Schema.from_dict(
     {

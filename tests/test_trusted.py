@@ -33,7 +33,7 @@ from dpcore.queries import (
     RowCount,
     StandardizedGradientSum,
 )
-from dpcore.session.session import PrivacySession
+from dpcore.session.session import TableSession
 from dpcore.testing.tables import make_problem, make_rows
 
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
@@ -44,7 +44,7 @@ HERE = __name__
 def session(relation=ADD, problem=None):
     accountant = ZcdpAccountant.from_budget(50.0, 1e-6)
     engine = LocalEngine(ROWS.table())
-    return PrivacySession(engine, accountant, relation, SeededNoise(1), problem=problem)
+    return TableSession(engine, accountant, relation, SeededNoise(1), problem=problem)
 
 
 def foreign(opened):

@@ -19,8 +19,9 @@ from panels import Run, asked
 
 from dpcore.compare.svg import STYLE, svg_of
 from dpcore.errors import DpcoreError
-from dpcore.fitting.plan import Settings, make_plan
+from dpcore.fitting.plan import make_plan
 from dpcore.fitting.run import fit_dataset
+from dpcore.fitting.settings import Settings
 from dpcore.registry.catalogue import load_registry
 
 ALGORITHMS = ("rsgd-ar", "psgd", "outpert-gd", "bolt-on", "objpert", "dp-agd", "dp-gd")

@@ -15,7 +15,12 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar, Self
 
-from dpcore.errors import BudgetExceededError, InvalidInputError, UnsupportedEventError
+from dpcore.errors import (
+    BudgetExceededError,
+    InvalidInputError,
+    PureBudgetError,
+    UnsupportedEventError,
+)
 from dpcore.exact.rounding import exact, float_down, float_up
 from dpcore.privacy.events import ComposedDpEvent, DpEvent, NonPrivateDpEvent
 
@@ -57,13 +62,13 @@ def validated_delta(delta: Any, zero_allowed: bool = False) -> float:
     number = _number("delta", delta)
     if number < 0 and zero_allowed:
         raise InvalidInputError(f"Expected delta={delta!r} >= 0.")
-    if number < 0 or (number == 0 and not zero_allowed):
-        hint = (
-            " Only the pure accountant allows delta = 0; the algorithm auto chooses for it."
-            if number == 0
-            else ""
+    if number < 0:
+        raise InvalidInputError(f"Expected delta={delta!r} > 0.")
+    if number == 0 and not zero_allowed:
+        raise PureBudgetError(
+            f"Expected delta={delta!r} > 0. Only the pure accountant allows delta = 0; the "
+            "algorithm auto chooses for it."
         )
-        raise InvalidInputError(f"Expected delta={delta!r} > 0.{hint}")
     if number >= 1:
         raise InvalidInputError(f"Expected delta={delta!r} < 1.")
     return number
@@ -137,7 +142,9 @@ class AdditiveAccountant(ABC):
 
     @classmethod
     @abstractmethod
-    def _open(cls, epsilon: float, delta: float, conversion: str) -> tuple[Fraction, dict]:
+    def _open(
+        cls, epsilon: float, delta: float, conversion: str
+    ) -> tuple[Fraction, dict[str, Any]]:
         """Return the budget, rounded down, and further fields fixed with it."""
 
     @abstractmethod
@@ -255,13 +262,10 @@ def described(event: DpEvent) -> str:
 
 def unsupported(name: str, event: DpEvent) -> str:
     """Return why an accountant refuses an event, and which others can bound it."""
-    from dpcore.accountants import ACCOUNTANTS, SCHEDULE_ACCOUNTANTS
+    from dpcore.accountants.registered import which_support
 
-    others = [cls.name for cls in ACCOUNTANTS if cls.supports(event)]
-    if hasattr(event, "event"):  # a sample
-        others += [cls.name for cls in SCHEDULE_ACCOUNTANTS if cls.supports(event)]
-    kind = described(event)
-    hint = f"{', '.join(others)} can" if others else "no built-in accountant can"
+    others, kind = which_support(event), described(event)
+    hint = f"{', '.join(others)} can" if others else "no accountant that is installed can"
     if isinstance(event, NonPrivateDpEvent):
         hint = "it is an exact answer: --accountant none, which guarantees nothing, counts those"
     article = "an" if kind[0] in "AEIOU" else "a"

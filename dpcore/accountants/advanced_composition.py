@@ -32,8 +32,8 @@ from functools import lru_cache
 from typing import Any, ClassVar
 
 from dpcore.accountants.additive import validated_delta, validated_epsilon
+from dpcore.accountants.joint import JointAccountant, Round, Rounds
 from dpcore.accountants.search import smallest_multiplier
-from dpcore.accountants.whole_schedule import Round, Rounds, WholeAccountant
 from dpcore.errors import InvalidInputError
 from dpcore.privacy.events import DpEvent, SampledWithoutReplacementDpEvent
 from dpcore.privacy.sensitivity import NeighboringRelation
@@ -63,9 +63,9 @@ def amplified_epsilon(epsilon: float, p: float) -> float:
 @lru_cache(maxsize=4096)
 def _one_release(each: Round, share: float) -> float:
     """Return the epsilon, rounded up, of one sampled release at a delta of ``share``."""
-    from dpcore.accountants.gaussian_floats import gaussian_epsilon_up
+    from dpcore.accountants.gaussian_floats import epsilon_of_shift_up
 
-    base = gaussian_epsilon_up(1 / each.noise_multiplier * (1 + 2.0**-50), min(share / each.p, 1.0))
+    base = epsilon_of_shift_up(1 / each.noise_multiplier * (1 + 2.0**-50), min(share / each.p, 1.0))
     return amplified_epsilon(base, each.p)
 
 
@@ -103,7 +103,7 @@ def noise_multiplier_for(rounds: int, p: float, epsilon: float, delta: float) ->
 
 
 @dataclass(frozen=True, kw_only=True)
-class AmplifiedAccountant(WholeAccountant):
+class AmplifiedAccountant(JointAccountant):
     """Base of ``advanced-composition`` and of its like for Skellam noise: a subclass says what one
     release comes to."""
 
@@ -142,8 +142,8 @@ class AdvancedCompositionAccountant(AmplifiedAccountant):
 
     name: ClassVar[str] = "advanced-composition"
     otherwise: ClassVar[str] = (
-        "sampling-composition holds samples of a fixed size under replace-special too, zcdp every "
-        "release that is not sampled"
+        "sampling-composition (dpcore-a-ddp) holds samples of a fixed size under replace-special "
+        "too, zcdp every release that is not sampled"
     )
 
     def _epsilon_after(self, rounds: Rounds, delta: float) -> float:

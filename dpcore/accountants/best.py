@@ -8,6 +8,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, NoReturn
 
 from dpcore.accountants.additive import validated_delta, validated_epsilon
+from dpcore.accountants.registered import registered_accountants
+from dpcore.accountants.schedule import best_accountant
 from dpcore.errors import InvalidInputError, UnsupportedEventError
 
 if TYPE_CHECKING:
@@ -20,7 +22,7 @@ __all__ = ["BestAccountant"]
 @dataclass(frozen=True, kw_only=True)
 class BestAccountant:
     """A budget whose accountant is chosen when the schedule of the run is known: the one under
-    which the schedule takes the least noise, of those that hold its events.
+    which the schedule takes the least noise, of those registered that hold its events.
 
     The choice depends on the budget and the schedule, so on public facts alone, and is made before
     the first release; the statement names what was chosen. This one charges nothing itself.
@@ -29,6 +31,7 @@ class BestAccountant:
     name: ClassVar[str] = "best"
     unit: ClassVar[str] = "chosen for the schedule"
     fully_adaptive: ClassVar[bool] = False
+    holds_several: ClassVar[bool] = False
     conversions: ClassVar[tuple[str, ...]] = ("chosen",)
 
     epsilon: float
@@ -49,11 +52,7 @@ class BestAccountant:
         cls, epsilon: float, delta: float, schedule: Callable[[float], Mapping[DpEvent, int]]
     ) -> Accountant:
         """Return the accountant chosen for the schedule, a function of the noise multiplier."""
-        from dpcore.accountants import ACCOUNTANTS, SCHEDULE_ACCOUNTANTS
-        from dpcore.accountants.schedule import best_accountant
-
-        candidates = (*ACCOUNTANTS, *SCHEDULE_ACCOUNTANTS)
-        return best_accountant(candidates, epsilon, delta, schedule)
+        return best_accountant(registered_accountants(), epsilon, delta, schedule)
 
     @property
     def budget(self) -> float:

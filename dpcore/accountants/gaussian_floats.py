@@ -14,12 +14,14 @@ Here delta(mu, epsilon) = phi(a) (R(a) - R(a + mu)), a = epsilon / mu - mu / 2, 
 from __future__ import annotations
 
 import math
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from dpcore.accountants.search import smallest_epsilon
 
-__all__ = ["MARGIN", "gaussian_deltas_up", "gaussian_epsilon_up"]
+if TYPE_CHECKING:
+    import numpy as np
+
+__all__ = ["MARGIN", "epsilon_of_shift_up", "gaussian_deltas_up"]
 
 MARGIN = 2.0**-30
 """Relative; granted once to a figure that positive terms, each right to 2^-40, were added up to."""
@@ -33,6 +35,7 @@ _TINY = 1e-290
 def gaussian_deltas_up(mu: np.ndarray, epsilon: float) -> np.ndarray:
     """Return an upper bound of the delta of Gaussian noise at ``epsilon`` >= 0 for each ``mu`` >= 0
     (the distance over the standard deviation): float64 of its shape, at most 1."""
+    import numpy as np
     from scipy.special import erfcx
 
     safe = np.where(mu > 0, mu, 1.0)
@@ -50,9 +53,11 @@ def gaussian_deltas_up(mu: np.ndarray, epsilon: float) -> np.ndarray:
     return np.where(mu > 0, np.minimum(delta, 1.0), 0.0)
 
 
-def gaussian_epsilon_up(mu: float, delta: float) -> float:
+def epsilon_of_shift_up(mu: float, delta: float) -> float:
     """Return an epsilon >= 0, rounded up, at which Gaussian noise of that ``mu`` > 0 has at most
     ``delta`` > 0, to 1e-9; ``inf`` if there is none below 1e300."""
+
+    import numpy as np
 
     def holds(epsilon: float) -> bool:
         return bool(gaussian_deltas_up(np.array([mu]), epsilon)[0] <= delta)

@@ -33,7 +33,9 @@ class GdpAccountant(AdditiveAccountant):
     events: ClassVar[tuple[type[DpEvent], ...]] = (GaussianDpEvent,)
 
     @classmethod
-    def _open(cls, epsilon: float, delta: float, conversion: str) -> tuple[Fraction, dict]:
+    def _open(
+        cls, epsilon: float, delta: float, conversion: str
+    ) -> tuple[Fraction, dict[str, Any]]:
         return gaussian_mu_squared_down(Fraction(epsilon), Fraction(delta)), {}
 
     def _leaf_cost(self, event: Any) -> Fraction:

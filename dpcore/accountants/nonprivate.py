@@ -31,7 +31,9 @@ class NonPrivateAccountant(AdditiveAccountant):
     delta_may_be_zero: ClassVar[bool] = True
 
     @classmethod
-    def _open(cls, epsilon: float, delta: float, conversion: str) -> tuple[Fraction, dict]:
+    def _open(
+        cls, epsilon: float, delta: float, conversion: str
+    ) -> tuple[Fraction, dict[str, Any]]:
         return Fraction(_MOST), {}
 
     def _leaf_cost(self, event: Any) -> Fraction:

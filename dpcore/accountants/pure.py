@@ -38,7 +38,9 @@ class PureAccountant(AdditiveAccountant):
     delta_may_be_zero: ClassVar[bool] = True
 
     @classmethod
-    def _open(cls, epsilon: float, delta: float, conversion: str) -> tuple[Fraction, dict]:
+    def _open(
+        cls, epsilon: float, delta: float, conversion: str
+    ) -> tuple[Fraction, dict[str, Any]]:
         return Fraction(epsilon), {}
 
     def _leaf_cost(self, event: Any) -> Fraction:

@@ -118,7 +118,9 @@ class RdpAccountant(AdditiveAccountant):
     order: Fraction
 
     @classmethod
-    def _open(cls, epsilon: float, delta: float, conversion: str) -> tuple[Fraction, dict]:
+    def _open(
+        cls, epsilon: float, delta: float, conversion: str
+    ) -> tuple[Fraction, dict[str, Any]]:
         t = convert.best_order_for_budget(epsilon, delta)
         return convert.renyi_budget_down(epsilon, delta, t), {"order": 1 + t}
 

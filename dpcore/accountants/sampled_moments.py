@@ -85,12 +85,13 @@ def _between(x: np.ndarray) -> np.ndarray:
     """Return the normal probability between neighbouring points, from the nearer tail."""
     from scipy.special import ndtr
 
-    return np.where(x[:-1] > 0, -np.diff(ndtr(-x)), np.diff(ndtr(x)))
+    between: np.ndarray = np.where(x[:-1] > 0, -np.diff(ndtr(-x)), np.diff(ndtr(x)))
+    return between
 
 
 def _above_tangent(y: np.ndarray, t: float) -> np.ndarray:
     """Return (1 + y)^(1 + t) - 1 - (1 + t) y for ``y`` > -1, without cancellation."""
-    out = (1 + y) * np.expm1(t * np.log1p(y)) - t * y
+    out: np.ndarray = (1 + y) * np.expm1(t * np.log1p(y)) - t * y
     close = np.abs(y) < _SERIES_WIDTH
     near = y[close]
     # Terms C(1 + t, k) y^k from k = 2; from one to the next (t + 1 - k) / (k + 1) y.

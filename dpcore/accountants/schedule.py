@@ -82,7 +82,7 @@ def _multiplier(event: DpEvent) -> float:
 
 
 def schedule_noise_multiplier(accountant: Accountant, schedule: Schedule) -> float:
-    """Return the smallest noise multiplier, to 1e-9, with which the whole schedule fits into what
+    """Return the smallest noise multiplier, to 1e-9, with which all of the schedule fits into what
     remains of the accountant's budget: verified at the value returned.
 
     Raises InvalidInputError if no amount of noise makes it fit, and UnsupportedEventError, naming
@@ -97,9 +97,12 @@ def planned_accountant(
 ) -> Accountant:
     """Return the accountant of the budget, with what it fixes beforehand (the rdp accountant's
     order) fixed for the schedule."""
+    fitted: Accountant
     if hasattr(accountant_class, "planned"):
-        return accountant_class.planned(epsilon, delta, schedule)
-    return accountant_class.from_budget(epsilon, delta, conversion)
+        fitted = accountant_class.planned(epsilon, delta, schedule)
+    else:
+        fitted = accountant_class.from_budget(epsilon, delta, conversion)
+    return fitted
 
 
 def best_accountant(

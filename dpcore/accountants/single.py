@@ -80,6 +80,7 @@ class SingleReleaseAccountant(AdditiveAccountant):
     name: ClassVar[str] = "single"
     unit: ClassVar[str] = "delta at the budget's epsilon"
     fully_adaptive: ClassVar[bool] = True
+    holds_several: ClassVar[bool] = False
     conversions: ClassVar[tuple[str, ...]] = ("joint-convexity", "renyi")
     events: ClassVar[tuple[type[DpEvent], ...]] = (
         GaussianDpEvent,
@@ -90,7 +91,9 @@ class SingleReleaseAccountant(AdditiveAccountant):
     event: DpEvent | None = None
 
     @classmethod
-    def _open(cls, epsilon: float, delta: float, conversion: str) -> tuple[Fraction, dict]:
+    def _open(
+        cls, epsilon: float, delta: float, conversion: str
+    ) -> tuple[Fraction, dict[str, Any]]:
         return Fraction(delta), {}
 
     @classmethod

@@ -88,7 +88,9 @@ class ZcdpAccountant(AdditiveAccountant):
     events: ClassVar[tuple[type[DpEvent], ...]] = tuple(_RULES)
 
     @classmethod
-    def _open(cls, epsilon: float, delta: float, conversion: str) -> tuple[Fraction, dict]:
+    def _open(
+        cls, epsilon: float, delta: float, conversion: str
+    ) -> tuple[Fraction, dict[str, Any]]:
         if conversion == "bun-steinke":
             return convert.bun_steinke_rho_down(epsilon, delta), {}
         t = convert.best_order_for_budget(epsilon, delta)

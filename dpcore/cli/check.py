@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from dpcore.registry.catalogue import load_registry
-from dpcore.registry.contract import default_optimizer
+from dpcore.registry.loading import default_optimizer
 
 __all__ = ["check_command"]
 

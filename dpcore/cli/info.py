@@ -11,11 +11,9 @@ from typing import Annotated, Any
 
 import typer
 
-from dpcore.fitting.targets import is_asked_for_accuracy, is_known_beforehand
-from dpcore.registry.catalogue import Entry, Registry, load_registry
-from dpcore.registry.contract import load_optimizer
+from dpcore.registry.catalogue import Entry, load_registry
+from dpcore.registry.declarations import optimizer_facts
 from dpcore.registry.parameters import describe_parameters
-from dpcore.registry.presets import presets_of
 
 __all__ = ["describe", "info_command"]
 
@@ -40,18 +38,13 @@ def info_command(
 ) -> None:
     """Show parameters, slots, needs, relations, theorem and departures of one entry."""
     registry = load_registry()
-    described = [describe(entry, _load(registry, entry)) for entry in registry.find(name)]
+    entries = registry.find(name)
+    described = [describe(entry, registry.load(entry.kind, entry.name)) for entry in entries]
     if as_json:
         typer.echo(json.dumps(described[0] if len(described) == 1 else described, indent=2))
         return
     for facts in described:
         _print(facts)
-
-
-def _load(registry: Registry, entry: Entry) -> Any:
-    if entry.kind == "optimizer":
-        return load_optimizer(registry, entry.name)
-    return registry.load(entry.kind, entry.name)
 
 
 def describe(entry: Entry, target: Any) -> dict[str, Any]:
@@ -74,28 +67,29 @@ def describe(entry: Entry, target: Any) -> dict[str, Any]:
 
 
 def _describe_optimizer(target: Any) -> dict[str, Any]:
-    presets = presets_of(target)
+    stated = optimizer_facts(target)
     return {
         "parameters": [asdict(parameter) for parameter in describe_parameters(target)],
-        "accountant": getattr(target, "accountant", "zcdp"),
-        "targets": list(getattr(target, "targets", ())),
-        "slots": {slot: list(names) for slot, names in target.slots.items()},
-        "presets": {name: dict(values) for name, values in presets.items()},
-        "needs": list(target.needs),
+        "accountant": stated.accountant,
+        "targets": list(stated.targets),
+        "slots": {slot: list(names) for slot, names in stated.slots.items()},
+        "presets": {name: dict(values) for name, values in stated.presets.items()},
+        "needs": list(stated.needs),
         "privacy_definition": _privacy_definition(target),
-        "neighboring_relations": list(target.relations),
-        "theorem": getattr(target, "theorem", ""),
-        "departures": list(getattr(target, "departures", ())),
+        "neighboring_relations": list(stated.relations),
+        "theorem": stated.theorem,
+        "departures": list(stated.departures),
         "as_published": "as_published" in inspect.signature(target).parameters,
     }
 
 
 def _privacy_definition(target: Any) -> str:
-    if getattr(target, "accountant", None) == "none" or getattr(target, "without_noise", False):
+    stated = optimizer_facts(target)
+    if stated.accountant == "none" or stated.without_noise:
         return _NOT_PRIVATE
-    if not is_asked_for_accuracy(target):
+    if not stated.targets:
         return _DEFINITION
-    return _KNOWN if is_known_beforehand(target) else _PURE
+    return _PURE if stated.needed_epsilon is None else _KNOWN
 
 
 def _print(facts: dict[str, Any]) -> None:

@@ -8,13 +8,13 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from dpcore.session.session import PrivacySession
+    from dpcore.session.session import TableSession
 
 __all__ = ["budget_progress"]
 
 
 @contextmanager
-def budget_progress(*, hidden: bool) -> Iterator[Callable[[PrivacySession], None] | None]:
+def budget_progress(*, hidden: bool) -> Iterator[Callable[[TableSession], None] | None]:
     """Yield a callback for each release, or ``None`` where nothing is to be shown."""
     if hidden or not sys.stderr.isatty():
         yield None
@@ -31,7 +31,7 @@ def budget_progress(*, hidden: bool) -> Iterator[Callable[[PrivacySession], None
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task("budget", total=1.0, n="")
 
-        def show(session: PrivacySession) -> None:
+        def show(session: TableSession) -> None:
             share = session.accountant.spent / session.accountant.budget
             progress.update(task, completed=share, n=f"{len(session.ledger)} releases")
 

@@ -15,7 +15,8 @@ from dpcore.cli.progress import budget_progress
 from dpcore.cli.streams import hush
 from dpcore.errors import InvalidInputError, TargetNotMetError, advised_on_bad_rows
 from dpcore.fitting.cautions import cautions_of
-from dpcore.fitting.plan import Settings, make_plan
+from dpcore.fitting.plan import make_plan
+from dpcore.fitting.settings import Settings
 from dpcore.model.file import check_replaceable
 from dpcore.model.outfile import check_writable, refuse_inputs
 from dpcore.registry.parameters import parse_assignment

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from dpcore.compare.data_rows import Rows, is_private
 from dpcore.compare.folds import fold_key
 from dpcore.compare.settings import REFERENCES, check_alone, check_figures
-from dpcore.errors import DpcoreError, InvalidInputError, near_names
-from dpcore.fitting.plan import checked_settings, make_plan
-from dpcore.fitting.run import check_dataset, check_drop
-from dpcore.fitting.targets import is_asked_for_accuracy
+from dpcore.errors import DpcoreError, InvalidInputError, PureBudgetError, near_names
+from dpcore.fitting.compatibility import check_label
+from dpcore.fitting.plan import make_plan
+from dpcore.fitting.public_facts import check_dataset, check_drop
+from dpcore.fitting.settings import checked_settings
 from dpcore.privacy.relations import parse_relation, usual_relation
-from dpcore.protocols.problem import check_label
 from dpcore.registry.catalogue import load_registry
-from dpcore.registry.contract import load_optimizer
+from dpcore.registry.declarations import optimizer_facts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,7 +36,7 @@ def default_relation(labels: Sequence[str]) -> str:
     check_alone(labels)
     names = dict.fromkeys(label.partition(":")[0] for label in labels)
     of_ours = [name for name in names if name not in (*REFERENCES, "all")]
-    factories = {name: load_optimizer(load_registry(), name) for name in of_ours}
+    factories = {name: load_registry().load("optimizer", name) for name in of_ours}
     usual = usual_relation(*factories.values())
     if any(usual not in factory.relations for factory in factories.values()):
         declared = "; ".join(f"{n} {' or '.join(f.relations)}" for n, f in factories.items())
@@ -143,13 +143,14 @@ def _plans(
 def _check_input(label: str) -> None:
     """Refuse an algorithm that has no place on an axis of epsilon: asked for an accuracy, or one
     without a guarantee at any (as-published runs are labelled as such)."""
-    factory = load_optimizer(load_registry(), label.partition(":")[0])
-    if getattr(factory, "private", True) is not True:
+    factory = load_registry().load("optimizer", label.partition(":")[0])
+    stated = optimizer_facts(factory)
+    if not stated.private:
         raise InvalidInputError(
             f"{label} declares that it is not private; what is compared at an epsilon has one. The "
             "references, exact and not private, are fitted anyway."
         )
-    if is_asked_for_accuracy(factory):
+    if stated.targets:
         raise InvalidInputError(f"Epsilon is what {label} puts out, and a comparison sets it.")
 
 
@@ -170,7 +171,7 @@ def _unfit(plans: _Plans, data: Data) -> dict[str, str]:
 def _refusal(comparison: Comparison, error: DpcoreError) -> DpcoreError:
     """Return the error of an algorithm's plan, for a budget of delta = 0 with those that take it: a
     comparison names no accountants, so that each has its own."""
-    if comparison.delta != 0 or "delta=" not in str(error):
+    if not isinstance(error, PureBudgetError):
         return error
     takers = ", ".join(_plans(replace(comparison, params={}), _installed())[0]) or "none"
     return InvalidInputError(

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from dpcore.compare.data_rows import Fold
     from dpcore.compare.settings import Cell, Comparison
     from dpcore.data.blocks.table import Table
-    from dpcore.fitting.plan import Plan, Settings
+    from dpcore.fitting.plan import Plan
+    from dpcore.fitting.settings import Settings
     from dpcore.protocols import Loss
 
 __all__ = ["Fitter"]

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from dpcore.errors import InvalidInputError
-from dpcore.fitting.plan import Settings
+from dpcore.fitting.settings import Settings
 from dpcore.privacy.sensitivity import NeighboringRelation
 
 __all__ = [

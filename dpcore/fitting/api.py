@@ -15,8 +15,9 @@ from dpcore.data.readers.arrays import dataset_from_arrays
 from dpcore.errors import DpcoreWarning, InvalidInputError, advised_on_bad_rows
 from dpcore.fitting.cautions import cautions_of
 from dpcore.fitting.loading import schema_reasons
-from dpcore.fitting.plan import Settings, make_plan
+from dpcore.fitting.plan import make_plan
 from dpcore.fitting.run import finish, fit_dataset
+from dpcore.fitting.settings import Settings
 from dpcore.session.charges import Charges
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ def fit(
         epsilon is an output.
     threads : how many may sum over the rows; ``None`` for all processors. The model is the same.
     use, params, preset : slots, hyper-parameters and preset of the algorithm; see ``dpcore info``.
-    users, trust : where rows stay with users: a path or ``dpcore.pools.User`` objects, who own the
+    users, trust : where rows stay with users: a path or ``dpcore.plugin.User`` objects, who own the
         rows in their order, and what their server sees; by default users of one budget, and local.
     seed : makes the run repeatable and the result not private.
 

@@ -5,16 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dpcore.errors import RegistryError
-from dpcore.registry.contract import load_optimizer
+from dpcore.first_party import CHOOSES_AN_ALGORITHM
+from dpcore.fitting.settings import DEFAULT_ALGORITHM
+from dpcore.registry.declarations import optimizer_facts
 
 if TYPE_CHECKING:
-    from dpcore.fitting.plan import Settings
+    from dpcore.fitting.settings import Settings
     from dpcore.registry.catalogue import Registry
 
-__all__ = ["DEFAULT", "choose"]
-
-DEFAULT = "auto"
-"""What is taken where no algorithm is named."""
+__all__ = ["choose"]
 
 
 def choose(settings: Settings, registry: Registry) -> tuple[Settings, dict[str, str] | None]:
@@ -26,14 +25,15 @@ def choose(settings: Settings, registry: Registry) -> tuple[Settings, dict[str, 
     try:
         registry.get("optimizer", settings.algo)
     except RegistryError as error:
-        if settings.algo != DEFAULT:
+        if settings.algo != DEFAULT_ALGORITHM:
             raise
         raise RegistryError(
-            f"{error} It chooses the algorithm where none is named: install dpcore-baselines, or "
-            "name one."
+            f"{error} It chooses the algorithm where none is named, and is in "
+            f"{CHOOSES_AN_ALGORITHM}: pip install {CHOOSES_AN_ALGORITHM}, or name one by --algo."
         ) from error
-    factory = load_optimizer(registry, settings.algo)
-    if not hasattr(factory, "choose"):
+    factory = registry.load("optimizer", settings.algo)
+    choice = optimizer_facts(factory).choose
+    if choice is None:
         return settings, None
-    chosen, why = factory.choose(settings)
+    chosen, why = choice(settings)
     return chosen, {"name": settings.algo, "why": why}

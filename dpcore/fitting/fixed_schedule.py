@@ -5,9 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dpcore.accountants.best import BestAccountant
+from dpcore.accountants.registered import target_of
 from dpcore.accountants.schedule import (
     FixedSchedule,
     planned_accountant,
@@ -15,7 +16,7 @@ from dpcore.accountants.schedule import (
 )
 from dpcore.errors import InvalidInputError
 from dpcore.exact.rounding import exact
-from dpcore.fitting.targets import is_known_beforehand
+from dpcore.registry.declarations import optimizer_facts
 
 if TYPE_CHECKING:
     from dpcore.fitting.plan import Plan
@@ -35,13 +36,14 @@ def with_planned_accountant(plan: Plan, problem: Problem) -> Plan:
     Raises InvalidInputError where no amount of noise makes the schedule fit, where an accountant is
     to be chosen and the optimizer states none, or where the epsilon is more than was agreed to.
     """
-    optimizer: Any = plan.optimizer
-    asked = plan.accountant
-    if "user-pool" in optimizer.needs:
+    stated = optimizer_facts(plan.optimizer)
+    asked, state_events = plan.accountant, stated.schedule
+    if "user-pool" in stated.needs:
         return plan  # Users fit their own filters, when the terms are known.
-    if is_known_beforehand(optimizer):
-        return replace(plan, accountant=_of_what_is_needed(plan, problem))
-    if not hasattr(optimizer, "schedule"):
+    if stated.needed_epsilon is not None:
+        needed = stated.needed_epsilon(problem)
+        return replace(plan, accountant=_of_what_is_needed(plan, needed))
+    if state_events is None:
         if isinstance(asked, BestAccountant):
             raise InvalidInputError(
                 f"{plan.entry.name} states no schedule that an accountant could be chosen for; "
@@ -58,14 +60,14 @@ def with_planned_accountant(plan: Plan, problem: Problem) -> Plan:
         asked.epsilon,
         asked.delta,
         asked.conversion,
-        lambda multiplier: optimizer.schedule(problem, multiplier),
+        lambda multiplier: state_events(problem, multiplier),
     )
-    return replace(plan, accountant=accountant)
+    chosen = () if type(accountant) is type(asked) else target_of(accountant)
+    return replace(plan, accountant=accountant, targets=(*plan.targets, *chosen))
 
 
-def _of_what_is_needed(plan: Plan, problem: Problem) -> Accountant:
-    optimizer: Any = plan.optimizer
-    asked, needed = plan.accountant, optimizer.needed_epsilon(problem)
+def _of_what_is_needed(plan: Plan, needed: float) -> Accountant:
+    asked = plan.accountant
     if needed > asked.epsilon:
         raise InvalidInputError(
             f"{plan.entry.name} asks for epsilon={exact(needed)}, and the worst case is to be "
@@ -77,11 +79,11 @@ def _of_what_is_needed(plan: Plan, problem: Problem) -> Accountant:
 def fixed_schedule(plan: Plan, problem: Problem) -> FixedSchedule | None:
     """Return what the run is held to where its accountant is not fully adaptive: the schedule that
     the optimizer states, with the least noise that fits. ``plan`` : its accountant planned."""
-    if plan.accountant.fully_adaptive:
+    state_events = optimizer_facts(plan.optimizer).schedule
+    if plan.accountant.fully_adaptive or state_events is None:
         return None
-    optimizer: Any = plan.optimizer
 
     def schedule(multiplier: float) -> Mapping[DpEvent, int]:
-        return optimizer.schedule(problem, multiplier)
+        return state_events(problem, multiplier)
 
     return FixedSchedule(schedule(schedule_noise_multiplier(plan.accountant, schedule)))

@@ -1,80 +1,35 @@
-"""The settings of a fit as frozen data, and the parts that they name, checked before any data."""
+"""The plan of a fit: the parts that its settings name, built and checked before any data."""
 
 from __future__ import annotations
 
 import dataclasses
 import inspect
-import math
-import numbers
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import DpcoreError, InvalidInputError, near_names
-from dpcore.fitting.choice import DEFAULT, choose
-from dpcore.fitting.targets import budget_of, target_values
+from dpcore.fitting.choice import choose
+from dpcore.fitting.pools import POOL, require_pool
+from dpcore.fitting.settings import Settings, checked_settings
+from dpcore.fitting.targets import Budget, budget_of, target_values
 from dpcore.privacy.relations import parse_relation, usual_relation
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.registry.catalogue import Entry, Registry, load_registry
-from dpcore.registry.contract import load_optimizer
-from dpcore.registry.parameters import convert, convert_all
-from dpcore.registry.presets import presets_of
+from dpcore.registry.declarations import accountant_facts, optimizer_facts
+from dpcore.registry.parameters import convert_all
 
 if TYPE_CHECKING:
-    from dpcore.protocols import Accountant, Engine, Loss, Optimizer
+    from dpcore.protocols import Accountant, Engine, Loss
+    from dpcore.protocols.optimizer import Optimizer
 
 __all__ = [
     "Plan",
-    "Settings",
-    "checked_settings",
-    "is_private",
     "make_plan",
 ]
 
 _MOST_THREADS = 2**16
-
-
-@dataclass(frozen=True)
-class Settings:
-    """One fit as it was asked for: names, figures, and what was left open.
-
-    Parameters
-    ----------
-    l2 : weight of the regulariser, >= 0; ``None`` for 0, or what the algorithm takes by default.
-    epsilon : the budget; ``None`` for 1, and where epsilon is an output.
-    epsilon_max : the worst case where epsilon is an output; ``None`` for 5.
-    targets : what is asked for there, by the names in ``dpcore.fitting.targets.OPTIONS``.
-    relation : ``None`` for add-or-remove-one, or, where the algorithm has no guarantee under that,
-        the first that it declares.
-    conversion : the accountant's rule from (epsilon, delta) to its unit; ``None`` for its own.
-    threads : how many the engine may use; ``None`` for all available.
-    use : slot name to the registered name that fills it.
-    params : hyper-parameters of the algorithm, as text or as values.
-    users : the path of a file of users and their budgets, or ``dpcore.pools.User`` objects, for
-        algorithms whose rows stay with users; ``None`` for users of one budget.
-    trust : what the server sees there; ``None`` for ``local``.
-    seed : makes the run repeatable and the result not private; ``None`` for real noise.
-    """
-
-    algo: str = DEFAULT
-    loss: str = "logistic"
-    l2: float | None = None
-    epsilon: float | None = None
-    delta: float = 1e-8
-    epsilon_max: float | None = None
-    targets: Mapping[str, Any] = field(default_factory=dict)
-    relation: str | None = None
-    accountant: str | None = None
-    conversion: str | None = None
-    engine: str = "local"
-    threads: int | None = None
-    use: Mapping[str, str] = field(default_factory=dict)
-    params: Mapping[str, Any] = field(default_factory=dict)
-    preset: str | None = None
-    as_published: bool = False
-    users: Any = None
-    trust: str | None = None
-    seed: int | None = None
 
 
 @dataclass(frozen=True)
@@ -110,39 +65,17 @@ class Plan:
     def why_not_private(self) -> tuple[str, ...]:
         """Return what was asked for that voids the guarantee, as clauses."""
         reasons = []
-        if getattr(self.optimizer, "as_published", False):
-            verdict = getattr(self.optimizer, "published_is", "which is not sound")
-            reasons.append(f"{self.entry.name} ran as its authors published it, {verdict}")
-        if not (is_private(self.optimizer) and is_private(self.accountant)):
+        stated = optimizer_facts(self.optimizer)
+        if stated.as_published:
+            reasons.append(
+                f"{self.entry.name} ran as its authors published it, {stated.published_is}"
+            )
+        promised = optimizer_facts(type(self.optimizer)), accountant_facts(type(self.accountant))
+        if not all(facts.private for facts in promised):
             reasons.append(f"{self.entry.name} is given exact answers, without noise")
         if self.settings.seed is not None:
             reasons.append("the noise came from a seed")
         return tuple(reasons)
-
-
-def is_private(part: Any) -> bool:
-    """Return whether an optimizer or accountant promises privacy: unless it says that it does not,
-    by ``private = False`` in its class."""
-    return getattr(type(part), "private", True) is True
-
-
-def checked_settings(settings: Settings) -> Settings:
-    """Return the settings, l2, seed and threads as numbers; InvalidInputError for figures, or a
-    relation, that no algorithm can have."""
-    from dpcore.accountants.additive import validated_delta
-
-    validated_delta(settings.delta, zero_allowed=True)
-    settings = dataclasses.replace(
-        settings,
-        l2=None if settings.l2 is None else convert("l2", float, settings.l2),
-        seed=_checked_whole("seed", settings.seed, 0),
-        threads=_checked_whole("threads", settings.threads, 1, _MOST_THREADS),
-    )
-    if settings.l2 is not None and settings.l2 < 0:
-        raise InvalidInputError(f"Expected l2={settings.l2!r} >= 0.")
-    if settings.relation is not None:
-        parse_relation(settings.relation)
-    return settings
 
 
 def make_plan(settings: Settings, registry: Registry | None = None) -> Plan:
@@ -152,57 +85,75 @@ def make_plan(settings: Settings, registry: Registry | None = None) -> Plan:
     preset or budget that cannot be used.
     """
     registry = registry or load_registry()
-    settings, chosen_by = choose(checked_settings(settings), registry)
-    try:
-        return _planned(settings, chosen_by, registry)
-    except DpcoreError as error:
-        # Of an algorithm that nobody named it has to be said where it comes from.
-        if chosen_by is not None and settings.algo in str(error):
-            told = f"{error} ({chosen_by['name']} chose {settings.algo}.)"
-            raise type(error)(told) from error
-        raise
-
-
-def _planned(settings: Settings, chosen_by: dict[str, str] | None, registry: Registry) -> Plan:
-    entry = registry.get("optimizer", settings.algo)
-    factory = load_optimizer(registry, settings.algo)
-    relation = parse_relation(settings.relation or usual_relation(factory))
+    settings = checked_settings(settings)
+    if settings.users is not None or settings.trust is not None:
+        require_pool(registry, "--trust" if settings.users is None else "--users")
+    settings, chosen_by = choose(settings, registry)
+    factory = registry.load("optimizer", settings.algo)
     _check_published(settings)
-    _check_users(settings, factory)
-    preset = _preset(factory, settings)
-    use = _fill_slots(factory, settings, preset)
-    epsilon, delta, usual = budget_of(settings, factory, registry)
-    if settings.trust == "secure-aggregation":
-        usual = factory.secure_accountant
-    usual = preset.get("accountant", usual)
-    name = settings.accountant or usual
-    accountant = registry.load("accountant", name)
-    conversion = settings.conversion
-    if conversion is None and settings.accountant in (None, usual):
-        conversion = preset.get("accountant_conversion")
+    with _told_who_chose(settings, chosen_by):
+        _check_users(settings, factory)
+        preset = _preset(factory, settings)
+        use = _fill_slots(factory, settings, preset)
+        budget = budget_of(settings, factory, registry)
+        values = {**preset, **target_values(settings, factory, registry)}
+        optimizer = _build(factory, settings, values, use)
+    name, accountant = _accountant(settings, factory, preset, budget, registry)
     filled = {slot: use.get(slot, names[0]) for slot, names in factory.slots.items()}
     parts = [("accountant", name), ("loss", settings.loss), ("engine", settings.engine)]
     parts += [("mechanism", filling) for filling in filled.values()]
+    if "user-pool" in factory.needs:
+        require_pool(registry, settings.algo)
+        parts.append(("pool", POOL))
     return Plan(
         settings=settings,
-        entry=entry,
-        optimizer=_build(
-            factory, settings, {**preset, **target_values(settings, factory, registry)}, use
-        ),
+        entry=registry.get("optimizer", settings.algo),
+        optimizer=optimizer,
         use=filled,
         loss=registry.load("loss", settings.loss)(),
-        accountant=accountant.from_budget(epsilon, delta, conversion),
-        relation=relation,
+        accountant=accountant,
+        relation=parse_relation(settings.relation or usual_relation(factory)),
         engine=registry.load("engine", settings.engine),
         chosen_by=chosen_by,
         targets=tuple(registry.get(kind, part).target for kind, part in parts),
     )
 
 
+@contextmanager
+def _told_who_chose(settings: Settings, chosen_by: dict[str, str] | None) -> Iterator[None]:
+    """Add to an error about an algorithm that nobody named where it comes from."""
+    try:
+        yield
+    except DpcoreError as error:
+        if chosen_by is not None:
+            error.add_note(f"({chosen_by['name']} chose {settings.algo}.)")
+        raise
+
+
+def _accountant(
+    settings: Settings,
+    factory: Any,
+    preset: Mapping[str, Any],
+    budget: Budget,
+    registry: Registry,
+) -> tuple[str, Accountant]:
+    """Return the name and the empty filter of a budget: as asked for, else the preset's, else what
+    the algorithm takes by itself."""
+    epsilon, delta, usual = budget
+    if settings.trust == "secure-aggregation":
+        usual = optimizer_facts(factory).secure_accountant or usual
+    usual = preset.get("accountant", usual)
+    name = settings.accountant or usual
+    conversion = settings.conversion
+    if conversion is None and settings.accountant in (None, usual):
+        conversion = preset.get("accountant_conversion")
+    return name, registry.load("accountant", name).from_budget(epsilon, delta, conversion)
+
+
 def _preset(factory: Any, settings: Settings) -> dict[str, Any]:
     if settings.preset is None:
         return {}
-    presets = presets_of(factory)
+    presets = optimizer_facts(factory).presets
     if settings.preset not in presets:
         raise InvalidInputError(
             f"{settings.algo} has no preset {settings.preset!r}."
@@ -240,7 +191,8 @@ def _build(
             raise InvalidInputError(f"{settings.algo} has no published code to reproduce.")
         values["as_published"] = True
     try:
-        return factory(**values)
+        optimizer: Optimizer = factory(**values)
+        return optimizer
     except DpcoreError:
         raise
     except Exception as error:
@@ -262,7 +214,7 @@ def _check_users(settings: Settings, factory: Any) -> None:
     """Refuse users, and what is said of them, where the algorithm has none; and an engine where the
     rows stay with users."""
     if "user-pool" in factory.needs:
-        known = getattr(factory, "trust_models", ("local",))
+        known = optimizer_facts(factory).trust_models
         if settings.trust not in (None, *known):
             raise InvalidInputError(
                 f"{settings.algo} runs under trust {' or '.join(known)}, not {settings.trust!r}."
@@ -275,13 +227,3 @@ def _check_users(settings: Settings, factory: Any) -> None:
             raise InvalidInputError(
                 f"{settings.algo} takes no {option}: all its rows are in one place."
             )
-
-
-def _checked_whole(name: str, value: Any, least: int, most: float = math.inf) -> int | None:
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
-        raise InvalidInputError(f"Expected {name}={value!r} to be a whole number >= {least}.")
-    if int(value) > most:
-        raise InvalidInputError(f"Expected {name}={value!r} to be at most {most}.")
-    return int(value)

@@ -10,18 +10,25 @@ import numpy as np
 
 from dpcore.accountants.pure import PureAccountant
 from dpcore.errors import TargetNotMetError
-from dpcore.fitting.targets import is_asked_for_accuracy, is_known_beforehand
+from dpcore.fitting.details import bounded
 from dpcore.privacy.events import ComposedDpEvent, DpEvent, NonPrivateDpEvent
 from dpcore.privacy.statement import PrivacyStatement, foreign_parts
-from dpcore.protocols.details import bounded
+from dpcore.registry.declarations import optimizer_facts
 
 if TYPE_CHECKING:
     from dpcore.data.dataset import Dataset
     from dpcore.fitting.plan import Plan
     from dpcore.protocols.problem import Problem
-    from dpcore.session.session import PrivacySession
+    from dpcore.session.charges import Figures
+    from dpcore.session.session import TableSession
 
-__all__ = ["not_met", "plain", "state", "summarise"]
+__all__ = ["charged_in", "not_met", "plain", "state", "summarise"]
+
+
+def charged_in(session: TableSession) -> Figures | None:
+    """Return what a session's releases were charged; ``None`` where there was none."""
+    used = session.accountant
+    return (used.spent, used.budget, used.unit) if session.ledger else None
 
 
 def not_met(
@@ -42,7 +49,7 @@ def not_met(
 def state(
     plan: Plan,
     problem: Problem,
-    session: PrivacySession,
+    session: TableSession,
     why_not_private: tuple[str, ...],
     trusted: tuple[str, ...],
     typed_by: str | None,
@@ -72,10 +79,11 @@ def state(
 
 
 def _has_ex_post(optimizer: Any) -> bool:
-    return is_asked_for_accuracy(optimizer) and not is_known_beforehand(optimizer)
+    stated = optimizer_facts(optimizer)
+    return bool(stated.targets) and stated.needed_epsilon is None
 
 
-def _exact(plan: Plan, session: PrivacySession) -> tuple[str, ...]:
+def _exact(plan: Plan, session: TableSession) -> tuple[str, ...]:
     """Return why the ledger voids the guarantee, whatever the parts say of themselves."""
     if any(_is_exact(entry.event) for entry in session.ledger) and not plan.why_not_private():
         return ("exact answers were released",)
@@ -90,7 +98,7 @@ def _is_exact(event: DpEvent) -> bool:
     return sampled or isinstance(event, NonPrivateDpEvent)
 
 
-def summarise(session: PrivacySession) -> tuple[dict[str, Any], ...]:
+def summarise(session: TableSession) -> tuple[dict[str, Any], ...]:
     """Return count and cost of the ledger for each kind of release and mechanism, in order."""
     groups: dict[tuple[str, str], dict[str, Any]] = {}
     for entry in session.ledger:

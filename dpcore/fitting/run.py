@@ -13,40 +13,34 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore.data.blocks.row_norms import describe_scaling
-from dpcore.errors import InvalidInputError, TargetNotMetError
+from dpcore.errors import TargetNotMetError
 from dpcore.fitting.diagnostics import accuracy_figures, diagnose
-from dpcore.fitting.fixed_schedule import fixed_schedule, with_planned_accountant
+from dpcore.fitting.fitted import make_model
+from dpcore.fitting.fixed_schedule import fixed_schedule
 from dpcore.fitting.loading import are_ours_and_generated
-from dpcore.fitting.reporting import not_met, plain, state, summarise
-from dpcore.model.model import Model, check_coefficients
+from dpcore.fitting.optimizer_run import run_optimizer
+from dpcore.fitting.public_facts import check_dataset
+from dpcore.fitting.reporting import charged_in, not_met, state, summarise
+from dpcore.fitting.users import fit_users, open_pool
+from dpcore.model.model import Model
 from dpcore.noise.source import SeededNoise, SystemNoise
-from dpcore.privacy.statement import PrivacyStatement, part_of, running_versions
-from dpcore.protocols.problem import Problem, check_fits, check_label
-from dpcore.registry.contract import run_optimizer
-from dpcore.session.charges import Charges, charged_in
-from dpcore.session.session import PrivacySession
+from dpcore.privacy.statement import part_of
+from dpcore.session.charges import Charges
+from dpcore.session.session import TableSession
 
 if TYPE_CHECKING:
     from dpcore.data.blocks.table import Table
     from dpcore.data.dataset import Dataset
-    from dpcore.data.schema.schema import Schema
     from dpcore.fitting.loading import DataRequest
     from dpcore.fitting.plan import Plan
-    from dpcore.privacy.sensitivity import NeighboringRelation
-    from dpcore.protocols.problem import Solution
 
 __all__ = [
     "Training",
-    "check_dataset",
-    "check_drop",
-    "check_public",
     "fit_dataset",
-    "make_model",
     "train",
-    "with_default_l2",
 ]
 
-OnRelease = Callable[[PrivacySession], None] | None
+OnRelease = Callable[[TableSession], None] | None
 
 
 @dataclass(frozen=True)
@@ -167,22 +161,22 @@ def fit_dataset(
     Raises InvalidInputError, before anything is spent, if the parts do not fit each other. What
     ends the fit after that has a note of what was charged.
     """
-    problem = check_dataset(plan, dataset, kept_fraction)
+    ready = check_dataset(plan, dataset, kept_fraction)
+    plan, problem = ready.plan, ready.problem
     charges = charges or Charges()
     trusted = (part_of(plan.loss), *plan.targets, *parts)
     secret = not are_ours_and_generated(dataset, parts)
     if "user-pool" in plan.optimizer.needs:
-        from dpcore.pools.fit import fit_users, state_of_users
-
         with charges.told():
-            solution, pool = fit_users(plan, dataset, problem, charges, secret)
-            statement = state_of_users(plan, pool, why_not_private, trusted, dataset.typed_by)
+            pool, typed_by = open_pool(plan, dataset), dataset.typed_by
+            solution, statement = fit_users(
+                plan, problem, pool, charges, trusted, why_not_private, typed_by, secret
+            )
             return make_model(plan, dataset.schema, problem.l2, solution, (), statement)
-    plan = with_planned_accountant(plan, problem)
     table = table or dataset.table()
     noise = SystemNoise() if plan.settings.seed is None else SeededNoise(plan.settings.seed)
     engine: Any = plan.engine
-    session = PrivacySession(
+    session = TableSession(
         engine(table, threads=plan.settings.threads),
         plan.accountant,
         plan.relation,
@@ -203,97 +197,3 @@ def fit_dataset(
             raise not_met(error, statement, dataset) from None
         statement = state(plan, problem, session, why_not_private, trusted, typed_by)
         return make_model(plan, dataset.schema, problem.l2, solution, summarise(session), statement)
-
-
-def check_dataset(plan: Plan, dataset: Dataset, kept_fraction: float = 1.0) -> Problem:
-    """Return a fit's public facts; InvalidInputError if plan and data do not fit each other."""
-    check_drop(plan.relation, dataset)
-    return check_public(plan, dataset.schema, int(dataset.X.shape[0]), kept_fraction)
-
-
-def check_public(plan: Plan, schema: Schema, n_rows: int, kept_fraction: float = 1.0) -> Problem:
-    """Return the public facts of a fit to so many rows; InvalidInputError if they do not fit."""
-    problem = _problem(plan, schema, n_rows, kept_fraction)
-    check_fits(plan.optimizer, problem, plan.accountant)
-    check_fits(plan.optimizer, problem, with_planned_accountant(plan, problem).accountant)
-    return problem
-
-
-def check_drop(relation: NeighboringRelation, dataset: Dataset) -> None:
-    """Refuse rows that are left of more where their number is public: of two tables that differ in
-    one row, one may have lost it, and a public number of rows would tell."""
-    if dataset.rows_dropped and relation.size_is_public:
-        raise InvalidInputError(
-            f"The rows were read with bad_rows='drop', and the number of rows is public under "
-            f"{relation.value}. Refuse bad rows (convert a store again with --bad-rows "
-            "refuse), or take add-or-remove-one."
-        )
-
-
-def _problem(plan: Plan, schema: Schema, n_rows: int, kept_fraction: float) -> Problem:
-    """Return the public facts; InvalidInputError where the loss or the size does not fit."""
-    check_label(plan.loss, schema)
-    n = n_rows if plan.relation.size_is_public else None
-    if n is not None and n < 2:
-        raise InvalidInputError(
-            f"Under {plan.relation.value} a table needs at least 2 rows, and this one has {n}."
-        )
-    capacity = {"capacity": schema.capacity} if schema.capacity else {}
-    problem = Problem(
-        loss=plan.loss,
-        l2=plan.settings.l2 or 0.0,
-        n_features=schema.n_features,
-        row_norm=min(schema.row_norm, schema.raw_norm_bound),
-        raw_norm_bound=schema.raw_norm_bound,
-        relation=plan.relation,
-        n=n,
-        n0=None if schema.rows is None else max(1, round(schema.rows * kept_fraction)),
-        intercept=schema.intercept,
-        **capacity,
-    )
-    return with_default_l2(problem, plan)
-
-
-def with_default_l2(problem: Problem, plan: Plan) -> Problem:
-    """Return the problem with the l2 that the optimizer takes where the plan leaves it open: a
-    function of public facts and the budget, ``default_l2(problem, accountant)``."""
-    optimizer: Any = plan.optimizer
-    if plan.settings.l2 is not None or not hasattr(optimizer, "default_l2"):
-        return problem
-    if plan.relation.value not in optimizer.relations:
-        return problem  # what check_fits refuses
-    return replace(problem, l2=optimizer.default_l2(problem, plan.accountant))
-
-
-def make_model(
-    plan: Plan,
-    schema: Schema,
-    l2: float,
-    solution: Solution,
-    ledger: tuple[dict[str, Any], ...],
-    statement: PrivacyStatement,
-) -> Model:
-    """Return a solution with all that is said about it; OptimizerError if it is none."""
-    algo = {
-        "name": plan.entry.name,
-        "chosen_by": plan.chosen_by,
-        "distribution": plan.entry.distribution,
-        "version": plan.entry.version,
-        "reference": plan.entry.reference,
-        "preset": plan.settings.preset,
-        "parameters": plain(plan.parameters()),
-        "slots": None if plan.settings.as_published else plan.use,
-        "engine": plan.settings.engine,
-    }
-    return Model(
-        w=check_coefficients(solution.w, schema.n_features, plan.entry.name),
-        schema=schema,
-        loss=plan.settings.loss,
-        l2=l2,
-        algo=algo,
-        privacy=statement.to_dict(),
-        ledger=ledger,
-        status=str(solution.status),
-        details=plain(solution.details),
-        versions=running_versions(plan.entry.distribution),
-    )

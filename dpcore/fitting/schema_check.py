@@ -19,14 +19,15 @@ from dpcore.data.readers import format_of, is_typed
 from dpcore.data.readers.raw_cells import BINS, RawCells, checked_names, raw_cells
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.loading import schema_reasons
+from dpcore.fitting.reporting import charged_in
 from dpcore.mechanisms.gaussian import Gaussian
 from dpcore.mechanisms.geometric import Geometric
 from dpcore.noise.source import SystemNoise
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.privacy.statement import PrivacyStatement, foreign_parts
 from dpcore.queries.cell_counts import CellCounts
-from dpcore.session.charges import Charges, charged_in
-from dpcore.session.session import PrivacySession
+from dpcore.session.charges import Charges
+from dpcore.session.session import TableSession
 
 if TYPE_CHECKING:
     from dpcore.data.schema.schema import Schema
@@ -127,7 +128,7 @@ def _released(
         accountant = GdpAccountant.from_budget(epsilon, delta)
         multiplier = noise_multiplier(accountant, Gaussian.nominal_event, accountant.remaining)
         query, mechanism, spread = CellCounts(len(columns), "l2"), Gaussian(multiplier), 1.0
-    session = PrivacySession(rows, accountant, relation, SystemNoise())
+    session = TableSession(rows, accountant, relation, SystemNoise())
     if charges is not None:
         charges.follow(lambda: charged_in(session))
     noisy = session.release(query, mechanism)

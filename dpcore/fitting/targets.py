@@ -1,8 +1,10 @@
 """Algorithms that are asked for an accuracy: their options, and the budget that goes with them.
 
-Such an optimizer declares ``targets``, the names of its fields that are options of their own on the
+Such an optimizer states ``targets``, the names of its fields that are options of their own on the
 command line. Epsilon is then an output: an ex-post figure, which is pure, beside the worst case
-that was agreed to beforehand (``epsilon_max``), which the filter enforces as epsilon-DP.
+that was agreed to beforehand (``epsilon_max``), which the filter enforces as epsilon-DP. One that
+states ``needed_epsilon`` says what epsilon it needs from public facts: that is then the guarantee,
+and nothing about its privacy is learnt from the outcome.
 """
 
 from __future__ import annotations
@@ -11,44 +13,22 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import InvalidInputError, RegistryError
+from dpcore.registry.declarations import TARGETS, optimizer_facts
 
 if TYPE_CHECKING:
-    from dpcore.fitting.plan import Settings
+    from dpcore.fitting.settings import Settings
     from dpcore.registry.catalogue import Registry
 
 __all__ = [
-    "OPTIONS",
     "Budget",
     "budget_of",
-    "is_asked_for_accuracy",
-    "is_known_beforehand",
     "target_values",
 ]
 
-OPTIONS = (
-    "target_accuracy",
-    "target_excess_risk",
-    "target_risk",
-    "slack",
-    "failure_probability",
-    "release_last",
-)
 _DEFAULT_EPSILON, _DEFAULT_WORST_CASE = 1.0, 5.0
 
 Budget = tuple[float, float, str]
 """Epsilon, delta and the name of the accountant if nobody says."""
-
-
-def is_asked_for_accuracy(optimizer: Any) -> bool:
-    """Return whether an optimizer, or its class, takes a target and puts out epsilon."""
-    return bool(getattr(optimizer, "targets", ()))
-
-
-def is_known_beforehand(optimizer: Any) -> bool:
-    """Return whether an optimizer that takes a target, or its class, says what epsilon it needs
-    from public facts, ``needed_epsilon(problem)``: that is then the guarantee, and nothing about
-    its privacy is learnt from the outcome."""
-    return hasattr(optimizer, "needed_epsilon")
 
 
 def target_values(settings: Settings, factory: Any, registry: Registry) -> Mapping[str, Any]:
@@ -64,10 +44,10 @@ def target_values(settings: Settings, factory: Any, registry: Registry) -> Mappi
         if value is not None
     }
     for name in given:
-        if name not in OPTIONS:
-            known = ", ".join(OPTIONS)
+        if name not in TARGETS:
+            known = ", ".join(TARGETS)
             raise InvalidInputError(f"There is no target {name!r}; there are: {known}.")
-        if name not in getattr(factory, "targets", ()):
+        if name not in optimizer_facts(factory).targets:
             raise InvalidInputError(
                 f"{settings.algo} takes no {_flag(name)}{_takers(name, registry)}."
             )
@@ -80,12 +60,13 @@ def budget_of(settings: Settings, factory: Any, registry: Registry) -> Budget:
     Raises InvalidInputError for --epsilon where it is an output, for --epsilon-max where it is an
     input, and for an accountant in which an ex-post figure has no meaning.
     """
-    if not is_asked_for_accuracy(factory):
+    stated = optimizer_facts(factory)
+    if not stated.targets:
         if settings.epsilon_max is not None:
             takers = _takers("target_excess_risk", registry)
             raise InvalidInputError(f"{settings.algo} takes --epsilon, not --epsilon-max{takers}.")
         epsilon = _DEFAULT_EPSILON if settings.epsilon is None else settings.epsilon
-        return epsilon, settings.delta, getattr(factory, "accountant", "zcdp")
+        return epsilon, settings.delta, stated.accountant
     if settings.epsilon is not None:
         raise InvalidInputError(
             f"Epsilon is what {settings.algo} puts out. Leave --epsilon away; --epsilon-max says "
@@ -116,6 +97,6 @@ def _takers(option: str, registry: Registry) -> str:
             factory = registry.load("optimizer", name)
         except RegistryError:
             continue
-        if option in getattr(factory, "targets", ()):
+        if option in optimizer_facts(factory).targets:
             names.append(name)
     return f"; these do: {', '.join(names)}" if names else "; no installed algorithm does"

@@ -12,7 +12,7 @@ from dpcore.errors import (
 )
 from dpcore.exact.compiled import njit
 from dpcore.exact.grid import DIRECTION_BITS, STEP_BITS, round_parameters, round_to
-from dpcore.fitting.plan import Settings
+from dpcore.fitting.settings import Settings
 from dpcore.mechanisms.exponential import Exponential
 from dpcore.mechanisms.gaussian import Gaussian
 from dpcore.mechanisms.geometric import Geometric
@@ -22,6 +22,8 @@ from dpcore.mechanisms.report_noisy_max import ReportNoisyMax
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.protocols import Accountant, Loss
 from dpcore.protocols.problem import Problem, Solution
+from dpcore.protocols.session import PrivacySession
+from dpcore.protocols.user_messages import User
 from dpcore.protocols.user_pool import UserPool
 from dpcore.queries import (
     ClippedGradientSum,
@@ -31,7 +33,7 @@ from dpcore.queries import (
     RowCount,
     StandardizedGradientSum,
 )
-from dpcore.session.session import PrivacySession
+from dpcore.registry.parameters import check_ranges, option
 
 __all__ = [
     "Accountant",
@@ -62,9 +64,12 @@ __all__ = [
     "StandardizedGradientSum",
     "TargetNotMetError",
     "UnsupportedEventError",
+    "User",
     "UserPool",
+    "check_ranges",
     "njit",
     "noise_multiplier",
+    "option",
     "round_parameters",
     "round_to",
     "schedule_noise_multiplier",

@@ -3,14 +3,15 @@
 import math
 from typing import Any
 
-from dpcore.accountants import ACCOUNTANTS, SCHEDULE_ACCOUNTANTS
 from dpcore.accountants.additive import validated_delta, validated_epsilon
 from dpcore.accountants.calibrate import noise_multiplier
 from dpcore.accountants.rdp import RdpAccountant
+from dpcore.accountants.registered import registered_accountants
 from dpcore.accountants.schedule import Schedule, planned_accountant, schedule_noise_multiplier
 from dpcore.errors import InvalidInputError
 from dpcore.privacy.events import DpEvent, GaussianDpEvent, PoissonSampledDpEvent
 from dpcore.privacy.sensitivity import NeighboringRelation
+from dpcore.registry.declarations import accountant_facts
 
 __all__ = ["describe_budget", "describe_schedule"]
 
@@ -31,8 +32,9 @@ def describe_budget(epsilon: float, delta: float) -> list[dict[str, Any]]:
     positive_delta = validated_delta(delta, zero_allowed=True) > 0
     return [
         _row(accountant_class, conversion, epsilon, delta)
-        for accountant_class in ACCOUNTANTS
-        if positive_delta or accountant_class.delta_may_be_zero
+        for accountant_class in registered_accountants()
+        if accountant_class.fully_adaptive
+        if positive_delta or accountant_facts(accountant_class).delta_may_be_zero
         for conversion in accountant_class.conversions
     ]
 
@@ -67,10 +69,9 @@ def describe_schedule(
         return {inner if probability == 1 else sampled: rounds}
 
     (event,) = schedule(1.0)
-    candidates: tuple[Any, ...] = (*ACCOUNTANTS, *SCHEDULE_ACCOUNTANTS)
     rows = [
         _schedule_row(accountant_class, epsilon, delta, schedule)
-        for accountant_class in candidates
+        for accountant_class in registered_accountants()
         if accountant_class.supports(event)
     ]
     return sorted(rows, key=lambda row: row["noise_multiplier"] or math.inf)

@@ -10,6 +10,7 @@ from types import FunctionType, MemberDescriptorType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dpcore.errors import InvalidInputError
+from dpcore.first_party import is_ours
 
 if TYPE_CHECKING:
     import numpy as np
@@ -135,10 +136,10 @@ def require_untouched(part: Any) -> None:
     for cls in own.__mro__:
         if cls in _DEFINED:
             _require_defined(cls)
-    if own in _DEFINED or own.__module__.split(".")[0] == "dpcore":
+    if own in _DEFINED or is_ours(own.__module__):
         _require_its_own(own)
         _require_plain_state(part, own)
-    elif isinstance(part, FunctionType) and part.__module__.split(".")[0] == "dpcore":
+    elif isinstance(part, FunctionType) and is_ours(part.__module__):
         _require_plain_state(part, own)
 
 
@@ -146,7 +147,7 @@ def require_sealed(part: Any) -> None:
     """Raise InvalidInputError for what bears the name of a module of dpcore's and is none of its
     sealed classes, nor the function of that name: nothing else of dpcore's acts on rows."""
     named = part if isinstance(part, (type, FunctionType)) else type(part)
-    if named.__module__.split(".")[0] != "dpcore" or named in _DEFINED:
+    if not is_ours(named.__module__) or named in _DEFINED:
         return
     if not (isinstance(named, FunctionType) and _found(named) is named):
         raise InvalidInputError(

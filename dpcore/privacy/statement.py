@@ -11,6 +11,7 @@ from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
 from dpcore.exact.rounding import exact as _exact
+from dpcore.first_party import is_ours
 
 __all__ = ["PrivacyStatement", "foreign_parts", "part_of", "running_versions"]
 
@@ -29,7 +30,8 @@ class PrivacyStatement:
         (Rogers, Roth, Ullman & Vadhan 2016), so that it is no smaller guarantee.
     releases : number of releases of each kind.
     parts_not_from_dpcore : ``"module:Class"`` of every loss, query, mechanism, accountant, engine
-        and reader that runs inside the trust boundary and is not from this project.
+        and reader that runs inside the trust boundary and is not from a distribution of this
+        repository, in the core's version (``dpcore.first_party``).
     why_not_private : reasons, as clauses; empty if the guarantee holds.
     most_rows : the guarantee is for tables of at most so many rows; ``None``: of any number.
     n0 : a number of rows that was taken as public where the exact one is private.
@@ -174,8 +176,8 @@ def part_of(thing: Any) -> str:
 
 
 def foreign_parts(parts: Iterable[str]) -> tuple[str, ...]:
-    """Return those of the ``"module:Class"`` names that are not from this project, sorted."""
-    return tuple(sorted({part for part in parts if part.split(":")[0].split(".")[0] != "dpcore"}))
+    """Return those of the ``"module:Class"`` names that are not of this repository, sorted."""
+    return tuple(sorted({part for part in parts if not is_ours(part.partition(":")[0])}))
 
 
 def running_versions(*distributions: str) -> dict[str, str]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore.errors import InvalidInputError
+from dpcore.first_party import is_ours
 from dpcore.privacy.sealed import attributes, require_sealed, require_untouched
 from dpcore.privacy.statement import part_of
 from dpcore.protocols.problem import Problem
@@ -114,7 +115,7 @@ def _limits(part: Any) -> list[tuple[str, Any]]:
 def parts_within(whole: Any) -> Iterator[Any]:
     """Yield an object and all that it holds, at any depth, but for plain data and arrays of it.
 
-    Of a part that is not from this project, which answers for itself, only ``loss`` and ``query``
+    Of a part that is not of this repository, which answers for itself, only ``loss`` and ``query``
     are looked into.
 
     Raises InvalidInputError for more than 10,000 of them.
@@ -153,6 +154,6 @@ def _held(part: Any) -> list[Any]:
         return []
     if isinstance(part, partial):
         return [part.func, part.args, part.keywords]
-    if not type(part).__module__.startswith("dpcore"):
+    if not is_ours(type(part).__module__):
         return [getattr(part, "loss", None), getattr(part, "query", None)]
     return [value for _, value in attributes(part)]

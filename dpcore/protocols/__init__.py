@@ -1,7 +1,9 @@
-"""The contracts between the parts. Structural: a plugin implements them, it inherits nothing.
+"""The protocols of the parts. Structural: a plugin implements them, it inherits nothing.
 
-Two more are beside them: releases in several steps (``interactive``), and users who each keep their
-rows (``user_pool``).
+Here are the parts that answer, release and account. Beside them are the optimizer (``optimizer``),
+what it is told (``problem``), its door (``session``), releases in several steps (``interactive``),
+and users who each keep their rows (``user_pool``). What a class states of itself is checked when it
+is loaded, by the tables of ``dpcore.registry.declarations``.
 """
 
 from __future__ import annotations
@@ -18,8 +20,6 @@ if TYPE_CHECKING:
     from dpcore.noise.source import NoiseSource
     from dpcore.privacy.events import DpEvent
     from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
-    from dpcore.protocols.problem import Problem, Solution
-    from dpcore.session.session import PrivacySession
 
 __all__ = [
     "Accountant",
@@ -27,7 +27,6 @@ __all__ = [
     "Engine",
     "Loss",
     "Mechanism",
-    "Optimizer",
     "Query",
     "SampledQuery",
     "TableQuery",
@@ -111,6 +110,9 @@ class Accountant(Protocol):
     def get_epsilon(self, delta: float) -> float:
         """Return the epsilon of what was spent, rounded up: book-keeping, not the guarantee."""
         ...
+
+    # A class that holds one release at most, or none, declares ``holds_several = False``: it is
+    # not looked at where a schedule's accountant is chosen or accountants are compared.
 
 
 @runtime_checkable
@@ -248,47 +250,3 @@ class Engine(Protocol):
     """
 
     def answer(self, query: Query) -> np.ndarray: ...
-
-
-@runtime_checkable
-class Optimizer(Protocol):
-    """A paper's algorithm: a frozen dataclass whose fields are its hyper-parameters.
-
-    It sees public facts (``problem``) and released values (``session``), nothing else. The class
-    attributes below declare what it needs; ``problem.check_fits`` compares it with a run.
-    It may also name its default accountant in a class attribute ``accountant`` (else ``zcdp``), and
-    the l2 of a run that was given none by a method ``default_l2(problem, accountant)`` (else 0).
-    ``presets`` are named settings of its fields and slots: each name is checked.
-    """
-
-    slots: ClassVar[dict[str, tuple[str, ...]]]
-    """Slot name -> registered names that can fill it, the default first."""
-    relations: ClassVar[tuple[str, ...]]
-    needs: ClassVar[tuple[str, ...]]
-    """Words among ``classification``, ``convex-loss``, ``lipschitz-loss``, ``smooth-loss``,
-    ``squared-loss``, ``strong-convexity``, ``fixed-schedule`` and ``user-pool``.
-
-    ``fixed-schedule`` says that every event is fixed before the first release; without it the
-    accountant has to be fully adaptive. ``user-pool``: ``minimize`` is handed a ``UserPool`` in
-    place of the session, and a field ``rows_per_user`` says how rows that nobody shared out are."""
-
-    def minimize(self, problem: Problem, session: PrivacySession) -> Solution: ...
-
-    # A class that stands for others also has a class method ``choose(settings)``, which returns the
-    # ``Settings`` with the name of one of them, and why it is that, as a clause. A fit
-    # then runs that one. It sees what was asked for, before any data.
-
-    # One whose events are fixed before the first release may state them, ``schedule(problem,
-    # noise_multiplier)``: how many of each event it makes with that noise, from public facts. The
-    # accountant is then planned for it (dpcore.accountants.schedule) and ``best`` can be chosen;
-    # ``schedule_noise_multiplier(session.accountant, ...)`` gives the noise that fits.
-
-    # One with a field ``as_published`` reproduces its authors' code, and the run is marked not
-    # private whatever that is worth; ``published_is``, a clause, says it where "which is not sound"
-    # would be untrue.
-
-    # An optimizer that is asked for an accuracy and puts out epsilon also declares ``targets``, the
-    # names of its fields that are options of their own, and ``checked_with``, the
-    # fields without which it cannot be built, for the checks of dpcore.testing. If it knows what
-    # epsilon it needs before the first release, ``needed_epsilon(problem)`` says so from public
-    # facts: the filter is opened for that, which is then the guarantee in place of the worst case.

@@ -1,4 +1,4 @@
-"""The contract of a release in several steps, beside those in ``dpcore.protocols``."""
+"""A release in several steps: the mechanism, its state, and the optimizer's side of it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from dpcore.privacy.sensitivity import Sensitivity
     from dpcore.protocols import DerivedQuery, Query
 
-__all__ = ["InteractiveMechanism", "InteractiveState"]
+__all__ = ["Exchange", "InteractiveMechanism", "InteractiveState"]
 
 
 @runtime_checkable
@@ -77,4 +77,28 @@ class InteractiveState(Protocol):
     def reply(self, exact: np.ndarray) -> Any:
         """Return the noisy reply to a question, from its exact answer. It moves on before it looks
         at the answer, so that an interrupt cannot make it reply twice with one noise."""
+        ...
+
+
+@runtime_checkable
+class Exchange(Protocol):
+    """An open interactive mechanism, as an optimizer has it from ``PrivacySession.start``.
+
+    ``value`` is what it released when it started. While it is open the session refuses every other
+    release; it closes itself when the mechanism halts, and refuses every question from then on.
+    """
+
+    @property
+    def value(self) -> Any: ...
+
+    def ask(self, query: Query | DerivedQuery) -> Any:
+        """Return the mechanism's reply: a released value.
+
+        Raises InvalidInputError, before the data are asked, for a question whose sensitivity is
+        more than the mechanism was started for, and for any question once it has closed.
+        """
+        ...
+
+    def close(self) -> None:
+        """End it; what was charged stays charged. Closing twice is nothing."""
         ...

@@ -1,18 +1,20 @@
-"""The contract of users who each keep their rows, beside those in ``dpcore.protocols``."""
+"""The contracts of users who each keep their rows, beside those in ``dpcore.protocols``."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     import numpy as np
 
-    from dpcore.accountants.schedule import Schedule
-    from dpcore.pools.messages import Answers
-    from dpcore.pools.terms import Terms, User
-    from dpcore.protocols import Accountant
+    from dpcore.data.dataset import Dataset
+    from dpcore.privacy.events import DpEvent
+    from dpcore.protocols import Accountant, Loss
+    from dpcore.protocols.user_messages import Answers, RoundRules, User
 
-__all__ = ["UserPool"]
+__all__ = ["LocalPool", "UserPool"]
 
 
 @runtime_checkable
@@ -21,7 +23,7 @@ class UserPool(Protocol):
 
     What it gives is what a server gets: noisy messages, and who declined. Never sent: rows,
     gradients without noise or unclipped, the sample, the seed of the noise. Each user's own filter
-    decides (``dpcore.pools.UserSession``); the unit of protection is one row of a user.
+    decides; the unit of protection is one row of a user.
     """
 
     @property
@@ -36,16 +38,17 @@ class UserPool(Protocol):
 
     @property
     def trust(self) -> str:
-        """One of ``dpcore.pools.terms.TRUST_MODELS``: what the server gets to see."""
+        """The name of what the server gets to see, such as ``local``."""
         ...
 
     @property
-    def terms(self) -> Terms | None:
+    def rules(self) -> RoundRules | None:
         """What was agreed on; ``None`` before that."""
         ...
 
-    def plan_filters(self, schedule: Schedule) -> None:
-        """Let the users fit what their filters fix beforehand to a schedule; before ``begin``."""
+    def plan_filters(self, schedule: Callable[[float], Mapping[DpEvent, int]]) -> None:
+        """Let the users fit what their filters fix beforehand to a schedule, a function of the
+        noise multiplier; before ``begin``."""
         ...
 
     def filter_of(self, epsilon: float, delta: float) -> Accountant:
@@ -54,7 +57,7 @@ class UserPool(Protocol):
 
     @property
     def rounds_allowed(self) -> np.ndarray:
-        """How many rounds each user may join under the terms, int64 of shape (n_users,)."""
+        """How many rounds each user may join under the rules, int64 of shape (n_users,)."""
         ...
 
     @property
@@ -62,9 +65,10 @@ class UserPool(Protocol):
         """How many rounds each user was charged for, int64 of shape (n_users,)."""
         ...
 
-    def begin(self, terms: Terms, most: int) -> np.ndarray:
-        """Agree on the terms, once; return how many rounds, at most ``most``, each user may join:
-        int64 of shape (n_users,), of budgets and public figures alone. Nothing is spent.
+    def begin(self, rules: Any, most: int) -> np.ndarray:
+        """Agree on ``RoundRules`` that this pool knows, once; return how many rounds, at most
+        ``most``, each user may join: int64 of shape (n_users,), of budgets and public figures
+        alone. Nothing is spent.
 
         Raises BudgetExceededError if no user can join the first round.
         """
@@ -72,4 +76,46 @@ class UserPool(Protocol):
 
     def round(self, index: int, w: np.ndarray) -> Answers:
         """Ask all users for round ``index``, in rising order, at the public ``w``."""
+        ...
+
+
+@runtime_checkable
+class LocalPool(UserPool, Protocol):
+    """A pool whose users are all in this process, as ``register_pools`` offers it: a class.
+
+    It sees every row, so it is inside the trust boundary, and the statement names it.
+    """
+
+    @classmethod
+    def open(
+        cls,
+        users: Any,
+        dataset: Dataset,
+        loss: Loss,
+        accountant: Accountant,
+        rows_per_user: int,
+        reference: tuple[float, float] | None,
+        trust: str | None,
+        threads: int | None,
+        seed: int | None,
+    ) -> Self:
+        """Return the users who own the rows, none of whom was asked anything yet.
+
+        Parameters
+        ----------
+        users : the path of a file, ``User`` objects, or ``None`` for users of one budget.
+        accountant : the empty filter whose kind, and where ``users`` is ``None`` whose budget, each
+            user's own has.
+        rows_per_user : the size of a user where ``users`` does not say.
+        reference : the public epsilon and delta that the noise is planned for; ``None`` for the
+            users' own.
+        trust : ``None`` for the pool's first trust model.
+
+        Raises InvalidInputError or DataError for users who do not own the rows.
+        """
+        ...
+
+    @classmethod
+    def checks(cls) -> tuple[Callable[[Any], None], ...]:
+        """Return the admission test of an optimizer that asks such users."""
         ...

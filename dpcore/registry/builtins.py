@@ -86,28 +86,10 @@ def register_accountants(register: Callable[..., None]) -> None:
         reference="Balle & Wang 2018; Chen, Lee & Kifer 2019",
     )
     register(
-        "sampling-composition",
-        "dpcore.accountants.sampling_composition:SamplingCompositionAccountant",
-        summary="Gaussian releases of samples, by how often a row is drawn; fixed schedules.",
-        reference="Cheng et al. 2020, Theorem 1",
-    )
-    register(
         "advanced-composition",
         "dpcore.accountants.advanced_composition:AdvancedCompositionAccountant",
         summary="Gaussian releases of samples, amplified, then composed; fixed schedules.",
         reference="Balle, Barthe & Gaboardi 2018; Kairouz, Oh & Viswanath 2017",
-    )
-    register(
-        "skellam-composition",
-        "dpcore.accountants.skellam_rounds:SkellamCompositionAccountant",
-        summary="Skellam releases of samples, by how often a row is drawn; fixed schedules.",
-        reference="Cheng et al. 2020, Theorem 1; Agarwal, Kairouz & Liu 2021",
-    )
-    register(
-        "skellam-advanced",
-        "dpcore.accountants.skellam_rounds:SkellamAdvancedAccountant",
-        summary="Skellam releases of samples, amplified, then composed; fixed schedules.",
-        reference="Agarwal, Kairouz & Liu 2021; Kairouz, Oh & Viswanath 2017",
     )
     register(
         "best",

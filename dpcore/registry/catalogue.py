@@ -22,7 +22,7 @@ from dpcore.registry import hookspecs
 __all__ = ["GROUP", "KINDS", "Entry", "Failure", "Registry", "load_registry"]
 
 GROUP = "dpcore"
-KINDS = ("optimizer", "mechanism", "accountant", "loss", "dataset", "engine")
+KINDS = ("optimizer", "mechanism", "accountant", "loss", "dataset", "engine", "pool")
 
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _TARGET = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
@@ -81,6 +81,10 @@ class Registry:
         """Return the usable entries of one kind, sorted by name."""
         return tuple(self._entries[key] for key in sorted(self._entries) if key[0] == kind)
 
+    def in_order(self, kind: str) -> tuple[Entry, ...]:
+        """Return the usable entries of one kind in the order in which they were registered."""
+        return tuple(entry for key, entry in self._entries.items() if key[0] == kind)
+
     def names(self, kind: str) -> tuple[str, ...]:
         return tuple(entry.name for entry in self.entries(kind))
 
@@ -106,16 +110,24 @@ class Registry:
             raise RegistryError(f"There is no {kind} {name!r}.{hint}") from None
 
     def load(self, kind: str, name: str) -> Any:
-        """Return the registered object, importing it now; RegistryError if that fails."""
+        """Return the registered object, importing it now.
+
+        Raises RegistryError if that fails, or, naming what is missing or wrong, if it is not what
+        its kind must be (``dpcore.registry.declarations``).
+        """
+        from dpcore.registry.declarations import fault_of_part
+
         entry = self.get(kind, name)
+        whose = f"The {kind} {name!r} of {entry.distribution} {entry.version} cannot be"
         module, _, attribute = entry.target.partition(":")
         try:
-            return getattr(importlib.import_module(module), attribute)
+            target = getattr(importlib.import_module(module), attribute)
+            fault = fault_of_part(kind, target)
         except (Exception, SystemExit) as error:
-            raise RegistryError(
-                f"The {kind} {name!r} of {entry.distribution} {entry.version} cannot be loaded "
-                f"from {entry.target}: {one_line(error)}"
-            ) from error
+            raise RegistryError(f"{whose} loaded from {entry.target}: {one_line(error)}") from error
+        if fault:
+            raise RegistryError(f"{whose} used: {entry.target} {fault}")
+        return target
 
     def _refuse_taken(self, kind: str, name: str) -> None:
         if (kind, name) in self._taken:

@@ -102,7 +102,10 @@ class Method:
 
 def fact(kind: Kind, doc: str, default: Any = MISSING) -> Any:
     """Return a field of a table; without a default the fact has to be stated."""
-    return dataclasses.field(default=default, metadata={"kind": kind, "doc": doc})
+    metadata = {"kind": kind, "doc": doc, "default": default}
+    if isinstance(default, dict):  # which a dataclass takes from a factory only
+        return dataclasses.field(default_factory=default.copy, metadata=metadata)
+    return dataclasses.field(default=default, metadata=metadata)
 
 
 def read(table: type[Table], part: Any) -> Table:
@@ -111,9 +114,8 @@ def read(table: type[Table], part: Any) -> Table:
     facts: Any = table
     stated = {}
     for field in dataclasses.fields(facts):
-        required = field.default is MISSING
-        value = getattr(part, field.name) if required else getattr(part, field.name, field.default)
-        stated[field.name] = value
+        default = (field.metadata["default"],) if _is_optional(field) else ()
+        stated[field.name] = getattr(part, field.name, *default)
     return table(**stated)
 
 
@@ -122,13 +124,14 @@ def fault_of(table: type[Any], part: Any) -> str:
     nothing. A name like one of the table's that the class does not state is taken for it."""
     own = _public_names(part)
     held = {field.name for field in _fields_of(part)}
+    known = {field.name for field in dataclasses.fields(table)}
     for field in dataclasses.fields(table):
         if field.name not in own and field.name not in held:
-            meant = difflib.get_close_matches(field.name, sorted(own - held), 1, _LIKENESS)
-            known = {f.name for f in dataclasses.fields(table)}
-            if meant and meant[0] not in known:
+            is_method = isinstance(field.metadata["kind"], Method)
+            alike = [n for n in own if own[n] is is_method and n not in held and n not in known]
+            if meant := difflib.get_close_matches(field.name, alike, 1, _LIKENESS):
                 return f"states {meant[0]!r}, which nobody reads. Did you mean {field.name!r}?"
-            if field.default is MISSING:
+            if not _is_optional(field):
                 return f"has no {field.name!r}, which {_contract_of(table)} asks for."
         elif fault := _fault_of_value(part, field):
             return fault
@@ -144,15 +147,22 @@ def _fault_of_value(part: Any, field: dataclasses.Field[Any]) -> str:
     stated = getattr(part, field.name)
     if isinstance(value, staticmethod):
         stated = functools.partial(stated)  # which takes no ``self``
-    if field.default is not MISSING and stated is field.default:
+    if stated is field.metadata["default"]:
         return ""
     kind: Kind = field.metadata["kind"]
     return kind.fault(field.name, stated)
 
 
-def _public_names(part: Any) -> set[str]:
+def _is_optional(field: dataclasses.Field[Any]) -> bool:
+    return field.metadata["default"] is not MISSING
+
+
+def _public_names(part: Any) -> dict[str, bool]:
+    """Return the names that a class and its bases state, and whether each is that of a method."""
     bases = [cls for cls in inspect.getmro(part) if cls is not object]
-    return {name for cls in bases for name in vars(cls) if not name.startswith("_")}
+    stated = {name: value for cls in bases for name, value in vars(cls).items()}
+    methods = (FunctionType, classmethod, staticmethod)
+    return {name: isinstance(v, methods) for name, v in stated.items() if not name.startswith("_")}
 
 
 def _fields_of(part: Any) -> tuple[dataclasses.Field[Any], ...]:
@@ -167,7 +177,7 @@ def markdown(table: type[Any]) -> str:
     """Return the table for the documentation: a line for each fact."""
     lines = ["| attribute | type | default | what it says |", "|---|---|---|---|"]
     for field in dataclasses.fields(table):
-        default = "has to be stated" if field.default is MISSING else _shown(field.default)
+        default = _shown(field.metadata["default"]) if _is_optional(field) else "has to be stated"
         kind: Kind = field.metadata["kind"]
         lines.append(f"| `{field.name}` | {kind.says} | {default} | {field.metadata['doc']} |")
     return "\n".join(lines)

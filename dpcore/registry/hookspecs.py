@@ -1,4 +1,4 @@
-"""The whole extension surface: six hooks, each handed a ``register`` function.
+"""The whole extension surface: seven hooks, each handed a ``register`` function.
 
 ``register(name, target, *, summary, reference="")``: ``name`` in kebab case, ``target`` as
 ``"package.module:Attribute"``, imported only when it is used.
@@ -16,7 +16,7 @@ hookimpl = pluggy.HookimplMarker("dpcore")
 
 @hookspec
 def register_optimizers(register: Callable[..., None]) -> None:
-    """Register classes that follow ``dpcore.protocols.Optimizer``."""
+    """Register classes that follow ``dpcore.protocols.optimizer.Optimizer``."""
 
 
 @hookspec
@@ -42,3 +42,8 @@ def register_datasets(register: Callable[..., None]) -> None:
 @hookspec
 def register_engines(register: Callable[..., None]) -> None:
     """Register classes that follow ``dpcore.protocols.Engine``, built from a table."""
+
+
+@hookspec
+def register_pools(register: Callable[..., None]) -> None:
+    """Register classes that follow ``dpcore.protocols.user_pool.LocalPool``: users in process."""

@@ -13,11 +13,22 @@ from typing import Any
 
 from dpcore.errors import InvalidInputError, near_names
 
-__all__ = ["Parameter", "convert", "convert_all", "describe_parameters", "parse_assignment"]
+__all__ = [
+    "Parameter",
+    "check_ranges",
+    "convert",
+    "convert_all",
+    "describe_parameters",
+    "option",
+    "parse_assignment",
+]
 
 _NOT_SET_BY_NAME = ("use", "as_published")
 _BOOLS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 _EXPECTED = {bool: "true or false", int: "a whole number", float: "a finite number", str: "text"}
+
+
+Range = tuple[float, float] | tuple[float, float, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +42,28 @@ class Parameter:
     unit: str
     help: str
     rule: str = ""
+
+
+def option(default: Any, help: str, unit: str = "", rule: str = "") -> Any:
+    """Return a field of an optimizer with what ``dpcore info`` shows of it. ``rule`` : the formula
+    from public facts that stands for a default of ``None``."""
+    return dataclasses.field(default=default, metadata={"help": help, "unit": unit, "rule": rule})
+
+
+def check_ranges(optimizer: Any, ranges: Mapping[str, Range]) -> None:
+    """Raise InvalidInputError for a field that is neither ``None`` nor within its range: least and
+    largest value, and ``"[)"`` or ``"()"`` where an end is not in it."""
+    for name, (low, high, *ends) in ranges.items():
+        value = getattr(optimizer, name)
+        brackets = ends[0] if ends else "[]"
+        before, after = brackets[0], brackets[1]
+        above_low = value is None or (low < value if before == "(" else low <= value)
+        below_high = value is None or (value < high if after == ")" else value <= high)
+        if not (above_low and below_high):
+            raise InvalidInputError(
+                f"{name}={value!r} is out of range: expected a value in {before}{low:g}, {high:g}"
+                f"{after}."
+            )
 
 
 def describe_parameters(optimizer: type) -> tuple[Parameter, ...]:

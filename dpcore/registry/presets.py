@@ -1,5 +1,5 @@
-"""An optimizer's presets, and what is wrong with them: a field that is no field would be dropped,
-and the preset run under its name with another value."""
+"""The check of an optimizer's presets: what is no field would be dropped, and the preset run under
+its name with another value."""
 
 from __future__ import annotations
 
@@ -9,36 +9,31 @@ from typing import Any
 from dpcore.errors import InvalidInputError, near_names
 from dpcore.registry.parameters import convert_all, describe_parameters
 
-__all__ = ["fault_of_presets", "presets_of"]
+__all__ = ["fault_of_presets"]
 
 _OF_THE_ACCOUNTANT = ("accountant", "accountant_conversion")
 
 
-def presets_of(optimizer: Any) -> Mapping[str, Mapping[str, Any]]:
-    """Return the presets that an optimizer's class declares: by name, what each one sets, which are
-    parameters, slots, ``accountant`` and ``accountant_conversion``."""
-    return getattr(optimizer, "presets", {})
-
-
-def fault_of_presets(optimizer: Any) -> str:
+def fault_of_presets(
+    optimizer: type, presets: Mapping[str, Mapping[str, Any]], slots: Mapping[str, tuple[str, ...]]
+) -> str:
     """Return what is wrong with the presets of a class, as the end of a sentence; empty if nothing.
 
-    ``optimizer`` : a dataclass whose slots are in order.
+    ``presets``, ``slots`` : what the class, a dataclass, states.
     """
-    presets: Any = presets_of(optimizer)
-    if not (isinstance(presets, Mapping) and all(isinstance(v, Mapping) for v in presets.values())):
-        return "has presets that are not a dict of preset name to a dict of what it sets."
     faults = (
-        _fault(optimizer, name, key, value)
+        _fault(optimizer, slots, name, key, value)
         for name, values in presets.items()
         for key, value in values.items()
     )
     return next(filter(None, faults), "")
 
 
-def _fault(optimizer: Any, preset: str, key: str, value: Any) -> str:
+def _fault(
+    optimizer: type, slots: Mapping[str, tuple[str, ...]], preset: str, key: str, value: Any
+) -> str:
     """Return what is wrong with one thing that a preset sets; empty if nothing."""
-    slots, parameters = optimizer.slots, [p.name for p in describe_parameters(optimizer)]
+    parameters = [parameter.name for parameter in describe_parameters(optimizer)]
     known = (*parameters, *slots, *_OF_THE_ACCOUNTANT)
     sets = f"has a preset {preset!r} that sets {key!r}"
     if key not in known:

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from dpcore.session.session import PrivacySession
-
-__all__ = ["Charges", "Figures", "charged_in"]
+__all__ = ["Charges", "Figures"]
 
 Figures = tuple[float, float, str]
 """Spent, budget and unit: functions of the events, so public."""
@@ -56,9 +52,3 @@ class Charges:
             return f"Nothing was charged; {self.fate()}."
         spent, budget, unit = figures
         return f"Charged, and spent: {spent!r} of {budget!r} {unit}; {self.fate()}."
-
-
-def charged_in(session: PrivacySession) -> Figures | None:
-    """Return what a session's releases were charged; ``None`` where there was none."""
-    used = session.accountant
-    return (used.spent, used.budget, used.unit) if session.ledger else None

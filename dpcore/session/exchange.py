@@ -16,39 +16,29 @@ if TYPE_CHECKING:
     from dpcore.protocols import DerivedQuery, Query
     from dpcore.protocols.interactive import InteractiveMechanism, InteractiveState
 
-__all__ = ["Exchange", "Known", "OpenMechanism", "require_whole", "require_within"]
+__all__ = ["SessionExchange", "Known", "OpenMechanism", "require_whole", "require_within"]
 
 Known = tuple[tuple[Any, Any], ...]
 """Queries, by identity, with their exact answers."""
 
 
-class Exchange(Unshareable):
-    """An open interactive mechanism; ``PrivacySession.start`` makes one.
-
-    ``value`` is what it released when it started. While it is open the session refuses every other
-    release; it closes itself when the mechanism halts, and refuses every question from then on.
-    """
+class SessionExchange(Unshareable):
+    """The exchange that ``TableSession.start`` makes: it asks and closes what the session keeps."""
 
     def __init__(
         self,
         value: Any,
-        ask: Callable[[Exchange, Any], Any],
-        close: Callable[[Exchange], None],
+        ask: Callable[[SessionExchange, Any], Any],
+        close: Callable[[SessionExchange], None],
     ) -> None:
         self.value = value
         self._ask = ask
         self._close = close
 
     def ask(self, query: Query | DerivedQuery) -> Any:
-        """Return the mechanism's reply: a released value.
-
-        Raises InvalidInputError, before the data are asked, for a question whose sensitivity is
-        more than the mechanism was started for, and for any question once it has closed.
-        """
         return self._ask(self, query)
 
     def close(self) -> None:
-        """End it; what was charged stays charged. Closing twice is nothing."""
         self._close(self)
 
 
@@ -60,7 +50,7 @@ class OpenMechanism:
     question.
     """
 
-    exchange: Exchange
+    exchange: SessionExchange
     mechanism: InteractiveMechanism
     state: InteractiveState
     index: int

@@ -1,19 +1,45 @@
-"""The ledger: the charges of a run, entry by entry."""
+"""The ledger of a budget: its charges, entry by entry, of a session and of users alike."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from dpcore.noise.entropy import Unshareable
 
 if TYPE_CHECKING:
     from dpcore.privacy.events import DpEvent
 
-__all__ = ["LedgerEntry"]
+__all__ = ["Ledger", "LedgerEntry"]
+
+Entry = TypeVar("Entry")
+
+
+class Ledger(Unshareable, Generic[Entry]):
+    """Charges in their order, in memory: each written before its noise is drawn, none taken back.
+
+    A ledger that is to outlive the process is a subclass whose ``charge`` writes a file first. It
+    can be neither copied nor pickled: each copy would be spent by itself.
+    """
+
+    def __init__(self) -> None:
+        self._entries: list[Entry] = []
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        return tuple(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def charge(self, entry: Entry) -> None:
+        """Write an entry down, for good. Whatever this raises, nothing is drawn then."""
+        self._entries.append(entry)
 
 
 @dataclass(frozen=True, slots=True)
 class LedgerEntry:
-    """One charge: made before its noise was drawn, and never taken back.
+    """A session's charge.
 
     ``cost`` is in the accountant's unit, rounded up; book-keeping, not a guarantee of its own.
     """

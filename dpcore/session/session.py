@@ -6,6 +6,7 @@ import copy
 import threading
 from collections import Counter
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dpcore.accountants.pure import PureAccountant
@@ -13,8 +14,15 @@ from dpcore.errors import InvalidInputError
 from dpcore.exact.rounding import float_up
 from dpcore.privacy.sealed import Copies, private_copy
 from dpcore.privacy.trusted import TrustedParts
-from dpcore.session.exchange import Exchange, Known, OpenMechanism, require_whole, require_within
-from dpcore.session.ledger import LedgerEntry
+from dpcore.session.account import Account
+from dpcore.session.exchange import (
+    Known,
+    OpenMechanism,
+    SessionExchange,
+    require_whole,
+    require_within,
+)
+from dpcore.session.ledger import Ledger, LedgerEntry
 from dpcore.session.one_process import OneProcess
 from dpcore.session.rehearsal import Rehearsal
 
@@ -28,13 +36,13 @@ if TYPE_CHECKING:
     from dpcore.privacy.events import DpEvent
     from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
     from dpcore.protocols import Accountant, DerivedQuery, Engine, Mechanism, Query, TableQuery
-    from dpcore.protocols.interactive import InteractiveMechanism
+    from dpcore.protocols.interactive import InteractiveMechanism, InteractiveState
     from dpcore.protocols.problem import Problem
 
-__all__ = ["LedgerEntry", "PrivacySession"]
+__all__ = ["LedgerEntry", "TableSession"]
 
 
-class PrivacySession(OneProcess):
+class TableSession(OneProcess):
     """Knows the data, the accountant and the noise, and releases noisy answers, one at a time.
 
     It can be neither copied nor pickled, and a forked child is refused: each would have the whole
@@ -62,19 +70,18 @@ class PrivacySession(OneProcess):
         accountant: Accountant,
         relation: NeighboringRelation,
         noise: NoiseSource,
-        on_release: Callable[[PrivacySession], None] | None = None,
+        on_release: Callable[[TableSession], None] | None = None,
         schedule: FixedSchedule | None = None,
         problem: Problem | None = None,
     ) -> None:
         super().__init__()
         self._engine = engine
-        self._accountant = copy.deepcopy(accountant)
+        ledger = Ledger[LedgerEntry]()
+        self._account = Account(copy.deepcopy(accountant), ledger, schedule)
         self._relation = relation
         self._noise = noise
         self._on_release = on_release
-        self._schedule = schedule
         self._lock = threading.Lock()
-        self._ledger: list[LedgerEntry] = []
         self._open: OpenMechanism | None = None
         self._outcomes: dict[int, Fraction] = {}
         self._parts = TrustedParts((engine, accountant), problem)
@@ -99,10 +106,13 @@ class PrivacySession(OneProcess):
             self._require_engine(query)
             parts = self._parts.check(mechanism, query)
             self._rehearsal.ask(query, parts)
-            accountant = self._composed(event)
-            self._commit(query.kind, mechanism, parts, event, accountant)
-            exact = self._exact(query)
-            value = mechanism.release(exact, sensitivity, self._noise)
+
+            def draw() -> Any:
+                self._parts.note(parts)
+                return mechanism.release(self._exact(query), sensitivity, self._noise)
+
+            entry = partial(self._entry, query.kind, mechanism, event)
+            value = self._account.charge_then_draw(event, entry, draw)
         self._tell()
         return value
 
@@ -110,7 +120,7 @@ class PrivacySession(OneProcess):
         """Load what an answer needs; the rows are not asked. Raises KernelError if it cannot be."""
         self._rehearsal.ask(query, self._parts.check(query))
 
-    def start(self, mechanism: InteractiveMechanism) -> Exchange:
+    def start(self, mechanism: InteractiveMechanism) -> SessionExchange:
         """Return an open interactive mechanism, its cap charged, with its first released value.
 
         Until it halts or is closed no other release is made. Raises as ``release`` does.
@@ -129,22 +139,25 @@ class PrivacySession(OneProcess):
             self._require_engine(base)
             parts = self._parts.check(mechanism, base, reference)
             self._rehearsal.ask(base, parts)
-            accountant = self._composed(event)
-            index = len(self._ledger)
-            self._commit(mechanism.kind, mechanism, parts, event, accountant)
-            exact = self._exact(base)
-            kept = None
-            if reference is not None and known is not None:
-                kept = (self._exact(reference, ((base, exact),)), known)
-            state = mechanism.begin(exact, sensitivity, kept, self._noise)
-            exchange = Exchange(state.first, self._reply, self._close)
-            known_answers = ((base, exact.copy()),)
-            self._open = OpenMechanism(exchange, mechanism, state, index, known_answers, copies)
+            index = len(self._account.ledger)
+
+            def draw() -> tuple[InteractiveState, Known]:
+                self._parts.note(parts)
+                exact, kept = self._exact(base), None
+                if reference is not None and known is not None:
+                    kept = (self._exact(reference, ((base, exact),)), known)
+                answers = ((base, exact.copy()),)
+                return mechanism.begin(exact, sensitivity, kept, self._noise), answers
+
+            entry = partial(self._entry, mechanism.kind, mechanism, event)
+            state, answers = self._account.charge_then_draw(event, entry, draw)
+            exchange = SessionExchange(state.first, self._reply, self._close)
+            self._open = OpenMechanism(exchange, mechanism, state, index, answers, copies)
             self._note(self._open)
         self._tell()
         return exchange
 
-    def _reply(self, exchange: Exchange, query: Query | DerivedQuery) -> Any:
+    def _reply(self, exchange: SessionExchange, query: Query | DerivedQuery) -> Any:
         self._require_this_process()
         with self._lock:
             opened = self._open
@@ -172,7 +185,7 @@ class PrivacySession(OneProcess):
         if opened.state.halted:
             self._open = None
 
-    def _close(self, exchange: Exchange) -> None:
+    def _close(self, exchange: SessionExchange) -> None:
         with self._lock:
             if self._open is not None and self._open.exchange is exchange:
                 self._open = None
@@ -192,13 +205,6 @@ class PrivacySession(OneProcess):
                 f"{sensitivity.relation.value}, the session runs under {self._relation.value}."
             )
         return sensitivity
-
-    def _composed(self, event: DpEvent) -> Accountant:
-        """Return the accountant after the event, which has its place on the schedule if any."""
-        accountant = self._accountant.compose(event)
-        if self._schedule is not None:
-            self._schedule.take(event)
-        return accountant
 
     def _event(
         self, query: Query | DerivedQuery | TableQuery, mechanism: Mechanism, bound: Sensitivity
@@ -239,30 +245,22 @@ class PrivacySession(OneProcess):
         if self._on_release is not None:
             self._on_release(self)
 
-    def _commit(
-        self,
-        kind: str,
-        mechanism: Mechanism | InteractiveMechanism,
-        parts: list[Any],
-        event: DpEvent,
-        accountant: Accountant,
-    ) -> None:
-        entry = LedgerEntry(
-            index=len(self._ledger),
+    def _entry(
+        self, kind: str, mechanism: Mechanism | InteractiveMechanism, event: DpEvent
+    ) -> LedgerEntry:
+        return LedgerEntry(
+            index=len(self._account.ledger),
             kind=kind,
             mechanism=type(mechanism).__name__,
             event=event,
-            cost=float_up(self._accountant.cost(event)),
+            cost=float_up(self._account.filter.cost(event)),
         )
-        self._ledger.append(entry)
-        self._accountant = accountant
-        self._parts.note(parts)
 
     @property
     def accountant(self) -> Accountant:
         """The filter as it stands: a function of released values only, and a copy, so that nobody
         else holds the one that decides."""
-        return copy.deepcopy(self._accountant)
+        return copy.deepcopy(self._account.filter)
 
     @property
     def relation(self) -> NeighboringRelation:
@@ -270,12 +268,12 @@ class PrivacySession(OneProcess):
 
     @property
     def ledger(self) -> tuple[LedgerEntry, ...]:
-        return tuple(copy.deepcopy(self._ledger))
+        return copy.deepcopy(self._account.ledger.entries)
 
     @property
     def releases(self) -> dict[str, int]:
         """How many releases of each kind were charged."""
-        return dict(Counter(entry.kind for entry in self._ledger))
+        return dict(Counter(entry.kind for entry in self._account.ledger.entries))
 
     @property
     def ex_post_epsilon(self) -> float:
@@ -286,7 +284,7 @@ class PrivacySession(OneProcess):
         Raises UnsupportedEventError for a release that has no pure epsilon.
         """
         total = Fraction(0)
-        for entry in self._ledger:
+        for entry in self._account.ledger.entries:
             cost = _PURE.cost(entry.event)
             total += min(self._outcomes.get(entry.index, cost), cost)
         return float_up(total)

@@ -10,36 +10,29 @@
 reason.
 """
 
+from dpcore.testing.guard import require_assertions
 from dpcore.testing.losses import check_loss
 from dpcore.testing.mechanisms import check_mechanism
 from dpcore.testing.optimizers import (
     OPTIMIZER_CHECKS,
     check_bad_parameters_refused,
+    check_declarations,
     check_huge_epsilon_limit,
     check_never_overspends,
     check_outputs_released,
-    check_presets,
     check_repeatable_when_seeded,
     check_sensitivity_on_neighbours,
     check_tiny_budget_refused,
 )
 from dpcore.testing.parts import check_mechanisms_and_queries
-from dpcore.testing.pools import (
-    POOL_CHECKS,
-    check_pool_bad_parameters_refused,
-    check_pool_messages_are_noisy,
-    check_pool_never_overspends,
-    check_pool_outputs_released,
-    check_pool_repeatable_when_seeded,
-    check_pool_tiny_budget_refused,
-)
 from dpcore.testing.queries import check_query
+from dpcore.testing.recorded import loss_of
 from dpcore.testing.replay import RecordingSession, ReplaySession
 from dpcore.testing.run import parametrize_with_checks, run_checks
+from dpcore.testing.tables import make_rows
 
 __all__ = [
     "OPTIMIZER_CHECKS",
-    "POOL_CHECKS",
     "RecordingSession",
     "ReplaySession",
     "check_bad_parameters_refused",
@@ -49,17 +42,14 @@ __all__ = [
     "check_mechanisms_and_queries",
     "check_never_overspends",
     "check_outputs_released",
-    "check_pool_bad_parameters_refused",
-    "check_pool_messages_are_noisy",
-    "check_pool_never_overspends",
-    "check_pool_outputs_released",
-    "check_pool_repeatable_when_seeded",
-    "check_pool_tiny_budget_refused",
-    "check_presets",
+    "check_declarations",
     "check_query",
     "check_repeatable_when_seeded",
     "check_sensitivity_on_neighbours",
     "check_tiny_budget_refused",
+    "loss_of",
+    "make_rows",
     "parametrize_with_checks",
+    "require_assertions",
     "run_checks",
 ]

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore.errors import DpcoreError
-from dpcore.fitting.plan import is_private
-from dpcore.protocols.details import fault_of_details
+from dpcore.fitting.details import fault_of_details
 from dpcore.registry.catalogue import load_registry
+from dpcore.registry.declarations import fault_of_part, optimizer_facts
 from dpcore.registry.parameters import convert_all, describe_parameters
-from dpcore.registry.presets import fault_of_presets, presets_of
 from dpcore.testing.parts import check_mechanisms_and_queries
 from dpcore.testing.recorded import (
     DELTA,
@@ -34,7 +33,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from dpcore.privacy.sensitivity import NeighboringRelation
-    from dpcore.protocols import Loss, Optimizer
+    from dpcore.protocols import Loss
+    from dpcore.protocols.optimizer import Optimizer
     from dpcore.protocols.problem import Solution
 
 __all__ = [
@@ -44,7 +44,7 @@ __all__ = [
     "check_huge_epsilon_limit",
     "check_never_overspends",
     "check_outputs_released",
-    "check_presets",
+    "check_declarations",
     "check_repeatable_when_seeded",
     "check_sensitivity_on_neighbours",
     "check_tiny_budget_refused",
@@ -158,7 +158,7 @@ def check_huge_epsilon_limit(optimizer: Optimizer) -> None:
 
 
 def _asked_for(optimizer: Optimizer, excess_risk: float) -> Optimizer:
-    if "target_excess_risk" not in getattr(optimizer, "targets", ()):
+    if "target_excess_risk" not in optimizer_facts(optimizer).targets:
         return optimizer
     instance: Any = optimizer
     options: dict[str, Any] = {"target_accuracy": None, "target_risk": None, "slack": None}
@@ -193,15 +193,16 @@ def check_bad_parameters_refused(optimizer: Optimizer) -> None:
             raise AssertionError(f"{name}={value} was accepted.")
 
 
-def check_presets(optimizer: Optimizer) -> None:
-    """Every preset sets parameters and slots that there are, to values that can be built, and names
-    an accountant, and a conversion, that there is."""
+def check_declarations(optimizer: Optimizer) -> None:
+    """Every fact that its class states is one, and each preset sets parameters and slots that there
+    are, to values that can be built, and names an accountant, and a conversion, that there is."""
     instance: Any = optimizer
-    fault = fault_of_presets(type(optimizer))
+    fault = fault_of_part("optimizer", type(optimizer))
     assert not fault, f"{type(optimizer).__name__} {fault}"
     parameters = {parameter.name for parameter in describe_parameters(type(optimizer))}
-    usual = getattr(optimizer, "accountant", "zcdp")
-    for values in presets_of(optimizer).values():
+    stated = optimizer_facts(optimizer)
+    usual = stated.accountant
+    for values in stated.presets.values():
         fields = {name: value for name, value in values.items() if name in parameters}
         dataclasses.replace(instance, **convert_all(type(optimizer), fields))
         accountant = load_registry().load("accountant", values.get("accountant", usual))
@@ -217,7 +218,7 @@ OPTIMIZER_CHECKS = (
     check_huge_epsilon_limit,
     check_repeatable_when_seeded,
     check_bad_parameters_refused,
-    check_presets,
+    check_declarations,
 )
 
 
@@ -233,7 +234,7 @@ _OF_PRIVACY = (
 def checks_of_sessions(optimizer: Optimizer) -> tuple[Callable[[Optimizer], None], ...]:
     """Return the checks that an optimizer is to pass: those of the guarantee are left out for one
     that declares that it has none."""
-    if is_private(optimizer):
+    if optimizer_facts(type(optimizer)).private:
         return OPTIMIZER_CHECKS
     return tuple(check for check in OPTIMIZER_CHECKS if check not in _OF_PRIVACY)
 

@@ -6,6 +6,7 @@ import dataclasses
 import sys
 from typing import TYPE_CHECKING, Any
 
+from dpcore.first_party import is_ours
 from dpcore.protocols import DerivedQuery, TableQuery
 from dpcore.testing.mechanisms import check_mechanism
 from dpcore.testing.queries import check_contributions, unsampled
@@ -15,7 +16,8 @@ from dpcore.testing.tables import make_rows
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpcore.protocols import Mechanism, Optimizer, Query
+    from dpcore.protocols import Mechanism, Query
+    from dpcore.protocols.optimizer import Optimizer
     from dpcore.testing.replay import RecordingSession
 
 __all__ = ["check_mechanisms_and_queries", "foreign_parts"]
@@ -39,14 +41,14 @@ def check_mechanisms_and_queries(optimizer: Optimizer) -> None:
 
 def foreign_parts(optimizer: Optimizer) -> list[str]:
     """Return ``module:Class`` of every part that ran inside the trust boundary of a recorded run
-    and is not dpcore's own."""
+    and is not of this repository."""
     kinds = {
         type(part)
         for session in _recorded(optimizer)
         for query, mechanism in session.parts
         for part in (query, unsampled(query), mechanism)
     }
-    return sorted(f"{k.__module__}:{k.__qualname__}" for k in kinds if not _is_own(k))
+    return sorted(f"{k.__module__}:{k.__qualname__}" for k in kinds if not is_ours(k.__module__))
 
 
 def _recorded(optimizer: Optimizer) -> list[RecordingSession]:

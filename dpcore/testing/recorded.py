@@ -9,13 +9,15 @@ from dpcore.errors import InvalidInputError
 from dpcore.noise.source import SeededNoise
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.registry.catalogue import load_registry
+from dpcore.registry.declarations import optimizer_facts
 from dpcore.testing.canonical import canonical
 from dpcore.testing.guard import require_assertions
 from dpcore.testing.replay import RecordingSession, ReplaySession
 from dpcore.testing.tables import Rows, make_problem
 
 if TYPE_CHECKING:
-    from dpcore.protocols import Accountant, Loss, Optimizer
+    from dpcore.protocols import Accountant, Loss
+    from dpcore.protocols.optimizer import Optimizer
     from dpcore.protocols.problem import Problem, Solution
 
 __all__ = [
@@ -56,12 +58,13 @@ def accountant_of(
 ) -> Accountant:
     """Return the accountant that a run takes by default, with the whole budget; planned, given a
     problem, for the schedule that the optimizer states."""
-    stated: Any = optimizer
-    accountant_class = load_registry().load("accountant", getattr(optimizer, "accountant", "zcdp"))
-    if problem is not None and hasattr(stated, "schedule"):
+    stated = optimizer_facts(optimizer)
+    schedule = stated.schedule
+    accountant_class = load_registry().load("accountant", stated.accountant)
+    if problem is not None and schedule is not None:
         try:
             return planned_accountant(
-                accountant_class, epsilon, delta, None, lambda m: stated.schedule(problem, m)
+                accountant_class, epsilon, delta, None, lambda m: schedule(problem, m)
             )
         except InvalidInputError:
             pass  # No noise makes it fit: as the optimizer has to find out for itself.

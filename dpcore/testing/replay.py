@@ -10,14 +10,15 @@ from __future__ import annotations
 import copy
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from dpcore.engines.local import LocalEngine
 from dpcore.privacy.sealed import sealed
-from dpcore.session.exchange import Exchange
-from dpcore.session.session import PrivacySession
+from dpcore.session.exchange import SessionExchange
+from dpcore.session.session import TableSession
 from dpcore.testing.canonical import canonical
 from dpcore.testing.tape import Played, PlayedNoise, Tape, TapedNoise
 
@@ -68,7 +69,7 @@ class CountingEngine(LocalEngine):
         return exact
 
 
-class _CountingSession(PrivacySession):
+class _CountingSession(TableSession):
     """The sums behind one derived answer, and all answers of an interactive mechanism, are one
     answer, as they are one charge. ``started`` are the exact answers that the last such mechanism
     began with, ``asked`` that to its last question."""
@@ -83,14 +84,14 @@ class _CountingSession(PrivacySession):
         self.engine.answers[before:] = [exact.copy()]
         return exact
 
-    def start(self, mechanism: InteractiveMechanism) -> Exchange:
+    def start(self, mechanism: InteractiveMechanism) -> SessionExchange:
         before = len(self.engine.answers)
         exchange = super().start(mechanism)
         self.started = self.engine.answers[before:]
         del self.engine.answers[before + 1 :]
         return exchange
 
-    def _reply(self, exchange: Exchange, query: Query | DerivedQuery) -> Any:
+    def _reply(self, exchange: SessionExchange, query: Query | DerivedQuery) -> Any:
         value = super()._reply(exchange, query)
         self.asked = self.engine.answers.pop()
         return value
@@ -131,7 +132,7 @@ class RecordingSession(_CountingSession):
             if outer:
                 self._tape.kept = None
 
-    def start(self, mechanism: InteractiveMechanism) -> Exchange:
+    def start(self, mechanism: InteractiveMechanism) -> SessionExchange:
         self.parts.append((mechanism.base, mechanism))
         asked = canonical(mechanism.base), canonical(mechanism)
         kept = canonical(mechanism.reference), _REFERENCE
@@ -141,7 +142,7 @@ class RecordingSession(_CountingSession):
             self._record(mechanism.reference, kept, self.started[1], None)
         return exchange
 
-    def _reply(self, exchange: Exchange, query: Query | DerivedQuery) -> Any:
+    def _reply(self, exchange: SessionExchange, query: Query | DerivedQuery) -> Any:
         asked = canonical(query), _QUESTION
         value = super()._reply(exchange, query)
         self._record(query, asked, self.asked, value)
@@ -156,7 +157,7 @@ class RecordingSession(_CountingSession):
     ) -> None:
         """Keep a release. ``asked`` : query and mechanism as they were before it was made."""
         sensitivity = query.sensitivity(self.relation)
-        said = (self._open is None, self._outcomes.get(len(self._ledger) - 1))
+        said = (self._open is None, self._outcomes.get(len(self._account.ledger) - 1))
         given = copy.deepcopy(value)
         words = tuple(self._words)
         self.records.append(Record(*asked, exact, sensitivity, given, said, words))
@@ -188,27 +189,28 @@ class ReplaySession(_CountingSession):
     def release(self, query: Query | DerivedQuery | TableQuery, mechanism: Mechanism) -> Any:
         self._require_this_process()
         event = self._event(query, mechanism, query.sensitivity(self.relation))
-        accountant = self._accountant.compose(event)
+        self._account.filter.compose(event)
         record = self._next(query, canonical(mechanism))
         self._require_idle()
-        self._commit(query.kind, mechanism, self._parts.check(mechanism, query), event, accountant)
         self._require_engine(query)
+        self._parts.note(self._parts.check(mechanism, query))
         self._played.left = list(record.words)
-        exact = self._exact(query)
+        entry = partial(self._entry, query.kind, mechanism, event)
+        exact = self._account.charge_then_draw(event, entry, partial(self._exact, query))
         self._require(not self._played.left, "The replay draws fewer random words than recorded.")
         self.exacts.append(exact)
         return copy.deepcopy(record.value)
 
-    def start(self, mechanism: InteractiveMechanism) -> Exchange:
+    def start(self, mechanism: InteractiveMechanism) -> SessionExchange:
         base, reference = mechanism.base, mechanism.reference
         known = None if reference is None else self._sensitivity(reference)
-        self._accountant.compose(mechanism.event(self._sensitivity(base), known))
+        self._account.filter.compose(mechanism.event(self._sensitivity(base), known))
         record = self._next(base, canonical(mechanism))
         exchange = super().start(_Replayed.of(mechanism, record))
         self.exacts += self.started
         return exchange
 
-    def _reply(self, exchange: Exchange, query: Query | DerivedQuery) -> Any:
+    def _reply(self, exchange: SessionExchange, query: Query | DerivedQuery) -> Any:
         record = self._next(query, _QUESTION)
         if self._open is not None and isinstance(self._open.state, _ReplayedState):
             self._open.state.value, self._open.state.said = record.value, record.said

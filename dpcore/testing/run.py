@@ -4,24 +4,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dpcore.fitting.plan import is_private
-from dpcore.registry.contract import full_text
+from dpcore.fitting.optimizer_run import full_text
+from dpcore.fitting.pools import load_pool
+from dpcore.registry.catalogue import load_registry
+from dpcore.registry.declarations import optimizer_facts
 from dpcore.testing.guard import require_assertions
 from dpcore.testing.optimizers import checks_of_sessions
 from dpcore.testing.parts import foreign_parts
-from dpcore.testing.pools import POOL_CHECKS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from dpcore.protocols import Optimizer
+    from dpcore.protocols.optimizer import Optimizer
 
 __all__ = ["parametrize_with_checks", "run_checks"]
 
 
 def checks_of(optimizer: Optimizer) -> tuple[Callable[[Any], None], ...]:
     """Return the checks that apply: of the session, or of the users that it asks."""
-    return POOL_CHECKS if "user-pool" in optimizer.needs else checks_of_sessions(optimizer)
+    if "user-pool" in optimizer.needs:
+        return load_pool(load_registry()).checks()
+    return checks_of_sessions(optimizer)
 
 
 def run_checks(optimizer: Optimizer) -> list[tuple[str, bool, str]]:
@@ -41,7 +44,7 @@ def run_checks(optimizer: Optimizer) -> list[tuple[str, bool, str]]:
             results.append((check.__name__, False, reason))
         else:
             results.append((check.__name__, True, ""))
-    if not is_private(optimizer):
+    if not optimizer_facts(type(optimizer)).private:
         return [*results, ("not_private", True, "it is given exact answers, and promises nothing")]
     return results + _foreign_row(optimizer)
 

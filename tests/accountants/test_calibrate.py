@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpcore.accountants import ACCOUNTANTS, GdpAccountant, PureAccountant, ZcdpAccountant
+from dpcore.accountants import GdpAccountant, PureAccountant, RdpAccountant, ZcdpAccountant
 from dpcore.accountants.calibrate import noise_multiplier
 from dpcore.errors import InvalidInputError, UnsupportedEventError
 from dpcore.privacy.events import (
@@ -27,6 +27,7 @@ class Flip:
         return PureDpEvent(math.nextafter(1 / m, math.inf))
 
 
+ACCOUNTANTS = (ZcdpAccountant, GdpAccountant, RdpAccountant, PureAccountant)
 CASES = [
     (accountant, make)
     for accountant in (cls.from_budget(1.0, 1e-6) for cls in ACCOUNTANTS)

@@ -7,12 +7,13 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from dpcore.accountants.sampling_composition import SamplingCompositionAccountant
+from dpcore.accountants.advanced_composition import AdvancedCompositionAccountant
 from dpcore.accountants.schedule import FixedSchedule
 from dpcore.engines.local import LocalEngine
 from dpcore.errors import InvalidInputError, UnsupportedEventError
 from dpcore.fitting.fixed_schedule import fixed_schedule
-from dpcore.fitting.plan import Settings, make_plan
+from dpcore.fitting.plan import make_plan
+from dpcore.fitting.settings import Settings
 from dpcore.losses.logistic import Logistic
 from dpcore.mechanisms.gaussian import Gaussian
 from dpcore.noise.source import SeededNoise
@@ -24,7 +25,7 @@ from dpcore.privacy.events import (
 )
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.queries import PoissonSample, RowCount
-from dpcore.session.session import PrivacySession
+from dpcore.session.session import TableSession
 from dpcore.testing.tables import make_problem, make_rows
 
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
@@ -91,6 +92,9 @@ class Adapts:
     relations: ClassVar[tuple[str, ...]] = ("add-or-remove-one",)
     needs: ClassVar[tuple[str, ...]] = ("fixed-schedule",)
 
+    def minimize(self, problem, session):
+        raise NotImplementedError
+
     def schedule(self, problem, noise_multiplier):
         return {sampled(noise_multiplier): 40}
 
@@ -101,16 +105,16 @@ class Adapts:
 def test_a_session_refuses_what_the_filter_proves_nothing_about():
     rows = make_rows(60)
     problem = make_problem(rows, ADD, Logistic())
-    accountant = SamplingCompositionAccountant.from_budget(2.0, 1e-6)
+    accountant = AdvancedCompositionAccountant.from_budget(2.0, 1e-6)
     plan = dataclasses.replace(
-        make_plan(Settings(algo="sgd-ma", accountant="sampling-composition", epsilon=2.0)),
+        make_plan(Settings(algo="sgd-ma", accountant="advanced-composition", epsilon=2.0)),
         optimizer=Adapts(),
         accountant=accountant,
     )
     schedule = fixed_schedule(plan, problem)
     engine = LocalEngine(rows.table())
-    opened = PrivacySession(engine, accountant, ADD, SeededNoise(1), schedule=schedule)
-    free = PrivacySession(engine, accountant, ADD, SeededNoise(1))
+    opened = TableSession(engine, accountant, ADD, SeededNoise(1), schedule=schedule)
+    free = TableSession(engine, accountant, ADD, SeededNoise(1))
     assert np.isfinite(Adapts().ask(opened, 1e3)).all()
     spent = opened.accountant.spent
     assert np.isfinite(Adapts().ask(free, 3.0)).all()  # the filter alone takes it for stated
@@ -123,5 +127,5 @@ def test_one_that_states_no_schedule_is_refused_before_the_data():
     from dpcore import fit
 
     X, y = np.array([[0.0, 1.0], [1.0, 0.0]] * 20), np.array([0, 1] * 20)
-    with pytest.raises(InvalidInputError, match="states no schedule that the sampling-composition"):
-        fit(X, y, classes=(0, 1), algo="outpert", accountant="sampling-composition")
+    with pytest.raises(InvalidInputError, match="states no schedule that the advanced-composition"):
+        fit(X, y, classes=(0, 1), algo="outpert", accountant="advanced-composition")

@@ -7,28 +7,30 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from dpcore.accountants import ACCOUNTANTS, SCHEDULE_ACCOUNTANTS
 from dpcore.accountants.best import BestAccountant
+from dpcore.accountants.registered import registered_accountants
 from dpcore.accountants.schedule import (
     best_accountant,
     planned_accountant,
     schedule_noise_multiplier,
 )
 from dpcore.errors import BudgetExceededError, InvalidInputError, UnsupportedEventError
+from dpcore.fitting.compatibility import check_fits
 from dpcore.fitting.fixed_schedule import with_planned_accountant
-from dpcore.fitting.plan import Settings, make_plan
+from dpcore.fitting.plan import make_plan
 from dpcore.fitting.run import fit_dataset
+from dpcore.fitting.settings import Settings
 from dpcore.losses.logistic import Logistic
 from dpcore.mechanisms.gaussian import Gaussian
 from dpcore.privacy.events import GaussianDpEvent, LaplaceDpEvent, PoissonSampledDpEvent
 from dpcore.privacy.sensitivity import NeighboringRelation
-from dpcore.protocols.problem import Solution, check_fits
+from dpcore.protocols.problem import Solution
 from dpcore.queries import ClippedGradientSum, PoissonSample
 from dpcore.testing.tables import make_problem, make_rows
 
 ADD = NeighboringRelation.ADD_OR_REMOVE_ONE
 REPLACE = NeighboringRelation.REPLACE_ONE
-ALL = (*ACCOUNTANTS, *SCHEDULE_ACCOUNTANTS)
+ALL = registered_accountants()
 
 
 def steps(p, count, relation=ADD):

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from dpcore.session.session import PrivacySession
+from dpcore.session.session import TableSession
 
 BUDGETS = [
     (["--epsilon", "0"], "epsilon"),
@@ -84,13 +84,13 @@ FILES = {
 def charged(monkeypatch):
     """Every charge of every session: a refusal has to come before the first."""
     charges = []
-    commit = PrivacySession._commit
+    commit = TableSession._commit
 
     def recorded(self, *arguments):
         charges.append(arguments)
         commit(self, *arguments)
 
-    monkeypatch.setattr(PrivacySession, "_commit", recorded)
+    monkeypatch.setattr(TableSession, "_commit", recorded)
     yield charges
     assert charges == []
 

@@ -169,7 +169,7 @@ def test_before_the_first_charge(train, monkeypatch):
 
 
 def test_users_who_keep_their_rows_are_told_of_too(run, folder, monkeypatch):
-    monkeypatch.setattr("dpcore.pools.fit.state_of_users", raises(KeyboardInterrupt))
+    monkeypatch.setattr("dpcore.fitting.users.state_of_users", raises(KeyboardInterrupt))
     arguments = ("--algo", "sgd-maj", "--data", "rows.csv", "--schema", "schema.toml")
     result = run("train", *arguments, "--relation", "replace-one")
     assert result.exit_code == 130

@@ -1,5 +1,7 @@
 """What is compared is checked as a whole before the first fit."""
 
+from dataclasses import make_dataclass
+
 import pytest
 
 from dpcore.compare.admission import admit, default_relation
@@ -24,7 +26,7 @@ def test_all_takes_third_parties_optimizers_that_fit(compared):
     [
         ({"relations": ("replace-one",)}, "no guarantee under add-or-remove-one"),
         ({"needs": ("strong-convexity",)}, "pass --l2 greater than 0"),
-        ({"relations": ()}, "has a guarantee under no relation"),
+        ({"relations": ()}, "has an empty relations: at least one relation is needed"),
         ({"private": False}, "stub declares that it is not private"),
         ({"targets": ("target_risk",)}, "Epsilon is what stub puts out, and a comparison sets it"),
     ],
@@ -32,8 +34,11 @@ def test_all_takes_third_parties_optimizers_that_fit(compared):
 def test_all_leaves_out_what_does_not_fit_and_says_why(compared, few, monkeypatch, declared, why):
     import dpcore_stub
 
+    risk = [("target_risk", float, 0.1)]
+    derived = make_dataclass("Stub", risk, bases=(dpcore_stub.Stub,), frozen=True, kw_only=True)
     for name, value in declared.items():
-        monkeypatch.setattr(dpcore_stub.Stub, name, value, raising=False)
+        setattr(derived, name, value)
+    monkeypatch.setattr(dpcore_stub, "Stub", derived)
     settings, left_out = admit(compared(algorithms=("all",)))
     assert "stub" not in settings.algorithms and why in left_out["stub"]
     with pytest.raises(DpcoreError, match=why):

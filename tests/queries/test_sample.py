@@ -28,7 +28,7 @@ from dpcore.queries import (
     PoissonSample,
     RowCount,
 )
-from dpcore.session.session import PrivacySession
+from dpcore.session.session import TableSession
 from dpcore.testing import check_query
 from dpcore.testing.tables import Rows, make_problem, make_rows
 from dpcore_dp_agd.loss_line import ClippedLossLine
@@ -59,7 +59,7 @@ def gradient(rows=ROWS, relation=ADD, clip=1.0):
 def open_session(rows=ROWS, relation=ADD, noise=None, table=None):
     accountant = Unamplified.from_budget(1e6, 1e-6)
     engine = LocalEngine(table or rows.table())
-    return PrivacySession(engine, accountant, relation, noise or SeededNoise(5))
+    return TableSession(engine, accountant, relation, noise or SeededNoise(5))
 
 
 class Places:
@@ -287,7 +287,7 @@ def test_a_sample_is_released_by_itself():
 
 def test_an_accountant_without_a_rule_refuses_before_anything_is_drawn():
     accountant = GdpAccountant.from_budget(1.0, 1e-6)
-    session = PrivacySession(LocalEngine(ROWS.table()), accountant, ADD, SeededNoise(5))
+    session = TableSession(LocalEngine(ROWS.table()), accountant, ADD, SeededNoise(5))
     with pytest.raises(UnsupportedEventError, match="PoissonSampledDpEvent"):
         session.release(PoissonSample(gradient(), 0.5), Gaussian(10.0))
     assert not session.ledger
@@ -299,7 +299,7 @@ def test_an_engine_without_a_table_is_refused_uncharged():
             raise AssertionError("not asked")
 
     accountant = Unamplified.from_budget(1e6, 1e-6)
-    session = PrivacySession(Streams(), accountant, ADD, SeededNoise(5))
+    session = TableSession(Streams(), accountant, ADD, SeededNoise(5))
     with pytest.raises(InvalidInputError, match="no table at hand"):
         session.release(PoissonSample(gradient(), 0.5), Gaussian(10.0))
     assert not session.ledger

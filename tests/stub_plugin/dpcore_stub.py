@@ -11,8 +11,8 @@ import numpy as np
 from dpcore.mechanisms.gaussian import Gaussian
 from dpcore.privacy.sensitivity import Sensitivity
 from dpcore.protocols.problem import Problem, Solution
+from dpcore.protocols.session import PrivacySession
 from dpcore.registry.hookspecs import hookimpl
-from dpcore.session.session import PrivacySession
 
 
 @hookimpl

@@ -15,11 +15,11 @@ from dpcore.queries import ClippedGradientSum
 from dpcore.testing import (
     OPTIMIZER_CHECKS,
     check_bad_parameters_refused,
+    check_declarations,
     check_huge_epsilon_limit,
     check_mechanisms_and_queries,
     check_never_overspends,
     check_outputs_released,
-    check_presets,
     check_repeatable_when_seeded,
     check_sensitivity_on_neighbours,
     check_tiny_budget_refused,
@@ -60,7 +60,7 @@ class SpendsOn(Honest):
     def minimize(self, problem, session):
         solution = super().minimize(problem, session)
         budget = session.accountant
-        session._accountant = ZcdpAccountant.from_budget(budget.epsilon, budget.delta)
+        session._account._filter = ZcdpAccountant.from_budget(budget.epsilon, budget.delta)
         Honest.minimize(self, problem, session)
         return solution
 
@@ -70,7 +70,7 @@ class RaisesBudget(Honest):
 
     def minimize(self, problem, session):
         delta = session.accountant.delta
-        session._accountant = ZcdpAccountant.from_budget(100.0, delta)
+        session._account._filter = ZcdpAccountant.from_budget(100.0, delta)
         return super().minimize(problem, session)
 
 
@@ -264,7 +264,7 @@ class UnknownConversion(Honest):
 )
 def test_a_preset_that_is_not_in_order_is_caught(cheat, error, reason):
     with pytest.raises(error, match=reason):
-        check_presets(cheat)
+        check_declarations(cheat)
 
 
 def test_a_part_under_the_name_of_ours_is_refused():

@@ -41,3 +41,35 @@ def register_optimizers(register: Callable[..., None]) -> None:
         summary="SGD over users without noise: NOT private, what the others are measured against.",
         reference=_PAPER,
     )
+
+
+@hookimpl
+def register_accountants(register: Callable[..., None]) -> None:
+    register(
+        "sampling-composition",
+        "dpcore_a_ddp.sampling_composition:SamplingCompositionAccountant",
+        summary="Gaussian releases of samples, by how often a row is drawn; fixed schedules.",
+        reference="Cheng et al. 2020, Theorem 1",
+    )
+    register(
+        "skellam-composition",
+        "dpcore_a_ddp.skellam_composition:SkellamCompositionAccountant",
+        summary="Skellam releases of samples, by how often a row is drawn; fixed schedules.",
+        reference="Cheng et al. 2020, Theorem 1; Agarwal, Kairouz & Liu 2021",
+    )
+    register(
+        "skellam-advanced",
+        "dpcore_a_ddp.skellam_composition:SkellamAdvancedAccountant",
+        summary="Skellam releases of samples, amplified, then composed; fixed schedules.",
+        reference="Agarwal, Kairouz & Liu 2021; Kairouz, Oh & Viswanath 2017",
+    )
+
+
+@hookimpl
+def register_pools(register: Callable[..., None]) -> None:
+    register(
+        "in-process",
+        "dpcore_a_ddp.in_process:InProcessPool",
+        summary="All users in one process, for experiments: each with a budget and a filter.",
+        reference=_PAPER,
+    )

@@ -63,11 +63,11 @@ class ADdp(UserSgdOptions):
 
     def minimize(self, problem: Problem, pool: UserPool) -> Solution:
         multiplier = analytic_gaussian(*advanced_split(*pool.reference, self.rounds))
-        terms = self.terms_for(problem, pool, multiplier)
+        rules = self.rules_for(problem, pool, multiplier)
         if self.rate is not None:
-            terms = replace(terms, sampling="poisson", rate=self.rate)
+            rules = replace(rules, sampling="poisson", rate=self.rate)
         if self.as_published:
-            terms = replace(terms, clip=_PUBLISHED_CLIP, as_published=True)
+            rules = replace(rules, clip=_PUBLISHED_CLIP, as_published=True)
         if self.noise == "filter":
-            terms = replace(terms, noise_multiplier=least_noise(terms, pool, self.rounds))
-        return descend(problem, pool, terms, self.most_rounds, self.radius, self.step_size)
+            rules = replace(rules, noise_multiplier=least_noise(rules, pool, self.rounds))
+        return descend(problem, pool, rules, self.most_rounds, self.radius, self.step_size)

@@ -12,7 +12,7 @@ from dpcore_a_ddp.options import UserSgdOptions, least_noise
 
 if TYPE_CHECKING:
     from dpcore.plugin import Problem, Solution, UserPool
-    from dpcore.pools.terms import Terms
+    from dpcore_a_ddp.round_rules import GradientRounds
 
 __all__ = ["SgdAdvLocal", "SgdMaj", "SgdPass", "SgdUsers"]
 
@@ -22,16 +22,16 @@ class _Baseline(UserSgdOptions, ABC):
     """Rounds of a number fixed beforehand; a subclass says what noise and sample they have."""
 
     def minimize(self, problem: Problem, pool: UserPool) -> Solution:
-        terms = self.with_noise(self.terms_for(problem, pool, 0.0), pool)
-        return descend(problem, pool, terms, self.asked(pool), self.radius, self.step_size)
+        rules = self.with_noise(self.rules_for(problem, pool, 0.0), pool)
+        return descend(problem, pool, rules, self.asked(pool), self.radius, self.step_size)
 
     def asked(self, pool: UserPool) -> int:
         """Return how many rounds the server asks for."""
         return self.rounds
 
     @abstractmethod
-    def with_noise(self, terms: Terms, pool: UserPool) -> Terms:
-        """Return the terms with noise, and how a round is sampled and charged."""
+    def with_noise(self, rules: GradientRounds, pool: UserPool) -> GradientRounds:
+        """Return the rules with noise, and how a round is sampled and charged."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,9 +50,9 @@ class SgdMaj(_Baseline):
         "Theorem 8"
     )
 
-    def with_noise(self, terms: Terms, pool: UserPool) -> Terms:
+    def with_noise(self, rules: GradientRounds, pool: UserPool) -> GradientRounds:
         share = basic_split(*pool.reference, self.rounds)
-        return replace(terms, noise_multiplier=analytic_gaussian(*share), amplified=False)
+        return replace(rules, noise_multiplier=analytic_gaussian(*share), amplified=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,8 +74,8 @@ class SgdPass(_Baseline):
     def asked(self, pool: UserPool) -> int:
         return self.rounds * max(user.n_rows for user in pool.users)
 
-    def with_noise(self, terms: Terms, pool: UserPool) -> Terms:
-        rows = replace(terms, sampling="pass")
+    def with_noise(self, rules: GradientRounds, pool: UserPool) -> GradientRounds:
+        rows = replace(rules, sampling="pass")
         return replace(rows, noise_multiplier=least_noise(rows, pool, self.rounds))
 
 
@@ -103,8 +103,8 @@ class SgdAdvLocal(_Baseline):
         "amplification to ln(1 + p (e^epsilon - 1)) instead of epsilon p",
     )
 
-    def with_noise(self, terms: Terms, pool: UserPool) -> Terms:
-        return replace(terms, noise_multiplier=least_noise(terms, pool, self.rounds))
+    def with_noise(self, rules: GradientRounds, pool: UserPool) -> GradientRounds:
+        return replace(rules, noise_multiplier=least_noise(rules, pool, self.rounds))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,5 +119,5 @@ class SgdUsers(_Baseline):
     def asked(self, pool: UserPool) -> int:
         return 100 * self.rounds
 
-    def with_noise(self, terms: Terms, pool: UserPool) -> Terms:
-        return terms
+    def with_noise(self, rules: GradientRounds, pool: UserPool) -> GradientRounds:
+        return rules

@@ -11,7 +11,7 @@ from dpcore.plugin import Solution
 
 if TYPE_CHECKING:
     from dpcore.plugin import Problem, UserPool
-    from dpcore.pools.terms import Terms
+    from dpcore_a_ddp.round_rules import GradientRounds
 
 __all__ = ["descend"]
 
@@ -19,7 +19,7 @@ __all__ = ["descend"]
 def descend(
     problem: Problem,
     pool: UserPool,
-    terms: Terms,
+    rules: GradientRounds,
     most_rounds: int,
     radius: float,
     step_size: float | None,
@@ -31,10 +31,10 @@ def descend(
 
     Raises BudgetExceededError if no user can join the first round: before anything is spent.
     """
-    allowed = pool.begin(terms, most_rounds)
-    draws = np.array([terms.expected_draws(user.n_rows) for user in pool.users])
+    allowed = pool.begin(rules, most_rounds)
+    draws = np.array([rules.expected_draws(user.n_rows) for user in pool.users])
     planned = int(allowed.max())
-    step = step_size or default_step(problem, terms, draws[allowed > 0], planned, radius)
+    step = step_size or default_step(problem, rules, draws[allowed > 0], planned, radius)
     w, index, asked, rejected = np.zeros(problem.n_features), 0, 0, 0
     latter, count = np.zeros(problem.n_features), 0
     while index < most_rounds and (pool.rounds_joined < allowed).any():
@@ -43,9 +43,9 @@ def descend(
         rejected += len(answers.rejected)
         if answers.joined.size:
             # Normal noise is floored to the grid: half a step too low on average, each time.
-            floored = terms.noise_multiplier > 0 and not terms.is_secure
+            floored = rules.noise_multiplier > 0 and not rules.is_secure
             half = answers.joined.size / 2 if floored else 0.0
-            total = np.ldexp(answers.total.astype(np.float64) + half, -terms.grid_bits)
+            total = np.ldexp(answers.total.astype(np.float64) + half, -rules.grid_bits)
             mean = total / draws[answers.joined].sum()
             w = w - step * (mean + problem.l2 * w)
             if asked >= planned // 2:
@@ -56,16 +56,16 @@ def descend(
     joined = pool.rounds_joined
     return Solution(
         latter / count if count else w,
-        _status(asked, int(joined.max()) < int(allowed.max()) or planned == most_rounds, terms),
+        _status(asked, int(joined.max()) < int(allowed.max()) or planned == most_rounds, rules),
         {
             "rounds": asked,
             "rounds_joined": _spread(joined),
             "rounds_allowed": _spread(allowed),
             "users": len(pool.users),
-            "noise_multiplier": terms.noise_multiplier,
-            "sigma": terms.sigma,
-            "clip": terms.clip,
-            "sampling": terms.sampling,
+            "noise_multiplier": rules.noise_multiplier,
+            "sigma": rules.sigma,
+            "clip": rules.clip,
+            "sampling": rules.sampling,
             "step_size": step,
             "planned_for": list(pool.reference),
             "messages_rejected": rejected,
@@ -74,22 +74,22 @@ def descend(
 
 
 def default_step(
-    problem: Problem, terms: Terms, draws: np.ndarray, rounds: int, radius: float
+    problem: Problem, rules: GradientRounds, draws: np.ndarray, rounds: int, radius: float
 ) -> float:
     """Return 1 / smoothness, or less: the step at which the noise of all rounds moves the
     parameters by ``radius``, as SGD on a convex function has it (Shalev-Shwartz & Ben-David 2014,
     Theorem 14.8). Of public figures alone."""
     users, records = draws.size, float(draws.sum())
-    sampled = terms.clip**2 / records
-    shares = users / (terms.threshold - terms.colluding) if terms.is_secure else users
-    noise = problem.n_features * shares * terms.sigma**2 / records**2
+    sampled = rules.clip**2 / records
+    shares = users / (rules.threshold - rules.colluding) if rules.is_secure else users
+    noise = problem.n_features * shares * rules.sigma**2 / records**2
     limit = radius / math.sqrt(rounds * (sampled + noise))
     curvature = problem.loss.smoothness * problem.row_norm**2 + problem.l2
     return min(limit, 1 / curvature) if math.isfinite(curvature) else limit
 
 
-def _status(rounds: int, is_cut: bool, terms: Terms) -> str:
-    if terms.noise_multiplier == 0:
+def _status(rounds: int, is_cut: bool, rules: GradientRounds) -> str:
+    if rules.noise_multiplier == 0:
         return f"{rounds} rounds without noise: not private."
     if is_cut:
         return f"{rounds} rounds, as many as were asked for; some users could have joined more."

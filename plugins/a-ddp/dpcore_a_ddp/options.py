@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpcore.plugin import InvalidInputError
 from dpcore.plugin.parts import smallest_multiplier
-from dpcore.pools.budgets import rounds_within
-from dpcore.pools.terms import Terms
+from dpcore_a_ddp.round_rules import GradientRounds
+from dpcore_a_ddp.user_budgets import rounds_within
 
 if TYPE_CHECKING:
     from dpcore.plugin import Problem, UserPool
@@ -84,12 +84,14 @@ class UserSgdOptions:
         longest = problem.loss.lipschitz * problem.row_norm
         return min(_USUAL_CLIP, longest) if math.isfinite(longest) else _USUAL_CLIP
 
-    def terms_for(self, problem: Problem, pool: UserPool, noise_multiplier: float) -> Terms:
-        """Return terms of one row a user and round, which a subclass may change."""
+    def rules_for(
+        self, problem: Problem, pool: UserPool, noise_multiplier: float
+    ) -> GradientRounds:
+        """Return rules of one row a user and round, which a subclass may change."""
         secure = pool.trust == "secure-aggregation"
         users = len(pool.users)
         threshold = math.ceil(self.threshold * users) if secure else 0
-        return Terms(
+        return GradientRounds(
             loss=problem.loss.name,
             n_features=problem.n_features,
             row_norm=problem.row_norm,
@@ -103,14 +105,14 @@ class UserSgdOptions:
         )
 
 
-def least_noise(terms: Terms, pool: UserPool, rounds: int) -> float:
+def least_noise(rules: GradientRounds, pool: UserPool, rounds: int) -> float:
     """Return the least noise multiplier, to 1e-4, with which the filter of the planned budget holds
     so many charges of the median user."""
     sizes = sorted(user.n_rows for user in pool.users)
     size = sizes[(len(sizes) - 1) // 2]
 
     def schedule(multiplier: float) -> dict[DpEvent, int]:
-        return {replace(terms, noise_multiplier=multiplier).event(size): rounds}
+        return {replace(rules, noise_multiplier=multiplier).event(size): rounds}
 
     pool.plan_filters(schedule)
     empty = pool.filter_of(*pool.reference)
@@ -118,7 +120,7 @@ def least_noise(terms: Terms, pool: UserPool, rounds: int) -> float:
     def holds(multiplier: float) -> bool:
         if multiplier > _MOST_NOISE:
             return True  # Whether it fits at all, the users' filters say.
-        event = replace(terms, noise_multiplier=multiplier).event(size)
+        event = replace(rules, noise_multiplier=multiplier).event(size)
         return rounds_within(empty, event, rounds) == rounds
 
     multiplier = smallest_multiplier(holds, precision=1e-4)

@@ -3,14 +3,11 @@
 import numpy as np
 import pytest
 
-from dpcore.testing import (
-    check_pool_messages_are_noisy,
-    check_pool_outputs_released,
-    parametrize_with_checks,
-)
+from dpcore.testing import parametrize_with_checks
 from dpcore_a_ddp import descent
 from dpcore_a_ddp.a_ddp import ADdp
 from dpcore_a_ddp.baselines import SgdAdvLocal, SgdMaj, SgdPass, SgdUsers
+from dpcore_a_ddp.checks import check_pool_messages_are_noisy, check_pool_outputs_released
 
 OPTIMIZERS = [
     ADdp(most_rounds=20),
@@ -30,7 +27,7 @@ def test_the_default_is_admitted(optimizer, check):
 
 def test_a_look_at_the_rows_is_caught(monkeypatch):
     # The cheat reads rows behind the pool's back: the last look a server must not have.
-    def peeking(problem, terms, draws, rounds, radius):
+    def peeking(problem, rules, draws, rounds, radius):
         return 0.01 + 1e-9 * float(np.abs(PEEKED[0]._rows._y).sum() + PEEKED[0]._rows._y[:7].sum())
 
     PEEKED = []
@@ -46,6 +43,6 @@ def test_a_look_at_the_rows_is_caught(monkeypatch):
         check_pool_outputs_released(ADdp(most_rounds=5))
 
 
-def test_terms_that_are_not_private_are_caught():
+def test_rules_that_are_not_private_are_caught():
     with pytest.raises(AssertionError, match="not private"):
         check_pool_messages_are_noisy(ADdp(as_published=True, most_rounds=5))

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from dpcore import fit, load_model
 from dpcore.cli import app
 from dpcore.errors import InvalidInputError
-from dpcore.pools import User
+from dpcore.plugin import User
 
 ALGORITHMS = ("a-ddp", "sgd-maj", "sgd-pass", "sgd-adv-local")
 QUICK = {
@@ -129,7 +129,7 @@ def test_bad_files_and_hopeless_budgets_end_before_anything_is_spent(
     [
         (("--relation", "add-or-remove-one"), "has no guarantee under add-or-remove-one"),
         (("--trust", "none"), "runs under trust local or secure-aggregation, not 'none'"),
-        (("--trust", "secure-aggregation", "--as-published"), "terms of our own"),
+        (("--trust", "secure-aggregation", "--as-published"), "rules of our own"),
         (("--accountant", "pure"), "cannot bound the cost"),
         (("--accountant", "best"), "only for a number of rounds that is fixed beforehand"),
         (("--set", "rate=2"), "Expected"),

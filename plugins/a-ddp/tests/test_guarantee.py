@@ -13,17 +13,19 @@ from dpcore.accountants.advanced_composition import (
     AdvancedCompositionAccountant,
     noise_multiplier_for,
 )
-from dpcore.accountants.sampling_composition import SamplingCompositionAccountant
-from dpcore.accountants.skellam_rounds import (
-    SkellamAdvancedAccountant,
-    SkellamCompositionAccountant,
-)
 from dpcore.data.readers.arrays import dataset_from_arrays
 from dpcore.errors import BudgetExceededError, UnsupportedEventError
 from dpcore.losses.logistic import Logistic
-from dpcore.pools import InProcessPool, Terms, User
-from dpcore.pools.budgets import rounds_within
-from dpcore.testing.pools import recounted_delta
+from dpcore.plugin import User
+from dpcore_a_ddp.checks import recounted_delta
+from dpcore_a_ddp.in_process import InProcessPool
+from dpcore_a_ddp.round_rules import GradientRounds
+from dpcore_a_ddp.sampling_composition import SamplingCompositionAccountant
+from dpcore_a_ddp.skellam_composition import (
+    SkellamAdvancedAccountant,
+    SkellamCompositionAccountant,
+)
+from dpcore_a_ddp.user_budgets import rounds_within
 
 
 def gaussian_delta(mu, epsilon):
@@ -32,21 +34,23 @@ def gaussian_delta(mu, epsilon):
     return float(ndtr(mu / 2 - epsilon / mu)) - lower
 
 
-def terms_for(relation="replace-one", noise_multiplier=1.0, **changes):
+def rules_for(relation="replace-one", noise_multiplier=1.0, **changes):
     facts = {"loss": "logistic", "n_features": 2, "row_norm": 2.0, "raw_norm_bound": 2.0}
-    return Terms(**facts, relation=relation, clip=1.0, noise_multiplier=noise_multiplier, **changes)
+    return GradientRounds(
+        **facts, relation=relation, clip=1.0, noise_multiplier=noise_multiplier, **changes
+    )
 
 
-def messages_of(sign, terms, n=4000):
+def messages_of(sign, rules, n=4000):
     """Return the first coordinate of the messages of n users, each of one row whose clipped
     gradient at w = 0 is sign times (1, 0)."""
     X, y = np.tile([[2.0, 0.0]], (n, 1)), np.full(n, -sign)
     data = dataset_from_arrays(X, y, row_norm=2.0, intercept=False)
     users = [User(f"u{i}", 1, 1e6, 1e-6) for i in range(n)]
     pool = InProcessPool(users, data, Logistic(), SamplingCompositionAccountant.from_budget)
-    pool.begin(terms, 1)
+    pool.begin(rules, 1)
     messages = pool.round(0, np.zeros(2)).messages
-    return np.ldexp(messages[:, 0].astype(float), -terms.grid_bits)
+    return np.ldexp(messages[:, 0].astype(float), -rules.grid_bits)
 
 
 def test_a_record_that_is_replaced_moves_its_gradient_by_twice_the_clip():
@@ -55,11 +59,11 @@ def test_a_record_that_is_replaced_moves_its_gradient_by_twice_the_clip():
     assert gaussian_delta(2.0, 1.0) == pytest.approx(0.51, abs=0.005)
     assert gaussian_delta(1.0, 1.0) == pytest.approx(0.13, abs=0.005)
     # Noise-free messages of neighbours are 2 C apart: what the noise has to cover.
-    noiseless = terms_for(noise_multiplier=0.0)
+    noiseless = rules_for(noise_multiplier=0.0)
     ends = [messages_of(sign, noiseless, n=1)[0] for sign in (1.0, -1.0)]
     assert ends[0] - ends[1] == pytest.approx(2 * noiseless.clip, abs=1e-4)
     assert noiseless.sensitivity.bound == 2 * noiseless.clip
-    assert terms_for("replace-special").sensitivity.bound == noiseless.clip
+    assert rules_for("replace-special").sensitivity.bound == noiseless.clip
 
 
 @pytest.mark.parametrize(("as_published", "claim_holds"), [(False, True), (True, False)])
@@ -67,12 +71,12 @@ def test_noise_for_the_clip_alone_breaks_its_claim(as_published, claim_holds):
     # sigma = C as published, 2 C ours. The half-space {x > t} is the worst set; its probabilities
     # are counted in 4,000 messages each. Claimed delta at epsilon = 1: .127; with 2 C it is that,
     # with C .51. Each frequency errs by more than .05 with probability below 2e-9 (Hoeffding).
-    terms = terms_for(noise_multiplier=1.0, as_published=as_published)
-    sigma = terms.sigma
+    rules = rules_for(noise_multiplier=1.0, as_published=as_published)
+    sigma = rules.sigma
     assert sigma == (1.0 if as_published else 2.0)
     claimed = gaussian_delta(1.0, 1.0)
     threshold = 1.0 * sigma**2 / 2.0  # where the likelihood ratio is e
-    counted = [messages_of(sign, terms) > threshold for sign in (1.0, -1.0)]
+    counted = [messages_of(sign, rules) > threshold for sign in (1.0, -1.0)]
     delta = counted[0].mean() - math.e * counted[1].mean()
     slack = 0.05 * (1 + math.e)
     assert (delta <= claimed + slack) == claim_holds
@@ -90,8 +94,8 @@ def late(accountant, event, budget_of_rounds=10**6):
 
 @pytest.mark.parametrize("epsilon", [0.5, 2.0, 8.0])
 def test_a_user_stops_one_round_earlier_than_the_paper_does(epsilon):
-    terms, delta = terms_for(noise_multiplier=6.0), 1e-6
-    event = terms.event(100)
+    rules, delta = rules_for(noise_multiplier=6.0), 1e-6
+    event = rules.event(100)
     accountant = SamplingCompositionAccountant.from_budget(epsilon, delta)
     ours, published = rounds_within(accountant, event, 10**6), late(accountant, event)
     m, p = event.event.noise_multiplier, 0.01
@@ -121,7 +125,7 @@ def test_no_user_ever_spends_more_than_its_budget(users, multiplier, rate, relat
         rng.uniform(-1, 1, (n_rows, 2)), np.ones(n_rows), row_norm=2.0, intercept=False
     )
     sampling = "one-row" if rate is None else "poisson"
-    terms = terms_for(relation, multiplier, sampling=sampling, rate=rate)
+    rules = rules_for(relation, multiplier, sampling=sampling, rate=rate)
     pool = InProcessPool(
         owners,
         data,
@@ -131,7 +135,7 @@ def test_no_user_ever_spends_more_than_its_budget(users, multiplier, rate, relat
         absent=lambda index: np.random.default_rng((seed, index)).random(len(owners)) < 0.3,
     )
     try:
-        pool.begin(terms, rounds)
+        pool.begin(rules, rounds)
     except BudgetExceededError as error:
         assert "No user can join" in str(error)
         return
@@ -166,7 +170,7 @@ def test_one_row_of_a_user_is_not_amplified_where_a_row_is_swapped_for_nothing(t
     assert largest_delta(0.1, least, 1.0) > 100e-5
     assert largest_delta(0.1, 2 * least, 1.0) < 1e-5  # noise for 2 C covers it
     more = {"trust": trust, "threshold": 1} if trust != "local" else {}
-    terms = terms_for("replace-special", 8.0, **more)
+    rules = rules_for("replace-special", 8.0, **more)
     local = trust == "local"
     amplified = AdvancedCompositionAccountant if local else SkellamAdvancedAccountant
     by_hits = SamplingCompositionAccountant if local else SkellamCompositionAccountant
@@ -175,7 +179,7 @@ def test_one_row_of_a_user_is_not_amplified_where_a_row_is_swapped_for_nothing(t
         users = [User("u", 10, 4.0, 1e-5)]
         pool = InProcessPool(users, data, Logistic(), accountant.from_budget, trust=trust)
         with pytest.raises(UnsupportedEventError) if raises else nullcontext():
-            pool.begin(terms, 5)
+            pool.begin(rules, 5)
 
 
 @pytest.mark.parametrize("relation", ["replace-one", "replace-special"])
@@ -184,7 +188,7 @@ def test_one_row_of_a_user_is_not_amplified_where_a_row_is_swapped_for_nothing(t
 def test_what_a_pool_charges_is_what_a_users_session_charges(relation, rate, trust):
     more = {"trust": trust, "threshold": 1} if trust != "local" else {}
     sampling = "one-row" if rate is None else "poisson"
-    terms = terms_for(relation, 8.0, sampling=sampling, rate=rate, **more)
-    query = terms.query(Logistic(), np.zeros(2), 10)
-    each = terms.mechanism.event(query.sensitivity(terms.neighbors))
-    assert terms.event(10) == query.sampled_event(each, terms.neighbors)
+    rules = rules_for(relation, 8.0, sampling=sampling, rate=rate, **more)
+    query = rules.query(Logistic(), np.zeros(2), 10)
+    each = rules.mechanism.event(query.sensitivity(rules.neighbors))
+    assert rules.event(10) == query.sampled_event(each, rules.neighbors)

@@ -8,20 +8,21 @@ from scipy.optimize import brentq
 from scipy.special import ndtr
 
 from dpcore.accountants.gdp import GdpAccountant
-from dpcore.accountants.sampling_composition import SamplingCompositionAccountant
 from dpcore.data.readers.arrays import dataset_from_arrays
 from dpcore.errors import InvalidInputError
-from dpcore.fitting.plan import Settings, make_plan
+from dpcore.fitting.plan import make_plan
 from dpcore.fitting.run import fit_dataset
+from dpcore.fitting.settings import Settings
 from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
-from dpcore.pools import InProcessPool
-from dpcore.pools.users_file import alike_users
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.protocols.problem import Problem
 from dpcore_a_ddp.a_ddp import ADdp
 from dpcore_a_ddp.baselines import SgdAdvLocal, SgdMaj, SgdPass, SgdUsers
+from dpcore_a_ddp.in_process import InProcessPool
 from dpcore_a_ddp.noise import advanced_split, analytic_gaussian, basic_split
+from dpcore_a_ddp.sampling_composition import SamplingCompositionAccountant
+from dpcore_a_ddp.users_file import alike_users
 
 
 def make_data(n=600, seed=0):
@@ -104,8 +105,8 @@ def test_a_pass_visits_each_row_as_often_in_its_order():
     optimizer = SgdPass(rounds=2, rows_per_user=20)
 
     class Watched(InProcessPool):
-        def _draw(self, terms, joined, visits, noise):
-            rows, places = super()._draw(terms, joined, visits, noise)
+        def _draw(self, rules, joined, visits, noise):
+            rows, places = super()._draw(rules, joined, visits, noise)
             seen.extend(rows.tolist())
             return rows, places
 
@@ -186,29 +187,29 @@ def test_as_published_is_half_the_noise_and_one_round_more():
 
 
 @pytest.mark.parametrize("algo", ["a-ddp", "sgd-adv-local", "sgd-pass", "sgd-maj"])
-def test_a_pool_whose_terms_are_not_private_is_never_stated_as_private(monkeypatch, algo):
-    # Whatever an optimizer declares: its terms tell.
+def test_a_pool_whose_rules_are_not_private_is_never_stated_as_private(monkeypatch, algo):
+    # Whatever an optimizer declares: its rules tell.
     from dataclasses import replace
 
     begin = InProcessPool.begin
     monkeypatch.setattr(
         InProcessPool,
         "begin",
-        lambda self, terms, most: begin(self, replace(terms, noise_multiplier=0.0), 2),
+        lambda self, rules, most: begin(self, replace(rules, noise_multiplier=0.0), 2),
     )
     model = fit_dataset(make_plan(Settings(algo=algo, relation="replace-one")), make_data())
     assert model.privacy["private"] is False
     assert "the users added no noise" in model.privacy["sentence"]
 
 
-def test_a_pool_whose_terms_are_for_another_relation_is_never_stated_as_private(monkeypatch):
+def test_a_pool_whose_rules_are_for_another_relation_is_never_stated_as_private(monkeypatch):
     from dataclasses import replace
 
     begin = InProcessPool.begin
     monkeypatch.setattr(
         InProcessPool,
         "begin",
-        lambda self, terms, most: begin(self, replace(terms, relation="replace-special"), 2),
+        lambda self, rules, most: begin(self, replace(rules, relation="replace-special"), 2),
     )
     model = fit_dataset(make_plan(Settings(algo="a-ddp", relation="replace-one")), make_data())
     assert model.privacy["private"] is False

@@ -13,7 +13,7 @@ from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
 from dpcore.noise.source import SeededNoise
 from dpcore.privacy.sensitivity import NeighboringRelation
-from dpcore.session.session import PrivacySession
+from dpcore.session.session import TableSession
 from dpcore.testing import RecordingSession, ReplaySession, parametrize_with_checks
 from dpcore.testing.replay import assert_within
 from dpcore.testing.tables import Rows, make_problem, make_rows, neighbours
@@ -50,7 +50,7 @@ def test_another_target_is_admitted(optimizer, check):
         check(optimizer)
 
 
-def run(optimizer, rows, epsilon=2000.0, seed=3, session=PrivacySession):
+def run(optimizer, rows, epsilon=2000.0, seed=3, session=TableSession):
     problem = make_problem(rows, REPLACE, loss_of(type(optimizer)), l2=0.05)
     accountant = PureAccountant.from_budget(epsilon, 0.0)
     source = rows.table() if session is RecordingSession else LocalEngine(rows.table())
@@ -142,7 +142,7 @@ def test_where_nothing_passes_there_is_no_model_and_all_is_charged(kind):
     optimizer = kind(**options)
     problem = make_problem(rows, REPLACE, loss_of(kind), l2=0.05)
     accountant = PureAccountant.from_budget(200.0, 0.0)
-    session = PrivacySession(LocalEngine(rows.table()), accountant, REPLACE, SeededNoise(1))
+    session = TableSession(LocalEngine(rows.table()), accountant, REPLACE, SeededNoise(1))
     with pytest.raises(TargetNotMetError, match="NOT met") as caught:
         optimizer.minimize(problem, session)
     assert caught.value.report["target_met"] is False
@@ -179,7 +179,7 @@ def test_a_hypothesis_that_did_not_change_takes_no_pass_over_the_rows():
     rows = make_rows(500)
     problem = make_problem(rows, REPLACE, Logistic(), l2=0.05)
     accountant = PureAccountant.from_budget(500.0, 0.0)
-    session = PrivacySession(Counting(rows.table()), accountant, REPLACE, SeededNoise(1))
+    session = TableSession(Counting(rows.table()), accountant, REPLACE, SeededNoise(1))
     optimizer = OutputNr(target_accuracy=1.0, slack=0.02, levels=2000, release_last=True)
     solution = optimizer.minimize(problem, session)
     assert Counting.asked < solution.details["levels_tested"] / 2
@@ -262,7 +262,7 @@ def test_bad_options_are_refused_before_anything_is_charged(kind, options, messa
     rows = make_rows(200)
     problem = make_problem(rows, REPLACE, loss_of(kind), l2=0.05)
     accountant = PureAccountant.from_budget(100.0, 0.0)
-    session = PrivacySession(LocalEngine(rows.table()), accountant, REPLACE, SeededNoise(1))
+    session = TableSession(LocalEngine(rows.table()), accountant, REPLACE, SeededNoise(1))
     with pytest.raises(InvalidInputError, match=message):
         kind(**options).minimize(problem, session)
     assert session.accountant.spent == 0

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from dpcore.plugin import InvalidInputError, Solution, UnsupportedEventError
+from dpcore.plugin import InvalidInputError, Solution, UnsupportedEventError, check_ranges, option
 from dpcore.plugin.parts import (
     ApproximateMinima,
     ObjectivePerturbationDpEvent,
@@ -16,7 +16,6 @@ from dpcore.plugin.parts import (
     vertices,
 )
 from dpcore_baselines.calibrate import least_noise
-from dpcore_baselines.options import check_ranges, option
 
 if TYPE_CHECKING:
     from dpcore.plugin import Accountant, PrivacySession, Problem

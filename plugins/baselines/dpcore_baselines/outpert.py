@@ -14,10 +14,12 @@ from dpcore.plugin import (
     RowCount,
     Solution,
     UnsupportedEventError,
+    check_ranges,
+    option,
 )
 from dpcore.plugin.parts import BoundedMinimizer, Gamma
 from dpcore_baselines.calibrate import least_noise, usual_noise
-from dpcore_baselines.options import check_ranges, option, require_several
+from dpcore_baselines.options import require_several
 
 if TYPE_CHECKING:
     from dpcore.plugin import Accountant, PrivacySession, Problem

@@ -9,7 +9,8 @@ from typer.testing import CliRunner
 from dpcore import fit
 from dpcore.cli import app
 from dpcore.errors import DpcoreError, RegistryError
-from dpcore.fitting.plan import Settings, make_plan
+from dpcore.fitting.plan import make_plan
+from dpcore.fitting.settings import Settings
 from dpcore.model.model import load_model
 from dpcore.registry.catalogue import Registry, load_registry
 from dpcore.testing import check_repeatable_when_seeded, check_tiny_budget_refused

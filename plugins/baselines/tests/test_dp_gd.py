@@ -17,7 +17,7 @@ from dpcore.losses.squared import Squared
 from dpcore.noise.source import SeededNoise
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.protocols.problem import Problem
-from dpcore.session.session import PrivacySession
+from dpcore.session.session import TableSession
 from dpcore.testing import RecordingSession, parametrize_with_checks
 from dpcore.testing.recorded import record_run
 from dpcore.testing.tables import make_problem, make_rows
@@ -216,7 +216,7 @@ def test_a_hopeless_budget_asks_the_rows_nothing():
             raise AssertionError("asked")
 
     accountant = GdpAccountant.from_budget(1e-12, 1e-30)
-    session = PrivacySession(Untouched(), accountant, ADD, SeededNoise(0))
+    session = TableSession(Untouched(), accountant, ADD, SeededNoise(0))
     problem = Problem(Logistic(), 0.0, rows.X.shape[1], 1.5, 2.0, ADD)
     with pytest.raises(InvalidInputError, match="too small"):
         DpGd().minimize(problem, session)

@@ -17,9 +17,10 @@ from dpcore.accountants import (
 from dpcore.accountants.nonprivate import NonPrivateAccountant
 from dpcore.data.readers.arrays import dataset_from_arrays
 from dpcore.errors import BudgetExceededError, DpcoreError, InvalidInputError, UnsupportedEventError
-from dpcore.fitting.plan import Settings, make_plan
+from dpcore.fitting.plan import make_plan
 from dpcore.fitting.reporting import _is_exact
 from dpcore.fitting.run import fit_dataset
+from dpcore.fitting.settings import Settings
 from dpcore.losses.logistic import Logistic
 from dpcore.mechanisms.exact import Exact
 from dpcore.mechanisms.exponential import Exponential

@@ -15,6 +15,7 @@ from dpcore.accountants import (
     ZcdpAccountant,
 )
 from dpcore.errors import InvalidInputError, UnsupportedEventError
+from dpcore.fitting.compatibility import check_fits
 from dpcore.losses.hinge import HingeSvm
 from dpcore.losses.huber import HuberSvm
 from dpcore.losses.logistic import Logistic
@@ -23,7 +24,6 @@ from dpcore.mechanisms.exponential import Exponential
 from dpcore.noise.source import SeededNoise
 from dpcore.privacy.events import GaussianDpEvent
 from dpcore.privacy.sensitivity import NeighboringRelation
-from dpcore.protocols.problem import check_fits
 from dpcore.testing import RecordingSession, check_query
 from dpcore.testing.optimizers import assert_same_when_replayed
 from dpcore.testing.recorded import record_run

@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpcore.plugin import InvalidInputError, UnsupportedEventError
-from dpcore.plugin.parts import ACCOUNTANTS
-from dpcore.registry.catalogue import load_registry
+from dpcore.plugin.parts import load_registry, registered_accountants
 from dpcore_dp_agd.defaults import FEWEST_STEPS
 from dpcore_dp_agd.descent import Descent
 from dpcore_dp_agd.loss_line import first_line
@@ -119,7 +118,8 @@ class DpAgd(Options):
             for name in self.slots[slot]
             if accountant.supports(load_registry().load("mechanism", name).nominal_event(1.0))
         ]
-        others = [a.name for a in ACCOUNTANTS if all(map(a.supports, events.values()))]
+        adaptive = [a for a in registered_accountants() if a.fully_adaptive]
+        others = [a.name for a in adaptive if all(map(a.supports, events.values()))]
         if others:
             fitting.append(f"--accountant {' or '.join(others)}")
         return ", or ".join(fitting)

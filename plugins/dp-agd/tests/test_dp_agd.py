@@ -21,7 +21,7 @@ from dpcore.losses.huber import HuberSvm
 from dpcore.losses.logistic import Logistic
 from dpcore.noise.source import SeededNoise
 from dpcore.privacy.sensitivity import NeighboringRelation
-from dpcore.session.session import PrivacySession
+from dpcore.session.session import TableSession
 from dpcore.testing import RecordingSession, parametrize_with_checks
 from dpcore.testing.optimizers import assert_same_when_replayed
 from dpcore.testing.tables import Rows, make_problem, make_rows, neighbours
@@ -185,7 +185,7 @@ def test_the_ledger_is_what_was_drawn_and_is_charged_once():
 
 def test_a_refused_first_release_leaves_no_model():
     problem = make_problem(make_rows(10), ADD, Logistic())
-    session = PrivacySession(
+    session = TableSession(
         LocalEngine(make_rows(10).table()),
         ZcdpAccountant.from_budget(1.0, 1e-6),
         ADD,

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from dpcore.plugin import InvalidInputError
-from dpcore.registry.catalogue import load_registry
+from dpcore.plugin import InvalidInputError, check_ranges, option
+from dpcore.plugin.parts import load_registry
 from dpcore_rsgd_ar import defaults
-from dpcore_rsgd_ar.options import check_problem, check_ranges, option
+from dpcore_rsgd_ar.options import check_problem
 from dpcore_rsgd_ar.release import Release, release_pass
 from dpcore_rsgd_ar.schedule import Facts, Schedule
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from dpcore.plugin import InvalidInputError
+from dpcore.plugin import InvalidInputError, check_ranges, option
 from dpcore_rsgd_ar import defaults
-from dpcore_rsgd_ar.options import ReleasedOnce, check_loss, check_problem, check_ranges, option
+from dpcore_rsgd_ar.options import ReleasedOnce, check_loss, check_problem
 from dpcore_rsgd_ar.published import PublishedPass
 from dpcore_rsgd_ar.release import Release, release_pass
 from dpcore_rsgd_ar.schedule import Facts, Schedule

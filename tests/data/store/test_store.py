@@ -13,8 +13,9 @@ from dpcore.data.store import convert, open_store, read_schema
 from dpcore.data.store.format import PAGE, STORE_ROWS, TAIL_BYTES
 from dpcore.engines.local import LocalEngine
 from dpcore.errors import DataError, InvalidInputError
-from dpcore.fitting.plan import Settings, make_plan
+from dpcore.fitting.plan import make_plan
 from dpcore.fitting.run import fit_dataset
+from dpcore.fitting.settings import Settings
 from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
 from dpcore.noise.source import SeededNoise

@@ -9,7 +9,7 @@ from flwr.app import Context, Message
 from flwr.clientapp import ClientApp
 
 from dpcore.plugin import DpcoreError
-from dpcore.pools import Declined
+from dpcore.plugin.parts import Declined
 from dpcore_a_ddp.flower.member import FAILED, Member, answer
 from dpcore_a_ddp.flower.post import content_of, record_of
 from dpcore_a_ddp.flower.wire import pack_answer, unpack_question

@@ -12,15 +12,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from dpcore.data.schema.schema import Schema
-from dpcore.fitting.plan import make_plan
-from dpcore.model.outfile import check_writable, write_whole
 from dpcore.plugin import DpcoreError, InvalidInputError, Settings
-from dpcore.pools.users_file import read_users
+from dpcore.plugin.parts import Schema, check_writable, make_plan, write_whole
 from dpcore_a_ddp.flower.job import Job
 from dpcore_a_ddp.flower.pool import check_trust
 from dpcore_a_ddp.flower.processes import Deployment, DeploymentError
 from dpcore_a_ddp.flower.split import count_rows, share_out
+from dpcore_a_ddp.users_file import read_users
 
 __all__ = ["deploy", "main"]
 

@@ -14,17 +14,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.data.dataset import load_file
-from dpcore.data.schema.schema import Schema
-from dpcore.plugin import DataError, InvalidInputError
-from dpcore.plugin.parts import SeededNoise
-from dpcore.pools import FileLedger, User, UserSession
-from dpcore.pools.in_process import user_seed
-from dpcore.registry.catalogue import load_registry
+from dpcore.plugin import DataError, InvalidInputError, User
+from dpcore.plugin.parts import Schema, SeededNoise, load_file, load_registry
 from dpcore_a_ddp.flower.wire import Question, pack_answer, unpack_question
+from dpcore_a_ddp.round_ledger import FileLedger
+from dpcore_a_ddp.user_session import UserSession, user_seed
 
 if TYPE_CHECKING:
-    from dpcore.pools import Ledger
+    from dpcore_a_ddp.round_ledger import RoundLedger
 
 __all__ = ["FAILED", "Member", "answer"]
 
@@ -41,7 +38,7 @@ class Member:
     data, schema : its rows and their public description, as files.
     epsilon, delta : its budget.
     ledger : the file in which every round is debited before it is answered.
-    relation : what its budget is about; terms of another one are refused.
+    relation : what its budget is about; rules of another one are refused.
     accountant : the registered name of its filter.
     seed : for tests only: what it sends is then not private.
     """
@@ -93,29 +90,29 @@ def answer(member: Member, data: bytes) -> bytes:
     a ledger's line says so.
     """
     question = unpack_question(data)
-    terms = question.terms
-    if terms.relation != member.relation:
+    rules = question.rules
+    if rules.relation != member.relation:
         raise InvalidInputError(
-            f"The terms are for {terms.relation}, and the budget is for {member.relation}."
+            f"The rules are for {rules.relation}, and the budget is for {member.relation}."
         )
     dataset = load_file(member.data, Schema.read(member.schema))
     user = User(member.user, int(dataset.X.shape[0]), member.epsilon, member.delta)
     registry = load_registry()
-    loss = registry.load("loss", terms.loss)()
+    loss = registry.load("loss", rules.loss)()
     own_filter = registry.load("accountant", member.accountant)
     empty = own_filter.from_budget(member.epsilon, member.delta)
     noise = None if member.seed is None else SeededNoise(user_seed(member.seed, user.name))
-    # Without the ledger first: terms that are refused leave no trace in it.
-    trial = UserSession(user, dataset, loss, terms, empty, noise)
-    with closing(FileLedger(member.ledger, user, terms)) as ledger:
+    # Without the ledger first: rules that are refused leave no trace in it.
+    trial = UserSession(user, dataset, loss, rules, empty, noise)
+    with closing(FileLedger(member.ledger, user, rules)) as ledger:
         if noise is not None:
             _run_up(trial, ledger, question)
-        session = UserSession(user, dataset, loss, terms, empty, noise, ledger)
+        session = UserSession(user, dataset, loss, rules, empty, noise, ledger)
         return pack_answer(session.answer(question.round, question.w))
 
 
-def _run_up(trial: UserSession, ledger: Ledger, question: Question) -> None:
+def _run_up(trial: UserSession, ledger: RoundLedger, question: Question) -> None:
     """Draw again what the rounds that were joined drew, so that a seeded stream goes on where the
     process before this one left it. How much of it a round takes depends on no parameters."""
-    for index in ledger.debits:
+    for index in ledger.entries:
         trial.answer(index, np.zeros_like(question.w))

@@ -9,14 +9,17 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from dpcore.plugin import BudgetExceededError, InvalidInputError
-from dpcore.pools import Answers, Declined, Inbox, Reply, Terms, User
-from dpcore.pools.budgets import MakeFilter, middle_budget, rounds_of_users
+from dpcore.plugin.parts import Answers, Declined, Inbox
 from dpcore_a_ddp.flower.wire import Question, pack_question, unpack_answer
+from dpcore_a_ddp.user_budgets import middle_budget, rounds_of_users
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dpcore.plugin import Accountant, Schedule
+    from dpcore.plugin import Accountant, Schedule, User
+    from dpcore.plugin.parts import Reply
+    from dpcore_a_ddp.round_rules import GradientRounds
+    from dpcore_a_ddp.user_budgets import MakeFilter
 
 __all__ = ["FlowerPool", "Post", "check_trust"]
 
@@ -83,13 +86,13 @@ class FlowerPool:
         self.users = tuple(users)
         self.reference, self.trust = reference or middle_budget(users), "local"
         self._post, self._make_filter, self._on_round = post, make_filter, on_round
-        self._terms: Terms | None = None
+        self._rules: GradientRounds | None = None
         self._allowed = self._joined = np.zeros(len(self.users), dtype=np.int64)
         self._silent = 0
 
     @property
-    def terms(self) -> Terms | None:
-        return self._terms
+    def rules(self) -> GradientRounds | None:
+        return self._rules
 
     def plan_filters(self, schedule: Schedule) -> None:
         """Nothing: a user's filter is its own, and fixes beforehand what it likes."""
@@ -107,28 +110,28 @@ class FlowerPool:
         spent stands in its ledger: a reply that was lost on the way is spent as well."""
         return self._joined.copy()
 
-    def begin(self, terms: Terms, most: int) -> np.ndarray:
+    def begin(self, rules: GradientRounds, most: int) -> np.ndarray:
         """Return how many rounds each user may join, told from public budgets, at most ``most``.
 
-        Raises BudgetExceededError if nobody can join the first round, InvalidInputError for terms
+        Raises BudgetExceededError if nobody can join the first round, InvalidInputError for rules
         that no message can carry out: nothing is sent then.
         """
-        if self._terms is not None:
-            raise InvalidInputError("The terms of a run are agreed on once.")
-        check_trust(terms.trust)
-        if terms.noise_multiplier == 0 or terms.as_published:
-            raise InvalidInputError("Users agree to no terms that are not private.")
-        limits = rounds_of_users(self.users, terms, self._make_filter, most)
+        if self._rules is not None:
+            raise InvalidInputError("The rules of a run are agreed on once.")
+        check_trust(rules.trust)
+        if rules.noise_multiplier == 0 or rules.as_published:
+            raise InvalidInputError("Users agree to no rules that are not private.")
+        limits = rounds_of_users(self.users, rules, self._make_filter, most)
         if not limits.any():
             raise BudgetExceededError("No user can join the first round. Nothing was spent.")
-        self._terms, self._allowed = terms, limits
+        self._rules, self._allowed = rules, limits
         return limits.copy()
 
     def round(self, index: int, w: np.ndarray) -> Answers:
-        if self._terms is None:
-            raise InvalidInputError("Expected rounds after the terms.")
-        question = pack_question(Question(self._terms, index, np.asarray(w, dtype=np.float64)))
-        inbox = Inbox(self._terms, self.users)
+        if self._rules is None:
+            raise InvalidInputError("Expected rounds after the rules.")
+        question = pack_question(Question(self._rules, index, np.asarray(w, dtype=np.float64)))
+        inbox = Inbox(self._rules, self.users)
         messages: list[Reply | Declined | None] = []
         answers = inbox.collect(index, messages)
         for content in self._post.ask(index, question):

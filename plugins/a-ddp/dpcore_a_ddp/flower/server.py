@@ -9,19 +9,16 @@ from typing import TYPE_CHECKING, Any
 from flwr.app import Context
 from flwr.serverapp import Grid, ServerApp
 
-from dpcore.data.schema.schema import Schema
-from dpcore.fitting.plan import make_plan
 from dpcore.plugin import DpcoreError, InvalidInputError
-from dpcore.pools.budgets import Filters
-from dpcore.pools.fit import fit_pool
-from dpcore.pools.users_file import read_users
+from dpcore.plugin.parts import Schema, fit_pool, make_plan
 from dpcore_a_ddp.flower.job import Job
 from dpcore_a_ddp.flower.pool import FlowerPool
 from dpcore_a_ddp.flower.post import FlowerPost
+from dpcore_a_ddp.user_budgets import Filters
+from dpcore_a_ddp.users_file import read_users
 
 if TYPE_CHECKING:
-    from dpcore.model.model import Model
-    from dpcore.pools import Answers
+    from dpcore.plugin.parts import Answers, Model
 
 __all__ = ["app", "serve"]
 

@@ -11,10 +11,8 @@ from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 
-from dpcore.data.readers import format_of
-from dpcore.data.schema.schema import Schema
-from dpcore.plugin import DataError, InvalidInputError
-from dpcore.pools import User
+from dpcore.plugin import DataError, InvalidInputError, User
+from dpcore.plugin.parts import Schema, format_of
 
 __all__ = ["count_rows", "share_out"]
 

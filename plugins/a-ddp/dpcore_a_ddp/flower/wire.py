@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from dpcore.plugin import InvalidInputError
-from dpcore.pools import Declined, Reply, Terms
+from dpcore.plugin.parts import Declined, Reply
+from dpcore_a_ddp.round_rules import GradientRounds
 
 __all__ = ["Question", "pack_answer", "pack_question", "unpack_answer", "unpack_question"]
 
@@ -25,24 +26,24 @@ _LONGEST_TEXT = 200
 class Question:
     """What the server asks in a round: public. ``w`` : float64 of shape (n_features,)."""
 
-    terms: Terms
+    rules: GradientRounds
     round: int
     w: np.ndarray
 
 
 def pack_question(question: Question) -> bytes:
-    head = {"round": question.round, "terms": question.terms.to_dict()}
+    head = {"round": question.round, "rules": question.rules.to_dict()}
     return _pack(head, question.w.astype("<f8"))
 
 
 def unpack_question(data: Any) -> Question:
     """Return the question; InvalidInputError for bytes that are none."""
     head, numbers = _unpack(data)
-    index, terms = head.get("round"), head.get("terms")
-    if type(index) is not int or index < 0 or not isinstance(terms, dict):
-        raise InvalidInputError("Expected a question: a round and its terms.")
+    index, rules = head.get("round"), head.get("rules")
+    if type(index) is not int or index < 0 or not isinstance(rules, dict):
+        raise InvalidInputError("Expected a question: a round and its rules.")
     w = np.frombuffer(numbers, "<f8").astype(np.float64)
-    return Question(Terms.from_dict(terms), index, w)
+    return Question(GradientRounds.from_dict(rules), index, w)
 
 
 def pack_answer(message: Reply | Declined) -> bytes:

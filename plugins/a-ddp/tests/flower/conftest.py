@@ -5,8 +5,9 @@ import pytest
 
 from dpcore.data.schema.schema import Schema
 from dpcore.losses.logistic import Logistic
-from dpcore.pools import Terms, User
+from dpcore.plugin import User
 from dpcore_a_ddp.flower.split import share_out
+from dpcore_a_ddp.round_rules import GradientRounds
 
 SEED = 5
 SCHEMA = """
@@ -55,10 +56,10 @@ def own_files(table):
 
 
 @pytest.fixture
-def terms(table):
+def rules(table):
     """Four rounds cost anna more than she has."""
     schema = Schema.read(table / "schema.toml")
-    return Terms(
+    return GradientRounds(
         loss=Logistic.name,
         n_features=schema.n_features,
         row_norm=schema.row_norm,

@@ -12,7 +12,7 @@ from flwr.common.constant import ErrorCode  # noqa: E402
 from flwr.supercore.inflatable.inflatable_object import get_all_nested_objects  # noqa: E402
 from flwr.supercore.task_identity import TaskIdentity  # noqa: E402
 
-from dpcore.pools import Declined, Reply  # noqa: E402
+from dpcore.plugin.parts import Declined, Reply  # noqa: E402
 from dpcore_a_ddp.flower.client import LATE, respond  # noqa: E402
 from dpcore_a_ddp.flower.member import FAILED  # noqa: E402
 from dpcore_a_ddp.flower.post import FlowerPost, content_of, record_of  # noqa: E402
@@ -43,18 +43,18 @@ def ask(own_file, content):
     return respond(message, context), context
 
 
-def question(terms, index=0):
-    return record_of(pack_question(Question(terms, index, np.zeros(terms.n_features))))
+def question(rules, index=0):
+    return record_of(pack_question(Question(rules, index, np.zeros(rules.n_features))))
 
 
-def test_a_question_is_answered(own_files, terms):
-    reply, _ = ask(own_files[1], question(terms))
+def test_a_question_is_answered(own_files, rules):
+    reply, _ = ask(own_files[1], question(rules))
     answered = unpack_answer(content_of(reply))
     assert isinstance(answered, Reply) and answered.user == "ben"
 
 
-def test_flower_keeps_and_sends_the_answer_and_nothing_else(own_files, terms):
-    reply, context = ask(own_files[1], question(terms))
+def test_flower_keeps_and_sends_the_answer_and_nothing_else(own_files, rules):
+    reply, context = ask(own_files[1], question(rules))
     sent = b"".join(part.deflate() for part in get_all_nested_objects(reply).values())
     answer = content_of(reply)
     assert sent.count(answer) == 1
@@ -84,10 +84,10 @@ def test_what_is_no_question_is_answered_with_nothing(own_files, content, capsys
     assert "Expected a message" in capsys.readouterr().err
 
 
-def test_no_error_of_a_user_reaches_the_server(own_files, terms, capsys):
+def test_no_error_of_a_user_reaches_the_server(own_files, rules, capsys):
     rows = own_files[1].parent / "rows.csv"
     rows.write_text("a,b,y\n.5,4711,oops\n")
-    reply, _ = ask(own_files[1], question(terms))
+    reply, _ = ask(own_files[1], question(rules))
     assert not reply.has_error()
     assert unpack_answer(content_of(reply)) == Declined("ben", 0, FAILED)
     sent = b"".join(part.deflate() for part in get_all_nested_objects(reply).values())
@@ -95,20 +95,20 @@ def test_no_error_of_a_user_reaches_the_server(own_files, terms, capsys):
     assert "BadRowError" in capsys.readouterr().err
 
 
-def test_nobody_pays_for_a_round_that_is_over(own_files, terms, monkeypatch):
+def test_nobody_pays_for_a_round_that_is_over(own_files, rules, monkeypatch):
     now = time.time()
     monkeypatch.setattr(time, "time", lambda: now + 10**6)
     with monkeypatch.context() as sending:
         sending.setattr(time, "time", lambda: now)
-        content = question(terms)
+        content = question(rules)
         message = Message(content, dst_node_id=7, message_type="train", group_id="0", ttl=60.0)
     reply = respond(message, context_of(own_files[1]))
     assert unpack_answer(content_of(reply)) == Declined("ben", 0, LATE)
     assert not (own_files[1].parent / "ledger.jsonl").exists()
 
 
-def test_a_user_without_settings_says_nothing(own_files, terms, capsys):
-    reply, _ = ask(own_files[1].parent / "none.toml", question(terms))
+def test_a_user_without_settings_says_nothing(own_files, rules, capsys):
+    reply, _ = ask(own_files[1].parent / "none.toml", question(rules))
     assert content_of(reply) == b""
     assert "DataError" in capsys.readouterr().err
 

@@ -11,14 +11,17 @@ from dpcore.data.schema.schema import Schema
 from dpcore.engines.local import LocalEngine
 from dpcore.errors import DataError, DpcoreError, InvalidInputError
 from dpcore.losses.logistic import Logistic
-from dpcore.pools import Declined, FileLedger, Reply, User, UserSession
+from dpcore.plugin import User
+from dpcore.plugin.parts import Declined, Reply
 from dpcore_a_ddp.flower.member import Member, answer
 from dpcore_a_ddp.flower.wire import Question, pack_question, unpack_answer
+from dpcore_a_ddp.round_ledger import FileLedger
+from dpcore_a_ddp.user_session import UserSession
 
 
-def ask(own_file, terms, index, w=None):
-    w = np.zeros(terms.n_features) if w is None else w
-    return answer(Member.read(own_file), pack_question(Question(terms, index, w)))
+def ask(own_file, rules, index, w=None):
+    w = np.zeros(rules.n_features) if w is None else w
+    return answer(Member.read(own_file), pack_question(Question(rules, index, w)))
 
 
 def ledger_lines(own_file):
@@ -54,30 +57,30 @@ def test_settings_that_are_not_whole_are_refused(own_files, old, new, said):
         Member.read(own_files[0])
 
 
-def test_a_round_is_debited_and_stored_before_the_answer_is_there(own_files, terms):
-    reply = unpack_answer(ask(own_files[1], terms, 0))
+def test_a_round_is_debited_and_stored_before_the_answer_is_there(own_files, rules):
+    reply = unpack_answer(ask(own_files[1], rules, 0))
     head, debit, stored = ledger_lines(own_files[1])
     assert head["user"] == "ben" and debit == {"debit": 0} and stored["reply"] == 0
-    assert isinstance(reply, Reply) and reply.values.shape == (terms.n_features,)
+    assert isinstance(reply, Reply) and reply.values.shape == (rules.n_features,)
 
 
-def test_a_retry_gets_the_same_bytes_and_costs_nothing(own_files, terms):
-    first = ask(own_files[1], terms, 0)
+def test_a_retry_gets_the_same_bytes_and_costs_nothing(own_files, rules):
+    first = ask(own_files[1], rules, 0)
     before = ledger_lines(own_files[1])
-    assert ask(own_files[1], terms, 0) == first
+    assert ask(own_files[1], rules, 0) == first
     assert ledger_lines(own_files[1]) == before
 
 
-def test_a_run_that_starts_again_gets_no_gradient_of_other_parameters(own_files, terms):
-    first = ask(own_files[1], terms, 0)
+def test_a_run_that_starts_again_gets_no_gradient_of_other_parameters(own_files, rules):
+    first = ask(own_files[1], rules, 0)
     before = ledger_lines(own_files[1])
-    other = unpack_answer(ask(own_files[1], terms, 0, np.full(terms.n_features, 0.5)))
+    other = unpack_answer(ask(own_files[1], rules, 0, np.full(rules.n_features, 0.5)))
     assert isinstance(other, Declined) and "other parameters" in other.reason
-    assert ask(own_files[1], terms, 0) == first and ledger_lines(own_files[1]) == before
+    assert ask(own_files[1], rules, 0) == first and ledger_lines(own_files[1]) == before
 
 
 def test_an_interruption_after_the_debit_loses_the_round_and_draws_nothing_again(
-    own_files, terms, monkeypatch
+    own_files, rules, monkeypatch
 ):
     def interrupted(self, index, values, asked):
         raise KeyboardInterrupt
@@ -85,60 +88,60 @@ def test_an_interruption_after_the_debit_loses_the_round_and_draws_nothing_again
     with monkeypatch.context() as patched:
         patched.setattr(FileLedger, "store", interrupted)
         with pytest.raises(KeyboardInterrupt):
-            ask(own_files[1], terms, 0)
-    lost = unpack_answer(ask(own_files[1], terms, 0))
+            ask(own_files[1], rules, 0)
+    lost = unpack_answer(ask(own_files[1], rules, 0))
     assert isinstance(lost, Declined)
     assert [line.get("debit") for line in ledger_lines(own_files[1])[1:]] == [0]
-    assert isinstance(unpack_answer(ask(own_files[1], terms, 1)), Reply)
+    assert isinstance(unpack_answer(ask(own_files[1], rules, 1)), Reply)
 
 
-def test_a_budget_that_is_used_up_stays_so_in_the_next_process(own_files, terms):
-    kinds = [type(unpack_answer(ask(own_files[0], terms, index))) for index in range(6)]
+def test_a_budget_that_is_used_up_stays_so_in_the_next_process(own_files, rules):
+    kinds = [type(unpack_answer(ask(own_files[0], rules, index))) for index in range(6)]
     joined = kinds.count(Reply)
     assert 0 < joined < 6 and kinds == [Reply] * joined + [Declined] * (6 - joined)
     assert len([line for line in ledger_lines(own_files[0]) if "debit" in line]) == joined
 
 
-def test_a_process_for_each_round_sends_what_one_process_for_all_would(own_files, terms, users):
+def test_a_process_for_each_round_sends_what_one_process_for_all_would(own_files, rules, users):
     from dpcore.accountants.gdp import GdpAccountant
     from dpcore.noise.source import SeededNoise
-    from dpcore.pools.in_process import user_seed
+    from dpcore_a_ddp.user_session import user_seed
 
     member, user = Member.read(own_files[1]), users[1]
     whole = UserSession(
         user,
         load_file(member.data, Schema.read(member.schema)),
         Logistic(),
-        terms,
+        rules,
         GdpAccountant.from_budget(user.epsilon, user.delta),
         SeededNoise(user_seed(member.seed, user.name)),
     )
     for index in range(4):
-        w = np.full(terms.n_features, index / 8)
-        apart = unpack_answer(ask(own_files[1], terms, index, w))
+        w = np.full(rules.n_features, index / 8)
+        apart = unpack_answer(ask(own_files[1], rules, index, w))
         assert np.array_equal(apart.values, whole.answer(index, w).values)
 
 
-def test_without_a_seed_no_two_users_of_the_same_rows_send_the_same(own_files, terms):
+def test_without_a_seed_no_two_users_of_the_same_rows_send_the_same(own_files, rules):
     sent = []
     for copy in range(2):
         own = own_files[1].parent / f"user-{copy}.toml"
         text = own_files[1].read_text().replace("ledger.jsonl", f"ledger-{copy}.jsonl")
         own.write_text("\n".join(line for line in text.split("\n") if "seed" not in line))
-        sent.append(unpack_answer(ask(own, terms, 0)).values)
+        sent.append(unpack_answer(ask(own, rules, 0)).values)
     # Each coordinate is one of some 2^20: three agree with probability 2^-60.
     assert not np.array_equal(*sent)
 
 
-def test_other_terms_or_another_budget_do_not_get_the_ledger(own_files, terms):
+def test_other_rules_or_another_budget_do_not_get_the_ledger(own_files, rules):
     from dataclasses import replace
 
-    ask(own_files[1], terms, 0)
-    with pytest.raises(InvalidInputError, match="another user, of other terms"):
-        ask(own_files[1], replace(terms, noise_multiplier=4.0), 1)
+    ask(own_files[1], rules, 0)
+    with pytest.raises(InvalidInputError, match="another user, of other rules"):
+        ask(own_files[1], replace(rules, noise_multiplier=4.0), 1)
     rewrite(own_files[1], "epsilon = 8.0", "epsilon = 9.0")
     with pytest.raises(InvalidInputError, match="another\\s+budget"):
-        ask(own_files[1], terms, 1)
+        ask(own_files[1], rules, 1)
 
 
 @pytest.mark.parametrize(
@@ -152,61 +155,61 @@ def test_other_terms_or_another_budget_do_not_get_the_ledger(own_files, terms):
         {"n_features": 4},
     ],
 )
-def test_terms_that_promise_less_are_refused_and_leave_no_trace(own_files, terms, change):
+def test_rules_that_promise_less_are_refused_and_leave_no_trace(own_files, rules, change):
     from dataclasses import replace
 
-    other = replace(terms, **change)
+    other = replace(rules, **change)
     with pytest.raises(InvalidInputError):
         ask(own_files[1], other, 0)
     assert not (own_files[1].parent / "ledger.jsonl").exists()
 
 
-def test_two_processes_do_not_spend_one_ledger(own_files, terms):
+def test_two_processes_do_not_spend_one_ledger(own_files, rules):
     user = User("ben", 8, 8.0, 1e-6)
-    with closing(FileLedger(own_files[1].parent / "ledger.jsonl", user, terms)):
+    with closing(FileLedger(own_files[1].parent / "ledger.jsonl", user, rules)):
         with pytest.raises(InvalidInputError, match="in use by another process"):
-            ask(own_files[1], terms, 0)
+            ask(own_files[1], rules, 0)
 
 
 @pytest.mark.parametrize("rows", ["a,b,y\n", "a,b,y\n.5,,yes\n", "a,b,y\n.5,.5\n"])
-def test_a_user_with_no_rows_or_a_malformed_table_debits_nothing(own_files, terms, rows):
+def test_a_user_with_no_rows_or_a_malformed_table_debits_nothing(own_files, rules, rows):
     (own_files[1].parent / "rows.csv").write_text(rows)
     with pytest.raises(DpcoreError):
-        ask(own_files[1], terms, 0)
+        ask(own_files[1], rules, 0)
     ledger = own_files[1].parent / "ledger.jsonl"
     assert not ledger.exists() or not any("debit" in line for line in ledger_lines(own_files[1]))
 
 
-def test_a_user_with_one_row_and_epsilon_0_is_refused_or_answers(own_files, terms):
+def test_a_user_with_one_row_and_epsilon_0_is_refused_or_answers(own_files, rules):
     (own_files[1].parent / "rows.csv").write_text("a,b,y\n.5,.25,yes\n")
-    assert isinstance(unpack_answer(ask(own_files[1], terms, 0)), Reply)
+    assert isinstance(unpack_answer(ask(own_files[1], rules, 0)), Reply)
     rewrite(own_files[2], "epsilon = 8.0", "epsilon = 0.0")
     with pytest.raises(DpcoreError):
-        ask(own_files[2], terms, 0)
+        ask(own_files[2], rules, 0)
 
 
-def test_parameters_that_are_no_numbers_are_refused_before_the_debit(own_files, terms):
+def test_parameters_that_are_no_numbers_are_refused_before_the_debit(own_files, rules):
     for w in (np.array([np.nan, 0.0, 0.0]), np.array([np.inf, 0.0, 0.0]), np.zeros(2)):
         with pytest.raises(InvalidInputError):
-            ask(own_files[1], terms, 0, w)
+            ask(own_files[1], rules, 0, w)
     assert not any("debit" in line for line in ledger_lines(own_files[1]))
 
 
-def exact_gradients(own_file, terms, w):
+def exact_gradients(own_file, rules, w):
     """Int64 of shape (n_rows, n_features): each row's clipped gradient, in steps of the grid."""
     member = Member.read(own_file)
     data = load_file(member.data, Schema.read(member.schema))
     n_rows = int(data.X.shape[0])
-    query = terms.gradient(Logistic(), w, n_rows)
+    query = rules.gradient(Logistic(), w, n_rows)
     parts = [data.take(np.arange(n_rows) == i).table() for i in range(n_rows)]
     return np.array([LocalEngine(part, threads=1).answer(query) for part in parts])
 
 
-def traces_of(exact, terms, content):
+def traces_of(exact, rules, content):
     """Every coordinate of every exact gradient that the bytes hold, in any usual form."""
     found = []
     for value in exact[exact != 0].tolist():
-        real = value * 2.0**-terms.grid_bits
+        real = value * 2.0**-rules.grid_bits
         forms = [np.array(value, kind).tobytes() for kind in ("<i8", ">i8", "<i4", ">i4")]
         forms += [np.array(real, kind).tobytes() for kind in ("<f8", ">f8", "<f4", ">f4")]
         forms += [str(value).encode(), repr(real).encode()]
@@ -214,22 +217,22 @@ def traces_of(exact, terms, content):
     return found
 
 
-def test_no_exact_gradient_is_in_the_bytes_that_leave(own_files, terms):
+def test_no_exact_gradient_is_in_the_bytes_that_leave(own_files, rules):
     w = np.array([0.25, -0.5, 0.125])
-    exact = exact_gradients(own_files[1], terms, w)
+    exact = exact_gradients(own_files[1], rules, w)
     for index in range(3):
-        sent = ask(own_files[1], terms, index, w)
-        assert traces_of(exact, terms, sent) == []
-        off = np.abs(unpack_answer(sent).values - exact) * 2.0**-terms.grid_bits
+        sent = ask(own_files[1], rules, index, w)
+        assert traces_of(exact, rules, sent) == []
+        off = np.abs(unpack_answer(sent).values - exact) * 2.0**-rules.grid_bits
         # A deviate of the noise below 1e-5 sigma: 8e-6 for each of 8 x 3 x 3 coordinates, fixed
         # by the seed.
-        assert off.min() > 1e-5 * terms.sigma
+        assert off.min() > 1e-5 * rules.sigma
 
 
-def test_a_user_that_forgets_its_noise_is_found_out(own_files, terms, monkeypatch):
+def test_a_user_that_forgets_its_noise_is_found_out(own_files, rules, monkeypatch):
     """The positive control of the test above."""
     from dpcore.noise.source import NoiseSource
 
     monkeypatch.setattr(NoiseSource, "gaussian", lambda self, scale, size: np.zeros(size, np.int64))
     w = np.array([0.25, -0.5, 0.125])
-    assert traces_of(exact_gradients(own_files[1], terms, w), terms, ask(own_files[1], terms, 0, w))
+    assert traces_of(exact_gradients(own_files[1], rules, w), rules, ask(own_files[1], rules, 0, w))

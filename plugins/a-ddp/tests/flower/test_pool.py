@@ -12,13 +12,15 @@ from dpcore.accountants.gdp import GdpAccountant
 from dpcore.data.dataset import load_file
 from dpcore.data.schema.schema import Schema
 from dpcore.errors import BudgetExceededError, InvalidInputError
-from dpcore.fitting.plan import Settings, make_plan
+from dpcore.fitting.plan import make_plan
+from dpcore.fitting.settings import Settings
 from dpcore.losses.logistic import Logistic
-from dpcore.pools import Declined, InProcessPool, Reply, User
-from dpcore.pools.fit import fit_pool
+from dpcore.plugin import User
+from dpcore.plugin.parts import Declined, Reply, fit_pool
 from dpcore_a_ddp.flower.member import Member, answer
 from dpcore_a_ddp.flower.pool import FlowerPool, check_trust
 from dpcore_a_ddp.flower.wire import pack_answer
+from dpcore_a_ddp.in_process import InProcessPool
 
 
 class Bytes:
@@ -38,20 +40,20 @@ def make_filter(epsilon, delta):
     return GdpAccountant.from_budget(epsilon, delta)
 
 
-def run(pool, terms, rounds):
+def run(pool, rules, rounds):
     """Every round's answers; the parameters depend on what was sent."""
-    pool.begin(terms, rounds)
-    w, made = np.zeros(terms.n_features), []
+    pool.begin(rules, rounds)
+    w, made = np.zeros(rules.n_features), []
     for index in range(rounds):
         made.append(pool.round(index, w))
-        w = np.round(made[-1].total * 2.0**-terms.grid_bits, 3)
+        w = np.round(made[-1].total * 2.0**-rules.grid_bits, 3)
     return made
 
 
-def test_with_a_seed_it_is_the_pool_of_one_process(table, own_files, terms, users):
+def test_with_a_seed_it_is_the_pool_of_one_process(table, own_files, rules, users):
     data = load_file(table / "rows.csv", Schema.read(table / "schema.toml"))
-    whole = run(InProcessPool(users, data, Logistic(), make_filter, seed=5), terms, 5)
-    apart = run(FlowerPool(users, Bytes(own_files), make_filter), terms, 5)
+    whole = run(InProcessPool(users, data, Logistic(), make_filter, seed=5), rules, 5)
+    apart = run(FlowerPool(users, Bytes(own_files), make_filter), rules, 5)
     for one, other in zip(whole, apart, strict=True):
         assert np.array_equal(one.total, other.total)
         assert np.array_equal(one.joined, other.joined)
@@ -59,9 +61,9 @@ def test_with_a_seed_it_is_the_pool_of_one_process(table, own_files, terms, user
     assert {answers.joined.size for answers in apart} == {2, 3}
 
 
-def test_it_counts_what_it_took(own_files, terms, users):
+def test_it_counts_what_it_took(own_files, rules, users):
     pool = FlowerPool(users, Bytes(own_files), make_filter)
-    made = run(pool, terms, 3)
+    made = run(pool, rules, 3)
     assert pool.rounds_joined.tolist() == [
         sum(place in answers.joined for answers in made) for place in range(3)
     ]
@@ -86,7 +88,7 @@ NAN = np.full(3, np.nan).view(np.int64)
         (pack_answer(Reply("anna", 1, np.full(3, -(2**63)))), "larger than"),
     ],
 )
-def test_what_is_false_is_dropped_reported_and_in_no_sum(own_files, terms, users, forged, reason):
+def test_what_is_false_is_dropped_reported_and_in_no_sum(own_files, rules, users, forged, reason):
     def twist(index, sent):
         return [forged, *sent[1:]] if index == 1 else sent
 
@@ -94,7 +96,7 @@ def test_what_is_false_is_dropped_reported_and_in_no_sum(own_files, terms, users
     pool = FlowerPool(
         users, Bytes(own_files, twist), make_filter, on_round=lambda *round: told.append(round)
     )
-    first, second = run(pool, terms, 2)
+    first, second = run(pool, rules, 2)
     assert first.joined.size == 3 and first.rejected == ()
     assert second.joined.tolist() == [1, 2]
     assert np.array_equal(second.total, second.messages.sum(axis=0))
@@ -103,78 +105,78 @@ def test_what_is_false_is_dropped_reported_and_in_no_sum(own_files, terms, users
     assert pool.rounds_joined.tolist() == [1, 2, 2]
 
 
-def test_a_message_that_comes_twice_counts_once(own_files, terms, users):
+def test_a_message_that_comes_twice_counts_once(own_files, rules, users):
     def twist(index, sent):
         return [sent[0], sent[0], *sent[1:]]
 
-    made = run(FlowerPool(users, Bytes(own_files, twist), make_filter), terms, 1)[0]
+    made = run(FlowerPool(users, Bytes(own_files, twist), make_filter), rules, 1)[0]
     assert made.joined.tolist() == [0, 1, 2]
     assert ["second message" in dropped.reason for dropped in made.rejected] == [True]
     assert np.array_equal(made.total, made.messages.sum(axis=0))
 
 
-def test_a_message_of_the_round_before_is_not_averaged_again(own_files, terms, users):
+def test_a_message_of_the_round_before_is_not_averaged_again(own_files, rules, users):
     seen = []
 
     def twist(index, sent):
         seen.append(sent)
         return seen[0]
 
-    made = run(FlowerPool(users, Bytes(own_files, twist), make_filter), terms, 2)
+    made = run(FlowerPool(users, Bytes(own_files, twist), make_filter), rules, 2)
     assert made[0].joined.size == 3 and made[1].joined.size == 0
     assert not made[1].total.any() and len(made[1].rejected) == 3
 
 
-def test_users_who_are_silent_are_not_in_the_round(own_files, terms, users):
+def test_users_who_are_silent_are_not_in_the_round(own_files, rules, users):
     def twist(index, sent):
         return sent[1:2] if index == 1 else sent
 
-    made = run(FlowerPool(users, Bytes(own_files, twist), make_filter), terms, 3)
+    made = run(FlowerPool(users, Bytes(own_files, twist), make_filter), rules, 3)
     assert [answers.joined.size for answers in made] == [3, 1, 2]
     assert made[2].declined.size == 1
 
 
-def test_when_nobody_is_heard_of_for_three_rounds_the_run_ends(own_files, terms, users):
+def test_when_nobody_is_heard_of_for_three_rounds_the_run_ends(own_files, rules, users):
     told = []
     post = Bytes(own_files, lambda index, sent: sent[1:2] if index in (0, 3) else [])
     pool = FlowerPool(users, post, make_filter, on_round=lambda *round: told.append(round))
-    made = run(pool, terms, 7)
+    made = run(pool, rules, 7)
     assert [answers.joined.size for answers in made] == [1, 0, 0, 1, 0, 0, 0]
     assert [answers.declined.size for answers in made] == [0, 0, 0, 0, 0, 0, 3]
     assert set(told[-1][2]) == {"anna", "ben", "cleo"}
     assert pool.rounds_joined.tolist() == [0, 2, 0]
 
 
-def test_a_decline_is_an_answer(own_files, terms, users):
+def test_a_decline_is_an_answer(own_files, rules, users):
     def twist(index, sent):
         return [pack_answer(Declined("anna", index, "No.")), *sent[1:]]
 
     told = []
     post = Bytes(own_files, twist)
     pool = FlowerPool(users, post, make_filter, on_round=lambda *round: told.append(round))
-    made = run(pool, terms, 1)[0]
+    made = run(pool, rules, 1)[0]
     assert made.declined.tolist() == [0] and made.joined.tolist() == [1, 2]
     assert made.rejected == () and told[0][2] == {"anna": "No."}
 
 
-def test_nobody_able_to_join_is_said_before_anybody_is_asked(own_files, terms):
+def test_nobody_able_to_join_is_said_before_anybody_is_asked(own_files, rules):
     poor = [User(name, 5, 0.01, 1e-9) for name in ("anna", "ben", "cleo")]
     post = Bytes(own_files)
     with pytest.raises(BudgetExceededError, match="No user can join the first round"):
-        FlowerPool(poor, post, make_filter).begin(terms, 5)
+        FlowerPool(poor, post, make_filter).begin(rules, 5)
     assert post.asked == 0
 
 
-def test_terms_that_are_not_private_are_not_even_sent(own_files, terms, users):
+def test_rules_that_are_not_private_are_not_even_sent(own_files, rules, users):
     pool = FlowerPool(users, Bytes(own_files), make_filter)
-    for bad in (replace(terms, noise_multiplier=0.0), replace(terms, as_published=True)):
+    for bad in (replace(rules, noise_multiplier=0.0), replace(rules, as_published=True)):
         with pytest.raises(InvalidInputError, match="not private"):
             pool.begin(bad, 5)
-    with pytest.raises(InvalidInputError, match="after the terms"):
+    with pytest.raises(InvalidInputError, match="after the rules"):
         pool.round(0, np.zeros(3))
-    pool.begin(terms, 5)
+    pool.begin(rules, 5)
     with pytest.raises(InvalidInputError, match="agreed on once"):
-        pool.begin(terms, 5)
+        pool.begin(rules, 5)
 
 
 def test_secure_aggregation_is_refused_with_what_is_missing():
@@ -183,9 +185,9 @@ def test_secure_aggregation_is_refused_with_what_is_missing():
         check_trust("secure-aggregation")
 
 
-def test_the_ledgers_hold_what_was_taken(own_files, terms, users):
+def test_the_ledgers_hold_what_was_taken(own_files, rules, users):
     pool = FlowerPool(users, Bytes(own_files), make_filter)
-    run(pool, terms, 4)
+    run(pool, rules, 4)
     for own_file, joined in zip(own_files, pool.rounds_joined, strict=True):
         lines = (own_file.parent / "ledger.jsonl").read_text().splitlines()
         debits = [json.loads(line)["debit"] for line in lines if "debit" in line]

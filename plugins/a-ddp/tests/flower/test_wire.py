@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpcore.errors import InvalidInputError
-from dpcore.pools import Declined, Reply
+from dpcore.plugin.parts import Declined, Reply
 from dpcore_a_ddp.flower.wire import (
     Question,
     pack_answer,
@@ -24,10 +24,10 @@ def message(head, numbers=b""):
     return json.dumps(head).encode() + b"\n" + numbers
 
 
-def test_a_question_arrives_to_the_bit(terms):
+def test_a_question_arrives_to_the_bit(rules):
     w = np.array([0.1, -0.0, 2.0**-1074])
-    asked = unpack_question(pack_question(Question(terms, 4, w)))
-    assert (asked.terms, asked.round) == (terms, 4)
+    asked = unpack_question(pack_question(Question(rules, 4, w)))
+    assert (asked.rules, asked.round) == (rules, 4)
     assert asked.w.tobytes() == w.tobytes()
 
 
@@ -92,13 +92,13 @@ def test_an_answer_cut_or_changed_anywhere_never_breaks_the_server(draw):
     [
         {"round": -1},
         {"round": "1"},
-        {"terms": {}},
-        {"terms": None},
-        {"terms": {"loss": "logistic", "wrong": 1}},
+        {"rules": {}},
+        {"rules": None},
+        {"rules": {"loss": "logistic", "wrong": 1}},
     ],
 )
-def test_what_is_no_question_is_refused(terms, change):
-    head = {"format": HEAD["format"], "round": 0, "terms": terms.to_dict()}
+def test_what_is_no_question_is_refused(rules, change):
+    head = {"format": HEAD["format"], "round": 0, "rules": rules.to_dict()}
     unpack_question(message(head, bytes(24)))
     with pytest.raises(InvalidInputError):
         unpack_question(message({**head, **change}, bytes(24)))

@@ -1,0 +1,54 @@
+"""The accountants that are registered, the core's and plugins' alike."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dpcore.errors import RegistryError
+from dpcore.registry.catalogue import load_registry
+from dpcore.registry.declarations import accountant_facts
+
+if TYPE_CHECKING:
+    from dpcore.privacy.events import DpEvent
+
+__all__ = ["registered_accountants", "target_of", "which_support"]
+
+
+def registered_accountants() -> tuple[Any, ...]:
+    """Return the classes of the accountants that hold several private releases: the fully adaptive
+    first, else as they were registered. One that cannot be loaded is left out."""
+    stated = [(accountant_facts(accountant), accountant) for accountant in _loaded()]
+    usable = [(facts, found) for facts, found in stated if facts.holds_several and facts.private]
+    usable.sort(key=lambda pair: not pair[0].fully_adaptive)
+    return tuple(found for _, found in usable)
+
+
+def which_support(event: DpEvent) -> list[str]:
+    """Return the names of the accountants that can bound an event; of those for a fixed schedule
+    alone only where it is a sample's."""
+    sampled = hasattr(event, "event")
+    usable = [c for c in registered_accountants() if sampled or c.fully_adaptive]
+    return [c.name for c in usable if c.supports(event)]
+
+
+def target_of(accountant: Any) -> tuple[str, ...]:
+    """Return the ``"module:Class"`` under which the class of an accountant is registered: what it
+    says of its own module may be borrowed. Empty for an accountant that is not registered."""
+    registry = load_registry()
+    for entry in registry.in_order("accountant"):
+        try:
+            if registry.load("accountant", entry.name) is type(accountant):
+                return (entry.target,)
+        except RegistryError:
+            continue
+    return ()
+
+
+def _loaded() -> list[Any]:
+    registry, found = load_registry(), []
+    for entry in registry.in_order("accountant"):
+        try:
+            found.append(registry.load("accountant", entry.name))
+        except RegistryError:
+            continue
+    return found

@@ -1,0 +1,79 @@
+"""First-party code: the distributions of this repository, and which modules are theirs.
+
+Code is ours where its file belongs to one of these distributions, in the version of the core that
+runs; a name alone makes nothing ours. The privacy statement names every other part.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+
+__all__ = ["CHOOSES_AN_ALGORITHM", "DISTRIBUTIONS", "HOLDS_USERS", "is_ours"]
+
+_CORE = "dpcore"
+CHOOSES_AN_ALGORITHM = "dpcore-baselines"
+"""The distribution of ``auto``, which stands where no algorithm is named."""
+HOLDS_USERS = "dpcore-a-ddp"
+"""The distribution of the pool that holds users in this process."""
+DISTRIBUTIONS = {
+    _CORE: "dpcore",
+    HOLDS_USERS: "dpcore_a_ddp",
+    "dpcore-accuracy-first": "dpcore_accuracy_first",
+    CHOOSES_AN_ALGORITHM: "dpcore_baselines",
+    "dpcore-dp-agd": "dpcore_dp_agd",
+    "dpcore-rsgd-ar": "dpcore_rsgd_ar",
+}
+"""Every distribution of this repository, and the package that it installs."""
+_OWNERS = {package: name for name, package in DISTRIBUTIONS.items()}
+
+
+def is_ours(module: str) -> bool:
+    """Return whether a module, by name, is one of a distribution of this repository: its file is
+    among those that the distribution installed, or in this workspace's editable installation of it,
+    and its version is the core's. A module that was never imported is nobody's."""
+    owner = _OWNERS.get(module.partition(".")[0])
+    spec = getattr(sys.modules.get(module), "__spec__", None)
+    if owner is None or spec is None or not spec.has_location or spec.origin is None:
+        return False
+    return _owns(owner, spec.origin)
+
+
+@cache
+def _owns(name: str, origin: str) -> bool:
+    """Return whether an installed distribution of this repository owns a file."""
+    file = Path(origin).resolve()
+    try:
+        installed, core = metadata.distribution(name), metadata.distribution(_CORE)
+    except metadata.PackageNotFoundError:
+        return False
+    if installed.version != core.version:
+        return False
+    root = _editable_root(installed)
+    if root is None:
+        return file in _files(name)
+    workspace = _editable_root(core)
+    is_of_workspace = workspace is not None and root.is_relative_to(workspace)
+    return is_of_workspace and file.is_relative_to(root / DISTRIBUTIONS[name])
+
+
+@cache
+def _files(name: str) -> frozenset[Path]:
+    """Return the files that a distribution installed, by its RECORD."""
+    installed = metadata.distribution(name)
+    return frozenset(Path(str(file.locate())).resolve() for file in installed.files or ())
+
+
+def _editable_root(installed: metadata.Distribution) -> Path | None:
+    """Return the folder that a distribution runs from where it was installed as editable (PEP 610);
+    ``None`` where its files were copied."""
+    from urllib.parse import urlsplit
+    from urllib.request import url2pathname
+
+    direct = json.loads(installed.read_text("direct_url.json") or "{}")
+    if not direct.get("dir_info", {}).get("editable"):
+        return None
+    return Path(url2pathname(urlsplit(direct["url"]).path)).resolve()

@@ -1,0 +1,87 @@
+"""Whether the parts of a fit are made for each other: what an optimizer needs, and what it gets."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from dpcore.errors import InvalidInputError, RegistryError
+from dpcore.losses.facts import loss_facts
+from dpcore.registry.declarations import optimizer_facts
+
+if TYPE_CHECKING:
+    from dpcore.data.schema.schema import Schema
+    from dpcore.protocols import Accountant, Loss
+    from dpcore.protocols.optimizer import Optimizer
+    from dpcore.protocols.problem import Problem
+
+__all__ = ["check_fits", "check_label"]
+
+
+def check_label(loss: Loss, schema: Schema) -> None:
+    """Raise InvalidInputError for a loss that is of another kind than the label."""
+    is_real = schema.label.is_real
+    if loss.classification == is_real:
+        kind = "a real-valued target" if is_real else "two classes"
+        fitting = "ridge" if is_real else "logistic, huber-svm or hinge-svm"
+        raise InvalidInputError(
+            f"The loss {loss.name} does not fit a label with {kind}; use --loss {fitting}."
+        )
+
+
+def check_fits(optimizer: Optimizer, problem: Problem, accountant: Accountant) -> None:
+    """Raise InvalidInputError, naming both parties, if a declared need is not met."""
+    stated = optimizer_facts(optimizer)
+    name = stated.name or type(optimizer).__name__
+    relation = problem.relation.value
+    if relation not in stated.relations:
+        raise InvalidInputError(
+            f"{name} has no guarantee under {relation}; it has one under: "
+            f"{', '.join(stated.relations)}."
+        )
+    loss = problem.loss
+    facts = loss_facts(loss)
+    own = f"its own is {stated.accountant}"
+    unmet = {
+        "classification": not loss.classification,
+        "lipschitz-loss": not math.isfinite(loss.lipschitz),
+        "smooth-loss": not math.isfinite(loss.smoothness),
+        "convex-loss": not facts.convex,
+        "squared-loss": not facts.quadratic,
+        "strong-convexity": not problem.l2 > 0,
+        "adaptive-accountant": not accountant.fully_adaptive,
+    }
+    advice = {
+        "classification": f"a classification loss, and {loss.name} is for real-valued targets",
+        "lipschitz-loss": f"a Lipschitz loss, and {loss.name} has no bound on its slope",
+        "smooth-loss": f"a smooth loss, and {loss.name} has a kink; use huber-svm or logistic",
+        "convex-loss": f"a convex loss, and {loss.name} does not declare convex = True",
+        "squared-loss": f"squared loss (--loss ridge), and {loss.name} is another",
+        "strong-convexity": "strong convexity; pass --l2 greater than 0",
+        "adaptive-accountant": f"a fully adaptive filter, and {accountant.name} is none; {own}",
+    }
+    adaptive = () if "fixed-schedule" in stated.needs else ("adaptive-accountant",)
+    for need in (*stated.needs, *adaptive):
+        if need in ("fixed-schedule", "user-pool"):
+            continue
+        if unmet[need]:
+            raise InvalidInputError(f"{name} needs {advice[need]}{_instead(need, relation)}.")
+
+
+def _instead(need: str, relation: str) -> str:
+    """Return the end of a sentence: which installed algorithms of a session do without l2."""
+    if need != "strong-convexity":
+        return ""
+    from dpcore.registry.catalogue import load_registry
+
+    registry, able = load_registry(), []
+    for entry in registry.entries("optimizer"):
+        try:
+            factory = registry.load("optimizer", entry.name)
+            facts = optimizer_facts(factory)
+            fits = relation in facts.relations and not {need, "user-pool"} & {*facts.needs}
+            if fits and facts.private:
+                able.append(entry.name)
+        except RegistryError:
+            continue
+    return f", or choose an algorithm that does without: {', '.join(able)}" if able else ""

@@ -1,0 +1,51 @@
+"""The model of a solution: its coefficients with all that is said about them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dpcore.fitting.reporting import plain
+from dpcore.model.model import Model, check_coefficients
+from dpcore.privacy.statement import running_versions
+
+if TYPE_CHECKING:
+    from dpcore.data.schema.schema import Schema
+    from dpcore.fitting.plan import Plan
+    from dpcore.privacy.statement import PrivacyStatement
+    from dpcore.protocols.problem import Solution
+
+__all__ = ["make_model"]
+
+
+def make_model(
+    plan: Plan,
+    schema: Schema,
+    l2: float,
+    solution: Solution,
+    ledger: tuple[dict[str, Any], ...],
+    statement: PrivacyStatement,
+) -> Model:
+    """Return a solution with all that is said about it; OptimizerError if it is none."""
+    algo = {
+        "name": plan.entry.name,
+        "chosen_by": plan.chosen_by,
+        "distribution": plan.entry.distribution,
+        "version": plan.entry.version,
+        "reference": plan.entry.reference,
+        "preset": plan.settings.preset,
+        "parameters": plain(plan.parameters()),
+        "slots": None if plan.settings.as_published else plan.use,
+        "engine": plan.settings.engine,
+    }
+    return Model(
+        w=check_coefficients(solution.w, schema.n_features, plan.entry.name),
+        schema=schema,
+        loss=plan.settings.loss,
+        l2=l2,
+        algo=algo,
+        privacy=statement.to_dict(),
+        ledger=ledger,
+        status=str(solution.status),
+        details=plain(solution.details),
+        versions=running_versions(plan.entry.distribution),
+    )

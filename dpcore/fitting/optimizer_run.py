@@ -1,0 +1,87 @@
+"""The run of an optimizer, and the report of its failure.
+
+An error in a run is reported by type and place; by its own text, which may hold a private value,
+only where the rows are no secret.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import traceback
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dpcore.errors import DpcoreError, OptimizerError
+from dpcore.fitting.details import LONGEST_TEXT, bounded
+from dpcore.protocols.problem import Solution
+
+if TYPE_CHECKING:
+    from dpcore.protocols.optimizer import Optimizer
+    from dpcore.protocols.problem import Problem
+    from dpcore.protocols.session import PrivacySession
+    from dpcore.protocols.user_pool import UserPool
+    from dpcore.registry.catalogue import Entry
+
+__all__ = ["full_text", "run_optimizer"]
+
+
+def run_optimizer(
+    optimizer: Optimizer,
+    entry: Entry,
+    problem: Problem,
+    session: PrivacySession | UserPool,
+    *,
+    secret_rows: bool = True,
+) -> Solution:
+    """Return the optimizer's solution, its details as far as ``details`` allows them.
+
+    ``secret_rows`` : whether an error's own text and cause, which may hold a private value, are
+    left out.
+
+    Raises OptimizerError for an optimizer that raises anything but the project's own errors, or
+    returns anything but a Solution.
+    """
+    try:
+        asked: Any = session
+        # A copy: what is stated afterwards is not the optimizer's to alter.
+        solution = optimizer.minimize(copy.copy(problem), asked)
+    except DpcoreError:
+        raise
+    except (Exception, SystemExit) as error:
+        module = type(optimizer).__module__
+        if not secret_rows:
+            raise OptimizerError(_failed(entry, full_text(error, module))) from error
+        # Without the cause: a traceback would print its text.
+        raise OptimizerError(_failed(entry, _type_and_place(error, module))) from None
+    if not isinstance(solution, Solution):
+        kind = type(solution).__name__
+        raise OptimizerError(_failed(entry, f"minimize returned no Solution but a {kind}"))
+    status = solution.status[:LONGEST_TEXT]
+    return dataclasses.replace(solution, status=status, details=bounded(solution.details))
+
+
+def _failed(entry: Entry, what: str) -> str:
+    return f"{entry.name} ({entry.distribution} {entry.version}) failed: {what}."
+
+
+def full_text(error: BaseException, module: str) -> str:
+    """Return type, place, text and cause of an error: for runs over rows that are no secret."""
+    cause = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    text = f": {error}" if str(error) else ""
+    origin = "" if cause is None else f" (from {type(cause).__name__}: {cause})"
+    return f"{_type_and_place(error, module)}{text}{origin}"
+
+
+def _type_and_place(error: BaseException, module: str) -> str:
+    return f"{type(error).__name__} in {_place(error, module)}"
+
+
+def _place(error: BaseException, module: str) -> str:
+    """Return file and line of the innermost frame of the optimizer's package, or of any."""
+    package = module.split(".")[0]
+    frames = list(traceback.walk_tb(error.__traceback__))
+    own = [f for f in frames if str(f[0].f_globals.get("__name__")).split(".")[0] == package]
+    frame, line = (own or frames)[-1]
+    path = Path(frame.f_code.co_filename)
+    return f"{'/'.join(path.parts[-2:])}:{line}"

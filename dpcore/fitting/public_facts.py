@@ -1,0 +1,89 @@
+"""The public facts of a fit, and the refusal of what does not fit together: before any budget."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from dpcore.errors import InvalidInputError
+from dpcore.fitting.compatibility import check_fits, check_label
+from dpcore.fitting.fixed_schedule import with_planned_accountant
+from dpcore.protocols.problem import Problem
+from dpcore.registry.declarations import optimizer_facts
+
+if TYPE_CHECKING:
+    from dpcore.data.dataset import Dataset
+    from dpcore.data.schema.schema import Schema
+    from dpcore.fitting.plan import Plan
+    from dpcore.privacy.sensitivity import NeighboringRelation
+
+__all__ = ["Ready", "check_dataset", "check_drop", "check_public", "with_default_l2"]
+
+
+@dataclass(frozen=True)
+class Ready:
+    """A plan that fits the data, its accountant planned for them, and the public facts of both."""
+
+    plan: Plan
+    problem: Problem
+
+
+def check_dataset(plan: Plan, dataset: Dataset, kept_fraction: float = 1.0) -> Ready:
+    """Return the fit of a plan to a data set; InvalidInputError if they do not fit each other."""
+    check_drop(plan.relation, dataset)
+    return check_public(plan, dataset.schema, int(dataset.X.shape[0]), kept_fraction)
+
+
+def check_public(plan: Plan, schema: Schema, n_rows: int, kept_fraction: float = 1.0) -> Ready:
+    """Return the fit of a plan to so many rows; InvalidInputError if they do not fit each other."""
+    problem = _problem(plan, schema, n_rows, kept_fraction)
+    check_fits(plan.optimizer, problem, plan.accountant)
+    planned = with_planned_accountant(plan, problem)
+    check_fits(planned.optimizer, problem, planned.accountant)
+    return Ready(planned, problem)
+
+
+def check_drop(relation: NeighboringRelation, dataset: Dataset) -> None:
+    """Refuse rows that are left of more where their number is public: of two tables that differ in
+    one row, one may have lost it, and a public number of rows would tell."""
+    if dataset.rows_dropped and relation.size_is_public:
+        raise InvalidInputError(
+            f"The rows were read with bad_rows='drop', and the number of rows is public under "
+            f"{relation.value}. Refuse bad rows (convert a store again with --bad-rows "
+            "refuse), or take add-or-remove-one."
+        )
+
+
+def _problem(plan: Plan, schema: Schema, n_rows: int, kept_fraction: float) -> Problem:
+    """Return the public facts; InvalidInputError where the loss or the size does not fit."""
+    check_label(plan.loss, schema)
+    n = n_rows if plan.relation.size_is_public else None
+    if n is not None and n < 2:
+        raise InvalidInputError(
+            f"Under {plan.relation.value} a table needs at least 2 rows, and this one has {n}."
+        )
+    capacity = {"capacity": schema.capacity} if schema.capacity else {}
+    problem = Problem(
+        loss=plan.loss,
+        l2=plan.settings.l2 or 0.0,
+        n_features=schema.n_features,
+        row_norm=min(schema.row_norm, schema.raw_norm_bound),
+        raw_norm_bound=schema.raw_norm_bound,
+        relation=plan.relation,
+        n=n,
+        n0=None if schema.rows is None else max(1, round(schema.rows * kept_fraction)),
+        intercept=schema.intercept,
+        **capacity,
+    )
+    return with_default_l2(problem, plan)
+
+
+def with_default_l2(problem: Problem, plan: Plan) -> Problem:
+    """Return the problem with the l2 that the optimizer takes where the plan leaves it open: a
+    function of public facts and the budget, ``default_l2(problem, accountant)``."""
+    stated = optimizer_facts(plan.optimizer)
+    if plan.settings.l2 is not None or stated.default_l2 is None:
+        return problem
+    if plan.relation.value not in stated.relations:
+        return problem  # what check_fits refuses
+    return replace(problem, l2=stated.default_l2(problem, plan.accountant))

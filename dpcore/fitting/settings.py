@@ -1,0 +1,93 @@
+"""The settings of a fit: what was asked for, as frozen data, and what no algorithm could have."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import numbers
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from dpcore.errors import InvalidInputError
+from dpcore.privacy.relations import parse_relation
+from dpcore.registry.parameters import convert
+
+__all__ = ["DEFAULT_ALGORITHM", "Settings", "checked_settings"]
+
+DEFAULT_ALGORITHM = "auto"
+"""What is taken where no algorithm is named."""
+
+_MOST_THREADS = 2**16
+
+
+@dataclass(frozen=True)
+class Settings:
+    """One fit as it was asked for: names, figures, and what was left open.
+
+    Parameters
+    ----------
+    l2 : weight of the regulariser, >= 0; ``None`` for 0, or what the algorithm takes by default.
+    epsilon : the budget; ``None`` for 1, and where epsilon is an output.
+    epsilon_max : the worst case where epsilon is an output; ``None`` for 5.
+    targets : what is asked for there, by the names in ``dpcore.registry.declarations.TARGETS``.
+    relation : ``None`` for add-or-remove-one, or, where the algorithm has no guarantee under that,
+        the first that it declares.
+    conversion : the accountant's rule from (epsilon, delta) to its unit; ``None`` for its own.
+    threads : how many the engine may use; ``None`` for all available.
+    use : slot name to the registered name that fills it.
+    params : hyper-parameters of the algorithm, as text or as values.
+    users : the path of a file of users and their budgets, or ``dpcore.pools.User`` objects, for
+        algorithms whose rows stay with users; ``None`` for users of one budget.
+    trust : what the server sees there; ``None`` for ``local``.
+    seed : makes the run repeatable and the result not private; ``None`` for real noise.
+    """
+
+    algo: str = DEFAULT_ALGORITHM
+    loss: str = "logistic"
+    l2: float | None = None
+    epsilon: float | None = None
+    delta: float = 1e-8
+    epsilon_max: float | None = None
+    targets: Mapping[str, Any] = field(default_factory=dict)
+    relation: str | None = None
+    accountant: str | None = None
+    conversion: str | None = None
+    engine: str = "local"
+    threads: int | None = None
+    use: Mapping[str, str] = field(default_factory=dict)
+    params: Mapping[str, Any] = field(default_factory=dict)
+    preset: str | None = None
+    as_published: bool = False
+    users: Any = None
+    trust: str | None = None
+    seed: int | None = None
+
+
+def checked_settings(settings: Settings) -> Settings:
+    """Return the settings, l2, seed and threads as numbers; InvalidInputError for figures, or a
+    relation, that no algorithm can have."""
+    from dpcore.accountants.additive import validated_delta
+
+    validated_delta(settings.delta, zero_allowed=True)
+    settings = dataclasses.replace(
+        settings,
+        l2=None if settings.l2 is None else convert("l2", float, settings.l2),
+        seed=_checked_whole("seed", settings.seed, 0),
+        threads=_checked_whole("threads", settings.threads, 1, _MOST_THREADS),
+    )
+    if settings.l2 is not None and settings.l2 < 0:
+        raise InvalidInputError(f"Expected l2={settings.l2!r} >= 0.")
+    if settings.relation is not None:
+        parse_relation(settings.relation)
+    return settings
+
+
+def _checked_whole(name: str, value: Any, least: int, most: float = math.inf) -> int | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
+        raise InvalidInputError(f"Expected {name}={value!r} to be a whole number >= {least}.")
+    if int(value) > most:
+        raise InvalidInputError(f"Expected {name}={value!r} to be at most {most}.")
+    return int(value)

@@ -1,0 +1,28 @@
+"""A paper's algorithm: the one method that is called, and the facts that its class states."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
+
+if TYPE_CHECKING:
+    from dpcore.protocols.problem import Problem, Solution
+    from dpcore.protocols.session import PrivacySession
+
+__all__ = ["Optimizer"]
+
+
+@runtime_checkable
+class Optimizer(Protocol):
+    """A frozen dataclass whose fields are the hyper-parameters of an algorithm.
+
+    It sees public facts (``problem``) and released values (``session``), nothing else. What its
+    class states has to be stated by every optimizer; all else that may be, with the defaults, is in
+    ``dpcore.registry.declarations.OptimizerFacts`` and in ``docs/plugins.md``.
+    """
+
+    slots: ClassVar[dict[str, tuple[str, ...]]]
+    """Slot name -> registered names that can fill it, the default first."""
+    relations: ClassVar[tuple[str, ...]]
+    needs: ClassVar[tuple[str, ...]]
+
+    def minimize(self, problem: Problem, session: PrivacySession) -> Solution: ...

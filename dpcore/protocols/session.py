@@ -1,0 +1,56 @@
+"""The door that an optimizer is handed: noisy answers, and nothing else."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+if TYPE_CHECKING:
+    from dpcore.privacy.sensitivity import NeighboringRelation
+    from dpcore.protocols import Accountant, DerivedQuery, Mechanism, Query, TableQuery
+    from dpcore.protocols.interactive import Exchange, InteractiveMechanism
+
+__all__ = ["PrivacySession"]
+
+
+@runtime_checkable
+class PrivacySession(Protocol):
+    """Releases noisy answers, each of them charged before the rows are asked.
+
+    All that it gives is a function of released values and public facts: safe to use in any way.
+    """
+
+    def release(self, query: Query | DerivedQuery | TableQuery, mechanism: Mechanism) -> Any:
+        """Return a noisy answer.
+
+        Raises BudgetExceededError (nothing drawn, nothing charged), UnsupportedEventError or
+        InvalidInputError (a mechanism that does not fit the query), before the data are asked.
+        """
+        ...
+
+    def start(self, mechanism: InteractiveMechanism) -> Exchange:
+        """Return an open interactive mechanism, its cap charged. Raises as ``release`` does."""
+        ...
+
+    def rehearse(self, query: Query | DerivedQuery | TableQuery) -> None:
+        """Load what an answer needs; the rows are not asked. Raises KernelError if it cannot be."""
+        ...
+
+    @property
+    def accountant(self) -> Accountant:
+        """The filter as it is after the last release, and what remains of its budget."""
+        ...
+
+    @property
+    def relation(self) -> NeighboringRelation:
+        """The neighbouring relation of every release."""
+        ...
+
+    @property
+    def releases(self) -> dict[str, int]:
+        """How many releases of each kind were charged."""
+        ...
+
+    @property
+    def ledger(self) -> tuple[Any, ...]:
+        """What was charged, a ``LedgerEntry`` for each release, in order."""
+        ...

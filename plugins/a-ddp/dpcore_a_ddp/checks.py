@@ -1,0 +1,254 @@
+"""Checks of an optimizer that asks users: what it may know, and what its rules let users spend."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcore.plugin import DpcoreError, NeighboringRelation, Problem
+from dpcore.plugin.parts import (
+    PoissonSampledDpEvent,
+    SampledWithoutReplacementDpEvent,
+    dataset_from_arrays,
+    load_registry,
+    optimizer_facts,
+)
+from dpcore.testing import check_declarations, loss_of, make_rows, require_assertions
+
+if TYPE_CHECKING:
+    from dpcore.plugin import Solution
+    from dpcore.plugin.parts import Answers, Dataset, LocalPool, Optimizer
+    from dpcore_a_ddp.round_rules import GradientRounds
+
+__all__ = [
+    "POOL_CHECKS",
+    "ReplayedPool",
+    "check_pool_bad_parameters_refused",
+    "check_pool_messages_are_noisy",
+    "check_pool_never_overspends",
+    "check_pool_outputs_released",
+    "check_pool_repeatable_when_seeded",
+    "check_pool_tiny_budget_refused",
+]
+
+_USERS, _SIZE = 12, 20
+_EPSILON, _DELTA, _L2, _ROW_NORM = 4.0, 1e-6, 0.01, 1.5
+
+
+class RecordingPool:
+    """A pool in one process that writes down what was asked and what came of it."""
+
+    def __init__(self, pool: LocalPool) -> None:
+        self.pool = pool
+        self.asked: list[tuple[int, bytes]] = []
+        self.answers: list[Answers] = []
+        self.rules: GradientRounds | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.pool, name)
+
+    def begin(self, rules: GradientRounds, most: int) -> np.ndarray:
+        self.rules = rules
+        return self.pool.begin(rules, most)
+
+    def round(self, index: int, w: np.ndarray) -> Answers:
+        self.asked.append((index, np.asarray(w, np.float64).tobytes()))
+        self.answers.append(self.pool.round(index, w))
+        return self.answers[-1]
+
+
+class ReplayedPool(RecordingPool):
+    """Other users of the same public facts, whose answers are those of a recorded run."""
+
+    def __init__(self, pool: LocalPool, recorded: RecordingPool) -> None:
+        super().__init__(pool)
+        self._recorded = recorded
+
+    def round(self, index: int, w: np.ndarray) -> Answers:
+        at = len(self.asked)
+        assert at < len(self._recorded.asked), "The replayed run asked for a round more."
+        super().round(index, w)
+        assert self.asked[at] == self._recorded.asked[at], (
+            f"Question {at} depends on something besides the answers and public facts."
+        )
+        return self._recorded.answers[at]
+
+
+def check_pool_outputs_released(optimizer: Optimizer) -> None:
+    """Answers that are replayed over users with other rows give bit-equal results."""
+    for relation in optimizer.relations:
+        recorded, solution = _record(optimizer, relation, _data(1))
+        replayed = ReplayedPool(_pool(optimizer, _data(2)), recorded)
+        again = _minimize(optimizer, relation, _data(2), replayed)
+        assert len(replayed.asked) == len(recorded.asked), "The replayed run ended early."
+        assert again.w.tobytes() == solution.w.tobytes(), (
+            "The result depends on something besides the answers and public facts."
+        )
+
+
+def check_pool_messages_are_noisy(optimizer: Optimizer) -> None:
+    """Rows that change nothing but the gradients change no message by more than the rules say, and
+    noise of the rules' size is in each: of an optimizer that declares ``without_noise``, none."""
+    for relation in optimizer.relations:
+        recorded, _ = _record(optimizer, relation, _data(3))
+        rules = recorded.rules
+        assert rules is not None and rules.relation == relation, "It agreed to other rules."
+        if optimizer_facts(optimizer).without_noise:
+            assert rules.noise_multiplier == 0
+            continue
+        assert rules.noise_multiplier > 0, "Its rules have no noise."
+        assert not rules.as_published, "Its rules are not private."
+        for answers in recorded.answers:
+            # A clipped gradient and no noise would be shorter than this.
+            assert (
+                answers.messages is None
+                or (np.abs(answers.messages).max(axis=1, initial=0) > 0).all()
+            ), "A message of zeros: noise is missing."
+
+
+def check_pool_never_overspends(optimizer: Optimizer) -> None:
+    """What the users' filters let happen, counted again by other formulas, is within the budget."""
+    if optimizer_facts(optimizer).without_noise:
+        return
+    for relation in optimizer.relations:
+        for epsilon in (0.5, _EPSILON, 16.0):
+            recorded, _ = _record(optimizer, relation, _data(4), epsilon)
+            joined = int(recorded.pool.rounds_joined.max())
+            rules = recorded.rules
+            assert rules is not None
+            assert sum(answers.joined.size for answers in recorded.answers) == int(
+                recorded.pool.rounds_joined.sum()
+            ), "A message was answered that was not charged."
+            _recount(optimizer, rules, joined, epsilon)
+
+
+def _recount(optimizer: Optimizer, rules: GradientRounds, joined: int, epsilon: float) -> None:
+    event: Any = rules.event(_SIZE)
+    p, inner, rounds = 1.0, event, joined
+    if isinstance(event, PoissonSampledDpEvent):
+        p, inner = event.sampling_probability, event.event
+    elif isinstance(event, SampledWithoutReplacementDpEvent):
+        p, inner = event.sample_size / event.source_dataset_size, event.event
+    if rules.sampling == "pass":
+        rounds = -(-joined // _SIZE)
+    m = inner.noise_multiplier
+    if p == 1.0 or optimizer_facts(optimizer).accountant == "sampling-composition":
+        delta = recounted_delta(rounds, m, p, epsilon)
+        assert delta <= _DELTA * (1 + 1e-6), f"The rounds joined come to delta = {delta:.6g}."
+
+
+def recounted_delta(rounds: int, noise_multiplier: float, p: float, epsilon: float) -> float:
+    """Return delta by Theorem 1 of Cheng et al. 2020, in floats, with SciPy's laws."""
+    from scipy.special import log_ndtr
+    from scipy.stats import binom
+
+    hits = np.arange(1, rounds + 1)
+    mu = np.sqrt(hits) / noise_multiplier
+    upper = np.exp(log_ndtr(mu / 2 - epsilon / mu))
+    lower = np.exp(epsilon + log_ndtr(-mu / 2 - epsilon / mu))
+    return float(binom.pmf(hits, rounds, p) @ (upper - lower))
+
+
+def check_pool_tiny_budget_refused(optimizer: Optimizer) -> None:
+    """A budget too small for one round is refused by a DpcoreError, with nobody charged."""
+    if optimizer_facts(optimizer).without_noise:
+        return
+    for relation in optimizer.relations:
+        data = _data(5)
+        pool = RecordingPool(_pool(optimizer, data, 1e-250, 1e-250))
+        try:
+            _minimize(optimizer, relation, data, pool)
+        except DpcoreError:
+            pass
+        else:
+            raise AssertionError("A budget of epsilon=1e-250, delta=1e-250 was not refused.")
+        assert not pool.asked and not pool.pool.rounds_joined.any(), (
+            "Users were asked before a hopeless budget was refused."
+        )
+
+
+def check_pool_repeatable_when_seeded(optimizer: Optimizer) -> None:
+    """The same seed gives the same bits: nothing random is drawn but by the users."""
+    relation, data = optimizer.relations[0], _data(6)
+    first, second = (_record(optimizer, relation, data)[1] for _ in range(2))
+    assert first.w.tobytes() == second.w.tobytes(), "Two runs with one seed differ."
+
+
+def check_pool_bad_parameters_refused(optimizer: Optimizer) -> None:
+    """A frozen dataclass, whose parameters are refused, before any round, if not finite."""
+    parameters: Any = getattr(type(optimizer), "__dataclass_params__", None)
+    assert parameters is not None and parameters.frozen, "An optimizer is a frozen dataclass."
+    instance: Any = optimizer
+    for field in dataclasses.fields(instance):
+        if not isinstance(getattr(instance, field.name), float):
+            continue
+        for value in (math.nan, math.inf, -math.inf):
+            data = _data(7)
+            pool = RecordingPool(_pool(optimizer, data))
+            try:
+                broken = dataclasses.replace(instance, **{field.name: value})
+                _minimize(broken, optimizer.relations[0], data, pool)
+            except (DpcoreError, ValueError):
+                assert not pool.asked, f"{field.name}={value} was refused only after a round."
+            else:
+                raise AssertionError(f"{field.name}={value} was accepted.")
+
+
+POOL_CHECKS = (
+    check_pool_outputs_released,
+    check_pool_messages_are_noisy,
+    check_pool_never_overspends,
+    check_pool_tiny_budget_refused,
+    check_pool_repeatable_when_seeded,
+    check_pool_bad_parameters_refused,
+    check_declarations,
+)
+
+
+def _data(seed: int) -> Dataset:
+    rows = make_rows(_USERS * _SIZE, seed=seed)
+    return dataset_from_arrays(rows.X, rows.y, row_norm=_ROW_NORM)
+
+
+def _pool(
+    optimizer: Optimizer, data: Dataset, epsilon: float = _EPSILON, delta: float = _DELTA
+) -> LocalPool:
+    require_assertions()
+    name = optimizer_facts(optimizer).accountant
+    registry = load_registry()
+    empty = registry.load("accountant", name).from_budget(epsilon, delta)
+    pool: LocalPool = registry.load("pool", "in-process").open(
+        None,
+        data,
+        loss_of(optimizer),
+        empty,
+        rows_per_user=_SIZE,
+        reference=None,
+        trust=None,
+        threads=None,
+        seed=11,
+    )
+    return pool
+
+
+def _record(
+    optimizer: Optimizer, relation: str, data: Dataset, epsilon: float = _EPSILON
+) -> tuple[RecordingPool, Solution]:
+    pool = RecordingPool(_pool(optimizer, data, epsilon))
+    return pool, _minimize(optimizer, relation, data, pool)
+
+
+def _minimize(optimizer: Optimizer, relation: str, data: Dataset, pool: Any) -> Solution:
+    problem = Problem(
+        loss=loss_of(optimizer),
+        l2=_L2,
+        n_features=data.n_features,
+        row_norm=data.row_norm,
+        raw_norm_bound=data.raw_norm_bound,
+        relation=NeighboringRelation(relation),
+        n=int(data.X.shape[0]),
+    )
+    return optimizer.minimize(problem, pool)

@@ -1,0 +1,161 @@
+"""The law of a row's draws: the squared distances that add up over the rounds it takes part in.
+
+A round with sampling probability p and noise multiplier m adds 1 / m^2 with probability p. Over n
+such rounds that is a binomial number of equal steps, exactly. Rounds of different noise are put on
+one lattice, each step rounded up: where noise differs by orders of magnitude within one schedule,
+the small steps are rounded up by much. Whatever is cut off counts as larger than everything: mass
+of the upper tail is ``lost`` (delta 1), mass of the lower tail moves up to the first point kept. So
+the mean of a function that grows, taken over what is kept, is never too small.
+
+Terms are positive float64; ``slack`` bounds what rounding took off any of them, relative.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcore.plugin.accountants import MARGIN, gaussian_deltas_up
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["NO_DRAWS", "DrawLaw", "hits_of"]
+
+_FINENESS = 64
+"""Lattice points in the smallest of several different steps, which rounding up can lengthen by
+one."""
+_MOST_POINTS = 2**15
+_NEGLIGIBLE = 1e-60
+_LARGEST_STEP = 2.0**960
+"""Beyond it the square of a distance, or of several, may leave float64."""
+
+
+@dataclass(frozen=True, eq=False)
+class DrawLaw:
+    """The law of the sum: ``mass[i]`` at ``(first + i) unit``, and ``lost`` above them all."""
+
+    unit: float
+    first: int
+    mass: np.ndarray
+    lost: float
+    slack: float
+
+    def after(self, rounds: int, step: float, p: float) -> DrawLaw:
+        """Return the law after ``rounds`` more, each adding ``step`` > 0 with probability ``p``. A
+        step beyond 2^960, of noise below 2^-480, counts as larger than everything."""
+        if step > _LARGEST_STEP:
+            return replace(self, lost=1.0)
+        law = self._refined(step) if self.mass.size > 1 or self.first else self._at(step)
+        begin, hits, lost, slack = hits_of(rounds, p)
+        while (stride := law._stride(step)) * (hits.size - 1) > _MOST_POINTS and stride > 1:
+            law = law._coarser()
+        return DrawLaw(
+            law.unit,
+            law.first + begin * stride,
+            _summed(law.mass, hits, stride),
+            law.lost + lost,
+            law.slack + slack + (hits.size + 4) * 2.0**-52,
+        )._trimmed()
+
+    def mean_up(self, function: Callable[[np.ndarray], np.ndarray]) -> float:
+        """Return an upper bound, at most 1, of the mean of a function that grows and is at most 1,
+        given upper bounds of its values at points."""
+        points = (self.first + np.arange(self.mass.size)) * self.unit
+        total = float(self.mass @ function(points)) * (1 + self.slack + MARGIN)
+        return min(1.0, total + self.lost * (1 + self.slack + MARGIN))
+
+    def delta_up(self, epsilon: float) -> float:
+        """Return an upper bound of the mean delta of Gaussian noise at these distances."""
+        return self.mean_up(lambda squares: gaussian_deltas_up(np.sqrt(squares), epsilon))
+
+    def _stride(self, step: float) -> int:
+        """Return the step in points of the lattice, rounded up."""
+        return int(-(-Fraction(step) // Fraction(self.unit)))
+
+    def _at(self, step: float) -> DrawLaw:
+        """Return the same law, all of it at 0, on a lattice of that step."""
+        return replace(self, unit=step)
+
+    def _refined(self, step: float) -> DrawLaw:
+        """Return the same law on a lattice that is fine enough for the step."""
+        if step == self.unit:
+            return self
+        factor = 1
+        while self.unit / factor > step / _FINENESS and factor * self.mass.size < _MOST_POINTS:
+            factor *= 2
+        mass = np.zeros((self.mass.size - 1) * factor + 1)
+        mass[::factor] = self.mass
+        return replace(self, unit=self.unit / factor, first=self.first * factor, mass=mass)
+
+    def _trimmed(self) -> DrawLaw:
+        """Return a law on few points: negligible ends cut off, then a coarser lattice."""
+        law = self
+        if law.mass.size > _FINENESS:
+            total = np.cumsum(law.mass)
+            low = int(np.searchsorted(total, _NEGLIGIBLE))
+            above = np.cumsum(law.mass[::-1])
+            high = law.mass.size - int(np.searchsorted(above, _NEGLIGIBLE))
+            mass = law.mass[low:high].copy()
+            mass[0] += law.mass[:low].sum()
+            lost = law.lost + float(law.mass[high:].sum())
+            law = replace(law, first=law.first + low, mass=mass, lost=lost)
+        while law.mass.size > _MOST_POINTS and law.unit > 0:
+            law = law._coarser()
+        return law
+
+    def _coarser(self) -> DrawLaw:
+        """Return the law on every other point, what lies between them moved up."""
+        places = (self.first + np.arange(self.mass.size) + 1) // 2
+        mass = np.bincount(places - places[0], self.mass)
+        return replace(
+            self, unit=2 * self.unit, first=int(places[0]), mass=mass, slack=self.slack + 2.0**-52
+        )
+
+
+def _summed(mass: np.ndarray, hits: np.ndarray, stride: int) -> np.ndarray:
+    """Return the law of a sum whose second part stands on every ``stride``-th point. Directly: with
+    a Fourier transform small terms would not be right to a ratio."""
+    if stride == 1:
+        return np.convolve(mass, hits)
+    total = np.zeros(mass.size + (hits.size - 1) * stride)
+    for k, weight in enumerate(hits):
+        total[k * stride : k * stride + mass.size] += weight * mass
+    return total
+
+
+NO_DRAWS = DrawLaw(1.0, 0, np.ones(1), 0.0, 0.0)
+
+
+def hits_of(rounds: int, p: float) -> tuple[int, np.ndarray, float, float]:
+    """Return the law of the number of hits in so many rounds: the first number kept, upper bounds
+    of the probabilities from there on, of the mass above them, and the relative slack of both.
+
+    The ratios of neighbouring probabilities lead away from the largest, and their sum, from which
+    what is cut off only takes away, divides them.
+    """
+    if p >= 1.0:
+        return rounds, np.ones(1), 0.0, 0.0
+    mode = min(rounds, int((rounds + 1) * p))
+    reach = 64 + int(18 * np.sqrt(rounds * p * (1 - p)))
+    low, high = max(0, mode - reach), min(rounds, mode + reach)
+    odds = p / (1 - p)
+    up = np.arange(mode, high, dtype=np.float64)
+    down = np.arange(mode, low, -1, dtype=np.float64)
+    rising = np.cumprod((rounds - up) / (up + 1) * odds)
+    falling = np.cumprod(down / (rounds - down + 1) / odds)
+    mass = np.concatenate((falling[::-1], np.ones(1), rising))
+    above = below = 0.0
+    # Ratios decrease from the mode on, either way: the rest is below a geometric series.
+    if high < rounds:
+        ratio = (rounds - high) / (high + 1) * odds
+        above = mass[-1] * ratio / (1 - ratio)
+    if low > 0:
+        ratio = low / (rounds - low + 1) / odds
+        below = mass[0] * ratio / (1 - ratio)
+    total = mass.sum()
+    mass[0] += below
+    return low, mass / total, float(above / total), (8 * mass.size + 16) * 2.0**-52

@@ -1,0 +1,290 @@
+"""All users in one process, round by round at once: for experiments, and for tests of deployments.
+
+Whoever runs it can read every user's rows. What it gives to the optimizer is what a server would
+get, and with a seed every message is that of the user's own ``UserSession``, to the bit.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from dpcore.plugin import BudgetExceededError, InvalidInputError, User
+from dpcore.plugin.parts import (
+    BULK_SIZE,
+    Account,
+    Answers,
+    BestAccountant,
+    Ledger,
+    OneProcess,
+    SeededNoise,
+    SystemNoise,
+    available_threads,
+    load_noise,
+    load_now,
+)
+from dpcore_a_ddp.pooled_rows import PooledRows
+from dpcore_a_ddp.round_rules import TRUST_MODELS, GradientRounds
+from dpcore_a_ddp.rounds_left import JoinedRound, RoundsLeft
+from dpcore_a_ddp.user_budgets import Filters, MakeFilter, middle_budget, rounds_of_users
+from dpcore_a_ddp.user_session import user_seed
+from dpcore_a_ddp.users_file import alike_users, read_users
+
+if TYPE_CHECKING:
+    from dpcore.plugin import Accountant, Loss, Schedule
+    from dpcore.plugin.parts import Dataset, NoiseSource, RecordGradientSum
+
+__all__ = ["InProcessPool"]
+
+Absent = Callable[[int], np.ndarray]
+
+
+class InProcessPool(OneProcess):
+    """A ``UserPool`` whose users are vectorised over.
+
+    A user joins a round only if one round more stays within its budget, and is charged before its
+    sample and its noise are drawn. How many rounds that makes follows from its budget and the rules
+    alone, so it is worked out once, when the rules are agreed on.
+
+    Parameters
+    ----------
+    users : who owns the rows: the first ``users[0].n_rows``, then ``users[1].n_rows``, and so on.
+    data : the rows, as many as the users own.
+    make_filter : epsilon and delta to an empty accountant.
+    seed : for tests and figures; ``None`` for the system's entropy.
+    reference : the public epsilon and delta that the noise is planned for; ``None`` for the users'
+        lower medians.
+    trust : what the server gets: every message, or, under ``secure-aggregation``, the sum alone.
+    threads : how many may draw noise; ``None`` for all available.
+    absent : for tests: round to a bool array of shape (n_users,), true for those that do not hear
+        of it. They are not charged.
+
+    Raises InvalidInputError for users that do not own the rows, or none.
+    """
+
+    _elsewhere = "This process was forked after the pool began: users spend their budgets there."
+
+    def __init__(
+        self,
+        users: Sequence[User],
+        data: Dataset,
+        loss: Loss,
+        make_filter: MakeFilter,
+        seed: int | None = None,
+        absent: Absent | None = None,
+        reference: tuple[float, float] | None = None,
+        trust: str = "local",
+        threads: int | None = None,
+    ) -> None:
+        super().__init__()
+        self.users = tuple(users)
+        self._sizes = np.array([user.n_rows for user in users], dtype=np.int64)
+        n_rows = int(data.X.shape[0])
+        if not self.users or (self._sizes < 1).any() or int(self._sizes.sum()) != n_rows:
+            raise InvalidInputError(
+                f"Expected users of one row or more, who together own the {n_rows} rows."
+            )
+        if data.rows_dropped:
+            raise InvalidInputError("The number of a user's rows is public: drop none of them.")
+        self.reference = reference or middle_budget(self.users)
+        self.trust = trust
+        self._starts = np.cumsum(self._sizes) - self._sizes
+        self._rows, self._loss, self._make_filter = PooledRows(data), loss, make_filter
+        self._facts = (loss.name, data.n_features, data.row_norm, data.raw_norm_bound)
+        self._absent, self._threads = absent, threads or available_threads()
+        self._noises: tuple[NoiseSource, ...]
+        if seed is None:
+            self._noises = (SystemNoise(),)
+        else:
+            self._noises = tuple(SeededNoise(user_seed(seed, user.name)) for user in users)
+        self._seeded = seed is not None
+        self._rules: GradientRounds | None = None
+        self._account = Account(RoundsLeft.none(len(self.users)), Ledger[JoinedRound]())
+        self._next, self._lock = 0, threading.Lock()
+
+    @classmethod
+    def open(
+        cls,
+        users: Any,
+        dataset: Dataset,
+        loss: Loss,
+        accountant: Accountant,
+        rows_per_user: int,
+        reference: tuple[float, float] | None,
+        trust: str | None,
+        threads: int | None,
+        seed: int | None,
+    ) -> Self:
+        trust = TRUST_MODELS[0] if trust is None else trust
+        if trust not in TRUST_MODELS:
+            raise InvalidInputError(f"Expected trust={trust!r} to be {' or '.join(TRUST_MODELS)}.")
+        if isinstance(accountant, BestAccountant) and users is not None:
+            raise InvalidInputError(
+                "Users of several budgets need one accountant by name, not best."
+            )
+        n_rows = int(dataset.X.shape[0])
+        if users is None:
+            users = alike_users(n_rows, rows_per_user, accountant.epsilon, accountant.delta)
+        elif not isinstance(users, (list, tuple)):
+            users = read_users(users, n_rows, rows_per_user)
+        elif not all(isinstance(user, User) for user in users):
+            raise InvalidInputError("Expected users to be a path, or dpcore.plugin.User objects.")
+        filters = Filters(accountant)
+        return cls(users, dataset, loss, filters, seed, None, reference, trust, threads)
+
+    @classmethod
+    def checks(cls) -> tuple[Callable[[Any], None], ...]:
+        from dpcore_a_ddp.checks import POOL_CHECKS
+
+        return POOL_CHECKS
+
+    def plan_filters(self, schedule: Schedule) -> None:
+        if isinstance(self._make_filter, Filters):
+            self._make_filter.plan(schedule)
+
+    def filter_of(self, epsilon: float, delta: float) -> Accountant:
+        return self._make_filter(epsilon, delta)
+
+    @property
+    def rules(self) -> GradientRounds | None:
+        return self._rules
+
+    @property
+    def rounds_allowed(self) -> np.ndarray:
+        """How many rounds each user may join under the rules, int64 of shape (n_users,)."""
+        return self._account.filter.limits.copy()
+
+    @property
+    def rounds_joined(self) -> np.ndarray:
+        """How many rounds each user was charged for, int64 of shape (n_users,)."""
+        return self._account.filter.joined.copy()
+
+    def begin(self, rules: GradientRounds, most: int) -> np.ndarray:
+        if self._rules is not None:
+            raise InvalidInputError("The rules of a run are agreed on once.")
+        GradientRounds.require(rules)
+        if (rules.loss, rules.n_features, rules.row_norm, rules.raw_norm_bound) != self._facts:
+            raise InvalidInputError("The rules are for another loss, or rows of other bounds.")
+        if rules.noise_multiplier == 0:
+            limits = np.full(len(self.users), most, dtype=np.int64)
+        else:
+            limits = rounds_of_users(self.users, rules, self._make_filter, most)
+        if rules.as_published:  # delta is looked at after the round
+            limits = np.minimum(most, limits + 1)
+        if rules.trust != self.trust:
+            raise InvalidInputError(f"Expected rules of trust={self.trust!r}.")
+        if np.count_nonzero(limits) < rules.threshold:
+            limits[:] = 0
+        if not limits.any():
+            raise BudgetExceededError(
+                f"No user can join the first round: noise of {rules.noise_multiplier:.4g} times "
+                "the sensitivity costs more than their budgets. Nothing was spent. Raise the "
+                "budgets, or take more noise (a larger number of rounds to plan for)."
+            )
+        load_now(lambda: self._rehearse(rules))
+        self._rules, ledger = rules, self._account.ledger
+        self._account = Account(RoundsLeft(limits, np.zeros_like(limits)), ledger)
+        return limits.copy()
+
+    def _rehearse(self, rules: GradientRounds) -> None:
+        """Load what a round needs: gradients of no rows, and noise that is nobody's."""
+        none, width = np.empty(0, dtype=np.int64), rules.n_features
+        query = rules.gradient(self._loss, np.zeros(width), 1)
+        self._rows.add_gradients(query, none, none, np.empty((0, width), np.int64), self._loss)
+        load_noise(in_bulk=width * len(self.users) >= BULK_SIZE)
+        self._noise(rules, SeededNoise(0), (width,))
+
+    def round(self, index: int, w: np.ndarray) -> Answers:
+        self._require_this_process()
+        with self._lock:
+            return self._round(index, w)
+
+    def _round(self, index: int, w: np.ndarray) -> Answers:
+        rules = self._rules
+        if rules is None or index < self._next:
+            raise InvalidInputError("Expected rounds in rising order, after the rules.")
+        if np.shape(w) != (rules.n_features,):
+            raise InvalidInputError(f"Expected parameters w of {rules.n_features} values.")
+        query = rules.gradient(self._loss, w, 1)
+        heard = np.ones(len(self.users), dtype=bool)
+        if self._absent is not None:
+            heard = ~np.asarray(self._absent(index), dtype=bool)
+        left: RoundsLeft = self._account.filter
+        able = left.joined < left.limits
+        if np.count_nonzero(able & heard) < rules.threshold:
+            able[:] = False  # No sum would be opened: nobody joins, nobody is charged.
+        joined, declined = np.flatnonzero(able & heard), np.flatnonzero(~able & heard)
+        visits = left.joined[joined]
+        self._next = index + 1
+        answer = self._answer_each if self._seeded else self._answer_all
+        messages = self._account.charge_then_draw(
+            joined,
+            lambda: JoinedRound(index, joined.size),
+            lambda: answer(rules, query, joined, visits),
+        )
+        total = messages.sum(axis=0)
+        # Masked messages would add up to the same; what each of them hides stays in here.
+        return Answers(joined, declined, total, None if rules.is_secure else messages)
+
+    def _answer_all(
+        self,
+        rules: GradientRounds,
+        query: RecordGradientSum,
+        joined: np.ndarray,
+        visits: np.ndarray,
+    ) -> np.ndarray:
+        noise = self._noises[0]
+        rows, places = self._draw(rules, joined, visits, noise)
+        out = self._noise(rules, noise, (joined.size, rules.n_features))
+        self._rows.add_gradients(query, rows, places, out, self._loss)
+        return out
+
+    def _answer_each(
+        self,
+        rules: GradientRounds,
+        query: RecordGradientSum,
+        joined: np.ndarray,
+        visits: np.ndarray,
+    ) -> np.ndarray:
+        """Return the messages from every user's own stream, in the order of a user's own session:
+        first the sample, then the noise."""
+        out = np.empty((joined.size, rules.n_features), dtype=np.int64)
+        drawn, places = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
+        for i, user in enumerate(joined):
+            noise, one = self._noises[user], slice(i, i + 1)
+            rows, _ = self._draw(rules, joined[one], visits[one], noise)
+            drawn.append(rows)
+            places.append(np.full(rows.size, i))
+            out[i] = self._noise(rules, noise, (rules.n_features,))
+        rows, at = np.concatenate(drawn), np.concatenate(places)
+        self._rows.add_gradients(query, rows, at, out, self._loss)
+        return out
+
+    def _noise(
+        self, rules: GradientRounds, noise: NoiseSource, shape: tuple[int, ...]
+    ) -> np.ndarray:
+        if rules.noise_multiplier == 0:
+            return np.zeros(shape, dtype=np.int64)
+        return rules.draw(noise, shape, self._threads)
+
+    def _draw(
+        self, rules: GradientRounds, joined: np.ndarray, visits: np.ndarray, noise: NoiseSource
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the rows in the samples, and for each the place of its user in ``joined``."""
+        starts, sizes = self._starts[joined], self._sizes[joined]
+        places = np.arange(joined.size)
+        if rules.sampling == "pass":
+            return starts + visits % sizes, places
+        if rules.rate is None:
+            rows = np.empty(joined.size, dtype=np.int64)
+            for size in np.unique(sizes):
+                same = np.flatnonzero(sizes == size)
+                rows[same] = noise.integers_below(int(size), same.size)
+            return starts + rows, places
+        heads = np.flatnonzero(noise.coins(int(sizes.sum()), rules.coin_weight))
+        ends = np.cumsum(sizes)
+        places = np.searchsorted(ends, heads, side="right")
+        return starts[places] + heads - (ends - sizes)[places], places

@@ -1,0 +1,64 @@
+"""The rows of all users of one process, side by side, and the gradients of a few of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcore.plugin.parts import CsrBlock, LinePath, clip_coefficients
+from dpcore_a_ddp.kernels import add_drawn, drawn_margins
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+    from dpcore.plugin import Loss
+    from dpcore.plugin.parts import Dataset, RecordGradientSum
+
+__all__ = ["PooledRows"]
+
+
+class PooledRows:
+    """Rows in their order, sparse. Inside the trust boundary, of every user at once."""
+
+    def __init__(self, data: Dataset) -> None:
+        path = LinePath(data.raw_norm_bound)
+        block = CsrBlock.from_rows(_sparse(data.X), data.y.copy(), path, data.row_norm)
+        self._indptr, self._indices, self._values = block.cells
+        self._factor, self._norms, self._y = block.factor, block.row_norms("l2"), block.y
+        self.n_rows = block.n_rows
+
+    def add_gradients(
+        self,
+        query: RecordGradientSum,
+        rows: np.ndarray,
+        places: np.ndarray,
+        out: np.ndarray,
+        loss: Loss,
+    ) -> None:
+        """Add to ``out[places[i]]`` what ``query`` answers over row ``rows[i]`` alone.
+
+        ``rows``, ``places`` : int64 of one length. ``out`` : int64 of shape (any, n_features).
+        """
+        margins, c = np.empty(rows.size), np.empty(rows.size)
+        cells = (self._indptr, self._indices, self._values)
+        drawn_margins(*cells, rows, query.w, margins)
+        factor = self._factor[rows]
+        margins *= factor
+        loss.dvalue(margins, self._y[rows], c)
+        clip_coefficients(c, factor, self._norms[rows], query.clip, 2.0**query.bits)
+        add_drawn(*cells, rows, places, c, 2.0**query.grid_bits, out)
+
+
+def _sparse(X: Any) -> csr_matrix:
+    from scipy.sparse import csr_matrix, vstack
+
+    if hasattr(X, "tocsr"):
+        return X.tocsr()
+    if hasattr(X, "block_rows"):  # of a store
+        parts = []
+        for index in range(len(X.block_rows())):
+            with X.block(index) as rows:
+                parts.append(rows.tocsr())
+        return vstack(parts).tocsr()
+    return csr_matrix(X)

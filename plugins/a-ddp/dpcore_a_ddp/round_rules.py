@@ -1,0 +1,286 @@
+"""The rules that users and server agree on beforehand: public, the same in every round."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from dpcore.plugin import (
+    Gaussian,
+    InvalidInputError,
+    NeighboringRelation,
+    PoissonSample,
+    Problem,
+)
+from dpcore.plugin.parts import (
+    FEATURE_BITS,
+    FixedSizeSample,
+    PoissonSampledDpEvent,
+    RecordGradientSum,
+    SampledWithoutReplacementDpEvent,
+    Sensitivity,
+    sealed,
+)
+from dpcore_a_ddp.skellam_share import SkellamShare
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from dpcore.plugin import Loss
+    from dpcore.plugin.parts import DpEvent, NoiseSource, Query, SampledQuery
+
+__all__ = ["SAMPLINGS", "TRUST_MODELS", "GradientRounds"]
+
+SAMPLINGS = ("one-row", "poisson", "pass")
+TRUST_MODELS = ("local", "secure-aggregation")
+
+_SCALE_BITS = {"local": 21, "secure-aggregation": 14}
+"""The noise, of a message or of the sum, is between half and all of this power of two in grid
+steps: truncation is small against it."""
+
+
+_TAIL = 45.0
+"""A normal deviate beyond has a probability below 2^-1400."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class GradientRounds:
+    """A round of noisy gradients, the same from the first to the last: ``RoundRules`` that may not
+    be changed on the way, since the composition of sampled releases is proved for a schedule that
+    is fixed beforehand.
+
+    Parameters
+    ----------
+    loss : its registered name.
+    n_features, row_norm, raw_norm_bound : public facts of the rows (``Problem``).
+    relation : ``replace-one`` or ``replace-special``, of one row of one user. A user's number of
+        rows is public under both.
+    clip : bound of the l2 norm of one record's gradient.
+    noise_multiplier : sigma over the sensitivity ``H``, which is ``2 clip`` under replace-one and
+        ``clip`` under replace-special. 0 for no noise at all, which no ``UserSession`` agrees to.
+    sampling : ``one-row`` (of the user's, uniform), ``poisson`` (each row with probability
+        ``rate``) or ``pass`` (row after row, in the order in which they are stored).
+    rate : of ``poisson``, in (0, 1]; else ``None``.
+    amplified : whether a sampled round is charged as such; if not, as if each record were in it.
+    trust : ``local``: each user adds all of the noise, and whoever gets a message may read it.
+        ``secure-aggregation``: each adds a share, and only a sum of ``threshold`` users or more is
+        ever opened.
+    threshold, colluding : of secure aggregation: users without whom no sum is opened, and how many
+        of them may give away what they know; each share is that of one of
+        ``threshold - colluding``, and that noise is charged, whoever else takes part.
+    as_published : noise for the sensitivity ``clip``, charged as if that were right, and a round
+        joined before its delta is looked at: not private.
+    """
+
+    loss: str
+    n_features: int
+    row_norm: float
+    raw_norm_bound: float
+    relation: str
+    clip: float
+    noise_multiplier: float
+    sampling: str = "one-row"
+    rate: float | None = None
+    amplified: bool = True
+    trust: str = "local"
+    threshold: int = 0
+    colluding: int = 0
+    as_published: bool = False
+
+    def __post_init__(self) -> None:
+        for name, known in (("sampling", SAMPLINGS), ("trust", TRUST_MODELS)):
+            if getattr(self, name) not in known:
+                value = getattr(self, name)
+                raise InvalidInputError(f"Expected {name}={value!r} to be {' or '.join(known)}.")
+        if not NeighboringRelation(self.relation).size_is_public:
+            raise InvalidInputError(
+                "Expected replace-one or replace-special: a user's number of rows is public."
+            )
+        if not (math.isfinite(self.clip) and 2.0**-20 <= self.clip <= 2.0**20):
+            raise InvalidInputError(f"Expected 2^-20 <= clip={self.clip!r} <= 2^20.")
+        if not (math.isfinite(self.noise_multiplier) and self.noise_multiplier >= 0):
+            raise InvalidInputError(
+                f"Expected noise_multiplier={self.noise_multiplier!r} to be finite and >= 0."
+            )
+        if (self.rate is not None) != (self.sampling == "poisson"):
+            raise InvalidInputError("Expected a rate with sampling=poisson, and with no other.")
+        if self.rate is not None and not 2.0**-60 <= self.rate <= 1:
+            raise InvalidInputError(f"Expected 0 < rate={self.rate!r} <= 1.")
+
+        if self.is_secure != (self.threshold > 0) or not 0 <= self.colluding <= self.threshold:
+            raise InvalidInputError("Expected a threshold with secure-aggregation, and only there.")
+        if self.is_secure and (self.threshold - self.colluding < 1 or self.as_published):
+            raise InvalidInputError("Expected threshold - colluding >= 1, and rules of our own.")
+
+    @classmethod
+    def require(cls, rules: object) -> None:
+        """Raise InvalidInputError unless these are the rules of this class, to the letter: what
+        another one draws and charges is not known here."""
+        if type(rules) is not cls:
+            raise InvalidInputError(
+                f"Expected dpcore's own GradientRounds, not {type(rules).__name__}."
+            )
+
+    @property
+    def is_secure(self) -> bool:
+        """Whether the server gets sums alone."""
+        return self.trust == "secure-aggregation"
+
+    @property
+    def neighbors(self) -> NeighboringRelation:
+        return NeighboringRelation(self.relation)
+
+    @property
+    def sensitivity(self) -> Sensitivity:
+        """Of one round of one user, by the record that differs."""
+        return Sensitivity("l2", self._bound, self.neighbors, grid_bits=self.grid_bits)
+
+    @property
+    def _bound(self) -> float:
+        return self.clip * (1 if self.as_published else self.neighbors.rows_changed)
+
+    @property
+    def sigma(self) -> float:
+        """The noise of a message, or of a sum under secure aggregation; for reports."""
+        return self._bound * self.noise_multiplier
+
+    @property
+    def grid_bits(self) -> int:
+        """Messages stand on ``2**-grid_bits``: a function of clip and noise, so public."""
+        finest = FEATURE_BITS + 24 - max(0, math.frexp(self.clip)[1])
+        return min(finest, _SCALE_BITS[self.trust] - math.frexp(self.sigma or self.clip)[1])
+
+    @property
+    def mechanism(self) -> Gaussian | SkellamShare:
+        if self.is_secure:
+            honest = self.threshold - self.colluding
+            return SkellamShare(self.noise_multiplier, honest, self.n_features)
+        return Gaussian(self.noise_multiplier)
+
+    def draw(self, noise: NoiseSource, shape: tuple[int, ...], threads: int = 1) -> np.ndarray:
+        """Return the noise of messages, or their shares of it: int64 of that shape."""
+        mechanism = self.mechanism
+        if isinstance(mechanism, SkellamShare):
+            return noise.skellam(mechanism.variance(self.sensitivity), shape, threads)
+        return noise.gaussian(mechanism.scale(self.sensitivity), shape, threads)
+
+    @property
+    def server_sees(self) -> str:
+        if not self.is_secure:
+            return (
+                "each user adds all of the noise, and the server sees every noisy gradient and "
+                "who sent it"
+            )
+        return (
+            "each user adds a share of the noise, and the server sees who joins and the sum over "
+            f"them, never of fewer than {self.threshold} users; that holds as long as at most "
+            f"{self.colluding} of them collude; in this process the masks are simulated"
+        )
+
+    def why_not_private(self, relation: NeighboringRelation) -> tuple[str, ...]:
+        reasons = []
+        if self.neighbors is not relation:
+            reasons.append(f"the users' noise was for {self.relation}")
+        if self.noise_multiplier == 0:
+            reasons.append("the users added no noise")
+        if self.as_published:
+            reasons.append("the noise was for the clip alone, and users left a round late")
+        return tuple(reasons)
+
+    def largest_message(self, n_rows: int) -> float:
+        draws = n_rows if self.rate is not None else 1
+        return math.ldexp(self.clip * draws + _TAIL * self.sigma, self.grid_bits) + 1.0
+
+    @property
+    def coin_weight(self) -> int:
+        """The odds with which ``PoissonSample`` takes a row, out of 2^64."""
+        return int(Fraction(self.rate or 0.0) * 2**64)
+
+    def problem(self, loss: Loss, n_rows: int) -> Problem:
+        """Return the public facts of one user's rows."""
+        return Problem(
+            loss=loss,
+            l2=0.0,
+            n_features=self.n_features,
+            row_norm=self.row_norm,
+            raw_norm_bound=self.raw_norm_bound,
+            relation=self.neighbors,
+            n=n_rows,
+            capacity=2**20,
+        )
+
+    def gradient(self, loss: Loss, w: np.ndarray, n_rows: int) -> RecordGradientSum:
+        """Return the question of a round over all of a user's rows."""
+        return RecordGradientSum(self.problem(loss, n_rows), w, self.clip, self.grid_bits)
+
+    def query(self, loss: Loss, w: np.ndarray, n_rows: int) -> Query | SampledQuery:
+        """Return the question of a round over a sample of a user's rows, or over a row alone."""
+        return self.sample(self.gradient(loss, w, n_rows), n_rows)
+
+    def sample(self, gradient: RecordGradientSum, n_rows: int) -> Any:
+        if self.sampling == "pass":
+            return gradient
+        if self.sampling == "poisson":
+            assert self.rate is not None
+            sampled: Any = PoissonSample(gradient, self.rate)
+        else:
+            sampled = FixedSizeSample(gradient, 1, n_rows)
+        return sampled if self.amplified else _Unamplified(sampled)
+
+    def event(self, n_rows: int) -> DpEvent:
+        """Return what a round costs a user of so many rows; of a pass, what a visit costs a row."""
+        event = self.mechanism.event(self.sensitivity)
+        if self.sampling == "pass" or not self.amplified:
+            return event
+        if self.rate is not None:
+            return PoissonSampledDpEvent(self.rate, event, self.neighbors)
+        return SampledWithoutReplacementDpEvent(n_rows, 1, event, self.neighbors)
+
+    def expected_draws(self, n_rows: int) -> float:
+        """Return how many records a user's message is expected to hold: the server's divisor."""
+        return 1.0 if self.rate is None else self.rate * n_rows
+
+    def to_dict(self) -> dict[str, Any]:
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> GradientRounds:
+        """Return the rules that a server sent; InvalidInputError if they are none."""
+        try:
+            return cls(**data)
+        except (TypeError, ValueError, AttributeError) as error:
+            raise InvalidInputError("These are not the rules of a run of rounds.") from error
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the rules: what a user's ledger was opened for."""
+        text = json.dumps(self.to_dict(), sort_keys=True)
+        return hashlib.sha256(text.encode("ascii")).hexdigest()
+
+
+@sealed
+@dataclass(frozen=True, slots=True, eq=False)
+class _Unamplified:
+    """A sampled question that is charged as if every record were in the sample."""
+
+    _sampled: Any
+
+    @property
+    def kind(self) -> str:
+        return self._sampled.kind
+
+    @property
+    def loss(self) -> Loss:
+        return self._sampled.query.loss
+
+    def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
+        return self._sampled.sensitivity(relation)
+
+    def answer_table(self, table: Any, noise: Any) -> np.ndarray:
+        return self._sampled.answer_table(table, noise)

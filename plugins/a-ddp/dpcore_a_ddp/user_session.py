@@ -1,0 +1,179 @@
+"""One user: rows, budget, filter, ledger and secret entropy of its own."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcore.plugin import InvalidInputError
+from dpcore.plugin.parts import (
+    Account,
+    Declined,
+    LocalEngine,
+    Reply,
+    SystemNoise,
+    TableSession,
+    Unshareable,
+)
+from dpcore_a_ddp.round_ledger import RoundLedger
+from dpcore_a_ddp.round_rules import GradientRounds
+from dpcore_a_ddp.user_budgets import rounds_within
+
+if TYPE_CHECKING:
+    from dpcore.plugin import Accountant, Loss, User
+    from dpcore.plugin.parts import Dataset, NoiseSource
+
+__all__ = ["UserSession", "user_seed"]
+
+
+def user_seed(seed: int, name: str) -> int:
+    """Return the seed of one user's sample and noise, in a run with a seed."""
+    text = f"dpcore user {seed} {name}"
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") >> 1
+
+
+class UserSession(Unshareable):
+    """Answers the rounds of one run with noisy gradients, as long as the user's own budget lasts.
+
+    It evaluates what one round *more* would cost, and joins only if that stays within the budget;
+    then it debits its ledger, then draws the sample and the noise, then stores what it sends. A
+    round that comes again gets the stored reply, or, at other parameters, none. An empty sample is
+    answered with noise as well.
+
+    .. warning::
+       Whether it joins depends on its budget and on public figures alone. That tells its budget to
+       whoever sees who answers.
+
+    Privacy: everything it ever sends is (epsilon, delta)-DP for one of its rows, under the rules'
+    relation: the releases of ``TableSession`` under a filter of its own. With ``sampling=pass``
+    each row has a session of its own, and a round asks one of them (parallel composition: the rows'
+    releases are of disjoint data, in a fixed order).
+
+    Parameters
+    ----------
+    user : its public facts. ``n_rows`` has to be the number of its rows.
+    data : its rows.
+    rules : what it agrees to. Noise of none, and rules as published, it refuses.
+    accountant : its empty filter, of its own budget.
+    noise : ``None`` for the system's entropy.
+    ledger : ``None`` for one in memory.
+    mask : round to the mask, int64 of shape (n_features,), that a secure aggregation takes off the
+        sum, modulo 2^64: needed under that trust, and refused under another.
+
+    Raises InvalidInputError for rows, rules and filter that do not fit each other.
+    """
+
+    def __init__(
+        self,
+        user: User,
+        data: Dataset,
+        loss: Loss,
+        rules: GradientRounds,
+        accountant: Accountant,
+        noise: NoiseSource | None = None,
+        ledger: RoundLedger | None = None,
+        mask: Callable[[int], np.ndarray] | None = None,
+    ) -> None:
+        _check(user, data, loss, rules, accountant)
+        if rules.is_secure != (mask is not None):
+            raise InvalidInputError(
+                "Expected the masks of a secure aggregation with rules of that trust, and only "
+                "there: a message with a share of the noise must not leave a user unmasked."
+            )
+        self._mask = mask
+        self.user, self._rules, self._loss = user, rules, loss
+        self._ledger = RoundLedger() if ledger is None else ledger
+        noise = noise or SystemNoise()
+        alone = rules.sampling == "pass"
+        rows = [np.arange(user.n_rows) == i for i in range(user.n_rows)]
+        parts = [data.take(row) for row in rows] if alone else [data]
+        past = self._counted = len(self._ledger)
+        self._event = rules.event(user.n_rows)
+        self._sessions, self._accounts = [], []
+        for i, part in enumerate(parts):
+            filled = accountant
+            for _ in range(i, past, len(parts)):
+                filled = filled.compose(self._event)
+            engine = LocalEngine(part.table(), threads=1)
+            self._sessions.append(TableSession(engine, filled, rules.neighbors, noise))
+            self._accounts.append(Account(filled, self._ledger))
+
+    @property
+    def rounds_joined(self) -> int:
+        return len(self._ledger)
+
+    def answer(self, index: int, w: np.ndarray) -> Reply | Declined:
+        """Return the reply to round ``index``, or that the user does not join.
+
+        ``w`` : float64 of shape (n_features,), public. Rounds come in rising order; one that was
+        answered may come again.
+
+        Raises InvalidInputError for parameters that are not finite or of another width.
+        """
+        if type(index) is not int or index < 0:
+            raise InvalidInputError(f"Expected round={index!r} to be a whole number >= 0.")
+        with self._ledger.turn:
+            return self._answer(index, w)
+
+    def _answer(self, index: int, w: np.ndarray) -> Reply | Declined:
+        point = self._point(w)
+        asked = hashlib.sha256(point.astype("<f8").tobytes()).hexdigest()
+        stored = self._ledger.replies.get(index)
+        if stored is not None and self._ledger.asked[index] == asked:
+            return Reply(self.user.name, index, stored.copy())
+        if stored is not None:
+            return self._declined(index, "The round was answered at other parameters.")
+        debits = self._ledger.entries
+        if debits and index <= debits[-1]:
+            return self._declined(index, "The round is over: it was not joined, or its reply lost.")
+        if len(debits) != self._counted:
+            raise InvalidInputError("Another session spent from this ledger; open a new one on it.")
+        place = len(debits) % len(self._sessions)
+        session, account = self._sessions[place], self._accounts[place]
+        query = self._rules.query(self._loss, point, self.user.n_rows)
+        if not rounds_within(account.filter, self._event, 1):
+            return self._declined(index, "One round more would exceed the user's budget.")
+        session.rehearse(query)
+
+        def draw() -> np.ndarray:
+            self._counted += 1
+            return session.release(query, self._rules.mechanism)
+
+        value = account.charge_then_draw(self._event, lambda: index, draw)
+        # Steps of the grid, far below 2^53: the session's floats hold them exactly.
+        values = np.ldexp(value, self._rules.grid_bits).astype(np.int64)
+        if self._mask is not None:
+            values = values + self._mask(index)  # modulo 2^64
+        self._ledger.store(index, values, asked)
+        return Reply(self.user.name, index, values.copy())
+
+    def _declined(self, index: int, reason: str) -> Declined:
+        return Declined(self.user.name, index, reason)
+
+    def _point(self, w: np.ndarray) -> np.ndarray:
+        point = np.asarray(w, dtype=np.float64)
+        if point.shape != (self._rules.n_features,):
+            raise InvalidInputError(f"Expected parameters w of {self._rules.n_features} values.")
+        return point
+
+
+def _check(
+    user: User, data: Dataset, loss: Loss, rules: GradientRounds, accountant: Accountant
+) -> None:
+    GradientRounds.require(rules)
+    if rules.noise_multiplier == 0 or rules.as_published:
+        raise InvalidInputError("A user agrees to no rules that are not private.")
+    if user.n_rows < 1 or data.X.shape[0] != user.n_rows:
+        raise InvalidInputError(f"Expected user {user.name!r} to have its {user.n_rows} rows.")
+    if loss.name != rules.loss:
+        raise InvalidInputError(f"Expected loss={loss.name!r} to be that of the rules.")
+    facts = (data.n_features, data.row_norm, data.raw_norm_bound)
+    if facts != (rules.n_features, rules.row_norm, rules.raw_norm_bound):
+        raise InvalidInputError("The rules are for rows of another width or other bounds.")
+    if (accountant.epsilon, accountant.delta) != (user.epsilon, user.delta):
+        raise InvalidInputError(f"The filter of user {user.name!r} has another budget.")
+    if data.rows_dropped:
+        raise InvalidInputError("The number of a user's rows is public: no row may be dropped.")

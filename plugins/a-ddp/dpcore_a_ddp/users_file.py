@@ -1,0 +1,113 @@
+"""A file of users and their budgets: CSV with the columns user, epsilon, delta and, if given, rows.
+
+What it holds is public: whoever sees which user joins a round sees its budget.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from dpcore.plugin import DataError, InvalidInputError, User
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["alike_users", "read_users"]
+
+_NEEDED = ("user", "epsilon", "delta")
+_MOST_ROWS = 2**40
+
+
+def alike_users(n_rows: int, rows_per_user: int, epsilon: float, delta: float) -> tuple[User, ...]:
+    """Return users of one budget: each has ``rows_per_user`` rows, the last one what is left."""
+    if rows_per_user < 1:
+        raise InvalidInputError(f"Expected rows_per_user={rows_per_user!r} >= 1.")
+    sizes = [rows_per_user] * (n_rows // rows_per_user)
+    sizes += [n_rows % rows_per_user] if n_rows % rows_per_user else []
+    return tuple(User(f"user-{i}", size, epsilon, delta) for i, size in enumerate(sizes))
+
+
+def read_users(path: str | os.PathLike[str], n_rows: int, rows_per_user: int) -> tuple[User, ...]:
+    """Return the users of a file. They own the rows of the data in their order: the first user the
+    first ``rows`` of them (``rows_per_user`` where the file has no such column), and so on.
+
+    Raises DataError, naming file, line and column, for a file that is not whole, and
+    InvalidInputError where the users do not own as many rows as there are.
+    """
+    name = os.fspath(path)
+    try:
+        with open(path, encoding="utf-8-sig", newline="") as file:
+            reader = csv.reader(file, strict=True)
+            numbered = [(reader.line_num, cells) for cells in reader if cells]
+    except OSError as error:
+        raise DataError(f"Cannot read {name!r}: {error.strerror}.") from error
+    except (csv.Error, ValueError) as error:
+        raise DataError(f"{name!r} is no CSV file in UTF-8.") from error
+    header = [cell.strip() for cell in numbered[0][1]] if numbered else []
+    _check_header(name, header)
+    users = []
+    for line, cells in numbered[1:]:
+        if len(cells) != len(header):
+            raise DataError(f"{name}, line {line}: {len(cells)} cells, not {len(header)}.")
+        row = {column: cell.strip() for column, cell in zip(header, cells, strict=True)}
+        users.append(_user(f"{name}, line {line}", row, rows_per_user))
+        if len({user.name for user in users}) < len(users):
+            raise DataError(f"{name}, line {line}, column user: {row['user']!r} is there twice.")
+    if not users:
+        raise DataError(f"{name} has no users.")
+    return _owning(name, users, n_rows)
+
+
+def _check_header(name: str, header: Sequence[str]) -> None:
+    known = (*_NEEDED, "rows")
+    for column in _NEEDED:
+        if column not in header:
+            raise DataError(f"{name}, line 1: no column {column!r}; expected user,epsilon,delta.")
+    for column in header:
+        if column not in known or header.count(column) > 1:
+            raise DataError(f"{name}, line 1: unknown or repeated column {column!r}.")
+
+
+def _user(where: str, row: Mapping[str, str], rows_per_user: int) -> User:
+    if not row["user"]:
+        raise DataError(f"{where}, column user: no name.")
+    epsilon, delta = (_number(where, column, row[column]) for column in ("epsilon", "delta"))
+    if epsilon <= 0:
+        raise DataError(f"{where}, column epsilon: expected epsilon > 0, not {row['epsilon']!r}.")
+    if not 0 < delta < 1:
+        raise DataError(f"{where}, column delta: expected 0 < delta < 1, not {row['delta']!r}.")
+    n_rows = rows_per_user
+    if "rows" in row:
+        text = row["rows"]
+        if not (text.isascii() and text.isdigit() and 1 <= int(text[:20]) < _MOST_ROWS):
+            raise DataError(
+                f"{where}, column rows: a user has a whole number of rows, one or more, not "
+                f"{text!r}."
+            )
+        n_rows = int(text)
+    return User(row["user"], n_rows, epsilon, delta)
+
+
+def _number(where: str, column: str, text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise DataError(f"{where}, column {column}: expected a finite number, not {text!r}.")
+    return value
+
+
+def _owning(name: str, users: Sequence[User], n_rows: int) -> tuple[User, ...]:
+    owned = sum(user.n_rows for user in users)
+    if owned != n_rows:
+        raise InvalidInputError(
+            f"The users of {name} own {owned} rows, and the data have {n_rows}, a test "
+            "fraction left out. Each row belongs to one user: the file's column rows says how many "
+            "(rows_per_user without one), in the order of the rows."
+        )
+    return tuple(users)

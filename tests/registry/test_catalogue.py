@@ -1,0 +1,165 @@
+"""The registry: four bad plugins are told apart from the good, which go on working."""
+
+import json
+import os
+import subprocess
+import sys
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+
+from dpcore.errors import RegistryError
+from dpcore.registry.catalogue import KINDS, Entry, Registry, plural, read_registry
+
+BAD = Path(__file__).parents[1] / "bad_plugins"
+
+
+def entry(
+    name, kind="mechanism", distribution="dpcore", target="dpcore.mechanisms.laplace:Laplace"
+):
+    return Entry(kind, name, target, "A summary.", "", distribution, "1.0")
+
+
+@pytest.fixture
+def registry(monkeypatch):
+    """The built-in parts together with the four bad plugins."""
+    folders = [str(folder) for folder in BAD.iterdir()]
+    for folder in folders:
+        monkeypatch.syspath_prepend(folder)
+    bad = [p for d in metadata.distributions(path=folders) for p in d.entry_points]
+    ours = "dpcore.registry.builtins"
+    good = [p for p in metadata.entry_points(group="dpcore") if p.value == ours]
+    return read_registry([*bad, *good])
+
+
+def test_each_bad_plugin_is_listed_with_its_distribution_and_reason(registry):
+    reasons = {f.name: (f.distribution, f.reason) for f in registry.failures}
+    assert reasons["import-error"][0] == "bad-import-error"
+    assert "a_module_that_nobody_has" in reasons["import-error"][1]
+    told = reasons["misspelt-hook"][1]
+    assert "no hook 'register_optimisers'. Did you mean register_optimizers" in told
+    assert all(f"register_{plural(kind)}" in told.split("Known: ")[1] for kind in KINDS)
+    assert reasons["raising-hook"] == ("bad-raising-hook", "RuntimeError: the hook")
+    assert "bad-taken-name" in reasons["gaussian"][0] and "dpcore" in reasons["gaussian"][0]
+    assert len(reasons) == 4
+    assert all("\n" not in reason for _, reason in reasons.values())
+
+
+def test_a_source_is_each_distribution_with_its_version(registry):
+    sources = {failure.name: failure.source for failure in registry.failures}
+    assert sources["import-error"] == "bad-import-error 1.0"
+    first, second = sources["gaussian"].split(" and ")
+    assert first.startswith("dpcore ") and second == "bad-taken-name 1.0"
+
+
+def read_source(tmp_path, monkeypatch, body):
+    (tmp_path / "a_bad_plugin.py").write_text(
+        f"from dpcore.registry.hookspecs import hookimpl\n\n{body}"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "a_bad_plugin", raising=False)
+    registry = read_registry([metadata.EntryPoint("bad", "a_bad_plugin", "dpcore")])
+    monkeypatch.delitem(sys.modules, "a_bad_plugin", raising=False)
+    return registry.failures[0].reason
+
+
+def test_a_wrong_argument_of_a_hook_is_told_in_full(tmp_path, monkeypatch):
+    body = "@hookimpl\ndef register_losses(registry):\n    pass\n"
+    reason = read_source(tmp_path, monkeypatch, body)
+    assert "register_losses(registry)" in reason and "can not be found" in reason
+    assert "\n" not in reason
+
+
+def test_a_missing_summary_is_told(tmp_path, monkeypatch):
+    body = "@hookimpl\ndef register_losses(register):\n    register('ok', 'a.b:C')\n"
+    reason = read_source(tmp_path, monkeypatch, body)
+    assert "register('ok', ...) needs summary=..." in reason
+
+
+def test_everything_else_works(registry):
+    assert "laplace" in registry.names("mechanism")
+    assert "zcdp" in registry.names("accountant")
+    assert "its-own" in registry.names("mechanism")
+
+
+def test_a_plugin_that_raises_registers_nothing(registry):
+    assert "half-done" not in registry.names("optimizer")
+
+
+def test_using_a_taken_name_names_both_distributions(registry):
+    assert "gaussian" not in registry.names("mechanism")
+    for use in (registry.load, registry.get):
+        with pytest.raises(
+            RegistryError, match=r"both dpcore .* and bad-taken-name 1.0; uninstall"
+        ):
+            use("mechanism", "gaussian")
+    with pytest.raises(RegistryError, match="both"):
+        registry.find("gaussian")
+
+
+def test_using_a_failed_plugin_says_why(registry):
+    for use in (registry.find, lambda name: registry.load("optimizer", name)):
+        with pytest.raises(RegistryError, match=r"bad-import-error 1.0 failed to load: Module"):
+            use("import-error")
+
+
+def test_unknown_name_gets_near_names_and_the_list():
+    registry = Registry([entry("laplace"), entry("gaussian")])
+    with pytest.raises(RegistryError, match=r"'gausian'. Did you mean gaussian\? Known: gaussian,"):
+        registry.get("mechanism", "gausian")
+    with pytest.raises(RegistryError, match="Known: none"):
+        registry.get("optimizer", "gausian")
+
+
+def test_a_target_is_imported_on_use_and_its_failure_is_one_error():
+    registry = Registry([entry("good"), entry("gone", target="no_such_module:Thing")])
+    assert registry.load("mechanism", "good").__name__ == "Laplace"
+    with pytest.raises(RegistryError, match="cannot be loaded from no_such_module:Thing"):
+        registry.load("mechanism", "gone")
+
+
+@pytest.mark.parametrize(
+    ("name", "target", "summary"),
+    [
+        ("Not Kebab", "a.b:C", "ok"),
+        ("ok", "a.b.C", "ok"),
+        ("ok", "a.b:C", ""),
+        ("ok", "a:C", "a\nb"),
+    ],
+)
+def test_a_malformed_registration_fails_its_plugin(tmp_path, monkeypatch, name, target, summary):
+    (tmp_path / "malformed_plugin.py").write_text(
+        "from dpcore.registry.hookspecs import hookimpl\n\n"
+        "@hookimpl\ndef register_losses(register):\n"
+        f"    register({name!r}, {target!r}, summary={summary!r})\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "malformed_plugin", raising=False)
+    point = metadata.EntryPoint("malformed", "malformed_plugin", "dpcore")
+    registry = read_registry([point])
+    monkeypatch.delitem(sys.modules, "malformed_plugin", raising=False)
+    assert [f.name for f in registry.failures] == ["malformed"]
+    assert registry.names("loss") == ()
+
+
+def test_every_kind_has_its_hook():
+    from dpcore.registry import hookspecs
+
+    hooks = {name for name in vars(hookspecs) if name.startswith("register_")}
+    assert hooks == {f"register_{plural(kind)}" for kind in KINDS}
+
+
+def test_the_bad_plugins_installed_for_real():
+    paths = [str(folder) for folder in sorted(BAD.iterdir())]
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+    command = [sys.executable, "-W", "error", "-m", "dpcore.cli", "list", "--json", "--strict"]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and done.stderr == ""
+    listed = json.loads(done.stdout)
+    failed = {f["name"] for f in listed["failed"]}
+    assert {"import-error", "misspelt-hook", "raising-hook", "gaussian"} <= failed
+    adaptive = {"zcdp", "gdp", "rdp", "single", "pure"}
+    scheduled = {"sampling-composition", "advanced-composition", "best"}
+    scheduled |= {"skellam-composition", "skellam-advanced"}
+    assert {e["name"] for e in listed["accountants"]} == adaptive | scheduled | {"none"}

@@ -1,0 +1,47 @@
+"""The tables of facts: the documentation shows them, and nothing reads a fact in another way."""
+
+import ast
+import dataclasses
+import re
+from pathlib import Path
+
+import pytest
+
+from dpcore.registry import declarations
+from dpcore.registry.declarations import OptimizerFacts
+from dpcore.registry.facts import markdown
+
+ROOT = Path(__file__).parents[2]
+OPTIONAL = [
+    field.name
+    for field in dataclasses.fields(OptimizerFacts)
+    if field.name not in ("name", "slots", "needs", "relations", "minimize")
+]
+
+
+@pytest.mark.skipif(not (ROOT / "docs").is_dir(), reason="needs the documents of a checkout")
+def test_the_documentation_shows_the_table_of_an_optimizer():
+    page = (ROOT / "docs/plugins.md").read_text()
+    shown = dict(re.findall(r"<!-- facts: (\w+) -->\n(.*?)\n<!-- end -->", page, re.DOTALL))
+    assert "OptimizerFacts" in shown
+    for name, table in shown.items():
+        assert table == markdown(getattr(declarations, name))
+
+
+def asked_by_name(tree):
+    """Yield what is asked of an object by ``getattr`` or ``hasattr`` under a fact's name."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            if node.func.id in ("getattr", "hasattr") and isinstance(node.args[1], ast.Constant):
+                if node.args[1].value in OPTIONAL:
+                    yield node.args[1].value
+
+
+def test_facts_of_optimizers_are_read_in_one_way():
+    # Thirteen were read by getattr, each with a default of its own, and a misspelt one was none.
+    asked = {
+        str(path.relative_to(ROOT)): [*asked_by_name(ast.parse(path.read_text()))]
+        for path in (ROOT / "dpcore").rglob("*.py")
+    }
+    assert {path: names for path, names in asked.items() if names} == {}
+    assert [*asked_by_name(ast.parse("getattr(target, 'theorem', '')"))] == ["theorem"]

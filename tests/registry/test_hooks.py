@@ -1,0 +1,60 @@
+"""Each hook, implemented by a plugin of its own, brings its entry under the right kind."""
+
+import sys
+import types
+from importlib import metadata
+
+import pytest
+
+from dpcore.registry.catalogue import read_registry
+from dpcore.registry.hookspecs import hookimpl
+
+
+def register_optimizers(register):
+    register("an-entry", "somewhere:Thing", summary="An optimizer.", reference="Nobody 2001")
+
+
+def register_mechanisms(register):
+    register("an-entry", "somewhere:Thing", summary="A mechanism.")
+
+
+def register_accountants(register):
+    register("an-entry", "somewhere:Thing", summary="An accountant.")
+
+
+def register_losses(register):
+    register("an-entry", "somewhere:Thing", summary="A loss.")
+
+
+def register_datasets(register):
+    register("an-entry", "somewhere:Thing", summary="A data set.")
+
+
+def register_engines(register):
+    register("an-entry", "somewhere:Thing", summary="An engine.")
+
+
+def register_pools(register):
+    register("an-entry", "somewhere:Thing", summary="A pool of users.")
+
+
+@pytest.mark.parametrize(
+    ("kind", "hook"),
+    [
+        ("optimizer", register_optimizers),
+        ("mechanism", register_mechanisms),
+        ("accountant", register_accountants),
+        ("loss", register_losses),
+        ("dataset", register_datasets),
+        ("engine", register_engines),
+        ("pool", register_pools),
+    ],
+)
+def test_a_hook_registers_its_kind(monkeypatch, kind, hook):
+    plugin = types.ModuleType("a_plugin")
+    setattr(plugin, hook.__name__, hookimpl(hook))
+    monkeypatch.setitem(sys.modules, "a_plugin", plugin)
+    registry = read_registry([metadata.EntryPoint("a-plugin", "a_plugin", "dpcore")])
+    assert not registry.failures
+    (entry,) = registry.find("an-entry")
+    assert entry.kind == kind and registry.names(kind) == ("an-entry",)
