@@ -273,8 +273,10 @@ def test_a_partial_that_poses_as_a_loss_is_named():
     for name in ("name", "classification", "convex", "smoothness", "value", "dvalue"):
         setattr(loss, name, getattr(honest, name))
     loss.lipschitz = 1e-6
-    opened = session()
-    opened.release(BoundedMinimizer(replace(problem_of(), loss=loss), 5.0), Gaussian(20.0))
+    opened, problem = session(), replace(problem_of(), loss=loss)
+    with pytest.raises(InvalidInputError, match="The loss partial has no 'name'"):
+        BoundedMinimizer(problem, 5.0)  # Its class states no fact, and is not taken at its word.
+    opened.release(ClippedGradientSum(problem, np.zeros(5), 1.0), Gaussian(20.0))
     assert "functools:partial" in opened.trusted_parts
 
 

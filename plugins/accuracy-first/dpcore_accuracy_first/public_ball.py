@@ -65,7 +65,7 @@ class PublicBall:
 
     @property
     def spread(self) -> float:
-        """By how much two rows' losses at one ``w`` of the ball can differ."""
+        """Bound of the difference of two rows' losses at one ``w`` of the ball."""
         return (self.high - self.low) * _UP
 
     def project(self, w: np.ndarray) -> np.ndarray:
@@ -85,6 +85,7 @@ def _pull(loss: Loss) -> float:
 
 
 def _range(loss: Loss, margin: float) -> tuple[float, float]:
+    """Return bounds of a row's loss at margins up to ``margin``, rounded outward."""
     facts = loss_facts(loss)
     if facts.quadratic:
         return 0.0, 0.5 * (margin + 1.0) ** 2 * _UP
