@@ -20,6 +20,7 @@ from dpcore.errors import InvalidInputError
 __all__ = [
     "BLOCK_ROWS",
     "BLOCK_SUM_BITS",
+    "CAPACITY",
     "DIRECTION_BITS",
     "FEATURE_BITS",
     "FINE_BITS",
@@ -27,6 +28,7 @@ __all__ = [
     "FLOAT_BITS",
     "LARGEST_NORM",
     "MARGIN_BITS",
+    "NOISE_BITS",
     "PARAMETER_BITS",
     "STEP_BITS",
     "check_grid",
@@ -66,8 +68,13 @@ which each has exact margins."""
 LARGEST_NORM = 2.0**12
 """The l2 norm of a stored row at most."""
 
+CAPACITY = 2**27
+"""Rows that exact sums hold where the schema says no other figure."""
+
+NOISE_BITS = 58
+"""The scale of a noise is below ``2**NOISE_BITS`` steps of its answer's grid."""
+
 _SUM_BITS = 62
-_NOISE_BITS = 57
 
 
 def check_grid() -> None:
@@ -151,7 +158,7 @@ def coefficient_bits(clip: float, capacity: int, noise_multiplier: float = 1.0) 
     bits = min(
         BLOCK_SUM_BITS - FEATURE_BITS - log_clip + 1,
         _SUM_BITS - FEATURE_BITS - int(capacity).bit_length() - log_clip,
-        _NOISE_BITS - FEATURE_BITS - math.frexp(noise_multiplier)[1] - log_clip - 1,
+        NOISE_BITS - FEATURE_BITS - math.frexp(noise_multiplier)[1] - log_clip - 2,
     )
     if bits < 0:
         raise InvalidInputError(

@@ -12,6 +12,7 @@ from dpcore.data.blocks.batches import OrderedRows, order_rows, rotate_rows
 from dpcore.data.blocks.block import Block
 from dpcore.data.blocks.standardization import Standardization
 from dpcore.data.blocks.table import Table
+from dpcore.exact.grid import FINE_BITS
 from dpcore.losses.squared import Squared
 from dpcore.mechanisms.approximate_minima import ApproximateMinima
 from dpcore.mechanisms.base import ScaledNoise
@@ -50,6 +51,7 @@ from dpcore.queries.perturbed import PerturbedMinimizer, vertices
 
 __all__ = [
     "ACCOUNTANTS",
+    "FINE_BITS",
     "ApproximateMinima",
     "Block",
     "BoundedMinimizer",

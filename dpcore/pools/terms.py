@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import InvalidInputError
-from dpcore.exact.grid import FEATURE_BITS
+from dpcore.exact.grid import BLOCK_SUM_BITS
 from dpcore.mechanisms.gaussian import Gaussian
 from dpcore.mechanisms.skellam_share import SkellamShare
 from dpcore.privacy.events import PoissonSampledDpEvent, SampledWithoutReplacementDpEvent
@@ -153,7 +153,7 @@ class Terms:
     @property
     def grid_bits(self) -> int:
         """Messages stand on ``2**-grid_bits``: a function of clip and noise, so public."""
-        finest = FEATURE_BITS + 24 - max(0, math.frexp(self.clip)[1])
+        finest = BLOCK_SUM_BITS + 1 - max(0, math.frexp(self.clip)[1])
         return min(finest, _SCALE_BITS[self.trust] - math.frexp(self.sigma or self.clip)[1])
 
     @property

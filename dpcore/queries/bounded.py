@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from dpcore.errors import InvalidInputError
-from dpcore.exact.grid import PARAMETER_BITS, round_to
+from dpcore.exact.grid import CAPACITY, FINE_BITS, MARGIN_BITS, PARAMETER_BITS, round_to
 from dpcore.privacy.sealed import sealed
 from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
 from dpcore.queries.count import RowCount
 from dpcore.queries.descent import minimize
-from dpcore.queries.gradient_sum import FINE_BITS, GradientSum, gradient_bits, gradient_error
+from dpcore.queries.gradient_sum import GradientSum, gradient_bits, gradient_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 __all__ = ["BoundedMinimizer", "PenalisedMinimizer"]
 
 _UP = 1.0 + 2.0**-40
-_LARGEST_MARGIN = 2.0**8
-"""At the radius r; 6 r, where the solver may look, is well below the 2^13 of exact margins."""
-_ROWS = 2**27
+_LARGEST_MARGIN = 2.0 ** (MARGIN_BITS - 5)
+"""At the radius r; 6 r, where the solver may look, is well below what is exact."""
+_ROWS = CAPACITY
 """How many rows there may be at least where their number is private."""
 _TOLERANCE = 2.0**-12
 """The gradient at the end, relative to the largest gradient of a row, at least."""

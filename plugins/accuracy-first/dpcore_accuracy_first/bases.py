@@ -9,6 +9,7 @@ import numpy as np
 
 from dpcore.plugin import GramMatrix, InvalidInputError
 from dpcore.plugin.parts import (
+    FINE_BITS,
     Minimizer,
     MinimumQuadratic,
     PublicBall,
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CovBase", "OutputBase"]
 
-_FINEST_BITS, _COARSEST_BITS, _SCALE_BITS = 44, 8, 55
+_FINEST_BITS, _COARSEST_BITS, _SCALE_BITS = FINE_BITS, 8, 55
 
 
 class OutputBase:
