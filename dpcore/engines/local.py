@@ -69,7 +69,7 @@ class LocalEngine:
         finally:
             # Whatever happened, no thread is left at a block when the next question comes.
             shared.end()
-        return total + shared.other_parts()
+        return np.asarray(total + shared.other_parts())
 
     def answer_table(self, query: TableQuery, noise: NoiseSource) -> np.ndarray:
         """Return the answer of a query that goes through the rows in an order of its own."""

@@ -108,4 +108,4 @@ class CodedRows:
         return matrix
 
     def toarray(self) -> np.ndarray:
-        return self.tocsr().toarray()
+        return np.asarray(self.tocsr().toarray())

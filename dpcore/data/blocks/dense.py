@@ -78,7 +78,7 @@ class DenseBlock(CachedMargins):
         return DenseRows(self._values)
 
     def _absolute_steps(self) -> np.ndarray:
-        return np.ldexp(np.abs(self._values), FEATURE_BITS).astype(np.int64).sum(axis=1)
+        return np.asarray(np.ldexp(np.abs(self._values), FEATURE_BITS).astype(np.int64).sum(axis=1))
 
     def _unfolded(self) -> np.ndarray:
         return np.array(self._values)

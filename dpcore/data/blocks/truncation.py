@@ -38,7 +38,7 @@ def l2_norms_up(squares: np.ndarray) -> np.ndarray:
 
 
 def _in_units(norms_in_steps: np.ndarray) -> np.ndarray:
-    return np.ldexp(_above(norms_in_steps), -FEATURE_BITS)
+    return np.asarray(np.ldexp(_above(norms_in_steps), -FEATURE_BITS))
 
 
 def _above(values: np.ndarray) -> np.ndarray:
@@ -95,7 +95,7 @@ def _first_shrink(
 def integer_sums(steps: np.ndarray, row_of: np.ndarray | None, n_rows: int) -> np.ndarray:
     """Return each row's sum of int64 ``steps``, dense or with ``row_of`` naming each one's row."""
     if row_of is None:
-        return steps.sum(axis=1)
+        return np.asarray(steps.sum(axis=1))
     sums = np.zeros(n_rows, dtype=np.int64)
     np.add.at(sums, row_of, steps)
     return sums

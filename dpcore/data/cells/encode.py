@@ -45,7 +45,7 @@ def _on_grid(values: np.ndarray, column: Numeric) -> np.ndarray:
     1 at that."""
     unit = scale_to_unit(values, column.lower, column.upper)
     np.ldexp(unit, FEATURE_BITS, out=unit)
-    return np.ldexp(np.trunc(unit, out=unit), -FEATURE_BITS, out=unit)
+    return np.asarray(np.ldexp(np.trunc(unit, out=unit), -FEATURE_BITS, out=unit))
 
 
 def _encode_coded(columns: Columns, schema: Schema) -> CodedRows:

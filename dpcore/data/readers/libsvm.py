@@ -128,7 +128,7 @@ def _matching(tokens: pa.StringArray, pattern: str, kind: pa.DataType) -> np.nda
     what Arrow would take and a line by itself would not (hexadecimal): a line's fate is its own."""
     if not pc.all(pc.match_substring_regex(tokens, pattern), min_count=0).as_py():
         raise pa.ArrowInvalid("a token is not a number")
-    return tokens.cast(kind).to_numpy(zero_copy_only=False)
+    return np.asarray(tokens.cast(kind).to_numpy(zero_copy_only=False))
 
 
 def _checked_lines(content: bytes, source: str, width: int, drop: bool, lines_before: int) -> bytes:

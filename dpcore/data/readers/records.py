@@ -64,7 +64,7 @@ def _starts_of_cells(text: np.ndarray, quotes: np.ndarray, separator: str) -> np
     before = text[quotes - 1]
     starts = (before == ord(separator)) | (before == ord("\n")) | (before == ord("\r"))
     starts[0] |= quotes[0] == 0
-    return starts
+    return np.asarray(starts)
 
 
 def _by_turns(quotes: np.ndarray, starts: np.ndarray) -> bool:
