@@ -87,8 +87,8 @@ class LocalEngine:
 
 
 def _may_run_in_threads(query: Query) -> bool:
-    """Whether the query and its loss say of themselves that calls may overlap: in their own class,
-    since a subclass may keep what its base does not."""
+    """Return whether the query and its loss say that calls may overlap: in their own class, since a
+    subclass may keep what its base does not."""
     parts = (query, getattr(query, "loss", None))
     return all(vars(type(p)).get("thread_safe") is True for p in parts if p is not None)
 

@@ -127,8 +127,8 @@ class _KernelFiles:
 
 @functools.cache
 def _source_digest(path: str) -> str:
-    """Return a digest of a source file, of which older numba looks at time and size alone; empty
-    for one within an archive."""
+    """Return a digest of a source file, since older numba looks at its time and size alone; empty
+    for a file within an archive."""
     try:
         return hashlib.sha256(Path(path).read_bytes()).hexdigest()
     except OSError:

@@ -1,11 +1,11 @@
 """The grids on which everything between a row and a released value is exact.
 
-Features stand on ``2**-FEATURE_BITS``, parameters on ``2**-PARAMETER_BITS`` or coarser. A margin
-``x.w`` is then a sum of multiples of ``2**-(FEATURE_BITS + PARAMETER_BITS)`` whose partial sums, in
-any order, are at most ``||x|| ||w||`` by Cauchy and Schwarz; below ``2**MARGIN_BITS`` that is at
-most 53 bits, so every partial sum is a float64 and the margin has the same bits from any kernel, in
-any order, on any processor. Parameters are released values, so rounding them is post-processing and
-free.
+Features are multiples of ``2**-FEATURE_BITS``, parameters of ``2**-PARAMETER_BITS`` or coarser. A
+margin ``x.w`` is then a sum of multiples of ``2**-(FEATURE_BITS + PARAMETER_BITS)`` whose partial
+sums, in any order, are at most ``||x|| ||w||`` by Cauchy and Schwarz; below ``2**MARGIN_BITS`` that
+is at most 53 bits, so every partial sum is a float64 and the margin has the same bits from any
+kernel, in any order, on any processor. Parameters are released values, so rounding them is
+post-processing and free.
 
 Four choices are free: ``FEATURE_BITS``, ``PARAMETER_BITS``, ``DIRECTION_BITS`` and ``BLOCK_ROWS``.
 All else follows from them, here, and ``check_grid`` refuses what does not fit.
@@ -45,7 +45,7 @@ BLOCK_ROWS = 8192
 """Rows of a block, a public constant: float64 sums over one block are exact (coefficient_bits)."""
 
 STEP_BITS = PARAMETER_BITS - DIRECTION_BITS
-"""A direction times a step size stands on the parameters' grid, so that ``w - step * direction`` is
+"""A direction times a step size is on the parameters' grid, so that ``w - step * direction`` is
 exact and cached margins equal recomputed ones."""
 
 FLOAT_BITS = 53
@@ -62,7 +62,7 @@ FLOAT32_LIMIT = 2.0 ** (24 - FEATURE_BITS)
 
 _FINER = 20
 FINE_BITS = PARAMETER_BITS + _FINER
-"""Points of a solver's last steps stand on ``2**-FINE_BITS``: two parameters, 20 bits apart, of
+"""Points of a solver's last steps are on ``2**-FINE_BITS``: two parameters, 20 bits apart, of
 which each has exact margins."""
 
 LARGEST_NORM = 2.0**12
@@ -125,7 +125,7 @@ def is_exact_line(
 ) -> bool:
     """Return whether ``end`` is ``start - step * direction`` and its margins follow exactly.
 
-    True only if direction and step stand on their grids and both ends' margins are below half of
+    True only if direction and step are on their grids and both ends' margins are below half of
     what is exact, so that ``step`` times a margin of the direction, their difference, is exact too.
     """
     if step != round_to(step, STEP_BITS) or not np.array_equal(start - step * direction, end):
@@ -143,8 +143,8 @@ def _reach(norm: float, size: int, bits: int, raw_norm_bound: float) -> float:
 
 
 def coefficient_bits(clip: float, capacity: int, noise_multiplier: float = 1.0) -> int:
-    """Return k: row coefficients are truncated to ``2**-k``, products stand on
-    ``2**-(FEATURE_BITS + k)``.
+    """Return k: row coefficients are truncated to ``2**-k``, products are
+    multiples of ``2**-(FEATURE_BITS + k)``.
 
     The largest k with which a block's float64 sum of clipped rows is exact (``BLOCK_ROWS * clip``
     below 2^53 steps), the sum over ``capacity`` rows stays below 2^62 steps, and noise of

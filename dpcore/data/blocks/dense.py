@@ -149,7 +149,8 @@ def _measured(rows: np.ndarray, row_norm: float) -> tuple[np.ndarray, np.ndarray
 
 @njit(cache=True, error_model="numpy", nogil=True)
 def dense_margins(values: np.ndarray, w: np.ndarray, lanes: np.ndarray, out: np.ndarray) -> None:
-    """Partial sums in ``lanes``, so that the compiler may take as many columns at a time."""
+    """Write the products to ``out``, from partial sums in ``lanes``: the compiler may then take as
+    many columns at a time."""
     width = values.shape[1]
     in_lanes = width - width % _LANES
     for i in range(out.shape[0]):

@@ -49,7 +49,7 @@ def _on_grid(values: np.ndarray, column: Numeric) -> np.ndarray:
 
 
 def _encode_coded(columns: Columns, schema: Schema) -> CodedRows:
-    """One dense cell per number, one code per categorical column; the intercept is a number."""
+    """Return a dense cell per number and a code per categorical column; the intercept is a number."""
     numeric = [column for column in schema.features if isinstance(column, Numeric)]
     categorical = [column for column in schema.features if isinstance(column, Categorical)]
     layout = coded_layout(schema)
@@ -67,7 +67,7 @@ def _encode_coded(columns: Columns, schema: Schema) -> CodedRows:
 
 
 def coded_layout(schema: Schema) -> CodedLayout:
-    """Return which feature each stored cell of a schema with named columns stands for."""
+    """Return the feature that each stored cell of a schema with named columns means."""
     numeric: list[int] = []
     code_features: list[int] = []
     starts: list[int] = []

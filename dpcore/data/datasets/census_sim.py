@@ -90,7 +90,7 @@ def load() -> Dataset:
     positive = stream.draw() < 0.5 + 0.5 * t / np.sqrt(1.0 + t * t)
     values[described.label.name] = np.where(positive, 1.0, -1.0)
     rows = encode(Columns(values, _ROWS), described)
-    return Dataset.from_rows("census-sim", rows, described, "generated")
+    return Dataset.from_rows("census-sim", rows, described, is_generated=True)
 
 
 class _Uniform:

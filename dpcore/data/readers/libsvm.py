@@ -49,7 +49,7 @@ class LibsvmFile:
 
     def check(self) -> None:
         """Raise the DataError that comes first where the file is read as one piece: bytes that
-        are no text before malformed lines, wherever they stand."""
+        are no text before malformed lines, wherever they are."""
         if self._drop:
             return
         for piece in self._pieces():
@@ -66,7 +66,7 @@ def read_libsvm(
 ) -> RawMatrix:
     """Return the rows of LIBSVM text; ``width`` is the public number of features.
 
-    The labels are text; ``lines_before`` lines of the source stand before the text. ``drop`` leaves
+    The labels are text; ``lines_before`` lines of the source come before the text. ``drop`` leaves
     out malformed lines; otherwise the first one raises DataError with its line and what is wrong:
     an index below 1, above ``width`` or not above the one before, or anything that is not UTF-8 or
     not ``index:value`` with a finite value.
