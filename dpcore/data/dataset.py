@@ -33,7 +33,7 @@ class Dataset:
         rounding.
     y : float64 of shape (n_rows,): -1 and +1, or a regression's clamped target scaled to [-1, 1].
     schema : the public description; from it alone follow the figures below.
-    source : ``"file"``, ``"generated"`` or ``"array"``.
+    is_generated : whether no row is of a person or thing: their figures are no secret.
     rows_dropped : whether rows that did not satisfy the schema were left out, so that the number of
         rows must not be public.
     typed_by : ``"frame"`` or ``"file"`` where another program gave the columns their types, from
@@ -44,7 +44,7 @@ class Dataset:
     X: Rows
     y: np.ndarray
     schema: Schema
-    source: Literal["file", "generated", "array"] = "file"
+    is_generated: bool = False
     rows_dropped: bool = False
     typed_by: Literal["frame", "file"] | None = None
 
@@ -77,7 +77,7 @@ class Dataset:
 
     @property
     def from_data(self) -> bool:
-        """Whether the schema was derived from the rows: what is fitted is then not private."""
+        """True if the schema was derived from the rows: a fit is then not private."""
         return self.schema.from_data
 
     @classmethod
@@ -86,13 +86,13 @@ class Dataset:
         name: str,
         rows: tuple[Rows, np.ndarray | None],
         schema: Schema,
-        source: Literal["file", "generated", "array"] = "file",
+        is_generated: bool = False,
     ) -> Dataset:
         """Return the data set of encoded (X, y); InvalidInputError if the labels are not there."""
         X, y = rows
         if y is None:
             raise InvalidInputError(f"{name}: the rows have no labels.")
-        return cls(name, X, y, schema, source)
+        return cls(name, X, y, schema, is_generated)
 
     def take(self, mask: np.ndarray) -> Dataset:
         """Return the rows where the bool array ``mask`` of shape (n_rows,) is true."""

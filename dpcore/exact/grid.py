@@ -1,11 +1,11 @@
 """The grids on which everything between a row and a released value is exact.
 
-Features stand on ``2**-FEATURE_BITS``, parameters on ``2**-PARAMETER_BITS`` or coarser. A margin
-``x.w`` is then a sum of multiples of ``2**-(FEATURE_BITS + PARAMETER_BITS)`` whose partial sums, in
-any order, are at most ``||x|| ||w||`` by Cauchy and Schwarz; below ``2**MARGIN_BITS`` that is at
-most 53 bits, so every partial sum is a float64 and the margin has the same bits from any kernel, in
-any order, on any processor. Parameters are released values, so rounding them is post-processing and
-free.
+Features are multiples of ``2**-FEATURE_BITS``, parameters of ``2**-PARAMETER_BITS`` or coarser. A
+margin ``x.w`` is then a sum of multiples of ``2**-(FEATURE_BITS + PARAMETER_BITS)`` whose partial
+sums, in any order, are at most ``||x|| ||w||`` by Cauchy and Schwarz; below ``2**MARGIN_BITS`` that
+is at most 53 bits, so every partial sum is a float64 and the margin has the same bits from any
+kernel, in any order, on any processor. Parameters are released values, so rounding them is
+post-processing and free.
 
 Four choices are free: ``FEATURE_BITS``, ``PARAMETER_BITS``, ``DIRECTION_BITS`` and ``BLOCK_ROWS``.
 All else follows from them, here, and ``check_grid`` refuses what does not fit.
@@ -20,6 +20,7 @@ from dpcore.errors import InvalidInputError
 __all__ = [
     "BLOCK_ROWS",
     "BLOCK_SUM_BITS",
+    "CAPACITY",
     "DIRECTION_BITS",
     "FEATURE_BITS",
     "FINE_BITS",
@@ -27,6 +28,7 @@ __all__ = [
     "FLOAT_BITS",
     "LARGEST_NORM",
     "MARGIN_BITS",
+    "NOISE_BITS",
     "PARAMETER_BITS",
     "STEP_BITS",
     "check_grid",
@@ -43,7 +45,7 @@ BLOCK_ROWS = 8192
 """Rows of a block, a public constant: float64 sums over one block are exact (coefficient_bits)."""
 
 STEP_BITS = PARAMETER_BITS - DIRECTION_BITS
-"""A direction times a step size stands on the parameters' grid, so that ``w - step * direction`` is
+"""A direction times a step size is on the parameters' grid, so that ``w - step * direction`` is
 exact and cached margins equal recomputed ones."""
 
 FLOAT_BITS = 53
@@ -60,14 +62,19 @@ FLOAT32_LIMIT = 2.0 ** (24 - FEATURE_BITS)
 
 _FINER = 20
 FINE_BITS = PARAMETER_BITS + _FINER
-"""Points of a solver's last steps stand on ``2**-FINE_BITS``: two parameters, 20 bits apart, of
+"""Points of a solver's last steps are on ``2**-FINE_BITS``: two parameters, 20 bits apart, of
 which each has exact margins."""
 
 LARGEST_NORM = 2.0**12
 """The l2 norm of a stored row at most."""
 
+CAPACITY = 2**27
+"""Rows that exact sums hold where the schema says no other figure."""
+
+NOISE_BITS = 58
+"""The scale of a noise is below ``2**NOISE_BITS`` steps of its answer's grid."""
+
 _SUM_BITS = 62
-_NOISE_BITS = 57
 
 
 def check_grid() -> None:
@@ -118,7 +125,7 @@ def is_exact_line(
 ) -> bool:
     """Return whether ``end`` is ``start - step * direction`` and its margins follow exactly.
 
-    True only if direction and step stand on their grids and both ends' margins are below half of
+    True only if direction and step are on their grids and both ends' margins are below half of
     what is exact, so that ``step`` times a margin of the direction, their difference, is exact too.
     """
     if step != round_to(step, STEP_BITS) or not np.array_equal(start - step * direction, end):
@@ -136,8 +143,8 @@ def _reach(norm: float, size: int, bits: int, raw_norm_bound: float) -> float:
 
 
 def coefficient_bits(clip: float, capacity: int, noise_multiplier: float = 1.0) -> int:
-    """Return k: row coefficients are truncated to ``2**-k``, products stand on
-    ``2**-(FEATURE_BITS + k)``.
+    """Return k: row coefficients are truncated to ``2**-k``, products are
+    multiples of ``2**-(FEATURE_BITS + k)``.
 
     The largest k with which a block's float64 sum of clipped rows is exact (``BLOCK_ROWS * clip``
     below 2^53 steps), the sum over ``capacity`` rows stays below 2^62 steps, and noise of
@@ -151,7 +158,7 @@ def coefficient_bits(clip: float, capacity: int, noise_multiplier: float = 1.0) 
     bits = min(
         BLOCK_SUM_BITS - FEATURE_BITS - log_clip + 1,
         _SUM_BITS - FEATURE_BITS - int(capacity).bit_length() - log_clip,
-        _NOISE_BITS - FEATURE_BITS - math.frexp(noise_multiplier)[1] - log_clip - 1,
+        NOISE_BITS - FEATURE_BITS - math.frexp(noise_multiplier)[1] - log_clip - 2,
     )
     if bits < 0:
         raise InvalidInputError(

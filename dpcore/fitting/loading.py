@@ -78,7 +78,7 @@ def are_ours_and_generated(dataset: Dataset, parts: Iterable[str]) -> bool:
     ``parts`` : the readers that ran on them, all of them: rows of which no reader is known are not.
     """
     readers = tuple(parts)
-    return dataset.source == "generated" and bool(readers) and not foreign_parts(readers)
+    return dataset.is_generated and bool(readers) and not foreign_parts(readers)
 
 
 def load_data(

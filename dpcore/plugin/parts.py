@@ -21,7 +21,15 @@ from dpcore.data.readers import format_of
 from dpcore.data.readers.arrays import dataset_from_arrays
 from dpcore.data.schema.schema import Schema
 from dpcore.engines.local import LocalEngine, available_threads
-from dpcore.exact.grid import BLOCK_ROWS, FEATURE_BITS, PARAMETER_BITS
+from dpcore.exact.grid import (
+    BLOCK_ROWS,
+    BLOCK_SUM_BITS,
+    CAPACITY,
+    FEATURE_BITS,
+    FINE_BITS,
+    MARGIN_BITS,
+    PARAMETER_BITS,
+)
 from dpcore.exact.rounding import float_up, sqrt_up
 from dpcore.fitting.plan import make_plan
 from dpcore.fitting.users import fit_pool
@@ -61,7 +69,6 @@ from dpcore.queries.clipping import clipped_total
 from dpcore.queries.descent import minimize
 from dpcore.queries.gradient import clip_coefficients
 from dpcore.queries.gradient_sum import (
-    FINE_BITS,
     LOSS_ERROR,
     GradientSum,
     bounded_labels,
@@ -83,9 +90,11 @@ __all__ = [
     "Account",
     "Answers",
     "BLOCK_ROWS",
+    "BLOCK_SUM_BITS",
     "BULK_SIZE",
     "BestAccountant",
     "Block",
+    "CAPACITY",
     "ComposedDpEvent",
     "CsrBlock",
     "Dataset",
@@ -113,6 +122,7 @@ __all__ = [
     "LocalEngine",
     "LocalPool",
     "Logistic",
+    "MARGIN_BITS",
     "Mechanism",
     "Model",
     "NoiseSource",

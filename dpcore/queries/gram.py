@@ -11,7 +11,7 @@ import numpy as np
 from dpcore.data.blocks.row_norms import row_factors
 from dpcore.errors import InvalidInputError
 from dpcore.exact.compiled import njit
-from dpcore.exact.grid import BLOCK_ROWS, FEATURE_BITS
+from dpcore.exact.grid import BLOCK_SUM_BITS, FEATURE_BITS
 from dpcore.privacy.sealed import sealed
 from dpcore.privacy.sensitivity import Sensitivity
 from dpcore.queries.gradient_sum import bounded_labels
@@ -80,7 +80,7 @@ class GramMatrix:
         # A block's sums below 2^53 steps, all rows' below 2^62.
         return min(
             FEATURE_BITS,
-            (53 - BLOCK_ROWS.bit_length() - largest) // 2,
+            (BLOCK_SUM_BITS - largest) // 2,
             (61 - rows.bit_length() - largest) // 2,
         )
 

@@ -73,7 +73,7 @@ def test_real_types_are_taken(kind):
     data = dataset_from_arrays(X, [1, -1], intercept=False)
     assert data.X.dtype == np.float64
     assert data.X.tolist() == [[1, 0], [0, 1]]
-    assert (data.row_norm, data.raw_norm_bound, data.source) == (1.0, 1.0, "array")
+    assert (data.row_norm, data.raw_norm_bound, data.is_generated) == (1.0, 1.0, False)
 
 
 @pytest.mark.parametrize(

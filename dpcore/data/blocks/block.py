@@ -36,7 +36,7 @@ class RawRows(Protocol):
     Products are plain float64: a margin of d terms errs by at most ``(d + 2) 2^-53 ||x|| ||w||``,
     a sum over b rows by ``(b + 1) 2^-53 sum |c_i| ||x_i||`` in l2, to first order and in any order
     of terms. A sensitivity that rests on them has to count that. They are exact where ``w`` or
-    ``c`` stands on its grid, as ``Block`` has it.
+    ``c`` is on its grid, as ``Block`` has it.
     """
 
     def fill_margins(self, start: int, stop: int, w: np.ndarray, out: np.ndarray) -> None:
@@ -106,8 +106,8 @@ class Block(Protocol):
     def weighted_sum(self, c: np.ndarray) -> np.ndarray:
         """Return ``sum_i c_i raw_i``, float64 of shape (n_features,).
 
-        Exact in any order when the ``c_i`` stand on ``2**-k`` and ``|c_i| ||raw_i|| <= clip`` with
-        k from ``dpcore.exact.grid.coefficient_bits(clip, ...)``.
+        Exact in any order when the ``c_i`` are multiples of ``2**-k`` and ``|c_i| ||raw_i||`` is at
+        most ``clip``, with k from ``dpcore.exact.grid.coefficient_bits(clip, ...)``.
         """
         ...
 

@@ -171,7 +171,7 @@ def _held_squares(values: np.ndarray) -> np.ndarray:
     truncated to the feature grid."""
     size = np.abs(values)
     steps = np.trunc(np.ldexp(np.minimum(size * size, size), FEATURE_BITS))
-    return np.ldexp(steps, -FEATURE_BITS)
+    return np.asarray(np.ldexp(steps, -FEATURE_BITS))
 
 
 def _read_only(margins: np.ndarray) -> np.ndarray:

@@ -22,7 +22,7 @@ __all__ = ["CodedLayout", "CodedRows"]
 
 @dataclass(frozen=True, eq=False)
 class CodedLayout:
-    """Which feature each stored cell stands for.
+    """The feature that each stored cell means.
 
     Parameters
     ----------
@@ -108,4 +108,4 @@ class CodedRows:
         return matrix
 
     def toarray(self) -> np.ndarray:
-        return self.tocsr().toarray()
+        return np.asarray(self.tocsr().toarray())

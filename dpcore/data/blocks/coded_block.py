@@ -113,7 +113,7 @@ class CodedBlock(CachedMargins):
 
     def _absolute_steps(self) -> np.ndarray:
         with self._lend() as rows:
-            return _steps(rows).sum(axis=1) + _n_ones(rows) * _ONE
+            return np.asarray(_steps(rows).sum(axis=1) + _n_ones(rows) * _ONE)
 
     def _unfolded(self) -> np.ndarray:
         out = np.zeros((self.n_rows, self.n_features + 1))
@@ -185,13 +185,13 @@ def _lending(rows: CodedRows) -> Lender:
 
 def _steps(rows: CodedRows) -> np.ndarray:
     """Return the numbers in grid steps, int64."""
-    return np.ldexp(rows.numeric, FEATURE_BITS).astype(np.int64)
+    return np.asarray(np.ldexp(rows.numeric, FEATURE_BITS).astype(np.int64))
 
 
 def _n_ones(rows: CodedRows) -> np.ndarray:
     """Return how many categories of every row are known, int64."""
     known = rows.layout.code_features[rows.codes] < rows.layout.n_features
-    return known.sum(axis=1, dtype=np.int64)
+    return np.asarray(known.sum(axis=1, dtype=np.int64))
 
 
 @njit(cache=True, error_model="numpy", nogil=True)

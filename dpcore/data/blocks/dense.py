@@ -79,7 +79,7 @@ class DenseBlock(CachedMargins):
         return DenseRows(self._values)
 
     def _absolute_steps(self) -> np.ndarray:
-        return np.ldexp(np.abs(self._values), FEATURE_BITS).astype(np.int64).sum(axis=1)
+        return np.asarray(np.ldexp(np.abs(self._values), FEATURE_BITS).astype(np.int64).sum(axis=1))
 
     def _unfolded(self) -> np.ndarray:
         return np.array(self._values)
@@ -156,7 +156,8 @@ def _measured(rows: np.ndarray, row_norm: float) -> tuple[np.ndarray, np.ndarray
 
 @njit(cache=True, error_model="numpy", nogil=True)
 def dense_margins(values: np.ndarray, w: np.ndarray, lanes: np.ndarray, out: np.ndarray) -> None:
-    """Partial sums in ``lanes``, so that the compiler may take as many columns at a time."""
+    """Write the products to ``out``, from partial sums in ``lanes``: the compiler may then take as
+    many columns at a time."""
     width = values.shape[1]
     in_lanes = width - width % _LANES
     for i in range(out.shape[0]):

@@ -1,8 +1,8 @@
 """Arrays of rows that nobody can write to any more: a block may keep them without a copy.
 
-A row's norm is taken once, so what it was taken of must not change. That an array is read-only
-does not say so: it may be a view of one that is not, and an earlier view of it may still be
-writeable. Only arrays that were made here, of which no other view was handed out, are shared.
+A row's norm is computed once, so the row must not change. That an array is read-only does not say
+so: it may be a view of a writeable array, and an earlier view of it may still be writeable. Only
+arrays that were made here, and whose views nobody else has, are shared.
 """
 
 from __future__ import annotations

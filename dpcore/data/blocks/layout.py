@@ -32,8 +32,8 @@ class _BlockType(Protocol):
 
 
 class Layout(Generic[R]):
-    """A form of encoded rows X, of shape (n_rows, n_features), of which a slice or a mask gives
-    some."""
+    """A form of encoded rows X, of shape (n_rows, n_features); a slice or a mask of X gives some of
+    them."""
 
     block_type: ClassVar[_BlockType]
 
@@ -66,7 +66,7 @@ class Layout(Generic[R]):
 
 
 class MatrixLayout(Layout[R]):
-    """A layout of rows of unnamed features, which readers hand over as they stand."""
+    """A layout of rows of unnamed features, which readers hand over as they are."""
 
     def finite_rows(self, X: R) -> np.ndarray:
         """Return which rows hold finite numbers only, bool of shape (n_rows,)."""

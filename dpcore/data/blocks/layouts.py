@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from dpcore.data.blocks.coded_block import CODED
 from dpcore.data.blocks.csr import CSR
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["LAYOUTS", "layout_of", "matrix_layout_of"]
 
+L = TypeVar("L", bound=Layout[Any])
+
 MATRIX_LAYOUTS: tuple[MatrixLayout[Any], ...] = (DENSE, CSR)
 LAYOUTS: tuple[Layout[Any], ...] = (*MATRIX_LAYOUTS, CODED, STORED)
 
@@ -37,7 +39,7 @@ def matrix_layout_of(X: Matrix) -> MatrixLayout[Any]:
     return _first(MATRIX_LAYOUTS, X)
 
 
-def _first(layouts: tuple[Any, ...], X: object) -> Any:
+def _first(layouts: tuple[L, ...], X: object) -> L:
     for layout in layouts:
         if layout.holds(X):
             return layout

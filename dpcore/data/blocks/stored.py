@@ -60,7 +60,8 @@ class StoredRows:
 
     def __getitem__(self, mask: np.ndarray) -> StoredRows:
         """Return the rows where the bool array ``mask`` of shape (n_rows,) is true."""
-        if not isinstance(mask, np.ndarray) or (mask.dtype, mask.shape) != (bool, self.shape[:1]):
+        is_mask = isinstance(mask, np.ndarray) and mask.dtype == bool
+        if not is_mask or mask.shape != self.shape[:1]:
             raise TypeError("rows of a store are taken by a mask of bool, one for each row")
         taken, begin = [], 0
         for known, n in zip(self.places, self.block_rows(), strict=True):

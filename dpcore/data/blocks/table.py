@@ -1,8 +1,8 @@
 """Rows in blocks of a fixed size, stored on the feature grid, with every bound verified.
 
-A row is stored as it was encoded, truncated towards zero to ``2**-16``: its *raw* form, of l2 norm
-at most the public ``raw_norm_bound``. A row whose raw norm exceeds the public ``row_norm`` carries
-one factor below 1; the row that the algorithms see is factor times raw, of norm at most
+A row is stored as it was encoded, truncated towards zero to the feature grid: its *raw* form, of
+l2 norm at most the public ``raw_norm_bound``. A row whose raw norm exceeds the public ``row_norm``
+carries one factor below 1; the row that the algorithms see is factor times raw, of norm at most
 ``row_norm``. The factor meets the margin after the exact product and the coefficient before it is
 truncated, alike in every layout, so every layout releases the same bits.
 """
@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.data.blocks.truncation import require_finite
+from dpcore.data.blocks.truncation import MOST_FEATURES, require_finite
 from dpcore.errors import DataError, InvalidInputError
+from dpcore.exact.grid import BLOCK_ROWS, CAPACITY, LARGEST_NORM
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,9 +25,6 @@ if TYPE_CHECKING:
     from dpcore.data.blocks.layouts import Rows
 
 __all__ = ["Table"]
-
-_MAX_FEATURES = 2**22
-"""A public limit on the width: sums of squares over a row stay within int64."""
 
 
 class Table:
@@ -47,9 +45,13 @@ class Table:
         n_features: int,
         raw_norm_bound: float,
         row_norm: float,
-        capacity: int = 2**27,
+        capacity: int = CAPACITY,
     ) -> None:
         self.blocks = tuple(blocks)
+        if any(block.n_rows > BLOCK_ROWS for block in self.blocks):
+            raise InvalidInputError(
+                f"Expected blocks of at most {BLOCK_ROWS} rows, over which sums are exact."
+            )
         self.n_features = n_features
         self.raw_norm_bound = raw_norm_bound
         self.row_norm = row_norm
@@ -99,12 +101,12 @@ class Table:
         from dpcore.data.blocks.line_path import LinePath
 
         for name, value in (("row_norm", row_norm), ("raw_norm_bound", raw_norm_bound)):
-            if not (math.isfinite(value) and 2.0**-8 <= value <= 2.0**12):
-                raise InvalidInputError(f"Expected 2^-8 <= {name}={value!r} <= 2^12.")
+            if not (math.isfinite(value) and 2.0**-8 <= value <= LARGEST_NORM):
+                raise InvalidInputError(f"Expected 2^-8 <= {name}={value!r} <= {LARGEST_NORM:.0f}.")
         if X.ndim != 2 or X.shape[1] == 0:
             raise InvalidInputError("The data have no feature columns.")
-        if X.shape[1] > _MAX_FEATURES:
-            raise InvalidInputError(f"Expected at most {_MAX_FEATURES} feature columns.")
+        if X.shape[1] > MOST_FEATURES:
+            raise InvalidInputError(f"Expected at most {MOST_FEATURES} feature columns.")
         y = np.array(y, dtype=np.float64, order="C")
         if y.shape != (X.shape[0],):
             raise DataError("The number of labels is not the number of rows.")
@@ -115,5 +117,5 @@ class Table:
             n_features=int(X.shape[1]),
             raw_norm_bound=raw_norm_bound,
             row_norm=row_norm,
-            capacity=capacity or 2**27,
+            capacity=capacity or CAPACITY,
         )

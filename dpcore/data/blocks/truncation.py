@@ -7,9 +7,18 @@ import numpy as np
 from dpcore.errors import DataError
 from dpcore.exact.grid import FEATURE_BITS
 
-__all__ = ["integer_sums", "l1_norms_up", "l2_norms_up", "require_finite", "truncate_rows"]
+__all__ = [
+    "MOST_FEATURES",
+    "integer_sums",
+    "l1_norms_up",
+    "l2_norms_up",
+    "require_finite",
+    "truncate_rows",
+]
 
 _RELATIVE_BITS = 20
+MOST_FEATURES = 2 ** (62 - 2 * _RELATIVE_BITS)
+"""A public limit on the width: sums of squares over a row stay within int64."""
 
 
 def require_finite(values: np.ndarray) -> None:
@@ -29,7 +38,7 @@ def l2_norms_up(squares: np.ndarray) -> np.ndarray:
 
 
 def _in_units(norms_in_steps: np.ndarray) -> np.ndarray:
-    return np.ldexp(_above(norms_in_steps), -FEATURE_BITS)
+    return np.asarray(np.ldexp(_above(norms_in_steps), -FEATURE_BITS))
 
 
 def _above(values: np.ndarray) -> np.ndarray:
@@ -44,8 +53,8 @@ def truncate_rows(
 
     ``values`` : dense (n_rows, n_features), or the data of a CSR block with ``row_of`` naming each
     value's row. The sums are int64 of shape (n_rows,), of squared grid steps.
-    Every row's integers satisfy ``sum of squares <= (raw_norm_bound * 2**16)**2``: a row that does
-    not is shrunk and truncated again. Raises DataError for a value that is not finite.
+    Every row's integers satisfy ``sum of squares <= (raw_norm_bound * 2**FEATURE_BITS)**2``: a row
+    that does not is shrunk and truncated again. Raises DataError for a value that is not finite.
     """
     require_finite(values)
     limit = int(np.floor(np.float64(raw_norm_bound) ** 2 * 2.0 ** (2 * FEATURE_BITS)))
@@ -57,7 +66,7 @@ def truncate_rows(
         over = squares > limit
         if not over.any():
             break
-        shrink = np.where(over, shrink * (1 - 2.0**-16), shrink)
+        shrink = np.where(over, shrink * (1 - 2.0**-FEATURE_BITS), shrink)
     return np.ldexp(steps.astype(np.float64), -FEATURE_BITS), squares
 
 
@@ -86,7 +95,7 @@ def _first_shrink(
 def integer_sums(steps: np.ndarray, row_of: np.ndarray | None, n_rows: int) -> np.ndarray:
     """Return each row's sum of int64 ``steps``, dense or with ``row_of`` naming each one's row."""
     if row_of is None:
-        return steps.sum(axis=1)
+        return np.asarray(steps.sum(axis=1))
     sums = np.zeros(n_rows, dtype=np.int64)
     np.add.at(sums, row_of, steps)
     return sums

@@ -45,11 +45,11 @@ def _on_grid(values: np.ndarray, column: Numeric) -> np.ndarray:
     1 at that."""
     unit = scale_to_unit(values, column.lower, column.upper)
     np.ldexp(unit, FEATURE_BITS, out=unit)
-    return np.ldexp(np.trunc(unit, out=unit), -FEATURE_BITS, out=unit)
+    return np.asarray(np.ldexp(np.trunc(unit, out=unit), -FEATURE_BITS, out=unit))
 
 
 def _encode_coded(columns: Columns, schema: Schema) -> CodedRows:
-    """One dense cell per number, one code per categorical column; the intercept is a number."""
+    """Return a cell per number, the intercept included, and a code per categorical column."""
     numeric = [column for column in schema.features if isinstance(column, Numeric)]
     categorical = [column for column in schema.features if isinstance(column, Categorical)]
     layout = coded_layout(schema)
@@ -67,7 +67,7 @@ def _encode_coded(columns: Columns, schema: Schema) -> CodedRows:
 
 
 def coded_layout(schema: Schema) -> CodedLayout:
-    """Return which feature each stored cell of a schema with named columns stands for."""
+    """Return the feature that each stored cell of a schema with named columns means."""
     numeric: list[int] = []
     code_features: list[int] = []
     starts: list[int] = []

@@ -83,7 +83,7 @@ def _of_cells(
 
 
 def _n_empty(cells: Cells, outside: np.ndarray, missing: tuple[str, ...]) -> int:
-    """Return how many of the cells outside hold no value, be they read as they are or as text."""
+    """Return how many of the cells outside hold no value, read as they are or as text."""
     if isinstance(cells, np.ndarray):
         return sum(is_empty(cells, row, missing) for row in np.flatnonzero(outside).tolist())
     array = cells.filter(pa.array(outside))

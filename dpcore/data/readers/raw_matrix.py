@@ -23,7 +23,7 @@ __all__ = ["RawMatrix", "conform_matrix"]
 class RawMatrix:
     """``X`` : float64 of shape (n_rows, width), dense or canonical CSR; ``labels`` one per row.
 
-    ``where(i)`` says where row ``i`` (from 0) stands in the source.
+    ``where(i)`` says where row ``i`` (from 0) is in the source.
     """
 
     X: Matrix

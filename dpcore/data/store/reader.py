@@ -94,7 +94,7 @@ def _describe(path: str, file: BinaryIO) -> Description:
 
 
 def _is_sound(y: np.ndarray, rows: CodedRows, layout: CodedLayout, is_real: bool) -> bool:
-    """Whether every cell is one that an encoded row may have: norms follow from that."""
+    """Return whether every cell may be in an encoded row: norms follow from that."""
     steps = np.ldexp(rows.numeric, FEATURE_BITS)
     # A comparison with NaN is false.
     numbers = (steps >= 0) & (steps <= 2.0**FEATURE_BITS) & (steps == np.trunc(steps))
