@@ -109,7 +109,8 @@ def test_a_failure_is_told_by_type_and_place_only(error):
         run_optimizer(optimizer, ENTRY, None, None)
     line = fails.__code__.co_firstlineno + 2
     assert str(caught.value) == (
-        f"broken (broken-dist 1.2) failed: {type(error).__name__} in tests/test_contract.py:{line}."
+        f"broken (broken-dist 1.2) failed: {type(error).__name__} "
+        f"in registry/test_loading.py:{line}."
     )
     assert caught.value.__cause__ is None and caught.value.__suppress_context__
 
@@ -124,7 +125,7 @@ def test_over_rows_that_are_no_secret_text_and_cause_are_told():
     with pytest.raises(OptimizerError, match=SECRET) as caught:
         run_optimizer(make(minimize=minimize)(), ENTRY, None, None, secret_rows=False)
     line = minimize.__code__.co_firstlineno + 4
-    told = f"ValueError in tests/test_contract.py:{line}: {SECRET} (from KeyError: 'step')."
+    told = f"ValueError in registry/test_loading.py:{line}: {SECRET} (from KeyError: 'step')."
     assert told in str(caught.value)
     assert isinstance(caught.value.__cause__, ValueError)
 

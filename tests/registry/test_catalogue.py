@@ -12,7 +12,7 @@ import pytest
 from dpcore.errors import RegistryError
 from dpcore.registry.catalogue import KINDS, Entry, Registry, plural, read_registry
 
-BAD = Path(__file__).parent / "bad_plugins"
+BAD = Path(__file__).parents[1] / "bad_plugins"
 
 
 def entry(name, kind="mechanism", distribution="dpcore", target="dpcore.errors:DpcoreError"):
