@@ -201,7 +201,9 @@ def test_a_refused_first_release_leaves_no_model():
 def _spent(session):
     """Return the session with next to nothing left of its budget."""
     accountant = session.accountant
-    session._accountant = dataclasses.replace(accountant, spent_ticks=accountant.budget_ticks - 1)
+    session._account._filter = dataclasses.replace(
+        accountant, spent_ticks=accountant.budget_ticks - 1
+    )
     return session
 
 
