@@ -12,7 +12,6 @@ from dpcore.errors import InvalidInputError
 from dpcore.exact.grid import BLOCK_ROWS, FEATURE_BITS, PARAMETER_BITS, round_parameters
 from dpcore.losses.facts import loss_facts
 from dpcore.privacy.sealed import constant, sealed
-from dpcore.queries.ball import bounded_labels
 
 if TYPE_CHECKING:
     from dpcore.data.blocks.table import Block
@@ -20,7 +19,14 @@ if TYPE_CHECKING:
     from dpcore.protocols import Loss
     from dpcore.protocols.problem import Problem
 
-__all__ = ["FINE_BITS", "LOSS_ERROR", "GradientSum", "gradient_bits", "gradient_error"]
+__all__ = [
+    "FINE_BITS",
+    "LOSS_ERROR",
+    "GradientSum",
+    "bounded_labels",
+    "gradient_bits",
+    "gradient_error",
+]
 
 FINE_BITS = 44
 """Points of the last steps have a grid of ``2**-44``: two margins of 24 bits, 20 bits apart."""
@@ -87,6 +93,12 @@ class GradientSum:
 
     def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
         raise InvalidInputError("A sum of unclipped gradients has no sensitivity of its own.")
+
+
+def bounded_labels(block: Block) -> np.ndarray:
+    """Return the rows' labels, clamped to [-1, 1]: what the bounds of derived queries take them to
+    be. Schemas clamp them already; this does not rely on it."""
+    return np.clip(block.y, -1.0, 1.0)
 
 
 def _part_bits(problem: Problem, lipschitz: float) -> int:

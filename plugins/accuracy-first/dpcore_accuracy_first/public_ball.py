@@ -8,16 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.errors import InvalidInputError
-from dpcore.losses.facts import loss_facts
-from dpcore.privacy.sealed import sealed
+from dpcore.plugin import InvalidInputError
+from dpcore.plugin.parts import loss_facts, sealed
 
 if TYPE_CHECKING:
-    from dpcore.data.blocks.table import Block
-    from dpcore.protocols import Loss
-    from dpcore.protocols.problem import Problem
+    from dpcore.plugin import Loss, Problem
 
-__all__ = ["PublicBall", "bounded_labels"]
+__all__ = ["PublicBall"]
 
 _UP = 1.0 + 2.0**-40
 
@@ -75,13 +72,6 @@ class PublicBall:
         """Return the point of the ball nearest to ``w``, a released value."""
         norm = float(np.linalg.norm(w))
         return w if norm <= self.radius else w * (self.radius / norm)
-
-
-def bounded_labels(block: Block) -> np.ndarray:
-    """Return the rows' labels, clamped to [-1, 1]: what every bound here takes them to be. Schemas
-    clamp them already; this does not rely on it."""
-    labels: np.ndarray = np.clip(block.y, -1.0, 1.0)
-    return labels
 
 
 def _pull(loss: Loss) -> float:
