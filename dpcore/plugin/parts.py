@@ -34,10 +34,6 @@ from dpcore.exact.rounding import float_up, sqrt_up
 from dpcore.fitting.plan import make_plan
 from dpcore.fitting.users import fit_pool
 from dpcore.losses.facts import loss_facts
-from dpcore.losses.hinge import HingeSvm
-from dpcore.losses.huber import HuberSvm
-from dpcore.losses.logistic import Logistic
-from dpcore.losses.squared import Squared
 from dpcore.mechanisms.base import PureNoise, ScaledNoise, add_modulo
 from dpcore.mechanisms.skellam import Skellam, skellam_event
 from dpcore.model.model import Model
@@ -65,9 +61,8 @@ from dpcore.protocols.interactive import InteractiveMechanism
 from dpcore.protocols.optimizer import Optimizer
 from dpcore.protocols.user_messages import Answers, Declined, Inbox, Rejection, Reply, RoundRules
 from dpcore.protocols.user_pool import LocalPool
-from dpcore.queries.clipping import clipped_total
+from dpcore.queries.clipping import clip_coefficients, clipped_total
 from dpcore.queries.descent import minimize
-from dpcore.queries.gradient import clip_coefficients
 from dpcore.queries.gradient_sum import (
     LOSS_ERROR,
     GradientSum,
@@ -111,8 +106,6 @@ __all__ = [
     "GaussianDpEvent",
     "GradientSum",
     "GridScale",
-    "HingeSvm",
-    "HuberSvm",
     "Inbox",
     "InteractiveMechanism",
     "LOSS_ERROR",
@@ -121,7 +114,6 @@ __all__ = [
     "LinePath",
     "LocalEngine",
     "LocalPool",
-    "Logistic",
     "MARGIN_BITS",
     "Mechanism",
     "Model",
@@ -149,7 +141,6 @@ __all__ = [
     "SeededNoise",
     "Sensitivity",
     "Skellam",
-    "Squared",
     "Standardization",
     "SystemNoise",
     "Table",
