@@ -133,13 +133,14 @@ class Minimizer:
             radius=known.radius,
             tolerance=known.tolerance,
         )
-        return np.rint(np.ldexp(w, self.grid_bits)).astype(np.int64)
+        steps: np.ndarray = np.rint(np.ldexp(w, self.grid_bits)).astype(np.int64)
+        return steps
 
 
 @dataclass(frozen=True, slots=True)
 class _Certificate:
-    """What follows from the public facts of a minimiser, worked out whenever it is asked for, so
-    that what is claimed and what is answered cannot be those of different facts."""
+    """The figures that follow from the public facts of a minimiser, worked out whenever they are
+    asked for, so that what is claimed and what is answered cannot be those of different facts."""
 
     mu: float
     row_gradient: float
@@ -200,7 +201,7 @@ class MinimumObjective:
 
     @property
     def bits(self) -> int:
-        """The objective stands on ``2**-bits``."""
+        """The objective is in steps of ``2**-bits``."""
         return objective_bits(self.minimizer.problem, self.minimizer.ball)
 
     @property
