@@ -9,7 +9,7 @@ from dpcore.accountants.normal import gaussian_mu_squared_down
 from dpcore.accountants.pure import PureAccountant
 from dpcore.accountants.search import smallest_multiplier
 from dpcore.data.blocks.batches import OrderedRows, order_rows, rotate_rows
-from dpcore.data.blocks.block import Block
+from dpcore.data.blocks.block import Block, RawRows
 from dpcore.data.blocks.standardization import Standardization
 from dpcore.data.blocks.table import Table
 from dpcore.exact.grid import FINE_BITS
@@ -85,6 +85,7 @@ __all__ = [
     "QuadraticObjective",
     "Query",
     "RandomizedSensitivity",
+    "RawRows",
     "ScaledNoise",
     "SeededNoise",
     "Sensitivity",
