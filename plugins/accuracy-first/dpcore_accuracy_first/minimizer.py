@@ -47,7 +47,7 @@ class Minimizer:
     difference of two rows' gradients, of norm at most 2 G, G = slope * row_norm; so minimisers are
     2 G / (n l2) apart in l2. The slope is the loss's Lipschitz constant, or for squared loss its
     bound on the ball that holds the minimiser. A point whose gradient is at most g is within
-    g / (n l2) of the minimiser, which counts twice; it stands on the fine grid at which that
+    g / (n l2) of the minimiser, which counts twice; it is on the fine grid at which that
     gradient was taken, and a coarser answer adds one step for each coordinate. In l1 the bound of
     the minimisers is sqrt(d) times larger.
 
