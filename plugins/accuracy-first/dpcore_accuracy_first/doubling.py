@@ -16,8 +16,8 @@ from dpcore.plugin import (
     Solution,
     option,
 )
-from dpcore.plugin.parts import Excess
 from dpcore_accuracy_first.bases import CovBase, OutputBase
+from dpcore_accuracy_first.excess import Excess
 from dpcore_accuracy_first.options import TargetOptions, positive, pure_cap
 from dpcore_accuracy_first.target import kind_of
 

@@ -17,7 +17,7 @@ __all__ = ["ReleasedOnce", "check_loss", "check_problem"]
 
 @dataclass(frozen=True, kw_only=True)
 class ReleasedOnce:
-    """Base of those that release one model of a strongly convex objective: the whole budget goes
+    """Base of optimizers that release a model of a strongly convex objective once: the budget goes
     into its noise, and the number of rows is public."""
 
     use: Mapping[str, str] = field(default_factory=dict)
