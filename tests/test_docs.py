@@ -55,7 +55,7 @@ def test_sources_of_the_core_and_of_every_plugin_are_read():
 
 # What has no room of its own in the core: whole fits, the project itself, and plugins as fixtures.
 BESIDE_THE_ROOMS = {"bad_plugins", "bits", "stub_plugin", "third_party"}
-OF_THE_PROJECT = {"test_docs.py", "test_packaging.py"}
+OF_THE_PROJECT = {"test_docs.py", "test_examples.py", "test_packaging.py"}
 
 
 def test_the_tests_mirror_the_core():
@@ -137,13 +137,6 @@ def test_links_lead_somewhere(page):
         if anchor:
             heads = re.findall(r"(?m)^#+ (.*)$", found.read_text())
             assert anchor in [re.sub(r"[^\w -]", "", h.lower()).replace(" ", "-") for h in heads]
-
-
-@needs_readme
-@pytest.mark.parametrize("page", PAGES, ids=relative)
-def test_python_of_the_documents_parses(page):
-    for block in re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL):
-        ast.parse(block)
 
 
 def places():
