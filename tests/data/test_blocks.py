@@ -5,6 +5,7 @@ from fractions import Fraction
 import naive
 import numpy as np
 import pytest
+from coded_rows import coded
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
@@ -13,7 +14,7 @@ from dpcore.data.blocks.coded import CodedLayout, CodedRows
 from dpcore.data.blocks.table import Table
 from dpcore.engines.local import LocalEngine
 from dpcore.errors import DataError, InvalidInputError
-from dpcore.exact.grid import BLOCK_ROWS, round_parameters
+from dpcore.exact.grid import round_parameters
 from dpcore.losses.logistic import Logistic
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.protocols.problem import Problem
@@ -85,17 +86,6 @@ def test_rows_of_any_magnitude_are_scaled_down(kind, size):
     assert norm <= RAW
     if size > RAW:
         assert norm > 0.99 * RAW
-
-
-def coded(n=300, seed=9):
-    """Rows of two numbers, categories of 3 and 260, and an intercept; some categories unknown."""
-    rng = np.random.default_rng(seed)
-    features = [*range(2, 5), 265 + 1, *range(5, 265), 265 + 1]
-    layout = CodedLayout(266, np.array([0, 1, 265]), np.array(features), np.array([0, 4, 265]))
-    numeric = np.hstack([rng.random((n, 2)), np.ones((n, 1))]).astype(np.float32)
-    codes = np.stack([rng.integers(0, 4, n), 4 + rng.integers(0, 261, n)], axis=1)
-    y = np.where(rng.random(n) < 0.5, -1.0, 1.0)
-    return CodedRows(layout, numeric, codes.astype(layout.code_type)), y
 
 
 @pytest.mark.parametrize("row_norm", [1.25, 5.0])
@@ -272,60 +262,3 @@ def test_a_vector_that_was_written_to_is_rounded_again():
     first = block.margins(w)
     w[:] = 2.0
     assert np.array_equal(block.margins(w), 2 * first)
-
-
-@pytest.mark.parametrize("layout", ["dense", "csr", "coded"])
-@pytest.mark.parametrize("row_norm", [0.7, 3.0])
-def test_rows_are_the_margins_of_unit_vectors(layout, row_norm):
-    rows, y = coded(50)
-    X = {"dense": rows.toarray(), "csr": rows.tocsr(), "coded": rows}[layout]
-    block = table(X, y, raw=3.0, row=row_norm).blocks[0]
-    columns = [block.margins(unit) for unit in np.eye(block.n_features)]
-    assert block.rows().shape == (50, block.n_features)
-    assert np.array_equal(block.rows(), np.stack(columns, axis=1))
-
-
-@pytest.mark.parametrize("layout", ["dense", "csr", "coded"])
-@pytest.mark.parametrize("row_norm", [0.7, 3.0])
-def test_margins_at_several_points_are_those_of_each(layout, row_norm):
-    rows, y = coded(150)
-    X = {"dense": rows.toarray(), "csr": rows.tocsr(), "coded": rows}[layout]
-    block = table(X, y, raw=3.0, row=row_norm).blocks[0]
-    points = np.random.default_rng(4).normal(size=(5, block.n_features))
-    for part in (block, block.take(np.arange(0, 150, 7))):
-        margins = part.margins_at(points)
-        assert margins.flags.c_contiguous
-        assert np.array_equal(margins, [part.margins(w) for w in points])
-    points *= 3.0
-    assert np.array_equal(block.margins_at(points), [block.margins(w) for w in points])
-
-
-@pytest.mark.parametrize("layout", ["dense", "csr", "coded"])
-def test_rows_gathered_in_another_order_are_those_rows(layout):
-    rows, y = coded(BLOCK_ROWS + 37)
-    X = {"dense": rows.toarray(), "csr": rows.tocsr(), "coded": rows}[layout]
-    blocks = table(X, y, raw=3.0, row=3.0).blocks
-    places = np.random.default_rng(6).permutation(y.size)
-    gathered = type(blocks[0]).gather(blocks, places)
-    w, c = np.random.default_rng(7).normal(size=266), np.random.default_rng(8).normal(size=y.size)
-    w = round_parameters(w, 3.0)
-    expected, out = np.empty(y.size), np.empty(600)
-    expected[places] = np.concatenate([block.margins(w) for block in blocks])
-    gathered.fill_margins(100, 700, w, out)
-    assert np.array_equal(out, expected[100:700])
-    raw = np.empty((y.size, 266))
-    raw[places] = np.vstack([block.rows() for block in blocks])
-    for k in (1, 2):
-        total = gathered.mapped(lambda x, k=k: x**k).weighted_sum(100, 700, c[100:700])
-        np.testing.assert_allclose(total, c[100:700] @ raw[100:700] ** k, atol=1e-12)
-
-
-def test_raw_rows_in_place_are_ranges_of_the_block():
-    rows, y = coded()
-    for X in (rows.toarray(), rows.tocsr(), rows):
-        block = table(X, y, raw=3.0, row=0.7).blocks[0]
-        w, out = round_parameters(np.arange(266) / 100, 3.0), np.empty(40)
-        block.raw_rows().fill_margins(10, 50, w, out)
-        assert np.array_equal(out * block.factor[10:50], block.margins(w)[10:50])
-        assert np.array_equal(block.factors_within(0.7), block.factor)
-        assert (block.factors_within(0.1) * block.row_norms("l2") <= 0.1).all()

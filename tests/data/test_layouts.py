@@ -149,6 +149,17 @@ def test_a_fourth_layout_gives_the_bits_of_the_dense_one():
 
 
 @pytest.mark.usefixtures("fourth")
+def test_a_layout_that_rounds_to_nearest_would_be_seen(monkeypatch):
+    new, dense = in_both(*rows())
+    rounded = [np.rint(block._columns * 2**15) / 2**15 for block in new.blocks]
+    for block, columns in zip(new.blocks, rounded, strict=True):
+        monkeypatch.setattr(block, "_columns", columns)
+    for name, query in questions().items():
+        answers = [LocalEngine(table).answer(query) for table in (new, dense)]
+        assert not np.array_equal(*answers), name
+
+
+@pytest.mark.usefixtures("fourth")
 def test_samples_rows_and_several_points_are_those_of_the_dense_layout():
     new, dense = (table.blocks[0] for table in in_both(*rows()))
     places, points = np.arange(3, 900, 7), np.random.default_rng(2).normal(size=(3, WIDTH))

@@ -169,9 +169,12 @@ def _margins(rows: RawRows, n_rows: int, v: np.ndarray) -> np.ndarray:
 def _held_squares(values: np.ndarray) -> np.ndarray:
     """Return q of the values, float64: the square of one of size 1 at most and the size of another,
     truncated to the feature grid."""
-    size = np.abs(values)
-    steps = np.trunc(np.ldexp(np.minimum(size * size, size), FEATURE_BITS))
-    return np.asarray(np.ldexp(steps, -FEATURE_BITS))
+    size: np.ndarray = np.abs(values)
+    np.minimum(size * size, size, out=size)
+    size *= 2.0**FEATURE_BITS  # times a power of two is exact
+    np.trunc(size, out=size)
+    size *= 2.0**-FEATURE_BITS
+    return size
 
 
 def _read_only(margins: np.ndarray) -> np.ndarray:
