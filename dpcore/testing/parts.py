@@ -59,7 +59,7 @@ def _recorded(optimizer: Optimizer) -> list[RecordingSession]:
 
 
 def _is_own(kind: type) -> bool:
-    """Whether dpcore has this very class under the name that it bears."""
+    """Return whether dpcore has this very class under the name that it bears."""
     home = sys.modules.get(kind.__module__)
     named = kind.__module__.startswith("dpcore.")
     return named and getattr(home, kind.__qualname__, None) is kind
