@@ -6,7 +6,7 @@ import dataclasses
 import sys
 from typing import TYPE_CHECKING, Any
 
-from dpcore.first_party import is_ours
+from dpcore.privacy.first_party import is_ours
 from dpcore.protocols import DerivedQuery, TableQuery
 from dpcore.testing.mechanisms import check_mechanism
 from dpcore.testing.queries import check_contributions, unsampled
