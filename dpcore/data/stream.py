@@ -27,7 +27,7 @@ class _File(Protocol):
     """A reader of one file."""
 
     def pieces(self) -> Iterator[RawTable | RawMatrix]:
-        """Yield the rows as they stand, one piece at least, with their places in the file."""
+        """Yield the rows as they are, one piece at least, with their places in the file."""
         ...
 
     def check(self) -> None:
@@ -94,7 +94,7 @@ def open_rows(
     bad_rows: BadRows = "refuse",
     labelled: bool = True,
 ) -> _File:
-    """Return the reader of a file's rows as they stand; InvalidInputError for a schema that does
+    """Return the reader of a file's rows as they are; InvalidInputError for a schema that does
     not fit the format."""
     from dpcore.data.readers import format_of, separator_of
 

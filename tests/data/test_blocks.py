@@ -225,7 +225,7 @@ def test_one_bad_row_does_not_move_the_others():
     assert np.array_equal(alone, together[:20])
 
 
-def test_kept_margins_never_depend_on_the_path():
+def test_cached_margins_never_depend_on_the_path():
     # Off the grids, or beyond 2^12, kept margins differ from a fresh product in the last bit: a
     # pass that was cut short would then leave equal rows with different margins.
     rng = np.random.default_rng(10)

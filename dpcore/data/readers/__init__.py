@@ -20,7 +20,7 @@ FORMATS = {
 
 
 def format_of(path: str, format: str | None = None) -> str:
-    """Return the format to read ``path`` with: the one that is named, else by suffix.
+    """Return the format to read ``path`` with: ``format``, or by its suffix.
 
     Raises InvalidInputError for an unknown format or suffix.
     """
@@ -44,7 +44,7 @@ def is_typed(path: str, format: str | None = None) -> bool:
 
 
 def separator_of(path: str, format: str) -> str:
-    """Return what stands between the cells of a text file, by its name: a schema may say other."""
+    """Return the separator of cells that a text file's name says: a schema may say another."""
     if format == "whitespace":
         return "whitespace"
     return "\t" if PurePath(path).name.lower().removesuffix(".gz").endswith(".tsv") else ","

@@ -87,7 +87,7 @@ def dataset_from_arrays(
     if y is None:
         raise InvalidInputError("Expected y, the labels of the rows of X.")
     raw = RawMatrix(matrix, labels_of(y, _SOURCE), _SOURCE, _row)
-    return Dataset.from_rows("array", conform_matrix(raw, schema), schema, "array")
+    return Dataset.from_rows("array", conform_matrix(raw, schema), schema)
 
 
 def features_from_arrays(X: Any, schema: Schema) -> Any:
@@ -100,12 +100,12 @@ def features_from_arrays(X: Any, schema: Schema) -> Any:
 def _from_columns(X: Any, y: Any, schema: Schema) -> Dataset:
     rows = encode(conform(_table(X, y, schema, True), schema), schema)
     is_frame = _is_frame(X)
-    data = Dataset.from_rows("frame" if is_frame else "array", rows, schema, "array")
+    data = Dataset.from_rows("frame" if is_frame else "array", rows, schema)
     return replace(data, typed_by="frame" if is_frame else None)
 
 
 def _table(X: Any, y: Any, schema: Schema, labelled: bool) -> RawTable:
-    """Return a frame's columns by name; ``y``, where given, stands for the label column."""
+    """Return a frame's columns by name; ``y``, where given, is the label column."""
     if not _is_frame(X):
         return array_table(X, y, schema, _row, labelled=labelled)
     label = schema.label.name

@@ -38,7 +38,7 @@ def convert(
 ) -> None:
     """Write the rows of a file to the store ``out``, in bounded memory.
 
-    The rows stand beside ``out`` under another name until all of them are written; then ``out``
+    The rows are beside ``out`` under another name until all of them are written; then ``out``
     appears, or is replaced, at once. What an interrupted run left is begun anew by the next one.
     The file can be read by its owner only. ``on_piece`` gets the number of rows written so far.
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from dpcore.plugin import InvalidInputError
 from dpcore.plugin.parts import (
-    BLOCK_ROWS,
+    BLOCK_SUM_BITS,
     FEATURE_BITS,
     Sensitivity,
     bounded_labels,
@@ -82,7 +82,7 @@ class GramMatrix:
         # A block's sums below 2^53 steps, all rows' below 2^62.
         return min(
             FEATURE_BITS,
-            (53 - BLOCK_ROWS.bit_length() - largest) // 2,
+            (BLOCK_SUM_BITS - largest) // 2,
             (61 - rows.bit_length() - largest) // 2,
         )
 

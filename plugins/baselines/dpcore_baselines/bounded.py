@@ -10,7 +10,9 @@ import numpy as np
 
 from dpcore.plugin import InvalidInputError, RowCount, round_to
 from dpcore.plugin.parts import (
+    CAPACITY,
     FINE_BITS,
+    MARGIN_BITS,
     PARAMETER_BITS,
     GradientSum,
     Sensitivity,
@@ -30,9 +32,9 @@ if TYPE_CHECKING:
 __all__ = ["BoundedMinimizer", "PenalisedMinimizer"]
 
 _UP = 1.0 + 2.0**-40
-_LARGEST_MARGIN = 2.0**8
-"""At the radius r; 6 r, where the solver may look, is well below the 2^13 of exact margins."""
-_ROWS = 2**27
+_LARGEST_MARGIN = 2.0 ** (MARGIN_BITS - 5)
+"""At the radius r; 6 r, where the solver may look, is well below what is exact."""
+_ROWS = CAPACITY
 """How many rows there may be at least where their number is private."""
 _TOLERANCE = 2.0**-12
 """The gradient at the end, relative to the largest gradient of a row, at least."""
