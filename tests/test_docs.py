@@ -53,6 +53,19 @@ def test_sources_of_the_core_and_of_every_plugin_are_read():
     assert plugins == {path.name for path in ROOT.glob("plugins/*/")}
 
 
+# What has no room of its own in the core: whole fits, the project itself, and plugins as fixtures.
+BESIDE_THE_ROOMS = {"bad_plugins", "bits", "stub_plugin", "third_party"}
+OF_THE_PROJECT = {"test_docs.py", "test_examples.py", "test_packaging.py"}
+
+
+def test_the_tests_mirror_the_core():
+    tests = Path(__file__).parent
+    rooms = {path.parent.name for path in (ROOT / "dpcore").glob("*/__init__.py")}
+    folders = {path.name for path in tests.glob("[!_.]*/") if any(path.rglob("*.*"))}
+    assert folders - rooms == BESIDE_THE_ROOMS
+    assert {path.name for path in tests.glob("test_*.py")} == OF_THE_PROJECT
+
+
 def readme_block(mark):
     """Return the code block that follows the comment <!-- ci:mark -->, as .ci/run reads it."""
     found = re.search(rf"<!-- ci:{mark} -->\n```\w*\n(.*?)\n```", README.read_text(), re.DOTALL)
@@ -124,13 +137,6 @@ def test_links_lead_somewhere(page):
         if anchor:
             heads = re.findall(r"(?m)^#+ (.*)$", found.read_text())
             assert anchor in [re.sub(r"[^\w -]", "", h.lower()).replace(" ", "-") for h in heads]
-
-
-@needs_readme
-@pytest.mark.parametrize("page", PAGES, ids=relative)
-def test_python_of_the_documents_parses(page):
-    for block in re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL):
-        ast.parse(block)
 
 
 def places():

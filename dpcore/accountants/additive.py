@@ -75,8 +75,8 @@ def validated_delta(delta: Any, zero_allowed: bool = False) -> float:
 
 
 def validated_conversion(accountant_class: Any, conversion: str | None) -> str:
-    """Return the conversion, for ``None`` the class's first; InvalidInputError for one that it does
-    not know."""
+    """Return the conversion, for ``None`` the class's first; InvalidInputError for a
+    conversion that the class does not know."""
     known = accountant_class.conversions
     conversion = known[0] if conversion is None else conversion
     if conversion not in known:
@@ -117,7 +117,7 @@ class AdditiveAccountant(ABC):
     conversions: ClassVar[tuple[str, ...]]
     """Ways to turn (epsilon, delta) into ``unit``, the default first."""
     events: ClassVar[tuple[type[DpEvent], ...]]
-    """What it can account for. Exact types: a subclass of an event may mean something else."""
+    """The events that have a rule. Exact types: a subclass of an event may mean something else."""
     delta_may_be_zero: ClassVar[bool] = False
 
     epsilon: float
@@ -248,7 +248,7 @@ class AdditiveAccountant(ABC):
 
 
 def described(event: DpEvent) -> str:
-    """Return the name of an event's type, and of the one that it is a sample of."""
+    """Return the name of an event's type, and of the event that it is a sample of."""
     inner = getattr(event, "event", None)
     relation = getattr(event, "relation", None)
     return "".join(

@@ -7,8 +7,9 @@ A Gaussian release of shift mu = 1 / m is (e, d)-DP for every d and the e of its
 
 (Balle, Barthe & Gaboardi 2018, Theorem 8 for Poisson samples under add-or-remove-one, Theorem 9 for
 samples of a fixed size under replace-one; under replace-one a Poisson sample that holds the row is
-compared with one that lacks it and with one that holds the other row, and the event says that the
-noise covers both). (e p, p d) is too small. Releases (e_i, d_i), fixed beforehand, are together
+compared with a sample that lacks it and with a sample that holds the other row, and the event says
+that the noise covers both). (e p, p d) is too small. Releases (e_i, d_i), fixed beforehand, are
+together
 
     (sum_i e_i tanh(e_i / 2) + sqrt(2 ln(1 / s) sum_i e_i^2), s + sum_i d_i)-DP
 

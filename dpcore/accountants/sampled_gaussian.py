@@ -7,7 +7,7 @@ The worst pair is one-dimensional, and the larger of its two divergences is
     D_alpha = ln A / (alpha - 1),   A = E[f(Z)^alpha],   f(z) = 1 - p + p exp((2z - 1) / (2 m^2)),
 
 Z normal of mean 0 and standard deviation m (Mironov, Talwar & Zhang 2019, Theorems 4 and 5). Under
-replace-one that is no bound: there the row drawn is another one on the other table.
+replace-one that is no bound: there the row drawn is another on the other table.
 
 * Whole orders (their section 3.3): A - 1 = sum_k C(alpha, k) (1-p)^(alpha-k) p^k
   (exp((k^2 - k) / (2 m^2)) - 1), where 1 was taken off every term, so that nothing cancels.

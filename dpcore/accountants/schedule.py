@@ -34,7 +34,7 @@ Schedule: TypeAlias = Callable[[float], Mapping[DpEvent, int]]
 
 
 class FixedSchedule:
-    """What may yet be released of a schedule that was fixed before the run.
+    """The releases that are left of a schedule that was fixed before the run.
 
     A filter that is not fully adaptive proves something about such a schedule only, so a run is
     held to it: each release takes the place of a stated release. It may have more noise, which

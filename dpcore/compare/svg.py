@@ -58,7 +58,8 @@ def _compact(svg: bytes) -> bytes:
         rules = (f".{name}{{{style}}}" for style, name in classes.items())
         sheet.text = (sheet.text or "") + "".join(rules)
     # A text's ">" is written as "&gt;", so that this is the end of an element.
-    return ElementTree.tostring(root, encoding="utf-8", xml_declaration=True).replace(b" />", b"/>")
+    written: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
+    return written.replace(b" />", b"/>")
 
 
 def _round(attributes: dict[str, str]) -> None:

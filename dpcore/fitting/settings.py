@@ -37,7 +37,7 @@ class Settings:
     threads : how many the engine may use; ``None`` for all available.
     use : slot name to the registered name that fills it.
     params : hyper-parameters of the algorithm, as text or as values.
-    users : the path of a file of users and their budgets, or ``dpcore.pools.User`` objects, for
+    users : the path of a file of users and their budgets, or ``dpcore.plugin.User`` objects, for
         algorithms whose rows stay with users; ``None`` for users of one budget.
     trust : what the server sees there; ``None`` for ``local``.
     seed : makes the run repeatable and the result not private; ``None`` for real noise.

@@ -16,7 +16,7 @@ __all__ = ["Answers", "Declined", "Inbox", "Rejection", "Reply", "RoundRules", "
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """What is public about a user: its name, how many rows it has, and its budget.
+    """The public facts of a user: its name, how many rows it has, and its budget.
 
     ``epsilon``, ``delta`` : what the user's own filter enforces, over everything it ever sends.
     """
@@ -28,7 +28,7 @@ class User:
 
 
 class RoundRules(Protocol):
-    """What users and server agree on beforehand: public, the same in every round.
+    """The rules that users and server agree on beforehand: public, the same in every round.
 
     Whatever else they say is between the optimizer and its pool.
     """
@@ -50,7 +50,7 @@ class RoundRules(Protocol):
 
     @property
     def server_sees(self) -> str:
-        """What the server gets to see, as a clause of the privacy statement."""
+        """A clause of the privacy statement that says what the server gets to see."""
         ...
 
     def largest_message(self, n_rows: int) -> float:

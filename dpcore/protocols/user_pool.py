@@ -21,7 +21,7 @@ __all__ = ["LocalPool", "UserPool"]
 class UserPool(Protocol):
     """Users who each keep their rows: the boundary at which nobody may hold an exact sum.
 
-    What it gives is what a server gets: noisy messages, and who declined. Never sent: rows,
+    It gives what a server gets: noisy messages, and who declined. Never sent: rows,
     gradients without noise or unclipped, the sample, the seed of the noise. Each user's own filter
     decides; the unit of protection is one row of a user.
     """
@@ -43,7 +43,7 @@ class UserPool(Protocol):
 
     @property
     def rules(self) -> RoundRules | None:
-        """What was agreed on; ``None`` before that."""
+        """The rules that were agreed on; ``None`` before that."""
         ...
 
     def plan_filters(self, schedule: Callable[[float], Mapping[DpEvent, int]]) -> None:

@@ -14,7 +14,7 @@ _TOLD = "dpcore_charges_are_told"
 
 
 class Charges:
-    """What one run was charged so far, and what became of its model.
+    """The charges of one run so far, and the fate of its model.
 
     ``fate`` : returns the end of the sentence about the model, looked up when the run ends.
     """
@@ -29,7 +29,7 @@ class Charges:
 
     @property
     def figures(self) -> Figures | None:
-        """What was charged; ``None`` for nothing."""
+        """The figures of what was charged; ``None`` for nothing."""
         return None if self._figures is None else self._figures()
 
     @contextmanager

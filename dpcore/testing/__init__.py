@@ -27,7 +27,8 @@ from dpcore.testing.optimizers import (
 from dpcore.testing.parts import check_mechanisms_and_queries
 from dpcore.testing.queries import check_query
 from dpcore.testing.recorded import loss_of
-from dpcore.testing.replay import RecordingSession, ReplaySession
+from dpcore.testing.recording import RecordingSession
+from dpcore.testing.replay import ReplaySession
 from dpcore.testing.run import parametrize_with_checks, run_checks
 from dpcore.testing.tables import make_rows
 

@@ -17,11 +17,14 @@ if TYPE_CHECKING:
 
     from dpcore.protocols import Loss
 
+    Kernel = Callable[[np.ndarray, np.ndarray, np.ndarray], None]
+    """Margins and labels in, one number a row out, in the last array."""
+
 __all__ = ["check_loss"]
 
 _OVERLAPPING_CALLS = 50
 _SLOPE_ERROR = 2.0**-34
-"""What rounding may take off a slope."""
+"""The most that rounding takes off a slope."""
 
 
 def check_loss(loss: Loss) -> None:
@@ -29,7 +32,7 @@ def check_loss(loss: Loss) -> None:
 
     It writes on ``out`` only. A full block of 8,192 rows gives the same bits in a permuted, a split
     and single-row calls: a loss that looks at other rows (the mean margin, say) would void every
-    sensitivity. So would one that mixes overlapping calls, and says that it is thread-safe. Then
+    sensitivity. So would a loss that mixes overlapping calls, and says that it is thread-safe. Then
     ``|dvalue| <= lipschitz``, the slope of ``dvalue`` at most ``smoothness``, ``dvalue`` against
     finite differences of ``value``, and every fact that its class states
     (``dpcore.losses.facts.LossFacts``).
@@ -100,7 +103,7 @@ def _check_line(loss: Loss, line_totals: Callable[..., Any], z: np.ndarray, y: n
         assert np.min(rows) >= 0 and np.max(rows) <= clip * scale, "line_totals leaves the clip."
 
 
-def _called(function: Callable[..., Any], z: np.ndarray, y: np.ndarray) -> np.ndarray:
+def _called(function: Kernel, z: np.ndarray, y: np.ndarray) -> np.ndarray:
     out = np.full(z.size, np.nan)
     margins, labels = z.copy(), y.copy()
     function(margins, labels, out)
@@ -111,7 +114,7 @@ def _called(function: Callable[..., Any], z: np.ndarray, y: np.ndarray) -> np.nd
 
 
 def _check_row_by_row(
-    function: Callable[..., Any], z: np.ndarray, y: np.ndarray, rng: np.random.Generator
+    function: Kernel, z: np.ndarray, y: np.ndarray, rng: np.random.Generator
 ) -> None:
     name = function.__name__
     whole = _called(function, z, y)
@@ -130,7 +133,7 @@ def _check_row_by_row(
         )
 
 
-def _check_overlapping(function: Callable[..., Any], z: np.ndarray, y: np.ndarray) -> None:
+def _check_overlapping(function: Kernel, z: np.ndarray, y: np.ndarray) -> None:
     """Two threads, each with rows of its own, many times over: scratch space of the loss would mix
     them. A loss that passes may still be unsafe; a loss that fails is."""
     halves = [(z[part].copy(), y[part].copy()) for part in (slice(0, None, 2), slice(1, None, 2))]

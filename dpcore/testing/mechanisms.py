@@ -132,7 +132,7 @@ def _draw_steps(
     assert drawn.dtype == np.float64 and drawn.shape[1:] == exact.shape, (
         "A noisy sum is a float64 array of the exact answer's shape."
     )
-    steps = np.ldexp(drawn, sensitivity.grid_bits)
+    steps: np.ndarray = np.ldexp(drawn, sensitivity.grid_bits)
     # Mironov 2012: which floats can occur tells the exact answer, however large the noise.
     assert (steps == np.rint(steps)).all(), "A release is not on the grid of the answer."
     return steps

@@ -25,8 +25,9 @@ from dpcore.testing.recorded import (
     relations_of,
     replay_run,
 )
+from dpcore.testing.recording import RecordingSession
 from dpcore.testing.recount import recounted_epsilon
-from dpcore.testing.replay import RecordingSession, assert_within
+from dpcore.testing.replay import assert_within
 from dpcore.testing.tables import Rows, faint_rows, make_rows, neighbours
 
 if TYPE_CHECKING:
@@ -161,10 +162,12 @@ def _asked_for(optimizer: Optimizer, excess_risk: float) -> Optimizer:
     if "target_excess_risk" not in optimizer_facts(optimizer).targets:
         return optimizer
     instance: Any = optimizer
-    options: dict[str, Any] = {"target_accuracy": None, "target_risk": None, "slack": None}
+    options: dict[str, float | None] = {"target_accuracy": None, "target_risk": None, "slack": None}
     options["target_excess_risk"] = excess_risk
     fields = {field.name for field in dataclasses.fields(instance)}
-    return dataclasses.replace(instance, **{k: v for k, v in options.items() if k in fields})
+    known: Any = {name: options[name] for name in fields & options.keys()}
+    asked: Optimizer = dataclasses.replace(instance, **known)
+    return asked
 
 
 def check_repeatable_when_seeded(optimizer: Optimizer) -> None:

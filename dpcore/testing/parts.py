@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from dpcore.protocols import Mechanism, Query
     from dpcore.protocols.optimizer import Optimizer
-    from dpcore.testing.replay import RecordingSession
+    from dpcore.testing.recording import RecordingSession
 
 __all__ = ["check_mechanisms_and_queries", "foreign_parts"]
 
@@ -64,7 +64,7 @@ def _recorded(optimizer: Optimizer) -> list[RecordingSession]:
 
 
 def _is_own(kind: type) -> bool:
-    """Whether dpcore has this very class under the name that it bears."""
+    """Return whether dpcore has this very class under the name that it bears."""
     home = sys.modules.get(kind.__module__)
     named = kind.__module__.startswith("dpcore.")
     return named and getattr(home, kind.__qualname__, None) is kind

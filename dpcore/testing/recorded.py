@@ -12,7 +12,8 @@ from dpcore.registry.catalogue import load_registry
 from dpcore.registry.declarations import optimizer_facts
 from dpcore.testing.canonical import canonical
 from dpcore.testing.guard import require_assertions
-from dpcore.testing.replay import RecordingSession, ReplaySession
+from dpcore.testing.recording import RecordingSession
+from dpcore.testing.replay import ReplaySession
 from dpcore.testing.tables import Rows, make_problem
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def accountant_of(
     problem, for the schedule that the optimizer states."""
     stated = optimizer_facts(optimizer)
     schedule = stated.schedule
-    accountant_class = load_registry().load("accountant", stated.accountant)
+    accountant_class: type[Accountant] = load_registry().load("accountant", stated.accountant)
     if problem is not None and schedule is not None:
         try:
             return planned_accountant(

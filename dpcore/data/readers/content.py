@@ -1,13 +1,15 @@
-"""The bytes of a file, unpacked; every failure is one DataError."""
+"""The bytes of a file, unpacked, as Python's and as Arrow's; every failure is one DataError."""
 
 from __future__ import annotations
 
 import gzip
 from pathlib import Path
 
+import pyarrow as pa
+
 from dpcore.data.readers.pieces import file_errors
 
-__all__ = ["read_bytes"]
+__all__ = ["arrow_reader", "read_bytes"]
 
 
 def read_bytes(path: str) -> bytes:
@@ -18,3 +20,16 @@ def read_bytes(path: str) -> bytes:
     with file_errors(path):
         content = Path(path).read_bytes()
         return gzip.decompress(content) if path.lower().endswith(".gz") else content
+
+
+def arrow_reader(content: bytes) -> pa.BufferReader:
+    """Return a reader of a copy that belongs to Arrow alone.
+
+    Arrow's threads let go of what they read after the reader has returned. Letting go of Python's
+    bytes takes Python's lock, and a thread that asks for it while the process ends, ends in an
+    abort (apache/arrow issue 34314).
+    """
+    buffer = pa.allocate_buffer(len(content))
+    with pa.FixedSizeBufferWriter(buffer) as writer:
+        writer.write(content)
+    return pa.BufferReader(buffer)

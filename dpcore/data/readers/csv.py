@@ -12,6 +12,7 @@ from typing import Literal
 import pyarrow as pa
 import pyarrow.csv as pacsv
 
+from dpcore.data.readers.content import arrow_reader
 from dpcore.data.readers.lines import BYTE_ORDER_MARK, first_line, is_plain, trimmed, whole_lines
 from dpcore.data.readers.pieces import Piece
 from dpcore.data.readers.raw_table import RawTable
@@ -172,7 +173,7 @@ def _parse(
     size = len(content) + 1 if exact else max(_BLOCK, 8 * (content.find(b"\n") + 1))
     skipped = piece.is_first and layout.header and not layout.drop
     return pacsv.read_csv(
-        pa.BufferReader(content),
+        arrow_reader(content),
         read_options=pacsv.ReadOptions(
             column_names=[str(i) for i in range(len(layout.names))],
             skip_rows_after_names=int(skipped),

@@ -211,7 +211,7 @@ def _read_all(source: str) -> Any:
     import pyarrow.csv as pacsv
     import pyarrow.parquet as pq
 
-    from dpcore.data.readers.content import read_bytes
+    from dpcore.data.readers.content import arrow_reader, read_bytes
     from dpcore.data.readers.lines import utf8_lines
 
     names = [column.name for column in _columns_of(source)]
@@ -222,7 +222,7 @@ def _read_all(source: str) -> Any:
             # As in dpcore.compare.results: threads may outlive the process's own.
             return pq.ParquetFile(source).read(use_threads=False)
         return pacsv.read_csv(
-            pa.BufferReader(utf8_lines(read_bytes(source), source) + b"\n"),
+            arrow_reader(utf8_lines(read_bytes(source), source) + b"\n"),
             read_options=pacsv.ReadOptions(column_names=names, skip_rows_after_names=1),
             parse_options=pacsv.ParseOptions(delimiter=separator_of(source, "csv")),
         )

@@ -110,7 +110,8 @@ def check_pool_messages_are_noisy(optimizer: Optimizer) -> None:
 
 
 def check_pool_never_overspends(optimizer: Optimizer) -> None:
-    """What the users' filters let happen, counted again by other formulas, is within the budget."""
+    """Count the rounds that the users' filters let happen again, by other formulas: they are within
+    the budget."""
     if optimizer_facts(optimizer).without_noise:
         return
     for relation in optimizer.relations:

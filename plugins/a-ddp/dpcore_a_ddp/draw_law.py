@@ -117,8 +117,8 @@ class DrawLaw:
 
 
 def _summed(mass: np.ndarray, hits: np.ndarray, stride: int) -> np.ndarray:
-    """Return the law of a sum whose second part stands on every ``stride``-th point. Directly: with
-    a Fourier transform small terms would not be right to a ratio."""
+    """Return the law of a sum whose second part has mass on every ``stride``-th point only.
+    Directly: with a Fourier transform small terms would not be right to a ratio."""
     if stride == 1:
         return np.convolve(mass, hits)
     total = np.zeros(mass.size + (hits.size - 1) * stride)

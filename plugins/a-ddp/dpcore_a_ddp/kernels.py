@@ -16,7 +16,8 @@ def drawn_margins(
     w: np.ndarray,
     out: np.ndarray,
 ) -> None:
-    """Exact in any order: ``w`` and the values stand on their grids."""
+    """Fill ``out`` with the products of drawn rows and ``w``, before the rows' factors. They are
+    exact in any order: ``w`` and the values are on their grids."""
     for i in range(rows.shape[0]):
         total = 0.0
         for j in range(indptr[rows[i]], indptr[rows[i] + 1]):

@@ -29,7 +29,7 @@ def option(default: Any, help: str, unit: str = "", rule: str = "") -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class UserSgdOptions:
-    """What every SGD over users may be told. All of it is public."""
+    """Options of every SGD over users. All of them are public."""
 
     rounds: int = option(10, "rounds that the noise of a round is planned for, T", "rounds")
     clip: float | None = option(

@@ -152,7 +152,7 @@ class GradientRounds:
 
     @property
     def grid_bits(self) -> int:
-        """Messages stand on ``2**-grid_bits``: a function of clip and noise, so public."""
+        """Messages are multiples of ``2**-grid_bits``: a function of clip and noise, so public."""
         finest = BLOCK_SUM_BITS + 1 - max(0, math.frexp(self.clip)[1])
         return min(finest, _SCALE_BITS[self.trust] - math.frexp(self.sigma or self.clip)[1])
 

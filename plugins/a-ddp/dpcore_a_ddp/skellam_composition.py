@@ -2,7 +2,7 @@
 
 ``skellam-composition`` is Theorem 1 of Cheng et al. 2020 (see ``sampling_composition``) with
 another law of a round: given that the row was drawn in i of k rounds, the outputs are those of i
-Skellam releases that move and k - i that do not, of which ``skellam_delta_up`` bounds the delta; by
+Skellam releases that move and k - i that do not, whose delta ``skellam_delta_up`` bounds; by
 joint convexity
 
     delta(epsilon) <= sum_i Binomial(i; k, p) delta_Skellam(i; epsilon).

@@ -108,8 +108,8 @@ class UserSession(Unshareable):
     def answer(self, index: int, w: np.ndarray) -> Reply | Declined:
         """Return the reply to round ``index``, or that the user does not join.
 
-        ``w`` : float64 of shape (n_features,), public. Rounds come in rising order; one that was
-        answered may come again.
+        ``w`` : float64 of shape (n_features,), public. Rounds come in rising order; an answered
+        round may come again.
 
         Raises InvalidInputError for parameters that are not finite or of another width.
         """

@@ -45,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"dpcore-a-ddp: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print("dpcore-a-ddp: stopped; what users spent stands in their ledgers.", file=sys.stderr)
+        print("dpcore-a-ddp: stopped; what users spent is in their ledgers.", file=sys.stderr)
         return 130
     return 0
 

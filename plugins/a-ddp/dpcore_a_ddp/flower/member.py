@@ -30,7 +30,7 @@ FAILED = "This user's side failed; the reason is in its own log."
 
 @dataclass(frozen=True, kw_only=True)
 class Member:
-    """What a user has set for itself, in a file that it keeps: no server has a say in it.
+    """The settings of a user, in a file that it keeps: no server has a say in it.
 
     Parameters
     ----------

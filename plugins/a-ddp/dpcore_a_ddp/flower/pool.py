@@ -52,7 +52,7 @@ class Post(Protocol):
     """Carries a question to every user that is there, and brings the answers."""
 
     def ask(self, index: int, question: bytes) -> Iterator[bytes | None]:
-        """Yield the answers to round ``index`` as they come, ``None`` for one that is unreadable;
+        """Yield the answers to round ``index`` as they come, ``None`` for an unreadable answer;
         end when no more can come."""
         ...
 
@@ -106,8 +106,8 @@ class FlowerPool:
 
     @property
     def rounds_joined(self) -> np.ndarray:
-        """How many replies of each user were taken, int64 of shape (n_users,). What a user has
-        spent stands in its ledger: a reply that was lost on the way is spent as well."""
+        """How many replies of each user were taken, int64 of shape (n_users,). A user's ledger
+        says what it has spent: a reply that was lost on the way is spent as well."""
         return self._joined.copy()
 
     def begin(self, rules: GradientRounds, most: int) -> np.ndarray:

@@ -24,7 +24,7 @@ _LONGEST_TEXT = 200
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """What the server asks in a round: public. ``w`` : float64 of shape (n_features,)."""
+    """The question of the server in a round: public. ``w`` : float64 of shape (n_features,)."""
 
     rules: GradientRounds
     round: int

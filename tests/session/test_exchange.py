@@ -19,7 +19,7 @@ from dpcore.privacy.events import ExPostDpEvent, PureDpEvent
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.queries import RowCount
 from dpcore.session.session import TableSession
-from dpcore.testing.replay import CountingEngine
+from dpcore.testing.recording import CountingEngine
 from dpcore.testing.tables import make_problem, make_rows
 from dpcore_accuracy_first.loss_sum import ErrorCount, ObjectiveSum
 from dpcore_accuracy_first.mechanism import NoiseReduction

@@ -29,7 +29,7 @@ SCHEMA = {
 
 @pytest.fixture(autouse=True)
 def stub(monkeypatch):
-    monkeypatch.syspath_prepend(str(Path(__file__).parent / "stub_plugin"))
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[1] / "stub_plugin"))
     load_registry.cache_clear()
     yield
     load_registry.cache_clear()

@@ -1,0 +1,81 @@
+"""Accountants are found through the registry: a plugin's is treated as the core's are."""
+
+import sys
+import types
+from dataclasses import dataclass
+from importlib import metadata
+from typing import ClassVar
+
+import pytest
+
+from dpcore.accountants import GdpAccountant, registered
+from dpcore.accountants.best import BestAccountant
+from dpcore.accountants.registered import registered_accountants, target_of, which_support
+from dpcore.privacy.budgets import describe_budget
+from dpcore.privacy.events import GaussianDpEvent, LaplaceDpEvent
+from dpcore.registry.catalogue import GROUP, read_registry
+from dpcore.registry.hookspecs import hookimpl
+
+
+@dataclass(frozen=True, kw_only=True)
+class Generous(GdpAccountant):
+    """Broken on purpose: costs a quarter, so that any schedule takes the least noise under it."""
+
+    name: ClassVar[str] = "generous"
+
+    def _leaf_cost(self, event):
+        return super()._leaf_cost(event) / 4
+
+
+@dataclass(frozen=True, kw_only=True)
+class Once(Generous):
+    name: ClassVar[str] = "once"
+    holds_several: ClassVar[bool] = False
+
+
+@hookimpl
+def register_accountants(register):
+    register("generous", "a_plugin:Generous", summary="A quarter of the cost.")
+    register("once", "a_plugin:Once", summary="One release at most.")
+    register("absent", "no_such_module:Absent", summary="It cannot be loaded.")
+
+
+@pytest.fixture
+def plugin(monkeypatch):
+    module = types.ModuleType("a_plugin")
+    module.register_accountants = register_accountants
+    module.Generous, module.Once = Generous, Once
+    monkeypatch.setitem(sys.modules, "a_plugin", module)
+    points = [*metadata.entry_points(group=GROUP), metadata.EntryPoint("z", "a_plugin", GROUP)]
+    registry = read_registry(points)
+    monkeypatch.setattr(registered, "load_registry", lambda: registry)
+
+
+def names():
+    return [accountant.name for accountant in registered_accountants()]
+
+
+def test_the_fully_adaptive_come_first_and_those_of_one_release_are_left_out():
+    found = names()
+    adaptive = [each.name for each in registered_accountants() if each.fully_adaptive]
+    assert found[: len(adaptive)] == adaptive == ["zcdp", "gdp", "rdp", "pure"]
+    assert "advanced-composition" in found and not {"single", "best", "none"} & {*found}
+
+
+def test_a_plugins_accountant_is_one_of_them_and_a_broken_one_is_passed_over(plugin):
+    assert names()[:5] == ["zcdp", "gdp", "rdp", "pure", "generous"]
+    assert not {"once", "absent"} & {*names()}
+    assert which_support(GaussianDpEvent(1.0)) == ["zcdp", "gdp", "rdp", "generous"]
+    assert which_support(LaplaceDpEvent(1.0)) == ["zcdp", "rdp", "pure"]
+    assert "generous" in {row["accountant"] for row in describe_budget(1.0, 1e-6)}
+
+
+def test_the_best_may_be_a_plugins_and_is_named_by_what_was_registered(plugin, monkeypatch):
+    def schedule(multiplier):
+        return {GaussianDpEvent(multiplier): 10}
+
+    chosen = BestAccountant.planned(1.0, 1e-6, schedule)
+    assert type(chosen) is Generous
+    monkeypatch.setattr(Generous, "__module__", "dpcore.accountants.gdp")  # borrowed
+    assert target_of(chosen) == ("a_plugin:Generous",)
+    assert target_of(object()) == ()

@@ -1,0 +1,89 @@
+"""Examples run as they are written: those of docstrings, and the Python of the documents."""
+
+import doctest
+import importlib
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpcore.data.schema.schema import Schema
+from dpcore.data.store import convert
+
+ROOT = Path(__file__).parents[1]
+WITH_EXAMPLES = sorted(
+    path
+    for folder in (ROOT, *sorted(ROOT.glob("plugins/*/")))
+    for path in folder.glob("dpcore*/**/*.py")
+    if ">>> " in path.read_text()
+)
+WITH_PYTHON = sorted(
+    path
+    for pattern in ("*.md", "docs/*.md", "plugins/*/*.md")
+    for path in ROOT.glob(pattern)
+    if "```python\n" in path.read_text()
+)
+SCHEMA = """
+[columns]
+age = { kind = "numeric", lower = 0, upper = 90 }
+income = { kind = "numeric", lower = 0, upper = 1e6 }
+hired = { kind = "label", classes = ["no", "yes"] }
+"""
+
+
+def relative(path):
+    return str(path.relative_to(ROOT))
+
+
+def module_of(path):
+    """Return the module of a source file, by its name."""
+    top = next(parent for parent in path.parents if not (parent / "__init__.py").exists())
+    return importlib.import_module(".".join(path.relative_to(top).with_suffix("").parts))
+
+
+def test_examples_are_found():
+    assert "dpcore/fitting/api.py" in map(relative, WITH_EXAMPLES)
+    assert {"README.md", "docs/plugins.md"} <= set(map(relative, WITH_PYTHON))
+
+
+@pytest.mark.parametrize("path", WITH_EXAMPLES, ids=relative)
+def test_examples_of_docstrings(path):
+    failed, attempted = doctest.testmod(module_of(path))
+    assert attempted and not failed
+
+
+def test_an_example_that_prints_something_else_fails():
+    wrong = doctest.DocTestParser().get_doctest(">>> 1 + 1\n3\n", {}, "wrong", None, None)
+    assert doctest.DocTestRunner().run(wrong, out=lambda text: None).failed == 1
+
+
+@pytest.fixture
+def names(tmp_path, monkeypatch):
+    """What the documents take as given: rows as arrays, frame, file and store, and a package."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    rng = np.random.default_rng(5)
+    X = np.column_stack([rng.uniform(0, 90, 300), rng.uniform(0, 1e6, 300)])
+    y = np.where(X[:, 0] > 40, "yes", "no")
+    frame = pd.DataFrame({"age": X[:, 0], "income": X[:, 1], "hired": y})
+    Path("schema.toml").write_text(SCHEMA)
+    frame.to_csv("big.csv", index=False)
+    convert("big.csv", "big.dpcore", Schema.read("schema.toml"))
+    yield {"X": X, "y": y, "frame": frame, "X_new": frame}
+    for name in [name for name in sys.modules if name.split(".")[0] == "my_plugin"]:
+        del sys.modules[name]
+
+
+@pytest.mark.parametrize("page", WITH_PYTHON, ids=relative)
+def test_python_of_the_documents_runs(page, names):
+    blocks = re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)
+    for block in blocks:
+        if named := re.match(r"# (\S+\.py)\n", block):
+            path = Path(named[1])
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(block)
+    for block in blocks:
+        exec(compile(block, relative(page), "exec"), names)
