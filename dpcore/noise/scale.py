@@ -37,8 +37,9 @@ class GridScale:
     def at_least(cls, noise_multiplier: float, bound: float, grid_bits: int) -> "GridScale":
         """Return the smallest scale that is at least ``noise_multiplier * bound``.
 
-        ``bound`` : a sensitivity in the answer's unit. The answer stands on ``2**-grid_bits``. The
-        product is formed exactly and rounded up, so the noise is never too small.
+        ``bound`` : a sensitivity in the answer's unit. The answer is in steps of
+        ``2**-grid_bits``. The product is formed exactly and rounded up, so the noise is never too
+        small.
 
         Raises InvalidInputError if the scale is 2^58 grid steps or more.
         """

@@ -75,7 +75,7 @@ class GramMatrix:
 
     @property
     def bits(self) -> int:
-        """Rows and targets stand on ``2**-bits``."""
+        """Rows and targets are in steps of ``2**-bits``."""
         problem = self.problem
         rows = problem.capacity if problem.n is None else problem.n
         largest = math.frexp(max(self.l2_norm, 1.0) ** 2)[1]

@@ -42,7 +42,7 @@ _TOLERANCE = 2.0**-12
 
 @sealed
 class PenalisedMinimizer:
-    """What the two minimisers of a penalised objective have in common (``BoundedMinimizer``).
+    """The common part of the two minimisers of a penalised objective (``BoundedMinimizer``).
 
     Every figure follows from the public facts and the arguments when it is asked for, so that what
     is claimed and what is answered cannot be those of different ones.
@@ -146,7 +146,8 @@ class PenalisedMinimizer:
         return (bends + self.regularisation + self._penalty()) * _UP
 
     def _in_steps(self, w: np.ndarray) -> np.ndarray:
-        return np.rint(np.ldexp(w, self.grid_bits)).astype(np.int64)
+        steps: np.ndarray = np.rint(np.ldexp(w, self.grid_bits)).astype(np.int64)
+        return steps
 
     def _require(self, relation: NeighboringRelation) -> None:
         known = self.problem.relation
@@ -167,7 +168,7 @@ class PenalisedMinimizer:
             nonlocal far
             total = ask(GradientSum(problem, w, bits, precise=True))
             beyond = 1 - 2 * radius / max(float(np.linalg.norm(w)), 2 * radius)
-            whole = np.ldexp(total.astype(np.float64), -bits) + linear
+            whole: np.ndarray = np.ldexp(total.astype(np.float64), -bits) + linear
             whole += (regularisation + penalty * beyond) * w
             far = bool(np.linalg.norm(whole) > coarse)
             return whole
