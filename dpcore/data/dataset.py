@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from dpcore.data.readers import format_of, is_typed
+from dpcore.data.readers import BadRows, format_of, is_typed
 from dpcore.data.schema.schema import Schema
-from dpcore.data.stream import BadRows, encoded_batches
+from dpcore.data.stream import encoded_batches
 from dpcore.errors import InvalidInputError
 
 if TYPE_CHECKING:

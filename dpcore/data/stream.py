@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Protocol
 
+from dpcore.data.readers import BadRows, format_of, separator_of
 from dpcore.errors import DataError, InvalidInputError
 
 if TYPE_CHECKING:
@@ -17,9 +18,8 @@ if TYPE_CHECKING:
     from dpcore.data.readers.raw_table import RawTable
     from dpcore.data.schema.schema import Schema
 
-__all__ = ["BadRows", "encode_piece", "encoded_batches", "open_rows"]
+__all__ = ["encode_piece", "encoded_batches", "open_rows"]
 
-BadRows = Literal["refuse", "drop"]
 _MATRIX_FORMATS = ("libsvm", "npz")
 
 
@@ -96,8 +96,6 @@ def open_rows(
 ) -> _File:
     """Return the reader of a file's rows as they are; InvalidInputError for a schema that does
     not fit the format."""
-    from dpcore.data.readers import format_of, separator_of
-
     if bad_rows not in ("refuse", "drop"):
         raise InvalidInputError(f"Expected bad_rows={bad_rows!r} to be refuse or drop.")
     form, drop = format_of(path, format), bad_rows == "drop"

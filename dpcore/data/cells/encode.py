@@ -49,7 +49,7 @@ def _on_grid(values: np.ndarray, column: Numeric) -> np.ndarray:
 
 
 def _encode_coded(columns: Columns, schema: Schema) -> CodedRows:
-    """Return a dense cell per number and a code per categorical column; the intercept is a number."""
+    """Return a dense cell per number, the intercept too, and a code per categorical column."""
     numeric = [column for column in schema.features if isinstance(column, Numeric)]
     categorical = [column for column in schema.features if isinstance(column, Categorical)]
     layout = coded_layout(schema)

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from pathlib import PurePath
+from typing import Literal
 
 from dpcore.errors import InvalidInputError
 
-__all__ = ["FORMATS", "format_of", "is_typed", "separator_of"]
+__all__ = ["FORMATS", "BadRows", "format_of", "is_typed", "separator_of"]
+
+BadRows = Literal["refuse", "drop"]
+"""Whether a row that does not satisfy the schema is an error, or is left out."""
 
 FORMATS = {
     "csv": (".csv", ".tsv", ".data", ".txt"),

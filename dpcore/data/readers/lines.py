@@ -96,9 +96,9 @@ def whole_lines(content: bytes, width: int, separator: str, quote: str | None) -
 
 
 def _record(width: int, comma: bytes, mark: bytes) -> re.Pattern[bytes]:
-    """Return the pattern of what Arrow takes for ``width`` cells: a quote opens only at the start of
-    a cell, two within are one of its text, and what follows the closing one is text up to the next
-    separator."""
+    """Return the pattern of what Arrow takes for ``width`` cells: a quote opens at the start of a
+    cell only, two within are one of its text, and what follows the closing one is text up to the
+    next separator."""
     c, q = re.escape(comma), re.escape(mark)
     cell = rb"(?:%b[^%b]*(?:%b%b[^%b]*)*%b(?!%b)|(?!%b))[^%b]*" % (q, q, q, q, q, q, q, q, c)
     return re.compile(rb"%b(?:%b%b){%d}" % (cell, c, cell, width - 1))

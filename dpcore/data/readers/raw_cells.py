@@ -12,7 +12,6 @@ from dpcore.data.cells.typed import Cells, convert_column, is_empty
 from dpcore.data.readers.raw_matrix import RawMatrix
 from dpcore.data.schema.columns import Categorical, Label, Numeric
 from dpcore.data.stream import open_rows
-from dpcore.errors import DataError
 
 if TYPE_CHECKING:
     from dpcore.data.readers.raw_table import RawTable
@@ -42,7 +41,8 @@ class RawCells:
         int64 of shape (1 + 4 n_checked,)."""
         raw, schema = self._raw, self._schema
         if isinstance(raw, RawMatrix):
-            parts = [_of_rows(raw, schema), _of_cells(_labels(raw), schema.label, schema, raw)]
+            labels = raw.one_label_each()
+            parts = [_of_rows(raw, schema), _of_cells(labels, schema.label, schema, raw)]
             return np.array([raw.X.shape[0], *np.ravel(parts)], dtype=np.int64)
         columns = (*schema.features, schema.label)
         parts = [_of_cells(raw.columns[c.name], c, schema, raw) for c in columns]
@@ -112,9 +112,3 @@ def _of_rows(raw: RawMatrix, schema: Schema) -> list[int]:
     X = raw.X[finite] * schema.feature_scale
     longer = layout.longer_rows(X, schema.row_norm, schema.intercept)
     return [0, int(longer.sum()), int((~finite).sum()), 0]
-
-
-def _labels(raw: RawMatrix) -> Cells:
-    if raw.labels is None or len(raw.labels) != raw.X.shape[0]:
-        raise DataError(f"{raw.source}: the number of labels is not the number of rows.")
-    return raw.labels

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.data.cells.conform import BadRows
 from dpcore.data.cells.typed import Cells, convert_column
+from dpcore.data.readers import BadRows
 from dpcore.data.schema.schema import Schema
 from dpcore.errors import BadRowError, DataError
 
@@ -31,6 +31,12 @@ class RawMatrix:
     source: str
     where: Callable[[int], str]
 
+    def one_label_each(self) -> Cells:
+        """Return the labels; DataError if there is not one for each row."""
+        if self.labels is None or len(self.labels) != self.X.shape[0]:
+            raise DataError(f"{self.source}: the number of labels is not the number of rows.")
+        return self.labels
+
 
 def conform_matrix(
     raw: RawMatrix, schema: Schema, *, labelled: bool = True, bad_rows: BadRows = "refuse"
@@ -50,9 +56,8 @@ def conform_matrix(
     reasons = [(bad, "a value is not a finite number")]
     y = None
     if labelled:
-        if raw.labels is None or len(raw.labels) != raw.X.shape[0]:
-            raise DataError(f"{raw.source}: the number of labels is not the number of rows.")
-        y, fault, reason = convert_column(raw.labels, schema.label, schema.missing, raw.source)
+        labels = raw.one_label_each()
+        y, fault, reason = convert_column(labels, schema.label, schema.missing, raw.source)
         if fault is not None:
             reasons.append((fault, reason))
             bad = bad | fault
