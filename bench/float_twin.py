@@ -10,7 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from dpcore.data.blocks.table import Block, Table
+from dpcore.data.blocks.block import Block
+from dpcore.data.blocks.table import Table
 from dpcore.losses.logistic import _exp, logistic_dvalue
 from dpcore.queries import ClippedGradientSum
 from dpcore_dp_agd.loss_line import ClippedLossLine

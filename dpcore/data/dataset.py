@@ -7,15 +7,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from dpcore.data.readers import format_of, is_typed
+from dpcore.data.readers import BadRows, format_of, is_typed
 from dpcore.data.schema.schema import Schema
-from dpcore.data.stream import BadRows, encoded_batches
+from dpcore.data.stream import encoded_batches
 from dpcore.errors import InvalidInputError
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from dpcore.data.blocks.table import Rows, Table
+    from dpcore.data.blocks.layouts import Rows
+    from dpcore.data.blocks.table import Table
 
 __all__ = ["Dataset", "feature_pieces", "load_file", "width_schema"]
 
@@ -32,7 +33,7 @@ class Dataset:
         rounding.
     y : float64 of shape (n_rows,): -1 and +1, or a regression's clamped target scaled to [-1, 1].
     schema : the public description; from it alone follow the figures below.
-    source : ``"file"``, ``"generated"`` or ``"array"``.
+    is_generated : whether no row is of a person or thing: their figures are no secret.
     rows_dropped : whether rows that did not satisfy the schema were left out, so that the number of
         rows must not be public.
     typed_by : ``"frame"`` or ``"file"`` where another program gave the columns their types, from
@@ -43,7 +44,7 @@ class Dataset:
     X: Rows
     y: np.ndarray
     schema: Schema
-    source: Literal["file", "generated", "array"] = "file"
+    is_generated: bool = False
     rows_dropped: bool = False
     typed_by: Literal["frame", "file"] | None = None
 
@@ -76,7 +77,7 @@ class Dataset:
 
     @property
     def from_data(self) -> bool:
-        """Whether the schema was derived from the rows: what is fitted is then not private."""
+        """True if the schema was derived from the rows: a fit is then not private."""
         return self.schema.from_data
 
     @classmethod
@@ -85,19 +86,21 @@ class Dataset:
         name: str,
         rows: tuple[Rows, np.ndarray | None],
         schema: Schema,
-        source: Literal["file", "generated", "array"] = "file",
+        is_generated: bool = False,
     ) -> Dataset:
         """Return the data set of encoded (X, y); InvalidInputError if the labels are not there."""
         X, y = rows
         if y is None:
             raise InvalidInputError(f"{name}: the rows have no labels.")
-        return cls(name, X, y, schema, source)
+        return cls(name, X, y, schema, is_generated)
 
     def take(self, mask: np.ndarray) -> Dataset:
         """Return the rows where the bool array ``mask`` of shape (n_rows,) is true."""
-        from dpcore.data.blocks.ownership import own, own_rows
+        from dpcore.data.blocks.frozen import freeze
+        from dpcore.data.blocks.layouts import layout_of
 
-        return replace(self, X=own_rows(self.X[mask]), y=own(self.y[mask]))
+        X = layout_of(self.X).freeze(self.X[mask])
+        return replace(self, X=X, y=freeze(self.y[mask]))
 
     def table(self) -> Table:
         """Return the rows in blocks, as an engine takes them."""

@@ -42,7 +42,7 @@ def split_rows(
 
 
 def _subset(n_rows: int, size: int, rng_bytes: Callable[[int], bytes]) -> np.ndarray:
-    """The rows of the smallest of n distinct random keys: uniform, given that they are distinct."""
+    """Return the rows of the smallest of n random keys: uniform, given that they are distinct."""
     keys = _words(n_rows, rng_bytes)
     while len(np.unique(keys)) < n_rows:
         keys = _words(n_rows, rng_bytes)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Protocol
 
+from dpcore.data.readers import BadRows, format_of, separator_of
 from dpcore.errors import DataError, InvalidInputError
 
 if TYPE_CHECKING:
@@ -17,9 +18,8 @@ if TYPE_CHECKING:
     from dpcore.data.readers.raw_table import RawTable
     from dpcore.data.schema.schema import Schema
 
-__all__ = ["BadRows", "encode_piece", "encoded_batches", "open_rows"]
+__all__ = ["encode_piece", "encoded_batches", "open_rows"]
 
-BadRows = Literal["refuse", "drop"]
 _MATRIX_FORMATS = ("libsvm", "npz")
 
 
@@ -27,7 +27,7 @@ class _File(Protocol):
     """A reader of one file."""
 
     def pieces(self) -> Iterator[RawTable | RawMatrix]:
-        """Yield the rows as they stand, one piece at least, with their places in the file."""
+        """Yield the rows as they are, one piece at least, with their places in the file."""
         ...
 
     def check(self) -> None:
@@ -94,10 +94,8 @@ def open_rows(
     bad_rows: BadRows = "refuse",
     labelled: bool = True,
 ) -> _File:
-    """Return the reader of a file's rows as they stand; InvalidInputError for a schema that does
+    """Return the reader of a file's rows as they are; InvalidInputError for a schema that does
     not fit the format."""
-    from dpcore.data.readers import format_of, separator_of
-
     if bad_rows not in ("refuse", "drop"):
         raise InvalidInputError(f"Expected bad_rows={bad_rows!r} to be refuse or drop.")
     form, drop = format_of(path, format), bad_rows == "drop"

@@ -14,7 +14,8 @@ from dpcore.errors import InvalidInputError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dpcore.data.blocks.table import Block, Table
+    from dpcore.data.blocks.block import Block
+    from dpcore.data.blocks.table import Table
     from dpcore.noise.source import NoiseSource
     from dpcore.protocols import Query, TableQuery
 
@@ -68,7 +69,7 @@ class LocalEngine:
         finally:
             # Whatever happened, no thread is left at a block when the next question comes.
             shared.end()
-        return total + shared.other_parts()
+        return np.asarray(total + shared.other_parts())
 
     def answer_table(self, query: TableQuery, noise: NoiseSource) -> np.ndarray:
         """Return the answer of a query that goes through the rows in an order of its own."""
@@ -86,8 +87,8 @@ class LocalEngine:
 
 
 def _may_run_in_threads(query: Query) -> bool:
-    """Whether the query and its loss say of themselves that calls may overlap: in their own class,
-    since a subclass may keep what its base does not."""
+    """Return whether the query and its loss say that calls may overlap: in their own class, since a
+    subclass may keep what its base does not."""
     parts = (query, getattr(query, "loss", None))
     return all(vars(type(p)).get("thread_safe") is True for p in parts if p is not None)
 

@@ -53,31 +53,32 @@ class _KernelCache(FunctionCache):
     """The cache of one kernel: it never fails, since there is always the compiler."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        super().__init__(function)
+        super().__init__(function)  # type: ignore[no-untyped-call]  # as numba is
         source = _source_digest(inspect.getfile(function))
         stamp = (numba.__version__, self._impl.locator.get_source_stamp(), source)
-        self._cache_file = _KernelFiles(Path(self.cache_path, self._impl.filename_base), stamp)
+        self._files = _KernelFiles(Path(self.cache_path, self._impl.filename_base), stamp)
+        self._cache_file: Any = self._files  # where numba looks for them
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         try:
-            return super().load_overload(sig, target_context)
+            return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
         except OSError as error:
             _tell(f"the kernel cache cannot be read: {self._place(error)}. {_NEXT}")
         except Exception as error:
             _tell(
-                f"the cached kernel {self._cache_file.last} cannot be used "
+                f"the cached kernel {self._files.last} cannot be used "
                 f"({type(error).__name__}: {error}); it is compiled anew and replaced."
             )
         return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
         try:
-            super().save_overload(sig, data)
+            super().save_overload(sig, data)  # type: ignore[no-untyped-call]
         except OSError as error:
             _tell(f"the kernel cache cannot be written: {self._place(error)}. {_NEXT}")
 
     def _place(self, error: OSError) -> str:
-        name = error.filename or self._cache_file.last
+        name = error.filename or self._files.last
         return f"{os.fspath(name)}: {error.strerror or type(error).__name__}"
 
 
@@ -105,7 +106,7 @@ class _KernelFiles:
         return data if (stamp, known) == (self._stamp, key) else None
 
     def save(self, key: Any, data: Any) -> None:
-        content = dumps((self._stamp, key, data))
+        content = dumps((self._stamp, key, data))  # type: ignore[no-untyped-call]
         path = self._path(key)
         trial = path.with_name(f"{path.name}.{secrets.token_hex(8)}.tmp")
         try:
@@ -126,8 +127,8 @@ class _KernelFiles:
 
 @functools.cache
 def _source_digest(path: str) -> str:
-    """Return a digest of a source file, of which older numba looks at time and size alone; empty
-    for one within an archive."""
+    """Return a digest of a source file, since older numba looks at its time and size alone; empty
+    for a file within an archive."""
     try:
         return hashlib.sha256(Path(path).read_bytes()).hexdigest()
     except OSError:

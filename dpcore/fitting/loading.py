@@ -20,7 +20,7 @@ from dpcore.privacy.statement import foreign_parts, part_of
 from dpcore.registry.catalogue import load_registry
 
 if TYPE_CHECKING:
-    from dpcore.data.blocks.table import Rows
+    from dpcore.data.blocks.layouts import Rows
     from dpcore.privacy.sensitivity import NeighboringRelation
 
 __all__ = [
@@ -78,7 +78,7 @@ def are_ours_and_generated(dataset: Dataset, parts: Iterable[str]) -> bool:
     ``parts`` : the readers that ran on them, all of them: rows of which no reader is known are not.
     """
     readers = tuple(parts)
-    return dataset.source == "generated" and bool(readers) and not foreign_parts(readers)
+    return dataset.is_generated and bool(readers) and not foreign_parts(readers)
 
 
 def load_data(

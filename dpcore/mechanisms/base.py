@@ -82,7 +82,7 @@ class ScaledNoise:
 @sealed
 @dataclass(frozen=True, slots=True)
 class PureNoise(ScaledNoise):
-    """Noise of which nothing is known but that its release is (1 / noise_multiplier)-DP: a subclass
+    """Noise whose release is known to be (1 / noise_multiplier)-DP, and no more: a subclass
     says by which theorem."""
 
     @classmethod
@@ -108,7 +108,8 @@ def add_modulo(exact: np.ndarray, noise: np.ndarray, grid_bits: int) -> np.ndarr
     Raises InvalidInputError for an exact answer that is not int64.
     """
     _require_steps(exact)
-    return np.ldexp(np.add(exact, noise).astype(np.float64), -grid_bits)
+    noisy: np.ndarray = np.ldexp(np.add(exact, noise).astype(np.float64), -grid_bits)
+    return noisy
 
 
 def shortfalls(utilities: np.ndarray) -> np.ndarray:
@@ -119,7 +120,8 @@ def shortfalls(utilities: np.ndarray) -> np.ndarray:
     Raises InvalidInputError for anything else, or if there are no candidates.
     """
     require_utilities(utilities)
-    return utilities.max(keepdims=True).view(np.uint64) - utilities.astype(np.uint64)
+    below: np.ndarray = utilities.max(keepdims=True).view(np.uint64) - utilities.astype(np.uint64)
+    return below
 
 
 def require_utilities(utilities: np.ndarray) -> None:

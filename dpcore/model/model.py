@@ -18,7 +18,7 @@ from dpcore.registry.catalogue import load_registry
 from dpcore.session.charges import Charges
 
 if TYPE_CHECKING:
-    from dpcore.data.blocks.table import Rows
+    from dpcore.data.blocks.layouts import Rows
 
 __all__ = ["Model", "load_model"]
 

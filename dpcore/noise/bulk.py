@@ -1,4 +1,4 @@
-"""Exact integer noise in bulk: one uniform number a deviate, of which as few bits as decide it.
+"""Exact integer noise in bulk: one uniform number a deviate, drawn to as few bits as decide it.
 
 A law says which integer a row of random bits means, in three stages: from ``bits`` bits, certified
 where the rest cannot change the answer; from 64 more likewise; and from as many as it takes. All
@@ -86,7 +86,7 @@ class NormalLaw:
         self._steps, self._scale = scale.steps, float(scale.steps)
         table = quantile_table()
         self._table = table.coefficients
-        # Half of an interval of so many bits in v. With 53 bits more, of which the last is rounded
+        # Half of an interval of so many bits in v. With 53 bits more, the last of them rounded
         # away at times, twice the half of the narrower one.
         reach = table.slopes * 2.0 ** -(self.bits + 1)
         self._first = self._scale * (reach + table.short + SLACK)

@@ -2,7 +2,7 @@
 
 Kernels of Algorithm N of Karney (2016), "Sampling exactly from the normal distribution", ACM TOMS
 42(1), and of von Neumann (1951), "Various techniques used in connection with random digits". A
-uniform number is an infinite row of 64-bit digits of which a kernel draws the first. Where the
+uniform number is an infinite row of 64-bit digits, and a kernel draws the first. Where the
 first does not decide (two uniforms whose first digits agree, a floor that hangs on the next digit,
 a result that leaves 64 bits), it stops, and ``dpcore.noise.lazy`` computes that deviate, from its
 own first word on, with as many digits as it takes. Both are one function of the stream of words.
@@ -29,7 +29,7 @@ _32 = np.uint64(32)
 
 
 @njit(cache=True, error_model="numpy")
-def _scaled(k: int, x: np.uint64, m: np.uint64, r: np.uint64) -> tuple:
+def _scaled(k: int, x: np.uint64, m: np.uint64, r: np.uint64) -> tuple[np.uint64, bool | np.bool]:
     """Return floor(m (k + X) / 2^r), and whether it is certain; X begins with the digit ``x``."""
     if k >= 64:
         return _ZERO, False
@@ -49,7 +49,7 @@ def _scaled(k: int, x: np.uint64, m: np.uint64, r: np.uint64) -> tuple:
 
 
 @njit(cache=True, error_model="numpy")
-def _run_is_even(words: np.ndarray, pos: int, last: np.uint64, even: bool) -> tuple:
+def _run_is_even(words: np.ndarray, pos: int, last: np.uint64, even: bool) -> tuple[bool, int]:
     """Return whether the decreasing run below ``last`` ends evenly, and the next position."""
     while pos < words.size:
         u = words[pos]
@@ -64,7 +64,7 @@ def _run_is_even(words: np.ndarray, pos: int, last: np.uint64, even: bool) -> tu
 
 
 @njit(cache=True, error_model="numpy")
-def _coin(words: np.ndarray, pos: int, k: int, x: np.uint64) -> tuple:
+def _coin(words: np.ndarray, pos: int, k: int, x: np.uint64) -> tuple[bool, int]:
     """Return True with probability (2k + X) / (2k + 2) (Algorithm C), and the next position."""
     mask = _ONE
     while mask < np.uint64(2 * k + 1):
@@ -85,7 +85,7 @@ def _coin(words: np.ndarray, pos: int, k: int, x: np.uint64) -> tuple:
 
 
 @njit(cache=True, error_model="numpy")
-def _keep_fraction(words: np.ndarray, pos: int, k: int, x: np.uint64) -> tuple:
+def _keep_fraction(words: np.ndarray, pos: int, k: int, x: np.uint64) -> tuple[bool, int]:
     """Return True with probability exp(-X (2k + X) / (2k + 2)) (Algorithm B), and the position."""
     y = x
     even = True
@@ -105,17 +105,18 @@ def _keep_fraction(words: np.ndarray, pos: int, k: int, x: np.uint64) -> tuple:
 
 
 @njit(cache=True, error_model="numpy")
-def _half_step(words: np.ndarray, pos: int) -> tuple:
+def _half_step(words: np.ndarray, pos: int) -> tuple[bool, int]:
     """Return True with probability exp(-1/2) (Algorithm H), and the next position."""
     if pos >= words.size:
         return False, RAN_OUT
     if words[pos] >= _HALF:
         return True, pos + 1
-    return _run_is_even(words, pos + 1, words[pos], False)
+    even, pos = _run_is_even(words, pos + 1, words[pos], False)
+    return even, pos
 
 
 @njit(cache=True, error_model="numpy")
-def _integer_part(words: np.ndarray, pos: int) -> tuple:
+def _integer_part(words: np.ndarray, pos: int) -> tuple[int, int]:
     """Return k of probability proportional to exp(-k^2 / 2) (steps N1, N2), and the position."""
     while True:
         k = 0
@@ -133,7 +134,7 @@ def _integer_part(words: np.ndarray, pos: int) -> tuple:
 
 
 @njit(cache=True, error_model="numpy")
-def _normal(words: np.ndarray, pos: int) -> tuple:
+def _normal(words: np.ndarray, pos: int) -> tuple[int, np.uint64, int]:
     """Return k, the first digit of X and the next position: k + X is half-normal (N1 to N4)."""
     while True:
         k, pos = _integer_part(words, pos)
@@ -153,7 +154,7 @@ def _normal(words: np.ndarray, pos: int) -> tuple:
 
 
 @njit(cache=True, error_model="numpy")
-def _exponential(words: np.ndarray, pos: int) -> tuple:
+def _exponential(words: np.ndarray, pos: int) -> tuple[int, np.uint64, int]:
     """Return k, the first digit of X and the next position: k + X is exponential."""
     k = 0
     while pos < words.size:
@@ -168,7 +169,7 @@ def _exponential(words: np.ndarray, pos: int) -> tuple:
 @njit(cache=True, error_model="numpy")
 def _finish(
     words: np.ndarray, pos: int, k: int, x: np.uint64, m: np.uint64, r: np.uint64, signed: bool
-) -> tuple:
+) -> tuple[np.uint64, int]:
     """Return floor(m (k + X) / 2^r), with a random sign if ``signed``, and the next position.
 
     The floor of a negative number that is no integer is minus its size's floor minus one: ``~``.
@@ -188,7 +189,9 @@ def _finish(
 
 
 @njit(cache=True, error_model="numpy")
-def normal_kernel(words: np.ndarray, m: np.uint64, r: np.uint64, out: np.ndarray) -> tuple:
+def normal_kernel(
+    words: np.ndarray, m: np.uint64, r: np.uint64, out: np.ndarray
+) -> tuple[int, int, int]:
     """Fill ``out`` (uint64, two's complement) with floor(m N / 2^r), N exact normal deviates.
 
     Returns how many are done, the position of the first word of the next one, and RAN_OUT or
@@ -207,7 +210,9 @@ def normal_kernel(words: np.ndarray, m: np.uint64, r: np.uint64, out: np.ndarray
 
 
 @njit(cache=True, error_model="numpy")
-def exponential_kernel(words: np.ndarray, m: np.uint64, r: np.uint64, out: np.ndarray) -> tuple:
+def exponential_kernel(
+    words: np.ndarray, m: np.uint64, r: np.uint64, out: np.ndarray
+) -> tuple[int, int, int]:
     """Fill ``out`` with floor(m E / 2^r), E exact exponential deviates; as ``normal_kernel``."""
     start = 0
     for i in range(out.size):
@@ -221,7 +226,9 @@ def exponential_kernel(words: np.ndarray, m: np.uint64, r: np.uint64, out: np.nd
 
 
 @njit(cache=True, error_model="numpy")
-def laplace_kernel(words: np.ndarray, m: np.uint64, r: np.uint64, out: np.ndarray) -> tuple:
+def laplace_kernel(
+    words: np.ndarray, m: np.uint64, r: np.uint64, out: np.ndarray
+) -> tuple[int, int, int]:
     """Fill ``out`` with floor(m L / 2^r), L exact Laplace deviates; as ``normal_kernel``."""
     start = 0
     for i in range(out.size):

@@ -6,11 +6,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dpcore.errors import InvalidInputError
+from dpcore.exact.grid import FLOAT_BITS, NOISE_BITS
 
 __all__ = ["GridScale"]
-
-_SIGNIFICANT_BITS = 53
-_LARGEST_BITS = 58
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +25,9 @@ class GridScale:
     def __post_init__(self) -> None:
         if self.significand < 1 or self.shift < 0:
             raise InvalidInputError("Expected a noise scale with significand >= 1 and shift >= 0.")
-        if self.shift and self.significand >> _SIGNIFICANT_BITS:
+        if self.shift and self.significand >> FLOAT_BITS:
             raise InvalidInputError("Expected a noise scale of 53 significant bits.")
-        if self.significand >> _LARGEST_BITS:
+        if self.significand >> NOISE_BITS:
             raise InvalidInputError(
                 "The noise does not fit the 64-bit grid: its scale is 2^58 grid steps or more. "
                 "The budget is too small for this release, or the grid too fine; raise epsilon."
@@ -39,8 +37,9 @@ class GridScale:
     def at_least(cls, noise_multiplier: float, bound: float, grid_bits: int) -> "GridScale":
         """Return the smallest scale that is at least ``noise_multiplier * bound``.
 
-        ``bound`` : a sensitivity in the answer's unit. The answer stands on ``2**-grid_bits``. The
-        product is formed exactly and rounded up, so the noise is never too small.
+        ``bound`` : a sensitivity in the answer's unit. The answer is in steps of
+        ``2**-grid_bits``. The product is formed exactly and rounded up, so the noise is never too
+        small.
 
         Raises InvalidInputError if the scale is 2^58 grid steps or more.
         """
@@ -61,9 +60,9 @@ def _at_least(noise_multiplier: float, bound: float, grid_bits: int) -> GridScal
     steps = Fraction(noise_multiplier) * _in_steps(bound, grid_bits)
     # steps >= 2^(length - 1) or so; the bits behind the point that 53 significant ones allow.
     length = steps.numerator.bit_length() - steps.denominator.bit_length()
-    shift = max(0, _SIGNIFICANT_BITS - length)
+    shift = max(0, FLOAT_BITS - length)
     significand = math.ceil(steps * 2**shift)
-    while shift and significand.bit_length() > _SIGNIFICANT_BITS:
+    while shift and significand.bit_length() > FLOAT_BITS:
         shift -= 1
         significand = math.ceil(steps * 2**shift)
     common = min(shift, (significand & -significand).bit_length() - 1)

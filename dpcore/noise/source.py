@@ -83,7 +83,9 @@ class NoiseSource(Unshareable):
 
         The difference of two floored exponential deviates, which are geometric.
         """
-        return self._draw(_EXPONENTIAL, scale, size)[0] - self._draw(_EXPONENTIAL, scale, size)[0]
+        first, second = (self._draw(_EXPONENTIAL, scale, size)[0] for _ in range(2))
+        drawn: np.ndarray = first - second
+        return drawn
 
     def skellam(self, variance: Fraction, size: _Shape, threads: int = 1) -> np.ndarray:
         """Return symmetric Skellam integers (``dpcore.noise.skellam``): int64 of shape ``size``.
@@ -109,8 +111,8 @@ class NoiseSource(Unshareable):
         return values
 
     def words(self, n: int) -> np.ndarray:
-        """Return ``n`` uniform 64-bit words, uint64: the digits of uniform numbers, of which a law
-        that is not here can be made (``dpcore.noise.lazy``)."""
+        """Return ``n`` uniform 64-bit words, uint64: the digits of uniform numbers, for a law that
+        is not here (``dpcore.noise.lazy``)."""
         return self._entropy.words(n)
 
     def coins(self, n: int, weight: int) -> np.ndarray:

@@ -10,16 +10,26 @@ from dpcore.accountants.pure import PureAccountant
 from dpcore.accountants.registered import registered_accountants
 from dpcore.accountants.schedule import planned_accountant
 from dpcore.accountants.search import smallest_multiplier
+from dpcore.data.blocks.block import Block, RawRows
 from dpcore.data.blocks.csr import CsrBlock
-from dpcore.data.blocks.kept_margins import LinePath
+from dpcore.data.blocks.line_path import LinePath
+from dpcore.data.blocks.row_norms import row_factors
 from dpcore.data.blocks.standardization import Standardization
-from dpcore.data.blocks.table import Block, RawRows, Table, row_factors
+from dpcore.data.blocks.table import Table
 from dpcore.data.dataset import Dataset, load_file
 from dpcore.data.readers import format_of
 from dpcore.data.readers.arrays import dataset_from_arrays
 from dpcore.data.schema.schema import Schema
 from dpcore.engines.local import LocalEngine, available_threads
-from dpcore.exact.grid import BLOCK_ROWS, FEATURE_BITS, PARAMETER_BITS
+from dpcore.exact.grid import (
+    BLOCK_ROWS,
+    BLOCK_SUM_BITS,
+    CAPACITY,
+    FEATURE_BITS,
+    FINE_BITS,
+    MARGIN_BITS,
+    PARAMETER_BITS,
+)
 from dpcore.exact.rounding import float_up, sqrt_up
 from dpcore.fitting.plan import make_plan
 from dpcore.fitting.users import fit_pool
@@ -61,7 +71,6 @@ from dpcore.protocols.user_pool import LocalPool
 from dpcore.queries.clipping import clip_coefficients, clipped_total
 from dpcore.queries.descent import minimize
 from dpcore.queries.gradient_sum import (
-    FINE_BITS,
     LOSS_ERROR,
     GradientSum,
     bounded_labels,
@@ -82,9 +91,11 @@ __all__ = [
     "Account",
     "Answers",
     "BLOCK_ROWS",
+    "BLOCK_SUM_BITS",
     "BULK_SIZE",
     "BestAccountant",
     "Block",
+    "CAPACITY",
     "ComposedDpEvent",
     "CsrBlock",
     "Dataset",
@@ -109,6 +120,7 @@ __all__ = [
     "LinePath",
     "LocalEngine",
     "LocalPool",
+    "MARGIN_BITS",
     "Mechanism",
     "Model",
     "NoiseSource",

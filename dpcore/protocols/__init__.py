@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from dpcore.data.blocks.table import Block, Table
+    from dpcore.data.blocks.block import Block
+    from dpcore.data.blocks.table import Table
     from dpcore.noise.source import NoiseSource
     from dpcore.privacy.events import DpEvent
     from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity

@@ -11,7 +11,7 @@ from dpcore.privacy.sealed import sealed
 from dpcore.privacy.sensitivity import Sensitivity
 
 if TYPE_CHECKING:
-    from dpcore.data.blocks.table import Block
+    from dpcore.data.blocks.block import Block
     from dpcore.privacy.sensitivity import NeighboringRelation
 
 __all__ = ["RowCount"]

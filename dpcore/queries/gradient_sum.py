@@ -9,27 +9,27 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from dpcore.errors import InvalidInputError
-from dpcore.exact.grid import BLOCK_ROWS, FEATURE_BITS, PARAMETER_BITS, round_parameters
+from dpcore.exact.grid import (
+    BLOCK_ROWS,
+    BLOCK_SUM_BITS,
+    FEATURE_BITS,
+    FINE_BITS,
+    FLOAT_BITS,
+    MARGIN_BITS,
+    PARAMETER_BITS,
+    round_parameters,
+)
 from dpcore.losses.facts import loss_facts
 from dpcore.privacy.sealed import constant, sealed
 
 if TYPE_CHECKING:
-    from dpcore.data.blocks.table import Block
+    from dpcore.data.blocks.block import Block
     from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
     from dpcore.protocols import Loss
     from dpcore.protocols.problem import Problem
 
-__all__ = [
-    "FINE_BITS",
-    "LOSS_ERROR",
-    "GradientSum",
-    "bounded_labels",
-    "gradient_bits",
-    "gradient_error",
-]
+__all__ = ["LOSS_ERROR", "GradientSum", "bounded_labels", "gradient_bits", "gradient_error"]
 
-FINE_BITS = 44
-"""Points of the last steps have a grid of ``2**-44``: two margins of 24 bits, 20 bits apart."""
 LOSS_ERROR = 2.0**-36
 """Bound of the error of a loss or slope that is computed (dpcore.losses: 1e-11)."""
 _PRECISE_ERROR = 2.0**-46
@@ -43,7 +43,7 @@ class GradientSum:
     """``sum_i l'(x_i.w, y_i) x_i``, unclipped: for use inside a derived query only.
 
     It is not released, and what is made of it counts its error, so that sums need not be exact.
-    ``w`` : float64 on the grid of ``2**-44``. ``precise`` : for many rows: slopes by the
+    ``w`` : float64 on the grid of ``2**-FINE_BITS``. ``precise`` : for many rows: slopes by the
     loss's ``precise_dvalue`` where it has one, in two parts whose sums over a block are exact.
     """
 
@@ -103,21 +103,22 @@ def bounded_labels(block: Block) -> np.ndarray:
 
 def _part_bits(problem: Problem, lipschitz: float) -> int:
     """Return p at which a block's sums of rows times slopes, to p bits and to the next p, stay
-    below 2^53 of their steps, 2^-(16 + p) and 2^-(16 + 2 p), and so are exact."""
+    below 2^53 of their steps, p and 2 p bits finer than features, and so are exact."""
     if not math.isfinite(lipschitz):
         return 0
-    room = 53 - FEATURE_BITS - BLOCK_ROWS.bit_length()
+    room = BLOCK_SUM_BITS - FEATURE_BITS
     longest = max(lipschitz * problem.row_norm, problem.raw_norm_bound)
     return max(0, min(20, room - math.frexp(longest)[1]))
 
 
 def gradient_error(problem: Problem, rows: int, slope: float, precise: bool = False) -> float:
     """Return a bound of the l2 error of ``GradientSum`` over ``rows`` rows: of the slopes, of
-    margins below 2^13 in float64 and their finer part, of the product over one block (Higham 2002,
+    exact margins in float64 and their finer part, of the product over one block (Higham 2002,
     section 3.1), and of one rounding per block and coordinate."""
     known = precise and loss_facts(problem.loss).precise_dvalue is not None
     slopes = _PRECISE_ERROR if known else LOSS_ERROR
-    margins = rows * problem.loss.smoothness * problem.row_norm * (2.0**-39 + _rest_error(problem))
+    added = 2.0 ** (MARGIN_BITS - FLOAT_BITS + 1) + _rest_error(problem)
+    margins = rows * problem.loss.smoothness * problem.row_norm * added
     longest = slope * problem.raw_norm_bound
     product = rows * longest * 2 * (BLOCK_ROWS + 8) * 2.0**-53
     if precise:
@@ -134,9 +135,9 @@ def _rest_error(problem: Problem) -> float:
     margins: 0 but for rows so long and wide that they are taken on a coarser grid than
     ``2**-PARAMETER_BITS`` (``dpcore.exact.grid.round_parameters``)."""
     longest = problem.raw_norm_bound * math.sqrt(problem.n_features) * _UP
-    # A coordinate is 2^-5 at most, half a step of the parameters' grid 20 bits up; with what
-    # rounding adds it is below 2^-4, and margins are exact below 2^13.
-    excess = math.frexp(longest * 2.0**-4)[1] - 13
+    # A coordinate is half a step of the parameters' grid at most, as many bits up as the fine grid
+    # is finer; with what rounding adds it is below one.
+    excess = math.frexp(longest * 2.0 ** (FINE_BITS - 2 * PARAMETER_BITS))[1] - MARGIN_BITS
     if excess <= 0:
         return 0.0
     return longest * 2.0 ** (excess - FINE_BITS - 1)

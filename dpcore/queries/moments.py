@@ -14,7 +14,7 @@ from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
 from dpcore.queries.clipping import clip_coefficients
 
 if TYPE_CHECKING:
-    from dpcore.data.blocks.table import Block
+    from dpcore.data.blocks.block import Block
     from dpcore.protocols.problem import Problem
 
 __all__ = ["ColumnMoments"]

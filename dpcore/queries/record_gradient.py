@@ -15,7 +15,7 @@ from dpcore.queries.clipping import clip_coefficients
 from dpcore.queries.gradient import ClippedGradients
 
 if TYPE_CHECKING:
-    from dpcore.data.blocks.table import Block
+    from dpcore.data.blocks.block import Block
     from dpcore.protocols.problem import Problem
 
 __all__ = ["RecordGradientSum"]

@@ -17,7 +17,8 @@ from dpcore.privacy.sensitivity import NeighboringRelation
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dpcore.data.blocks.table import Block, Table
+    from dpcore.data.blocks.block import Block
+    from dpcore.data.blocks.table import Table
     from dpcore.noise.source import NoiseSource
     from dpcore.privacy.events import DpEvent
     from dpcore.privacy.sensitivity import Sensitivity

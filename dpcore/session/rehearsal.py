@@ -16,10 +16,11 @@ from numba.core.dispatcher import Dispatcher
 
 from dpcore.data.blocks.standardization import Standardization
 from dpcore.errors import KernelError
+from dpcore.exact.grid import FINE_BITS
 from dpcore.noise.scale import GridScale
 from dpcore.noise.source import BULK_SIZE, SeededNoise
 from dpcore.queries.gradient import ClippedGradientSum
-from dpcore.queries.gradient_sum import FINE_BITS, GradientSum
+from dpcore.queries.gradient_sum import GradientSum
 from dpcore.queries.moments import ColumnMoments
 from dpcore.queries.standardized import StandardizedGradientSum
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import sparse
 
-from dpcore.data.blocks.row_norms import scale_rows
+from dpcore.data.blocks.layouts import matrix_layout_of
 from dpcore.data.readers.arrays import dataset_from_arrays, features_from_arrays
 from dpcore.data.schema.schema import Schema
 from dpcore.errors import DataError, InvalidInputError
@@ -21,6 +21,10 @@ y = { kind = "label", classes = ["no", "yes"] }
 """)
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 MATRICES = arrays(np.float64, st.tuples(st.integers(0, 6), st.integers(1, 5)), elements=FINITE)
+
+
+def scale_rows(X, row_norm, intercept):
+    return matrix_layout_of(X).scale_rows(X, row_norm, intercept)
 
 
 def long_norms(X):
@@ -69,7 +73,7 @@ def test_real_types_are_taken(kind):
     data = dataset_from_arrays(X, [1, -1], intercept=False)
     assert data.X.dtype == np.float64
     assert data.X.tolist() == [[1, 0], [0, 1]]
-    assert (data.row_norm, data.raw_norm_bound, data.source) == (1.0, 1.0, "array")
+    assert (data.row_norm, data.raw_norm_bound, data.is_generated) == (1.0, 1.0, False)
 
 
 @pytest.mark.parametrize(

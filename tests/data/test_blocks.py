@@ -13,7 +13,7 @@ from dpcore.data.blocks.coded import CodedLayout, CodedRows
 from dpcore.data.blocks.table import Table
 from dpcore.engines.local import LocalEngine
 from dpcore.errors import DataError, InvalidInputError
-from dpcore.exact.grid import round_parameters
+from dpcore.exact.grid import BLOCK_ROWS, round_parameters
 from dpcore.losses.logistic import Logistic
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.protocols.problem import Problem
@@ -225,7 +225,7 @@ def test_one_bad_row_does_not_move_the_others():
     assert np.array_equal(alone, together[:20])
 
 
-def test_kept_margins_never_depend_on_the_path():
+def test_cached_margins_never_depend_on_the_path():
     # Off the grids, or beyond 2^12, kept margins differ from a fresh product in the last bit: a
     # pass that was cut short would then leave equal rows with different margins.
     rng = np.random.default_rng(10)
@@ -298,3 +298,34 @@ def test_margins_at_several_points_are_those_of_each(layout, row_norm):
         assert np.array_equal(margins, [part.margins(w) for w in points])
     points *= 3.0
     assert np.array_equal(block.margins_at(points), [block.margins(w) for w in points])
+
+
+@pytest.mark.parametrize("layout", ["dense", "csr", "coded"])
+def test_rows_gathered_in_another_order_are_those_rows(layout):
+    rows, y = coded(BLOCK_ROWS + 37)
+    X = {"dense": rows.toarray(), "csr": rows.tocsr(), "coded": rows}[layout]
+    blocks = table(X, y, raw=3.0, row=3.0).blocks
+    places = np.random.default_rng(6).permutation(y.size)
+    gathered = type(blocks[0]).gather(blocks, places)
+    w, c = np.random.default_rng(7).normal(size=266), np.random.default_rng(8).normal(size=y.size)
+    w = round_parameters(w, 3.0)
+    expected, out = np.empty(y.size), np.empty(600)
+    expected[places] = np.concatenate([block.margins(w) for block in blocks])
+    gathered.fill_margins(100, 700, w, out)
+    assert np.array_equal(out, expected[100:700])
+    raw = np.empty((y.size, 266))
+    raw[places] = np.vstack([block.rows() for block in blocks])
+    for k in (1, 2):
+        total = gathered.mapped(lambda x, k=k: x**k).weighted_sum(100, 700, c[100:700])
+        np.testing.assert_allclose(total, c[100:700] @ raw[100:700] ** k, atol=1e-12)
+
+
+def test_raw_rows_in_place_are_ranges_of_the_block():
+    rows, y = coded()
+    for X in (rows.toarray(), rows.tocsr(), rows):
+        block = table(X, y, raw=3.0, row=0.7).blocks[0]
+        w, out = round_parameters(np.arange(266) / 100, 3.0), np.empty(40)
+        block.raw_rows().fill_margins(10, 50, w, out)
+        assert np.array_equal(out * block.factor[10:50], block.margins(w)[10:50])
+        assert np.array_equal(block.factors_within(0.7), block.factor)
+        assert (block.factors_within(0.1) * block.row_norms("l2") <= 0.1).all()

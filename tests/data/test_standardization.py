@@ -124,7 +124,7 @@ def test_what_a_map_was_made_of_may_change_but_not_the_map():
     norms = block.standardized_norms(map_)
     scales[:], shifts[:] = 2**14, 2**14
     assert (map_.scales == 2**6).all() and not map_.shifts.any()
-    exact = [exact_square(map_, row) for row in block._raw_rows()]
+    exact = [exact_square(map_, row) for row in block._unfolded()]
     assert all(Fraction(float(v)) ** 2 >= e for v, e in zip(norms, exact, strict=True))
     with pytest.raises(ValueError, match="read-only"):
         map_.scales[0] = 2**7

@@ -56,14 +56,14 @@ def test_the_statement_has_the_public_number_of_rows_that_was_used(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("source", "parts", "is_ours"),
+    ("is_generated", "parts", "is_ours"),
     [
-        ("generated", ("dpcore.data.datasets.census_sim:load",), True),
-        ("generated", ("dpcore.data.datasets.census_sim:load", "my_rows:load"), False),
-        ("generated", (), False),  # Anybody's word
-        ("file", ("dpcore.data.datasets.census_sim:load",), False),
+        (True, ("dpcore.data.datasets.census_sim:load",), True),
+        (True, ("dpcore.data.datasets.census_sim:load", "my_rows:load"), False),
+        (True, (), False),  # Anybody's word
+        (False, ("dpcore.data.datasets.census_sim:load",), False),
     ],
 )
-def test_rows_are_no_secret_only_where_dpcore_generated_them(source, parts, is_ours):
-    data = replace(dataset_from_arrays(np.zeros((1, 1)), [1]), source=source)
+def test_rows_are_no_secret_only_where_dpcore_generated_them(is_generated, parts, is_ours):
+    data = replace(dataset_from_arrays(np.zeros((1, 1)), [1]), is_generated=is_generated)
     assert are_ours_and_generated(data, parts) is is_ours

@@ -37,7 +37,7 @@ def test_moments_keep_their_sensitivity(clip):
 
 def test_clipping_against_the_row_as_it_is_would_be_caught(monkeypatch):
     monkeypatch.setattr(
-        "dpcore.data.blocks.kept_margins.KeptMargins.standardized_norms",
+        "dpcore.data.blocks.cached_margins.CachedMargins.standardized_norms",
         lambda self, _: self.row_norms("l2"),
     )
     with pytest.raises(AssertionError, match="moved by more than the declared l2"):

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Iterable, Iterator
 from itertools import chain
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.data.blocks.coded import CodedRows
-from dpcore.data.blocks.ownership import own, own_rows
+from dpcore.data.blocks.frozen import freeze
+from dpcore.data.blocks.layouts import layout_of
 
 if TYPE_CHECKING:
-    from scipy.sparse import csr_matrix
-
-    Rows: TypeAlias = np.ndarray | csr_matrix | CodedRows
+    from dpcore.data.blocks.layouts import Rows
 
 __all__ = ["assemble"]
 
@@ -28,44 +25,23 @@ def assemble(pieces: Iterable[tuple[Rows, np.ndarray | None]]) -> tuple[Rows, np
 
     The pieces' arrays are given up to this function.
     """
-    rest = iter(pieces)
+    rest: Iterator[tuple[Any, np.ndarray | None]] = iter(pieces)
     first = next(rest)
     second = next(rest, None)
+    layout = layout_of(first[0])
     if second is None:
         X, y = first
-        return own_rows(X), None if y is None else own(y)
-    form, labels, parts = first[0][:0], _Grown(), [_Grown() for _ in _parts(first[0])]
+        return layout.freeze(X), None if y is None else freeze(y)
+    form, labels, parts = first[0][:0], _Grown(), [_Grown() for _ in layout.parts(first[0])]
     some = chain([first, second], rest)
     del first, second
     for X, y in some:
-        for grown, part in zip(parts, _parts(X), strict=True):
+        for grown, part in zip(parts, layout.parts(X), strict=True):
             grown.add(part)
         if y is not None:
             labels.add(y)
-    return own_rows(_join(form, [grown.take() for grown in parts])), (
-        None if y is None else own(labels.take())
-    )
-
-
-def _parts(X: Rows) -> tuple[np.ndarray, ...]:
-    """Return arrays whose concatenations over pieces ``_join`` makes into rows again."""
-    if isinstance(X, np.ndarray):
-        return (X,)
-    if isinstance(X, CodedRows):
-        return X.numeric, X.codes
-    return X.data, X.indices, np.diff(X.indptr)
-
-
-def _join(form: Rows, parts: list[np.ndarray]) -> Rows:
-    """Return rows of the form of ``form`` and of the given parts."""
-    if isinstance(form, np.ndarray):
-        return parts[0]
-    if isinstance(form, CodedRows):
-        return replace(form, numeric=parts[0], codes=parts[1])
-    data, indices, counts = parts
-    indptr = np.zeros(counts.size + 1, dtype=np.int64)
-    np.cumsum(counts, out=indptr[1:])
-    return type(form)((data, indices, indptr), shape=(counts.size, form.shape[1]))
+    rows = layout.join(form, [grown.take() for grown in parts])
+    return layout.freeze(rows), None if y is None else freeze(labels.take())
 
 
 class _Grown:

@@ -2,27 +2,51 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from dpcore.data.blocks.kept_margins import KeptMargins, LinePath, integer_sums, truncate_rows
+from dpcore.data.blocks.cached_margins import CachedMargins
+from dpcore.data.blocks.layout import MatrixLayout
+from dpcore.data.blocks.row_norms import is_over, row_lengths, shrunk
+from dpcore.data.blocks.truncation import integer_sums, truncate_rows
 from dpcore.exact.compiled import njit
-from dpcore.exact.grid import FEATURE_BITS
+from dpcore.exact.grid import FEATURE_BITS, FLOAT32_LIMIT
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from scipy.sparse import csr_matrix
 
-__all__ = ["CsrBlock"]
+    from dpcore.data.blocks.line_path import LinePath
+
+__all__ = ["CSR", "CsrBlock"]
 
 _ROWS_AT_ONCE = 64
-_FLOAT32_RANGE = 2.0**8
-"""A multiple of 2^-16 below this has at most 24 bits: float32 holds it exactly."""
 
 
-class CsrBlock(KeptMargins):
+class CsrRows:
+    """Raw rows as ``indptr``, ``indices`` and values."""
+
+    def __init__(
+        self, indptr: np.ndarray, indices: np.ndarray, values: np.ndarray, n_features: int
+    ) -> None:
+        self._indptr, self._indices, self._values = indptr, indices, values
+        self._n_features = n_features
+
+    def fill_margins(self, start: int, stop: int, w: np.ndarray, out: np.ndarray) -> None:
+        csr_margins(self._indptr[start : stop + 1], self._indices, self._values, w, out)
+
+    def weighted_sum(self, start: int, stop: int, c: np.ndarray) -> np.ndarray:
+        total = np.zeros(self._n_features)
+        csr_weighted_sum(self._indptr[start : stop + 1], self._indices, self._values, c, total)
+        return total
+
+    def mapped(self, entry: Callable[[np.ndarray], np.ndarray]) -> CsrRows:
+        values = entry(self._values.astype(np.float64))
+        return CsrRows(self._indptr, self._indices, values, self._n_features)
+
+
+class CsrBlock(CachedMargins):
     """Rows as ``indptr`` and ``indices`` (uint32) and values in float32 where that is exact.
 
     Unsigned indices spare the kernels a sign test per element (measured: 2.5 times).
@@ -43,22 +67,33 @@ class CsrBlock(KeptMargins):
         self._indptr = indptr.astype(np.uint32)
         self._indices = indices.astype(np.uint32)
         self._values = values.astype(
-            np.float32 if path.raw_norm_bound < _FLOAT32_RANGE else np.float64
+            np.float32 if path.raw_norm_bound < FLOAT32_LIMIT else np.float64
         )
 
     @classmethod
     def from_rows(cls, X: csr_matrix, y: np.ndarray, path: LinePath, row_norm: float) -> CsrBlock:
         X = X.copy()
         X.sum_duplicates()
-        row_of = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
         values, squares = truncate_rows(
-            X.data.astype(np.float64), row_of, X.shape[0], path.raw_norm_bound
+            X.data.astype(np.float64), _row_of(X.indptr), X.shape[0], path.raw_norm_bound
         )
         width = int(X.shape[1])
         return cls(X.indptr, X.indices, values, width, y, squares, path, row_norm)
 
-    def raw_rows(self) -> CsrRows:
-        return CsrRows(self._indptr, self._indices, self._values, self.n_features)
+    @classmethod
+    def gather(cls, blocks: Sequence[Self], places: np.ndarray) -> CsrRows:
+        ends = np.cumsum([block.n_rows for block in blocks])
+        of_block = list(zip(blocks, np.split(places, ends[:-1]), strict=True))
+        sizes = np.empty(places.size, np.int64)
+        for block, where in of_block:
+            sizes[where] = np.diff(block._indptr.astype(np.int64))
+        indptr = np.concatenate([[0], np.cumsum(sizes)])
+        indices = np.empty(int(indptr[-1]), np.uint32)
+        values = np.empty(int(indptr[-1]), blocks[0]._values.dtype)
+        for block, where in of_block:
+            csr_scatter(block._indptr, block._indices, indptr[where], indices)
+            csr_scatter(block._indptr, block._values, indptr[where], values)
+        return CsrRows(indptr, indices, values, blocks[0].n_features)
 
     @property
     def cells(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -66,15 +101,23 @@ class CsrBlock(KeptMargins):
         on."""
         return self._indptr, self._indices, self._values
 
+    def raw_rows(self) -> CsrRows:
+        return CsrRows(self._indptr, self._indices, self._values, self.n_features)
+
+    def _products(self, points: np.ndarray) -> np.ndarray:
+        out = np.empty((len(points), self.n_rows))
+        sums = np.empty((_ROWS_AT_ONCE, len(points)))
+        at = np.ascontiguousarray(points.T)
+        csr_margins_at(self._indptr, self._indices, self._values, at, sums, out)
+        return out
+
     def _absolute_steps(self) -> np.ndarray:
         steps = np.ldexp(np.abs(self._values), FEATURE_BITS).astype(np.int64)
-        row_of = np.repeat(np.arange(self.n_rows), np.diff(self._indptr))
-        return integer_sums(steps, row_of, self.n_rows)
+        return integer_sums(steps, _row_of(self._indptr), self.n_rows)
 
-    def _raw_rows(self) -> np.ndarray:
+    def _unfolded(self) -> np.ndarray:
         out = np.zeros((self.n_rows, self.n_features))
-        row_of = np.repeat(np.arange(self.n_rows), np.diff(self._indptr))
-        out[row_of, self._indices] = self._values
+        out[_row_of(self._indptr), self._indices] = self._values
         return out
 
     def _take_cells(self, places: np.ndarray) -> None:
@@ -85,62 +128,69 @@ class CsrBlock(KeptMargins):
         self._indptr = np.append(0, ends).astype(np.uint32)
         self._indices, self._values = self._indices[cells], self._values[cells]
 
-    def _product(self, v: np.ndarray) -> np.ndarray:
-        out = np.empty(self.n_rows)
-        csr_margins(self._indptr, self._indices, self._values, v, out)
-        return out
 
-    def _products(self, points: np.ndarray) -> np.ndarray:
-        out = np.empty((len(points), self.n_rows))
-        sums = np.empty((_ROWS_AT_ONCE, len(points)))
-        at = np.ascontiguousarray(points.T)
-        csr_margins_at(self._indptr, self._indices, self._values, at, sums, out)
-        return out
+class _Csr(MatrixLayout[Any]):
+    """Rows as a CSR matrix of SciPy, which is not imported for rows that are none."""
 
-    def _square_product(self, v: np.ndarray) -> np.ndarray:
-        out = np.empty(self.n_rows)
-        csr_square_product(self._indptr, self._indices, self._values, v, out)
-        return out
+    block_type = CsrBlock
 
-    def weighted_sum(self, c: np.ndarray) -> np.ndarray:
-        total = np.zeros(self.n_features)
-        csr_weighted_sum(self._indptr, self._indices, self._values, c, total)
-        return total
+    def holds(self, X: object) -> bool:
+        return getattr(X, "format", None) == "csr"
 
-    def weighted_moments(self, c: np.ndarray) -> np.ndarray:
-        total = np.zeros(self.n_features)
-        csr_weighted_moments(self._indptr, self._indices, self._values, c, total)
-        return total
+    def parts(self, X: csr_matrix) -> tuple[np.ndarray, ...]:
+        return X.data, X.indices, np.diff(X.indptr)
+
+    def join(self, form: csr_matrix, parts: Sequence[np.ndarray]) -> csr_matrix:
+        data, indices, counts = parts
+        indptr = np.zeros(counts.size + 1, dtype=np.int64)
+        np.cumsum(counts, out=indptr[1:])
+        return type(form)((data, indices, indptr), shape=(counts.size, form.shape[1]))
+
+    def finite_rows(self, X: csr_matrix) -> np.ndarray:
+        finite = np.ones(X.shape[0], dtype=bool)
+        finite[_row_of(X.indptr)[~np.isfinite(X.data)]] = False
+        return finite
+
+    def scale_rows(self, X: csr_matrix, row_norm: float, intercept: bool) -> csr_matrix:
+        rows = _with_intercept(X, intercept)
+        row_of = _row_of(rows.indptr)
+        unit, root, over = _measured(rows, row_norm)
+        factor = shrunk(np.where(over, root, 1.0), row_norm)
+        data = np.where(over[row_of], unit * factor[row_of], rows.data)
+        return type(X)((data, rows.indices, rows.indptr), shape=rows.shape)
+
+    def longer_rows(self, X: csr_matrix, row_norm: float, intercept: bool) -> np.ndarray:
+        return _measured(_with_intercept(X, intercept), row_norm)[2]
 
 
-class CsrRows:
-    """Raw rows as ``indptr``, ``indices`` and values (``RawRows``)."""
+CSR = _Csr()
 
-    def __init__(
-        self, indptr: np.ndarray, indices: np.ndarray, values: np.ndarray, width: int
-    ) -> None:
-        self._indptr, self._indices, self._values, self._width = indptr, indices, values, width
 
-    def fill_margins(self, start: int, stop: int, w: np.ndarray, out: np.ndarray) -> None:
-        csr_margins(self._indptr[start : stop + 1], self._indices, self._values, w, out)
+def _row_of(indptr: np.ndarray) -> np.ndarray:
+    """Return the row of each stored value."""
+    return np.repeat(np.arange(indptr.size - 1), np.diff(indptr))
 
-    def weighted_sum(self, start: int, stop: int, c: np.ndarray) -> np.ndarray:
-        total = np.zeros(self._width)
-        csr_weighted_sum(self._indptr[start : stop + 1], self._indices, self._values, c, total)
-        return total
 
-    def gather(self, parts: Sequence[CsrRows], places: np.ndarray) -> CsrRows:
-        sizes = np.empty(places.size, np.int64)
-        sizes[places] = np.concatenate([np.diff(part._indptr.astype(np.int64)) for part in parts])
-        indptr, begin = np.concatenate([[0], np.cumsum(sizes)]), 0
-        indices = np.empty(int(indptr[-1]), self._indices.dtype)
-        values = np.empty(int(indptr[-1]), self._values.dtype)
-        for part in parts:
-            end = begin + part._indptr.size - 1
-            csr_scatter(part._indptr, part._indices, indptr[places[begin:end]], indices)
-            csr_scatter(part._indptr, part._values, indptr[places[begin:end]], values)
-            begin = end
-        return CsrRows(indptr, indices, values, self._width)
+def _with_intercept(X: csr_matrix, intercept: bool) -> csr_matrix:
+    n_rows, width = X.shape
+    indptr, indices, data = X.indptr, X.indices, X.data.astype(np.float64)
+    if intercept:
+        indptr = X.indptr + np.arange(n_rows + 1, dtype=X.indptr.dtype)
+        ones_at = X.indptr[1:]
+        data = np.insert(data, ones_at, 1.0)
+        indices = np.insert(indices, ones_at, width)
+    return type(X)((data, indices, indptr), shape=(n_rows, width + intercept))
+
+
+def _measured(X: csr_matrix, row_norm: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the stored values over their row's largest size, each row's norm of these, and which
+    rows are longer."""
+    row_of, n_rows = _row_of(X.indptr), X.shape[0]
+    largest = np.zeros(n_rows)
+    np.maximum.at(largest, row_of, np.abs(X.data))
+    unit = X.data / np.where(largest > 0, largest, 1.0)[row_of]
+    root = row_lengths(np.square(unit), row_of, n_rows)
+    return unit, root, is_over(largest, root, row_norm)
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
@@ -162,30 +212,6 @@ def csr_weighted_sum(
         weight = c[i]
         for j in range(indptr[i], indptr[i + 1]):
             out[indices[j]] += values[j] * weight
-
-
-@njit(cache=True, error_model="numpy", nogil=True)
-def csr_square_product(
-    indptr: np.ndarray, indices: np.ndarray, values: np.ndarray, v: np.ndarray, out: np.ndarray
-) -> None:
-    for i in range(out.shape[0]):
-        total = 0.0
-        for j in range(indptr[i], indptr[i + 1]):
-            value = np.float64(values[j])
-            total += value * value * v[indices[j]]
-        out[i] = total
-
-
-@njit(cache=True, error_model="numpy", nogil=True)
-def csr_weighted_moments(
-    indptr: np.ndarray, indices: np.ndarray, values: np.ndarray, c: np.ndarray, out: np.ndarray
-) -> None:
-    for i in range(c.shape[0]):
-        weight = c[i]
-        for j in range(indptr[i], indptr[i + 1]):
-            size = abs(np.float64(values[j]))
-            steps = np.trunc(min(size * size, size) * 65536.0)
-            out[indices[j]] += steps / 65536.0 * weight
 
 
 @njit(cache=True, error_model="numpy", nogil=True)

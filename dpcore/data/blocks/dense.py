@@ -1,4 +1,4 @@
-"""Dense blocks: rows on the feature grid as they are.
+"""Dense rows: on the feature grid as they are.
 
 Products are exact in any order. They are kernels of our own rather than BLAS, whose threads would
 come on top of the engine's.
@@ -6,25 +6,48 @@ come on top of the engine's.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from dpcore.data.blocks.kept_margins import KeptMargins, LinePath, truncate_rows
-from dpcore.data.blocks.ownership import share
+from dpcore.data.blocks.cached_margins import CachedMargins
+from dpcore.data.blocks.frozen import freeze, share
+from dpcore.data.blocks.layout import MatrixLayout
+from dpcore.data.blocks.row_norms import is_over, row_lengths, shrunk
+from dpcore.data.blocks.truncation import truncate_rows
 from dpcore.exact.compiled import njit
 from dpcore.exact.grid import FEATURE_BITS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from dpcore.data.blocks.line_path import LinePath
 
-__all__ = ["DenseBlock"]
+__all__ = ["DENSE"]
 
 _LANES = 8
 _ROWS_AT_ONCE = 64
+_CHUNK_CELLS = 2**22
 
 
-class DenseBlock(KeptMargins):
+class DenseRows:
+    """Raw rows as a C-ordered float64 array."""
+
+    def __init__(self, values: np.ndarray) -> None:
+        self._values = values
+
+    def fill_margins(self, start: int, stop: int, w: np.ndarray, out: np.ndarray) -> None:
+        dense_margins(self._values[start:stop], w, np.empty(_LANES), out)
+
+    def weighted_sum(self, start: int, stop: int, c: np.ndarray) -> np.ndarray:
+        total = np.zeros(self._values.shape[1])
+        dense_weighted_sum(self._values[start:stop], c, total)
+        return total
+
+    def mapped(self, entry: Callable[[np.ndarray], np.ndarray]) -> DenseRows:
+        return DenseRows(entry(self._values))
+
+
+class DenseBlock(CachedMargins):
     """Rows as a C-ordered float64 array of shape (n_rows, n_features)."""
 
     def __init__(
@@ -44,23 +67,16 @@ class DenseBlock(KeptMargins):
         values, squares = truncate_rows(X, None, X.shape[0], path.raw_norm_bound)
         return cls(share(X, values), y, squares, path, row_norm)
 
+    @classmethod
+    def gather(cls, blocks: Sequence[Self], places: np.ndarray) -> DenseRows:
+        values, begin = np.empty((places.size, blocks[0].n_features)), 0
+        for block in blocks:
+            values[places[begin : begin + block.n_rows]] = block._values
+            begin += block.n_rows
+        return DenseRows(values)
+
     def raw_rows(self) -> DenseRows:
         return DenseRows(self._values)
-
-    def _absolute_steps(self) -> np.ndarray:
-        return np.ldexp(np.abs(self._values), FEATURE_BITS).astype(np.int64).sum(axis=1)
-
-    def _raw_rows(self) -> np.ndarray:
-        return np.array(self._values)
-
-    def _take_cells(self, places: np.ndarray) -> None:
-        self._values = self._values[places]
-        self._values.setflags(write=False)
-
-    def _product(self, v: np.ndarray) -> np.ndarray:
-        out = np.empty(self.n_rows)
-        dense_margins(self._values, v, np.empty(_LANES), out)
-        return out
 
     def _products(self, points: np.ndarray) -> np.ndarray:
         out = np.empty((len(points), self.n_rows))
@@ -68,58 +84,90 @@ class DenseBlock(KeptMargins):
         dense_margins_at(self._values, np.ascontiguousarray(points.T), sums, out)
         return out
 
+    def _absolute_steps(self) -> np.ndarray:
+        return np.asarray(np.ldexp(np.abs(self._values), FEATURE_BITS).astype(np.int64).sum(axis=1))
+
+    def _unfolded(self) -> np.ndarray:
+        return np.array(self._values)
+
+    def _take_cells(self, places: np.ndarray) -> None:
+        self._values = self._values[places]
+        self._values.setflags(write=False)
+
     def _square_product(self, v: np.ndarray) -> np.ndarray:
-        out = np.empty(self.n_rows)
-        dense_square_product(self._values, v, out)
+        # Column after column, as in the other layouts: the same bits, where lanes give others.
+        return DenseRows(np.square(self._values.T, order="C")).weighted_sum(0, v.size, v)
+
+
+class _Dense(MatrixLayout[np.ndarray]):
+    block_type = DenseBlock
+
+    def holds(self, X: object) -> bool:
+        return isinstance(X, np.ndarray)
+
+    def parts(self, X: np.ndarray) -> tuple[np.ndarray, ...]:
+        return (X,)
+
+    def join(self, form: np.ndarray, parts: Sequence[np.ndarray]) -> np.ndarray:
+        return parts[0]
+
+    def freeze(self, X: np.ndarray) -> np.ndarray:
+        return freeze(X)
+
+    def finite_rows(self, X: np.ndarray) -> np.ndarray:
+        return np.asarray(np.isfinite(X).all(axis=1))
+
+    def scale_rows(self, X: np.ndarray, row_norm: float, intercept: bool) -> np.ndarray:
+        out, step = _with_intercept(X, intercept)
+        for begin in range(0, len(out), step):
+            rows = out[begin : begin + step]
+            unit, root, over = _measured(rows, row_norm)
+            rows[over] = unit[over] * shrunk(root[over], row_norm)[:, None]
         return out
 
-    def weighted_sum(self, c: np.ndarray) -> np.ndarray:
-        total = np.zeros(self.n_features)
-        dense_weighted_sum(self._values, c, total)
-        return total
-
-    def weighted_moments(self, c: np.ndarray) -> np.ndarray:
-        total = np.zeros(self.n_features)
-        dense_weighted_moments(self._values, c, total)
-        return total
+    def longer_rows(self, X: np.ndarray, row_norm: float, intercept: bool) -> np.ndarray:
+        rows, step = _with_intercept(X, intercept)
+        chunks = (rows[begin : begin + step] for begin in range(0, len(rows), step))
+        return np.concatenate(
+            [np.zeros(0, dtype=bool), *(_measured(chunk, row_norm)[2] for chunk in chunks)]
+        )
 
 
-class DenseRows:
-    """Raw rows as a C-ordered float64 array (``RawRows``)."""
+DENSE = _Dense()
 
-    def __init__(self, values: np.ndarray) -> None:
-        self._values = values
 
-    def fill_margins(self, start: int, stop: int, w: np.ndarray, out: np.ndarray) -> None:
-        dense_margins(self._values[start:stop], w, np.empty(_LANES), out)
+def _with_intercept(X: np.ndarray, intercept: bool) -> tuple[np.ndarray, int]:
+    """Return a copy of the rows, and how many of them to measure at a time."""
+    n_rows, width = X.shape
+    out = np.empty((n_rows, width + intercept))
+    out[:, :width] = X
+    out[:, width:] = 1.0
+    return out, max(1, _CHUNK_CELLS // out.shape[1])
 
-    def weighted_sum(self, start: int, stop: int, c: np.ndarray) -> np.ndarray:
-        total = np.zeros(self._values.shape[1])
-        dense_weighted_sum(self._values[start:stop], c, total)
-        return total
 
-    def gather(self, parts: Sequence[DenseRows], places: np.ndarray) -> DenseRows:
-        values, begin = np.empty((places.size, self._values.shape[1])), 0
-        for part in parts:
-            end = begin + part._values.shape[0]
-            values[places[begin:end]] = part._values
-            begin = end
-        return DenseRows(values)
+def _measured(rows: np.ndarray, row_norm: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the rows over their largest sizes, the norms of these, and which rows are longer."""
+    largest = np.abs(rows).max(axis=1)
+    unit = rows / np.where(largest > 0, largest, 1.0)[:, None]
+    row_of = np.repeat(np.arange(len(rows)), rows.shape[1])
+    root = row_lengths(np.square(unit).ravel(), row_of, len(rows))
+    return unit, root, is_over(largest, root, row_norm)
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
 def dense_margins(values: np.ndarray, w: np.ndarray, lanes: np.ndarray, out: np.ndarray) -> None:
-    """Partial sums in ``lanes``, so that the compiler may take as many columns at a time."""
+    """Write the products to ``out``, from partial sums in ``lanes``: the compiler may then take as
+    many columns at a time."""
     width = values.shape[1]
-    whole = width - width % _LANES
+    in_lanes = width - width % _LANES
     for i in range(out.shape[0]):
         for lane in range(_LANES):
             lanes[lane] = 0.0
-        for j in range(0, whole, _LANES):
+        for j in range(0, in_lanes, _LANES):
             for lane in range(_LANES):
                 lanes[lane] += values[i, j + lane] * w[j + lane]
         total = 0.0
-        for j in range(whole, width):
+        for j in range(in_lanes, width):
             total += values[i, j] * w[j]
         for lane in range(_LANES):
             total += lanes[lane]
@@ -132,25 +180,6 @@ def dense_weighted_sum(values: np.ndarray, c: np.ndarray, out: np.ndarray) -> No
         weight = c[i]
         for j in range(values.shape[1]):
             out[j] += values[i, j] * weight
-
-
-@njit(cache=True, error_model="numpy", nogil=True)
-def dense_square_product(values: np.ndarray, v: np.ndarray, out: np.ndarray) -> None:
-    for i in range(out.shape[0]):
-        total = 0.0
-        for j in range(values.shape[1]):
-            total += values[i, j] * values[i, j] * v[j]
-        out[i] = total
-
-
-@njit(cache=True, error_model="numpy", nogil=True)
-def dense_weighted_moments(values: np.ndarray, c: np.ndarray, out: np.ndarray) -> None:
-    for i in range(c.shape[0]):
-        weight = c[i]
-        for j in range(values.shape[1]):
-            size = abs(values[i, j])
-            steps = np.trunc(min(size * size, size) * 65536.0)
-            out[j] += steps / 65536.0 * weight
 
 
 @njit(cache=True, error_model="numpy", nogil=True)

@@ -8,18 +8,16 @@ dropped where the number of rows is private (add-or-remove-one): replace-one mak
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
 from dpcore.data.cells.typed import NO_NUMBER, convert_column, is_empty
+from dpcore.data.readers import BadRows
 from dpcore.data.readers.raw_table import RawTable
 from dpcore.data.schema.schema import Schema
 from dpcore.errors import BadRowError
 
-__all__ = ["BadRows", "Columns", "conform"]
-
-BadRows = Literal["refuse", "drop"]
+__all__ = ["Columns", "conform"]
 
 
 @dataclass(frozen=True)

@@ -6,15 +6,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcore.data.blocks.coded import CodedLayout, CodedRows
+from dpcore.data.cells.unit import scale_to_unit
 from dpcore.data.schema.columns import Categorical, Numeric
 from dpcore.exact.grid import FEATURE_BITS
 
 if TYPE_CHECKING:
-    from dpcore.data.blocks.coded import CodedLayout, CodedRows
     from dpcore.data.cells.conform import Columns
     from dpcore.data.schema.schema import Schema
 
-__all__ = ["coded_layout", "encode", "scale_to_unit"]
+__all__ = ["coded_layout", "encode"]
 
 
 def encode(columns: Columns, schema: Schema) -> tuple[np.ndarray | CodedRows, np.ndarray | None]:
@@ -39,24 +40,16 @@ def encode(columns: Columns, schema: Schema) -> tuple[np.ndarray | CodedRows, np
     return X, y
 
 
-def scale_to_unit(values: np.ndarray, lower: float, upper: float) -> np.ndarray:
-    """Return ``values`` clamped to the public bounds and mapped to [0, 1]."""
-    unit = (np.clip(values, lower, upper) - lower) / (upper - lower)
-    return np.clip(unit, 0.0, 1.0)
-
-
 def _on_grid(values: np.ndarray, column: Numeric) -> np.ndarray:
     """Return ``values`` in [0, 1], truncated in float64: float32 would round to nearest, and up to
     1 at that."""
     unit = scale_to_unit(values, column.lower, column.upper)
     np.ldexp(unit, FEATURE_BITS, out=unit)
-    return np.ldexp(np.trunc(unit, out=unit), -FEATURE_BITS, out=unit)
+    return np.asarray(np.ldexp(np.trunc(unit, out=unit), -FEATURE_BITS, out=unit))
 
 
 def _encode_coded(columns: Columns, schema: Schema) -> CodedRows:
-    """One dense cell per number, one code per categorical column; the intercept is a number."""
-    from dpcore.data.blocks.coded import CodedRows
-
+    """Return a dense cell per number, the intercept too, and a code per categorical column."""
     numeric = [column for column in schema.features if isinstance(column, Numeric)]
     categorical = [column for column in schema.features if isinstance(column, Categorical)]
     layout = coded_layout(schema)
@@ -74,9 +67,7 @@ def _encode_coded(columns: Columns, schema: Schema) -> CodedRows:
 
 
 def coded_layout(schema: Schema) -> CodedLayout:
-    """Return which feature each stored cell of a schema with named columns stands for."""
-    from dpcore.data.blocks.coded import CodedLayout
-
+    """Return the feature that each stored cell of a schema with named columns means."""
     numeric: list[int] = []
     code_features: list[int] = []
     starts: list[int] = []

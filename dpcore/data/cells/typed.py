@@ -1,5 +1,5 @@
 """Cells to plain numbers: what a cell becomes is a function of that cell and of public facts,
-whatever stands in the other rows.
+whatever is in the other rows.
 
 Public are the schema and the declared type of the column: what a Parquet file, an array or a frame
 says that it holds. Which cells have a reading is decided by these two before any cell is looked at:
@@ -20,8 +20,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dpcore.data.cells.encode import scale_to_unit
 from dpcore.data.cells.objects import is_missing_object, object_codes, object_numbers
+from dpcore.data.cells.unit import scale_to_unit
 from dpcore.data.cells.vocabulary import ABSENT, NUMBER, UNKNOWN, Vocabulary
 from dpcore.data.schema.columns import Categorical, Label, Numeric, Value
 from dpcore.errors import DataError
@@ -56,7 +56,7 @@ def convert_column(
 
 
 def is_empty(cells: Cells, row: int, missing: tuple[str, ...]) -> bool:
-    """Return whether a cell holds no value, be the column read as numbers (null) or as text."""
+    """Return whether a cell holds no value, the column read as numbers (null) or as text."""
     if isinstance(cells, np.ndarray):
         cell = None if is_missing_object(cells[row]) else cells[row]
     else:
@@ -173,7 +173,7 @@ def to_numbers(cells: Cells, missing: tuple[str, ...]) -> np.ndarray:
 
 
 def _to_numpy(array: pa.ChunkedArray, null: np.float64 | np.int64) -> np.ndarray:
-    """Return numbers of the type of ``null``, which stands where the array holds none.
+    """Return numbers of the type of ``null``, which takes the place of those that the array lacks.
 
     Arrow's ``fill_null`` and ``to_numpy`` import pandas where it is installed, which takes longer
     than reading the file.

@@ -1,6 +1,6 @@
 """a9a: Adult as coded for LIBSVM (Platt 1998), 48,842 rows of 123 binary features.
 
-Each of the 14 attributes became a group of binary features of which at most one is 1 (numbers by
+Each of the 14 attributes became a group of binary features, at most one of them 1 (numbers by
 quintiles), so that a row has norm sqrt(14) at most, sqrt(15) with the intercept.
 """
 

@@ -69,4 +69,4 @@ def load() -> Dataset:
     log = np.rint(np.log2(1.0 + after) * 4096.0) / 4096.0
     values["log-popularity"] = np.minimum(log, _LOG_BOUND) / _LOG_BOUND
     rows = encode(Columns(values, _ROWS), described)
-    return Dataset.from_rows("buzz-sim", rows, described, "generated")
+    return Dataset.from_rows("buzz-sim", rows, described, is_generated=True)

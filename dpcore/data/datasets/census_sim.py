@@ -90,7 +90,7 @@ def load() -> Dataset:
     positive = stream.draw() < 0.5 + 0.5 * t / np.sqrt(1.0 + t * t)
     values[described.label.name] = np.where(positive, 1.0, -1.0)
     rows = encode(Columns(values, _ROWS), described)
-    return Dataset.from_rows("census-sim", rows, described, "generated")
+    return Dataset.from_rows("census-sim", rows, described, is_generated=True)
 
 
 class _Uniform:
@@ -107,7 +107,7 @@ class _Uniform:
         """Return int32 positions with the given relative frequencies."""
         ends = np.cumsum(frequencies)
         at = np.searchsorted(ends, self.draw() * ends[-1], side="right")
-        return np.minimum(at, len(ends) - 1).astype(np.int32)
+        return np.asarray(np.minimum(at, len(ends) - 1).astype(np.int32))
 
     def number(self, knots: tuple[tuple[int, int], ...]) -> np.ndarray:
         """Return whole numbers with the given quantiles, interpolated in integers, as float64."""
@@ -116,7 +116,7 @@ class _Uniform:
         ends = shares << 28
         left = np.searchsorted(ends, share, side="right") - 1
         run, rise = np.diff(ends)[left], np.diff(values)[left]
-        return (values[left] + (share - ends[left]) * rise // run).astype(np.float64)
+        return np.asarray((values[left] + (share - ends[left]) * rise // run).astype(np.float64))
 
 
 def _draw(stream: _Uniform) -> dict[str, np.ndarray]:

@@ -49,7 +49,7 @@ def fetch(file: RemoteFile) -> Path:
 
 
 def packaged_text(name: str) -> str:
-    """Return a text file that stands beside this module (UTF-8)."""
+    """Return a text file that is beside this module (UTF-8)."""
     return (Path(__file__).parent / name).read_text(encoding="utf-8")
 
 

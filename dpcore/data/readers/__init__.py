@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from pathlib import PurePath
+from typing import Literal
 
 from dpcore.errors import InvalidInputError
 
-__all__ = ["FORMATS", "format_of", "is_typed", "separator_of"]
+__all__ = ["FORMATS", "BadRows", "format_of", "is_typed", "separator_of"]
+
+BadRows = Literal["refuse", "drop"]
+"""Whether a row that does not satisfy the schema is an error, or is left out."""
 
 FORMATS = {
     "csv": (".csv", ".tsv", ".data", ".txt"),
@@ -20,7 +24,7 @@ FORMATS = {
 
 
 def format_of(path: str, format: str | None = None) -> str:
-    """Return the format to read ``path`` with: the one that is named, else by suffix.
+    """Return the format to read ``path`` with: ``format``, or by its suffix.
 
     Raises InvalidInputError for an unknown format or suffix.
     """
@@ -44,7 +48,7 @@ def is_typed(path: str, format: str | None = None) -> bool:
 
 
 def separator_of(path: str, format: str) -> str:
-    """Return what stands between the cells of a text file, by its name: a schema may say other."""
+    """Return the separator of cells that a text file's name says: a schema may say another."""
     if format == "whitespace":
         return "whitespace"
     return "\t" if PurePath(path).name.lower().removesuffix(".gz").endswith(".tsv") else ","

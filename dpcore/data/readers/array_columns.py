@@ -72,9 +72,7 @@ def array_table(
     if labelled:
         if y is None:
             raise InvalidInputError("Expected y, the labels of the rows of X.")
-        columns[schema.label.name] = labels_of(y, source)
-        if len(columns[schema.label.name]) != matrix.shape[0]:
-            raise DataError(f"{source}: the number of labels is not the number of rows.")
+        columns[schema.label.name] = labels_of(y, source, matrix.shape[0])
     return RawTable(columns, matrix.shape[0], source, where)
 
 

@@ -65,14 +65,16 @@ def dataset_from_arrays(
     if schema is not None:
         options = {"classes": classes, "target_bounds": target_bounds, "bounds": bounds, "n0": n0}
         leave_to_schema("the schema", **options, row_norm=row_norm, capacity=capacity)
+        X = X if schema.width is None else _matrix(X)
     elif _is_frame(X):
         raise InvalidInputError(
             "A pandas frame needs a schema of its columns: `dpcore schema FILE` writes a template "
             "of one. Or pass frame.to_numpy() with bounds=(lower, upper)."
         )
     else:
+        X = _matrix(X)
         schema = array_schema(
-            _matrix(X).shape[1],
+            X.shape[1],
             bounds,
             row_norm,
             classes=classes,
@@ -83,11 +85,10 @@ def dataset_from_arrays(
         )
     if schema.width is None:
         return _from_columns(X, y, schema)
-    matrix = _matrix(X)
     if y is None:
         raise InvalidInputError("Expected y, the labels of the rows of X.")
-    raw = RawMatrix(matrix, labels_of(y, _SOURCE), _SOURCE, _row)
-    return Dataset.from_rows("array", conform_matrix(raw, schema), schema, "array")
+    raw = RawMatrix(X, labels_of(y, _SOURCE, X.shape[0]), _SOURCE, _row)
+    return Dataset.from_rows("array", conform_matrix(raw, schema), schema)
 
 
 def features_from_arrays(X: Any, schema: Schema) -> Any:
@@ -100,12 +101,12 @@ def features_from_arrays(X: Any, schema: Schema) -> Any:
 def _from_columns(X: Any, y: Any, schema: Schema) -> Dataset:
     rows = encode(conform(_table(X, y, schema, True), schema), schema)
     is_frame = _is_frame(X)
-    data = Dataset.from_rows("frame" if is_frame else "array", rows, schema, "array")
+    data = Dataset.from_rows("frame" if is_frame else "array", rows, schema)
     return replace(data, typed_by="frame" if is_frame else None)
 
 
 def _table(X: Any, y: Any, schema: Schema, labelled: bool) -> RawTable:
-    """Return a frame's columns by name; ``y``, where given, stands for the label column."""
+    """Return a frame's columns by name; ``y``, where given, is the label column."""
     if not _is_frame(X):
         return array_table(X, y, schema, _row, labelled=labelled)
     label = schema.label.name
@@ -118,9 +119,7 @@ def _table(X: Any, y: Any, schema: Schema, labelled: bool) -> RawTable:
         series = X.iloc[:, names.index(name)]
         columns[name] = _cells(series, name)
     if y is not None:
-        columns[label] = labels_of(y, _FRAME)
-        if len(columns[label]) != len(X):
-            raise DataError(f"{_FRAME}: the number of labels is not the number of rows.")
+        columns[label] = labels_of(y, _FRAME, len(X))
     return RawTable(columns, len(X), _FRAME, _row)
 
 

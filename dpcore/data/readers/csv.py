@@ -37,7 +37,7 @@ _LARGEST_BLOCK = 2**31 - 1
 
 @dataclass(frozen=True)
 class Delimited:
-    """How the records of a file are laid out.
+    """The layout of the records of a file.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ def _records_of(piece: Piece, layout: Delimited) -> tuple[int, bytes]:
 
 
 def _parse_as_text(piece: Piece, content: bytes, layout: Delimited) -> pa.Table:
-    """Cells as bytes, for a table with a cell that resists its type or a row of another width."""
+    """Return cells as bytes: a cell resists its type, or a row is of another width."""
     if layout.drop:
         width, separator = len(layout.names), layout.separator
         content = whole_lines(content, width, separator, layout.quote) or b"\n"
@@ -166,7 +166,7 @@ def _parse(
     types: Mapping[str, pa.DataType],
     missing: Sequence[str],
 ) -> pa.Table:
-    """Columns go by position: names may repeat where the schema does not name them."""
+    """Return the columns by position: names may repeat where the schema does not name them."""
     position = {name: str(i) for i, name in enumerate(layout.names)}
     column_types = {position[name]: kind for name, kind in types.items()}
     exact = next(iter(types.values()), None) == pa.binary()

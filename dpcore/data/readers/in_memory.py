@@ -92,8 +92,8 @@ def _without_duplicates(entries: coo_matrix) -> csr_matrix:
     return rows
 
 
-def labels_of(y: Any, source: str) -> Cells:
-    """Return a 1-D array, series or list of labels as the cells of one column.
+def labels_of(y: Any, source: str, n_rows: int) -> Cells:
+    """Return a 1-D array, series or list of ``n_rows`` labels as the cells of one column.
 
     Raises DataError for anything else.
     """
@@ -102,6 +102,8 @@ def labels_of(y: Any, source: str) -> Cells:
         cells = typed_cells(y) if hasattr(y, "dtype") else as_objects(y)
     except (pa.ArrowException, TypeError, ValueError):
         raise DataError(f"{source}: y is not a one-dimensional array of labels.") from None
+    if len(cells) != n_rows:
+        raise DataError(f"{source}: the number of labels is not the number of rows.")
     return cells
 
 

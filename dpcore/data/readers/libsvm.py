@@ -49,7 +49,7 @@ class LibsvmFile:
 
     def check(self) -> None:
         """Raise the DataError that comes first where the file is read as one piece: bytes that
-        are no text before malformed lines, wherever they stand."""
+        are no text before malformed lines, wherever they are."""
         if self._drop:
             return
         for piece in self._pieces():
@@ -66,7 +66,7 @@ def read_libsvm(
 ) -> RawMatrix:
     """Return the rows of LIBSVM text; ``width`` is the public number of features.
 
-    The labels are text; ``lines_before`` lines of the source stand before the text. ``drop`` leaves
+    The labels are text; ``lines_before`` lines of the source come before the text. ``drop`` leaves
     out malformed lines; otherwise the first one raises DataError with its line and what is wrong:
     an index below 1, above ``width`` or not above the one before, or anything that is not UTF-8 or
     not ``index:value`` with a finite value.
@@ -128,7 +128,7 @@ def _matching(tokens: pa.StringArray, pattern: str, kind: pa.DataType) -> np.nda
     what Arrow would take and a line by itself would not (hexadecimal): a line's fate is its own."""
     if not pc.all(pc.match_substring_regex(tokens, pattern), min_count=0).as_py():
         raise pa.ArrowInvalid("a token is not a number")
-    return tokens.cast(kind).to_numpy(zero_copy_only=False)
+    return np.asarray(tokens.cast(kind).to_numpy(zero_copy_only=False))
 
 
 def _checked_lines(content: bytes, source: str, width: int, drop: bool, lines_before: int) -> bytes:

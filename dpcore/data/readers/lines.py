@@ -21,7 +21,7 @@ _LONGEST = 2**30
 
 
 def is_plain(content: bytes, quote: str | None) -> bool:
-    """Return whether the text can be parsed as it is: each line of it stands by itself."""
+    """Return whether the text can be parsed as it is: each line of it is a record."""
     quoted = quote is not None and quote.encode() in content
     return not quoted and BYTE_ORDER_MARK not in content and len(content) < _LONGEST
 
@@ -51,7 +51,7 @@ def utf8_lines(
 
 
 def _not_utf8(content: bytes) -> int | None:
-    """Return where the first byte stands that is not UTF-8."""
+    """Return the place of the first byte that is not UTF-8."""
     try:
         content.isascii() or content.decode()
     except UnicodeDecodeError as error:
@@ -87,17 +87,18 @@ def whole_lines(content: bytes, width: int, separator: str, quote: str | None) -
         if not line or len(line) >= _LONGEST:
             continue
         if record is not None and mark in line:
-            whole = record.fullmatch(line) is not None
+            fits = record.fullmatch(line) is not None
         else:
-            whole = line.count(comma) == width - 1
-        if whole:
+            fits = line.count(comma) == width - 1
+        if fits:
             kept.append(line)
     return b"\n".join([*kept, b""])
 
 
 def _record(width: int, comma: bytes, mark: bytes) -> re.Pattern[bytes]:
-    """What Arrow takes for ``width`` cells: a quote opens only at the start of a cell, two within
-    are one of its text, and what follows the closing one is text up to the next separator."""
+    """Return the pattern of what Arrow takes for ``width`` cells: a quote opens at the start of a
+    cell only, two within are one of its text, and what follows the closing one is text up to the
+    next separator."""
     c, q = re.escape(comma), re.escape(mark)
     cell = rb"(?:%b[^%b]*(?:%b%b[^%b]*)*%b(?!%b)|(?!%b))[^%b]*" % (q, q, q, q, q, q, q, q, c)
     return re.compile(rb"%b(?:%b%b){%d}" % (cell, c, cell, width - 1))

@@ -47,7 +47,7 @@ def read_npz(path: str, *, labelled: bool = True) -> RawMatrix:
         raise DataError(f"{path}: no array X, nor the CSR parts {', '.join(_CSR_PARTS)}.")
     if labelled and "y" not in arrays:
         raise DataError(f"{path}: no array y with the labels.")
-    labels = labels_of(arrays["y"], path) if labelled else None
+    labels = labels_of(arrays["y"], path, X.shape[0]) if labelled else None
     return RawMatrix(X, labels, path, lambda row: f"row {row + 1}")
 
 

@@ -27,7 +27,7 @@ Cut = Callable[[bytes], int]
 
 @dataclass(frozen=True)
 class Piece:
-    """Records as they stand in the file, the last line end perhaps missing at its end.
+    """Records as they are in the file, the last line end perhaps missing at its end.
 
     ``lines_before`` : the number of lines before. ``is_first`` : whether the file begins here; if
     so, it holds the first line that is not blank, where the file has one. ``is_rest`` : whether it

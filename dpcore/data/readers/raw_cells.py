@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from dpcore.data.blocks.row_norms import longer_rows
 from dpcore.data.cells.typed import Cells, convert_column, is_empty
-from dpcore.data.readers.raw_matrix import RawMatrix, finite_rows
+from dpcore.data.readers.raw_matrix import RawMatrix
 from dpcore.data.schema.columns import Categorical, Label, Numeric
 from dpcore.data.stream import open_rows
-from dpcore.errors import DataError
 
 if TYPE_CHECKING:
     from dpcore.data.readers.raw_table import RawTable
@@ -43,7 +41,8 @@ class RawCells:
         int64 of shape (1 + 4 n_checked,)."""
         raw, schema = self._raw, self._schema
         if isinstance(raw, RawMatrix):
-            parts = [_of_rows(raw, schema), _of_cells(_labels(raw), schema.label, schema, raw)]
+            labels = raw.one_label_each()
+            parts = [_of_rows(raw, schema), _of_cells(labels, schema.label, schema, raw)]
             return np.array([raw.X.shape[0], *np.ravel(parts)], dtype=np.int64)
         columns = (*schema.features, schema.label)
         parts = [_of_cells(raw.columns[c.name], c, schema, raw) for c in columns]
@@ -84,7 +83,7 @@ def _of_cells(
 
 
 def _n_empty(cells: Cells, outside: np.ndarray, missing: tuple[str, ...]) -> int:
-    """Return how many of the cells outside hold no value, be they read as they are or as text."""
+    """Return how many of the cells outside hold no value, read as they are or as text."""
     if isinstance(cells, np.ndarray):
         return sum(is_empty(cells, row, missing) for row in np.flatnonzero(outside).tolist())
     array = cells.filter(pa.array(outside))
@@ -106,13 +105,10 @@ def _is_empty(value: object, words: set[str]) -> bool:
 
 
 def _of_rows(raw: RawMatrix, schema: Schema) -> list[int]:
-    finite = finite_rows(raw.X)
+    from dpcore.data.blocks.layouts import matrix_layout_of
+
+    layout = matrix_layout_of(raw.X)
+    finite = layout.finite_rows(raw.X)
     X = raw.X[finite] * schema.feature_scale
-    longer = longer_rows(X, schema.row_norm, intercept=schema.intercept)
+    longer = layout.longer_rows(X, schema.row_norm, schema.intercept)
     return [0, int(longer.sum()), int((~finite).sum()), 0]
-
-
-def _labels(raw: RawMatrix) -> Cells:
-    if raw.labels is None or len(raw.labels) != raw.X.shape[0]:
-        raise DataError(f"{raw.source}: the number of labels is not the number of rows.")
-    return raw.labels

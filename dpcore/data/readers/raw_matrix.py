@@ -8,49 +8,56 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.data.blocks.row_norms import scale_rows
-from dpcore.data.cells.conform import BadRows
 from dpcore.data.cells.typed import Cells, convert_column
+from dpcore.data.readers import BadRows
 from dpcore.data.schema.schema import Schema
 from dpcore.errors import BadRowError, DataError
 
 if TYPE_CHECKING:
-    from scipy.sparse import csr_matrix
+    from dpcore.data.blocks.layouts import Matrix
 
-__all__ = ["RawMatrix", "conform_matrix", "finite_rows"]
+__all__ = ["RawMatrix", "conform_matrix"]
 
 
 @dataclass(frozen=True)
 class RawMatrix:
     """``X`` : float64 of shape (n_rows, width), dense or canonical CSR; ``labels`` one per row.
 
-    ``where(i)`` says where row ``i`` (from 0) stands in the source.
+    ``where(i)`` says where row ``i`` (from 0) is in the source.
     """
 
-    X: np.ndarray | csr_matrix
+    X: Matrix
     labels: Cells | None
     source: str
     where: Callable[[int], str]
 
+    def one_label_each(self) -> Cells:
+        """Return the labels; DataError if there is not one for each row."""
+        if self.labels is None or len(self.labels) != self.X.shape[0]:
+            raise DataError(f"{self.source}: the number of labels is not the number of rows.")
+        return self.labels
+
 
 def conform_matrix(
     raw: RawMatrix, schema: Schema, *, labelled: bool = True, bad_rows: BadRows = "refuse"
-) -> tuple[np.ndarray | csr_matrix, np.ndarray | None]:
+) -> tuple[Matrix, np.ndarray | None]:
     """Return features times the schema's ``feature_scale``, rows scaled down to the row norm with
     the intercept inside it, and labels.
 
     Raises DataError for a width that is not the schema's, and, unless ``bad_rows`` is ``"drop"``,
     for the first row with a value that is not finite or a label outside the schema's classes.
     """
+    from dpcore.data.blocks.layouts import matrix_layout_of
+
     if raw.X.shape[1] != schema.width:
         raise DataError(f"{raw.source}: {raw.X.shape[1]} feature columns, expected {schema.width}.")
-    bad = ~finite_rows(raw.X)
+    layout = matrix_layout_of(raw.X)
+    bad = ~layout.finite_rows(raw.X)
     reasons = [(bad, "a value is not a finite number")]
     y = None
     if labelled:
-        if raw.labels is None or len(raw.labels) != raw.X.shape[0]:
-            raise DataError(f"{raw.source}: the number of labels is not the number of rows.")
-        y, fault, reason = convert_column(raw.labels, schema.label, schema.missing, raw.source)
+        labels = raw.one_label_each()
+        y, fault, reason = convert_column(labels, schema.label, schema.missing, raw.source)
         if fault is not None:
             reasons.append((fault, reason))
             bad = bad | fault
@@ -63,14 +70,4 @@ def conform_matrix(
         X, y = X[~bad], y if y is None else y[~bad]
     if schema.feature_scale != 1.0:
         X = X * schema.feature_scale
-    return scale_rows(X, schema.row_norm, intercept=schema.intercept), y
-
-
-def finite_rows(X: np.ndarray | csr_matrix) -> np.ndarray:
-    """Return which rows hold finite numbers only, bool of shape (n_rows,)."""
-    if isinstance(X, np.ndarray):
-        return np.asarray(np.isfinite(X).all(axis=1))
-    finite = np.ones(X.shape[0], dtype=bool)
-    rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
-    finite[rows[~np.isfinite(X.data)]] = False
-    return finite
+    return layout.scale_rows(X, schema.row_norm, schema.intercept), y

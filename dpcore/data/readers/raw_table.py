@@ -22,7 +22,7 @@ __all__ = ["RawTable", "check_names"]
 class RawTable:
     """Columns of ``n_rows`` cells each.
 
-    ``where(i)`` says where row ``i`` (from 0) stands in the source, as in ``"line 7"``.
+    ``where(i)`` says where row ``i`` (from 0) is in the source, as in ``"line 7"``.
     """
 
     columns: Mapping[str, Cells]

@@ -1,4 +1,4 @@
-"""Where the records of delimited text begin and end.
+"""The beginnings and ends of the records of delimited text.
 
 A quote opens only at the start of a cell, two within are one of its text, and what follows the
 closing one is text up to the next separator (as Arrow reads it). A line end within quotes is part
@@ -60,11 +60,11 @@ def records(content: bytes, separator: str, quote: str | None) -> Iterator[tuple
 
 
 def _starts_of_cells(text: np.ndarray, quotes: np.ndarray, separator: str) -> np.ndarray:
-    """Return which quotes stand where a cell may start: no other opens one."""
+    """Return which quotes are where a cell may start: no other opens a cell."""
     before = text[quotes - 1]
     starts = (before == ord(separator)) | (before == ord("\n")) | (before == ord("\r"))
     starts[0] |= quotes[0] == 0
-    return starts
+    return np.asarray(starts)
 
 
 def _by_turns(quotes: np.ndarray, starts: np.ndarray) -> bool:
@@ -77,7 +77,7 @@ def _by_turns(quotes: np.ndarray, starts: np.ndarray) -> bool:
 
 def _walk(content: bytes, opening: np.ndarray, record: re.Pattern[bytes]) -> int:
     """Return what ``whole_records`` does, from one line with a quote that may open a cell
-    (``opening``: where they stand) to the next."""
+    (``opening``: the places of such quotes) to the next."""
     at, k = 0, 0
     while k < opening.size:
         start = max(at, _last_line_end(content, int(opening[k]), at) + 1)
@@ -91,7 +91,7 @@ def _walk(content: bytes, opening: np.ndarray, record: re.Pattern[bytes]) -> int
 
 
 def _last_line_end(content: bytes, end: int, start: int = 0) -> int:
-    """Return where the last line end before ``end`` stands, -1 for none."""
+    """Return the place of the last line end before ``end``, -1 for none."""
     line_feed = content.rfind(b"\n", start, end)
     return max(line_feed, content.rfind(b"\r", max(start, line_feed + 1), end))
 

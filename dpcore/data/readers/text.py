@@ -64,27 +64,27 @@ class TextFile:
         """Yield the rows, a piece of the file at a time, one at least."""
         layout: Delimited | None = None
         for piece in self._pieces():
-            whole = self._utf8(piece)
-            layout = layout or self._layout(whole)
-            yield self._rows(whole, layout)
+            text = self._utf8(piece)
+            layout = layout or self._layout(text)
+            yield self._rows(text, layout)
 
     def check(self) -> None:
         """Raise the DataError that comes first where the file is read as one piece: bytes that
-        are no text before records that do not fit, wherever they stand."""
+        are no text before records that do not fit, wherever they are."""
         for piece in self._pieces():
             self._utf8(piece)
         layout: Delimited | None = None
         for check in (check_quotes, check_widths):
             for piece in self._pieces():
-                whole = self._utf8(piece)
-                layout = layout or self._layout(whole)
+                text = self._utf8(piece)
+                layout = layout or self._layout(text)
                 if not self._drop:
-                    check(whole, layout)
+                    check(text, layout)
 
     def read(self, content: bytes) -> RawTable | RawMatrix:
         """Return the rows of text in memory."""
-        whole = self._utf8(Piece(content))
-        return self._rows(whole, self._layout(whole))
+        text = self._utf8(Piece(content))
+        return self._rows(text, self._layout(text))
 
     def _pieces(self) -> Iterator[Piece]:
         quote = None if self._drop else self._quote
@@ -138,7 +138,7 @@ class TextFile:
         return names, {c.name: arrow_type(c) for c in schema.columns if c.name in wanted}
 
     def _unnamed(self, content: bytes) -> tuple[list[str], dict[str, pa.DataType]]:
-        """Numbers and, last, the label. A cell that is no number becomes NaN."""
+        """Return names and types of numbers and, last, the label. What is no number becomes NaN."""
         features = [_feature(j) for j in range(self._schema.width or 0)]
         names = [*features, _LABEL]
         if self._lacks_label(content, len(names)):

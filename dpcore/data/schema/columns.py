@@ -64,7 +64,7 @@ class Categorical:
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """What is predicted.
+    """The column to predict.
 
     Parameters
     ----------

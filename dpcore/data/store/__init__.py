@@ -1,7 +1,6 @@
 """Coded rows in a file, mapped into memory block by block: tables larger than memory."""
 
 from dpcore.data.store.reader import open_store, read_schema
-from dpcore.data.store.stored_rows import StoredRows
 from dpcore.data.store.writer import convert
 
-__all__ = ["StoredRows", "convert", "open_store", "read_schema"]
+__all__ = ["convert", "open_store", "read_schema"]

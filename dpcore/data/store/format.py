@@ -58,7 +58,7 @@ def digest(content: np.ndarray) -> str:
 
 @dataclass(frozen=True)
 class BlockForm:
-    """Where the parts of a block of ``n_rows`` rows stand, in bytes from its start."""
+    """The places of the parts of a block of ``n_rows`` rows, in bytes from its start."""
 
     n_rows: int
     n_numeric: int
@@ -99,7 +99,7 @@ class BlockForm:
 
 @dataclass(frozen=True)
 class Description:
-    """What stands in a store besides its blocks.
+    """All of a store besides its blocks.
 
     ``rows_dropped`` : whether rows that do not satisfy the schema were left out. ``is_typed`` :
     whether the file that they are from declared types of its columns.
@@ -134,8 +134,8 @@ class Description:
 
     @classmethod
     def from_tail(cls, path: str, read: Any, size: int) -> Description:
-        """Return the description at the end of a file of ``size`` bytes, of which
-        ``read(begin, end)`` returns some. DataError if it is not whole."""
+        """Return the description at the end of a file of ``size`` bytes;
+        ``read(begin, end)`` returns some of them. DataError if it is not whole."""
         cut = DataError(f"{path}: the store is cut short or not finished; convert it again.")
         if size < PAGE + TAIL_BYTES:
             raise cut

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
+from dpcore.data.blocks.stored import StoredRows
 from dpcore.data.cells.encode import coded_layout
 from dpcore.data.store.format import PAGE, Description, check_header, digest
-from dpcore.data.store.stored_rows import StoredRows, StoreFile
+from dpcore.data.store.store_file import StoreFile
 from dpcore.data.store.writer import partial_path
 from dpcore.errors import DataError
 from dpcore.exact.grid import FEATURE_BITS
@@ -93,7 +94,7 @@ def _describe(path: str, file: BinaryIO) -> Description:
 
 
 def _is_sound(y: np.ndarray, rows: CodedRows, layout: CodedLayout, is_real: bool) -> bool:
-    """Whether every cell is one that an encoded row may have: norms follow from that."""
+    """Return whether every cell may be in an encoded row: norms follow from that."""
     steps = np.ldexp(rows.numeric, FEATURE_BITS)
     # A comparison with NaN is false.
     numbers = (steps >= 0) & (steps <= 2.0**FEATURE_BITS) & (steps == np.trunc(steps))

@@ -13,7 +13,7 @@ import numpy as np
 
 from dpcore.data.blocks.coded import CodedRows
 from dpcore.data.cells.encode import coded_layout
-from dpcore.data.readers import format_of, is_typed
+from dpcore.data.readers import BadRows, format_of, is_typed
 from dpcore.data.store.format import HEADER, STORE_ROWS, BlockForm, Description, digest
 from dpcore.data.stream import encoded_batches
 from dpcore.errors import InvalidInputError
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from dpcore.data.schema.schema import Schema
-    from dpcore.data.stream import BadRows
 
 __all__ = ["check_target", "convert", "partial_path"]
 
@@ -38,7 +37,7 @@ def convert(
 ) -> None:
     """Write the rows of a file to the store ``out``, in bounded memory.
 
-    The rows stand beside ``out`` under another name until all of them are written; then ``out``
+    The rows are beside ``out`` under another name until all of them are written; then ``out``
     appears, or is replaced, at once. What an interrupted run left is begun anew by the next one.
     The file can be read by its owner only. ``on_piece`` gets the number of rows written so far.
 

@@ -19,7 +19,7 @@ from dpcore.plugin import (
     Problem,
 )
 from dpcore.plugin.parts import (
-    FEATURE_BITS,
+    BLOCK_SUM_BITS,
     FixedSizeSample,
     PoissonSampledDpEvent,
     RecordGradientSum,
@@ -153,7 +153,7 @@ class GradientRounds:
     @property
     def grid_bits(self) -> int:
         """Messages are multiples of ``2**-grid_bits``: a function of clip and noise, so public."""
-        finest = FEATURE_BITS + 24 - max(0, math.frexp(self.clip)[1])
+        finest = BLOCK_SUM_BITS + 1 - max(0, math.frexp(self.clip)[1])
         return min(finest, _SCALE_BITS[self.trust] - math.frexp(self.sigma or self.clip)[1])
 
     @property

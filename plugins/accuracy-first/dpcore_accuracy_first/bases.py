@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore.plugin import InvalidInputError
-from dpcore.plugin.parts import loss_facts
+from dpcore.plugin.parts import FINE_BITS, loss_facts
 from dpcore_accuracy_first.ball_solve import BallSolver
 from dpcore_accuracy_first.gram import GramMatrix, unpack
 from dpcore_accuracy_first.minimizer import Minimizer
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CovBase", "OutputBase"]
 
-_FINEST_BITS, _COARSEST_BITS, _SCALE_BITS = 44, 8, 55
+_FINEST_BITS, _COARSEST_BITS, _SCALE_BITS = FINE_BITS, 8, 55
 
 
 class OutputBase:

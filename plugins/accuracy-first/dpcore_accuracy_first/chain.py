@@ -25,8 +25,8 @@ __all__ = ["NoiseChain"]
 class NoiseChain:
     """An exact answer at every level, walked from the noisiest to the most accurate.
 
-    ``value`` : int64, of the exact answer's shape (d,), at the level the walk stands on. Levels not
-    reached are as private as the exact answer itself: this object stays inside the session.
+    ``value`` : int64, of the exact answer's shape (d,), at the level that the walk has reached.
+    Other levels are as private as the exact answer itself: this object stays inside the session.
 
     Parameters
     ----------

@@ -57,16 +57,17 @@ class Excess:
             return base.copy() if query is self.base else ask(query)
 
         least = self.reference.derive(known, noise)
-        if hasattr(self.question, "derive"):
-            return self.question.derive(known, noise) - least
-        return ask(self.question) - least
+        derived = hasattr(self.question, "derive")
+        asked = self.question.derive(known, noise) if derived else ask(self.question)
+        excess: np.ndarray = asked - least
+        return excess
 
     def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
         question = self.question.sensitivity(relation)
         reference = self.reference.sensitivity(relation)
         if question.grid_bits != reference.grid_bits:
             raise InvalidInputError(
-                f"{type(self.question).__name__} and {type(self.reference).__name__} stand on "
+                f"{type(self.question).__name__} and {type(self.reference).__name__} are on "
                 "different grids: their steps cannot be subtracted."
             )
         bound = (question.bound + reference.bound) * (1 + 2.0**-50)

@@ -10,7 +10,7 @@ import numpy as np
 
 from dpcore.plugin import InvalidInputError
 from dpcore.plugin.parts import (
-    BLOCK_ROWS,
+    BLOCK_SUM_BITS,
     FEATURE_BITS,
     Sensitivity,
     bounded_labels,
@@ -75,14 +75,14 @@ class GramMatrix:
 
     @property
     def bits(self) -> int:
-        """Rows and targets stand on ``2**-bits``."""
+        """Rows and targets are in steps of ``2**-bits``."""
         problem = self.problem
         rows = problem.capacity if problem.n is None else problem.n
         largest = math.frexp(max(self.l2_norm, 1.0) ** 2)[1]
         # A block's sums below 2^53 steps, all rows' below 2^62.
         return min(
             FEATURE_BITS,
-            (53 - BLOCK_ROWS.bit_length() - largest) // 2,
+            (BLOCK_SUM_BITS - largest) // 2,
             (61 - rows.bit_length() - largest) // 2,
         )
 

@@ -129,7 +129,8 @@ def _bounds(k: float, threshold: float, tests: int, beta: float, cells: int) -> 
 def _cdf(x: np.ndarray) -> np.ndarray:
     """Return the distribution function of the Laplace law of scale 1."""
     tail = 0.5 * np.exp(-np.abs(x))
-    return np.where(x < 0, tail, 1 - tail)
+    below: np.ndarray = np.where(x < 0, tail, 1 - tail)
+    return below
 
 
 @lru_cache(maxsize=4)

@@ -69,7 +69,7 @@ class KeepOdds:
         at = self._sinh[levels]
         low = at * np.sqrt(np.ldexp(digits * (1 - 2.0**-52), -64)) * (1 - _GUARD)
         high = at * np.sqrt(np.ldexp(digits * (1 + 2.0**-52) + 1.0, -64)) * (1 + _GUARD)
-        found = np.searchsorted(self._sinh, low, side="right") - 1
+        found: np.ndarray = np.searchsorted(self._sinh, low, side="right") - 1
         for i in np.flatnonzero(found != np.searchsorted(self._sinh, high, side="right") - 1):
             found[i] = self.decide(int(levels[i]), int(words[i]), more)
         return found

@@ -63,7 +63,7 @@ class ObjectiveSum:
 
     @property
     def bits(self) -> int:
-        """The objective stands on ``2**-bits``."""
+        """The objective is in steps of ``2**-bits``."""
         return objective_bits(self.problem, self.ball)
 
     def start(self) -> np.ndarray:
@@ -94,7 +94,7 @@ class ErrorCount:
     """The number of rows whose margin has not the sign of their label (a margin of 0 counts as -1).
 
     A row counts 0 or 1, so one row more, less or other moves it by at most 1 under either relation.
-    It stands on a grid of 2^-20 rows, for finer noise.
+    Its grid is 2^-20 rows, for finer noise.
 
     Parameters
     ----------

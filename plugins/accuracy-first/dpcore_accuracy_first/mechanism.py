@@ -23,7 +23,7 @@ __all__ = ["NoiseReduction", "Reply"]
 
 @dataclass(frozen=True)
 class Reply:
-    """What a test said.
+    """The reply of a test.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ class NoiseReduction:
         bound = Fraction(self.question.bound)
         if reference is not None:
             if reference.grid_bits != bits:
-                raise InvalidInputError("The reference stands on another grid than the questions.")
+                raise InvalidInputError("The reference is on another grid than the questions.")
             bound += Fraction(reference.bound)
         steps = Fraction(math.ceil(bound * 2**bits))
         multiplier = 2 / Fraction(self.test_epsilon)
@@ -188,7 +188,8 @@ class _Walk:
         return Reply(accepted=False, value=self._value(), changed=changed.size > 0)
 
     def _value(self) -> np.ndarray:
-        return np.ldexp(self._chain.value.astype(np.float64), -self._grid_bits)
+        value: np.ndarray = np.ldexp(self._chain.value.astype(np.float64), -self._grid_bits)
+        return value
 
 
 @lru_cache(maxsize=8)

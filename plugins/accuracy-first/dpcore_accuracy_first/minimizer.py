@@ -47,7 +47,7 @@ class Minimizer:
     difference of two rows' gradients, of norm at most 2 G, G = slope * row_norm; so minimisers are
     2 G / (n l2) apart in l2. The slope is the loss's Lipschitz constant, or for squared loss its
     bound on the ball that holds the minimiser. A point whose gradient is at most g is within
-    g / (n l2) of the minimiser, which counts twice; it stands on the grid of 2^-44 at which that
+    g / (n l2) of the minimiser, which counts twice; it is on the fine grid at which that
     gradient was taken, and a coarser answer adds one step for each coordinate. In l1 the bound of
     the minimisers is sqrt(d) times larger.
 
@@ -133,13 +133,14 @@ class Minimizer:
             radius=known.radius,
             tolerance=known.tolerance,
         )
-        return np.rint(np.ldexp(w, self.grid_bits)).astype(np.int64)
+        steps: np.ndarray = np.rint(np.ldexp(w, self.grid_bits)).astype(np.int64)
+        return steps
 
 
 @dataclass(frozen=True, slots=True)
 class _Certificate:
-    """What follows from the public facts of a minimiser, worked out whenever it is asked for, so
-    that what is claimed and what is answered cannot be those of different facts."""
+    """The figures that follow from the public facts of a minimiser, worked out whenever they are
+    asked for, so that what is claimed and what is answered cannot be those of different facts."""
 
     mu: float
     row_gradient: float
@@ -200,7 +201,7 @@ class MinimumObjective:
 
     @property
     def bits(self) -> int:
-        """The objective stands on ``2**-bits``."""
+        """The objective is in steps of ``2**-bits``."""
         return objective_bits(self.minimizer.problem, self.minimizer.ball)
 
     @property
@@ -209,7 +210,7 @@ class MinimumObjective:
         n = problem.n or 0
         public = n * (problem.l2 * known.ball.radius**2 + known.ball.high) * 2.0**-48
         steps = n * (2.0**-bits + 2 * LOSS_ERROR) + 2.0**-bits + public
-        # The objective is taken on the grid of released parameters, 2^-24, of a point on the
+        # The objective is taken on the grid of released parameters of a point on the
         # minimiser's own grid: half a step of each, at most this.
         coarser = min(PARAMETER_BITS, self.minimizer.grid_bits)
         away = known.gap + math.sqrt(problem.n_features) * 2.0 ** -(coarser - 1)

@@ -15,6 +15,7 @@ from dpcore_accuracy_first.target import kind_of
 
 if TYPE_CHECKING:
     from dpcore.plugin import PrivacySession, Problem
+    from dpcore_accuracy_first.guarantee import TestPlan
     from dpcore_accuracy_first.target import Target
 
 __all__ = ["CovNr", "OutputNr"]
@@ -72,7 +73,7 @@ class _NoiseReductionOptions(TargetOptions):
         base = self._base(problem, levels[0])
         return self._walk(base, base.target(self, kind), levels, session)
 
-    def _plan(self) -> Any:
+    def _plan(self) -> TestPlan:
         rule = exact_test if self.threshold == "exact" else paper_test
         return rule(self.levels, self.failure_probability, self.beta)
 

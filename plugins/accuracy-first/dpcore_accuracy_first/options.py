@@ -34,7 +34,7 @@ class ExcessRiskOptions:
     """Options that the command line passes on by their own names; epsilon is an output."""
     accountant: ClassVar[str] = "pure"
     checked_with: ClassVar[dict[str, Any]] = {"target_excess_risk": 1e5}
-    """What the checks of dpcore.testing run it with: a target that a few rows can be tested for."""
+    """Options that the checks of dpcore.testing run it with: a target for a few rows."""
 
     def __post_init__(self) -> None:
         positive("target-excess-risk", self.target_excess_risk)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcore.plugin import InvalidInputError
-from dpcore.plugin.parts import loss_facts, sealed
+from dpcore.plugin.parts import MARGIN_BITS, loss_facts, sealed
 
 if TYPE_CHECKING:
     from dpcore.plugin import Loss, Problem
@@ -52,7 +52,7 @@ class PublicBall:
             raise InvalidInputError("A public ball needs strong convexity; pass --l2 above 0.")
         radius = (math.sqrt(_pull(problem.loss) / problem.l2) + slack) * _UP
         margin = radius * problem.row_norm * _UP
-        if radius * problem.raw_norm_bound > 2.0**12:
+        if radius * problem.raw_norm_bound > 2.0 ** (MARGIN_BITS - 1):
             raise InvalidInputError(
                 f"l2={problem.l2:g} is too small for rows of norm {problem.raw_norm_bound:g}: the "
                 "ball that holds the minimiser is too large for exact margins. Raise --l2."

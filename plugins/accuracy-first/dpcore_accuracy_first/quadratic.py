@@ -68,7 +68,7 @@ class _Quadratic:
 
     @property
     def bits(self) -> int:
-        """The objective stands on ``2**-bits``."""
+        """The objective is in steps of ``2**-bits``."""
         return min(_QUADRATIC_BITS, 61 - math.frexp(self._size())[1])
 
     def _margin(self) -> float:

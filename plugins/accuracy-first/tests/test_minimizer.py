@@ -140,7 +140,7 @@ def test_parts_on_different_grids_are_not_subtracted():
     problem = problem_of(make_rows(20), Logistic(), l2=0.2)
     minimizer = Minimizer(problem)
     query = Excess(ErrorCount(problem, np.zeros(5)), MinimumObjective(minimizer), minimizer)
-    with pytest.raises(InvalidInputError, match="ErrorCount and MinimumObjective stand on diff"):
+    with pytest.raises(InvalidInputError, match="ErrorCount and MinimumObjective are on diff"):
         query.sensitivity(REPLACE)
 
 

@@ -22,7 +22,7 @@ _BENDING = ("logistic", "huber-svm")
 
 @dataclass(frozen=True, kw_only=True)
 class Auto:
-    """Stands for another algorithm, chosen by what is asked for and by nothing else.
+    """Runs another algorithm, chosen by what is asked for and by nothing else.
 
     With delta > 0, ``dp-gd`` with its own defaults, for every loss and under either relation. With
     delta = 0 (or the accountant ``pure``): ``objpert`` with its gamma noise for the losses

@@ -22,7 +22,7 @@ def descend(
     averaging: float,
 ) -> np.ndarray:
     """Return the average of the iterates from 0: iterate t weighs about t^averaging (polynomial
-    decay, Shamir & Zhang 2013, section 4); a negative one stands for the last iterate.
+    decay, Shamir & Zhang 2013, section 4); a negative one means the last iterate.
 
     ``gradient`` : the noisy gradient at a point, of the mean over rows; float64 of shape (width,).
     """

@@ -10,7 +10,9 @@ import numpy as np
 
 from dpcore.plugin import InvalidInputError, RowCount, round_to
 from dpcore.plugin.parts import (
+    CAPACITY,
     FINE_BITS,
+    MARGIN_BITS,
     PARAMETER_BITS,
     GradientSum,
     Sensitivity,
@@ -30,9 +32,9 @@ if TYPE_CHECKING:
 __all__ = ["BoundedMinimizer", "PenalisedMinimizer"]
 
 _UP = 1.0 + 2.0**-40
-_LARGEST_MARGIN = 2.0**8
-"""At the radius r; 6 r, where the solver may look, is well below the 2^13 of exact margins."""
-_ROWS = 2**27
+_LARGEST_MARGIN = 2.0 ** (MARGIN_BITS - 5)
+"""At the radius r; 6 r, where the solver may look, is well below what is exact."""
+_ROWS = CAPACITY
 """How many rows there may be at least where their number is private."""
 _TOLERANCE = 2.0**-12
 """The gradient at the end, relative to the largest gradient of a row, at least."""
@@ -40,7 +42,7 @@ _TOLERANCE = 2.0**-12
 
 @sealed
 class PenalisedMinimizer:
-    """What the two minimisers of a penalised objective have in common (``BoundedMinimizer``).
+    """The common part of the two minimisers of a penalised objective (``BoundedMinimizer``).
 
     Every figure follows from the public facts and the arguments when it is asked for, so that what
     is claimed and what is answered cannot be those of different ones.
@@ -144,7 +146,8 @@ class PenalisedMinimizer:
         return (bends + self.regularisation + self._penalty()) * _UP
 
     def _in_steps(self, w: np.ndarray) -> np.ndarray:
-        return np.rint(np.ldexp(w, self.grid_bits)).astype(np.int64)
+        steps: np.ndarray = np.rint(np.ldexp(w, self.grid_bits)).astype(np.int64)
+        return steps
 
     def _require(self, relation: NeighboringRelation) -> None:
         known = self.problem.relation
@@ -165,7 +168,7 @@ class PenalisedMinimizer:
             nonlocal far
             total = ask(GradientSum(problem, w, bits, precise=True))
             beyond = 1 - 2 * radius / max(float(np.linalg.norm(w)), 2 * radius)
-            whole = np.ldexp(total.astype(np.float64), -bits) + linear
+            whole: np.ndarray = np.ldexp(total.astype(np.float64), -bits) + linear
             whole += (regularisation + penalty * beyond) * w
             far = bool(np.linalg.norm(whole) > coarse)
             return whole

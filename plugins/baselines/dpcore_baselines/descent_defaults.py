@@ -35,17 +35,20 @@ def signal(n: float, mu: float, n_features: int) -> float:
 
 def clip_for(u: float) -> float:
     """Return the clip of a row's gradient over the typical length of a row."""
-    return min(2.0, max(0.05, 0.2 * (u / 42) ** 0.3))
+    clip: float = min(2.0, max(0.05, 0.2 * (u / 42) ** 0.3))
+    return clip
 
 
 def time_for(u: float, loss: Loss, momentum: float, *, standardized: bool) -> float:
     """Return the sum of the step sizes: as long as the signal bears, as the steps allow.
 
-    ``standardized`` : of rows of which it is not true, a corner's loss needs as long as any other.
+    ``standardized`` : whether rows are; on others a corner's loss needs as long as any other.
     """
     if standardized and _has_corner(loss):
-        return min(12000.0, 2000.0 * (u / 42) ** 0.7)
-    return min(MOST_STEPS * largest_step(loss, momentum), 5000.0 * (u / 42) ** 0.8)
+        time: float = min(12000.0, 2000.0 * (u / 42) ** 0.7)
+    else:
+        time = min(MOST_STEPS * largest_step(loss, momentum), 5000.0 * (u / 42) ** 0.8)
+    return time
 
 
 def steps_for(time: float, loss: Loss, momentum: float, *, standardized: bool) -> int:

@@ -173,7 +173,8 @@ class DpGd:
                 problem, w, run.columns, run.clip, mechanism.noise_multiplier
             )
             total = session.release(query, mechanism)
-            return total / run.n + problem.l2 * run.columns.map_gradient(w)
+            mean: np.ndarray = total / run.n + problem.l2 * run.columns.map_gradient(w)
+            return mean
 
         average = descend(
             gradient,

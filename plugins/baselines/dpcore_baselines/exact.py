@@ -66,7 +66,8 @@ class ExactFit(_Question):
     def answer_table(self, table: Table, noise: NoiseSource) -> np.ndarray:
         w, _ = fit_nonprivate(table, self.loss, self.l2)
         largest = 2.0 ** (62 - _BITS)
-        return np.rint(np.ldexp(np.clip(w, -largest, largest), _BITS)).astype(np.int64)
+        steps: np.ndarray = np.rint(np.ldexp(np.clip(w, -largest, largest), _BITS)).astype(np.int64)
+        return steps
 
 
 @sealed

@@ -140,8 +140,8 @@ class _Plan:
 def _event(
     problem: Problem, law: str, multiplier: float, second: float, log_determinant: float
 ) -> DpEvent:
-    """Return the event of b of ``multiplier`` row gradients and a second noise of which neighbours
-    are ``second`` apart, rounded to nearest: what is charged is rounded up."""
+    """Return the event of b of ``multiplier`` row gradients and a second noise, in which
+    neighbours are ``second`` apart, rounded to nearest: what is charged is rounded up."""
     if law == "gaussian":
         shifts = tuple(math.hypot(k / multiplier, second) for k in vertices(problem))
         return ObjectivePerturbationDpEvent(shifts, log_determinant)

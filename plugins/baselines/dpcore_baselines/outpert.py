@@ -88,7 +88,8 @@ class OutPert:
             noise = math.sqrt(problem.n_features) / accountant.epsilon
         noise *= problem.relation.rows_changed * problem.loss.lipschitz
         root = (n * problem.loss.smoothness * noise**2) ** (1 / 3)
-        return self.l2_factor * problem.row_norm**2 * root / n
+        l2: float = self.l2_factor * problem.row_norm**2 * root / n
+        return l2
 
     @property
     def _law(self) -> str:

@@ -115,7 +115,8 @@ class PoissonSgd:
             query = ClippedGradientSum(problem, w, clip, "l2", multiplier)
             sample: Any = PoissonSample(query, self.sampling_probability)
             total = session.release(sample, mechanism)
-            return total / expected + problem.l2 * w
+            mean: np.ndarray = total / expected + problem.l2 * w
+            return mean
 
         w = descend(
             gradient,

@@ -76,7 +76,7 @@ class ClippedLossScores:
 
     @property
     def bits(self) -> int:
-        """Scores stand on ``2**-bits``."""
+        """Scores are in steps of ``2**-bits``."""
         return min(_LOSS_BITS, _CONTRIBUTION_BITS - math.frexp(self.loss_clip)[1])
 
     def start(self) -> np.ndarray:

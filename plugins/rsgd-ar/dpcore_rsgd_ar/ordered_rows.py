@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcore.plugin import InvalidInputError
-from dpcore.plugin.parts import row_factors
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -77,12 +76,12 @@ def order_rows(table: Table, order: np.ndarray, row_norm: float) -> OrderedRows:
     factors hold them to, at most the table's.
     Raises InvalidInputError for a table whose blocks are not of one layout.
     """
+    kinds = {type(block) for block in table.blocks}
+    if len(kinds) != 1:
+        raise InvalidInputError("Rows can be put in an order where all blocks are of one layout.")
     places = np.empty(order.size, dtype=np.int64)
     places[order] = np.arange(order.size)
-    parts = [block.raw_rows() for block in table.blocks]
-    if len(set(map(type, parts))) != 1:
-        raise InvalidInputError("The rows of this table cannot be put in an order: unlike blocks.")
-    gathered = parts[0].gather(parts, places)
+    gathered = kinds.pop().gather(table.blocks, places)
     y, factor = _columns(table, row_norm)
     return OrderedRows([(gathered, 0, order.size)], y[order], factor[order])
 
@@ -93,7 +92,9 @@ def rotate_rows(table: Table, offset: int, row_norm: float) -> OrderedRows:
 
     Nothing is copied but labels and factors. ``row_norm`` : as for ``order_rows``.
     """
-    parts = [(block.raw_rows(), 0, block.n_rows) for block in table.blocks]
+    parts: list[tuple[RawRows, int, int]] = [
+        (block.raw_rows(), 0, block.n_rows) for block in table.blocks
+    ]
     y, factor = _columns(table, row_norm)
     begin, left = y.size - offset, y.size - offset
     for k, (rows, _, count) in enumerate(parts):
@@ -108,5 +109,5 @@ def rotate_rows(table: Table, offset: int, row_norm: float) -> OrderedRows:
 def _columns(table: Table, row_norm: float) -> tuple[np.ndarray, np.ndarray]:
     """Return the labels, and the factors that hold the rows to the norm, in the table's order."""
     bound = min(row_norm, table.row_norm)
-    norms = np.concatenate([block.row_norms("l2") for block in table.blocks])
-    return np.concatenate([block.y for block in table.blocks]), row_factors(norms, bound)
+    factors = [block.factors_within(bound) for block in table.blocks]
+    return np.concatenate([block.y for block in table.blocks]), np.concatenate(factors)

@@ -83,11 +83,15 @@ def test_sparse_rows_without_entries_keep_their_place():
 
 
 def test_blocks_of_several_layouts_are_refused():
-    bounds = {"row_norm": 1.0, "raw_norm_bound": 2.0}
-    tables = [Table.from_matrix(X, np.ones(N), **bounds) for X in layouts().values()]
-    mixed = Table([table.blocks[0] for table in tables], n_features=7, **bounds)
-    with pytest.raises(InvalidInputError, match="unlike blocks"):
-        order_rows(mixed, np.arange(mixed.n_rows), row_norm=1.0)
+    X = layouts()
+    tables = [
+        Table.from_matrix(X[name], np.ones(N), row_norm=1.5, raw_norm_bound=2.0)
+        for name in ("csr", "dense")
+    ]
+    blocks = [block for table in tables for block in table.blocks]
+    mixed = Table(blocks, n_features=7, raw_norm_bound=2.0, row_norm=1.5)
+    with pytest.raises(InvalidInputError, match="of one layout"):
+        order_rows(mixed, np.arange(2 * N), row_norm=1.0)
 
 
 SCHEMA = """

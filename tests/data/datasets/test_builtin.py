@@ -28,7 +28,7 @@ def in_bounds(data):
 def test_census_sim():
     data = census_sim.load()
     assert data.X.shape == (50_000, 109) and in_bounds(data)
-    assert data.n0 == 50_000 and data.source == "generated"
+    assert data.n0 == 50_000 and data.is_generated
     assert 0.75 < np.mean(data.y < 0) < 0.77
     again = census_sim.load()
     assert (data.X.tocsr() != again.X.tocsr()).nnz == 0 and np.array_equal(data.y, again.y)

@@ -9,7 +9,7 @@ from dpcore.data.datasets import buzz_sim
 
 def test_the_rows_are_the_same_ones_every_time():
     first, again = buzz_sim.load(), buzz_sim.load()
-    assert first.X.shape == (100_000, 77) and first.source == "generated"
+    assert first.X.shape == (100_000, 77) and first.is_generated
     assert first.X.tobytes() == again.X.tobytes() and first.y.tobytes() == again.y.tobytes()
     steps = np.rint(first.X[::50] * 4096).astype("<i4")
     digest = hashlib.sha256(steps.tobytes()).hexdigest()

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from dpcore.data.blocks import ownership as owned
-from dpcore.data.blocks.coded import CodedBlock, CodedRows
-from dpcore.data.blocks.ownership import own, share
+from dpcore.data.blocks import frozen
+from dpcore.data.blocks.coded import CodedRows
+from dpcore.data.blocks.coded_block import CodedBlock
+from dpcore.data.blocks.frozen import freeze, share
 from dpcore.data.blocks.table import Table
 from dpcore.data.dataset import Dataset, load_file
 from dpcore.data.schema.schema import Schema
@@ -107,10 +108,10 @@ def test_what_a_caller_can_write_to_is_copied(load, schema, k):
         assert np.array_equal(block.margins(w), margins)
 
 
-def test_the_check_of_ownership_is_what_keeps_them_apart(load, monkeypatch):
+def test_the_check_that_nobody_can_write_is_what_keeps_them_apart(load, monkeypatch):
     # Broken: an array that is read-only itself counts as one that cannot change.
     data = load(DENSE)
-    monkeypatch.setattr(owned, "_is_owned", lambda array: not array.flags.writeable)
+    monkeypatch.setattr(frozen, "_is_frozen", lambda array: not array.flags.writeable)
     for handed, writeable in list(callers(data.X))[1:]:
         block = table(data, handed).blocks[0]
         before = block.margins(W[:2]).copy()
@@ -124,7 +125,7 @@ def test_values_off_the_grid_or_the_bounds_are_stored_anew(load, value):
     coded = load(CODED).X
     numeric = coded.numeric.copy()
     numeric[0, 0] = value
-    rows = CodedRows(coded.layout, own(numeric), coded.codes)
+    rows = CodedRows(coded.layout, freeze(numeric), coded.codes)
     y = np.ones(coded.shape[0])
     first, second = Table.from_matrix(rows, y, row_norm=2.0, raw_norm_bound=2.0).blocks
     assert not np.shares_memory(stored(first)[0], rows.numeric)
@@ -133,9 +134,9 @@ def test_values_off_the_grid_or_the_bounds_are_stored_anew(load, value):
 
 
 def test_only_the_stored_form_is_shared():
-    values = own(np.arange(6.0).reshape(2, 3).copy())
+    values = freeze(np.arange(6.0).reshape(2, 3).copy())
     assert share(values, values.copy()) is values
-    for original in (own(np.asfortranarray(values.copy())), own(values.astype(np.float32))):
+    for original in (freeze(np.asfortranarray(values.copy())), freeze(values.astype(np.float32))):
         copy = np.ascontiguousarray(original, dtype=np.float64)
         assert share(original, copy) is copy
     assert share(values[:, :2], values[:, :2].copy()) is not values

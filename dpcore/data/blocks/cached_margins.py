@@ -1,0 +1,183 @@
+"""Blocks whose margins are cached between queries: all of a block but how its rows lie."""
+
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING, Literal, Self
+
+import numpy as np
+
+from dpcore.data.blocks.row_norms import row_factors
+from dpcore.data.blocks.truncation import l1_norms_up, l2_norms_up
+from dpcore.exact.compiled import njit
+from dpcore.exact.grid import FEATURE_BITS
+
+if TYPE_CHECKING:
+    from dpcore.data.blocks.block import RawRows, RowMap
+    from dpcore.data.blocks.line_path import LinePath
+
+__all__ = ["CachedMargins"]
+
+
+class CachedMargins:
+    """A block that remembers its margins at the last ``w`` and along the last direction.
+
+    A layout adds ``gather``, ``raw_rows``, ``_absolute_steps``, ``_unfolded`` and ``_take_cells``,
+    and may compute ``_product``, ``_products`` and ``weighted_sum`` in a way of its own.
+
+    Parameters
+    ----------
+    y : labels. ``squares`` : int64, the exact sums of the rows' squared grid steps.
+    path : of the table. ``row_norm`` : the l2 norm that factors scale the rows down to.
+    """
+
+    def __init__(
+        self,
+        y: np.ndarray,
+        n_features: int,
+        squares: np.ndarray,
+        path: LinePath,
+        row_norm: float,
+    ) -> None:
+        self.y = y
+        self.n_rows = y.shape[0]
+        self.n_features = n_features
+        self._path = path
+        self._norms = {"l2": l2_norms_up(squares)}
+        self.factor = self.factors_within(row_norm)
+        self._is_scaled = bool((self.factor != 1.0).any())
+        self._forget()
+
+    def _forget(self) -> None:
+        """Empty the cache."""
+        self._standardized: tuple[RowMap, np.ndarray] | None = None
+        self._at: tuple[np.ndarray, np.ndarray] | None = None
+        self._along: tuple[np.ndarray, np.ndarray] | None = None
+
+    def raw_rows(self) -> RawRows:
+        raise TypeError("a layout hands out its own rows")
+
+    def _absolute_steps(self) -> np.ndarray:
+        """Return each raw row's sum of absolute grid steps, int64."""
+        raise TypeError("a layout sums its own steps")
+
+    def _unfolded(self) -> np.ndarray:
+        """Return a float64 copy of the raw rows, of shape (n_rows, n_features)."""
+        raise TypeError("a layout unfolds its own rows")
+
+    def _take_cells(self, places: np.ndarray) -> None:
+        """Replace the cells by copies of those of these rows; other blocks may share the arrays."""
+        raise TypeError("a layout takes its own cells")
+
+    def _product(self, v: np.ndarray) -> np.ndarray:
+        """Return the raw margins of ``v``, float64."""
+        return _margins(self.raw_rows(), self.n_rows, v)
+
+    def _products(self, points: np.ndarray) -> np.ndarray:
+        """Return ``_product`` of every row of ``points``, to the bit."""
+        return np.array([self._product(v) for v in points])
+
+    def _square_product(self, v: np.ndarray) -> np.ndarray:
+        """Return ``sum_j v_j x_j^2`` of every raw row, float64, up to the rounding of a sum."""
+        return _margins(self.raw_rows().mapped(np.square), self.n_rows, v)
+
+    def weighted_sum(self, c: np.ndarray) -> np.ndarray:
+        return self.raw_rows().weighted_sum(0, self.n_rows, c)
+
+    def weighted_moments(self, c: np.ndarray) -> np.ndarray:
+        return self.raw_rows().mapped(_held_squares).weighted_sum(0, self.n_rows, c)
+
+    def row_norms(self, norm: Literal["l1", "l2"]) -> np.ndarray:
+        if norm == "l1" and norm not in self._norms:
+            self._norms["l1"] = l1_norms_up(self._absolute_steps())
+        return self._norms[norm]
+
+    def standardized_norms(self, standardization: RowMap) -> np.ndarray:
+        known = self._standardized
+        if known is None or known[0] is not standardization:
+            norms = standardization.norms_up(self._product, self._square_product)
+            known = self._standardized = (standardization, _read_only(norms))
+        return known[1]
+
+    def factors_within(self, row_norm: float) -> np.ndarray:
+        return row_factors(self._norms["l2"], row_norm)
+
+    def rows(self) -> np.ndarray:
+        rows = self._unfolded()
+        return rows * self.factor[:, np.newaxis] if self._is_scaled else rows
+
+    def take(self, places: np.ndarray) -> Self:
+        part = copy.copy(self)
+        part.y, part.n_rows = self.y[places], places.size
+        part._norms = {norm: values[places] for norm, values in self._norms.items()}
+        part.factor = self.factor[places]
+        part._is_scaled = bool((part.factor != 1.0).any())
+        part._forget()
+        part._take_cells(places)
+        return part
+
+    def margins(self, w: np.ndarray) -> np.ndarray:
+        raw = self._raw_margins(self._path.rounded(w))
+        return _read_only(raw * self.factor) if self._is_scaled else raw
+
+    def margins_at(self, points: np.ndarray) -> np.ndarray:
+        raw = self._products(self._path.rounded(points))
+        return raw * self.factor if self._is_scaled else raw
+
+    def line(self, w: np.ndarray, direction: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        z, direction = self._raw_margins(self._path.rounded(w)), self._path.rounded(direction)
+        known = self._along
+        if known is None or not _same(known[0], direction):
+            known = self._along = (direction, _read_only(self._product(direction)))
+        return z, known[1]
+
+    def _raw_margins(self, w: np.ndarray) -> np.ndarray:
+        # Looked at once: whoever else may set it, what is returned belongs to this w.
+        known = self._at
+        if known is None or not _same(known[0], w):
+            along = self._moved_to(w)
+            known = self._at = (w, _read_only(self._product(w) if along is None else along))
+        return known[1]
+
+    def _moved_to(self, w: np.ndarray) -> np.ndarray | None:
+        """Return the raw margins of ``w`` from those cached, with the bits of a fresh product, so
+        that a row's margin never depends on the path; ``None`` if they do not follow exactly."""
+        at, along = self._at, self._along
+        if at is None or along is None:
+            return None
+        (start, z), (direction, z_direction) = at, along
+        step = self._path.step(start, direction, w)
+        if step is None:
+            return None
+        out = np.empty(self.n_rows)
+        margins_along(z, z_direction, step, out)
+        return out
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def margins_along(z: np.ndarray, z_direction: np.ndarray, step: float, out: np.ndarray) -> None:
+    for i in range(out.shape[0]):
+        out[i] = z[i] - step * z_direction[i]
+
+
+def _margins(rows: RawRows, n_rows: int, v: np.ndarray) -> np.ndarray:
+    out = np.empty(n_rows)
+    rows.fill_margins(0, n_rows, v, out)
+    return out
+
+
+def _held_squares(values: np.ndarray) -> np.ndarray:
+    """Return q of the values, float64: the square of one of size 1 at most and the size of another,
+    truncated to the feature grid."""
+    size = np.abs(values)
+    steps = np.trunc(np.ldexp(np.minimum(size * size, size), FEATURE_BITS))
+    return np.asarray(np.ldexp(steps, -FEATURE_BITS))
+
+
+def _read_only(margins: np.ndarray) -> np.ndarray:
+    margins.setflags(write=False)
+    return margins
+
+
+def _same(a: np.ndarray, b: np.ndarray) -> bool:
+    return a is b or np.array_equal(a, b)

@@ -1,0 +1,244 @@
+"""Blocks of coded rows: ``margins`` gathers one coefficient per categorical column, a weighted sum
+scatters into it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+
+from dpcore.data.blocks.cached_margins import CachedMargins
+from dpcore.data.blocks.coded import CodedLayout, CodedRows
+from dpcore.data.blocks.frozen import freeze, share
+from dpcore.data.blocks.layout import Layout
+from dpcore.data.blocks.truncation import require_finite
+from dpcore.errors import InvalidInputError
+from dpcore.exact.compiled import njit
+from dpcore.exact.grid import FEATURE_BITS
+
+if TYPE_CHECKING:
+    from dpcore.data.blocks.line_path import LinePath
+
+__all__ = ["CODED", "CodedBlock", "Lender"]
+
+Lender = Callable[[], AbstractContextManager[CodedRows]]
+"""Lends rows for the time of a look: they need not be in memory."""
+
+_ONE = 1 << FEATURE_BITS
+"""A one-hot 1 in grid steps."""
+
+
+class RawCodedRows:
+    """Raw rows that ``lend`` lends."""
+
+    def __init__(self, lend: Lender, layout: CodedLayout) -> None:
+        self._lend, self._layout = lend, layout
+
+    def fill_margins(self, start: int, stop: int, w: np.ndarray, out: np.ndarray) -> None:
+        numeric, codes = self._layout.split(w)
+        with self._lend() as rows:
+            coded_margins(rows.numeric[start:stop], rows.codes[start:stop], numeric, codes, out)
+
+    def weighted_sum(self, start: int, stop: int, c: np.ndarray) -> np.ndarray:
+        numeric = np.zeros(self._layout.numeric.size)
+        codes = np.zeros(self._layout.code_features.size)
+        with self._lend() as rows:
+            cells = rows.numeric[start:stop], rows.codes[start:stop]
+            coded_weighted_sum(cells[0], cells[1], c, numeric, codes)
+        return self._layout.join(numeric, codes)
+
+    def mapped(self, entry: Callable[[np.ndarray], np.ndarray]) -> RawCodedRows:
+        @contextmanager
+        def lend() -> Iterator[CodedRows]:
+            with self._lend() as rows:
+                yield replace(rows, numeric=entry(rows.numeric.astype(np.float64)))
+
+        return RawCodedRows(lend, self._layout)
+
+
+class CodedBlock(CachedMargins):
+    """A block of coded rows, which ``lend`` lends: read-only cells on the feature grid in [0, 1]
+    and codes of their own columns, the same every time. Where they are some of the rows that
+    another one lends, at its places (``within``), products go over all of those: that is faster
+    than to take the rows out every time."""
+
+    def __init__(
+        self,
+        lend: Lender,
+        y: np.ndarray,
+        path: LinePath,
+        row_norm: float,
+        within: tuple[Lender, np.ndarray] | None = None,
+    ) -> None:
+        self._lend = lend
+        self._within = within
+        with lend() as rows:
+            self._layout = rows.layout
+            # Numbers in [0, 1] and at most one 1 per categorical column: no row is longer.
+            if Fraction(path.raw_norm_bound) ** 2 < rows.numeric.shape[1] + rows.codes.shape[1]:
+                raise InvalidInputError("The raw norm bound is below what the columns allow.")
+            steps = _steps(rows)
+            squares = (steps * steps).sum(axis=1) + _n_ones(rows) * _ONE * _ONE
+        super().__init__(y, self._layout.n_features, squares, path, row_norm)
+
+    @classmethod
+    def from_rows(cls, X: CodedRows, y: np.ndarray, path: LinePath, row_norm: float) -> CodedBlock:
+        require_finite(X.numeric)
+        # Copies, or what cannot change: the rows whose norms are taken are those that stay.
+        codes = share(X.codes, np.array(X.codes, order="C"))
+        if not X.layout.holds(codes):
+            raise InvalidInputError("A code is not one of its column's.")
+        steps = np.ldexp(np.clip(X.numeric, 0.0, 1.0), FEATURE_BITS).astype(np.int64)
+        numeric = share(X.numeric, np.ldexp(steps.astype(np.float32), -FEATURE_BITS))
+        return cls(_lending(CodedRows(X.layout, numeric, codes)), y, path, row_norm)
+
+    @classmethod
+    def gather(cls, blocks: Sequence[Self], places: np.ndarray) -> RawCodedRows:
+        layout, begin = blocks[0]._layout, 0
+        numeric = np.empty((places.size, layout.numeric.size), np.float32)
+        codes = np.empty((places.size, layout.starts.size - 1), layout.code_type)
+        for block in blocks:
+            where = places[begin : begin + block.n_rows]
+            with block._lend() as rows:
+                numeric[where], codes[where] = rows.numeric, rows.codes
+            begin += block.n_rows
+        return RawCodedRows(_lending(CodedRows(layout, numeric, codes)), layout)
+
+    def raw_rows(self) -> RawCodedRows:
+        return RawCodedRows(self._lend, self._layout)
+
+    def _absolute_steps(self) -> np.ndarray:
+        with self._lend() as rows:
+            return np.asarray(_steps(rows).sum(axis=1) + _n_ones(rows) * _ONE)
+
+    def _unfolded(self) -> np.ndarray:
+        out = np.zeros((self.n_rows, self.n_features + 1))
+        with self._lend() as rows:
+            out[:, self._layout.numeric] = rows.numeric
+            out[np.arange(self.n_rows)[:, np.newaxis], self._layout.code_features[rows.codes]] = 1.0
+        return out[:, : self.n_features]
+
+    def _take_cells(self, places: np.ndarray) -> None:
+        lend, known = self._within or (self._lend, None)
+        with lend() as rows:
+            taken = rows[places if known is None else known[places]]
+        for cells in (taken.numeric, taken.codes):
+            cells.setflags(write=False)
+        self._lend, self._within = _lending(taken), None
+
+    def _product(self, v: np.ndarray) -> np.ndarray:
+        numeric, codes = self._layout.split(v)
+        lend, places = self._within or (self._lend, None)
+        with lend() as rows:
+            out = np.empty(rows.shape[0])
+            coded_margins(rows.numeric, rows.codes, numeric, codes, out)
+        return out if places is None else out[places]
+
+    def _products(self, points: np.ndarray) -> np.ndarray:
+        split = [self._layout.split(v) for v in points]
+        numeric = np.ascontiguousarray(np.transpose([part for part, _ in split]))
+        codes = np.ascontiguousarray(np.transpose([part for _, part in split]))
+        lend, places = self._within or (self._lend, None)
+        with lend() as rows:
+            out = np.empty((len(points), rows.shape[0]))
+            coded_margins_at(rows.numeric, rows.codes, numeric, codes, out)
+        return out if places is None else out[:, places]
+
+    def weighted_sum(self, c: np.ndarray) -> np.ndarray:
+        if self._within is None:
+            return super().weighted_sum(c)
+        lend, places = self._within
+        with lend() as rows:
+            weights = np.zeros(rows.shape[0])
+            weights[places] = c
+            return RawCodedRows(_lending(rows), rows.layout).weighted_sum(0, weights.size, weights)
+
+
+class _Coded(Layout[CodedRows]):
+    block_type = CodedBlock
+
+    def holds(self, X: object) -> bool:
+        return isinstance(X, CodedRows)
+
+    def parts(self, X: CodedRows) -> tuple[np.ndarray, ...]:
+        return X.numeric, X.codes
+
+    def join(self, form: CodedRows, parts: Sequence[np.ndarray]) -> CodedRows:
+        return replace(form, numeric=parts[0], codes=parts[1])
+
+    def freeze(self, X: CodedRows) -> CodedRows:
+        return replace(X, numeric=freeze(X.numeric), codes=freeze(X.codes))
+
+
+CODED = _Coded()
+
+
+def _lending(rows: CodedRows) -> Lender:
+    """Return what lends rows in memory."""
+    lent = nullcontext(rows)
+    return lambda: lent
+
+
+def _steps(rows: CodedRows) -> np.ndarray:
+    """Return the numbers in grid steps, int64."""
+    return np.asarray(np.ldexp(rows.numeric, FEATURE_BITS).astype(np.int64))
+
+
+def _n_ones(rows: CodedRows) -> np.ndarray:
+    """Return how many categories of every row are known, int64."""
+    known = rows.layout.code_features[rows.codes] < rows.layout.n_features
+    return np.asarray(known.sum(axis=1, dtype=np.int64))
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def coded_margins(
+    numeric: np.ndarray, codes: np.ndarray, w: np.ndarray, w_codes: np.ndarray, out: np.ndarray
+) -> None:
+    for i in range(out.shape[0]):
+        total = 0.0
+        for j in range(numeric.shape[1]):
+            total += numeric[i, j] * w[j]
+        for j in range(codes.shape[1]):
+            total += w_codes[codes[i, j]]
+        out[i] = total
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def coded_margins_at(
+    numeric: np.ndarray, codes: np.ndarray, w: np.ndarray, w_codes: np.ndarray, out: np.ndarray
+) -> None:
+    # A row's sums for all points side by side, each in the order of coded_margins: the same bits.
+    n_points, n_rows = out.shape
+    totals = np.empty((64, n_points))
+    for first in range(0, n_rows, 64):
+        count = min(64, n_rows - first)
+        for i in range(count):
+            for k in range(n_points):
+                totals[i, k] = 0.0
+            for j in range(numeric.shape[1]):
+                value = np.float64(numeric[first + i, j])
+                for k in range(n_points):
+                    totals[i, k] += value * w[j, k]
+            for j in range(codes.shape[1]):
+                code = codes[first + i, j]
+                for k in range(n_points):
+                    totals[i, k] += w_codes[code, k]
+        for k in range(n_points):
+            for i in range(count):
+                out[k, first + i] = totals[i, k]
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def coded_weighted_sum(
+    numeric: np.ndarray, codes: np.ndarray, c: np.ndarray, out: np.ndarray, out_codes: np.ndarray
+) -> None:
+    for i in range(c.shape[0]):
+        weight = c[i]
+        for j in range(numeric.shape[1]):
+            out[j] += numeric[i, j] * weight
+        for j in range(codes.shape[1]):
+            out_codes[codes[i, j]] += weight

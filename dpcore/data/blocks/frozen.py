@@ -1,0 +1,46 @@
+"""Arrays of rows that nobody can write to any more: a block may keep them without a copy.
+
+A row's norm is computed once, so the row must not change. That an array is read-only does not say
+so: it may be a view of a writeable array, and an earlier view of it may still be writeable. Only
+arrays that were made here, and whose views nobody else has, are shared.
+"""
+
+from __future__ import annotations
+
+import weakref
+
+import numpy as np
+
+__all__ = ["freeze", "share"]
+
+_FROZEN: weakref.WeakValueDictionary[int, np.ndarray] = weakref.WeakValueDictionary()
+
+
+def freeze(array: np.ndarray) -> np.ndarray:
+    """Return a read-only view of an array that the caller made, gave to nobody, and gives up.
+
+    An array whose data belong to another is only set read-only.
+    """
+    array.setflags(write=False)
+    if type(array) is np.ndarray and array.base is None and array.flags.owndata:
+        _FROZEN[id(array)] = array
+    return array.view()
+
+
+def share(original: np.ndarray, stored: np.ndarray) -> np.ndarray:
+    """Return ``original`` where it is ``stored`` to the bit, of one type, in C order, and cannot
+    change; else ``stored``, which the caller keeps to itself. Both are read only: one type for the
+    kernels."""
+    same_form = original.dtype == stored.dtype and original.shape == stored.shape
+    if same_form and original.flags.c_contiguous and _is_frozen(original):
+        if original.tobytes() == stored.tobytes():
+            return original
+    stored.setflags(write=False)
+    return stored
+
+
+def _is_frozen(array: np.ndarray) -> bool:
+    root, below = array, array.base
+    while isinstance(below, np.ndarray):
+        root, below = below, below.base
+    return _FROZEN.get(id(root)) is root and not root.flags.writeable

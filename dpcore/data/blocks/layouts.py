@@ -1,0 +1,46 @@
+"""The layouts of encoded rows: the one list of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+
+from dpcore.data.blocks.coded_block import CODED
+from dpcore.data.blocks.csr import CSR
+from dpcore.data.blocks.dense import DENSE
+from dpcore.data.blocks.layout import Layout, MatrixLayout
+from dpcore.data.blocks.stored import STORED
+from dpcore.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from scipy.sparse import csr_matrix
+
+    from dpcore.data.blocks.coded import CodedRows
+    from dpcore.data.blocks.stored import StoredRows
+
+    Matrix: TypeAlias = np.ndarray | csr_matrix
+    Rows: TypeAlias = Matrix | CodedRows | StoredRows
+
+__all__ = ["LAYOUTS", "layout_of", "matrix_layout_of"]
+
+L = TypeVar("L", bound=Layout[Any])
+
+MATRIX_LAYOUTS: tuple[MatrixLayout[Any], ...] = (DENSE, CSR)
+LAYOUTS: tuple[Layout[Any], ...] = (*MATRIX_LAYOUTS, CODED, STORED)
+
+
+def layout_of(X: Rows) -> Layout[Any]:
+    """Return the layout of encoded rows; InvalidInputError for rows of none."""
+    return _first(LAYOUTS, X)
+
+
+def matrix_layout_of(X: Matrix) -> MatrixLayout[Any]:
+    """Return the layout of rows of unnamed features; InvalidInputError for rows of none."""
+    return _first(MATRIX_LAYOUTS, X)
+
+
+def _first(layouts: tuple[L, ...], X: object) -> L:
+    for layout in layouts:
+        if layout.holds(X):
+            return layout
+    raise InvalidInputError("Expected rows as a NumPy array, a SciPy CSR matrix or coded rows.")

@@ -1,0 +1,58 @@
+"""Public vectors on their grids, worked out once for all blocks of a table."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+
+from dpcore.exact.grid import is_exact_line, round_parameters
+
+__all__ = ["LinePath"]
+
+
+class LinePath:
+    """The points and lines that all blocks of a table are asked for, on their grids.
+
+    A result is remembered for an array and a copy of what it held. Only public values pass
+    through: points, directions and step sizes. Blocks may ask from several threads.
+    """
+
+    def __init__(self, raw_norm_bound: float) -> None:
+        self.raw_norm_bound = raw_norm_bound
+        self._rounded: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+        self._line: tuple[tuple[np.ndarray, np.ndarray, np.ndarray], float | None] | None = None
+        self._lock = threading.Lock()
+
+    def rounded(self, v: np.ndarray) -> np.ndarray:
+        """Return ``v``, or every row of it, on the parameters' grid, read only."""
+        with self._lock:
+            return self._rounded_once(v)
+
+    def _rounded_once(self, v: np.ndarray) -> np.ndarray:
+        for known, held, result in self._rounded:
+            if known is v and np.array_equal(held, v):
+                return result
+        rounded = [round_parameters(w, self.raw_norm_bound) for w in np.atleast_2d(v)]
+        result = np.array(rounded).reshape(v.shape)
+        result.setflags(write=False)
+        fresh = [(v, v.copy(), result), (result, result, result)]
+        self._rounded = [*fresh, *self._rounded[:4]]
+        return result
+
+    def step(self, start: np.ndarray, direction: np.ndarray, end: np.ndarray) -> float | None:
+        """Return the step for which ``end`` is ``start - step * direction``, all on their grids
+        and with margins of at most 53 bits in between; ``None`` if there is none."""
+        line = (start, direction, end)
+        with self._lock:
+            known = self._line
+            if known is None or not all(a is b for a, b in zip(line, known[0], strict=True)):
+                known = self._line = (line, self._find_step(*line))
+        return known[1]
+
+    def _find_step(self, start: np.ndarray, direction: np.ndarray, end: np.ndarray) -> float | None:
+        j = int(np.argmax(np.abs(direction)))
+        if direction[j] == 0.0:
+            return None
+        step = float((start[j] - end[j]) / direction[j])
+        return step if is_exact_line(start, end, direction, step, self.raw_norm_bound) else None

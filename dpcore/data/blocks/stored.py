@@ -1,0 +1,109 @@
+"""Coded rows that stay where they are, in blocks that are lent one at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from dpcore.data.blocks.coded_block import CodedBlock
+from dpcore.data.blocks.layout import Layout
+
+if TYPE_CHECKING:
+    from dpcore.data.blocks.block import Block
+    from dpcore.data.blocks.coded import CodedLayout, CodedRows
+    from dpcore.data.blocks.line_path import LinePath
+
+__all__ = ["STORED", "StoredRows"]
+
+
+class BlockStore(Protocol):
+    """A place of coded rows, such as ``dpcore.data.store.store_file.StoreFile``."""
+
+    layout: CodedLayout
+    block_rows: list[int]
+    """The number of rows of each block."""
+
+    def block(self, index: int) -> AbstractContextManager[tuple[np.ndarray, np.ndarray, CodedRows]]:
+        """Lend a block's bytes, labels and rows, all read only."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class StoredRows:
+    """Rows of a store, all or those of a mask; takes a mask as an array does.
+
+    ``places`` : for each block the int64 places of its rows that belong, ``None`` for all.
+    """
+
+    store: BlockStore
+    places: tuple[np.ndarray | None, ...] = field(default=())
+
+    ndim = 2
+
+    def __post_init__(self) -> None:
+        if not self.places:
+            object.__setattr__(self, "places", (None,) * len(self.store.block_rows))
+
+    @cached_property
+    def shape(self) -> tuple[int, int]:
+        return sum(self.block_rows()), self.store.layout.n_features
+
+    def block_rows(self) -> list[int]:
+        """Return the number of rows in each block."""
+        pairs = zip(self.places, self.store.block_rows, strict=True)
+        return [n_rows if places is None else places.size for places, n_rows in pairs]
+
+    def __getitem__(self, mask: np.ndarray) -> StoredRows:
+        """Return the rows where the bool array ``mask`` of shape (n_rows,) is true."""
+        is_mask = isinstance(mask, np.ndarray) and mask.dtype == bool
+        if not is_mask or mask.shape != self.shape[:1]:
+            raise TypeError("rows of a store are taken by a mask of bool, one for each row")
+        taken, begin = [], 0
+        for known, n in zip(self.places, self.block_rows(), strict=True):
+            places = np.arange(n) if known is None else known
+            taken.append(places[mask[begin : begin + n]])
+            begin += n
+        return StoredRows(self.store, tuple(taken))
+
+    @contextmanager
+    def block(self, index: int) -> Iterator[CodedRows]:
+        """Lend the rows of a block, read only."""
+        with self.store.block(index) as (_, _, rows):
+            places = self.places[index]
+            if places is not None:
+                rows = rows[places]
+                for cells in (rows.numeric, rows.codes):
+                    cells.setflags(write=False)
+            yield rows
+
+    def pieces(self) -> Iterator[CodedRows]:
+        """Yield the rows of one block after the other, each lent until the next is asked for."""
+        for index in range(len(self.places)):
+            with self.block(index) as rows:
+                yield rows
+
+
+class _Stored(Layout[StoredRows]):
+    """Blocks of a table that are blocks of the store; there is nothing to freeze or to join."""
+
+    def holds(self, X: object) -> bool:
+        return isinstance(X, StoredRows)
+
+    def blocks(self, X: StoredRows, y: np.ndarray, path: LinePath, row_norm: float) -> list[Block]:
+        blocks: list[Block] = []
+        begin = 0
+        for index, (places, n) in enumerate(zip(X.places, X.block_rows(), strict=True)):
+            whole_block = partial(StoredRows(X.store).block, index)
+            within = None if places is None else (whole_block, places)
+            lend = partial(X.block, index)
+            blocks.append(CodedBlock(lend, y[begin : begin + n], path, row_norm, within))
+            begin += n
+        return blocks
+
+
+STORED = _Stored()
