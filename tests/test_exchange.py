@@ -14,14 +14,16 @@ from dpcore.errors import BudgetExceededError, InvalidInputError, UnsupportedEve
 from dpcore.losses.logistic import Logistic
 from dpcore.mechanisms.gaussian import Gaussian
 from dpcore.mechanisms.geometric import Geometric
-from dpcore.mechanisms.noise_reduction import NoiseReduction
 from dpcore.noise.source import SeededNoise
 from dpcore.privacy.events import ExPostDpEvent, PureDpEvent
 from dpcore.privacy.sensitivity import NeighboringRelation
-from dpcore.queries import ErrorCount, Minimizer, MinimumObjective, ObjectiveSum, RowCount
+from dpcore.queries import RowCount
 from dpcore.session.session import TableSession
 from dpcore.testing.replay import CountingEngine
 from dpcore.testing.tables import make_problem, make_rows
+from dpcore_accuracy_first.loss_sum import ErrorCount, ObjectiveSum
+from dpcore_accuracy_first.mechanism import NoiseReduction
+from dpcore_accuracy_first.minimizer import Minimizer, MinimumObjective
 
 REPLACE = NeighboringRelation.REPLACE_ONE
 ROWS = make_rows(64)

@@ -20,6 +20,7 @@ from dpcore.mechanisms.gaussian import Gaussian
 from dpcore.noise.source import SeededNoise
 from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
 from dpcore.queries import ClippedGradientSum, PoissonSample, RowCount
+from dpcore.session.account import Account
 from dpcore.session.session import TableSession
 from dpcore.testing.tables import make_problem, make_rows
 
@@ -68,13 +69,13 @@ def sized(kernel):
 @COMPILED
 def test_a_kernel_is_compiled_before_the_charge(monkeypatch):
     kernel = numba.njit(lambda y: y.size)
-    compiled, commit = [], TableSession._commit
+    compiled, charge = [], Account.charge_then_draw
 
     def noted(self, *arguments):
         compiled.append(len(kernel.signatures))
-        commit(self, *arguments)
+        return charge(self, *arguments)
 
-    monkeypatch.setattr(TableSession, "_commit", noted)
+    monkeypatch.setattr(Account, "charge_then_draw", noted)
     session = open_session()
     session.release(sized(kernel), Gaussian(100.0))
     assert compiled == [len(kernel.signatures)] == [1]
@@ -196,21 +197,21 @@ NEEDS_FILES = (
 LATE = """
 import sys, threading
 from numba.core.dispatcher import Dispatcher
-from dpcore.session.session import TableSession
+from dpcore.session.account import Account
 
 charges, late = [], []
-commit, compile = TableSession._commit, Dispatcher.compile
+charge, compile = Account.charge_then_draw, Dispatcher.compile
 
-def noted_commit(self, *arguments):
+def noted_charge(self, *arguments):
     charges.append(1)
-    commit(self, *arguments)
+    return charge(self, *arguments)
 
 def noted_compile(self, sig):
     if charges or threading.current_thread() is not threading.main_thread():
         late.append(self.py_func.__name__)
     return compile(self, sig)
 
-TableSession._commit, Dispatcher.compile = noted_commit, noted_compile
+Account.charge_then_draw, Dispatcher.compile = noted_charge, noted_compile
 from dpcore.cli import main
 sys.argv = ["dpcore", "train", "--quiet", "--algo", *sys.argv[1:]]
 try:

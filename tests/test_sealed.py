@@ -18,6 +18,10 @@ from numba import njit
 import dpcore.losses
 import dpcore.mechanisms
 import dpcore.queries
+import dpcore_accuracy_first
+import dpcore_baselines
+import dpcore_dp_agd
+import dpcore_rsgd_ar
 from dpcore.accountants.pure import PureAccountant
 from dpcore.accountants.rdp import RdpAccountant
 from dpcore.accountants.zcdp import ZcdpAccountant
@@ -29,47 +33,46 @@ from dpcore.fitting.optimizer_run import run_optimizer
 from dpcore.losses.huber import HuberSvm
 from dpcore.losses.logistic import Logistic
 from dpcore.mechanisms.gaussian import Gaussian
-from dpcore.mechanisms.noise_reduction import NoiseReduction
 from dpcore.noise.source import SeededNoise
 from dpcore.privacy.sealed import attributes, constant, private_copy, require_untouched
 from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
 from dpcore.privacy.trusted import parts_within
 from dpcore.protocols.problem import Problem, Solution
 from dpcore.queries import (
-    BoundedMinimizer,
     ClippedGradientSum,
-    GramMatrix,
-    Minimizer,
-    ObjectiveSum,
-    PerturbedMinimizer,
     PoissonSample,
-    PublicBall,
     RowCount,
 )
 from dpcore.queries.gradient_sum import GradientSum
 from dpcore.session.session import TableSession
 from dpcore.testing.canonical import canonical
 from dpcore.testing.tables import make_problem, make_rows
+from dpcore_accuracy_first.gram import GramMatrix
+from dpcore_accuracy_first.loss_sum import ObjectiveSum
+from dpcore_accuracy_first.mechanism import NoiseReduction
+from dpcore_accuracy_first.minimizer import Minimizer
+from dpcore_accuracy_first.public_ball import PublicBall
+from dpcore_baselines.bounded import BoundedMinimizer
+from dpcore_baselines.perturbed import PerturbedMinimizer
 from dpcore_dp_agd.loss_line import ClippedLossLine
 
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
 ROWS = make_rows(64)
-PLUGINS = (
-    "dpcore_baselines.exact",
-    "dpcore_baselines.scores",
-    "dpcore_dp_agd.loss_line",
-    "dpcore_dp_agd.published",
-    "dpcore_rsgd_ar.published",
-    "dpcore_rsgd_ar.schedule",
-    "dpcore_rsgd_ar.sgd_pass",
-)
 ACTS = ("answer_block", "answer_table", "derive", "dvalue", "release", "begin")
 
 
 def parts_of_ours():
-    packages = (dpcore.losses, dpcore.mechanisms, dpcore.queries)
+    packages = (
+        dpcore.losses,
+        dpcore.mechanisms,
+        dpcore.queries,
+        dpcore_accuracy_first,
+        dpcore_baselines,
+        dpcore_dp_agd,
+        dpcore_rsgd_ar,
+    )
     names = [m.name for p in packages for m in pkgutil.iter_modules(p.__path__, p.__name__ + ".")]
-    modules = [importlib.import_module(name) for name in (*names, *PLUGINS)]
+    modules = [importlib.import_module(name) for name in names]
     found = {
         cls
         for module in modules
@@ -270,8 +273,10 @@ def test_a_partial_that_poses_as_a_loss_is_named():
     for name in ("name", "classification", "convex", "smoothness", "value", "dvalue"):
         setattr(loss, name, getattr(honest, name))
     loss.lipschitz = 1e-6
-    opened = session()
-    opened.release(BoundedMinimizer(replace(problem_of(), loss=loss), 5.0), Gaussian(20.0))
+    opened, problem = session(), replace(problem_of(), loss=loss)
+    with pytest.raises(InvalidInputError, match="The loss partial has no 'name'"):
+        BoundedMinimizer(problem, 5.0)  # Its class states no fact, and is not taken at its word.
+    opened.release(ClippedGradientSum(problem, np.zeros(5), 1.0), Gaussian(20.0))
     assert "functools:partial" in opened.trusted_parts
 
 

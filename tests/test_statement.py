@@ -12,7 +12,7 @@ from dpcore_dp_agd.optimizer import DpAgd
 STATEMENT = PrivacyStatement(
     epsilon=0.4,
     delta=1e-8,
-    neighboring_relation="add-or-remove-one",
+    relation="add-or-remove-one",
     accountant="zcdp",
     conversion="tight",
     unit="rho",
@@ -72,7 +72,7 @@ def test_a_capacity_is_named_for_what_rests_on_it():
 
 
 def test_pure_privacy_and_public_sizes_in_words():
-    pure = replace(STATEMENT, epsilon=1.0, delta=0.0, neighboring_relation="replace-one")
+    pure = replace(STATEMENT, epsilon=1.0, delta=0.0, relation="replace-one")
     assert pure.sentence().endswith(
         "In words: replacing any one row changes the probability of "
         "any outcome by a factor of at most e^1 = 2.72."

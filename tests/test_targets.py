@@ -84,7 +84,7 @@ def test_options_go_to_the_algorithms_that_declare_them():
 STATEMENT = PrivacyStatement(
     epsilon=5.0,
     delta=0.0,
-    neighboring_relation="replace-one",
+    relation="replace-one",
     accountant="pure",
     conversion="basic",
     unit="epsilon",

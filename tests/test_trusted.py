@@ -19,22 +19,20 @@ from dpcore.noise.source import SeededNoise
 from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
 from dpcore.privacy.trusted import parts_within
 from dpcore.queries import (
-    BoundedMinimizer,
     ClippedGradientSum,
-    Excess,
-    GramMatrix,
-    Minimizer,
-    MinimumObjective,
-    MinimumQuadratic,
-    ObjectiveSum,
     PoissonSample,
-    PublicBall,
-    QuadraticObjective,
     RowCount,
     StandardizedGradientSum,
 )
 from dpcore.session.session import TableSession
 from dpcore.testing.tables import make_problem, make_rows
+from dpcore_accuracy_first.excess import Excess
+from dpcore_accuracy_first.gram import GramMatrix
+from dpcore_accuracy_first.loss_sum import ObjectiveSum
+from dpcore_accuracy_first.minimizer import Minimizer, MinimumObjective
+from dpcore_accuracy_first.public_ball import PublicBall
+from dpcore_accuracy_first.quadratic import MinimumQuadratic, QuadraticObjective
+from dpcore_baselines.bounded import BoundedMinimizer
 
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
 ROWS = make_rows(64)

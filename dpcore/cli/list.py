@@ -82,7 +82,7 @@ def _print_markdown(registry: Registry, kinds: list[str], failures: _Failures) -
             typer.echo(f"| {' | '.join(cell.replace('|', '&#124;') for cell in cells)} |")
         typer.echo("")
     for failure in failures:
-        typer.echo(f"Failed: `{failure.name}` of {failure.source}: {failure.reason}")
+        typer.echo(f"Failed: `{failure.name}` of {failure.owners}: {failure.reason}")
 
 
 def _print_tables(registry: Registry, kinds: list[str], failures: _Failures) -> None:
@@ -99,5 +99,5 @@ def _print_tables(registry: Registry, kinds: list[str], failures: _Failures) -> 
     if failures:
         typer.echo("failed")
         for failure in failures:
-            typer.echo(f"  {failure.name} ({failure.source})")
+            typer.echo(f"  {failure.name} ({failure.owners})")
             typer.echo(f"    {failure.reason}")

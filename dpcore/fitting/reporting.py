@@ -1,4 +1,4 @@
-"""The outcome of a run, as data for its model, its report or its failure."""
+"""The statement of a run, and its ledger in short: for its model, its report or its failure."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def state(
         epsilon=plan.accountant.epsilon,
         # The pure filter bounds the sum of epsilons alone, whatever delta was asked for.
         delta=0.0 if type(plan.accountant) is PureAccountant else plan.accountant.delta,
-        neighboring_relation=plan.relation.value,
+        relation=plan.relation.value,
         accountant=accountant.name,
         conversion=accountant.conversion,
         unit=accountant.unit,

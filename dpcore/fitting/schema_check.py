@@ -136,7 +136,7 @@ def _released(
     statement = PrivacyStatement(
         epsilon=epsilon,
         delta=delta,
-        neighboring_relation=relation.value,
+        relation=relation.value,
         accountant=spent.name,
         conversion=spent.conversion,
         unit=spent.unit,

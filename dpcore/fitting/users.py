@@ -110,7 +110,7 @@ def state_of_users(
     return PrivacyStatement(
         epsilon=max(epsilons),
         delta=max(deltas),
-        neighboring_relation=plan.relation.value,
+        relation=plan.relation.value,
         accountant=used.name,
         conversion=used.conversion,
         unit=_UNIT,

@@ -14,6 +14,7 @@ from dataclasses import MISSING, dataclass
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import InvalidInputError
+from dpcore.privacy.sealed import sealed
 from dpcore.registry.facts import Method, Shape, fact, fault_of
 
 if TYPE_CHECKING:
@@ -23,11 +24,17 @@ __all__ = ["LossFacts", "loss_facts"]
 
 _TEXT = Shape("a text", lambda value: type(value) is str)
 _FLAG = Shape("True or False", lambda value: type(value) is bool)
-_BOUND = Shape("a float > 0, or inf", lambda value: isinstance(value, float) and value > 0)
-_FIGURE = Shape("a float >= 0", lambda value: isinstance(value, float) and 0 <= value < math.inf)
+_BOUND = Shape("a number > 0, or inf", lambda value: _is_number(value) and value > 0)
+_FIGURE = Shape("a number >= 0", lambda value: _is_number(value) and 0 <= value < math.inf)
 _FILLS = Method(("z", "y", "out"))
 
 
+def _is_number(value: Any) -> bool:
+    """Return whether a value is an int or a float, and no truth value."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+@sealed
 @dataclass(frozen=True, slots=True)
 class LossFacts:
     """The facts of a loss. Those with a default count only where the loss's own class states them,

@@ -34,6 +34,7 @@ class HingeSvm:
 
 @njit(cache=True, error_model="numpy", nogil=True)
 def hinge_value(z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
+    """Fill ``out`` with the rows' losses."""
     for i in range(z.shape[0]):
         slack = 1.0 - y[i] * z[i]
         out[i] = slack if slack > 0.0 else 0.0
@@ -41,5 +42,6 @@ def hinge_value(z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
 
 @njit(cache=True, error_model="numpy", nogil=True)
 def hinge_dvalue(z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
+    """Fill ``out`` with the rows' slopes."""
     for i in range(z.shape[0]):
         out[i] = -y[i] if y[i] * z[i] < 1.0 else 0.0

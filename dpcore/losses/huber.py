@@ -40,6 +40,7 @@ class HuberSvm:
 
 @njit(cache=True, error_model="numpy", nogil=True)
 def huber_value(z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
+    """Fill ``out`` with the rows' losses."""
     for i in range(z.shape[0]):
         m = y[i] * z[i]
         gap = 1.0 + _H - m
@@ -50,6 +51,7 @@ def huber_value(z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
 
 @njit(cache=True, error_model="numpy", nogil=True)
 def huber_dvalue(z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
+    """Fill ``out`` with the rows' slopes."""
     for i in range(z.shape[0]):
         m = y[i] * z[i]
         gap = 1.0 + _H - m

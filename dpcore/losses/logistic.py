@@ -1,7 +1,7 @@
 """Logistic loss ``log(1 + exp(-y z))`` by polynomials: plain IEEE operations, no libm.
 
 The same expression for every row, without reassociation or contraction, gives the same bits
-wherever the row stands and whatever vector width the compiler chose. Absolute error below 1e-11
+whatever the row's place and the vector width that the compiler chose. Absolute error below 1e-11
 (tests/losses/test_losses.py, |z| up to 700).
 """
 
@@ -80,6 +80,7 @@ class Logistic:
 
 @njit(cache=True, error_model="numpy", nogil=True)
 def logistic_value(z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
+    """Fill ``out`` with the rows' losses."""
     for i in range(z.shape[0]):
         m = y[i] * z[i]
         e = _exp(-abs(m))
@@ -102,6 +103,7 @@ def logistic_value(z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
 
 @njit(cache=True, error_model="numpy", nogil=True)
 def logistic_dvalue(z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
+    """Fill ``out`` with the rows' slopes."""
     for i in range(z.shape[0]):
         m = y[i] * z[i]
         e = _exp(-abs(m))

@@ -34,6 +34,7 @@ class Squared:
 
 @njit(cache=True, error_model="numpy", nogil=True)
 def squared_value(z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
+    """Fill ``out`` with the rows' losses."""
     for i in range(z.shape[0]):
         residual = z[i] - y[i]
         out[i] = 0.5 * residual * residual
@@ -41,5 +42,6 @@ def squared_value(z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
 
 @njit(cache=True, error_model="numpy", nogil=True)
 def squared_dvalue(z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
+    """Fill ``out`` with the rows' slopes."""
     for i in range(z.shape[0]):
         out[i] = z[i] - y[i]

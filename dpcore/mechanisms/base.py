@@ -8,7 +8,8 @@ from typing import ClassVar
 import numpy as np
 
 from dpcore.errors import InvalidInputError
-from dpcore.noise.scale import GridScale, round_up
+from dpcore.exact.rounding import float_up
+from dpcore.noise.scale import GridScale
 from dpcore.privacy.events import PureDpEvent
 from dpcore.privacy.sealed import sealed
 from dpcore.privacy.sensitivity import Sensitivity
@@ -51,14 +52,18 @@ class ScaledNoise:
         Raises InvalidInputError for a sensitivity without the figure, or noise beyond the grid.
         """
         return GridScale.at_least(
-            self.noise_multiplier, self._figure(sensitivity), sensitivity.grid_bits
+            self.noise_multiplier, self.figure(sensitivity), sensitivity.grid_bits
         )
 
     def exact_multiplier(self, sensitivity: Sensitivity) -> Fraction:
         """Return the scale that is really drawn over the sensitivity: at least what was asked."""
-        return self.scale(sensitivity).over(self._figure(sensitivity), sensitivity.grid_bits)
+        return self.scale(sensitivity).over(self.figure(sensitivity), sensitivity.grid_bits)
 
-    def _figure(self, sensitivity: Sensitivity) -> float:
+    def figure(self, sensitivity: Sensitivity) -> float:
+        """Return the figure of the sensitivity that this noise is scaled to, in the answer's unit.
+
+        Raises InvalidInputError for a sensitivity without it.
+        """
         if self.needs == "range":
             if sensitivity.change_range is None:
                 raise InvalidInputError(
@@ -91,7 +96,7 @@ class PureNoise(ScaledNoise):
 
 def pure_epsilon(multiplier: Fraction | float) -> float:
     """Return 1 / multiplier, rounded up: the epsilon of noise of that multiple of a change."""
-    return round_up(1 / Fraction(multiplier))
+    return float_up(1 / Fraction(multiplier))
 
 
 def add_modulo(exact: np.ndarray, noise: np.ndarray, grid_bits: int) -> np.ndarray:

@@ -6,8 +6,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from dpcore.exact.rounding import float_down
 from dpcore.mechanisms.base import ScaledNoise, add_modulo
-from dpcore.noise.scale import round_down
 from dpcore.noise.source import NoiseSource
 from dpcore.privacy.events import GaussianDpEvent, RandomizedSensitivityGaussian
 from dpcore.privacy.sealed import sealed
@@ -44,9 +44,9 @@ class Gaussian(ScaledNoise):
     def event(self, sensitivity: Sensitivity) -> GaussianDpEvent | RandomizedSensitivityGaussian:
         multiplier = self.exact_multiplier(sensitivity)
         if isinstance(sensitivity, RandomizedSensitivity):
-            sigma = round_down(multiplier * Fraction(sensitivity.bound))
+            sigma = float_down(multiplier * Fraction(sensitivity.bound))
             return RandomizedSensitivityGaussian(sensitivity.deltas, sensitivity.weights, sigma)
-        return GaussianDpEvent(round_down(multiplier))
+        return GaussianDpEvent(float_down(multiplier))
 
     def release(
         self, exact: np.ndarray, sensitivity: Sensitivity, noise: NoiseSource

@@ -5,8 +5,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from dpcore.exact.rounding import float_down
 from dpcore.mechanisms.base import ScaledNoise, add_modulo
-from dpcore.noise.scale import round_down
 from dpcore.noise.source import NoiseSource
 from dpcore.privacy.events import LaplaceDpEvent
 from dpcore.privacy.sealed import sealed
@@ -42,7 +42,7 @@ class Laplace(ScaledNoise):
         return LaplaceDpEvent(noise_multiplier)
 
     def event(self, sensitivity: Sensitivity) -> LaplaceDpEvent:
-        return LaplaceDpEvent(round_down(self.exact_multiplier(sensitivity)))
+        return LaplaceDpEvent(float_down(self.exact_multiplier(sensitivity)))
 
     def release(
         self, exact: np.ndarray, sensitivity: Sensitivity, noise: NoiseSource

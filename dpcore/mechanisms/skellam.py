@@ -6,9 +6,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpcore.exact.rounding import sqrt_up
+from dpcore.exact.rounding import float_down, float_up, sqrt_up
 from dpcore.mechanisms.base import ScaledNoise, add_modulo
-from dpcore.noise.scale import GridScale, round_down, round_up
+from dpcore.noise.scale import GridScale
 from dpcore.noise.skellam import require_variance
 from dpcore.noise.source import NoiseSource
 from dpcore.privacy.events import SkellamDpEvent
@@ -30,7 +30,7 @@ def skellam_event(
     l1_bound = l2_bound * l2_bound
     if n_coordinates is not None:
         l1_bound = min(l1_bound, sqrt_up(Fraction(n_coordinates)) * l2_bound)
-    return SkellamDpEvent(round_down(variance), round_up(l1_bound), round_up(l2_bound))
+    return SkellamDpEvent(float_down(variance), float_up(l1_bound), float_up(l2_bound))
 
 
 @sealed
@@ -63,7 +63,7 @@ class Skellam(ScaledNoise):
         return scale
 
     def event(self, sensitivity: Sensitivity) -> SkellamDpEvent:
-        steps = Fraction(self._figure(sensitivity)) * Fraction(2) ** sensitivity.grid_bits
+        steps = Fraction(self.figure(sensitivity)) * Fraction(2) ** sensitivity.grid_bits
         return skellam_event(self.scale(sensitivity).steps ** 2, steps)
 
     def release(

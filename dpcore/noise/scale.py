@@ -2,13 +2,12 @@
 
 import functools
 import math
-import sys
 from dataclasses import dataclass
 from fractions import Fraction
 
 from dpcore.errors import InvalidInputError
 
-__all__ = ["GridScale", "round_down", "round_up"]
+__all__ = ["GridScale"]
 
 _SIGNIFICANT_BITS = 53
 _LARGEST_BITS = 58
@@ -69,25 +68,6 @@ def _at_least(noise_multiplier: float, bound: float, grid_bits: int) -> GridScal
         significand = math.ceil(steps * 2**shift)
     common = min(shift, (significand & -significand).bit_length() - 1)
     return GridScale(significand >> common, shift - common)
-
-
-def round_down(value: Fraction) -> float:
-    """Return the largest float that is at most ``value`` (``value`` > 0)."""
-    nearest = _nearest(value)
-    return nearest if Fraction(nearest) <= value else math.nextafter(nearest, 0.0)
-
-
-def round_up(value: Fraction) -> float:
-    """Return the smallest float that is at least ``value`` (``value`` > 0); may be infinite."""
-    nearest = _nearest(value)
-    return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)
-
-
-def _nearest(value: Fraction) -> float:
-    try:
-        return float(value)
-    except OverflowError:
-        return sys.float_info.max
 
 
 def _in_steps(bound: float, grid_bits: int) -> Fraction:

@@ -11,7 +11,6 @@ from dpcore.errors import InvalidInputError
 from dpcore.noise import deviates, lazy
 from dpcore.noise.bulk import NormalLaw, draw_bulk
 from dpcore.noise.entropy import Entropy, SeededEntropy, SystemEntropy, Unshareable
-from dpcore.noise.gamma import scaled_floors
 from dpcore.noise.scale import GridScale
 from dpcore.noise.skellam import skellam_law
 
@@ -79,14 +78,6 @@ class NoiseSource(Unshareable):
         """Return the law of ``gaussian`` as Python integers (dtype object), never reduced."""
         return self._unwrapped(_NORMAL, scale, size)
 
-    def gamma(self, scale: GridScale, size: int) -> np.ndarray:
-        """Return the floors of scale * Z, Z of density proportional to exp(-||Z||_2) on R^size, as
-        Python integers (dtype object), never reduced: a length of gamma law in a uniform direction.
-        """
-        values = np.empty(size, dtype=object)
-        values[:] = scaled_floors(self._entropy.words, scale, size)
-        return values
-
     def geometric(self, scale: GridScale, size: _Shape) -> np.ndarray:
         """Return integers with P(z) proportional to exp(-|z| / scale): int64 of shape ``size``.
 
@@ -118,8 +109,8 @@ class NoiseSource(Unshareable):
         return values
 
     def words(self, n: int) -> np.ndarray:
-        """Return ``n`` uniform 64-bit words, uint64: digits of the uniform numbers that decide a
-        coin with any odds exactly (``dpcore.noise.keeping``)."""
+        """Return ``n`` uniform 64-bit words, uint64: the digits of uniform numbers, of which a law
+        that is not here can be made (``dpcore.noise.lazy``)."""
         return self._entropy.words(n)
 
     def coins(self, n: int, weight: int) -> np.ndarray:

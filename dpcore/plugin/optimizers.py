@@ -28,7 +28,6 @@ from dpcore.protocols.user_pool import UserPool
 from dpcore.queries import (
     ClippedGradientSum,
     ColumnMoments,
-    GramMatrix,
     PoissonSample,
     RowCount,
     StandardizedGradientSum,
@@ -46,7 +45,6 @@ __all__ = [
     "Exponential",
     "Gaussian",
     "Geometric",
-    "GramMatrix",
     "InvalidInputError",
     "Laplace",
     "Loss",

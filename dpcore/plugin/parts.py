@@ -19,19 +19,18 @@ from dpcore.data.readers import format_of
 from dpcore.data.readers.arrays import dataset_from_arrays
 from dpcore.data.schema.schema import Schema
 from dpcore.engines.local import LocalEngine, available_threads
-from dpcore.exact.grid import FEATURE_BITS
+from dpcore.exact.grid import BLOCK_ROWS, FEATURE_BITS, PARAMETER_BITS
+from dpcore.exact.rounding import float_up, sqrt_up
 from dpcore.fitting.plan import make_plan
 from dpcore.fitting.users import fit_pool
 from dpcore.losses.facts import loss_facts
-from dpcore.mechanisms.approximate_minima import ApproximateMinima
-from dpcore.mechanisms.base import ScaledNoise, add_modulo
-from dpcore.mechanisms.exact import Exact
-from dpcore.mechanisms.gamma import Gamma
-from dpcore.mechanisms.noise_reduction import NoiseReduction
+from dpcore.mechanisms.base import PureNoise, ScaledNoise, add_modulo
 from dpcore.mechanisms.skellam import Skellam, skellam_event
 from dpcore.model.model import Model
 from dpcore.model.outfile import check_writable, write_whole
 from dpcore.noise.entropy import Unshareable
+from dpcore.noise.lazy import Digits, DigitStream, exponential_digits, normal_digits
+from dpcore.noise.scale import GridScale
 from dpcore.noise.source import BULK_SIZE, NoiseSource, SeededNoise, SystemNoise
 from dpcore.privacy.events import (
     ComposedDpEvent,
@@ -39,6 +38,7 @@ from dpcore.privacy.events import (
     ExPostDpEvent,
     GaussianDpEvent,
     LaplaceDpEvent,
+    NonPrivateDpEvent,
     ObjectivePerturbationDpEvent,
     PoissonSampledDpEvent,
     PureDpEvent,
@@ -58,20 +58,16 @@ from dpcore.protocols.interactive import InteractiveMechanism
 from dpcore.protocols.optimizer import Optimizer
 from dpcore.protocols.user_messages import Answers, Declined, Inbox, Rejection, Reply, RoundRules
 from dpcore.protocols.user_pool import LocalPool
-from dpcore.queries import (
-    BoundedMinimizer,
-    ErrorCount,
-    Excess,
-    Minimizer,
-    MinimumObjective,
-    MinimumQuadratic,
-    ObjectiveSum,
-    PublicBall,
-    QuadraticObjective,
-)
 from dpcore.queries.clipping import clip_coefficients, clipped_total
-from dpcore.queries.gram import unpack
-from dpcore.queries.perturbed import PerturbedMinimizer, vertices
+from dpcore.queries.descent import minimize
+from dpcore.queries.gradient_sum import (
+    FINE_BITS,
+    LOSS_ERROR,
+    GradientSum,
+    bounded_labels,
+    gradient_bits,
+    gradient_error,
+)
 from dpcore.queries.record_gradient import RecordGradientSum
 from dpcore.queries.sample import FixedSizeSample
 from dpcore.registry.catalogue import load_registry
@@ -85,50 +81,46 @@ from dpcore.session.session import TableSession
 __all__ = [
     "Account",
     "Answers",
-    "ApproximateMinima",
+    "BLOCK_ROWS",
     "BULK_SIZE",
     "BestAccountant",
     "Block",
-    "BoundedMinimizer",
     "ComposedDpEvent",
     "CsrBlock",
     "Dataset",
     "Declined",
     "DerivedQuery",
+    "DigitStream",
+    "Digits",
     "DpEvent",
     "Engine",
-    "ErrorCount",
     "ExPostDpEvent",
-    "Exact",
-    "Excess",
     "FEATURE_BITS",
+    "FINE_BITS",
     "FixedSizeSample",
-    "Gamma",
     "GaussianDpEvent",
+    "GradientSum",
+    "GridScale",
     "Inbox",
     "InteractiveMechanism",
+    "LOSS_ERROR",
     "LaplaceDpEvent",
     "Ledger",
     "LinePath",
     "LocalEngine",
     "LocalPool",
     "Mechanism",
-    "Minimizer",
-    "MinimumObjective",
-    "MinimumQuadratic",
     "Model",
-    "NoiseReduction",
     "NoiseSource",
+    "NonPrivateDpEvent",
     "ObjectivePerturbationDpEvent",
-    "ObjectiveSum",
     "OneProcess",
     "Optimizer",
-    "PerturbedMinimizer",
+    "PARAMETER_BITS",
     "PoissonSampledDpEvent",
-    "PublicBall",
     "PureAccountant",
     "PureDpEvent",
-    "QuadraticObjective",
+    "PureNoise",
     "Query",
     "RandomizedSensitivity",
     "RawRows",
@@ -151,20 +143,27 @@ __all__ = [
     "Unshareable",
     "add_modulo",
     "available_threads",
+    "bounded_labels",
     "check_writable",
     "clip_coefficients",
     "clipped_total",
     "constant",
     "dataset_from_arrays",
+    "exponential_digits",
     "fit_pool",
+    "float_up",
     "format_of",
     "gaussian_mu_squared_down",
+    "gradient_bits",
+    "gradient_error",
     "load_file",
     "load_noise",
     "load_now",
     "load_registry",
     "loss_facts",
     "make_plan",
+    "minimize",
+    "normal_digits",
     "optimizer_facts",
     "planned_accountant",
     "registered_accountants",
@@ -172,7 +171,6 @@ __all__ = [
     "sealed",
     "skellam_event",
     "smallest_multiplier",
-    "unpack",
-    "vertices",
+    "sqrt_up",
     "write_whole",
 ]

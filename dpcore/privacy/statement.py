@@ -15,6 +15,9 @@ from dpcore.first_party import is_ours
 
 __all__ = ["PrivacyStatement", "foreign_parts", "part_of", "running_versions"]
 
+_IN_FILES = {"relation": "neighboring_relation"}
+"""Fields that reports and model files spell in another way."""
+
 
 @dataclass(frozen=True, slots=True)
 class PrivacyStatement:
@@ -23,7 +26,7 @@ class PrivacyStatement:
     Parameters
     ----------
     epsilon, delta : the budget that the filter enforced. That is the guarantee, if it is private.
-    neighboring_relation : which tables count as neighbours; the unit of protection is one row.
+    relation : which tables count as neighbours; the unit of protection is one row.
     accountant, conversion : the filter, and the rule that turned (epsilon, delta) into its unit.
     unit : what ``budget`` and ``spent`` count, such as rho.
     budget, spent : figures of the filter. ``spent`` is book-keeping: a filter is not an odometer
@@ -47,7 +50,7 @@ class PrivacyStatement:
 
     epsilon: float
     delta: float
-    neighboring_relation: str
+    relation: str
     accountant: str
     conversion: str
     unit: str
@@ -74,13 +77,13 @@ class PrivacyStatement:
             reasons = "; ".join(self.why_not_private)
             return f"NOT PRIVATE: {reasons}; no epsilon and no delta are guaranteed."
         pair = f"({_exact(self.epsilon)}, {_exact(self.delta)})"
-        relation = f"{self.neighboring_relation} of a row"
+        tables = f"{self.relation} of a row"
         if self.most_rows is not None:
-            relation += f", among tables of at most {self.most_rows:,} rows"
+            tables += f", among tables of at most {self.most_rows:,} rows"
             if self.most_rows == self.capacity:
-                relation += " (the capacity)"
+                tables += " (the capacity)"
         if self.typed_by is not None:
-            relation += f", given the {self.typed_by}'s column types"
+            tables += f", given the {self.typed_by}'s column types"
         trust = ""
         if self.parts_not_from_dpcore:
             trust = (
@@ -88,7 +91,7 @@ class PrivacyStatement:
                 f"{', '.join(self.parts_not_from_dpcore)}"
             )
         return (
-            f"{subject} is {pair}-differentially private under {relation}, as enforced by the "
+            f"{subject} is {pair}-differentially private under {tables}, as enforced by the "
             f"{self.accountant} filter ({self.conversion} conversion){trust}. {self._in_words()}"
             f"{self._ex_post()}{self._of_users()}"
         )
@@ -123,7 +126,7 @@ class PrivacyStatement:
             "add-or-remove-one": "adding or removing any one row",
             "replace-one": "replacing any one row",
             "replace-special": "swapping any one row for one that contributes nothing",
-        }.get(self.neighboring_relation, f"a change of one row ({self.neighboring_relation})")
+        }.get(self.relation, f"a change of one row ({self.relation})")
         extra = f", plus at most {_exact(self.delta)}" if self.delta else ""
         public = f" n0 = {self.n0} was taken as a public number of rows." if self.n0 else ""
         if self.capacity is not None and self.capacity != self.most_rows:
@@ -138,7 +141,7 @@ class PrivacyStatement:
 
     def to_dict(self, subject: str = "This model") -> dict[str, Any]:
         """Return the statement as JSON-able data, its sentence included."""
-        data = asdict(self)
+        data = {_IN_FILES.get(name, name): value for name, value in asdict(self).items()}
         if self.users is None:
             del data["users"]
         return {

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Accountant",
+    "CalibratedMechanism",
     "DerivedQuery",
     "Engine",
     "Loss",
@@ -43,6 +44,8 @@ class Mechanism(Protocol):
     scale over the sensitivity rounded to the side that costs more.
     """
 
+    name: ClassVar[str]
+    """The name that messages call it by: that under which it is registered, if it is."""
     needs: ClassVar[str]
     """``"l2"``, ``"l1"`` or ``"range"``: which figure of the sensitivity it is scaled to."""
 
@@ -65,8 +68,22 @@ class Mechanism(Protocol):
 
 
 @runtime_checkable
+class CalibratedMechanism(Mechanism, Protocol):
+    """A mechanism whose noise can be planned before a query is there: one that fills a slot."""
+
+    @classmethod
+    def nominal_event(cls, noise_multiplier: float) -> DpEvent:
+        """Return what a release with that noise costs at most, whatever the grid."""
+        ...
+
+
+@runtime_checkable
 class Accountant(Protocol):
-    """Adds up events, and refuses the event that would exceed the budget. An immutable value."""
+    """Adds up events, and refuses the event that would exceed the budget. An immutable value.
+
+    What its class may state besides, such as its conversions and how it is planned for a schedule,
+    is in ``dpcore.registry.declarations.AccountantFacts``.
+    """
 
     name: ClassVar[str]
     unit: ClassVar[str]

@@ -23,7 +23,7 @@ class RowCount:
     """The number of rows, a private figure under add-or-remove-one.
 
     A row counts 1 (add-or-remove-one, replace-special: 1). Under replace-one the count does not
-    change; the bound 1 stands there too, so that the release stays defined.
+    change; the bound is 1 there too, so that the release stays defined.
     """
 
     norm: Literal["l1", "l2"] = "l2"

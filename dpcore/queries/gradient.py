@@ -18,12 +18,54 @@ if TYPE_CHECKING:
     from dpcore.protocols import Loss
     from dpcore.protocols.problem import Problem
 
-__all__ = ["ClippedGradientSum"]
+__all__ = ["ClippedGradientSum", "ClippedGradients"]
+
+
+@sealed
+class ClippedGradients:
+    """Base of the sums over rows of gradients that are clipped, at a released point ``w``."""
+
+    __slots__ = ()
+
+    problem: Problem
+    w: np.ndarray
+    clip: float
+    noise_multiplier: float
+    bits: int
+
+    kind: ClassVar[str] = "gradient"
+
+    @property
+    def loss(self) -> Loss:
+        return self.problem.loss
+
+    @property
+    def rows_that_fit(self) -> int | None:
+        return self.problem.unsure_capacity
+
+    def start(self) -> np.ndarray:
+        return np.zeros(self.w.shape[0], dtype=np.int64)
+
+    def _take_grids(self, widest: float | None = None) -> None:
+        """Round ``w`` to its grid, and set ``bits``, so that a block's sum of coefficients times
+        rows is exact: of at most ``widest`` a row, ``clip`` if that is ``None``."""
+        rounded = round_parameters(self.w, self.problem.raw_norm_bound)
+        object.__setattr__(self, "w", constant(rounded))
+        object.__setattr__(self, "clip", float(self.clip))
+        part = self.clip if widest is None else widest
+        bits = coefficient_bits(part, self.problem.capacity, self.noise_multiplier)
+        object.__setattr__(self, "bits", bits)
+
+    def _slopes(self, block: Block) -> np.ndarray:
+        """Return the loss's slope at every row, not clipped: float64 of shape (n_rows,)."""
+        c = np.empty(block.n_rows)
+        self.loss.dvalue(np.ascontiguousarray(block.margins(self.w)), block.y, c)
+        return c
 
 
 @sealed
 @dataclass(frozen=True, slots=True, eq=False)
-class ClippedGradientSum:
+class ClippedGradientSum(ClippedGradients):
     """``sum_i clip(l'(x_i.w, y_i) x_i)``: every row's gradient scaled down to norm ``clip``.
 
     Sensitivity (Abadi et al. 2016, section 3.1; Lee & Kifer 2018, gradient approximation): a row
@@ -48,35 +90,19 @@ class ClippedGradientSum:
     noise_multiplier: float = 1.0
     bits: int = field(init=False)
 
-    kind: ClassVar[str] = "gradient"
     thread_safe: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.norm not in ("l1", "l2"):
             raise InvalidInputError(f"Expected norm={self.norm!r} to be l1 or l2.")
-        rounded = round_parameters(self.w, self.problem.raw_norm_bound)
-        object.__setattr__(self, "w", constant(rounded))
-        object.__setattr__(self, "clip", float(self.clip))
-        bits = coefficient_bits(self.clip, self.problem.capacity, self.noise_multiplier)
-        object.__setattr__(self, "bits", bits)
-
-    @property
-    def loss(self) -> Loss:
-        return self.problem.loss
-
-    @property
-    def rows_that_fit(self) -> int | None:
-        return self.problem.unsure_capacity
-
-    def start(self) -> np.ndarray:
-        return np.zeros(self.w.shape[0], dtype=np.int64)
+        self._take_grids()
 
     def answer_block(self, block: Block) -> np.ndarray:
-        c = np.empty(block.n_rows)
-        self.loss.dvalue(block.margins(self.w), block.y, c)
+        c = self._slopes(block)
         clip_coefficients(c, block.factor, block.row_norms(self.norm), self.clip, 2.0**self.bits)
         # Multiples of 2^-(16+k) below 2^53 steps: the product and the conversion are exact.
-        return np.ldexp(block.weighted_sum(c), FEATURE_BITS + self.bits).astype(np.int64)
+        steps: np.ndarray = np.ldexp(block.weighted_sum(c), FEATURE_BITS + self.bits)
+        return steps.astype(np.int64)
 
     def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
         bound = self.clip * relation.rows_changed

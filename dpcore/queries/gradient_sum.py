@@ -12,7 +12,6 @@ from dpcore.errors import InvalidInputError
 from dpcore.exact.grid import BLOCK_ROWS, FEATURE_BITS, PARAMETER_BITS, round_parameters
 from dpcore.losses.facts import loss_facts
 from dpcore.privacy.sealed import constant, sealed
-from dpcore.queries.ball import bounded_labels
 
 if TYPE_CHECKING:
     from dpcore.data.blocks.table import Block
@@ -20,10 +19,17 @@ if TYPE_CHECKING:
     from dpcore.protocols import Loss
     from dpcore.protocols.problem import Problem
 
-__all__ = ["FINE_BITS", "LOSS_ERROR", "GradientSum", "gradient_bits", "gradient_error"]
+__all__ = [
+    "FINE_BITS",
+    "LOSS_ERROR",
+    "GradientSum",
+    "bounded_labels",
+    "gradient_bits",
+    "gradient_error",
+]
 
 FINE_BITS = 44
-"""Points of the last steps stand on ``2**-44``: two margins of 24 bits each, 20 bits apart."""
+"""Points of the last steps have a grid of ``2**-44``: two margins of 24 bits, 20 bits apart."""
 LOSS_ERROR = 2.0**-36
 """Bound of the error of a loss or slope that is computed (dpcore.losses: 1e-11)."""
 _PRECISE_ERROR = 2.0**-46
@@ -73,15 +79,26 @@ class GradientSum:
         (precise or self.loss.dvalue)(z, y, c)
         c *= block.factor
         if not self.precise:
-            return np.rint(np.ldexp(block.weighted_sum(c), self.bits)).astype(np.int64)
+            return self._in_steps(block.weighted_sum(c))
         bits = _part_bits(self.problem, self.loss.lipschitz)
         first = np.ldexp(np.rint(np.ldexp(c, bits)), -bits)
         second = np.rint(np.ldexp(c - first, 2 * bits))
         rest = np.ldexp(block.weighted_sum(second), -2 * bits)
-        return np.rint(np.ldexp(block.weighted_sum(first) + rest, self.bits)).astype(np.int64)
+        return self._in_steps(block.weighted_sum(first) + rest)
+
+    def _in_steps(self, total: np.ndarray) -> np.ndarray:
+        """Return a block's sum rounded to steps of ``2**-bits``, int64."""
+        steps: np.ndarray = np.rint(np.ldexp(total, self.bits))
+        return steps.astype(np.int64)
 
     def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
         raise InvalidInputError("A sum of unclipped gradients has no sensitivity of its own.")
+
+
+def bounded_labels(block: Block) -> np.ndarray:
+    """Return the rows' labels, clamped to [-1, 1]: what the bounds of derived queries take them to
+    be. Schemas clamp them already; this does not rely on it."""
+    return np.clip(block.y, -1.0, 1.0)
 
 
 def _part_bits(problem: Problem, lipschitz: float) -> int:

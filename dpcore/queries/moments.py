@@ -64,7 +64,8 @@ class ColumnMoments:
         norms = _ROOT * block.row_norms("l2")
         clip_coefficients(c, block.factor, norms, self.clip, 2.0**self.bits)
         sums = np.concatenate([block.weighted_sum(c), block.weighted_moments(c)])
-        return np.ldexp(sums, FEATURE_BITS + self.bits).astype(np.int64)
+        steps: np.ndarray = np.ldexp(sums, FEATURE_BITS + self.bits)
+        return steps.astype(np.int64)
 
     def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
         bound = self.clip * relation.rows_changed

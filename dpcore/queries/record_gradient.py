@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from dpcore.errors import InvalidInputError
-from dpcore.exact.grid import FEATURE_BITS, coefficient_bits, round_parameters
-from dpcore.privacy.sealed import constant, sealed
+from dpcore.exact.grid import FEATURE_BITS
+from dpcore.privacy.sealed import sealed
 from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
 from dpcore.queries.clipping import clip_coefficients
+from dpcore.queries.gradient import ClippedGradients
 
 if TYPE_CHECKING:
     from dpcore.data.blocks.table import Block
-    from dpcore.protocols import Loss
     from dpcore.protocols.problem import Problem
 
 __all__ = ["RecordGradientSum"]
@@ -23,7 +23,7 @@ __all__ = ["RecordGradientSum"]
 
 @sealed
 @dataclass(frozen=True, slots=True, eq=False)
-class RecordGradientSum:
+class RecordGradientSum(ClippedGradients):
     """``ClippedGradientSum`` whose every record is truncated towards zero to ``2**-grid_bits``.
 
     On a grid that is coarse against its noise, noise is drawn in bulk and an answer is short.
@@ -35,7 +35,7 @@ class RecordGradientSum:
     Parameters
     ----------
     problem, w, clip, noise_multiplier : as there, in the norm l2.
-    grid_bits : the answer stands on ``2**-grid_bits``; at most that of ``ClippedGradientSum``.
+    grid_bits : the answer's grid is ``2**-grid_bits``; at most that of ``ClippedGradientSum``.
     """
 
     problem: Problem
@@ -45,35 +45,18 @@ class RecordGradientSum:
     noise_multiplier: float = 1.0
     bits: int = field(init=False)
 
-    kind: ClassVar[str] = "gradient"
     thread_safe: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        rounded = round_parameters(self.w, self.problem.raw_norm_bound)
-        object.__setattr__(self, "w", constant(rounded))
-        object.__setattr__(self, "clip", float(self.clip))
-        bits = coefficient_bits(self.clip, self.problem.capacity, self.noise_multiplier)
-        object.__setattr__(self, "bits", bits)
+        self._take_grids()
         if self.grid_bits > FEATURE_BITS + self.bits:
             raise InvalidInputError(
                 f"Expected grid_bits={self.grid_bits!r} <= {FEATURE_BITS + self.bits}: products of "
-                "coefficients and features stand on that grid."
+                "coefficients and features have that grid."
             )
 
-    @property
-    def loss(self) -> Loss:
-        return self.problem.loss
-
-    @property
-    def rows_that_fit(self) -> int | None:
-        return self.problem.unsure_capacity
-
-    def start(self) -> np.ndarray:
-        return np.zeros(self.w.shape[0], dtype=np.int64)
-
     def answer_block(self, block: Block) -> np.ndarray:
-        c = np.empty(block.n_rows)
-        self.loss.dvalue(np.ascontiguousarray(block.margins(self.w)), block.y, c)
+        c = self._slopes(block)
         clip_coefficients(c, block.factor, block.row_norms("l2"), self.clip, 2.0**self.bits)
         total = self.start()
         alone = np.zeros(block.n_rows)

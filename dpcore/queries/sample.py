@@ -37,6 +37,7 @@ class _Sample:
     query: Query
 
     def _require_sum(self) -> None:
+        """Raise InvalidInputError for a query that is no sum over rows."""
         asked: Any = self.query
         whole = hasattr(asked, "derive") or hasattr(asked, "answer_table")
         if whole or not hasattr(asked, "answer_block"):
@@ -114,6 +115,7 @@ class PoissonSample(_Sample):
         return PoissonSampledDpEvent(self.sampling_probability, event, relation)
 
     def _require_covered(self, replaced: Sensitivity) -> None:
+        """Raise InvalidInputError for a sum that moves by more without a row than with another."""
         removed = self.query.sensitivity(NeighboringRelation.ADD_OR_REMOVE_ONE)
         figures = [(removed.bound, replaced.bound)]
         if removed.change_range is not None:

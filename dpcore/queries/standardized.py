@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from dpcore.data.blocks.standardization import SCALE_BITS
-from dpcore.exact.grid import FEATURE_BITS, coefficient_bits, round_parameters
-from dpcore.privacy.sealed import constant, sealed
+from dpcore.exact.grid import FEATURE_BITS
+from dpcore.privacy.sealed import sealed
 from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
 from dpcore.queries.clipping import clip_coefficients
+from dpcore.queries.gradient import ClippedGradients
 
 if TYPE_CHECKING:
     from dpcore.data.blocks.standardization import Standardization
     from dpcore.data.blocks.table import Block
-    from dpcore.protocols import Loss
     from dpcore.protocols.problem import Problem
 
 __all__ = ["StandardizedGradientSum"]
@@ -24,7 +24,7 @@ __all__ = ["StandardizedGradientSum"]
 
 @sealed
 @dataclass(frozen=True, slots=True, eq=False)
-class StandardizedGradientSum:
+class StandardizedGradientSum(ClippedGradients):
     """``sum_i clip(l'(x_i.w, y_i) phi_i)``, phi_i the row standardised by a public linear map.
 
     A row contributes its coefficient times phi_i, of l2 norm at most ``clip``: sensitivity ``clip``
@@ -49,32 +49,14 @@ class StandardizedGradientSum:
     noise_multiplier: float = 1.0
     bits: int = field(init=False)
 
-    kind: ClassVar[str] = "gradient"
     thread_safe: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        rounded = round_parameters(self.w, self.problem.raw_norm_bound)
-        object.__setattr__(self, "w", constant(rounded))
-        object.__setattr__(self, "clip", float(self.clip))
         # A row's own part of a sum, and the final steps, are 2^6 times the clip at most.
-        widest = self.clip * 2.0**SCALE_BITS
-        bits = coefficient_bits(widest, self.problem.capacity, self.noise_multiplier)
-        object.__setattr__(self, "bits", bits)
-
-    @property
-    def loss(self) -> Loss:
-        return self.problem.loss
-
-    @property
-    def rows_that_fit(self) -> int | None:
-        return self.problem.unsure_capacity
-
-    def start(self) -> np.ndarray:
-        return np.zeros(self.w.shape[0], dtype=np.int64)
+        self._take_grids(widest=float(self.clip) * 2.0**SCALE_BITS)
 
     def answer_block(self, block: Block) -> np.ndarray:
-        c = np.empty(block.n_rows)
-        self.loss.dvalue(block.margins(self.w), block.y, c)
+        c = self._slopes(block)
         norms = block.standardized_norms(self.standardization)
         # Beside the clip: |c| ||x_i|| <= 2^6 clip, so that the sum of a block is exact.
         norms = np.maximum(norms, np.ldexp(block.row_norms("l2"), -SCALE_BITS))

@@ -28,12 +28,6 @@ def register_mechanisms(register: Callable[..., None]) -> None:
         reference="Dwork, McSherry, Nissim & Smith 2006",
     )
     register(
-        "gamma",
-        "dpcore.mechanisms.gamma:Gamma",
-        summary="Exact noise of density exp(-length): pure epsilon for an l2 bound.",
-        reference="Chaudhuri, Monteleoni & Sarwate 2011; Hardt & Talwar 2010",
-    )
-    register(
         "geometric",
         "dpcore.mechanisms.geometric:Geometric",
         summary="Two-sided geometric noise on the integers.",

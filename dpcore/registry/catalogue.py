@@ -56,7 +56,7 @@ class Failure:
     reason: str
 
     @property
-    def source(self) -> str:
+    def owners(self) -> str:
         """Each distribution with its version."""
         pairs = zip(self.distribution.split(", "), self.version.split(", "), strict=True)
         return " and ".join(f"{name} {version}" for name, version in pairs)
@@ -137,7 +137,7 @@ class Registry:
         for failure in self.failures:
             if failure.name == name:
                 raise RegistryError(
-                    f"The plugin {name!r} of {failure.source} failed to load: {failure.reason}"
+                    f"The plugin {name!r} of {failure.owners} failed to load: {failure.reason}"
                 )
 
     def _failed_hint(self) -> str:

@@ -28,6 +28,9 @@ _BOOLS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0"
 _EXPECTED = {bool: "true or false", int: "a whole number", float: "a finite number", str: "text"}
 
 
+Range = tuple[float, float] | tuple[float, float, str]
+
+
 @dataclass(frozen=True, slots=True)
 class Parameter:
     """One hyper-parameter. ``default`` is ``None`` where it is chosen from public facts, by the
@@ -47,12 +50,20 @@ def option(default: Any, help: str, unit: str = "", rule: str = "") -> Any:
     return dataclasses.field(default=default, metadata={"help": help, "unit": unit, "rule": rule})
 
 
-def check_ranges(optimizer: Any, ranges: Mapping[str, tuple[float, float]]) -> None:
-    """Raise InvalidInputError for a field that is neither ``None`` nor within its closed range."""
-    for name, (low, high) in ranges.items():
+def check_ranges(optimizer: Any, ranges: Mapping[str, Range]) -> None:
+    """Raise InvalidInputError for a field that is neither ``None`` nor within its range: least and
+    largest value, and ``"[)"`` or ``"()"`` where an end is not in it."""
+    for name, (low, high, *ends) in ranges.items():
         value = getattr(optimizer, name)
-        if value is not None and not low <= value <= high:
-            raise InvalidInputError(f"Expected {low:g} <= {name}={value!r} <= {high:g}.")
+        brackets = ends[0] if ends else "[]"
+        before, after = brackets[0], brackets[1]
+        above_low = value is None or (low < value if before == "(" else low <= value)
+        below_high = value is None or (value < high if after == ")" else value <= high)
+        if not (above_low and below_high):
+            raise InvalidInputError(
+                f"{name}={value!r} is out of range: expected a value in {before}{low:g}, {high:g}"
+                f"{after}."
+            )
 
 
 def describe_parameters(optimizer: type) -> tuple[Parameter, ...]:

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from dpcore.errors import InvalidInputError
 from dpcore.noise.entropy import Unshareable
 
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SessionExchange", "Known", "OpenMechanism", "require_whole", "require_within"]
 
-Known = tuple[tuple[Any, Any], ...]
+Known = tuple[tuple[Any, np.ndarray], ...]
 """Queries, by identity, with their exact answers."""
 
 

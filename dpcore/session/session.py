@@ -13,8 +13,8 @@ from dpcore.accountants.pure import PureAccountant
 from dpcore.errors import InvalidInputError
 from dpcore.exact.rounding import float_up
 from dpcore.privacy.sealed import Copies, private_copy
-from dpcore.privacy.trusted import TrustedParts
 from dpcore.session.account import Account
+from dpcore.session.answers import ExactAnswers
 from dpcore.session.exchange import (
     Known,
     OpenMechanism,
@@ -23,18 +23,14 @@ from dpcore.session.exchange import (
     require_within,
 )
 from dpcore.session.ledger import Ledger, LedgerEntry
-from dpcore.session.one_process import OneProcess
-from dpcore.session.rehearsal import Rehearsal
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    import numpy as np
-
     from dpcore.accountants.schedule import FixedSchedule
     from dpcore.noise.source import NoiseSource
     from dpcore.privacy.events import DpEvent
-    from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
+    from dpcore.privacy.sensitivity import NeighboringRelation
     from dpcore.protocols import Accountant, DerivedQuery, Engine, Mechanism, Query, TableQuery
     from dpcore.protocols.interactive import InteractiveMechanism, InteractiveState
     from dpcore.protocols.problem import Problem
@@ -42,7 +38,7 @@ if TYPE_CHECKING:
 __all__ = ["LedgerEntry", "TableSession"]
 
 
-class TableSession(OneProcess):
+class TableSession(ExactAnswers):
     """Knows the data, the accountant and the noise, and releases noisy answers, one at a time.
 
     It can be neither copied nor pickled, and a forked child is refused: each would have the whole
@@ -74,18 +70,12 @@ class TableSession(OneProcess):
         schedule: FixedSchedule | None = None,
         problem: Problem | None = None,
     ) -> None:
-        super().__init__()
-        self._engine = engine
-        ledger = Ledger[LedgerEntry]()
-        self._account = Account(copy.deepcopy(accountant), ledger, schedule)
-        self._relation = relation
-        self._noise = noise
+        super().__init__(engine, accountant, relation, noise, problem)
+        self._account = Account(copy.deepcopy(accountant), Ledger[LedgerEntry](), schedule)
         self._on_release = on_release
         self._lock = threading.Lock()
         self._open: OpenMechanism | None = None
         self._outcomes: dict[int, Fraction] = {}
-        self._parts = TrustedParts((engine, accountant), problem)
-        self._rehearsal = Rehearsal(engine, problem)
 
     def release(self, query: Query | DerivedQuery | TableQuery, mechanism: Mechanism) -> Any:
         """Return a noisy answer: safe to use, print and keep in any way.
@@ -103,9 +93,7 @@ class TableSession(OneProcess):
             query, mechanism = private_copy(query, copies), private_copy(mechanism, copies)
             sensitivity = self._sensitivity(query)
             event = self._event(query, mechanism, sensitivity)
-            self._require_engine(query)
-            parts = self._parts.check(mechanism, query)
-            self._rehearsal.ask(query, parts)
+            parts = self._admitted(query, mechanism, query)
 
             def draw() -> Any:
                 self._parts.note(parts)
@@ -115,10 +103,6 @@ class TableSession(OneProcess):
             value = self._account.charge_then_draw(event, entry, draw)
         self._tell()
         return value
-
-    def rehearse(self, query: Query | DerivedQuery | TableQuery) -> None:
-        """Load what an answer needs; the rows are not asked. Raises KernelError if it cannot be."""
-        self._rehearsal.ask(query, self._parts.check(query))
 
     def start(self, mechanism: InteractiveMechanism) -> SessionExchange:
         """Return an open interactive mechanism, its cap charged, with its first released value.
@@ -136,9 +120,7 @@ class TableSession(OneProcess):
             sensitivity = self._sensitivity(base)
             known = None if reference is None else self._sensitivity(reference)
             event = mechanism.event(sensitivity, known)
-            self._require_engine(base)
-            parts = self._parts.check(mechanism, base, reference)
-            self._rehearsal.ask(base, parts)
+            parts = self._admitted(base, mechanism, base, reference)
             index = len(self._account.ledger)
 
             def draw() -> tuple[InteractiveState, Known]:
@@ -197,50 +179,6 @@ class TableSession(OneProcess):
                 "steps; close it first."
             )
 
-    def _sensitivity(self, query: Query | DerivedQuery | TableQuery) -> Sensitivity:
-        sensitivity = query.sensitivity(self._relation)
-        if sensitivity.relation is not self._relation:
-            raise InvalidInputError(
-                f"{type(query).__name__} states its sensitivity under "
-                f"{sensitivity.relation.value}, the session runs under {self._relation.value}."
-            )
-        return sensitivity
-
-    def _event(
-        self, query: Query | DerivedQuery | TableQuery, mechanism: Mechanism, bound: Sensitivity
-    ) -> DpEvent:
-        """Return what the release costs; where only a sample is asked, its sampler says so."""
-        event = mechanism.event(bound)
-        asked: Any = query
-        if hasattr(asked, "sampled_event"):
-            return asked.sampled_event(event, self._relation)
-        return event
-
-    def _exact(self, query: Query | DerivedQuery | TableQuery, known: Known = ()) -> np.ndarray:
-        """Return the exact answer; ``known`` are queries whose answers are worked out already."""
-        for other, exact in known:
-            if other is query:
-                return exact.copy()
-        asked: Any = query
-        if hasattr(asked, "derive"):
-            return asked.derive(lambda part: self._part(part, known), self._noise)
-        if hasattr(asked, "answer_table"):
-            engine: Any = self._engine
-            return engine.answer_table(asked, self._noise)
-        return self._engine.answer(asked)
-
-    def _part(self, query: Query | DerivedQuery, known: Known) -> np.ndarray:
-        """Return the exact answer of what a derived query asks for."""
-        self._parts.note(self._parts.check(require_whole(query)))
-        return self._exact(query, known)
-
-    def _require_engine(self, query: Query | DerivedQuery | TableQuery) -> None:
-        if hasattr(query, "answer_table") and not hasattr(self._engine, "answer_table"):
-            raise InvalidInputError(
-                f"{type(query).__name__} goes through the rows in its own way, and the engine "
-                f"{type(self._engine).__name__} has no table at hand; use --engine local."
-            )
-
     def _tell(self) -> None:
         if self._on_release is not None:
             self._on_release(self)
@@ -260,11 +198,8 @@ class TableSession(OneProcess):
     def accountant(self) -> Accountant:
         """The filter as it stands: a function of released values only, and a copy, so that nobody
         else holds the one that decides."""
-        return copy.deepcopy(self._account.filter)
-
-    @property
-    def relation(self) -> NeighboringRelation:
-        return self._relation
+        held: Accountant = copy.deepcopy(self._account.filter)
+        return held
 
     @property
     def ledger(self) -> tuple[LedgerEntry, ...]:
@@ -288,21 +223,6 @@ class TableSession(OneProcess):
             cost = _PURE.cost(entry.event)
             total += min(self._outcomes.get(entry.index, cost), cost)
         return float_up(total)
-
-    @property
-    def most_rows(self) -> int | None:
-        """The least ``most_rows`` of the parts, the tables that the promise is for; or ``None``."""
-        return self._parts.most_rows
-
-    @property
-    def rows_that_fit(self) -> int | None:
-        """The least ``rows_that_fit`` of the parts; ``None`` where no sum can wrap around."""
-        return self._parts.rows_that_fit
-
-    @property
-    def trusted_parts(self) -> tuple[str, ...]:
-        """``module:Class`` of every part that ran inside the trust boundary."""
-        return self._parts.names
 
 
 _PURE = PureAccountant.from_budget(1.0, 0.0)

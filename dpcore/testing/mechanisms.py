@@ -32,7 +32,9 @@ _THRESHOLDS = np.array([-1.0, 0.0, 0.5, 1.0, 2.0])
 """Coarse bins of an additive release, in multiples of the neighbours' distance."""
 
 
-def check_mechanism(mechanism: Callable[[float], Mechanism]) -> None:
+def check_mechanism(
+    mechanism: Callable[[float], Mechanism], sensitivity: Sensitivity | None = None
+) -> None:
     """Raise AssertionError unless the noise that is drawn bears out the event that is stated.
 
     ``mechanism`` : the class, or what else makes one from a noise multiplier. It refuses a
@@ -40,14 +42,23 @@ def check_mechanism(mechanism: Callable[[float], Mechanism]) -> None:
     afresh; and between neighbours at the declared sensitivity no outcome's frequency moves by more
     than the event allows, in 4,000 draws each (``dpcore.testing.audit``, where the rate of false
     alarms is stated). A fault that shows only in rarer outcomes passes.
+
+    ``sensitivity`` : of a run. If it is of a class of its own, for which the mechanism may refuse
+    any other, the audit is of that one, at the figure that the mechanism says its noise is for:
+    the rest of the cost is the query's, and its audit is of both together.
     """
     require_assertions()
     needs = mechanism(_MULTIPLIER).needs
     assert needs in ("l2", "l1", "range"), f"needs={needs!r} is not l2, l1 or range."
     _check_refusals(mechanism, needs)
-    _check_more_noise_costs_less(mechanism, _sensitivity(needs))
-    check = _check_selection if needs == "range" else _check_additive
-    check(mechanism(_MULTIPLIER), _sensitivity(needs))
+    own = sensitivity is not None and type(sensitivity) is not Sensitivity
+    audited = sensitivity if sensitivity is not None and own else _sensitivity(needs)
+    _check_more_noise_costs_less(mechanism, audited)
+    made: Any = mechanism(_MULTIPLIER)
+    if needs == "range":
+        _check_selection(made, audited)
+    else:
+        _check_additive(made, audited, made.figure(audited) if own else _BOUND)
 
 
 def _sensitivity(needs: Any, norm: Any = None) -> Sensitivity:
@@ -94,15 +105,16 @@ def _check_repeatable(mechanism: Mechanism, exact: np.ndarray, sensitivity: Sens
     assert np.array_equal(first, second), "Noise is drawn from elsewhere than the noise source."
 
 
-def _check_additive(mechanism: Mechanism, sensitivity: Sensitivity) -> None:
+def _check_additive(mechanism: Mechanism, sensitivity: Sensitivity, distance: float) -> None:
     _check_repeatable(mechanism, _BASE, sensitivity)
     here = _draw_steps(mechanism, _BASE, sensitivity, seed=0)
     fresh = (here[1:] != here[:-1]).mean(axis=0)
     assert (fresh > 0.5).all(), "Releases of one answer with fresh noise are alike: no noise."
     # All on one coordinate; and spread over all with signs, which noise shared by them cannot hide.
-    share = _STEPS // 2 if sensitivity.norm == "l2" else _STEPS // 4
+    steps = math.floor(math.ldexp(distance, sensitivity.grid_bits))
+    share = steps // 2 if sensitivity.norm == "l2" else steps // 4
     pairs = []
-    for seed, change in enumerate(([_STEPS, 0, 0, 0], [share, -share, share, -share]), start=1):
+    for seed, change in enumerate(([steps, 0, 0, 0], [share, -share, share, -share]), start=1):
         move = np.array(change, dtype=np.int64)
         there = _draw_steps(mechanism, _BASE + move, sensitivity, seed)
         edges = _THRESHOLDS * np.abs(move).sum()

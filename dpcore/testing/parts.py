@@ -26,15 +26,18 @@ _QUERIES_PER_RUN = 8
 
 
 def check_mechanisms_and_queries(optimizer: Optimizer) -> None:
-    """Mechanisms and queries used in a run that are not dpcore's own: ``check_mechanism``, and
-    sums over rows whose rows stay within the declared sensitivity."""
+    """Mechanisms and queries used in a run that are not dpcore's own: ``check_mechanism`` with the
+    sensitivity of the run, and sums over rows whose rows stay within the declared sensitivity.
+
+    An interactive mechanism has no release to repeat: its audit is left to its own tests.
+    """
     audited: set[type] = set()
     for session in _recorded(optimizer):
-        for _, mechanism in session.parts:
+        for query, mechanism in session.parts:
             kind = type(mechanism)
-            if not _is_own(kind) and kind not in audited:
+            if not _is_own(kind) and kind not in audited and hasattr(kind, "release"):
                 audited.add(kind)
-                check_mechanism(_maker(mechanism))
+                check_mechanism(_maker(mechanism), query.sensitivity(session.relation))
         for query in _some(_foreign_sums(session)):
             check_contributions(query, session.relation)
 

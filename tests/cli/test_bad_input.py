@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from dpcore.session.session import TableSession
+from dpcore.session.account import Account
 
 BUDGETS = [
     (["--epsilon", "0"], "epsilon"),
@@ -84,13 +84,13 @@ FILES = {
 def charged(monkeypatch):
     """Every charge of every session: a refusal has to come before the first."""
     charges = []
-    commit = TableSession._commit
+    charge = Account.charge_then_draw
 
     def recorded(self, *arguments):
         charges.append(arguments)
-        commit(self, *arguments)
+        return charge(self, *arguments)
 
-    monkeypatch.setattr(TableSession, "_commit", recorded)
+    monkeypatch.setattr(Account, "charge_then_draw", recorded)
     yield charges
     assert charges == []
 

@@ -13,11 +13,11 @@ from dpcore.losses.huber import HuberSvm
 from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
 from dpcore.privacy.sensitivity import NeighboringRelation
-from dpcore.queries import PublicBall
 from dpcore.queries.gradient_sum import gradient_error
 from dpcore.registry.facts import markdown
 from dpcore.testing import check_loss
 from dpcore.testing.tables import make_problem, make_rows
+from dpcore_accuracy_first.public_ball import PublicBall
 
 REPLACE = NeighboringRelation.REPLACE_ONE
 
@@ -70,11 +70,11 @@ def test_what_ours_state_is_what_they_are(loss):
     [
         ({"falls": True}, None),
         ({"convexx": True}, "states 'convexx', which nobody reads. Did you mean 'convex'"),
-        ({"lipshitz": 1.0, "lipschitz": None}, "has lipschitz=None, which is not a float > 0"),
+        ({"lipshitz": 1.0, "lipschitz": None}, "has lipschitz=None, which is not a number > 0"),
         ({"quadratik": True}, "Did you mean 'quadratic'"),
         ({"convex": "yes"}, "has convex='yes', which is not True or False"),
-        ({"smoothness": math.nan}, "has smoothness=nan, which is not a float > 0"),
-        ({"pull": -1.0}, "has pull=-1.0, which is not a float >= 0"),
+        ({"smoothness": math.nan}, "has smoothness=nan, which is not a number > 0"),
+        ({"pull": -1.0}, "has pull=-1.0, which is not a number >= 0"),
         ({"convex": property(lambda self: 1)}, "has convex=1, which is not True or False"),
         ({"precise_dvalue": lambda self, z: None}, "has a precise_dvalue that cannot be called as"),
     ],

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpcore.errors import InvalidInputError
-from dpcore.noise.scale import GridScale, round_down, round_up
+from dpcore.exact.rounding import float_down, float_up
+from dpcore.noise.scale import GridScale
 
 multipliers = st.floats(1e-6, 1e6)
 bounds = st.floats(1e-4, 1e4)
@@ -31,9 +32,9 @@ def test_is_the_smallest_scale_that_is_large_enough(multiplier, bound, grid_bits
 @given(multipliers, bounds, grids)
 def test_the_event_never_claims_more_noise_than_is_drawn(multiplier, bound, grid_bits):
     drawn = GridScale.at_least(multiplier, bound, grid_bits).over(bound, grid_bits)
-    assert multiplier <= round_down(drawn) <= drawn
-    assert Fraction(round_up(1 / drawn)) >= 1 / drawn
-    assert round_up(1 / drawn) <= round_up(1 / Fraction(multiplier))
+    assert multiplier <= float_down(drawn) <= drawn
+    assert Fraction(float_up(1 / drawn)) >= 1 / drawn
+    assert float_up(1 / drawn) <= float_up(1 / Fraction(multiplier))
 
 
 def test_a_scale_that_can_be_represented_is_kept():
@@ -69,12 +70,12 @@ def test_limits_of_a_scale(significand, shift):
 
 @given(st.fractions(min_value=Fraction(1, 10**30), max_value=10**30))
 def test_directed_rounding_is_tight(value):
-    low, high = round_down(value), round_up(value)
+    low, high = float_down(value), float_up(value)
     assert Fraction(low) <= value <= Fraction(high)
     assert high in (low, math.nextafter(low, math.inf))
 
 
 def test_directed_rounding_at_the_ends_of_the_floats():
     huge, tiny = Fraction(10) ** 400, Fraction(1, 10**400)
-    assert round_up(huge) == math.inf and round_down(huge) < math.inf
-    assert round_down(tiny) == 0.0 and round_up(tiny) > 0.0
+    assert float_up(huge) == math.inf and float_down(huge) < math.inf
+    assert float_down(tiny) == 0.0 and float_up(tiny) > 0.0

@@ -47,7 +47,7 @@ def test_each_bad_plugin_is_listed_with_its_distribution_and_reason(registry):
 
 
 def test_a_source_is_each_distribution_with_its_version(registry):
-    sources = {failure.name: failure.source for failure in registry.failures}
+    sources = {failure.name: failure.owners for failure in registry.failures}
     assert sources["import-error"] == "bad-import-error 1.0"
     first, second = sources["gaussian"].split(" and ")
     assert first.startswith("dpcore ") and second == "bad-taken-name 1.0"

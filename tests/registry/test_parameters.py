@@ -1,12 +1,20 @@
 """Hyper-parameters from text and from Python: the field's type decides."""
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
 import pytest
 
 from dpcore.errors import InvalidInputError
-from dpcore.registry.parameters import convert, convert_all, describe_parameters, parse_assignment
+from dpcore.registry.parameters import (
+    check_ranges,
+    convert,
+    convert_all,
+    describe_parameters,
+    option,
+    parse_assignment,
+)
 
 
 @dataclass(frozen=True)
@@ -84,3 +92,35 @@ def test_assignments(text):
     assert parse_assignment("a=b=c", "--set") == ("a", "b=c")
     with pytest.raises(InvalidInputError, match="--set"):
         parse_assignment(text, "--set")
+
+
+@dataclass(frozen=True)
+class Ranged:
+    rate: float | None = option(None, "How fast.", "1 / s", "as fast as it can")
+
+
+@pytest.mark.parametrize(
+    ("value", "bounds", "told"),
+    [
+        (0.0, (0, 1, "(]"), "rate=0.0 is out of range: expected a value in (0, 1]."),
+        (1.0, (0, 1, "[)"), "rate=1.0 is out of range: expected a value in [0, 1)."),
+        (1.5, (0, 1), "rate=1.5 is out of range: expected a value in [0, 1]."),
+        (-0.5, (0, 1), "rate=-0.5 is out of range"),
+        (math.nan, (0, math.inf), "rate=nan is out of range: expected a value in [0, inf]."),
+    ],
+)
+def test_a_value_out_of_range_is_told(value, bounds, told):
+    with pytest.raises(InvalidInputError) as caught:
+        check_ranges(Ranged(value), {"rate": bounds})
+    assert str(caught.value).startswith(told)
+
+
+@pytest.mark.parametrize("value", [None, 0.0, 1.0])
+def test_a_value_in_range_or_left_open_passes(value):
+    check_ranges(Ranged(value), {"rate": (0, 1)})
+
+
+def test_an_option_is_described():
+    (parameter,) = describe_parameters(Ranged)
+    assert (parameter.help, parameter.unit) == ("How fast.", "1 / s")
+    assert (parameter.default, parameter.rule) == (None, "as fast as it can")

@@ -105,7 +105,7 @@ class SaysBoundedRange(PermuteAndFlip):
 
 
 class TakesAnyNorm(Gaussian):
-    def _figure(self, sensitivity):
+    def figure(self, sensitivity):
         return sensitivity.bound
 
 

@@ -9,9 +9,9 @@ import pytest
 from dpcore.errors import InvalidInputError
 from dpcore.losses.logistic import Logistic
 from dpcore.privacy.sensitivity import NeighboringRelation
-from dpcore.queries import Minimizer
 from dpcore.testing import check_loss, check_query
 from dpcore.testing.tables import make_problem, make_rows
+from dpcore_accuracy_first.minimizer import Minimizer
 from dpcore_dp_agd.loss_line import ClippedLossLine
 
 

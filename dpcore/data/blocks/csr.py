@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CsrBlock"]
 
+_ROWS_AT_ONCE = 64
 _FLOAT32_RANGE = 2.0**8
 """A multiple of 2^-16 below this has at most 24 bits: float32 holds it exactly."""
 
@@ -87,6 +88,13 @@ class CsrBlock(KeptMargins):
     def _product(self, v: np.ndarray) -> np.ndarray:
         out = np.empty(self.n_rows)
         csr_margins(self._indptr, self._indices, self._values, v, out)
+        return out
+
+    def _products(self, points: np.ndarray) -> np.ndarray:
+        out = np.empty((len(points), self.n_rows))
+        sums = np.empty((_ROWS_AT_ONCE, len(points)))
+        at = np.ascontiguousarray(points.T)
+        csr_margins_at(self._indptr, self._indices, self._values, at, sums, out)
         return out
 
     def _square_product(self, v: np.ndarray) -> np.ndarray:
@@ -189,3 +197,28 @@ def csr_scatter(
         first = np.int64(indptr[i])
         for j in range(first, np.int64(indptr[i + 1])):
             out[begins[i] + j - first] = values[j]
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def csr_margins_at(
+    indptr: np.ndarray,
+    indices: np.ndarray,
+    values: np.ndarray,
+    points: np.ndarray,
+    sums: np.ndarray,
+    out: np.ndarray,
+) -> None:
+    """A row's margins at all points side by side. ``points`` : of shape (n_features, n_points)."""
+    n_points = out.shape[0]
+    for first in range(0, out.shape[1], sums.shape[0]):
+        count = min(sums.shape[0], out.shape[1] - first)
+        for i in range(count):
+            at = sums[i]
+            at[:] = 0.0
+            for j in range(indptr[first + i], indptr[first + i + 1]):
+                value, point = np.float64(values[j]), points[indices[j]]
+                for k in range(n_points):
+                    at[k] += value * point[k]
+        for k in range(n_points):
+            for i in range(count):
+                out[k, first + i] = sums[i, k]

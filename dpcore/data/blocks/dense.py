@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["DenseBlock"]
 
 _LANES = 8
+_ROWS_AT_ONCE = 64
 
 
 class DenseBlock(KeptMargins):
@@ -59,6 +60,12 @@ class DenseBlock(KeptMargins):
     def _product(self, v: np.ndarray) -> np.ndarray:
         out = np.empty(self.n_rows)
         dense_margins(self._values, v, np.empty(_LANES), out)
+        return out
+
+    def _products(self, points: np.ndarray) -> np.ndarray:
+        out = np.empty((len(points), self.n_rows))
+        sums = np.empty((_ROWS_AT_ONCE, len(points)))
+        dense_margins_at(self._values, np.ascontiguousarray(points.T), sums, out)
         return out
 
     def _square_product(self, v: np.ndarray) -> np.ndarray:
@@ -144,3 +151,28 @@ def dense_weighted_moments(values: np.ndarray, c: np.ndarray, out: np.ndarray) -
             size = abs(values[i, j])
             steps = np.trunc(min(size * size, size) * 65536.0)
             out[j] += steps / 65536.0 * weight
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def dense_margins_at(
+    values: np.ndarray, points: np.ndarray, sums: np.ndarray, out: np.ndarray
+) -> None:
+    """A row's margins at all points side by side. ``points`` : of shape (n_features, n_points)."""
+    n_points, width = out.shape[0], values.shape[1]
+    fours = width - width % 4
+    for first in range(0, out.shape[1], sums.shape[0]):
+        count = min(sums.shape[0], out.shape[1] - first)
+        for i in range(count):
+            row, at = values[first + i], sums[i]
+            at[:] = 0.0
+            for j in range(0, fours, 4):
+                a, b, c, d = row[j], row[j + 1], row[j + 2], row[j + 3]
+                p, q, r, s = points[j], points[j + 1], points[j + 2], points[j + 3]
+                for k in range(n_points):
+                    at[k] += (a * p[k] + b * q[k]) + (c * r[k] + d * s[k])
+            for j in range(fours, width):
+                for k in range(n_points):
+                    at[k] += row[j] * points[j, k]
+        for k in range(n_points):
+            for i in range(count):
+                out[k, first + i] = sums[i, k]

@@ -82,21 +82,21 @@ class Standardization:
     def map_sums(self, sums: np.ndarray) -> np.ndarray:
         """Return the standardised rows' sums from the rows' own, int64 modulo 2^64, in steps
         2^6 times finer: an integer map, which keeps what is equal modulo 2^64 so."""
-        mapped = self.scales * sums
+        mapped: np.ndarray = self.scales * sums
         if self.constant is not None:
             mapped -= self.shifts * sums[self.constant : self.constant + 1]
         return mapped
 
     def pull_back(self, v: np.ndarray) -> np.ndarray:
         """Return the ``w`` with ``x.w = phi.v`` for every row, up to rounding: float64."""
-        w = np.ldexp(self.scales * v, -SCALE_BITS)
+        w: np.ndarray = np.ldexp(self.scales * v, -SCALE_BITS)
         if self.constant is not None:
             w[self.constant] -= math.ldexp(float(self.shifts @ v), -SCALE_BITS)
         return w
 
     def map_gradient(self, g: np.ndarray) -> np.ndarray:
         """Return the gradient in ``v`` of a function of ``w`` whose gradient is ``g``: float64."""
-        mapped = np.ldexp(self.scales * g, -SCALE_BITS)
+        mapped: np.ndarray = np.ldexp(self.scales * g, -SCALE_BITS)
         if self.constant is not None:
             mapped -= np.ldexp(self.shifts * g[self.constant], -SCALE_BITS)
         return mapped
@@ -114,12 +114,12 @@ class Standardization:
         """
         a = np.ldexp(self.scales.astype(np.float64), -SCALE_BITS)
         r = np.ldexp(self.shifts.astype(np.float64), -SCALE_BITS)
-        size = square_product(a * a)
-        if self.constant is None:
-            return np.sqrt(size) * (1 + _SLACK)
-        unit = np.zeros(a.size)
-        unit[self.constant] = 1.0
-        x = product(unit)
-        rest = x * x * float(r @ r)
-        square = size - 2 * x * product(a * r) + rest + _SLACK * (size + rest)
-        return np.sqrt(np.maximum(square, 0.0)) * (1 + _SLACK)
+        square = size = square_product(a * a)
+        if self.constant is not None:
+            unit = np.zeros(a.size)
+            unit[self.constant] = 1.0
+            x = product(unit)
+            rest = x * x * float(r @ r)
+            square = size - 2 * x * product(a * r) + rest + _SLACK * (size + rest)
+        norms: np.ndarray = np.sqrt(np.maximum(square, 0.0)) * (1 + _SLACK)
+        return norms

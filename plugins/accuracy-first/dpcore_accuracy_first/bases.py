@@ -7,16 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.plugin import GramMatrix, InvalidInputError
-from dpcore.plugin.parts import (
-    Minimizer,
-    MinimumQuadratic,
-    PublicBall,
-    QuadraticObjective,
-    loss_facts,
-    unpack,
-)
+from dpcore.plugin import InvalidInputError
+from dpcore.plugin.parts import loss_facts
 from dpcore_accuracy_first.ball_solve import BallSolver
+from dpcore_accuracy_first.gram import GramMatrix, unpack
+from dpcore_accuracy_first.minimizer import Minimizer
+from dpcore_accuracy_first.public_ball import PublicBall
+from dpcore_accuracy_first.quadratic import MinimumQuadratic, QuadraticObjective
 from dpcore_accuracy_first.target import Target, absolute_target, excess_target, make_target
 
 if TYPE_CHECKING:

@@ -8,10 +8,17 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from dpcore.plugin import BudgetExceededError, Geometric, InvalidInputError, Laplace, Solution
-from dpcore.plugin.parts import Excess
+from dpcore.plugin import (
+    BudgetExceededError,
+    Geometric,
+    InvalidInputError,
+    Laplace,
+    Solution,
+    option,
+)
 from dpcore_accuracy_first.bases import CovBase, OutputBase
-from dpcore_accuracy_first.options import TargetOptions, option, positive, pure_cap
+from dpcore_accuracy_first.excess import Excess
+from dpcore_accuracy_first.options import TargetOptions, positive, pure_cap
 from dpcore_accuracy_first.target import kind_of
 
 if TYPE_CHECKING:

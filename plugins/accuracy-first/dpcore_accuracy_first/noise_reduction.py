@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from dpcore.plugin import InvalidInputError, Solution
-from dpcore.plugin.parts import NoiseReduction
+from dpcore.plugin import InvalidInputError, Solution, option
 from dpcore_accuracy_first.bases import CovBase, OutputBase
 from dpcore_accuracy_first.guarantee import exact_test, paper_test
 from dpcore_accuracy_first.levels import geometric_levels
-from dpcore_accuracy_first.options import TargetOptions, option, positive, pure_cap
+from dpcore_accuracy_first.mechanism import NoiseReduction
+from dpcore_accuracy_first.options import TargetOptions, positive, pure_cap
 from dpcore_accuracy_first.target import kind_of
 
 if TYPE_CHECKING:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from dpcore.plugin import InvalidInputError, Solution, TargetNotMetError, noise_multiplier
+from dpcore.plugin import InvalidInputError, Solution, TargetNotMetError, noise_multiplier, option
 from dpcore.plugin.parts import ExPostDpEvent
 
 if TYPE_CHECKING:
@@ -14,13 +14,9 @@ if TYPE_CHECKING:
 
     from dpcore.plugin import Accountant, Problem
 
-__all__ = ["ExcessRiskOptions", "TargetOptions", "option", "pure_cap"]
+__all__ = ["ExcessRiskOptions", "TargetOptions", "pure_cap"]
 
 _L2 = 0.001
-
-
-def option(default: Any, help: str, unit: str = "", rule: str = "") -> Any:
-    return field(default=default, metadata={"help": help, "unit": unit, "rule": rule})
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,14 +7,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dpcore.plugin import InvalidInputError
-from dpcore.plugin.parts import ErrorCount, MinimumObjective, ObjectiveSum, PublicBall
+from dpcore_accuracy_first.loss_sum import ErrorCount, ObjectiveSum
+from dpcore_accuracy_first.minimizer import MinimumObjective
 
 if TYPE_CHECKING:
     import numpy as np
 
     from dpcore.plugin import Problem
-    from dpcore.plugin.parts import DerivedQuery, Minimizer, Sensitivity
+    from dpcore.plugin.parts import DerivedQuery, Sensitivity
+    from dpcore_accuracy_first.minimizer import Minimizer
     from dpcore_accuracy_first.options import TargetOptions
+    from dpcore_accuracy_first.public_ball import PublicBall
 
 __all__ = ["Target", "absolute_target", "excess_target", "kind_of", "make_target"]
 

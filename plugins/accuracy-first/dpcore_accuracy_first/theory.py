@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from dpcore.plugin import Geometric, InvalidInputError, Solution
+from dpcore.plugin import Geometric, InvalidInputError, Solution, option
 from dpcore_accuracy_first.bases import CovBase, OutputBase
-from dpcore_accuracy_first.options import ExcessRiskOptions, option, positive
+from dpcore_accuracy_first.options import ExcessRiskOptions, positive
 
 if TYPE_CHECKING:
     from dpcore.plugin import PrivacySession, Problem

@@ -5,10 +5,10 @@ import pytest
 from scipy import integrate, stats
 
 from dpcore.errors import InvalidInputError
-from dpcore.mechanisms.noise_reduction import NoiseReduction
 from dpcore.noise.source import SeededNoise
 from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
 from dpcore_accuracy_first.guarantee import TestPlan, exact_test, failure_rates, paper_test
+from dpcore_accuracy_first.mechanism import NoiseReduction
 
 REPLACE = NeighboringRelation.REPLACE_ONE
 

@@ -57,6 +57,16 @@ _OPTIMIZERS: dict[str, tuple[str, str, str]] = {
 
 
 @hookimpl
+def register_mechanisms(register: Callable[..., None]) -> None:
+    register(
+        "gamma",
+        "dpcore_baselines.gamma:Gamma",
+        summary="Exact noise of density exp(-length): pure epsilon for an l2 bound.",
+        reference="Chaudhuri, Monteleoni & Sarwate 2011; Hardt & Talwar 2010",
+    )
+
+
+@hookimpl
 def register_optimizers(register: Callable[..., None]) -> None:
     for name, (target, summary, reference) in _OPTIMIZERS.items():
         register(name, f"dpcore_baselines.{target}", summary=summary, reference=reference)

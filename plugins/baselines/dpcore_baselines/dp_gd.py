@@ -13,16 +13,17 @@ import numpy as np
 from dpcore.plugin import (
     ColumnMoments,
     Gaussian,
-    InvalidInputError,
     RowCount,
     Solution,
     StandardizedGradientSum,
+    check_ranges,
     noise_multiplier,
+    option,
     round_parameters,
 )
 from dpcore_baselines import descent_defaults as defaults
 from dpcore_baselines.averaged_descent import descend
-from dpcore_baselines.options import option, require_several
+from dpcore_baselines.options import require_several
 from dpcore_baselines.standardize import MOMENTS_CLIP, from_moments, unchanged
 
 if TYPE_CHECKING:
@@ -101,19 +102,16 @@ class DpGd:
     )
 
     def __post_init__(self) -> None:
-        checks = {
-            "steps": self.steps is None or 1 <= self.steps <= 10**6,
-            "clip": self.clip is None or 2.0**-10 <= self.clip <= 2.0**6,
-            "time": self.time is None or 2.0**-20 <= self.time <= 2.0**40,
-            "momentum": 0 <= self.momentum < 1,
-            "averaging": -1 <= self.averaging <= 100,
-            "moments_share": self.moments_share is None or 0 <= self.moments_share < 1,
-            "count_share": 0 < self.count_share < 1,
+        ranges: dict[str, Any] = {
+            "steps": (1, 10**6),
+            "clip": (2.0**-10, 2.0**6),
+            "time": (2.0**-20, 2.0**40),
+            "momentum": (0, 1, "[)"),
+            "averaging": (-1, 100),
+            "moments_share": (0, 1, "[)"),
+            "count_share": (0, 1, "()"),
         }
-        for name, holds in checks.items():
-            if not holds:
-                value = getattr(self, name)
-                raise InvalidInputError(f"{name}={value!r} is out of range; see dpcore info dp-gd.")
+        check_ranges(self, ranges)
 
     def minimize(self, problem: Problem, session: PrivacySession) -> Solution:
         require_several(self.name, session.accountant, *[Gaussian.nominal_event(1.0)] * 2)

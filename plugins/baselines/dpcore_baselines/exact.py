@@ -1,4 +1,4 @@
-"""Questions that are answered exactly, for the baselines that are not private."""
+"""Exact answers, for the baselines that are not private: two questions and no noise."""
 
 from __future__ import annotations
 
@@ -10,19 +10,40 @@ import numpy as np
 
 from dpcore.compare.references import fit_nonprivate, majority_label
 from dpcore.plugin import InvalidInputError
-from dpcore.plugin.parts import Sensitivity, sealed
+from dpcore.plugin.parts import NonPrivateDpEvent, Sensitivity, sealed
 
 if TYPE_CHECKING:
     from dpcore.plugin import Loss, NeighboringRelation, Problem
     from dpcore.plugin.parts import NoiseSource, Table
 
-__all__ = ["ExactFit", "MajorityModel"]
+__all__ = ["Exact", "ExactFit", "MajorityModel"]
 
 _BITS = 32
 
 
 @sealed
-class _Exact:
+@dataclass(frozen=True, slots=True)
+class Exact:
+    """Gives the exact answer away. NOT PRIVATE: only the accountant ``none`` holds its event.
+
+    It is not registered, so that no slot can be filled with it.
+    """
+
+    name: ClassVar[str] = "exact"
+    needs: ClassVar[str] = "none"
+    noise_multiplier: ClassVar[float] = 0.0
+
+    def event(self, sensitivity: Sensitivity) -> NonPrivateDpEvent:
+        return NonPrivateDpEvent()
+
+    def release(
+        self, exact: np.ndarray, sensitivity: Sensitivity, noise: NoiseSource
+    ) -> np.ndarray:
+        return np.ldexp(exact.astype(np.float64), -sensitivity.grid_bits)
+
+
+@sealed
+class _Question:
     """Its sensitivity is the largest number there is: nothing is claimed of it, and no noise can
     be scaled to it."""
 
@@ -36,7 +57,7 @@ class _Exact:
 
 @sealed
 @dataclass(frozen=True, slots=True, eq=False)
-class ExactFit(_Exact):
+class ExactFit(_Question):
     """The minimiser of the mean loss plus ``l2 / 2 ||w||^2``, in steps of 2^-32."""
 
     loss: Loss
@@ -50,7 +71,7 @@ class ExactFit(_Exact):
 
 @sealed
 @dataclass(frozen=True, slots=True, eq=False)
-class MajorityModel(_Exact):
+class MajorityModel(_Question):
     """The commoner label of the rows, on the last column, and 0 elsewhere: with an intercept there
     every row is given that label. Where rows have none, -1 is the only label that every row can
     be given by a linear rule, w = 0."""

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 from dpcore.plugin import Solution
-from dpcore.plugin.parts import Exact
-from dpcore_baselines.exact import ExactFit, MajorityModel
+from dpcore_baselines.exact import Exact, ExactFit, MajorityModel
 
 if TYPE_CHECKING:
     from dpcore.plugin import PrivacySession, Problem

@@ -7,16 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from dpcore.plugin import InvalidInputError, Solution, UnsupportedEventError
-from dpcore.plugin.parts import (
-    ApproximateMinima,
-    ObjectivePerturbationDpEvent,
-    PerturbedMinimizer,
-    PureDpEvent,
-    vertices,
-)
+from dpcore.plugin import InvalidInputError, Solution, UnsupportedEventError, check_ranges, option
+from dpcore.plugin.parts import ObjectivePerturbationDpEvent, PureDpEvent
+from dpcore_baselines.approximate_minima import ApproximateMinima
 from dpcore_baselines.calibrate import least_noise
-from dpcore_baselines.options import check_ranges, option
+from dpcore_baselines.perturbed import PerturbedMinimizer, vertices
 
 if TYPE_CHECKING:
     from dpcore.plugin import Accountant, PrivacySession, Problem
@@ -44,7 +39,7 @@ class ObjPert:
 
     Lambda is what ``--l2`` says (times the public number of rows) or, where that is less, a fixed
     function of epsilon, delta, the width and the row norm. Proof, relations and constants:
-    ``dpcore.queries.perturbed`` and ``dpcore.mechanisms.approximate_minima``.
+    ``dpcore_baselines.perturbed`` and ``dpcore_baselines.approximate_minima``.
     """
 
     regularisation: float | None = option(

@@ -2,34 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from dpcore.plugin import InvalidInputError, UnsupportedEventError
+from dpcore.plugin import UnsupportedEventError
 from dpcore.plugin.parts import ComposedDpEvent
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from dpcore.plugin import Accountant
     from dpcore.plugin.parts import DpEvent
 
-__all__ = ["check_ranges", "option", "require_several"]
-
-
-def option(default: Any, help: str, unit: str = "", rule: str = "") -> Any:
-    """Return a dataclass field with what ``dpcore info`` shows of it."""
-    return field(default=default, metadata={"help": help, "unit": unit, "rule": rule})
-
-
-def check_ranges(optimizer: Any, ranges: Mapping[str, tuple[float, float]]) -> None:
-    """Raise InvalidInputError for a field that is neither ``None`` nor within its closed range."""
-    for name, (low, high) in ranges.items():
-        value = getattr(optimizer, name)
-        if value is not None and not low <= value <= high:
-            raise InvalidInputError(
-                f"{name}={value!r} is out of range; see dpcore info {optimizer.name}."
-            )
+__all__ = ["require_several"]
 
 
 def require_several(name: str, accountant: Accountant, *events: DpEvent) -> None:

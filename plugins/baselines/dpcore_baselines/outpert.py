@@ -14,10 +14,13 @@ from dpcore.plugin import (
     RowCount,
     Solution,
     UnsupportedEventError,
+    check_ranges,
+    option,
 )
-from dpcore.plugin.parts import BoundedMinimizer, Gamma
+from dpcore_baselines.bounded import BoundedMinimizer
 from dpcore_baselines.calibrate import least_noise, usual_noise
-from dpcore_baselines.options import check_ranges, option, require_several
+from dpcore_baselines.gamma import Gamma
+from dpcore_baselines.options import require_several
 
 if TYPE_CHECKING:
     from dpcore.plugin import Accountant, PrivacySession, Problem
@@ -36,7 +39,7 @@ class OutPert:
 
     Privacy: minimisers of neighbouring tables are 2 L / (n l2) apart in l2 under replace-one,
     L / (n0 l2) under add-or-remove-one, L the bound of a row's gradient; what the solver leaves is
-    added twice (``dpcore.queries.bounded``). Normal noise is for (epsilon, delta), noise of
+    added twice (``dpcore_baselines.bounded``). Normal noise is for (epsilon, delta), noise of
     density exp(-||z|| / s) for pure epsilon (``--use noise=gamma --accountant pure``).
     """
 

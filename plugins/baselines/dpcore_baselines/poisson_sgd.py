@@ -18,17 +18,17 @@ import numpy as np
 from dpcore.plugin import (
     ClippedGradientSum,
     Gaussian,
-    InvalidInputError,
     PoissonSample,
     RowCount,
     Solution,
+    check_ranges,
+    option,
     round_parameters,
     schedule_noise_multiplier,
 )
 from dpcore.plugin.parts import GaussianDpEvent, PoissonSampledDpEvent
 from dpcore_baselines import descent_defaults as defaults
 from dpcore_baselines.averaged_descent import descend
-from dpcore_baselines.options import option
 
 if TYPE_CHECKING:
     from dpcore.plugin import PrivacySession, Problem
@@ -70,20 +70,15 @@ class PoissonSgd:
     needs: ClassVar[tuple[str, ...]] = ("fixed-schedule",)
 
     def __post_init__(self) -> None:
-        checks = {
-            "steps": 1 <= self.steps <= 10**6,
-            "sampling_probability": 2.0**-40 <= self.sampling_probability <= 1,
-            "clip": self.clip is None or 2.0**-10 <= self.clip <= 2.0**6,
-            "time": self.time is None or 2.0**-20 <= self.time <= 2.0**40,
-            "momentum": 0 <= self.momentum < 1,
-            "averaging": -1 <= self.averaging <= 100,
+        ranges: dict[str, Any] = {
+            "steps": (1, 10**6),
+            "sampling_probability": (2.0**-40, 1),
+            "clip": (2.0**-10, 2.0**6),
+            "time": (2.0**-20, 2.0**40),
+            "momentum": (0, 1, "[)"),
+            "averaging": (-1, 100),
         }
-        for name, holds in checks.items():
-            if not holds:
-                value = getattr(self, name)
-                raise InvalidInputError(
-                    f"{name}={value!r} is out of range; see dpcore info {self.name}."
-                )
+        check_ranges(self, ranges)
 
     def schedule(self, problem: Problem, noise_multiplier: float) -> Mapping[DpEvent, int]:
         """Return how many of each event a run makes with that noise, in its order, from public

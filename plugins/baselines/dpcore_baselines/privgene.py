@@ -8,9 +8,15 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from dpcore.plugin import InvalidInputError, Solution, UnsupportedEventError, noise_multiplier
-from dpcore.registry.catalogue import load_registry
-from dpcore_baselines.options import check_ranges, option
+from dpcore.plugin import (
+    InvalidInputError,
+    Solution,
+    UnsupportedEventError,
+    check_ranges,
+    noise_multiplier,
+    option,
+)
+from dpcore.plugin.parts import load_registry
 from dpcore_baselines.scores import ClippedLossScores
 
 if TYPE_CHECKING:

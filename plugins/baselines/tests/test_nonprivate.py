@@ -22,7 +22,6 @@ from dpcore.fitting.reporting import _is_exact
 from dpcore.fitting.run import fit_dataset
 from dpcore.fitting.settings import Settings
 from dpcore.losses.logistic import Logistic
-from dpcore.mechanisms.exact import Exact
 from dpcore.mechanisms.exponential import Exponential
 from dpcore.mechanisms.gaussian import Gaussian
 from dpcore.mechanisms.laplace import Laplace
@@ -37,7 +36,7 @@ from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.queries import RowCount
 from dpcore.testing import RecordingSession
 from dpcore.testing.tables import Rows, make_problem, make_rows
-from dpcore_baselines.exact import ExactFit
+from dpcore_baselines.exact import Exact, ExactFit
 from dpcore_baselines.nonprivate import Majority, NonPrivate
 from dpcore_baselines.objpert import ObjPert
 from dpcore_baselines.outpert import OutPert

@@ -29,7 +29,8 @@ def steps_for(u: float) -> int:
 def clip_for(u: float, row_norm: float) -> float:
     """Return the clip of a row's gradient: a share of the row bound (the classification losses'
     slopes are at most 1) that grows with the signal, from a fiftieth to all of it."""
-    return row_norm * min(1.0, max(0.02, 0.125 * (u / 39) ** 0.36))
+    share: float = 0.125 * (u / 39) ** 0.36
+    return row_norm * min(1.0, max(0.02, share))
 
 
 def max_step_for(row_norm: float) -> float:

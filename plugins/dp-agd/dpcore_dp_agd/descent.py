@@ -96,6 +96,7 @@ class Descent:
         self._move(direction, float(steps[chosen]))
 
     def _move(self, direction: np.ndarray, step: float) -> None:
+        """Take the step, average the points, and set the largest candidate of later steps."""
         self._w = round_parameters(self._w - step * direction, self._problem.raw_norm_bound)
         self._chosen.append(step)
         taken, options = len(self._chosen), self._plan.options
@@ -108,6 +109,7 @@ class Descent:
             self._largest = min(largest, self._plan.max_step)
 
     def _decay(self) -> float:
+        """Return the factor on the largest candidate at this point of the planned run."""
         progress = min(1.0, len(self._chosen) / self._plan.steps)
         return 1.0 - self._plan.options.step_decay * progress
 
@@ -118,7 +120,8 @@ class Descent:
         query = ClippedGradientSum(
             self._problem, self._w, self._plan.clip, mechanism.needs, multiplier
         )
-        return self._session.release(query, mechanism)
+        gradient: np.ndarray = self._session.release(query, mechanism)
+        return gradient
 
     def _select(self, direction: np.ndarray, steps: np.ndarray) -> int:
         """Return the index of a step size of small loss, released at the selection's share."""
@@ -133,9 +136,10 @@ class Descent:
             self._plan.options.loss_clip,
             offset=self._penalties(direction, steps),
         )
-        return self._session.release(query, mechanism)
+        return int(self._session.release(query, mechanism))
 
     def _multiplier(self, mechanism: Any, share: float) -> float:
+        """Return the noise multiplier of a release at this share, worked out once."""
         key = (mechanism, share)
         if key not in self._multipliers:
             self._multipliers[key] = noise_multiplier(
@@ -148,10 +152,13 @@ class Descent:
         return self._problem.l2 * (self._plan.n or 0.0)
 
     def _regularised(self, gradient: np.ndarray) -> np.ndarray:
+        """Return the gradient of the objective, the regulariser's part included."""
         return gradient + self._weight_of_l2() * self._w
 
     def _penalties(self, direction: np.ndarray, steps: np.ndarray) -> np.ndarray | None:
+        """Return the regulariser at every candidate, ``None`` where there is none."""
         if self._problem.l2 == 0:
             return None
         points = self._w[None, :] - steps[:, None] * direction[None, :]
-        return 0.5 * self._weight_of_l2() * np.square(points).sum(axis=1)
+        squares: np.ndarray = np.square(points).sum(axis=1)
+        return 0.5 * self._weight_of_l2() * squares

@@ -83,7 +83,7 @@ class ClippedLossLine:
 
     @property
     def bits(self) -> int:
-        """Scores stand on ``2**-bits``."""
+        """Scores are multiples of ``2**-bits``."""
         return min(_LOSS_BITS, _CONTRIBUTION_BITS - math.frexp(self.loss_clip)[1])
 
     def start(self) -> np.ndarray:

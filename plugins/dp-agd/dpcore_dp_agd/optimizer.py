@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpcore.plugin import InvalidInputError, UnsupportedEventError
-from dpcore.plugin.parts import registered_accountants
-from dpcore.registry.catalogue import load_registry
+from dpcore.plugin.parts import load_registry, registered_accountants
 from dpcore_dp_agd.defaults import FEWEST_STEPS
 from dpcore_dp_agd.descent import Descent
 from dpcore_dp_agd.loss_line import first_line
@@ -95,9 +94,11 @@ class DpAgd(Options):
         return replace(solution, details={**solution.details, **self._planned(round(run.steps))})
 
     def _mechanism(self, slot: str) -> Any:
+        """Return the mechanism in a slot."""
         return load_registry().load("mechanism", self._filling(slot))
 
     def _filling(self, slot: str) -> str:
+        """Return the name of the mechanism in a slot."""
         return self.use.get(slot, self.slots[slot][0])
 
     def _check_slots(self, mechanisms: Mapping[str, Any], accountant: Accountant) -> None:
@@ -111,6 +112,7 @@ class DpAgd(Options):
                 )
 
     def _remedy(self, slot: str, events: Mapping[str, DpEvent], accountant: Accountant) -> str:
+        """Return the options with which the slot's event can be held."""
         fitting = [
             f"--use {slot}={name}"
             for name in self.slots[slot]
@@ -123,6 +125,7 @@ class DpAgd(Options):
         return ", or ".join(fitting)
 
     def _planned(self, steps: int) -> dict[str, Any]:
+        """Return the details that say how long a run was planned."""
         details: dict[str, Any] = {"steps_planned": steps}
         if self.steps is None and self.splits is None and steps <= FEWEST_STEPS:
             details["warning"] = "the budget is small for this many features: expect noise."

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from dpcore.plugin import InvalidInputError
+from dpcore.plugin import check_ranges, option
 
 __all__ = ["Options"]
-
-
-def _option(default: Any, help: str, unit: str = "", rule: str = "") -> Any:
-    return field(default=default, metadata={"help": help, "unit": unit, "rule": rule})
 
 
 _U = "u = n mu / sqrt(n_features), mu of the whole budget"
@@ -22,70 +19,65 @@ _U = "u = n mu / sqrt(n_features), mu of the whole budget"
 class Options:
     """Fields left at ``None`` are fixed functions of public facts (``dpcore_dp_agd.defaults``)."""
 
-    steps: int | None = _option(
+    steps: int | None = option(
         None,
         "planned number of steps: each is given an equal share of the budget",
         "steps",
         f"45 (u / 39)^0.64, from 10 to 400; {_U}",
     )
-    splits: int | None = _option(
+    splits: int | None = option(
         None,
         "the paper's rule instead: a release starts at epsilon / (2 splits)",
         "splits",
         "none: steps decides",
     )
-    clip: float | None = _option(
+    clip: float | None = option(
         None,
         "bound of a row's gradient",
         "norm of a gradient",
         f"0.125 row_norm (u / 39)^0.36, from 0.02 row_norm to row_norm; {_U}",
     )
-    max_step: float | None = _option(
+    max_step: float | None = option(
         None, "largest candidate step of all", "norm of w", "8 / row_norm, at most 1024"
     )
-    selection_share: float = _option(0.015, "share of the budget for selecting step sizes", "1")
-    candidates: int = _option(10, "step sizes to choose from, beside 0", "step sizes")
-    loss_clip: float = _option(2.0, "bound of a row's loss in the selection", "loss")
-    gamma: float = _option(0.05, "growth of a gradient's share after step size 0 won", "1")
-    eta: float = _option(0.1, "headroom of the largest candidate over the last steps", "1")
-    tau: int = _option(10, "steps between updates of the largest candidate", "steps")
-    step_decay: float = _option(
+    selection_share: float = option(0.015, "share of the budget for selecting step sizes", "1")
+    candidates: int = option(10, "step sizes to choose from, beside 0", "step sizes")
+    loss_clip: float = option(2.0, "bound of a row's loss in the selection", "loss")
+    gamma: float = option(0.05, "growth of a gradient's share after step size 0 won", "1")
+    eta: float = option(0.1, "headroom of the largest candidate over the last steps", "1")
+    tau: int = option(10, "steps between updates of the largest candidate", "steps")
+    step_decay: float = option(
         0.6, "part of the largest candidate taken off, linearly, over the planned steps", "1"
     )
-    shrink: float = _option(
+    shrink: float = option(
         0.7, "factor on the candidates of one step each time that step size 0 won", "1"
     )
-    momentum: float = _option(0.85, "weight of the earlier directions in the next one", "1")
-    averaging: float = _option(
+    momentum: float = option(0.85, "weight of the earlier directions in the next one", "1")
+    averaging: float = option(
         3.0, "iterate t weighs about t^averaging in the result; negative: the last iterate", "1"
     )
-    count_share: float = _option(
+    count_share: float = option(
         0.02, "share of the budget for counting rows where no public figure exists", "1"
     )
-    as_published: bool = _option(False, "behave as the authors' code: not private")
+    as_published: bool = option(False, "behave as the authors' code: not private")
     use: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        checks = {
-            "steps": self.steps is None or 1 <= self.steps <= 10**6,
-            "splits": self.splits is None or 1 <= self.splits <= 10**6,
-            "clip": self.clip is None or 2.0**-20 <= self.clip <= 2.0**12,
-            "max_step": self.max_step is None or 2.0**-10 <= self.max_step <= 2.0**10,
-            "selection_share": 0 < self.selection_share < 1,
-            "candidates": 1 <= self.candidates <= 1000,
-            "loss_clip": 2.0**-10 <= self.loss_clip <= 2.0**20,
-            "gamma": 0 < self.gamma <= 10,
-            "eta": 0 <= self.eta <= 10,
-            "tau": self.tau >= 1,
-            "step_decay": 0 <= self.step_decay <= 1,
-            "shrink": 0 < self.shrink <= 1,
-            "momentum": 0 <= self.momentum < 1,
-            "averaging": -1 <= self.averaging <= 100,
-            "count_share": 0 < self.count_share < 1,
+        ranges: dict[str, Any] = {
+            "steps": (1, 10**6),
+            "splits": (1, 10**6),
+            "clip": (2.0**-20, 2.0**12),
+            "max_step": (2.0**-10, 2.0**10),
+            "selection_share": (0, 1, "()"),
+            "candidates": (1, 1000),
+            "loss_clip": (2.0**-10, 2.0**20),
+            "gamma": (0, 10, "(]"),
+            "eta": (0, 10),
+            "tau": (1, math.inf),
+            "step_decay": (0, 1),
+            "shrink": (0, 1, "(]"),
+            "momentum": (0, 1, "[)"),
+            "averaging": (-1, 100),
+            "count_share": (0, 1, "()"),
         }
-        for name, holds in checks.items():
-            if not holds:
-                value = getattr(self, name)
-                raise InvalidInputError(
-                    f"{name}={value!r} is out of range; see dpcore info dp-agd."
-                )
+        check_ranges(self, ranges)

@@ -117,6 +117,7 @@ def _check_budget(
 
 
 def _fits(options: Options, mechanism: Any, problem: Problem, accountant: Accountant) -> bool:
+    """Return whether the noise of the smallest share that a gradient may get fits 64 bits."""
     clip = options.clip or problem.row_norm
     try:
         # The noise of the smallest share there is: the most steps, twice over for re-measuring.

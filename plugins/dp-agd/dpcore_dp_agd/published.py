@@ -95,9 +95,11 @@ def minimize_as_published(problem: Problem, session: PrivacySession) -> Solution
     w, largest, taken, chosen = np.zeros(problem.n_features), _MAX_STEP, 0, []
 
     def measure(share: float) -> np.ndarray:
+        """Return the noisy gradient at ``w``, of this much rho."""
         multiplier = 1 / math.sqrt(2 * share) / problem.relation.rows_changed
         query = ClippedGradientSum(problem, w, _CLIP, "l2", multiplier)
-        return session.release(query, Gaussian(multiplier))
+        gradient: np.ndarray = session.release(query, Gaussian(multiplier))
+        return gradient
 
     try:
         while rho > 0:

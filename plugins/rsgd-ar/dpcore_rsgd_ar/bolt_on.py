@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from dpcore.plugin import InvalidInputError
-from dpcore.registry.catalogue import load_registry
+from dpcore.plugin import InvalidInputError, check_ranges, option
+from dpcore.plugin.parts import load_registry
 from dpcore_rsgd_ar import defaults
-from dpcore_rsgd_ar.options import check_problem, check_ranges, option
+from dpcore_rsgd_ar.options import check_problem
 from dpcore_rsgd_ar.release import Release, release_pass
 from dpcore_rsgd_ar.schedule import Facts, Schedule
 
@@ -89,6 +89,7 @@ class BoltOn:
         return release_pass(problem.loss, facts, schedule, session, how)
 
     def _strongly_convex(self, facts: Facts, n: int, rows: int) -> Schedule:
+        """Return the schedule with l2: Algorithm 2's steps in the ball of its minimiser."""
         if self.step_size is not None:
             raise InvalidInputError("With l2 > 0 bolt-on sets its steps itself; drop step_size.")
         batches = -(-n // rows)
@@ -98,6 +99,7 @@ class BoltOn:
         return Schedule(n, rows, steps.reshape(self.epochs, batches), radius=radius)
 
     def _convex(self, facts: Facts, n: int, rows: int, flow: float) -> Schedule:
+        """Return the schedule without l2: steps of one size, until the time of the run is up."""
         time = flow / (facts.smoothness * facts.row_norm**2)
         largest = 2 / facts.curvature
         step = self.step_size or min(largest / 2, time / (self.epochs * -(-n // rows)))
@@ -117,6 +119,7 @@ def balanced_batch(n: int) -> int:
     sizes = range(50, 101)
 
     def fullness(rows: int) -> float:
+        """Return the last batch's share of a full one, 1 at most."""
         batches = -(-n // rows)
         return (n - (batches - 1) * rows) * batches / n
 

@@ -41,7 +41,8 @@ def flow_for(problem: Problem, accountant: Accountant) -> float:
     one = np.ones(1)
     signal = n / estimated_sigma(one, one, accountant.epsilon, accountant.delta or 1e-12)
     full = max(1.0, 2 * problem.loss.smoothness / problem.loss.lipschitz)
-    return min(_LARGEST_FLOW, max(1.0, 110 * (signal / 800) ** 0.9 * full**0.7))
+    flow: float = 110 * (signal / 800) ** 0.9 * full**0.7
+    return min(_LARGEST_FLOW, max(1.0, flow))
 
 
 def clip_for(problem: Problem, flow: float) -> float:

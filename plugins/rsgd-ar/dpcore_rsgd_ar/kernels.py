@@ -87,4 +87,5 @@ def recurrence(
 
 @njit(error_model="numpy", fastmath=False)
 def _up(x: float) -> float:
+    """Return at least the next float above x, for x >= 0."""
     return x * (1.0 + 2.220446049250313e-16) + 2.2250738585072014e-308

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from dpcore.plugin import check_ranges, option
 from dpcore_rsgd_ar import defaults
-from dpcore_rsgd_ar.options import ReleasedOnce, check_loss, check_problem, check_ranges, option
+from dpcore_rsgd_ar.options import ReleasedOnce, check_loss, check_problem
 from dpcore_rsgd_ar.release import Release, release_pass
 from dpcore_rsgd_ar.schedule import Facts, Schedule
 

@@ -12,17 +12,12 @@ from dpcore.plugin import InvalidInputError
 if TYPE_CHECKING:
     from dpcore.plugin import Problem
 
-__all__ = ["ReleasedOnce", "check_loss", "check_problem", "check_ranges", "option"]
-
-
-def option(default: Any, help: str, unit: str = "", rule: str = "") -> Any:
-    """Return a dataclass field with what ``dpcore info`` shows of it."""
-    return field(default=default, metadata={"help": help, "unit": unit, "rule": rule})
+__all__ = ["ReleasedOnce", "check_loss", "check_problem"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReleasedOnce:
-    """Base of those that release one model of a strongly convex objective: the whole budget goes
+    """Base of optimizers that release a model of a strongly convex objective once: the budget goes
     into its noise, and the number of rows is public."""
 
     use: Mapping[str, str] = field(default_factory=dict)
@@ -36,16 +31,6 @@ class ReleasedOnce:
         "strong-convexity",
         "fixed-schedule",
     )
-
-
-def check_ranges(optimizer: Any, ranges: Mapping[str, tuple[float, float]]) -> None:
-    """Raise InvalidInputError for a field that is neither ``None`` nor within its closed range."""
-    for name, (low, high) in ranges.items():
-        value = getattr(optimizer, name)
-        if value is not None and not low <= value <= high:
-            raise InvalidInputError(
-                f"{name}={value!r} is out of range; see dpcore info {optimizer.name}."
-            )
 
 
 def check_loss(optimizer: Any, problem: Problem) -> None:

@@ -29,7 +29,7 @@ class OrderedRows:
 
     Parameters
     ----------
-    parts : rows of a layout, and the first and the last row of them, plus 1, that stand there.
+    parts : rows of a layout, and the range of them (first, last plus 1) that belongs there.
     y, factor : of all rows, in order; they mean what they do in ``Block``.
     """
 
@@ -71,7 +71,7 @@ class OrderedRows:
 
 
 def order_rows(table: Table, order: np.ndarray, row_norm: float) -> OrderedRows:
-    """Return a copy of the rows: row ``order[k]`` of the table stands in place k.
+    """Return a copy of the rows: row ``order[k]`` of the table is in place k.
 
     ``order`` : int64 of shape (n_rows,), a permutation. ``row_norm`` : the bound that the rows'
     factors hold them to, at most the table's.
@@ -88,8 +88,8 @@ def order_rows(table: Table, order: np.ndarray, row_norm: float) -> OrderedRows:
 
 
 def rotate_rows(table: Table, offset: int, row_norm: float) -> OrderedRows:
-    """Return the rows as they are stored: row 0 stands in place ``offset``, row 1 in the next, and
-    those for which there is no place left stand in front.
+    """Return the rows as they are stored: row 0 is in place ``offset``, row 1 in the next, and
+    the rows for which there is no place left are in front.
 
     Nothing is copied but labels and factors. ``row_norm`` : as for ``order_rows``.
     """

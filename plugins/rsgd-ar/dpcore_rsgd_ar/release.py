@@ -26,7 +26,7 @@ _USELESS = 4.0
 
 @dataclass(frozen=True)
 class Release:
-    """How the pass is released.
+    """The manner in which a pass is released.
 
     Parameters
     ----------
@@ -86,10 +86,12 @@ def release_pass(
 
 
 def _query(loss: Loss, facts: Facts, schedule: Schedule, how: Release, bits: int) -> SgdPass:
+    """Return the pass on a grid of ``2**-bits``."""
     return how.query(loss, facts, schedule, bits, how.randomized, how.bound, how.mechanism.needs)
 
 
 def _guess(query: SgdPass, how: Release, epsilon: float, delta: float) -> float:
+    """Return about the noise that the budget asks for, as a standard deviation or scale."""
     if how.mechanism.needs == "l1" or delta == 0:
         return float(query.deltas.max()) / epsilon
     if not how.randomized:
@@ -100,7 +102,7 @@ def _guess(query: SgdPass, how: Release, epsilon: float, delta: float) -> float:
 def _grid_bits(reach: float, sigma: float) -> int:
     """Return the finest grid on which the value and its noise fit 64 bits.
 
-    Raises InvalidInputError if there is none that is finer than 1.
+    Raises InvalidInputError if no grid finer than 1 does.
     """
     if not math.isfinite(sigma):
         raise InvalidInputError("The budget is too small for one release. Raise epsilon or delta.")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from dpcore.plugin import InvalidInputError
+from dpcore.plugin import InvalidInputError, check_ranges, option
 from dpcore_rsgd_ar import defaults
-from dpcore_rsgd_ar.options import ReleasedOnce, check_loss, check_problem, check_ranges, option
+from dpcore_rsgd_ar.options import ReleasedOnce, check_loss, check_problem
 from dpcore_rsgd_ar.published import PublishedPass
 from dpcore_rsgd_ar.release import Release, release_pass
 from dpcore_rsgd_ar.schedule import Facts, Schedule
@@ -132,10 +132,12 @@ class RsgdAr(ReleasedOnce):
         return self._minimize(problem, session, Release())
 
     def _with_the_papers_constants(self) -> RsgdAr:
+        """Return the optimizer of the preset ``paper``."""
         fields = {name for name in self.presets["paper"] if not name.startswith("accountant")}
         return RsgdAr(**{name: self.presets["paper"][name] for name in fields})
 
     def _minimize(self, problem: Problem, session: PrivacySession, how: Release) -> Solution:
+        """Return the solution of a pass released in this manner."""
         n = check_problem(self, problem)
         flow = defaults.flow_for(problem, session.accountant)
         facts = self._facts(problem, flow)
@@ -144,10 +146,12 @@ class RsgdAr(ReleasedOnce):
         return replace(solution, w=solution.w * (facts.row_norm / problem.row_norm))
 
     def _facts(self, problem: Problem, flow: float) -> Facts:
+        """Return the constants of the problem, its slopes and rows held to their bounds."""
         clip = self.clip or defaults.clip_for(problem, flow)
         return Facts.of(problem, clip, self.row_bound or defaults.row_bound_for(problem, flow))
 
     def _schedule(self, facts: Facts, n: int, flow: float) -> Schedule:
+        """Return the schedule that the time of the run asks for."""
         schedule = defaults.search_schedule(
             facts, n, flow, self.epochs, self.tau, self.batch_size, self.step_size
         )

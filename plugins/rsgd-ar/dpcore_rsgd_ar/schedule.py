@@ -111,7 +111,7 @@ class Schedule:
 
     @property
     def epochs(self) -> int:
-        return self.step_sizes.shape[0]
+        return len(self.step_sizes)
 
     @property
     def n_batches(self) -> int:

@@ -89,14 +89,15 @@ class SgdPass:
 
     def answer_table(self, table: Table, noise: NoiseSource) -> np.ndarray:
         if table.n_rows != self.schedule.n or table.n_features != self.facts.n_features:
-            raise InvalidInputError("The table is not the one that the schedule was made for.")
+            raise InvalidInputError("The schedule was made for a table of other rows or features.")
         n, bound = self.schedule.n, self.facts.row_norm
         if self.schedule.order == "offset":
             rows = rotate_rows(table, noise.integers_below(n), bound)
         else:
             rows = order_rows(table, noise.permutation(n), bound)
         w = run_pass(rows, self)
-        return np.rint(np.ldexp(w, self.grid_bits)).astype(np.int64)
+        steps: np.ndarray = np.rint(np.ldexp(w, self.grid_bits))
+        return steps.astype(np.int64)
 
 
 def rounding_alone(schedule: Schedule, facts: Facts, grid_bits: int) -> np.ndarray:

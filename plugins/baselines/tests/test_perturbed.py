@@ -15,16 +15,16 @@ from dpcore.losses.hinge import HingeSvm
 from dpcore.losses.huber import HuberSvm
 from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
-from dpcore.mechanisms.approximate_minima import ApproximateMinima
 from dpcore.mechanisms.gaussian import Gaussian
 from dpcore.noise.source import SeededNoise
 from dpcore.privacy.events import ObjectivePerturbationDpEvent, PureDpEvent
 from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
-from dpcore.queries import BoundedMinimizer, PerturbedMinimizer
-from dpcore.queries.perturbed import vertices
 from dpcore.testing.audit import assert_as_private_as
 from dpcore.testing.replay import assert_within
 from dpcore.testing.tables import Rows, make_problem, make_rows, neighbours
+from dpcore_baselines.approximate_minima import ApproximateMinima
+from dpcore_baselines.bounded import BoundedMinimizer
+from dpcore_baselines.perturbed import PerturbedMinimizer, vertices
 
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
 RELATIONS = [ADD, REPLACE]
@@ -127,7 +127,7 @@ def test_the_point_found_is_within_the_gap_of_the_real_one(relation, loss, law):
 
 def test_a_solver_that_stops_early_breaks_the_gap(monkeypatch):
     # Positive control: L-BFGS of a fixed number of steps is what published code relies on.
-    from dpcore.queries import bounded
+    from dpcore_baselines import bounded
 
     rows = make_rows(300, seed=5)
     query = BoundedMinimizer(make_problem(rows, ADD, Logistic()), 3.0)

@@ -13,22 +13,14 @@ from dpcore.losses.huber import HuberSvm
 from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
 from dpcore.privacy.sensitivity import NeighboringRelation
-from dpcore.queries import (
-    ErrorCount,
-    Excess,
-    GramMatrix,
-    Minimizer,
-    MinimumObjective,
-    MinimumQuadratic,
-    ObjectiveSum,
-    PublicBall,
-    QuadraticObjective,
-)
-from dpcore.queries.descent import minimize, steps_that_suffice
-from dpcore.queries.gram import unpack
 from dpcore.testing import check_query
 from dpcore.testing.replay import assert_within
 from dpcore.testing.tables import Rows, extreme_rows, make_problem, make_rows, neighbours
+from dpcore_accuracy_first.excess import Excess
+from dpcore_accuracy_first.gram import GramMatrix
+from dpcore_accuracy_first.loss_sum import ErrorCount, ObjectiveSum
+from dpcore_accuracy_first.minimizer import Minimizer, MinimumObjective
+from dpcore_accuracy_first.public_ball import PublicBall
 
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
 LOSSES = [Logistic(), Squared(), HuberSvm()]
@@ -243,71 +235,6 @@ def test_no_loss_leaves_its_range_in_the_ball(loss):
         loss.dvalue(z, np.full(z.size, y), slope)
         assert ball.low <= value.min() and value.max() <= ball.high
         assert np.abs(slope).max() <= ball.slope
-
-
-def test_the_slow_solver_reaches_any_tolerance_in_the_steps_it_says():
-    # What limited-memory BFGS is a short cut for: with it disabled the cap still suffices.
-    rng = np.random.default_rng(3)
-    scale = np.geomspace(1.0, 60.0, 6)
-    target, asked = rng.normal(size=6), []
-
-    def gradient(w):
-        asked.append(w)
-        return scale * (w - target)
-
-    def never(w):
-        # A fast phase that is led astray: rounding to nowhere for the first hundred points.
-        return w if len(asked) > 125 else w + rng.normal(size=6) * 10
-
-    facts = {"curvature": 60.0, "mu": 1.0, "radius": 4.0, "tolerance": 1e-6}
-    w = minimize(gradient, never, np.zeros(6), **facts)
-    assert np.linalg.norm(scale * (w - target)) <= 1e-6
-    assert len(asked) <= 300 + steps_that_suffice(60.0, 1.0, 4000.0, 1e-6)
-
-
-def test_the_gram_matrix_is_exact_and_within_its_sensitivity():
-    def query(problem):
-        return GramMatrix(problem)
-
-    check_query(query)
-    check_query(lambda problem: GramMatrix(problem, l1_norm=1.0))
-    rows = make_rows(120, seed=7)
-    gram = GramMatrix(problem_of(rows, Squared()))
-    matrix, vector = unpack(answer(gram, rows) * 2.0 ** (-2 * gram.bits), 5)
-    X = scaled(rows)
-    assert matrix == pytest.approx(X.T @ X, abs=120 * 2.0**-14)
-    assert vector == pytest.approx(X.T @ rows.y, abs=120 * 2.0**-14)
-    assert np.array_equal(matrix, matrix.T)
-
-
-def test_rows_are_scaled_down_to_the_public_l1_norm_in_the_gram_matrix():
-    rows = make_rows(40, seed=8)
-    gram = GramMatrix(problem_of(rows, Squared()), l1_norm=0.5)
-    matrix, _ = unpack(answer(gram, rows) * 2.0 ** (-2 * gram.bits), 5)
-    X = scaled(rows)
-    X *= np.minimum(1.0, 0.5 / np.abs(X).sum(axis=1, keepdims=True))
-    assert matrix == pytest.approx(X.T @ X, abs=40 * 2.0**-14)
-    with pytest.raises(InvalidInputError, match="l1-norm"):
-        GramMatrix(problem_of(rows, Squared()), l1_norm=1e-9)
-
-
-def test_the_quadratic_objective_follows_from_the_sums():
-    rows = make_rows(150, seed=9)
-    problem = problem_of(rows, Squared())
-    ball, gram = PublicBall.of(problem), GramMatrix(problem)
-    w = np.array([0.1, -0.2, 0.3, 0.0, 0.1])
-    least, question = (
-        MinimumQuadratic(gram, problem, ball),
-        QuadraticObjective(gram, problem, ball, w),
-    )
-    gap = int((answer(question, rows) - answer(least, rows))[0]) * 2.0**-question.bits
-    X = scaled(rows)
-    value = 0.5 * ((X @ w - rows.y) ** 2).sum() + 150 * 0.05 / 2 * w @ w
-    assert gap == pytest.approx(value - reference(rows, Squared(), 0.05)[1], abs=0.02)
-    for query in (least, question):
-        exact, sensitivity = answer(query, rows), query.sensitivity(REPLACE)
-        for other in neighbours(rows, REPLACE, seed=4):
-            assert_within(exact, answer(query, other), sensitivity, "objective")
 
 
 class Weighted(Logistic):

@@ -8,10 +8,10 @@ import pytest
 from scipy import stats
 
 from dpcore.errors import InvalidInputError
-from dpcore.noise.chain import NoiseChain
-from dpcore.noise.keeping import KeepOdds
 from dpcore.noise.scale import GridScale
 from dpcore.noise.source import SeededNoise
+from dpcore_accuracy_first.chain import NoiseChain
+from dpcore_accuracy_first.keep_odds import KeepOdds
 
 SCALES = tuple(GridScale(s, 1) for s in (16, 9, 5, 3, 1))
 """8, 4.5, 2.5, 1.5 and 0.5 steps."""

@@ -8,27 +8,26 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from dpcore.errors import InvalidInputError
-from dpcore.exact.grid import PARAMETER_BITS, round_parameters, round_to
-from dpcore.privacy.sealed import sealed
-from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
-from dpcore.queries.ball import PublicBall
-from dpcore.queries.descent import minimize
-from dpcore.queries.gradient_sum import (
+from dpcore.plugin import InvalidInputError, NeighboringRelation, round_parameters, round_to
+from dpcore.plugin.parts import (
     FINE_BITS,
     LOSS_ERROR,
+    PARAMETER_BITS,
     GradientSum,
+    Sensitivity,
     gradient_bits,
     gradient_error,
+    minimize,
+    sealed,
 )
-from dpcore.queries.loss_sum import ObjectiveSum, objective_bits
+from dpcore_accuracy_first.loss_sum import ObjectiveSum, objective_bits
+from dpcore_accuracy_first.public_ball import PublicBall
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpcore.noise.source import NoiseSource
-    from dpcore.protocols import Loss
-    from dpcore.protocols.problem import Problem
+    from dpcore.plugin import Loss, Problem
+    from dpcore.plugin.parts import NoiseSource
 
 __all__ = ["MinimumObjective", "Minimizer"]
 

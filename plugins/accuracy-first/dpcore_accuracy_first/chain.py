@@ -1,18 +1,23 @@
 """One answer at many noise levels, so that any run of levels costs what its least noisy one costs.
 
 Koufogiannis, Han & Pappas 2017, "Gradual release of sensitive data under differential privacy", in
-whole numbers (``dpcore.noise.keeping``). The chain is drawn from the most accurate level down, all
-levels at once: a level is a randomised function of the next more accurate one and of nothing else,
-which is the proof. Noise is added modulo 2^64, a homomorphism, so the proof carries over.
+whole numbers (``dpcore_accuracy_first.keep_odds``). The chain is drawn from the most accurate level
+down, all levels at once: a level is a randomised function of the next more accurate one and of
+nothing else, which is the proof. Noise is added modulo 2^64, a homomorphism, so the proof carries
+over.
 """
 
-from collections.abc import Sequence
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.noise.keeping import KeepOdds
-from dpcore.noise.scale import GridScale
-from dpcore.noise.source import NoiseSource
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dpcore.plugin.parts import GridScale, NoiseSource
+    from dpcore_accuracy_first.keep_odds import KeepOdds
 
 __all__ = ["NoiseChain"]
 

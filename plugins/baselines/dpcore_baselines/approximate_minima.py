@@ -1,21 +1,29 @@
 """Noise on a minimiser that its own perturbation has made private but for what the solver left."""
 
+from __future__ import annotations
+
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from dpcore.errors import InvalidInputError
-from dpcore.exact.rounding import sqrt_up
-from dpcore.mechanisms.base import ScaledNoise, add_modulo
-from dpcore.mechanisms.gamma import modulo_2_64
-from dpcore.noise.scale import round_up
-from dpcore.noise.source import NoiseSource
-from dpcore.privacy.events import ObjectivePerturbationDpEvent, PureDpEvent
-from dpcore.privacy.sealed import sealed
-from dpcore.privacy.sensitivity import PerturbedSensitivity, Sensitivity
+from dpcore.plugin import InvalidInputError
+from dpcore.plugin.parts import (
+    ObjectivePerturbationDpEvent,
+    PureDpEvent,
+    ScaledNoise,
+    add_modulo,
+    float_up,
+    sealed,
+    sqrt_up,
+)
+from dpcore_baselines.gamma_law import gamma_deviates, modulo_2_64
+from dpcore_baselines.perturbed_sensitivity import PerturbedSensitivity
+
+if TYPE_CHECKING:
+    from dpcore.plugin.parts import NoiseSource, Sensitivity
 
 __all__ = ["ApproximateMinima"]
 
@@ -44,7 +52,7 @@ class ApproximateMinima(ScaledNoise):
     summary: ClassVar[str] = "The noise that pays for a minimum found approximately."
     needs: ClassVar[str] = "l2"
 
-    def _figure(self, sensitivity: Sensitivity) -> float:
+    def figure(self, sensitivity: Sensitivity) -> float:
         return _perturbed(sensitivity).rest
 
     def event(self, sensitivity: Sensitivity) -> ObjectivePerturbationDpEvent | PureDpEvent:
@@ -52,10 +60,10 @@ class ApproximateMinima(ScaledNoise):
         multiplier = self.exact_multiplier(sensitivity)
         if known.ratios:
             squares = [Fraction(ratio) ** 2 + 1 / multiplier**2 for ratio in known.ratios]
-            shifts = tuple(math.nextafter(round_up(sqrt_up(s)), math.inf) for s in squares)
+            shifts = tuple(math.nextafter(float_up(sqrt_up(s)), math.inf) for s in squares)
             return ObjectivePerturbationDpEvent(shifts, known.log_determinant)
         total = Fraction(known.epsilon) + Fraction(known.log_determinant) + 1 / multiplier
-        return PureDpEvent(round_up(total))
+        return PureDpEvent(float_up(total))
 
     def release(
         self, exact: np.ndarray, sensitivity: Sensitivity, noise: NoiseSource
@@ -64,7 +72,7 @@ class ApproximateMinima(ScaledNoise):
         if _perturbed(sensitivity).ratios:
             drawn = noise.gaussian(scale, np.shape(exact))
         else:
-            drawn = modulo_2_64(noise.gamma(scale, exact.size))
+            drawn = modulo_2_64(gamma_deviates(noise, scale, exact.size))
         return add_modulo(exact, drawn, sensitivity.grid_bits)
 
 

@@ -6,18 +6,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from dpcore.errors import InvalidInputError
-from dpcore.privacy.sealed import sealed
-from dpcore.privacy.sensitivity import Sensitivity
-from dpcore.queries.gram import MinimumQuadratic, QuadraticObjective
-from dpcore.queries.loss_sum import ErrorCount, ObjectiveSum
-from dpcore.queries.minimizer import MinimumObjective
+from dpcore.plugin import InvalidInputError
+from dpcore.plugin.parts import Sensitivity, sealed
+from dpcore_accuracy_first.loss_sum import ErrorCount, ObjectiveSum
+from dpcore_accuracy_first.minimizer import MinimumObjective
+from dpcore_accuracy_first.quadratic import MinimumQuadratic, QuadraticObjective
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from dpcore.noise.source import NoiseSource
-    from dpcore.privacy.sensitivity import NeighboringRelation
+    from dpcore.plugin import NeighboringRelation
+    from dpcore.plugin.parts import NoiseSource
 
 __all__ = ["Excess"]
 

@@ -11,8 +11,8 @@ from scipy.stats import norm
 
 from dpcore.losses.logistic import Logistic
 from dpcore.privacy.sensitivity import NeighboringRelation
-from dpcore.queries import PerturbedMinimizer
 from dpcore.testing.tables import make_problem, make_rows
+from dpcore_baselines.perturbed import PerturbedMinimizer
 
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
 

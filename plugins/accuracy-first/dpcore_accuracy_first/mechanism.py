@@ -10,18 +10,13 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from dpcore.errors import InvalidInputError
-from dpcore.exact.rounding import float_up
-from dpcore.noise.chain import NoiseChain
-from dpcore.noise.keeping import KeepOdds
-from dpcore.noise.scale import GridScale
-from dpcore.privacy.events import ExPostDpEvent
-from dpcore.privacy.sealed import sealed
+from dpcore.plugin import InvalidInputError
+from dpcore.plugin.parts import ExPostDpEvent, GridScale, float_up, sealed
+from dpcore_accuracy_first.chain import NoiseChain
+from dpcore_accuracy_first.keep_odds import KeepOdds
 
 if TYPE_CHECKING:
-    from dpcore.noise.source import NoiseSource
-    from dpcore.privacy.sensitivity import Sensitivity
-    from dpcore.protocols import DerivedQuery, Query
+    from dpcore.plugin.parts import DerivedQuery, NoiseSource, Query, Sensitivity
 
 __all__ = ["NoiseReduction", "Reply"]
 
@@ -50,9 +45,9 @@ class NoiseReduction:
 
     Level t adds two-sided geometric noise of scale Delta / epsilon_t to ``base``, Delta its l1
     sensitivity; levels are correlated, so that the first t of them are epsilon_t-DP together
-    (Koufogiannis, Han & Pappas 2017; whole numbers: ``dpcore.noise.chain``). After each level one
-    question is asked, whose answer q (smaller is better) is subtracted from ``reference``, or from
-    0; the walk ends at the first t with
+    (Koufogiannis, Han & Pappas 2017; in whole numbers: ``dpcore_accuracy_first.chain``). After each
+    level one question is asked, whose answer q (smaller is better) is subtracted from
+    ``reference``, or from 0; the walk ends at the first t with
 
         reference - q_t + Lap(4 D / epsilon_0) >= threshold + Lap(2 D / epsilon_0),
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from dpcore.errors import InvalidInputError
-from dpcore.mechanisms.noise_reduction import NoiseReduction
 from dpcore.noise.source import SeededNoise
 from dpcore.privacy.events import ExPostDpEvent, PureDpEvent
 from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
 from dpcore.testing.audit import assert_as_private_as
+from dpcore_accuracy_first.mechanism import NoiseReduction
 
 REPLACE = NeighboringRelation.REPLACE_ONE
 BASE = Sensitivity("l1", 4.0, REPLACE, grid_bits=8)

@@ -8,16 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.errors import InvalidInputError
-from dpcore.losses.facts import loss_facts
-from dpcore.privacy.sealed import sealed
+from dpcore.plugin import InvalidInputError
+from dpcore.plugin.parts import loss_facts, sealed
 
 if TYPE_CHECKING:
-    from dpcore.data.blocks.table import Block
-    from dpcore.protocols import Loss
-    from dpcore.protocols.problem import Problem
+    from dpcore.plugin import Loss, Problem
 
-__all__ = ["PublicBall", "bounded_labels"]
+__all__ = ["PublicBall"]
 
 _UP = 1.0 + 2.0**-40
 
@@ -68,19 +65,13 @@ class PublicBall:
 
     @property
     def spread(self) -> float:
-        """By how much two rows' losses at one ``w`` of the ball can differ."""
+        """Bound of the difference of two rows' losses at one ``w`` of the ball."""
         return (self.high - self.low) * _UP
 
     def project(self, w: np.ndarray) -> np.ndarray:
         """Return the point of the ball nearest to ``w``, a released value."""
         norm = float(np.linalg.norm(w))
         return w if norm <= self.radius else w * (self.radius / norm)
-
-
-def bounded_labels(block: Block) -> np.ndarray:
-    """Return the rows' labels, clamped to [-1, 1]: what every bound here takes them to be. Schemas
-    clamp them already; this does not rely on it."""
-    return np.clip(block.y, -1.0, 1.0)
 
 
 def _pull(loss: Loss) -> float:
@@ -94,6 +85,7 @@ def _pull(loss: Loss) -> float:
 
 
 def _range(loss: Loss, margin: float) -> tuple[float, float]:
+    """Return bounds of a row's loss at margins up to ``margin``, rounded outward."""
     facts = loss_facts(loss)
     if facts.quadratic:
         return 0.0, 0.5 * (margin + 1.0) ** 2 * _UP

@@ -41,19 +41,17 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from dpcore.errors import InvalidInputError
-from dpcore.losses.facts import loss_facts
-from dpcore.noise.scale import GridScale
-from dpcore.privacy.sealed import sealed
-from dpcore.privacy.sensitivity import PerturbedSensitivity
-from dpcore.queries.bounded import PenalisedMinimizer
+from dpcore.plugin import InvalidInputError
+from dpcore.plugin.parts import GridScale, loss_facts, sealed
+from dpcore_baselines.bounded import PenalisedMinimizer
+from dpcore_baselines.gamma_law import gamma_deviates
+from dpcore_baselines.perturbed_sensitivity import PerturbedSensitivity
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpcore.noise.source import NoiseSource
-    from dpcore.privacy.sensitivity import NeighboringRelation
-    from dpcore.protocols.problem import Problem
+    from dpcore.plugin import NeighboringRelation, Problem
+    from dpcore.plugin.parts import NoiseSource
 
 __all__ = ["PerturbedMinimizer", "vertices"]
 
@@ -148,6 +146,9 @@ class PerturbedMinimizer(PenalisedMinimizer):
     def _draw(self, noise: NoiseSource) -> np.ndarray:
         """Return b, rounded down to steps of ``2**-noise_bits``: float64."""
         scale = GridScale.at_least(1.0, self.scale, self.noise_bits)
-        draw = noise.unwrapped_gaussian if self.law == "gaussian" else noise.gamma
-        steps = draw(scale, self.problem.n_features)
+        n_features = self.problem.n_features
+        if self.law == "gaussian":
+            steps = noise.unwrapped_gaussian(scale, n_features)
+        else:
+            steps = gamma_deviates(noise, scale, n_features)
         return np.ldexp(steps.astype(np.float64), -self.noise_bits)

@@ -8,18 +8,13 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from dpcore.exact.grid import round_parameters
-from dpcore.privacy.sealed import constant, sealed
-from dpcore.privacy.sensitivity import Sensitivity
-from dpcore.queries.ball import bounded_labels
-from dpcore.queries.clipping import clipped_total
+from dpcore.plugin import round_parameters
+from dpcore.plugin.parts import Sensitivity, bounded_labels, clipped_total, constant, sealed
 
 if TYPE_CHECKING:
-    from dpcore.data.blocks.table import Block
-    from dpcore.privacy.sensitivity import NeighboringRelation
-    from dpcore.protocols import Loss
-    from dpcore.protocols.problem import Problem
-    from dpcore.queries.ball import PublicBall
+    from dpcore.plugin import Loss, NeighboringRelation, Problem
+    from dpcore.plugin.parts import Block
+    from dpcore_accuracy_first.public_ball import PublicBall
 
 __all__ = ["ErrorCount", "ObjectiveSum"]
 

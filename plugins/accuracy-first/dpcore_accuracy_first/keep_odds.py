@@ -15,14 +15,20 @@ one, going down from level i, with U >= q(s_i, s_t), U uniform.
 they do not decide, by ``decimal`` with as many digits, and U with as many bits, as it takes.
 """
 
-from collections.abc import Callable, Sequence
+from __future__ import annotations
+
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.errors import InvalidInputError
-from dpcore.noise.scale import GridScale
+from dpcore.plugin import InvalidInputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from dpcore.plugin.parts import GridScale
 
 __all__ = ["KeepOdds"]
 

@@ -8,21 +8,24 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from dpcore.errors import InvalidInputError
-from dpcore.exact.grid import PARAMETER_BITS, round_to
-from dpcore.losses.facts import loss_facts
-from dpcore.privacy.sealed import sealed
-from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
-from dpcore.queries.count import RowCount
-from dpcore.queries.descent import minimize
-from dpcore.queries.gradient_sum import FINE_BITS, GradientSum, gradient_bits, gradient_error
+from dpcore.plugin import InvalidInputError, RowCount, round_to
+from dpcore.plugin.parts import (
+    FINE_BITS,
+    PARAMETER_BITS,
+    GradientSum,
+    Sensitivity,
+    gradient_bits,
+    gradient_error,
+    loss_facts,
+    minimize,
+    sealed,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpcore.noise.source import NoiseSource
-    from dpcore.protocols import Loss
-    from dpcore.protocols.problem import Problem
+    from dpcore.plugin import Loss, NeighboringRelation, Problem
+    from dpcore.plugin.parts import NoiseSource
 
 __all__ = ["BoundedMinimizer", "PenalisedMinimizer"]
 

@@ -6,14 +6,15 @@ import mpmath
 import numpy as np
 import pytest
 
-from dpcore.mechanisms.gamma import Gamma
-from dpcore.noise import gamma
 from dpcore.noise.entropy import SeededEntropy
 from dpcore.noise.lazy import DigitStream, exponential_digits, normal_digits
 from dpcore.noise.scale import GridScale
 from dpcore.noise.source import SeededNoise
 from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
 from dpcore.testing import check_mechanism
+from dpcore_baselines import gamma_law
+from dpcore_baselines.gamma import Gamma
+from dpcore_baselines.gamma_law import gamma_deviates
 
 
 @pytest.mark.parametrize("size", [1, 2, 7])
@@ -32,22 +33,22 @@ def test_floors_equal_those_of_forty_digits(size):
             norm = mpmath.sqrt(sum(v * v for v in n))
             steps = mpmath.mpf(scale.significand) / 2**scale.shift
             expected = [int(mpmath.floor(steps * r * v / norm)) for v in n]
-        assert SeededNoise(seed).gamma(scale, size).tolist() == expected
+        assert gamma_deviates(SeededNoise(seed), scale, size).tolist() == expected
 
 
 def test_more_digits_are_drawn_until_every_floor_is_decided(monkeypatch):
     # One digit of 64 bits leaves floors of 2^58 steps open in about one draw of ten.
-    asked, real = [], gamma._bounds
+    asked, real = [], gamma_law._bounds
 
     def counted(radius, sizes, digits, bits, scale):
         low, high = real(radius, sizes, digits, bits, scale)
         asked.append((digits, low == high))
         return low, high
 
-    monkeypatch.setattr(gamma, "_bounds", counted)
-    monkeypatch.setattr(gamma, "_FIRST_DIGITS", 1)
+    monkeypatch.setattr(gamma_law, "_bounds", counted)
+    monkeypatch.setattr(gamma_law, "_FIRST_DIGITS", 1)
     for seed in range(60):
-        SeededNoise(seed).gamma(GridScale((1 << 58) - 1), 3)
+        gamma_deviates(SeededNoise(seed), GridScale((1 << 58) - 1), 3)
         assert asked[-1][1]
     assert (1, False) in asked and (2, True) in asked
 
@@ -56,7 +57,10 @@ def test_length_and_direction_have_their_laws():
     # 4,000 draws in R^3. The length: gamma of shape 3, mean 3, variance 3; a cell count is
     # binomial. 6 standard deviations each, 6 figures: false alarm 1.2e-8.
     noise, n = SeededNoise(7), 4000
-    drawn = np.array([noise.gamma(GridScale(1 << 40), 3) for _ in range(n)]).astype(float) / 2**40
+    drawn = (
+        np.array([gamma_deviates(noise, GridScale(1 << 40), 3) for _ in range(n)]).astype(float)
+        / 2**40
+    )
     length = np.linalg.norm(drawn, axis=1)
     assert abs(length.mean() - 3) < 6 * math.sqrt(3 / n)
     cosine = drawn / length[:, None]
@@ -70,7 +74,7 @@ def test_length_and_direction_have_their_laws():
 def test_one_coordinate_is_laplace_noise():
     # In R^1 the density is exp(-|z|) / 2: a quarter beyond ln 2 on either side. 6 deviations.
     noise, n = SeededNoise(8), 4000
-    drawn = np.array([noise.gamma(GridScale(1 << 30), 1)[0] for _ in range(n)]) / 2**30
+    drawn = np.array([gamma_deviates(noise, GridScale(1 << 30), 1)[0] for _ in range(n)]) / 2**30
     for share in ((drawn > math.log(2)).mean(), (drawn < -math.log(2)).mean()):
         assert abs(share - 0.25) < 6 * math.sqrt(0.25 * 0.75 / n)
 

@@ -1,17 +1,20 @@
 """Noise of density exp(-||z||_2 / s) on a sum of bounded l2 sensitivity: pure epsilon."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from dpcore.errors import InvalidInputError
-from dpcore.mechanisms.base import PureNoise, add_modulo
-from dpcore.noise.source import NoiseSource
-from dpcore.privacy.sealed import sealed
-from dpcore.privacy.sensitivity import Sensitivity
+from dpcore.plugin import InvalidInputError
+from dpcore.plugin.parts import PureNoise, add_modulo, sealed
+from dpcore_baselines.gamma_law import gamma_deviates, modulo_2_64
 
-__all__ = ["Gamma", "modulo_2_64"]
+if TYPE_CHECKING:
+    from dpcore.plugin.parts import NoiseSource, Sensitivity
+
+__all__ = ["Gamma"]
 
 
 @sealed
@@ -40,10 +43,5 @@ class Gamma(PureNoise):
     ) -> np.ndarray:
         if np.ndim(exact) != 1:
             raise InvalidInputError("Expected the exact answer as a vector.")
-        drawn = noise.gamma(self.scale(sensitivity), exact.size)
+        drawn = gamma_deviates(noise, self.scale(sensitivity), exact.size)
         return add_modulo(exact, modulo_2_64(drawn), sensitivity.grid_bits)
-
-
-def modulo_2_64(values: np.ndarray) -> np.ndarray:
-    """Return Python integers (dtype object) modulo 2^64 as int64."""
-    return np.array([int(v) % 2**64 for v in values], dtype=np.uint64).view(np.int64)

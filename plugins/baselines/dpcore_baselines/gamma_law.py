@@ -12,31 +12,38 @@ from itertools import count
 from math import isqrt
 from typing import TYPE_CHECKING
 
-from dpcore.noise.lazy import Digits, DigitStream, exponential_digits, normal_digits
+import numpy as np
+
+from dpcore.plugin.parts import DigitStream, exponential_digits, normal_digits
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from dpcore.plugin.parts import Digits, GridScale, NoiseSource
 
-    import numpy as np
-
-    from dpcore.noise.scale import GridScale
-
-__all__ = ["scaled_floors"]
+__all__ = ["gamma_deviates", "modulo_2_64"]
 
 _WORDS = 256
 _FIRST_DIGITS = 2
 
 
-def scaled_floors(words: Callable[[int], np.ndarray], scale: GridScale, size: int) -> list[int]:
-    """Return the floors of ``scale`` times the coordinates of one Z in R^size.
+def gamma_deviates(noise: NoiseSource, scale: GridScale, size: int) -> np.ndarray:
+    """Return the floors of ``scale`` times the coordinates of one Z in R^size, as Python integers
+    (dtype object), never reduced: a length of gamma law in a uniform direction."""
+    values = np.empty(size, dtype=object)
+    values[:] = _scaled_floors(noise, scale, size)
+    return values
 
-    ``words(n)`` : n uniform 64-bit words.
-    """
+
+def modulo_2_64(values: np.ndarray) -> np.ndarray:
+    """Return Python integers (dtype object) modulo 2^64 as int64."""
+    return np.array([int(v) % 2**64 for v in values], dtype=np.uint64).view(np.int64)
+
+
+def _scaled_floors(noise: NoiseSource, scale: GridScale, size: int) -> list[int]:
     held: list[int] = []
 
     def word(i: int) -> int:
         if i >= len(held):
-            held.extend(words(_WORDS).tolist())
+            held.extend(noise.words(_WORDS).tolist())
         return held[i]
 
     stream = DigitStream(word)

@@ -1,0 +1,121 @@
+"""The exact side of a session: its engine, and the parts that are let near exact answers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dpcore.errors import InvalidInputError
+from dpcore.privacy.trusted import TrustedParts
+from dpcore.session.exchange import Known, require_whole
+from dpcore.session.one_process import OneProcess
+from dpcore.session.rehearsal import Rehearsal
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from dpcore.noise.source import NoiseSource
+    from dpcore.privacy.events import DpEvent
+    from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
+    from dpcore.protocols import Accountant, DerivedQuery, Engine, Mechanism, Query, TableQuery
+    from dpcore.protocols.problem import Problem
+
+__all__ = ["ExactAnswers"]
+
+
+class ExactAnswers(OneProcess):
+    """Knows the rows, and answers nobody: a session works out exact answers here once it has
+    charged what it releases of them. Before, it asks what a question is worth and whether it may be
+    asked."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        accountant: Accountant,
+        relation: NeighboringRelation,
+        noise: NoiseSource,
+        problem: Problem | None,
+    ) -> None:
+        super().__init__()
+        self._engine = engine
+        self._relation = relation
+        self._noise = noise
+        self._parts = TrustedParts((engine, accountant), problem)
+        self._rehearsal = Rehearsal(engine, problem)
+
+    def rehearse(self, query: Query | DerivedQuery | TableQuery) -> None:
+        """Load what an answer needs; the rows are not asked. Raises KernelError if it cannot be."""
+        self._rehearsal.ask(query, self._parts.check(query))
+
+    def _admitted(self, query: Query | DerivedQuery | TableQuery, *wholes: Any) -> list[Any]:
+        """Return these and all that they hold, once the engine can answer the query and what its
+        answer needs is loaded; raise before anything is charged otherwise."""
+        self._require_engine(query)
+        parts = self._parts.check(*wholes)
+        self._rehearsal.ask(query, parts)
+        return parts
+
+    def _sensitivity(self, query: Query | DerivedQuery | TableQuery) -> Sensitivity:
+        sensitivity = query.sensitivity(self._relation)
+        if sensitivity.relation is not self._relation:
+            raise InvalidInputError(
+                f"{type(query).__name__} states its sensitivity under "
+                f"{sensitivity.relation.value}, the session runs under {self._relation.value}."
+            )
+        return sensitivity
+
+    def _event(
+        self, query: Query | DerivedQuery | TableQuery, mechanism: Mechanism, bound: Sensitivity
+    ) -> DpEvent:
+        """Return what the release costs; where only a sample is asked, its sampler says so."""
+        event = mechanism.event(bound)
+        asked: Any = query
+        if hasattr(asked, "sampled_event"):
+            event = asked.sampled_event(event, self._relation)
+        return event
+
+    def _exact(self, query: Query | DerivedQuery | TableQuery, known: Known = ()) -> np.ndarray:
+        """Return the exact answer; ``known`` are queries whose answers are worked out already."""
+        for other, exact in known:
+            if other is query:
+                return exact.copy()
+        asked: Any = query
+        engine: Any = self._engine
+        answer: np.ndarray
+        if hasattr(asked, "derive"):
+            answer = asked.derive(lambda part: self._part(part, known), self._noise)
+        elif hasattr(asked, "answer_table"):
+            answer = engine.answer_table(asked, self._noise)
+        else:
+            answer = engine.answer(asked)
+        return answer
+
+    def _part(self, query: Query | DerivedQuery, known: Known) -> np.ndarray:
+        """Return the exact answer of what a derived query asks for."""
+        self._parts.note(self._parts.check(require_whole(query)))
+        return self._exact(query, known)
+
+    def _require_engine(self, query: Query | DerivedQuery | TableQuery) -> None:
+        if hasattr(query, "answer_table") and not hasattr(self._engine, "answer_table"):
+            raise InvalidInputError(
+                f"{type(query).__name__} goes through the rows in its own way, and the engine "
+                f"{type(self._engine).__name__} has no table at hand; use --engine local."
+            )
+
+    @property
+    def relation(self) -> NeighboringRelation:
+        return self._relation
+
+    @property
+    def most_rows(self) -> int | None:
+        """The least ``most_rows`` of the parts, the tables that the promise is for; or ``None``."""
+        return self._parts.most_rows
+
+    @property
+    def rows_that_fit(self) -> int | None:
+        """The least ``rows_that_fit`` of the parts; ``None`` where no sum can wrap around."""
+        return self._parts.rows_that_fit
+
+    @property
+    def trusted_parts(self) -> tuple[str, ...]:
+        """``module:Class`` of every part that ran inside the trust boundary."""
+        return self._parts.names

@@ -1,0 +1,119 @@
+"""X^T X and X^T y as exact sums."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from dpcore.plugin import InvalidInputError
+from dpcore.plugin.parts import (
+    BLOCK_ROWS,
+    FEATURE_BITS,
+    Sensitivity,
+    bounded_labels,
+    row_factors,
+    sealed,
+)
+from dpcore_accuracy_first.kernels import gram_sums
+
+if TYPE_CHECKING:
+    from dpcore.plugin import NeighboringRelation, Problem
+    from dpcore.plugin.parts import Block
+
+__all__ = ["GramMatrix", "unpack"]
+
+_UP = 1.0 + 2.0**-40
+
+
+@sealed
+@dataclass(frozen=True, slots=True, eq=False)
+class GramMatrix:
+    """The upper triangle of ``sum_i x_i x_i^T``, row by row, and behind it ``sum_i y_i x_i``.
+
+    A row with ||x||_1 <= r, ||x||_2 <= R, |y| <= 1 contributes (||x||_1^2 + ||x||_2^2) / 2 to the
+    l1 norm of the triangle and ||x||_1 to that of the rest, so the sums move by at most
+    (r^2 + R^2) / 2 + r under add-or-remove-one and by twice that under replace-one (Ligett et al.
+    2017, section 3.1, count the full matrix: 2 r^2 + 2 r; the triangle is drawn once and mirrored,
+    which is post-processing). Rows are scaled down to r and to R, truncated towards zero to
+    ``2**-bits``, targets too, and multiplied and added without rounding.
+
+    Parameters
+    ----------
+    problem : public facts. ``l1_norm`` : r; ``None`` for what follows from R, sqrt(d) R.
+    """
+
+    problem: Problem
+    l1_norm: float | None = None
+
+    kind: ClassVar[str] = "gram-matrix"
+    thread_safe: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        longest = self.longest
+        if not (math.isfinite(longest) and longest >= 2.0**-8):
+            raise InvalidInputError(f"Expected l1-norm={self.l1_norm!r} to be at least 2^-8.")
+        if self.bits < 4:
+            raise InvalidInputError("The rows are too many or too long for exact sums of squares.")
+
+    @property
+    def n_features(self) -> int:
+        return self.problem.n_features
+
+    @property
+    def longest(self) -> float:
+        """r: the l1 norm that rows are scaled down to."""
+        follows = math.sqrt(self.problem.n_features) * self.problem.row_norm * _UP
+        return follows if self.l1_norm is None else min(self.l1_norm, follows)
+
+    @property
+    def l2_norm(self) -> float:
+        """R: the l2 norm of a row at most."""
+        return min(self.problem.row_norm, self.longest)
+
+    @property
+    def bits(self) -> int:
+        """Rows and targets stand on ``2**-bits``."""
+        problem = self.problem
+        rows = problem.capacity if problem.n is None else problem.n
+        largest = math.frexp(max(self.l2_norm, 1.0) ** 2)[1]
+        # A block's sums below 2^53 steps, all rows' below 2^62.
+        return min(
+            FEATURE_BITS,
+            (53 - BLOCK_ROWS.bit_length() - largest) // 2,
+            (61 - rows.bit_length() - largest) // 2,
+        )
+
+    @property
+    def rows_that_fit(self) -> int | None:
+        return self.problem.capacity if self.problem.n is None else None
+
+    def start(self) -> np.ndarray:
+        d = self.n_features
+        return np.zeros(d * (d + 1) // 2 + d, dtype=np.int64)
+
+    def answer_block(self, block: Block) -> np.ndarray:
+        factor = row_factors(block.row_norms("l1") * block.factor * _UP, self.longest)
+        rows = np.empty((block.n_rows, self.n_features + 1))
+        np.multiply(block.rows(), factor[:, np.newaxis], out=rows[:, :-1])
+        rows[:, -1] = bounded_labels(block)
+        total = np.zeros((self.n_features, self.n_features + 1))
+        np.trunc(np.ldexp(rows, self.bits, out=rows), out=rows)
+        gram_sums(rows, total)
+        whole = total.astype(np.int64)
+        upper = np.triu_indices(self.n_features)
+        return np.concatenate([whole[:, :-1][upper], whole[:, -1]])
+
+    def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
+        bound = (self.longest**2 + self.l2_norm**2) / 2 + self.longest
+        bound *= relation.rows_changed * _UP
+        return Sensitivity("l1", bound, relation, grid_bits=2 * self.bits)
+
+
+def unpack(answer: np.ndarray, n_features: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the symmetric matrix and the vector of an answer, float64."""
+    matrix = np.zeros((n_features, n_features))
+    matrix[np.triu_indices(n_features)] = answer[:-n_features]
+    return matrix + np.triu(matrix, 1).T, np.asarray(answer[-n_features:], dtype=np.float64)

@@ -1,0 +1,111 @@
+"""The Gram matrix and the squared-loss objective: exact, with their sensitivities."""
+
+import numpy as np
+import pytest
+
+from dpcore.engines.local import LocalEngine
+from dpcore.errors import InvalidInputError
+from dpcore.losses.squared import Squared
+from dpcore.privacy.sensitivity import NeighboringRelation
+from dpcore.testing import check_query
+from dpcore.testing.replay import assert_within
+from dpcore.testing.tables import make_problem, make_rows, neighbours
+from dpcore_accuracy_first.gram import GramMatrix, unpack
+from dpcore_accuracy_first.kernels import gram_sums
+from dpcore_accuracy_first.public_ball import PublicBall
+from dpcore_accuracy_first.quadratic import MinimumQuadratic, QuadraticObjective
+
+REPLACE = NeighboringRelation.REPLACE_ONE
+
+
+def answer(query, rows):
+    engine = LocalEngine(rows.table())
+
+    def ask(part):
+        return part.derive(ask, None) if hasattr(part, "derive") else engine.answer(part)
+
+    return ask(query)
+
+
+def problem_of(rows, loss, l2=0.05):
+    return make_problem(rows, REPLACE, loss, l2=l2)
+
+
+def scaled(rows):
+    norms = np.linalg.norm(rows.X, axis=1, keepdims=True)
+    return rows.X * np.minimum(1.0, 1.5 / norms)
+
+
+def least_objective(X, y, l2):
+    """Return the least sum of squared losses and regularisation, by the normal equations."""
+    mu = len(y) * l2
+    w = np.linalg.solve(X.T @ X + mu * np.eye(X.shape[1]), X.T @ y)
+    return 0.5 * ((X @ w - y) ** 2).sum() + mu / 2 * w @ w
+
+
+def naive_gram_sums(rows):
+    """Return the kernel's sums in Python integers, one product at a time."""
+    width = rows.shape[1]
+    out = [[0] * width for _ in range(width - 1)]
+    for row in rows.astype(int).tolist():
+        for j in range(width - 1):
+            for k in range(j, width):
+                out[j][k] += row[j] * row[k]
+    return out
+
+
+@pytest.mark.parametrize("n", [0, 1, 3, 4, 9])
+def test_the_kernel_sums_products_exactly_however_many_rows_are_left_over(n):
+    rows = np.random.default_rng(n).integers(-(2**18), 2**18, (n, 5)).astype(float)
+    out = np.zeros((4, 5))
+    gram_sums(rows, out)
+    assert out.astype(int).tolist() == naive_gram_sums(rows)
+    # Its broken twin: a row that is left over is left out.
+    short = np.zeros((4, 5))
+    gram_sums(rows[: n - n % 4], short)
+    assert (short == out).all() == (n % 4 == 0)
+
+
+def test_the_gram_matrix_is_exact_and_within_its_sensitivity():
+    def query(problem):
+        return GramMatrix(problem)
+
+    check_query(query)
+    check_query(lambda problem: GramMatrix(problem, l1_norm=1.0))
+    rows = make_rows(120, seed=7)
+    gram = GramMatrix(problem_of(rows, Squared()))
+    matrix, vector = unpack(answer(gram, rows) * 2.0 ** (-2 * gram.bits), 5)
+    X = scaled(rows)
+    assert matrix == pytest.approx(X.T @ X, abs=120 * 2.0**-14)
+    assert vector == pytest.approx(X.T @ rows.y, abs=120 * 2.0**-14)
+    assert np.array_equal(matrix, matrix.T)
+
+
+def test_rows_are_scaled_down_to_the_public_l1_norm_in_the_gram_matrix():
+    rows = make_rows(40, seed=8)
+    gram = GramMatrix(problem_of(rows, Squared()), l1_norm=0.5)
+    matrix, _ = unpack(answer(gram, rows) * 2.0 ** (-2 * gram.bits), 5)
+    X = scaled(rows)
+    X *= np.minimum(1.0, 0.5 / np.abs(X).sum(axis=1, keepdims=True))
+    assert matrix == pytest.approx(X.T @ X, abs=40 * 2.0**-14)
+    with pytest.raises(InvalidInputError, match="l1-norm"):
+        GramMatrix(problem_of(rows, Squared()), l1_norm=1e-9)
+
+
+def test_the_quadratic_objective_follows_from_the_sums():
+    rows = make_rows(150, seed=9)
+    problem = problem_of(rows, Squared())
+    ball, gram = PublicBall.of(problem), GramMatrix(problem)
+    w = np.array([0.1, -0.2, 0.3, 0.0, 0.1])
+    least, question = (
+        MinimumQuadratic(gram, problem, ball),
+        QuadraticObjective(gram, problem, ball, w),
+    )
+    gap = int((answer(question, rows) - answer(least, rows))[0]) * 2.0**-question.bits
+    X = scaled(rows)
+    value = 0.5 * ((X @ w - rows.y) ** 2).sum() + 150 * 0.05 / 2 * w @ w
+    assert gap == pytest.approx(value - least_objective(X, rows.y, 0.05), abs=0.02)
+    for query in (least, question):
+        exact, sensitivity = answer(query, rows), query.sensitivity(REPLACE)
+        for other in neighbours(rows, REPLACE, seed=4):
+            assert_within(exact, answer(query, other), sensitivity, "objective")
