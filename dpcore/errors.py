@@ -90,7 +90,7 @@ class RegistryError(DpcoreError, LookupError):
 
 
 class DpcoreWarning(UserWarning):
-    """What the owner of a model should know of it: the command line prints the same."""
+    """A warning to the owner of a model about it: the command line prints the same."""
 
 
 def near_names(name: str, known: Iterable[str]) -> str:

@@ -101,7 +101,7 @@ def compare_command(
 ) -> None:
     """Compare algorithms on equal terms: one relation, one loss, the same folds for all.
 
-    Beside them stand a non-private fit and the majority class; --algos nonprivate,majority compares
+    Beside them are a non-private fit and the majority class; --algos nonprivate,majority compares
     those alone. Accuracy, objective and seconds are diagnostics, computed WITHOUT privacy, and tell
     how many rows there are: on private data, to choose an algorithm or a parameter by them is
     itself a release, which no budget here covers.
@@ -199,7 +199,7 @@ def _run(comparison: Comparison, out: Path | None, jobs: int, *, hidden: bool) -
     except KeyboardInterrupt as stop:
         kept = "nothing was kept, for want of --out"
         if out is not None:
-            kept = f"the fits that were done stand in {out}.journal; the same command goes on"
+            kept = f"the fits that were done are in {out}.journal; the same command goes on"
         typer.echo(f"dpcore: stopped; {kept}.", err=True)
         raise typer.Exit(_STOPPED) from stop
 

@@ -40,7 +40,7 @@ def convert_command(
 
     Then train with --data OUT; the store keeps the schema. It holds every row that the file holds:
     it is as private as the file is. A store of that name is replaced when the new one is whole;
-    until then the rows stand beside it in .OUT.partial, which a killed conversion leaves behind.
+    until then the rows are beside it in .OUT.partial, which a killed conversion leaves behind.
     """
     from dpcore.data.schema.schema import Schema
     from dpcore.data.store import convert, read_schema

@@ -47,7 +47,7 @@ def default_relation(labels: Sequence[str]) -> str:
 def admit(comparison: Comparison) -> tuple[Comparison, dict[str, str]]:
     """Return the comparison with its algorithms named, and why others are left out.
 
-    ``("all",)`` stands for every optimizer that is installed and fits loss, relation, budget and
+    ``("all",)`` means every optimizer that is installed and fits loss, relation, budget and
     data; one whose parameters are set counts as named, and is not left out. References among the
     algorithms are taken out: they are fitted beside any, once. Where nothing else is named, they
     are the comparison.

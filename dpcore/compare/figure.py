@@ -37,7 +37,7 @@ _PANEL = (4.6, 3.7)
 _PER_INCH = 18
 """Letters of the caption."""
 _NOT_PRIVATE = "computed WITHOUT privacy"
-"""What the statement in the picture's metadata says, in short."""
+"""The statement in the picture's metadata, in short."""
 
 
 def check_facet(facet: str) -> None:

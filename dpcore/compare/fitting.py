@@ -31,7 +31,7 @@ __all__ = ["Fitter"]
 
 FITTED, FAILED = "fitted", "failed"
 _STATED = ("accountant", "budget", "spent", "unit", "private", "most_rows")
-"""What a row has of its model's privacy statement, as it is there."""
+"""Keys of the privacy statement that a row copies from its model."""
 
 
 class Fitter:

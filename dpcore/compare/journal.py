@@ -97,7 +97,7 @@ def open_journal(
 ) -> Journal:
     """Return the journal of a results file, as an earlier run left it or new with ``key``.
 
-    The file is readable by its owner only: the key tells which private rows stand in which fold.
+    The file is readable by its owner only: the key tells which private rows are in which fold.
     It is locked before it is read. ``sources`` : the state of each private file, to find that it
     was changed in between.
 

@@ -167,8 +167,8 @@ def check_figures(comparison: Comparison) -> None:
 
 
 def check_alone(labels: Sequence[str]) -> None:
-    """Raise InvalidInputError where ``all`` stands beside a name."""
+    """Raise InvalidInputError where ``all`` is beside a name."""
     if "all" in labels and len(labels) > 1:
         raise InvalidInputError(
-            "Expected 'all', which stands for every algorithm that fits, by itself: --algos all."
+            "Expected 'all', which means every algorithm that fits, by itself: --algos all."
         )

@@ -14,7 +14,7 @@ from dpcore.exact.rounding import exact
 __all__ = ["INTERVAL", "MEASURES", "Mean", "default_measure", "means_of", "tables_of"]
 
 EXACT = "exact_"
-"""How the columns of rows begin that are computed without privacy, whatever the fit was."""
+"""The beginning of the names of columns that are computed without privacy, whatever the fit was."""
 MEASURES = {
     "accuracy": "test accuracy in %",
     "objective": "objective on the training rows",
@@ -54,7 +54,7 @@ class Mean:
 
     @property
     def made(self) -> int:
-        """How many fits were begun, whatever came of them."""
+        """The number of fits that were begun, whatever came of them."""
         return self.fits + self.failed + self.untested
 
     def text(self) -> str:

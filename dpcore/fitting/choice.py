@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dpcore.errors import RegistryError
-from dpcore.first_party import CHOOSES_AN_ALGORITHM
 from dpcore.fitting.settings import DEFAULT_ALGORITHM
+from dpcore.privacy.first_party import CHOOSES_AN_ALGORITHM
 from dpcore.registry.declarations import optimizer_facts
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dpcore.errors import RegistryError
-from dpcore.first_party import HOLDS_USERS
+from dpcore.privacy.first_party import HOLDS_USERS
 
 if TYPE_CHECKING:
     from dpcore.protocols.user_pool import LocalPool

@@ -122,7 +122,7 @@ class Model:
         return np.concatenate([block.margins(self.w) for block in table.blocks])
 
     def labels(self, margins: np.ndarray) -> np.ndarray:
-        """Return the class that each margin stands for, or, for a regression, the value in the
+        """Return the class that each margin says, or, for a regression, the value in the
         target's own unit, which may lie outside its bounds."""
         if self.classes is None:
             middle, half = self.schema.label.scale

@@ -10,7 +10,7 @@ from types import FunctionType, MemberDescriptorType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dpcore.errors import InvalidInputError
-from dpcore.first_party import is_ours
+from dpcore.privacy.first_party import is_ours
 
 if TYPE_CHECKING:
     import numpy as np

@@ -11,7 +11,7 @@ from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
 from dpcore.exact.rounding import exact as _exact
-from dpcore.first_party import is_ours
+from dpcore.privacy.first_party import is_ours
 
 __all__ = ["PrivacyStatement", "foreign_parts", "part_of", "running_versions"]
 
@@ -34,7 +34,7 @@ class PrivacyStatement:
     releases : number of releases of each kind.
     parts_not_from_dpcore : ``"module:Class"`` of every loss, query, mechanism, accountant, engine
         and reader that runs inside the trust boundary and is not from a distribution of this
-        repository, in the core's version (``dpcore.first_party``).
+        repository, in the core's version (``dpcore.privacy.first_party``).
     why_not_private : reasons, as clauses; empty if the guarantee holds.
     most_rows : the guarantee is for tables of at most so many rows; ``None``: of any number.
     n0 : a number of rows that was taken as public where the exact one is private.

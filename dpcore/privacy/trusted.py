@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore.errors import InvalidInputError
-from dpcore.first_party import is_ours
+from dpcore.privacy.first_party import is_ours
 from dpcore.privacy.sealed import attributes, require_sealed, require_untouched
 from dpcore.privacy.statement import part_of
 from dpcore.protocols.problem import Problem

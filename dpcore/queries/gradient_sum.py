@@ -28,13 +28,7 @@ if TYPE_CHECKING:
     from dpcore.protocols import Loss
     from dpcore.protocols.problem import Problem
 
-__all__ = [
-    "LOSS_ERROR",
-    "GradientSum",
-    "bounded_labels",
-    "gradient_bits",
-    "gradient_error",
-]
+__all__ = ["LOSS_ERROR", "GradientSum", "bounded_labels", "gradient_bits", "gradient_error"]
 
 LOSS_ERROR = 2.0**-36
 """Bound of the error of a loss or slope that is computed (dpcore.losses: 1e-11)."""

@@ -32,7 +32,7 @@ def check_loss(loss: Loss) -> None:
 
     It writes on ``out`` only. A full block of 8,192 rows gives the same bits in a permuted, a split
     and single-row calls: a loss that looks at other rows (the mean margin, say) would void every
-    sensitivity. So would one that mixes overlapping calls, and says that it is thread-safe. Then
+    sensitivity. So would a loss that mixes overlapping calls, and says that it is thread-safe. Then
     ``|dvalue| <= lipschitz``, the slope of ``dvalue`` at most ``smoothness``, ``dvalue`` against
     finite differences of ``value``, and every fact that its class states
     (``dpcore.losses.facts.LossFacts``).

@@ -6,7 +6,7 @@ import dataclasses
 import sys
 from typing import TYPE_CHECKING, Any
 
-from dpcore.first_party import is_ours
+from dpcore.privacy.first_party import is_ours
 from dpcore.protocols import DerivedQuery, TableQuery
 from dpcore.testing.mechanisms import check_mechanism
 from dpcore.testing.queries import check_contributions, unsampled
@@ -64,7 +64,7 @@ def _recorded(optimizer: Optimizer) -> list[RecordingSession]:
 
 
 def _is_own(kind: type) -> bool:
-    """Whether dpcore has this very class under the name that it bears."""
+    """Return whether dpcore has this very class under the name that it bears."""
     home = sys.modules.get(kind.__module__)
     named = kind.__module__.startswith("dpcore.")
     return named and getattr(home, kind.__qualname__, None) is kind

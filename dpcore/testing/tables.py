@@ -35,7 +35,7 @@ ROW_NORM, RAW_NORM_BOUND = 1.5, 2.0
 class Rows:
     """Rows of a made table: X float64 (n, d), its last column an intercept of 1/2; y of -1, +1.
 
-    ``shift`` : of a neighbour, how far behind their old places the common rows stand.
+    ``shift`` : of a neighbour, how far behind their old places the common rows are.
     """
 
     X: np.ndarray
@@ -78,7 +78,7 @@ def stretching_rows(n_features: int, vectors: Iterable[np.ndarray]) -> Rows:
     (of shape (n_features,)), their pairwise sums and differences, and random directions; and zeros.
 
     On a search line a row along the direction runs through losses of either sign of its margin, and
-    one that leans on the parameters too starts and ends where another ends and starts.
+    a row that leans on the parameters too starts and ends where another ends and starts.
     """
     rng = np.random.default_rng(n_features)
     given = [v / np.linalg.norm(v) for v in vectors if np.isfinite(v).all() and np.any(v)]

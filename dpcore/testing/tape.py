@@ -65,7 +65,7 @@ class Played(Unshareable):
 
 
 class PlayedNoise(NoiseSource):
-    """Gives each row the coin it had: row i of the recorded table stands at i + ``shift``.
+    """Gives each row the coin it had: row i of the recorded table is at i + ``shift``.
 
     Rows that were not there come up True: they join the sample, which is the case that a
     sensitivity is about. So a table of another number of rows can be replayed too.

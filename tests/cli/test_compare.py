@@ -223,7 +223,7 @@ def stopped_in_the_middle(folder, out, number, jobs, status):
     errors = process.communicate(timeout=60)[1]
     assert process.returncode == status, errors
     if number == signal.SIGINT:
-        assert f"dpcore: stopped; the fits that were done stand in {journal.name}" in errors
+        assert f"dpcore: stopped; the fits that were done are in {journal.name}" in errors
     done = len(journal.read_text().splitlines()) - 1
     assert 3 <= done < 24 and not (folder / out).exists()
     return journal

@@ -171,7 +171,7 @@ def test_an_algorithm_whose_parameters_are_set_counts_as_named(compared, few):
 @pytest.mark.parametrize("labels", [("all", "stub"), ("stub", "all", "nonprivate")])
 def test_all_stands_alone(compared, labels):
     for refuse in (default_relation, lambda labels: admit(compared(algorithms=labels))):
-        with pytest.raises(DpcoreError, match="'all', which stands for every .* by itself"):
+        with pytest.raises(DpcoreError, match="'all', which means every .* by itself"):
             refuse(labels)
 
 

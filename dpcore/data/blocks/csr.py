@@ -104,6 +104,13 @@ class CsrBlock(CachedMargins):
     def raw_rows(self) -> CsrRows:
         return CsrRows(self._indptr, self._indices, self._values, self.n_features)
 
+    def _products(self, points: np.ndarray) -> np.ndarray:
+        out = np.empty((len(points), self.n_rows))
+        sums = np.empty((_ROWS_AT_ONCE, len(points)))
+        at = np.ascontiguousarray(points.T)
+        csr_margins_at(self._indptr, self._indices, self._values, at, sums, out)
+        return out
+
     def _absolute_steps(self) -> np.ndarray:
         steps = np.ldexp(np.abs(self._values), FEATURE_BITS).astype(np.int64)
         return integer_sums(steps, _row_of(self._indptr), self.n_rows)
@@ -120,13 +127,6 @@ class CsrBlock(CachedMargins):
         cells = np.arange(ends[-1] if ends.size else 0) + np.repeat(starts - ends + sizes, sizes)
         self._indptr = np.append(0, ends).astype(np.uint32)
         self._indices, self._values = self._indices[cells], self._values[cells]
-
-    def _products(self, points: np.ndarray) -> np.ndarray:
-        out = np.empty((len(points), self.n_rows))
-        sums = np.empty((_ROWS_AT_ONCE, len(points)))
-        at = np.ascontiguousarray(points.T)
-        csr_margins_at(self._indptr, self._indices, self._values, at, sums, out)
-        return out
 
 
 class _Csr(MatrixLayout[Any]):

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 __all__ = ["DENSE"]
 
 _LANES = 8
-_CHUNK_CELLS = 2**22
 _ROWS_AT_ONCE = 64
+_CHUNK_CELLS = 2**22
 
 
 class DenseRows:
@@ -78,6 +78,12 @@ class DenseBlock(CachedMargins):
     def raw_rows(self) -> DenseRows:
         return DenseRows(self._values)
 
+    def _products(self, points: np.ndarray) -> np.ndarray:
+        out = np.empty((len(points), self.n_rows))
+        sums = np.empty((_ROWS_AT_ONCE, len(points)))
+        dense_margins_at(self._values, np.ascontiguousarray(points.T), sums, out)
+        return out
+
     def _absolute_steps(self) -> np.ndarray:
         return np.asarray(np.ldexp(np.abs(self._values), FEATURE_BITS).astype(np.int64).sum(axis=1))
 
@@ -87,12 +93,6 @@ class DenseBlock(CachedMargins):
     def _take_cells(self, places: np.ndarray) -> None:
         self._values = self._values[places]
         self._values.setflags(write=False)
-
-    def _products(self, points: np.ndarray) -> np.ndarray:
-        out = np.empty((len(points), self.n_rows))
-        sums = np.empty((_ROWS_AT_ONCE, len(points)))
-        dense_margins_at(self._values, np.ascontiguousarray(points.T), sums, out)
-        return out
 
     def _square_product(self, v: np.ndarray) -> np.ndarray:
         # Column after column, as in the other layouts: the same bits, where lanes give others.

@@ -19,6 +19,7 @@ from dpcore.mechanisms.gaussian import Gaussian
 from dpcore.noise.source import SeededNoise
 from dpcore.privacy.events import ObjectivePerturbationDpEvent, PureDpEvent
 from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
+from dpcore.testing import check_mechanism
 from dpcore.testing.audit import assert_as_private_as
 from dpcore.testing.replay import assert_within
 from dpcore.testing.tables import Rows, make_problem, make_rows, neighbours
@@ -231,6 +232,24 @@ def test_an_audit_admits_it_and_catches_noise_that_is_too_small(law, monkeypatch
     monkeypatch.setattr(PerturbedMinimizer, "_draw", lambda self, noise: real(self, noise) / 25)
     with pytest.raises(AssertionError, match="further apart"):
         assert_as_private_as(event, [frequencies(query)], "too little noise")
+
+
+@pytest.mark.parametrize("law", ["gaussian", "gamma"])
+def test_the_second_noise_alone_is_audited_at_what_the_solver_leaves(law, monkeypatch):
+    query = PerturbedMinimizer(make_problem(make_rows(20), ADD, Logistic()), 3.0, 1.5, law)
+    known = query.sensitivity(ADD)
+    check_mechanism(ApproximateMinima, known)
+    with pytest.raises(InvalidInputError, match="that its query has perturbed"):
+        check_mechanism(ApproximateMinima)
+    # Its broken twin: the charge says more noise than is drawn.
+    honest = ApproximateMinima.release
+
+    def quiet(self, exact, sensitivity, noise):
+        return honest(ApproximateMinima(self.noise_multiplier / 100), exact, sensitivity, noise)
+
+    monkeypatch.setattr(ApproximateMinima, "release", quiet)
+    with pytest.raises(AssertionError, match="further apart"):
+        check_mechanism(ApproximateMinima, known)
 
 
 def test_a_capacity_that_is_too_small_makes_no_bound_smaller():

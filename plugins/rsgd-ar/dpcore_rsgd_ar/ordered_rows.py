@@ -92,7 +92,9 @@ def rotate_rows(table: Table, offset: int, row_norm: float) -> OrderedRows:
 
     Nothing is copied but labels and factors. ``row_norm`` : as for ``order_rows``.
     """
-    parts = [(block.raw_rows(), 0, block.n_rows) for block in table.blocks]
+    parts: list[tuple[RawRows, int, int]] = [
+        (block.raw_rows(), 0, block.n_rows) for block in table.blocks
+    ]
     y, factor = _columns(table, row_norm)
     begin, left = y.size - offset, y.size - offset
     for k, (rows, _, count) in enumerate(parts):

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from dpcore import first_party
 from dpcore.cli import app
-from dpcore.first_party import DISTRIBUTIONS, is_ours
+from dpcore.privacy import first_party
+from dpcore.privacy.first_party import DISTRIBUTIONS, is_ours
 from dpcore.registry.catalogue import load_registry
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(autouse=True)
