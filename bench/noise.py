@@ -25,8 +25,8 @@ import numpy as np
 
 from dpcore.noise.bulk import NormalLaw
 from dpcore.noise.scale import GridScale
-from dpcore.noise.skellam import skellam_law
 from dpcore.noise.source import SystemNoise
+from dpcore_a_ddp.skellam_law import draw_skellam, skellam_law
 
 USERS, COORDINATES = 10_000, 124
 COUNT = USERS * COORDINATES
@@ -49,7 +49,7 @@ def forms(noise: SystemNoise) -> dict[str, tuple[int, Callable[[], object]]]:
     for bits in SKELLAM_BITS:
         variance = Fraction(1 << 2 * bits)
         skellam_law(variance)
-        made[f"Skellam in bulk, 2^{bits}"] = COUNT, partial(noise.skellam, variance, COUNT)
+        made[f"Skellam in bulk, 2^{bits}"] = COUNT, partial(draw_skellam, noise, variance, COUNT)
     wide = GridScale(1 << 50)
     made["normal one at a time"] = ONE_BY_ONE, partial(noise.gaussian, wide, ONE_BY_ONE)
     made["NumPy, floored"] = (

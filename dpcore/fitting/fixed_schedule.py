@@ -39,7 +39,7 @@ def with_planned_accountant(plan: Plan, problem: Problem) -> Plan:
     stated = optimizer_facts(plan.optimizer)
     asked, state_events = plan.accountant, stated.schedule
     if "user-pool" in stated.needs:
-        return plan  # Users fit their own filters, when the terms are known.
+        return plan  # Users fit their own filters, when the rules are known.
     if stated.needed_epsilon is not None:
         needed = stated.needed_epsilon(problem)
         return replace(plan, accountant=_of_what_is_needed(plan, needed))

@@ -9,7 +9,7 @@ import numpy as np
 
 from dpcore.exact.compiled import njit
 
-__all__ = ["integer_first", "normal_first", "normal_second"]
+__all__ = ["normal_first", "normal_second"]
 
 _ONE = np.uint64(1)
 _SIX = np.uint64(6)
@@ -18,7 +18,6 @@ _11 = np.uint64(11)
 _ROW_SHIFT = np.int64(46)
 _ROW_REST = np.int64((1 << 46) - 1)
 _NO_ROW = np.int64(0)
-_NEXT = np.int64(1)
 _TO_UNIT = 2.0**-45
 _WORD = 2.0**-53
 
@@ -98,39 +97,3 @@ def normal_second(
         value = np.int64(low)
         undecided[i] |= low != np.floor(y + radius[row])
         out[i] = ~value if digits[i] & sign else value
-
-
-@njit(cache=True, error_model="numpy", nogil=True)
-def integer_first(
-    words: np.ndarray,
-    bits: np.uint64,
-    guide: np.ndarray,
-    guide_shift: np.uint64,
-    low: np.ndarray,
-    high: np.ndarray,
-    out: np.ndarray,
-    pending: np.ndarray,
-) -> int:
-    """Fill ``out`` with integers of a symmetric law, decided and cut as in ``normal_first``.
-
-    ``low``, ``high`` (uint32, falling) : around ``2**bits`` P(X >= k); the last is open at both
-    sides. ``guide`` (uint32) : by the leading bits of v, how many of ``low`` from k = 1 on are
-    larger for certain.
-    """
-    count = 0
-    sign = _ONE << (bits - _ONE)
-    for i in range(out.size):
-        place = np.uint64(i) * bits
-        at, offset = place >> _SIX, place & _63
-        digits = (words[at] >> offset) | ((words[at + _ONE] << _ONE) << (_63 - offset))
-        v = digits & (sign - _ONE)
-        size = np.int64(guide[v >> guide_shift])
-        while v < low[size + _NEXT]:
-            size += _NEXT
-        if v <= high[size + _NEXT]:
-            pending[count] = i
-            count += 1
-            out[i] = np.int64(digits & ((sign << _ONE) - _ONE))
-        else:
-            out[i] = -size if digits & sign else size
-    return count

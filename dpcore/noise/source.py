@@ -1,7 +1,6 @@
 """The only place that draws noise: exact integer laws from a stream of random words."""
 
 from collections.abc import Callable
-from fractions import Fraction
 from math import prod
 from typing import NamedTuple, overload
 
@@ -9,10 +8,9 @@ import numpy as np
 
 from dpcore.errors import InvalidInputError
 from dpcore.noise import deviates, lazy
-from dpcore.noise.bulk import NormalLaw, draw_bulk
+from dpcore.noise.bulk import BulkLaw, NormalLaw, draw_bulk
 from dpcore.noise.entropy import Entropy, SeededEntropy, SystemEntropy, Unshareable
 from dpcore.noise.scale import GridScale
-from dpcore.noise.skellam import skellam_law
 
 __all__ = ["BULK_SIZE", "NoiseSource", "SeededNoise", "SystemNoise"]
 
@@ -63,7 +61,7 @@ class NoiseSource(Unshareable):
         """
         count = size if isinstance(size, int) else prod(size)
         if count >= BULK_SIZE and NormalLaw.holds(scale):
-            return draw_bulk(self._entropy, NormalLaw(scale), count, threads).reshape(size)
+            return self.bulk(NormalLaw(scale), size, threads)
         return self._draw(_NORMAL, scale, size)[0]
 
     def laplace(self, scale: GridScale, size: _Shape) -> np.ndarray:
@@ -87,17 +85,11 @@ class NoiseSource(Unshareable):
         drawn: np.ndarray = first - second
         return drawn
 
-    def skellam(self, variance: Fraction, size: _Shape, threads: int = 1) -> np.ndarray:
-        """Return symmetric Skellam integers (``dpcore.noise.skellam``): int64 of shape ``size``.
-
-        ``variance`` : in squared grid steps. Noise of n users, each of variance mu / n, adds up to
-        noise of variance mu. A variance not drawn before costs up to a second. ``threads`` : as for
-        ``gaussian``.
-
-        Raises InvalidInputError for a standard deviation of 2^15 grid steps or more.
-        """
+    def bulk(self, law: BulkLaw, size: _Shape, threads: int = 1) -> np.ndarray:
+        """Return integers of a law that is decided by the digits of a uniform number: int64 of
+        shape ``size``. ``threads`` : as for ``gaussian``."""
         count = size if isinstance(size, int) else prod(size)
-        return draw_bulk(self._entropy, skellam_law(variance), count, threads).reshape(size)
+        return draw_bulk(self._entropy, law, count, threads).reshape(size)
 
     def exponential(self, scale: GridScale, size: _Shape) -> np.ndarray:
         """Return floor(scale * E), E of density exp(-x): uint64 of shape ``size``.

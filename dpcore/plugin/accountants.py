@@ -13,7 +13,7 @@ from dpcore.accountants.joint import JointAccountant, Round, Rounds
 from dpcore.accountants.search import most_rounds, smallest_epsilon, smallest_multiplier
 from dpcore.accountants.skellam import skellam_delta_up
 from dpcore.errors import BudgetExceededError, InvalidInputError, UnsupportedEventError
-from dpcore.exact.rounding import float_up
+from dpcore.exact.rounding import float_down, float_up, sqrt_up
 from dpcore.privacy.events import DpEvent, SkellamDpEvent
 
 __all__ = [
@@ -29,12 +29,14 @@ __all__ = [
     "UnsupportedEventError",
     "amplified_epsilon",
     "epsilon_after",
+    "float_down",
     "float_up",
     "gaussian_deltas_up",
     "most_rounds",
     "skellam_delta_up",
     "smallest_epsilon",
     "smallest_multiplier",
+    "sqrt_up",
     "validated_delta",
     "validated_epsilon",
 ]

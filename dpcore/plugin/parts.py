@@ -35,9 +35,9 @@ from dpcore.fitting.plan import make_plan
 from dpcore.fitting.users import fit_pool
 from dpcore.losses.facts import loss_facts
 from dpcore.mechanisms.base import PureNoise, ScaledNoise, add_modulo
-from dpcore.mechanisms.skellam import Skellam, skellam_event
 from dpcore.model.model import Model
 from dpcore.model.outfile import check_writable, write_whole
+from dpcore.noise.bulk import LazyUniform
 from dpcore.noise.entropy import Unshareable
 from dpcore.noise.lazy import Digits, DigitStream, exponential_digits, normal_digits
 from dpcore.noise.scale import GridScale
@@ -112,6 +112,7 @@ __all__ = [
     "LaplaceDpEvent",
     "Ledger",
     "LinePath",
+    "LazyUniform",
     "LocalEngine",
     "LocalPool",
     "MARGIN_BITS",
@@ -140,7 +141,6 @@ __all__ = [
     "Schema",
     "SeededNoise",
     "Sensitivity",
-    "Skellam",
     "Standardization",
     "SystemNoise",
     "Table",
@@ -175,7 +175,6 @@ __all__ = [
     "registered_accountants",
     "row_factors",
     "sealed",
-    "skellam_event",
     "smallest_multiplier",
     "sqrt_up",
     "unpack",

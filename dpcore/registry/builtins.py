@@ -16,12 +16,6 @@ def register_mechanisms(register: Callable[..., None]) -> None:
         reference="Karney 2016; Bun & Steinke 2016",
     )
     register(
-        "skellam",
-        "dpcore.mechanisms.skellam:Skellam",
-        summary="Exact Skellam noise, which many users can draw in shares.",
-        reference="Agarwal, Kairouz & Liu 2021",
-    )
-    register(
         "laplace",
         "dpcore.mechanisms.laplace:Laplace",
         summary="Exact Laplace noise, floored to the grid of the sum.",

@@ -9,7 +9,6 @@ from dpcore.mechanisms.geometric import Geometric
 from dpcore.mechanisms.laplace import Laplace
 from dpcore.mechanisms.permute_and_flip import PermuteAndFlip
 from dpcore.mechanisms.report_noisy_max import ReportNoisyMax
-from dpcore.mechanisms.skellam import Skellam
 from dpcore.privacy.events import (
     ComposedDpEvent,
     ExponentialMechanismDpEvent,
@@ -20,7 +19,7 @@ from dpcore.privacy.sensitivity import Sensitivity
 from dpcore.testing import check_mechanism
 from dpcore.testing.audit import FALSE_ALARM, assert_as_private_as, largest_probability
 
-BUILT_IN = (Gaussian, Skellam, Laplace, Geometric, Exponential, PermuteAndFlip, ReportNoisyMax)
+BUILT_IN = (Gaussian, Laplace, Geometric, Exponential, PermuteAndFlip, ReportNoisyMax)
 
 
 @pytest.mark.parametrize("mechanism", BUILT_IN)

@@ -44,6 +44,16 @@ def register_optimizers(register: Callable[..., None]) -> None:
 
 
 @hookimpl
+def register_mechanisms(register: Callable[..., None]) -> None:
+    register(
+        "skellam",
+        "dpcore_a_ddp.skellam:Skellam",
+        summary="Exact Skellam noise, which many users can draw in shares.",
+        reference="Agarwal, Kairouz & Liu 2021",
+    )
+
+
+@hookimpl
 def register_accountants(register: Callable[..., None]) -> None:
     register(
         "sampling-composition",

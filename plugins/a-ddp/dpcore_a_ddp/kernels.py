@@ -1,10 +1,16 @@
-"""The loops over the rows that users drew, of all users at once."""
+"""The loops over the rows that users drew, of all users at once, and the first stage of the Skellam
+law."""
 
 import numpy as np
 
 from dpcore.plugin import njit
 
-__all__ = ["add_drawn", "drawn_margins"]
+__all__ = ["add_drawn", "drawn_margins", "integer_first"]
+
+_ONE = np.uint64(1)
+_SIX = np.uint64(6)
+_63 = np.uint64(63)
+_NEXT = np.int64(1)
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
@@ -41,3 +47,41 @@ def add_drawn(
         weight = c[i] * scale
         for j in range(indptr[rows[i]], indptr[rows[i] + 1]):
             out[places[i], indices[j]] += np.int64(np.trunc(weight * values[j]))
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def integer_first(
+    words: np.ndarray,
+    bits: np.uint64,
+    guide: np.ndarray,
+    guide_shift: np.uint64,
+    low: np.ndarray,
+    high: np.ndarray,
+    out: np.ndarray,
+    pending: np.ndarray,
+) -> int:
+    """Fill ``out`` with integers of a symmetric law, each decided by ``bits`` bits, cut from
+    ``words`` in turn: the sign first, then v. Return how many are undecided: ``pending`` (int64)
+    lists them, and ``out`` holds their bits.
+
+    ``low``, ``high`` (uint32, falling) : around ``2**bits`` P(X >= k); the last is open at both
+    sides. ``guide`` (uint32) : by the leading bits of v, how many of ``low`` from k = 1 on are
+    larger for certain.
+    """
+    count = 0
+    sign = _ONE << (bits - _ONE)
+    for i in range(out.size):
+        place = np.uint64(i) * bits
+        at, offset = place >> _SIX, place & _63
+        digits = (words[at] >> offset) | ((words[at + _ONE] << _ONE) << (_63 - offset))
+        v = digits & (sign - _ONE)
+        size = np.int64(guide[v >> guide_shift])
+        while v < low[size + _NEXT]:
+            size += _NEXT
+        if v <= high[size + _NEXT]:
+            pending[count] = i
+            count += 1
+            out[i] = np.int64(digits & ((sign << _ONE) - _ONE))
+        else:
+            out[i] = -size if digits & sign else size
+    return count

@@ -27,6 +27,7 @@ from dpcore.plugin.parts import (
     Sensitivity,
     sealed,
 )
+from dpcore_a_ddp.skellam_law import draw_skellam
 from dpcore_a_ddp.skellam_share import SkellamShare
 
 if TYPE_CHECKING:
@@ -167,7 +168,7 @@ class GradientRounds:
         """Return the noise of messages, or their shares of it: int64 of that shape."""
         mechanism = self.mechanism
         if isinstance(mechanism, SkellamShare):
-            return noise.skellam(mechanism.variance(self.sensitivity), shape, threads)
+            return draw_skellam(noise, mechanism.variance(self.sensitivity), shape, threads)
         return noise.gaussian(mechanism.scale(self.sensitivity), shape, threads)
 
     @property

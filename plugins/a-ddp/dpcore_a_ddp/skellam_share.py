@@ -11,11 +11,11 @@ from dpcore.plugin.accountants import SkellamDpEvent
 from dpcore.plugin.parts import (
     NoiseSource,
     Sensitivity,
-    Skellam,
     add_modulo,
     sealed,
-    skellam_event,
 )
+from dpcore_a_ddp.skellam import Skellam, skellam_event
+from dpcore_a_ddp.skellam_law import draw_skellam
 
 __all__ = ["SkellamShare"]
 
@@ -63,5 +63,5 @@ class SkellamShare(Skellam):
     def release(
         self, exact: np.ndarray, sensitivity: Sensitivity, noise: NoiseSource
     ) -> np.ndarray:
-        drawn = noise.skellam(self.variance(sensitivity), np.shape(exact))
+        drawn = draw_skellam(noise, self.variance(sensitivity), np.shape(exact))
         return add_modulo(exact, drawn, sensitivity.grid_bits)

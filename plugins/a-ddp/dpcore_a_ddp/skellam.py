@@ -6,14 +6,16 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpcore.exact.rounding import float_down, float_up, sqrt_up
-from dpcore.mechanisms.base import ScaledNoise, add_modulo
-from dpcore.noise.scale import GridScale
-from dpcore.noise.skellam import require_variance
-from dpcore.noise.source import NoiseSource
-from dpcore.privacy.events import SkellamDpEvent
-from dpcore.privacy.sealed import sealed
-from dpcore.privacy.sensitivity import Sensitivity
+from dpcore.plugin.accountants import SkellamDpEvent, float_down, float_up, sqrt_up
+from dpcore.plugin.parts import (
+    GridScale,
+    NoiseSource,
+    ScaledNoise,
+    Sensitivity,
+    add_modulo,
+    sealed,
+)
+from dpcore_a_ddp.skellam_law import draw_skellam, require_variance
 
 __all__ = ["Skellam", "skellam_event"]
 
@@ -41,8 +43,8 @@ class Skellam(ScaledNoise):
 
     Sums of independent Skellam numbers are Skellam, so noise drawn in shares by users who add up
     their answers, modulo 2^64 or any other number, is this very mechanism on the sum: the share of
-    one of n is ``noise.skellam(variance / n, shape)``. A normal deviate has no such shares: the sum
-    of floors is not the floor of the sum.
+    one of n is ``draw_skellam(noise, variance / n, shape)``. A normal deviate has no such shares:
+    the sum of floors is not the floor of the sum.
 
     Both norms of the theorem count in steps, and so does the noise: the finer the grid, the nearer
     is the cost to the Gaussian's.
@@ -69,5 +71,5 @@ class Skellam(ScaledNoise):
     def release(
         self, exact: np.ndarray, sensitivity: Sensitivity, noise: NoiseSource
     ) -> np.ndarray:
-        drawn = noise.skellam(self.scale(sensitivity).steps ** 2, np.shape(exact))
+        drawn = draw_skellam(noise, self.scale(sensitivity).steps ** 2, np.shape(exact))
         return add_modulo(exact, drawn, sensitivity.grid_bits)

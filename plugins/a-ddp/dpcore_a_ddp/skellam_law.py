@@ -20,11 +20,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dpcore.errors import InvalidInputError
-from dpcore.noise import inversion
-from dpcore.noise.bulk import LazyUniform
+from dpcore.plugin import InvalidInputError
+from dpcore.plugin.parts import LazyUniform, NoiseSource
+from dpcore_a_ddp.kernels import integer_first
 
-__all__ = ["SkellamLaw", "require_variance", "skellam_law", "tail_sums"]
+__all__ = ["SkellamLaw", "draw_skellam", "require_variance", "skellam_law", "tail_sums"]
 
 _LARGEST_DEVIATION = 1 << 15
 """A table of all values is kept, so the standard deviation is bounded."""
@@ -127,7 +127,7 @@ class SkellamLaw:
 
     def first(self, words: np.ndarray, out: np.ndarray) -> np.ndarray:
         pending = np.empty(out.size, dtype=np.int64)
-        count = inversion.integer_first(
+        count = integer_first(
             words,
             np.uint64(self.bits),
             self._guide,
@@ -174,6 +174,20 @@ _exact_sums = lru_cache(maxsize=2)(tail_sums)
 def skellam_law(variance: Fraction) -> SkellamLaw:
     """Return the law, whose table is made once in a process as long as few others are drawn."""
     return SkellamLaw(variance)
+
+
+def draw_skellam(
+    noise: NoiseSource, variance: Fraction, size: int | tuple[int, ...], threads: int = 1
+) -> np.ndarray:
+    """Return symmetric Skellam integers: int64 of shape ``size``.
+
+    ``variance`` : in squared grid steps. Noise of n users, each of variance mu / n, adds up to
+    noise of variance mu. A variance not drawn before costs up to a second. At most ``threads``
+    threads share the work.
+
+    Raises InvalidInputError for a standard deviation of 2^15 grid steps or more.
+    """
+    return noise.bulk(skellam_law(variance), size, threads)
 
 
 def require_variance(variance: Fraction) -> None:

@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 
 from dpcore.errors import InvalidInputError
-from dpcore.mechanisms.skellam import Skellam, skellam_event
 from dpcore.noise.source import SeededNoise
 from dpcore.privacy.events import SkellamDpEvent
 from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
+from dpcore.testing import check_mechanism
+from dpcore_a_ddp.skellam import Skellam, skellam_event
+from dpcore_a_ddp.skellam_law import draw_skellam
 
 
 def sensitivity(bound=3.0, grid_bits=8, norm="l2"):
@@ -46,7 +48,7 @@ def test_released_noise_has_the_variance_of_the_event():
 def test_a_sum_that_leaves_64_bits_wraps():
     edge = np.array([2**63 - 1, -(2**63), 0], dtype=np.int64)
     released = Skellam(1.0).release(edge, sensitivity(64.0, 0), SeededNoise(3))
-    drawn = SeededNoise(3).skellam(Fraction(64**2), 3)
+    drawn = draw_skellam(SeededNoise(3), Fraction(64**2), 3)
     wrapped = [(int(x) + int(z) + 2**63) % 2**64 - 2**63 for x, z in zip(edge, drawn, strict=True)]
     assert released.tolist() == [float(v) for v in wrapped]
 
@@ -56,3 +58,7 @@ def test_too_much_noise_for_the_grid_is_refused_before_it_is_charged():
         Skellam(1.0).event(sensitivity(1.0, 15))
     with pytest.raises(InvalidInputError, match="l2"):
         Skellam(1.0).event(sensitivity(norm="l1"))
+
+
+def test_it_is_as_private_as_its_event_says():
+    check_mechanism(Skellam)
