@@ -70,6 +70,7 @@ from dpcore.protocols.user_messages import Answers, Declined, Inbox, Rejection, 
 from dpcore.protocols.user_pool import LocalPool
 from dpcore.queries.clipping import clip_coefficients, clipped_total
 from dpcore.queries.descent import minimize
+from dpcore.queries.gradient import ClippedGradients
 from dpcore.queries.gradient_sum import (
     LOSS_ERROR,
     GradientSum,
@@ -77,7 +78,6 @@ from dpcore.queries.gradient_sum import (
     gradient_bits,
     gradient_error,
 )
-from dpcore.queries.record_gradient import RecordGradientSum
 from dpcore.queries.sample import FixedSizeSample
 from dpcore.registry.catalogue import load_registry
 from dpcore.registry.declarations import optimizer_facts
@@ -96,6 +96,7 @@ __all__ = [
     "BestAccountant",
     "Block",
     "CAPACITY",
+    "ClippedGradients",
     "ComposedDpEvent",
     "CsrBlock",
     "Dataset",
@@ -136,7 +137,6 @@ __all__ = [
     "Query",
     "RandomizedSensitivity",
     "RawRows",
-    "RecordGradientSum",
     "Rejection",
     "Reply",
     "RoundRules",
