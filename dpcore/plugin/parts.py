@@ -71,7 +71,6 @@ from dpcore.queries.gradient_sum import (
     gradient_error,
 )
 from dpcore.queries.gram import unpack
-from dpcore.queries.record_gradient import RecordGradientSum
 from dpcore.queries.sample import FixedSizeSample
 from dpcore.registry.catalogue import load_registry
 from dpcore.registry.declarations import optimizer_facts
@@ -110,9 +109,9 @@ __all__ = [
     "InteractiveMechanism",
     "LOSS_ERROR",
     "LaplaceDpEvent",
+    "LazyUniform",
     "Ledger",
     "LinePath",
-    "LazyUniform",
     "LocalEngine",
     "LocalPool",
     "MARGIN_BITS",
@@ -131,7 +130,6 @@ __all__ = [
     "Query",
     "RandomizedSensitivity",
     "RawRows",
-    "RecordGradientSum",
     "Rejection",
     "Reply",
     "RoundRules",

@@ -127,4 +127,5 @@ def _within(step: np.ndarray, w: np.ndarray, radius: float) -> np.ndarray:
     norm = float(np.linalg.norm(w - step))
     if norm <= 2 * radius:
         return step
-    return w - (w - step) * (2 * radius / norm)
+    shortened: np.ndarray = w - (w - step) * (2 * radius / norm)
+    return shortened

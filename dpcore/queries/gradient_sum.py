@@ -98,7 +98,8 @@ class GradientSum:
 def bounded_labels(block: Block) -> np.ndarray:
     """Return the rows' labels, clamped to [-1, 1]: what the bounds of derived queries take them to
     be. Schemas clamp them already; this does not rely on it."""
-    return np.clip(block.y, -1.0, 1.0)
+    labels: np.ndarray = np.clip(block.y, -1.0, 1.0)
+    return labels
 
 
 def _part_bits(problem: Problem, lipschitz: float) -> int:

@@ -31,8 +31,8 @@ from dpcore.queries import ClippedGradientSum
 from dpcore.queries.gradient_sum import GradientSum, gradient_error
 from dpcore.queries.gram import GramMatrix
 from dpcore.queries.moments import ColumnMoments
-from dpcore.queries.record_gradient import RecordGradientSum
 from dpcore.testing import check_query
+from dpcore_a_ddp.record_gradient import RecordGradientSum
 from dpcore_dp_agd.loss_line import ClippedLossLine
 
 _CHANGED = """

@@ -48,6 +48,8 @@ from dpcore.queries.gram import GramMatrix
 from dpcore.session.session import TableSession
 from dpcore.testing.canonical import canonical
 from dpcore.testing.tables import make_problem, make_rows
+from dpcore_a_ddp.record_gradient import RecordGradientSum
+from dpcore_a_ddp.skellam_share import SkellamShare
 from dpcore_accuracy_first.loss_sum import ObjectiveSum
 from dpcore_accuracy_first.mechanism import NoiseReduction
 from dpcore_accuracy_first.minimizer import Minimizer
@@ -79,7 +81,7 @@ def parts_of_ours():
         for _, cls in inspect.getmembers(module, inspect.isclass)
         if cls.__module__ == module.__name__ and any(hasattr(cls, name) for name in ACTS)
     }
-    facts = {Problem, PublicBall, Sensitivity, Standardization}
+    facts = {Problem, PublicBall, RecordGradientSum, Sensitivity, SkellamShare, Standardization}
     return sorted(found | facts, key=lambda cls: cls.__qualname__)
 
 

@@ -35,7 +35,8 @@ from dpcore_a_ddp.users_file import alike_users, read_users
 
 if TYPE_CHECKING:
     from dpcore.plugin import Accountant, Loss, Schedule
-    from dpcore.plugin.parts import Dataset, NoiseSource, RecordGradientSum
+    from dpcore.plugin.parts import Dataset, NoiseSource
+    from dpcore_a_ddp.record_gradient import RecordGradientSum
 
 __all__ = ["InProcessPool"]
 

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
     from dpcore.plugin import Loss
-    from dpcore.plugin.parts import Dataset, RecordGradientSum
+    from dpcore.plugin.parts import Dataset
+    from dpcore_a_ddp.record_gradient import RecordGradientSum
 
 __all__ = ["PooledRows"]
 

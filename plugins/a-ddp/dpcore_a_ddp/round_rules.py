@@ -22,11 +22,11 @@ from dpcore.plugin.parts import (
     BLOCK_SUM_BITS,
     FixedSizeSample,
     PoissonSampledDpEvent,
-    RecordGradientSum,
     SampledWithoutReplacementDpEvent,
     Sensitivity,
     sealed,
 )
+from dpcore_a_ddp.record_gradient import RecordGradientSum
 from dpcore_a_ddp.skellam_law import draw_skellam
 from dpcore_a_ddp.skellam_share import SkellamShare
 

@@ -7,16 +7,18 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from dpcore.errors import InvalidInputError
-from dpcore.exact.grid import FEATURE_BITS
-from dpcore.privacy.sealed import sealed
-from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
-from dpcore.queries.clipping import clip_coefficients
-from dpcore.queries.gradient import ClippedGradients
+from dpcore.plugin import InvalidInputError
+from dpcore.plugin.parts import (
+    FEATURE_BITS,
+    ClippedGradients,
+    Sensitivity,
+    clip_coefficients,
+    sealed,
+)
 
 if TYPE_CHECKING:
-    from dpcore.data.blocks.block import Block
-    from dpcore.protocols.problem import Problem
+    from dpcore.plugin import NeighboringRelation, Problem
+    from dpcore.plugin.parts import Block
 
 __all__ = ["RecordGradientSum"]
 
