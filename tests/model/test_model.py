@@ -10,7 +10,7 @@ from dpcore import load_model
 from dpcore.data.readers.arrays import features_from_arrays
 from dpcore.data.schema.schema import Schema
 from dpcore.errors import DpcoreError, ModelFileError
-from dpcore.fitting.run import plain
+from dpcore.fitting.reporting import plain
 from dpcore.model.file import check_replaceable, checksum
 from dpcore.model.model import Model, check_coefficients
 from dpcore.privacy.statement import PrivacyStatement
