@@ -1,7 +1,5 @@
-"""What is written about the project is true of it, and the house rules hold in every file."""
+"""The documents say what is true of the project."""
 
-import ast
-import builtins
 import dataclasses
 import importlib.util
 import re
@@ -23,11 +21,6 @@ README = ROOT / "README.md"
 DOCS = ROOT / "docs"
 PAGES = [README, *(ROOT / f"{name}.md" for name in ("CONTRIBUTING", "SECURITY", "CHANGELOG"))]
 PAGES += sorted(DOCS.glob("*.md"))
-SOURCES = sorted(
-    path
-    for folder in (ROOT / "dpcore", *sorted(ROOT.glob("plugins/*/dpcore_*")))
-    for path in folder.rglob("*.py")
-)
 HOOKS = sorted(name for name in vars(hookspecs) if name.startswith("register_"))
 
 needs_readme = pytest.mark.skipif(not README.is_file(), reason="needs the README of a checkout")
@@ -35,35 +28,6 @@ needs_readme = pytest.mark.skipif(not README.is_file(), reason="needs the README
 
 def relative(path):
     return str(path.relative_to(ROOT))
-
-
-def faults_by_file(faults_of):
-    """Return what ``faults_of`` finds in the tree of each source, after the file's name."""
-    return [
-        f"{relative(path)}: {fault}"
-        for path in SOURCES
-        for fault in faults_of(ast.parse(path.read_text()))
-    ]
-
-
-def test_sources_of_the_core_and_of_every_plugin_are_read():
-    folders = {path.relative_to(ROOT).parts[0] for path in SOURCES}
-    plugins = {path.relative_to(ROOT).parts[1] for path in SOURCES if "plugins" in path.parts}
-    assert folders == {"dpcore", "plugins"}
-    assert plugins == {path.name for path in ROOT.glob("plugins/*/")}
-
-
-# What has no room of its own in the core: whole fits, the project itself, and plugins as fixtures.
-BESIDE_THE_ROOMS = {"bad_plugins", "bits", "stub_plugin", "third_party"}
-OF_THE_PROJECT = {"test_docs.py", "test_examples.py", "test_packaging.py"}
-
-
-def test_the_tests_mirror_the_core():
-    tests = Path(__file__).parent
-    rooms = {path.parent.name for path in (ROOT / "dpcore").glob("*/__init__.py")}
-    folders = {path.name for path in tests.glob("[!_.]*/") if any(path.rglob("*.*"))}
-    assert folders - rooms == BESIDE_THE_ROOMS
-    assert {path.name for path in tests.glob("test_*.py")} == OF_THE_PROJECT
 
 
 def readme_block(mark):
@@ -186,160 +150,6 @@ def test_pictures_are_small():
     # 28 of them were half of all that is kept.
     pictures = sorted((ROOT / "bench").rglob("*.svg"))
     assert [relative(path) for path in pictures if path.stat().st_size > 30 * 1024] == []
-
-
-def test_docstrings_of_modules_name_their_thing():
-    # 46 began with "What ..." or "How ...", and said of nothing what it is.
-    first = {
-        path: (ast.get_docstring(ast.parse(path.read_text())) or "").split()[:1] for path in SOURCES
-    }
-    vague = ["What"], ["How"], ["Which"]
-    assert [relative(path) for path, word in first.items() if word in vague] == []
-
-
-# Names of numpy.random that hold no state of their own module.
-STATELESS = {"BitGenerator", "Generator", "PCG64", "Philox", "SeedSequence", "default_rng"}
-
-
-def global_randomness(tree):
-    """Yield what draws from a generator that every caller in the process shares."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute) and ast.unparse(node.value) in (
-            "np.random",
-            "numpy.random",
-        ):
-            if node.attr not in STATELESS:
-                yield f"{node.lineno}: {ast.unparse(node)}"
-        elif isinstance(node, ast.Import):
-            yield from (f"{node.lineno}: {a.name}" for a in node.names if a.name == "random")
-        elif isinstance(node, ast.ImportFrom) and node.module in ("random", "numpy.random"):
-            names = [a.name for a in node.names if a.name not in STATELESS]
-            yield from (f"{node.lineno}: {name}" for name in names)
-
-
-def test_nothing_draws_from_a_shared_generator():
-    assert faults_by_file(global_randomness) == []
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "np.random.seed(ord(os.urandom(1)))",
-        "numpy.random.normal(size=3)",
-        "from random import gauss",
-        "import random",
-        "from numpy.random import laplace",
-    ],
-)
-def test_a_shared_generator_is_found(line):
-    # A script reseeded NumPy with one byte of entropy: 256 possible noises.
-    assert list(global_randomness(ast.parse(line)))
-
-
-def kernels(tree):
-    """Yield each function under njit with its decorator's arguments as text."""
-    for node in ast.walk(tree):
-        for decorator in node.decorator_list if isinstance(node, ast.FunctionDef) else ():
-            call = decorator if isinstance(decorator, ast.Call) else ast.Call(decorator, [], [])
-            if ast.unparse(call.func).split(".")[-1] in ("njit", "jit", "vectorize", "guvectorize"):
-                yield node, {word.arg: ast.unparse(word.value) for word in call.keywords}
-
-
-def kernel_faults(tree):
-    """Yield what a kernel must not do: relax floating point, or be cached over another file.
-
-    The cache is stamped with the kernel's own file, so a cached kernel that uses a function or a
-    constant of another file goes on with the old one after an edit there.
-    """
-    here = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
-    here |= {
-        target.id
-        for node in tree.body
-        if isinstance(node, ast.Assign)
-        for target in node.targets
-        if isinstance(target, ast.Name)
-    }
-    for node, options in kernels(tree):
-        if options.get("fastmath", "False") != "False":
-            yield f"{node.name} relaxes floating point"
-        if options.get("error_model") != "'numpy'":
-            yield f"{node.name} has no error_model='numpy'"
-        if options.get("cache") != "True":
-            continue
-        names = [n for part in node.body for n in ast.walk(part) if isinstance(n, ast.Name)]
-        own = {n.id for n in names if isinstance(n.ctx, ast.Store)}
-        own |= {arg.arg for arg in node.args.args}
-        known = own | here | set(dir(builtins)) | {"np", "math"}
-        yield from (f"{node.name} uses {n.id} of another file" for n in names if n.id not in known)
-
-
-def test_kernels_are_strict_and_cached_ones_are_leaves():
-    assert faults_by_file(kernel_faults) == []
-
-
-@pytest.mark.parametrize(
-    ("source", "fault"),
-    [
-        ("from a import g\n@njit(cache=True, error_model='numpy')\ndef f(x):\n    g(x)", "uses g"),
-        ("from a import K\n@njit(cache=True, error_model='numpy')\ndef f(x):\n    x[0] = K", "K"),
-        ("@njit(fastmath=True, error_model='numpy')\ndef f(x):\n    pass", "relaxes"),
-        ("@numba.njit\ndef f(x):\n    pass", "no error_model"),
-    ],
-)
-def test_a_faulty_kernel_is_found(source, fault):
-    assert any(fault in found for found in kernel_faults(ast.parse(source)))
-
-
-def tracked():
-    """Return the text of every file that git tracks or would track, by name."""
-    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
-    try:
-        listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    except (OSError, subprocess.CalledProcessError):
-        pytest.skip("needs a git checkout")
-    texts = {}
-    for name in listed.stdout.splitlines():
-        try:
-            texts[name] = (ROOT / name).read_text()
-        except (UnicodeDecodeError, FileNotFoundError):  # an image, or deleted and not committed
-            continue
-    return texts
-
-
-# Spelt in parts, so that this file passes its own test.
-FORBIDDEN = {
-    "unfinished": r"\b(TO" + r"DO|FIX" + r"ME|XX" + r"X)\b",
-    "a path of one machine": r"(?<![\w.$}])/(ho" + r"me|ro" + r"ot|wo" + r"rk|U" + r"sers)/\w",
-    "a registry's host": r"\b(py"
-    + r"pi\.org|python"
-    + r"hosted\.|artif"
-    + r"actory|nex"
-    + r"us\.)",
-}
-
-
-@pytest.mark.parametrize("what", FORBIDDEN)
-def test_no_file_holds(what):
-    pattern = re.compile(FORBIDDEN[what])
-    found = [
-        f"{name}:{number}: {line.strip()[:80]}"
-        for name, text in tracked().items()
-        for number, line in enumerate(text.splitlines(), 1)
-        if pattern.search(line)
-    ]
-    assert found == []
-
-
-@pytest.mark.parametrize(
-    ("what", "line"),
-    [
-        ("unfinished", "# TO" + "DO: clip"),
-        ("a path of one machine", "open('/ho" + "me/ada/adult.data')"),
-        ("a registry's host", "https://py" + "pi.org/simple"),
-    ],
-)
-def test_it_would_be_found(what, line):
-    assert re.search(FORBIDDEN[what], line)
 
 
 @needs_readme

@@ -63,6 +63,7 @@ from dpcore.protocols.user_messages import Answers, Declined, Inbox, Rejection, 
 from dpcore.protocols.user_pool import LocalPool
 from dpcore.queries.clipping import clip_coefficients, clipped_total
 from dpcore.queries.descent import minimize
+from dpcore.queries.gradient import ClippedGradients
 from dpcore.queries.gradient_sum import (
     LOSS_ERROR,
     GradientSum,
@@ -89,6 +90,7 @@ __all__ = [
     "BestAccountant",
     "Block",
     "CAPACITY",
+    "ClippedGradients",
     "ComposedDpEvent",
     "CsrBlock",
     "Dataset",

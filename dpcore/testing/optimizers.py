@@ -235,8 +235,8 @@ _OF_PRIVACY = (
 
 
 def checks_of_sessions(optimizer: Optimizer) -> tuple[Callable[[Optimizer], None], ...]:
-    """Return the checks that an optimizer is to pass: those of the guarantee are left out for one
-    that declares that it has none."""
+    """Return the checks that an optimizer is to pass: those of the guarantee are left out where it
+    declares that it has none."""
     if optimizer_facts(type(optimizer)).private:
         return OPTIMIZER_CHECKS
     return tuple(check for check in OPTIMIZER_CHECKS if check not in _OF_PRIVACY)
