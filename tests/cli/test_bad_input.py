@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from dpcore.session.account import Account
+from dpcore.session.ledger import Ledger
 
 BUDGETS = [
     (["--epsilon", "0"], "epsilon"),
@@ -84,13 +84,13 @@ FILES = {
 def charged(monkeypatch):
     """Every charge of every session: a refusal has to come before the first."""
     charges = []
-    charge = Account.charge_then_draw
+    charge = Ledger.charge
 
     def recorded(self, *arguments):
         charges.append(arguments)
         return charge(self, *arguments)
 
-    monkeypatch.setattr(Account, "charge_then_draw", recorded)
+    monkeypatch.setattr(Ledger, "charge", recorded)
     yield charges
     assert charges == []
 

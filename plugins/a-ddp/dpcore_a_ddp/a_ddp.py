@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from dpcore.plugin import InvalidInputError
+from dpcore.plugin import InvalidInputError, option
 from dpcore_a_ddp.descent import descend
 from dpcore_a_ddp.noise import advanced_split, analytic_gaussian
-from dpcore_a_ddp.options import UserSgdOptions, least_noise, option
+from dpcore_a_ddp.options import UserSgdOptions, least_noise
 
 if TYPE_CHECKING:
     from dpcore.plugin import Problem, Solution, UserPool

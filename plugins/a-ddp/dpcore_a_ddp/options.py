@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, ClassVar
 
-from dpcore.plugin import InvalidInputError
+from dpcore.plugin import InvalidInputError, check_ranges, option
 from dpcore.plugin.parts import smallest_multiplier
 from dpcore_a_ddp.round_rules import GradientRounds
 from dpcore_a_ddp.user_budgets import rounds_within
@@ -16,15 +16,10 @@ if TYPE_CHECKING:
     from dpcore.plugin import Problem, UserPool
     from dpcore.plugin.parts import DpEvent
 
-__all__ = ["UserSgdOptions", "least_noise", "option"]
+__all__ = ["UserSgdOptions", "least_noise"]
 
 _USUAL_CLIP = 3.0
 _MOST_NOISE = 2.0**40
-
-
-def option(default: Any, help: str, unit: str = "", rule: str = "") -> Any:
-    """Return a dataclass field with what ``dpcore info`` shows of it."""
-    return field(default=default, metadata={"help": help, "unit": unit, "rule": rule})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,10 +67,8 @@ class UserSgdOptions:
             "rate": (2.0**-60, 1.0),
             "most_rounds": (1, 10**6),
         }
-        for name, (low, high) in ranges.items():
-            value = getattr(self, name, None)
-            if value is not None and not low <= value <= high:
-                raise InvalidInputError(f"Expected {low:g} <= {name}={value!r} <= {high:g}.")
+        own = {field.name for field in fields(self)}
+        check_ranges(self, {name: ends for name, ends in ranges.items() if name in own})
 
     def clip_for(self, problem: Problem) -> float:
         """Return the clip: a longer one than any gradient is would only add noise."""
