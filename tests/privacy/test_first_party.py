@@ -14,7 +14,7 @@ from dpcore.cli import app
 from dpcore.first_party import DISTRIBUTIONS, is_ours
 from dpcore.registry.catalogue import load_registry
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(autouse=True)
