@@ -58,6 +58,37 @@ def test_docstrings_of_modules_name_their_thing():
     assert [relative(path) for path, word in first.items() if word in vague] == []
 
 
+# A sentence names its subject, and says what it is or does.
+UNPLAIN = re.compile(r"(?<!-)\b(one that|of which|stands)\b")
+
+
+def unplain(tree):
+    """Yield docstrings that open with "What" or have a phrase that hides its subject."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            text = " ".join(str(node.value.value).split())
+            if text.startswith("What "):
+                yield f"{node.lineno}: What"
+            yield from (f"{node.lineno}: {found[0]}" for found in UNPLAIN.finditer(text))
+
+
+def test_docstrings_are_plain_sentences():
+    assert faults_by_file(unplain) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "count"),
+    [
+        ("def f():\n    'What follows.'", 1),
+        ("x = 1\n'A bound of which little is known.'", 1),
+        ("'''The filter as it stands, or one\nthat is not.'''", 2),
+        ("'Under replace-one that is no bound.'", 0),
+    ],
+)
+def test_a_docstring_that_is_not_plain_is_found(line, count):
+    assert len(list(unplain(ast.parse(line)))) == count
+
+
 # Names of numpy.random that hold no state of their own module.
 STATELESS = {"BitGenerator", "Generator", "PCG64", "Philox", "SeedSequence", "default_rng"}
 
