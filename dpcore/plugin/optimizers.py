@@ -12,7 +12,7 @@ from dpcore.errors import (
 )
 from dpcore.exact.compiled import njit
 from dpcore.exact.grid import DIRECTION_BITS, STEP_BITS, round_parameters, round_to
-from dpcore.fitting.plan import Settings
+from dpcore.fitting.settings import Settings
 from dpcore.mechanisms.exponential import Exponential
 from dpcore.mechanisms.gaussian import Gaussian
 from dpcore.mechanisms.geometric import Geometric

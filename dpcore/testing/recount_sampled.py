@@ -131,4 +131,4 @@ def _root(excess: Callable[[float], float]) -> float:
         high *= 2
         if high > 600:
             return math.inf
-    return brentq(excess, 0.0, high, xtol=1e-13)
+    return float(brentq(excess, 0.0, high, xtol=1e-13))

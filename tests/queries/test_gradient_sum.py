@@ -8,12 +8,12 @@ import pytest
 
 from dpcore.data.blocks.table import Table
 from dpcore.engines.local import LocalEngine
+from dpcore.exact.grid import FINE_BITS
 from dpcore.losses.huber import HuberSvm
 from dpcore.losses.logistic import Logistic
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.protocols.problem import Problem
 from dpcore.queries.gradient_sum import (
-    FINE_BITS,
     GradientSum,
     _rest_error,
     gradient_bits,
