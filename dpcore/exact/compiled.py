@@ -2,8 +2,8 @@
 
 They lie where numba has a place for them: beside the module, in the user's cache folder, or in
 ``NUMBA_CACHE_DIR``. Beside what numba does, a file is loaded only if its digest is that of its
-content and it was made of the very source that runs now; it is written whole or not at all, and one
-that cannot be used is replaced. Where nothing can be read or written the kernel is compiled in
+content and it was made of the very source that runs now; it is written whole or not at all, and
+replaced if it cannot be used. Where nothing can be read or written the kernel is compiled in
 memory, and one line of the process says so. The digest finds what was damaged. It is no seal:
 whoever may write to the cache can run code here, as with Python's own byte code.
 """

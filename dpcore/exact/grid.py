@@ -62,8 +62,8 @@ FLOAT32_LIMIT = 2.0 ** (24 - FEATURE_BITS)
 
 _FINER = 20
 FINE_BITS = PARAMETER_BITS + _FINER
-"""Points of a solver's last steps are on ``2**-FINE_BITS``: two parameters, 20 bits apart, of
-which each has exact margins."""
+"""Points of a solver's last steps are on ``2**-FINE_BITS``: two parameters, 20 bits apart,
+each with exact margins."""
 
 LARGEST_NORM = 2.0**12
 """The l2 norm of a stored row at most."""

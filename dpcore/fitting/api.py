@@ -96,8 +96,8 @@ def fit(
     epsilon : the budget, 1 if not given; where it is an output, ``epsilon_max`` (5 if not given).
     targets : what such an algorithm is asked for, as ``{"target_excess_risk": 0.05}``.
     relation : ``None`` for add-or-remove-one, or the first that the algorithm declares.
-    algo : an optimizer's name; ``"auto"`` stands for one that is chosen by budget, loss and
-        accountant. The model names it, and why.
+    algo : an optimizer's name; ``"auto"`` takes one by budget, loss and accountant.
+        The model names it, and why.
     accountant : ``None`` for what the preset or the algorithm names, mostly zcdp; pure where
         epsilon is an output.
     threads : how many may sum over the rows; ``None`` for all processors. The model is the same.

@@ -1,4 +1,4 @@
-"""A name that stands for other algorithms: which of them it is in a run, and why."""
+"""A name in place of other algorithms: which of them it is in a run, and why."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ __all__ = ["choose"]
 
 
 def choose(settings: Settings, registry: Registry) -> tuple[Settings, dict[str, str] | None]:
-    """Return the settings with an algorithm in the place of a name that stands for one, and which
-    name it was and why; ``None`` for an algorithm's own name.
+    """Return the settings with an algorithm where a name was in its place, and which name it was
+    and why; ``None`` for an algorithm's own name.
 
     Raises RegistryError for an unknown name, and says what to do if it is the default's.
     """

@@ -45,7 +45,7 @@ OnRelease = Callable[[TableSession], None] | None
 
 @dataclass(frozen=True)
 class Training:
-    """What a run made.
+    """The outcome of a run.
 
     Parameters
     ----------

@@ -16,7 +16,7 @@ from dpcore.registry.parameters import convert
 __all__ = ["DEFAULT_ALGORITHM", "Settings", "checked_settings"]
 
 DEFAULT_ALGORITHM = "auto"
-"""What is taken where no algorithm is named."""
+"""The algorithm of a run that names none."""
 
 _MOST_THREADS = 2**16
 

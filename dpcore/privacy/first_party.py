@@ -16,7 +16,7 @@ __all__ = ["CHOOSES_AN_ALGORITHM", "DISTRIBUTIONS", "HOLDS_USERS", "is_ours"]
 
 _CORE = "dpcore"
 CHOOSES_AN_ALGORITHM = "dpcore-baselines"
-"""The distribution of ``auto``, which stands where no algorithm is named."""
+"""The distribution of ``auto``, the algorithm of a run that names none."""
 HOLDS_USERS = "dpcore-a-ddp"
 """The distribution of the pool that holds users in this process."""
 DISTRIBUTIONS = {

@@ -28,7 +28,7 @@ __all__ = [
 Part = TypeVar("Part", bound=type)
 
 _DEFINED: dict[type, dict[str, Any]] = {}
-"""What every sealed class held when it was defined."""
+"""The attributes of every sealed class when it was defined."""
 _PRINTS: dict[type, tuple[Any, ...]] = {}
 """The same as names and ids: whatever has one of these ids is held above, and so is that value."""
 _ABSENT = object()

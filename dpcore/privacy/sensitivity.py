@@ -24,7 +24,7 @@ class NeighboringRelation(Enum):
 
     ``ADD_OR_REMOVE_ONE``: one has a row more; the number of rows is private.
     ``REPLACE_ONE``: one row differs; the number of rows is public. About twice as strong at the
-    same epsilon. ``REPLACE_SPECIAL``: one row is swapped for one that contributes nothing.
+    same epsilon. ``REPLACE_SPECIAL``: one row is swapped for a row that contributes nothing.
     """
 
     ADD_OR_REMOVE_ONE = "add-or-remove-one"
@@ -54,7 +54,7 @@ class Sensitivity:
     norm : the norm in which ``bound`` holds, over all coordinates of the answer.
     bound : finite and > 0; the largest norm of the difference over all neighbours.
     relation : the neighbouring relation under which both figures hold.
-    grid_bits : the answer stands on multiples of ``2**-grid_bits``.
+    grid_bits : the answer is a multiple of ``2**-grid_bits``.
     change_range : for scores, the largest ``max_i(change of u_i) - min_i(change of u_i)``; ``None``
         for an answer that is not a vector of scores.
     """

@@ -21,7 +21,7 @@ _IN_FILES = {"relation": "neighboring_relation"}
 
 @dataclass(frozen=True, slots=True)
 class PrivacyStatement:
-    """What a fitted model's privacy is, as data.
+    """The privacy of a fitted model, as data.
 
     Parameters
     ----------

@@ -70,7 +70,7 @@ class Mechanism(Protocol):
 
 @runtime_checkable
 class CalibratedMechanism(Mechanism, Protocol):
-    """A mechanism whose noise can be planned before a query is there: one that fills a slot."""
+    """A mechanism whose noise can be planned before there is a query: it may fill a slot."""
 
     @classmethod
     def nominal_event(cls, noise_multiplier: float) -> DpEvent:
@@ -88,7 +88,7 @@ class Accountant(Protocol):
 
     name: ClassVar[str]
     unit: ClassVar[str]
-    """What ``budget`` and ``spent`` count: rho, mu^2, RDP at one order, epsilon."""
+    """The unit of ``budget`` and ``spent``: rho, mu^2, RDP at one order, epsilon."""
     fully_adaptive: ClassVar[bool]
     """Whether it is a valid filter when events are chosen from earlier outputs."""
 

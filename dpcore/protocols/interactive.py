@@ -41,7 +41,7 @@ class InteractiveMechanism(Protocol):
 
     @property
     def question(self) -> Sensitivity:
-        """What the sensitivity of each later question may be at most: known at the start."""
+        """The largest sensitivity that a later question may have: known at the start."""
         ...
 
     def event(self, sensitivity: Sensitivity, reference: Sensitivity | None) -> ExPostDpEvent:
@@ -59,11 +59,11 @@ class InteractiveMechanism(Protocol):
 
 @runtime_checkable
 class InteractiveState(Protocol):
-    """What an interactive mechanism keeps between its steps."""
+    """The state of an interactive mechanism between its steps."""
 
     @property
     def first(self) -> Any:
-        """What is released when it starts."""
+        """The value that is released when it starts."""
         ...
 
     @property

@@ -81,7 +81,7 @@ class Solution:
     w : float64 array of shape (n_features,).
     status : a sentence that says how the run ended.
     details : plain figures for the report (steps taken, released counts): what
-        ``dpcore.fitting.details.fault_of_details`` allows, or a note stands in their place.
+        ``dpcore.fitting.details.fault_of_details`` allows, or a note in their place.
     """
 
     w: np.ndarray

@@ -52,5 +52,5 @@ class PrivacySession(Protocol):
 
     @property
     def ledger(self) -> tuple[Any, ...]:
-        """What was charged, a ``LedgerEntry`` for each release, in order."""
+        """The charges, a ``LedgerEntry`` for each release, in order."""
         ...

@@ -63,7 +63,7 @@ class Failure:
 
 
 class Registry:
-    """What was registered, by kind and name.
+    """All that was registered, by kind and name.
 
     A name that two registrations claim belongs to neither: using it is an error that names both
     distributions, and it is listed among the failures.

@@ -278,7 +278,7 @@ _NO_DATACLASS = "is not a dataclass of its parameters."
 
 
 def _fault_of_optimizer(target: Any) -> str:
-    """Return what does not go together in a class, each fact of which is in order."""
+    """Return what does not go together in a class whose single facts are in order."""
     facts = optimizer_facts(target)
     fields = [field.name for field in dataclasses.fields(target) if field.init]
     for name in (*facts.targets, *facts.checked_with):

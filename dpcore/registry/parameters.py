@@ -46,7 +46,7 @@ class Parameter:
 
 def option(default: Any, help: str, unit: str = "", rule: str = "") -> Any:
     """Return a field of an optimizer with what ``dpcore info`` shows of it. ``rule`` : the formula
-    from public facts that stands for a default of ``None``."""
+    from public facts that a default of ``None`` is."""
     return dataclasses.field(default=default, metadata={"help": help, "unit": unit, "rule": rule})
 
 

@@ -33,7 +33,7 @@ class Schedule(Protocol):
 
 
 class Account(Unshareable, Generic[Entry]):
-    """A budget in use: the filter as it stands, and the ledger of its charges.
+    """A budget in use: the filter after all charges so far, and their ledger.
 
     Whatever draws noise or a sample for a release draws it inside ``charge_then_draw``: sessions,
     users with a session of their own, and pools of users alike.

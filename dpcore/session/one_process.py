@@ -17,7 +17,7 @@ class OneProcess(Unshareable):
     the same: each would have the whole of what is left of a budget to itself."""
 
     _elsewhere: ClassVar[str]
-    """What a forked child is told."""
+    """The message to a forked child."""
 
     def __init__(self) -> None:
         self._pid = os.getpid()

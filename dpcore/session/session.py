@@ -196,8 +196,8 @@ class TableSession(ExactAnswers):
 
     @property
     def accountant(self) -> Accountant:
-        """The filter as it stands: a function of released values only, and a copy, so that nobody
-        else holds the one that decides."""
+        """A copy of the filter after all charges so far, a function of released values only: nobody
+        else holds the filter that decides."""
         held: Accountant = copy.deepcopy(self._account.filter)
         return held
 

@@ -1,7 +1,7 @@
 """The contract of a layout: all that dpcore does with encoded rows that depends on their form.
 
-A layout is a file with a subclass of ``Layout`` and its block (``dpcore.data.blocks.block``), of
-which ``CachedMargins`` has most; ``dpcore.data.blocks.layouts`` lists them.
+A layout is a file with a subclass of ``Layout`` and its block (``dpcore.data.blocks.block``), most
+of it from ``CachedMargins``; ``dpcore.data.blocks.layouts`` lists the layouts.
 """
 
 from __future__ import annotations

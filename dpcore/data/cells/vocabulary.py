@@ -12,7 +12,7 @@ from dpcore.data.schema.columns import is_boolean
 __all__ = ["ABSENT", "NUMBER", "UNKNOWN", "Vocabulary"]
 
 NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
-"""What counts as a number in text (a regular expression): decimal, with an exponent or without."""
+"""A number in text, as a regular expression: decimal, with an exponent or without."""
 UNKNOWN = -1
 """The code of a cell that is none of the listed values."""
 ABSENT = -2

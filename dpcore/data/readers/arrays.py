@@ -56,7 +56,7 @@ def dataset_from_arrays(
     bounds : public (lower, upper) of the columns, each a number or one per column: cells are
         clamped to them and mapped to [0, 1], as a schema's numeric columns are. Not for sparse X.
     row_norm : public l2 bound that rows are scaled down to, after ``bounds`` and the intercept's 1
-        included; ``None`` for the one that follows from ``bounds``, so that no row is.
+        included; ``None`` for the bound that follows from ``bounds``, so that no row is.
     schema : replaces all of the other options.
 
     Raises DataError (row numbers are for the owner's eyes) for values that are not finite, labels

@@ -18,7 +18,7 @@ class PerturbedSensitivity(Sensitivity):
 
     ``bound`` holds for any value of that noise, so that a mechanism that knows nothing of it gives
     what it says. One that charges for the noise may take ``rest`` instead: how far the answer can
-    be from one that the noise alone makes private, times two.
+    be from an answer that the noise alone makes private, times two.
 
     Parameters
     ----------
