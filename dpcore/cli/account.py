@@ -32,8 +32,8 @@ def account_command(
     releases."""
     if rounds is not None:
         return _print_schedule(epsilon, delta, rounds, probability, relation, as_json)
+    from dpcore.cli.budgets import describe_budget
     from dpcore.errors import InvalidInputError
-    from dpcore.privacy.budgets import describe_budget
     from dpcore.privacy.relations import parse_relation
 
     parse_relation(relation)
@@ -58,7 +58,7 @@ def account_command(
 def _print_schedule(
     epsilon: float, delta: float, rounds: int, probability: float, relation: str, as_json: bool
 ) -> None:
-    from dpcore.privacy.budgets import describe_schedule
+    from dpcore.cli.budgets import describe_schedule
     from dpcore.privacy.relations import parse_relation
 
     rows = describe_schedule(epsilon, delta, rounds, probability, parse_relation(relation))

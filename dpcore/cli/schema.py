@@ -83,8 +83,8 @@ def _check(
     if delta is not None and epsilon is None:
         raise InvalidInputError("Expected --delta with --epsilon only: exact shares have none.")
     from dpcore.cli.schema_check import print_check
+    from dpcore.data.schema.check import check_schema
     from dpcore.data.schema.schema import Schema
-    from dpcore.fitting.schema_check import check_schema
     from dpcore.session.charges import Charges
 
     charges = Charges()

@@ -10,7 +10,7 @@ import typer
 from dpcore.cli.tables import print_table
 
 if TYPE_CHECKING:
-    from dpcore.fitting.schema_check import SchemaCheck
+    from dpcore.data.schema.check import SchemaCheck
 
 __all__ = ["print_check"]
 

@@ -11,7 +11,7 @@ import pytest
 from dpcore.accountants import GdpAccountant, registered
 from dpcore.accountants.best import BestAccountant
 from dpcore.accountants.registered import registered_accountants, target_of, which_support
-from dpcore.privacy.budgets import describe_budget
+from dpcore.cli.budgets import describe_budget
 from dpcore.privacy.events import GaussianDpEvent, LaplaceDpEvent
 from dpcore.registry.catalogue import GROUP, read_registry
 from dpcore.registry.hookspecs import hookimpl

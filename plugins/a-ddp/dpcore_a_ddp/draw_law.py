@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.plugin.accountants import MARGIN, gaussian_deltas_up
+from dpcore.plugin.parts import MARGIN, gaussian_deltas_up
 
 if TYPE_CHECKING:
     from collections.abc import Callable

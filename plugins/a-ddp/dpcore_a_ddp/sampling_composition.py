@@ -23,8 +23,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
-from dpcore.plugin.accountants import (
-    InvalidInputError,
+from dpcore.plugin import InvalidInputError
+from dpcore.plugin.parts import (
     JointAccountant,
     Round,
     Rounds,

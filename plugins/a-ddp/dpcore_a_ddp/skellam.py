@@ -6,14 +6,17 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpcore.plugin.accountants import SkellamDpEvent, float_down, float_up, sqrt_up
 from dpcore.plugin.parts import (
     GridScale,
     NoiseSource,
     ScaledNoise,
     Sensitivity,
+    SkellamDpEvent,
     add_modulo,
+    float_down,
+    float_up,
     sealed,
+    sqrt_up,
 )
 from dpcore_a_ddp.skellam_law import draw_skellam, require_variance
 

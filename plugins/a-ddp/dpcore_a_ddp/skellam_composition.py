@@ -19,13 +19,13 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any, ClassVar, NamedTuple
 
-from dpcore.plugin.accountants import (
+from dpcore.plugin import UnsupportedEventError
+from dpcore.plugin.parts import (
     MARGIN,
     AmplifiedAccountant,
     DpEvent,
     JointAccountant,
     SkellamDpEvent,
-    UnsupportedEventError,
     amplified_epsilon,
     epsilon_after,
     float_up,

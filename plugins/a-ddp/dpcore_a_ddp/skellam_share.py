@@ -7,10 +7,10 @@ from typing import ClassVar
 import numpy as np
 
 from dpcore.plugin import InvalidInputError
-from dpcore.plugin.accountants import SkellamDpEvent
 from dpcore.plugin.parts import (
     NoiseSource,
     Sensitivity,
+    SkellamDpEvent,
     add_modulo,
     sealed,
 )

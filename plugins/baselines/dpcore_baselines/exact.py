@@ -8,9 +8,14 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from dpcore.compare.references import fit_nonprivate, majority_label
 from dpcore.plugin import InvalidInputError
-from dpcore.plugin.parts import NonPrivateDpEvent, Sensitivity, sealed
+from dpcore.plugin.parts import (
+    NonPrivateDpEvent,
+    Sensitivity,
+    fit_nonprivate,
+    majority_label,
+    sealed,
+)
 
 if TYPE_CHECKING:
     from dpcore.plugin import Loss, NeighboringRelation, Problem

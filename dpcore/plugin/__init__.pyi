@@ -1,4 +1,4 @@
-"""The names of ``dpcore.plugin``: what the author of an optimizer needs."""
+"""The names of ``dpcore.plugin``: those that the author of an optimizer needs."""
 
 from dpcore.accountants.calibrate import noise_multiplier
 from dpcore.accountants.schedule import Schedule, schedule_noise_multiplier
@@ -33,6 +33,7 @@ from dpcore.queries import (
     StandardizedGradientSum,
 )
 from dpcore.queries.gram import GramMatrix
+from dpcore.registry.hookspecs import hookimpl
 from dpcore.registry.parameters import check_ranges, option
 
 __all__ = [
@@ -67,6 +68,7 @@ __all__ = [
     "User",
     "UserPool",
     "check_ranges",
+    "hookimpl",
     "njit",
     "noise_multiplier",
     "option",

@@ -17,6 +17,7 @@ from dpcore.accountants.gdp import GdpAccountant
 from dpcore.accountants.pure import PureAccountant
 from dpcore.data.readers import format_of, is_typed
 from dpcore.data.readers.raw_cells import BINS, RawCells, checked_names, raw_cells
+from dpcore.data.schema.cell_counts import CellCounts
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.loading import schema_reasons
 from dpcore.fitting.reporting import charged_in
@@ -25,7 +26,6 @@ from dpcore.mechanisms.geometric import Geometric
 from dpcore.noise.source import SystemNoise
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.privacy.statement import PrivacyStatement, foreign_parts
-from dpcore.queries.cell_counts import CellCounts
 from dpcore.session.charges import Charges
 from dpcore.session.session import TableSession
 

@@ -8,12 +8,12 @@ import pytest
 
 from dpcore.data.dataset import width_schema
 from dpcore.data.readers.raw_cells import checked_names, raw_cells
+from dpcore.data.schema.cell_counts import CellCounts
+from dpcore.data.schema.check import check_schema
 from dpcore.data.schema.schema import Schema
 from dpcore.data.store import convert
 from dpcore.errors import DataError, InvalidInputError
-from dpcore.fitting.schema_check import check_schema
 from dpcore.privacy.sensitivity import NeighboringRelation
-from dpcore.queries.cell_counts import CellCounts
 from dpcore.session.session import TableSession
 
 COLUMNS = {

@@ -1,0 +1,41 @@
+"""Pages of names, each imported from its place when it is asked for.
+
+A page is a module beside a stub file (``.pyi``), which says where each name is; type checkers and
+editors read the same file.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import importlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+__all__ = ["page"]
+
+
+def page(module: str, file: str) -> Callable[[str], Any]:
+    """Return the ``__getattr__`` of a module whose names are in the stub beside its ``file``."""
+    places = functools.cache(lambda: _places(Path(file).with_suffix(".pyi")))
+
+    def named(name: str) -> Any:
+        if name == "__all__":
+            return sorted(places())
+        place = places().get(name)
+        if place is None:
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        return getattr(importlib.import_module(place), name)
+
+    return named
+
+
+def _places(stub: Path) -> dict[str, str]:
+    """Return the module of each name that a stub imports."""
+    return {
+        alias.name: str(node.module)
+        for node in ast.parse(stub.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }

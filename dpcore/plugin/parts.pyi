@@ -1,0 +1,210 @@
+"""The names of ``dpcore.plugin.parts``, for authors of queries, mechanisms, accountants and losses.
+
+Whatever is built of these acts on rows or decides what a release costs. It is inside the trust
+boundary, and the statement names it.
+"""
+
+from dpcore.accountants.additive import validated_delta, validated_epsilon
+from dpcore.accountants.advanced_composition import (
+    AmplifiedAccountant,
+    amplified_epsilon,
+    epsilon_after,
+)
+from dpcore.accountants.best import BestAccountant
+from dpcore.accountants.gaussian_floats import MARGIN, gaussian_deltas_up
+from dpcore.accountants.joint import JointAccountant, Round, Rounds
+from dpcore.accountants.normal import gaussian_mu_squared_down
+from dpcore.accountants.pure import PureAccountant
+from dpcore.accountants.registered import registered_accountants
+from dpcore.accountants.schedule import planned_accountant
+from dpcore.accountants.search import most_rounds, smallest_epsilon, smallest_multiplier
+from dpcore.accountants.skellam import skellam_delta_up
+from dpcore.compare.references import fit_nonprivate, majority_label
+from dpcore.data.blocks.block import Block, RawRows
+from dpcore.data.blocks.csr import CsrBlock
+from dpcore.data.blocks.line_path import LinePath
+from dpcore.data.blocks.row_norms import row_factors
+from dpcore.data.blocks.standardization import Standardization
+from dpcore.data.blocks.table import Table
+from dpcore.data.dataset import Dataset, load_file
+from dpcore.data.readers import format_of
+from dpcore.data.readers.arrays import dataset_from_arrays
+from dpcore.data.schema.schema import Schema
+from dpcore.engines.local import LocalEngine, available_threads
+from dpcore.exact.grid import (
+    BLOCK_ROWS,
+    BLOCK_SUM_BITS,
+    CAPACITY,
+    FEATURE_BITS,
+    FINE_BITS,
+    MARGIN_BITS,
+    PARAMETER_BITS,
+)
+from dpcore.exact.rounding import float_down, float_up, sqrt_up
+from dpcore.fitting.plan import make_plan
+from dpcore.fitting.users import fit_pool
+from dpcore.losses.facts import loss_facts
+from dpcore.mechanisms.base import PureNoise, ScaledNoise, add_modulo
+from dpcore.model.model import Model
+from dpcore.model.outfile import check_writable, write_whole
+from dpcore.noise.bulk import LazyUniform
+from dpcore.noise.entropy import Unshareable
+from dpcore.noise.lazy import Digits, DigitStream, exponential_digits, normal_digits
+from dpcore.noise.scale import GridScale
+from dpcore.noise.source import BULK_SIZE, NoiseSource, SeededNoise, SystemNoise
+from dpcore.privacy.events import (
+    ComposedDpEvent,
+    DpEvent,
+    ExPostDpEvent,
+    GaussianDpEvent,
+    LaplaceDpEvent,
+    NonPrivateDpEvent,
+    ObjectivePerturbationDpEvent,
+    PoissonSampledDpEvent,
+    PureDpEvent,
+    SampledWithoutReplacementDpEvent,
+    SkellamDpEvent,
+)
+from dpcore.privacy.sealed import constant, sealed
+from dpcore.privacy.sensitivity import RandomizedSensitivity, Sensitivity
+from dpcore.protocols import DerivedQuery, Engine, Mechanism, Query, SampledQuery, TableQuery
+from dpcore.protocols.interactive import InteractiveMechanism
+from dpcore.protocols.optimizer import Optimizer
+from dpcore.protocols.user_messages import Answers, Declined, Inbox, Rejection, Reply, RoundRules
+from dpcore.protocols.user_pool import LocalPool
+from dpcore.queries.clipping import clip_coefficients, clipped_total
+from dpcore.queries.descent import minimize
+from dpcore.queries.gradient import ClippedGradients
+from dpcore.queries.gradient_sum import (
+    LOSS_ERROR,
+    GradientSum,
+    bounded_labels,
+    gradient_bits,
+    gradient_error,
+)
+from dpcore.queries.gram import unpack
+from dpcore.queries.sample import FixedSizeSample
+from dpcore.registry.catalogue import load_registry
+from dpcore.registry.declarations import optimizer_facts
+from dpcore.session.account import Account
+from dpcore.session.ledger import Ledger
+from dpcore.session.one_process import OneProcess
+from dpcore.session.rehearsal import load_noise, load_now
+from dpcore.session.session import TableSession
+
+__all__ = [
+    "Account",
+    "AmplifiedAccountant",
+    "Answers",
+    "BLOCK_ROWS",
+    "BLOCK_SUM_BITS",
+    "BULK_SIZE",
+    "BestAccountant",
+    "Block",
+    "CAPACITY",
+    "ClippedGradients",
+    "ComposedDpEvent",
+    "CsrBlock",
+    "Dataset",
+    "Declined",
+    "DerivedQuery",
+    "DigitStream",
+    "Digits",
+    "DpEvent",
+    "Engine",
+    "ExPostDpEvent",
+    "FEATURE_BITS",
+    "FINE_BITS",
+    "FixedSizeSample",
+    "GaussianDpEvent",
+    "GradientSum",
+    "GridScale",
+    "Inbox",
+    "InteractiveMechanism",
+    "JointAccountant",
+    "LOSS_ERROR",
+    "LaplaceDpEvent",
+    "LazyUniform",
+    "Ledger",
+    "LinePath",
+    "LocalEngine",
+    "LocalPool",
+    "MARGIN",
+    "MARGIN_BITS",
+    "Mechanism",
+    "Model",
+    "NoiseSource",
+    "NonPrivateDpEvent",
+    "ObjectivePerturbationDpEvent",
+    "OneProcess",
+    "Optimizer",
+    "PARAMETER_BITS",
+    "PoissonSampledDpEvent",
+    "PureAccountant",
+    "PureDpEvent",
+    "PureNoise",
+    "Query",
+    "RandomizedSensitivity",
+    "RawRows",
+    "Rejection",
+    "Reply",
+    "Round",
+    "RoundRules",
+    "Rounds",
+    "SampledQuery",
+    "SampledWithoutReplacementDpEvent",
+    "ScaledNoise",
+    "Schema",
+    "SeededNoise",
+    "Sensitivity",
+    "SkellamDpEvent",
+    "Standardization",
+    "SystemNoise",
+    "Table",
+    "TableQuery",
+    "TableSession",
+    "Unshareable",
+    "add_modulo",
+    "amplified_epsilon",
+    "available_threads",
+    "bounded_labels",
+    "check_writable",
+    "clip_coefficients",
+    "clipped_total",
+    "constant",
+    "dataset_from_arrays",
+    "epsilon_after",
+    "exponential_digits",
+    "fit_nonprivate",
+    "fit_pool",
+    "float_down",
+    "float_up",
+    "format_of",
+    "gaussian_deltas_up",
+    "gaussian_mu_squared_down",
+    "gradient_bits",
+    "gradient_error",
+    "load_file",
+    "load_noise",
+    "load_now",
+    "load_registry",
+    "loss_facts",
+    "majority_label",
+    "make_plan",
+    "minimize",
+    "most_rounds",
+    "normal_digits",
+    "optimizer_facts",
+    "planned_accountant",
+    "registered_accountants",
+    "row_factors",
+    "sealed",
+    "skellam_delta_up",
+    "smallest_epsilon",
+    "smallest_multiplier",
+    "sqrt_up",
+    "unpack",
+    "validated_delta",
+    "validated_epsilon",
+    "write_whole",
+]
