@@ -64,7 +64,7 @@ def test_what_is_set_goes_to_the_algorithm_chosen():
         make_plan(Settings(as_published=True))
     with pytest.raises(DpcoreError, match="dp-gd takes --epsilon"):
         make_plan(Settings(epsilon_max=2.0))
-    unknown = r"^objpert has no parameter 'steps'\..* \(auto chose objpert\.\)$"
+    unknown = r"^objpert has no parameter 'steps'\..*\n\(auto chose objpert\.\)$"
     with pytest.raises(DpcoreError, match=unknown):
         make_plan(Settings(delta=0.0, params={"steps": "3"}))
     # Pure epsilon is not quietly another accountant than the one that was asked for.
@@ -94,5 +94,7 @@ def test_the_command_line_takes_it_by_default():
 
 def test_where_it_is_not_installed_the_message_says_what_to_do():
     entries = [e for e in load_registry().entries("optimizer") if e.name != "auto"]
-    with pytest.raises(RegistryError, match=r"install dpcore-baselines, or name one\.$"):
+    with pytest.raises(
+        RegistryError, match=r"pip install dpcore-baselines, or name one by --algo\.$"
+    ):
         make_plan(Settings(), Registry(entries))

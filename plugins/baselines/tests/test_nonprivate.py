@@ -9,12 +9,11 @@ from sklearn.linear_model import LogisticRegression
 
 from dpcore import fit
 from dpcore.accountants import (
-    ACCOUNTANTS,
     GdpAccountant,
-    SingleReleaseAccountant,
     ZcdpAccountant,
 )
 from dpcore.accountants.nonprivate import NonPrivateAccountant
+from dpcore.accountants.registered import registered_accountants
 from dpcore.data.readers.arrays import dataset_from_arrays
 from dpcore.errors import BudgetExceededError, DpcoreError, InvalidInputError, UnsupportedEventError
 from dpcore.fitting.plan import make_plan
@@ -91,7 +90,7 @@ def test_majority_without_an_intercept_knows_the_negative_class_only():
     assert not solution.w.any() and "negative class" in solution.status
 
 
-@pytest.mark.parametrize("kind", [*ACCOUNTANTS, SingleReleaseAccountant])
+@pytest.mark.parametrize("kind", registered_accountants())
 def test_no_accountant_of_a_guarantee_holds_an_exact_answer(kind):
     opened = kind.from_budget(1.0, 1e-6)
     for event in (NonPrivateDpEvent(), ComposedDpEvent((NonPrivateDpEvent(),))):
