@@ -136,7 +136,7 @@ class OptimizerFacts:
     )
     choose: Callable[..., Any] | None = fact(
         Method(("settings",)),
-        "A class method of a name that stands for others: returns `Settings` with one, and why.",
+        "A class method of a name in place of others: returns `Settings` with one, and why.",
         None,
     )
     private: bool = fact(_TRUTH, "False where it promises no privacy.", True)
