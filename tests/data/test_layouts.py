@@ -172,6 +172,8 @@ def test_samples_rows_and_several_points_are_those_of_the_dense_layout():
 class Map:
     """A map of rows whose norms take both products."""
 
+    key = ()
+
     def norms_up(self, product, square_product):
         v = np.arange(1.0, WIDTH + 1)
         return product(v) ** 2 + square_product(v)

@@ -13,6 +13,7 @@ from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.protocols.problem import Problem
 from dpcore.queries import ColumnMoments, StandardizedGradientSum
 from dpcore.testing import check_query
+from dpcore.testing.tables import make_rows
 
 W = np.array([0.5, -1.0, 0.25, 2.0, -0.5])
 SCALES, MEANS = np.array([1.0, 3.0, 8.0, 1.5, 1.0]), np.array([0.2, -0.7, 0.1, 0.9, 0.0])
@@ -33,6 +34,16 @@ def test_a_gradient_keeps_its_sensitivity(constant, loss):
 @pytest.mark.parametrize("clip", [0.5, 2.0, 8.0])
 def test_moments_keep_their_sensitivity(clip):
     check_query(lambda problem: ColumnMoments(problem, clip))
+
+
+def test_norms_under_a_map_are_cached_by_its_value():
+    # A session asks with a copy of its own of each query, and so of each map.
+    block = make_rows(50).table().blocks[0]
+    first, again, other = (Standardization.nearest(s * SCALES, MEANS, 4) for s in (1, 1, 2))
+    norms = block.standardized_norms(first)
+    assert block.standardized_norms(again) is norms
+    assert not np.array_equal(block.standardized_norms(other), norms)
+    assert np.array_equal(block.standardized_norms(first), norms)
 
 
 def test_clipping_against_the_row_as_it_is_would_be_caught(monkeypatch):

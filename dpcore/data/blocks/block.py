@@ -8,7 +8,7 @@ touched: how rows lie in memory, or whether they lie there at all, is the busine
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Literal, Protocol, Self
 
 import numpy as np
@@ -20,6 +20,11 @@ Product = Callable[[np.ndarray], np.ndarray]
 
 class RowMap(Protocol):
     """A public map of raw rows."""
+
+    @property
+    def key(self) -> Hashable:
+        """Return all that the norms under this map depend on, beside the rows and its class."""
+        ...
 
     def norms_up(self, product: Product, square_product: Product) -> np.ndarray:
         """Return an upper bound of the l2 norm of every mapped row, float64 of shape (n_rows,).

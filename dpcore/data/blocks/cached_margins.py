@@ -13,6 +13,8 @@ from dpcore.exact.compiled import njit
 from dpcore.exact.grid import FEATURE_BITS
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable
+
     from dpcore.data.blocks.block import RawRows, RowMap
     from dpcore.data.blocks.line_path import LinePath
 
@@ -50,7 +52,7 @@ class CachedMargins:
 
     def _forget(self) -> None:
         """Empty the cache."""
-        self._standardized: tuple[RowMap, np.ndarray] | None = None
+        self._standardized: tuple[tuple[type, Hashable], np.ndarray] | None = None
         self._at: tuple[np.ndarray, np.ndarray] | None = None
         self._along: tuple[np.ndarray, np.ndarray] | None = None
 
@@ -93,10 +95,11 @@ class CachedMargins:
         return self._norms[norm]
 
     def standardized_norms(self, standardization: RowMap) -> np.ndarray:
-        known = self._standardized
-        if known is None or known[0] is not standardization:
+        # By value: a session asks with a copy of its own of each query.
+        known, asked = self._standardized, (type(standardization), standardization.key)
+        if known is None or known[0] != asked:
             norms = standardization.norms_up(self._product, self._square_product)
-            known = self._standardized = (standardization, _read_only(norms))
+            known = self._standardized = (asked, _read_only(norms))
         return known[1]
 
     def factors_within(self, row_norm: float) -> np.ndarray:

@@ -64,6 +64,11 @@ class Standardization:
         for name in ("scales", "shifts"):
             object.__setattr__(self, name, constant(getattr(self, name), np.int64))
 
+    @property
+    def key(self) -> tuple[bytes, bytes, int | None]:
+        """All that the map depends on: maps of one key are one map."""
+        return self.scales.tobytes(), self.shifts.tobytes(), self.constant
+
     @classmethod
     def nearest(
         cls, scales: np.ndarray, means: np.ndarray, constant: int | None
