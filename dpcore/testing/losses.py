@@ -142,6 +142,8 @@ def _check_overlapping(function: Kernel, z: np.ndarray, y: np.ndarray) -> None:
 
     def repeat(k: int) -> None:
         for _ in range(_OVERLAPPING_CALLS):
+            if mixed:
+                return
             if _called(function, *halves[k]).tobytes() != expected[k]:
                 mixed.append(k)
 
