@@ -68,7 +68,7 @@ def state(
         budget=accountant.budget,
         spent=accountant.spent,
         releases=session.releases,
-        parts_not_from_dpcore=foreign_parts((*session.trusted_parts, *trusted)),
+        parts_not_from_dpcore=tuple(sorted({*session.foreign_parts, *foreign_parts(trusted)})),
         why_not_private=(*plan.why_not_private(), *_exact(plan, session), *why_not_private),
         most_rows=session.most_rows,
         capacity=session.rows_that_fit,

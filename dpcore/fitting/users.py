@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dpcore.accountants.registered import target_of
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.fitted import make_model
 from dpcore.fitting.loading import schema_reasons
@@ -105,7 +106,7 @@ def state_of_users(
     epsilons = [user.epsilon for user in pool.users]
     deltas = [user.delta for user in pool.users]
     used = pool.filter_of(*pool.reference)
-    parts = (part_of(used), part_of(pool), *trusted)
+    parts = (part_of(used), *target_of(used), part_of(pool), *trusted)
     rules = pool.rules
     return PrivacyStatement(
         epsilon=max(epsilons),

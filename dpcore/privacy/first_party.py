@@ -10,7 +10,9 @@ import json
 import sys
 from functools import cache
 from importlib import metadata
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 __all__ = ["CHOOSES_AN_ALGORITHM", "DISTRIBUTIONS", "HOLDS_USERS", "is_ours"]
 
@@ -36,10 +38,20 @@ def is_ours(module: str) -> bool:
     among those that the distribution installed, or in this workspace's editable installation of it,
     and its version is the core's. A module that was never imported is nobody's."""
     owner = _OWNERS.get(module.partition(".")[0])
-    spec = getattr(sys.modules.get(module), "__spec__", None)
+    spec = None if owner is None else _spec(module)
     if owner is None or spec is None or not spec.has_location or spec.origin is None:
         return False
     return _owns(owner, spec.origin)
+
+
+def _spec(module: str) -> Any:
+    """Return where a module is, or would be, found."""
+    if module in sys.modules:
+        return getattr(sys.modules[module], "__spec__", None)
+    try:
+        return find_spec(module)  # without it, a name may be borrowed first and imported afterwards
+    except (ImportError, ValueError, AttributeError):
+        return None
 
 
 @cache

@@ -15,7 +15,7 @@ import numpy as np
 from dpcore.errors import InvalidInputError
 from dpcore.privacy.first_party import is_ours
 from dpcore.privacy.sealed import attributes, require_sealed, require_untouched
-from dpcore.privacy.statement import part_of
+from dpcore.privacy.statement import foreign_parts, part_of
 from dpcore.protocols.problem import Problem
 
 if TYPE_CHECKING:
@@ -48,10 +48,20 @@ class TrustedParts:
     def __init__(self, parts: Iterable[Any], problem: Problem | None) -> None:
         self._names: set[str] = set()
         self._problem = None if problem is None else replace(problem)
+        self._foreign: set[str] = set()
         self._limits: dict[str, int] = {}
         for part in parts:
             require_untouched(part)
-            self._names.add(part_of(part))
+            self._name(part)
+
+    def _name(self, part: Any) -> None:
+        name = part_of(part)
+        self._names.add(name)
+        self._foreign.update(foreign_parts([name]))
+
+    @property
+    def foreign(self) -> tuple[str, ...]:
+        return tuple(sorted(self._foreign))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -87,7 +97,7 @@ class TrustedParts:
     def note(self, parts: Iterable[Any]) -> None:
         """Note that these act on exact answers from now on."""
         for part in parts:
-            self._names.add(part_of(part))
+            self._name(part)
             for name, most in _limits(part):
                 self._limits[name] = min(most, self._limits.get(name, most))
 
@@ -155,5 +165,5 @@ def _held(part: Any) -> list[Any]:
     if isinstance(part, partial):
         return [part.func, part.args, part.keywords]
     if not is_ours(type(part).__module__):
-        return [getattr(part, "loss", None), getattr(part, "query", None)]
+        return [getattr(part, name, None) for name in ("loss", "query", "problem")]
     return [value for _, value in attributes(part)]

@@ -116,6 +116,10 @@ class ExactAnswers(OneProcess):
         return self._parts.rows_that_fit
 
     @property
+    def foreign_parts(self) -> tuple[str, ...]:
+        return self._parts.foreign
+
+    @property
     def trusted_parts(self) -> tuple[str, ...]:
         """``module:Class`` of every part that ran inside the trust boundary."""
         return self._parts.names

@@ -186,8 +186,11 @@ class InProcessPool(OneProcess):
                 "budgets, or take more noise (a larger number of rounds to plan for)."
             )
         load_now(lambda: self._rehearse(rules))
-        self._rules, ledger = rules, self._account.ledger
-        self._account = Account(RoundsLeft(limits, np.zeros_like(limits)), ledger)
+        with self._lock:
+            if self._rules is not None:
+                raise InvalidInputError("The rules of a run are agreed on once.")
+            self._rules, ledger = rules, self._account.ledger
+            self._account = Account(RoundsLeft(limits, np.zeros_like(limits)), ledger)
         return limits.copy()
 
     def _rehearse(self, rules: GradientRounds) -> None:
