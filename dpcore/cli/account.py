@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -50,7 +50,7 @@ def account_command(
             budget = budget.replace("at one order", f"at order {row['order']:.4g}")
         multiplier = row["noise_multiplier"]
         noise = "none fits" if multiplier is None else f"noise multiplier {multiplier:.6g}"
-        cells.append((row["accountant"], row["conversion"], budget, noise))
+        cells.append((_name(row), row["conversion"], budget, noise))
     title = f"({exact(epsilon)}, {exact(delta)})-differential privacy buys, under each accountant"
     print_table(title, ("accountant", "conversion", "budget", "one Gaussian release"), cells)
 
@@ -72,7 +72,7 @@ def _print_schedule(
     )
     cells = [
         (
-            row["accountant"],
+            _name(row),
             row["conversion"],
             "-" if row["reason"] else f"{row['noise_multiplier']:.6g}",
         )
@@ -82,3 +82,11 @@ def _print_schedule(
     for row in rows:
         if row["reason"]:
             typer.echo(f"{row['accountant']}: {row['reason']}")
+
+
+def _name(row: dict[str, Any]) -> str:
+    """Return an accountant's name, and whose it is if it is not of this repository."""
+    from dpcore.privacy.first_party import DISTRIBUTIONS
+
+    name, distribution = row["accountant"], row["distribution"]
+    return name if distribution in DISTRIBUTIONS else f"{name} (of {distribution})"

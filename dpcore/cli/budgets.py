@@ -11,6 +11,7 @@ from dpcore.accountants.schedule import Schedule, planned_accountant, schedule_n
 from dpcore.errors import InvalidInputError
 from dpcore.privacy.events import DpEvent, GaussianDpEvent, PoissonSampledDpEvent
 from dpcore.privacy.sensitivity import NeighboringRelation
+from dpcore.registry.catalogue import load_registry
 from dpcore.registry.declarations import accountant_facts
 
 __all__ = ["describe_budget", "describe_schedule"]
@@ -19,8 +20,8 @@ __all__ = ["describe_budget", "describe_schedule"]
 def describe_budget(epsilon: float, delta: float) -> list[dict[str, Any]]:
     """Return one dict per accountant and conversion that can hold (epsilon, delta).
 
-    Keys: ``accountant``, ``conversion``, ``unit``, ``budget`` (in that unit, rounded down),
-    ``order`` (of the rdp accountant, else ``None``) and ``noise_multiplier``: the smallest, rounded
+    Keys: ``accountant``, ``distribution`` (that has it), ``conversion``, ``unit``, ``budget`` (in
+    that unit, rounded down), ``order`` (of the rdp accountant, else ``None``) and ``noise_multiplier``: the smallest, rounded
     up, of one Gaussian release that takes the whole budget (under gdp the analytic Gaussian of
     Balle & Wang 2018), ``None`` where no Gaussian release fits.
 
@@ -49,8 +50,8 @@ def describe_schedule(
     """Return one dict per accountant that can hold so many Gaussian releases, each over a Poisson
     sample at that rate (1: over all rows), the least noise first.
 
-    Keys: ``accountant``, ``conversion``, ``order`` (of the rdp accountant, planned for the
-    schedule, else ``None``), ``noise_multiplier`` of each release, rounded up, and ``reason``:
+    Keys: ``accountant``, ``distribution``, ``conversion``, ``order`` (of the rdp accountant,
+    planned for the schedule, else ``None``), ``noise_multiplier`` of each release, rounded up, and ``reason``:
     ``None``, or why this accountant has no noise multiplier and no order for this budget. Those
     rows stand last.
 
@@ -82,6 +83,7 @@ def _schedule_row(
 ) -> dict[str, Any]:
     row = {
         "accountant": accountant_class.name,
+        "distribution": _distribution(accountant_class.name),
         "conversion": accountant_class.conversions[0],
         "order": None,
         "noise_multiplier": None,
@@ -102,6 +104,7 @@ def _row(accountant_class: Any, conversion: str, epsilon: float, delta: float) -
     holds_gaussian = accountant.budget > 0 and accountant.supports(GaussianDpEvent(1.0))
     return {
         "accountant": accountant.name,
+        "distribution": _distribution(accountant.name),
         "conversion": conversion,
         "unit": accountant.unit,
         "budget": accountant.budget,
@@ -112,3 +115,8 @@ def _row(accountant_class: Any, conversion: str, epsilon: float, delta: float) -
             else None
         ),
     }
+
+
+def _distribution(name: str) -> str:
+    """Return the distribution that has an accountant, and answers for its figures."""
+    return load_registry().get("accountant", name).distribution

@@ -36,7 +36,8 @@ _OWNERS = {package: name for name, package in DISTRIBUTIONS.items()}
 def is_ours(module: str) -> bool:
     """Return whether a module, by name, is one of a distribution of this repository: its file is
     among those that the distribution installed, or in this workspace's editable installation of it,
-    and its version is the core's. A module that was never imported is nobody's."""
+    and its version is the core's. A module that is not imported yet is looked for: its
+    name may be borrowed."""
     owner = _OWNERS.get(module.partition(".")[0])
     spec = None if owner is None else _spec(module)
     if owner is None or spec is None or not spec.has_location or spec.origin is None:
@@ -47,9 +48,10 @@ def is_ours(module: str) -> bool:
 def _spec(module: str) -> Any:
     """Return where a module is, or would be, found."""
     if module in sys.modules:
-        return getattr(sys.modules[module], "__spec__", None)
+        spec = getattr(sys.modules[module], "__spec__", None)
+        return spec if getattr(spec, "name", None) == module else None
     try:
-        return find_spec(module)  # without it, a name may be borrowed first and imported afterwards
+        return find_spec(module)
     except (ImportError, ValueError, AttributeError):
         return None
 

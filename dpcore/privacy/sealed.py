@@ -40,7 +40,11 @@ def sealed(cls: Part) -> Part:
     Sensitivities rest on a part's methods and constants as much as on its fields, so none of them
     can be set on an object of the class; a subclass from elsewhere may keep attributes of its own.
     A class that is altered itself is refused by the session (``require_untouched``).
+
+    Raises TypeError for a class under another module's name than where it is sealed.
     """
+    if sys._getframe(1).f_globals.get("__name__") != cls.__module__:
+        raise TypeError(f"{cls.__name__} is sealed elsewhere than in its module {cls.__module__}.")
     cls.__setattr__ = _set  # type: ignore[assignment]
     cls.__delattr__ = _delete  # type: ignore[assignment]
     _DEFINED[cls] = dict(vars(cls))

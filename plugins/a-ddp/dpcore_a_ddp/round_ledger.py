@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 __all__ = ["FileLedger", "RoundLedger"]
 
 _FORMAT = "dpcore user ledger 1"
+_RULES_BEFORE = "terms"
+"""The word for the rules in files of the first versions: what they say was spent is spent."""
 
 
 class RoundLedger(Ledger[int]):
@@ -123,7 +125,10 @@ class FileLedger(RoundLedger):
             self._sync_folder()
             return
         entries = [self._entry(number, line) for number, line in enumerate(lines, 1)]
-        if entries[0] != head:
+        first = dict(entries[0])
+        if _RULES_BEFORE in first:
+            first["rules"] = first.pop(_RULES_BEFORE)
+        if first != head:
             raise InvalidInputError(
                 f"The ledger {self._path!r} is of another user, of other rules or of another "
                 "budget; a budget cannot be moved to another run. Give this run a new one."
