@@ -40,7 +40,7 @@ def readme_block(mark):
 @needs_readme
 def test_the_readme_has_its_two_commands():
     assert readme_block("main").endswith("uv run --all-packages dpcore train")
-    assert readme_block("test").endswith("uv run --all-packages pytest")
+    assert readme_block("test").endswith('uv run --all-packages pytest -m "not slow"')
 
 
 @needs_readme

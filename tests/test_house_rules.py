@@ -232,3 +232,27 @@ def test_no_file_holds(what):
 )
 def test_it_would_be_found(what, line):
     assert re.search(FORBIDDEN[what], line)
+
+
+def kernels_of(tree):
+    """Yield name and lines of code, without signature and docstring, of each compiled function."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef) and "njit" in map(
+            ast.unparse, (getattr(d, "func", d) for d in node.decorator_list)
+        ):
+            body = node.body[1:] if ast.get_docstring(node) else node.body
+            yield node.name, body[-1].end_lineno - body[0].lineno + 1
+
+
+def test_kernels_of_plugins_are_short_and_in_a_file_of_their_own():
+    found = {
+        path: [*kernels_of(ast.parse(path.read_text()))]
+        for path in SOURCES
+        if "plugins" in path.relative_to(ROOT).parts
+    }
+    assert {path.name for path, kernels in found.items() if kernels} == {"kernels.py"}
+    longest = max(lines for kernels in found.values() for _, lines in kernels)
+    assert longest < 25
+    assert [*kernels_of(ast.parse("@njit(cache=True)\ndef f(x):\n    y = x\n    return y"))] == [
+        ("f", 2)
+    ]

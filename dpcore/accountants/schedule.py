@@ -11,13 +11,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dpcore.accountants.search import smallest_multiplier
-from dpcore.errors import InvalidInputError, UnsupportedEventError
+from dpcore.errors import BudgetExceededError, InvalidInputError, UnsupportedEventError
 from dpcore.privacy.events import (
     DpEvent,
     GaussianDpEvent,
     PoissonSampledDpEvent,
     SampledWithoutReplacementDpEvent,
 )
+from dpcore.registry.declarations import accountant_facts
 
 if TYPE_CHECKING:
     from dpcore.protocols import Accountant
@@ -88,8 +89,21 @@ def schedule_noise_multiplier(accountant: Accountant, schedule: Schedule) -> flo
     Raises InvalidInputError if no amount of noise makes it fit, and UnsupportedEventError, naming
     what can, if the accountant cannot hold the schedule's events.
     """
-    filter_: Any = accountant
-    return smallest_multiplier(lambda m: filter_.holds(schedule(m)))
+    return smallest_multiplier(lambda m: _holds(accountant, schedule(m)))
+
+
+def _holds(accountant: Accountant, events: Mapping[DpEvent, int]) -> bool:
+    """Return whether a filter takes so many of each event: by its own rule, or one by one."""
+    holds = accountant_facts(accountant).holds
+    if holds is not None:
+        return holds(events)
+    try:
+        for event, count in events.items():
+            for _ in range(count):
+                accountant = accountant.compose(event)
+    except BudgetExceededError:
+        return False
+    return True
 
 
 def planned_accountant(
@@ -98,8 +112,9 @@ def planned_accountant(
     """Return the accountant of the budget, with what it fixes beforehand (the rdp accountant's
     order) fixed for the schedule."""
     fitted: Accountant
-    if hasattr(accountant_class, "planned"):
-        fitted = accountant_class.planned(epsilon, delta, schedule)
+    planned = accountant_facts(accountant_class).planned
+    if planned is not None:
+        fitted = planned(epsilon, delta, schedule)
     else:
         fitted = accountant_class.from_budget(epsilon, delta, conversion)
     return fitted

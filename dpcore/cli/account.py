@@ -50,7 +50,7 @@ def account_command(
             budget = budget.replace("at one order", f"at order {row['order']:.4g}")
         multiplier = row["noise_multiplier"]
         noise = "none fits" if multiplier is None else f"noise multiplier {multiplier:.6g}"
-        cells.append((_name(row), row["conversion"], budget, noise))
+        cells.append((_name(row), row["conversion"] or "-", budget, noise))
     title = f"({exact(epsilon)}, {exact(delta)})-differential privacy buys, under each accountant"
     print_table(title, ("accountant", "conversion", "budget", "one Gaussian release"), cells)
 
@@ -73,7 +73,7 @@ def _print_schedule(
     cells = [
         (
             _name(row),
-            row["conversion"],
+            row["conversion"] or "-",
             "-" if row["reason"] else f"{row['noise_multiplier']:.6g}",
         )
         for row in rows

@@ -6,12 +6,11 @@ from typing import Any
 from dpcore.accountants.additive import validated_delta, validated_epsilon
 from dpcore.accountants.calibrate import noise_multiplier
 from dpcore.accountants.rdp import RdpAccountant
-from dpcore.accountants.registered import registered_accountants
+from dpcore.accountants.registered import distribution_of, registered_accountants
 from dpcore.accountants.schedule import Schedule, planned_accountant, schedule_noise_multiplier
 from dpcore.errors import InvalidInputError
 from dpcore.privacy.events import DpEvent, GaussianDpEvent, PoissonSampledDpEvent
 from dpcore.privacy.sensitivity import NeighboringRelation
-from dpcore.registry.catalogue import load_registry
 from dpcore.registry.declarations import accountant_facts
 
 __all__ = ["describe_budget", "describe_schedule"]
@@ -21,9 +20,10 @@ def describe_budget(epsilon: float, delta: float) -> list[dict[str, Any]]:
     """Return one dict per accountant and conversion that can hold (epsilon, delta).
 
     Keys: ``accountant``, ``distribution`` (that has it), ``conversion``, ``unit``, ``budget`` (in
-    that unit, rounded down), ``order`` (of the rdp accountant, else ``None``) and ``noise_multiplier``: the smallest, rounded
-    up, of one Gaussian release that takes the whole budget (under gdp the analytic Gaussian of
-    Balle & Wang 2018), ``None`` where no Gaussian release fits.
+    that unit, rounded down), ``order`` (of the rdp accountant, else ``None``) and
+    ``noise_multiplier``: the smallest, rounded up, of one Gaussian release that takes the whole
+    budget (under gdp the analytic Gaussian of Balle & Wang 2018), ``None`` where no Gaussian
+    release fits.
 
     Raises
     ------
@@ -36,7 +36,7 @@ def describe_budget(epsilon: float, delta: float) -> list[dict[str, Any]]:
         for accountant_class in registered_accountants()
         if accountant_class.fully_adaptive
         if positive_delta or accountant_facts(accountant_class).delta_may_be_zero
-        for conversion in accountant_class.conversions
+        for conversion in accountant_facts(accountant_class).conversions or (None,)
     ]
 
 
@@ -51,9 +51,9 @@ def describe_schedule(
     sample at that rate (1: over all rows), the least noise first.
 
     Keys: ``accountant``, ``distribution``, ``conversion``, ``order`` (of the rdp accountant,
-    planned for the schedule, else ``None``), ``noise_multiplier`` of each release, rounded up, and ``reason``:
-    ``None``, or why this accountant has no noise multiplier and no order for this budget. Those
-    rows stand last.
+    planned for the schedule, else ``None``), ``noise_multiplier`` of each release, rounded up,
+    and ``reason``: ``None``, or why this accountant has no noise multiplier and no order for
+    this budget. Those rows stand last.
 
     Raises
     ------
@@ -83,8 +83,8 @@ def _schedule_row(
 ) -> dict[str, Any]:
     row = {
         "accountant": accountant_class.name,
-        "distribution": _distribution(accountant_class.name),
-        "conversion": accountant_class.conversions[0],
+        "distribution": distribution_of(accountant_class.name),
+        "conversion": next(iter(accountant_facts(accountant_class).conversions), None),
         "order": None,
         "noise_multiplier": None,
         "reason": None,
@@ -99,12 +99,14 @@ def _schedule_row(
     return row
 
 
-def _row(accountant_class: Any, conversion: str, epsilon: float, delta: float) -> dict[str, Any]:
+def _row(
+    accountant_class: Any, conversion: str | None, epsilon: float, delta: float
+) -> dict[str, Any]:
     accountant = accountant_class.from_budget(epsilon, delta, conversion)
     holds_gaussian = accountant.budget > 0 and accountant.supports(GaussianDpEvent(1.0))
     return {
         "accountant": accountant.name,
-        "distribution": _distribution(accountant.name),
+        "distribution": distribution_of(accountant.name),
         "conversion": conversion,
         "unit": accountant.unit,
         "budget": accountant.budget,
@@ -115,8 +117,3 @@ def _row(accountant_class: Any, conversion: str, epsilon: float, delta: float) -
             else None
         ),
     }
-
-
-def _distribution(name: str) -> str:
-    """Return the distribution that has an accountant, and answers for its figures."""
-    return load_registry().get("accountant", name).distribution

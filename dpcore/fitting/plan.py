@@ -29,8 +29,6 @@ __all__ = [
     "make_plan",
 ]
 
-_MOST_THREADS = 2**16
-
 
 @dataclass(frozen=True)
 class Plan:

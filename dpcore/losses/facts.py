@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import InvalidInputError
 from dpcore.privacy.sealed import sealed
-from dpcore.registry.facts import Method, Shape, fact, fault_of
+from dpcore.registry.facts import Method, Shape, fact, fault_of, near_name
 
 if TYPE_CHECKING:
     from dpcore.protocols import Loss
@@ -92,4 +92,12 @@ def _names_that_count(kind: type) -> tuple[str, ...]:
     if fault := fault_of(LossFacts, kind):
         raise InvalidInputError(f"The loss {kind.__name__} {fault}")
     fields = dataclasses.fields(LossFacts)
+    unstated = [field.name for field in fields if field.name not in vars(kind)]
+    for name, value in vars(kind).items():
+        # A fact of its own that a base states too is misspelt as easily.
+        if type(value) is bool and (meant := near_name(name, unstated)):
+            raise InvalidInputError(
+                f"The loss {kind.__name__} states {name!r}, which nobody reads. "
+                f"Did you mean {meant!r}?"
+            )
     return tuple(f.name for f in fields if f.default is MISSING or f.name in vars(kind))

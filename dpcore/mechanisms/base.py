@@ -35,7 +35,6 @@ class ScaledNoise:
     noise_multiplier: float
 
     name: ClassVar[str]
-    summary: ClassVar[str]
     needs: ClassVar[str]
 
     def __post_init__(self) -> None:

@@ -37,9 +37,6 @@ class Exponential(ScaledNoise):
     """
 
     name: ClassVar[str] = "exponential"
-    summary: ClassVar[str] = (
-        "Selects an index with probability proportional to exp(utility / scale)."
-    )
     needs: ClassVar[str] = "range"
 
     @classmethod

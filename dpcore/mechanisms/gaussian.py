@@ -33,7 +33,6 @@ class Gaussian(ScaledNoise):
     """
 
     name: ClassVar[str] = "gaussian"
-    summary: ClassVar[str] = "Exact normal noise, floored to the grid of the sum."
     needs: ClassVar[str] = "l2"
 
     @classmethod

@@ -29,7 +29,6 @@ class Geometric(PureNoise):
     """
 
     name: ClassVar[str] = "geometric"
-    summary: ClassVar[str] = "Two-sided geometric noise on the integers."
     needs: ClassVar[str] = "l1"
 
     def release(

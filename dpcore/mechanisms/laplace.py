@@ -33,7 +33,6 @@ class Laplace(ScaledNoise):
     """
 
     name: ClassVar[str] = "laplace"
-    summary: ClassVar[str] = "Exact Laplace noise, floored to the grid of the sum."
     needs: ClassVar[str] = "l1"
 
     @classmethod

@@ -34,7 +34,6 @@ class PermuteAndFlip(PureNoise):
     """
 
     name: ClassVar[str] = "permute-and-flip"
-    summary: ClassVar[str] = "Selects the largest utility after one-sided exponential noise."
     needs: ClassVar[str] = "range"
 
     def release(self, exact: np.ndarray, sensitivity: Sensitivity, noise: NoiseSource) -> int:

@@ -36,7 +36,6 @@ class ReportNoisyMax(PureNoise):
     """
 
     name: ClassVar[str] = "report-noisy-max"
-    summary: ClassVar[str] = "Selects the largest utility after Laplace noise."
     needs: ClassVar[str] = "range"
 
     def release(self, exact: np.ndarray, sensitivity: Sensitivity, noise: NoiseSource) -> int:

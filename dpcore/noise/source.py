@@ -1,4 +1,4 @@
-"""The only place that draws noise: exact integer laws from a stream of random words."""
+"""Noise by exact integer laws, from a stream of random words that nothing else hands out."""
 
 from collections.abc import Callable
 from math import prod

@@ -8,4 +8,4 @@ names: all but ``hookimpl`` is imported when it is asked for.
 from dpcore.plugin.pages import page
 from dpcore.registry.hookspecs import hookimpl as hookimpl
 
-__getattr__ = page(__name__, __file__)
+__getattr__, __dir__ = page(__name__, __file__)

@@ -9,15 +9,18 @@ from __future__ import annotations
 import ast
 import functools
 import importlib
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from dpcore.errors import near_names
+
 __all__ = ["page"]
 
 
-def page(module: str, file: str) -> Callable[[str], Any]:
-    """Return the ``__getattr__`` of a module whose names are in the stub beside its ``file``."""
+def page(module: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Return ``__getattr__`` and ``__dir__`` of a module whose names are in the stub beside it."""
     places = functools.cache(lambda: _places(Path(file).with_suffix(".pyi")))
 
     def named(name: str) -> Any:
@@ -25,10 +28,12 @@ def page(module: str, file: str) -> Callable[[str], Any]:
             return sorted(places())
         place = places().get(name)
         if place is None:
-            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+            raise AttributeError(
+                f"module {module!r} has no attribute {name!r}.{near_names(name, places())}"
+            )
         return getattr(importlib.import_module(place), name)
 
-    return named
+    return named, lambda: sorted({*vars(sys.modules[module]), *places()})
 
 
 def _places(stub: Path) -> dict[str, str]:

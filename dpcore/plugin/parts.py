@@ -5,4 +5,4 @@ The stub beside this file lists them.
 
 from dpcore.plugin.pages import page
 
-__getattr__ = page(__name__, __file__)
+__getattr__, __dir__ = page(__name__, __file__)

@@ -85,7 +85,7 @@ from dpcore.queries.gradient_sum import (
 from dpcore.queries.gram import unpack
 from dpcore.queries.sample import FixedSizeSample
 from dpcore.registry.catalogue import load_registry
-from dpcore.registry.declarations import optimizer_facts
+from dpcore.registry.declarations import accountant_facts, optimizer_facts
 from dpcore.session.account import Account
 from dpcore.session.ledger import Ledger
 from dpcore.session.one_process import OneProcess
@@ -164,6 +164,7 @@ __all__ = [
     "TableQuery",
     "TableSession",
     "Unshareable",
+    "accountant_facts",
     "add_modulo",
     "amplified_epsilon",
     "available_threads",

@@ -184,9 +184,12 @@ class AccountantFacts:
         _TRUTH, "Whether it is a filter when events are chosen from earlier outputs."
     )
     from_budget: Callable[..., Any] = fact(
-        Method(("epsilon", "delta", "conversion")), "Returns the empty filter of a budget."
+        Method(("epsilon", "delta", "conversion"), of_class=True),
+        "Returns the empty filter of a budget.",
     )
-    supports: Callable[..., bool] = fact(Method(("event",)), "Whether it has a rule for an event.")
+    supports: Callable[..., bool] = fact(
+        Method(("event",), of_class=True), "Whether it has a rule for an event."
+    )
     cost: Callable[..., Any] = fact(Method(("event",)), "Returns an upper bound of a cost.")
     compose: Callable[..., Any] = fact(Method(("event",)), "Returns the filter after an event.")
     get_epsilon: Callable[..., float] = fact(
@@ -199,7 +202,9 @@ class AccountantFacts:
         Method(("events",)), "Whether it would take so many of each event.", None
     )
     planned: Callable[..., Any] | None = fact(
-        Method(("epsilon", "delta", "schedule")), "Returns the filter fitted to a schedule.", None
+        Method(("epsilon", "delta", "schedule"), of_class=True),
+        "Returns the filter fitted to a schedule.",
+        None,
     )
     private: bool = fact(_TRUTH, "False where it promises no privacy.", True)
     holds_several: bool = fact(

@@ -11,14 +11,14 @@ import difflib
 import functools
 import inspect
 import reprlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import MISSING, dataclass
 from types import FunctionType, MemberDescriptorType
 from typing import Any, Protocol, TypeVar
 
 from dpcore.errors import near_names
 
-__all__ = ["Kind", "Method", "Shape", "Words", "fact", "fault_of", "markdown", "read"]
+__all__ = ["Kind", "Method", "Shape", "Words", "fact", "fault_of", "markdown", "near_name", "read"]
 
 Table = TypeVar("Table")
 
@@ -81,14 +81,17 @@ class Method:
     """A method that takes these parameters, beside the object or class that it is asked of."""
 
     parameters: tuple[str, ...] = ()
+    of_class: bool = False
 
     @property
     def says(self) -> str:
-        return f"method ({', '.join(self.parameters)})"
+        return f"{'class ' * self.of_class}method ({', '.join(self.parameters)})"
 
     def fault(self, name: str, value: Any) -> str:
         if not callable(value):
             return f"has a {name} that cannot be called."
+        if self.of_class and isinstance(value, FunctionType):
+            return f"has a {name} that is no class method."
         own = ("self",) if isinstance(value, FunctionType) else ()
         try:
             inspect.signature(value).bind(*own, *self.parameters)
@@ -129,13 +132,18 @@ def fault_of(table: type[Any], part: Any) -> str:
         if field.name not in own and field.name not in held:
             is_method = isinstance(field.metadata["kind"], Method)
             alike = [n for n in own if own[n] is is_method and n not in held and n not in known]
-            if meant := difflib.get_close_matches(field.name, alike, 1, _LIKENESS):
-                return f"states {meant[0]!r}, which nobody reads. Did you mean {field.name!r}?"
+            if meant := near_name(field.name, alike):
+                return f"states {meant!r}, which nobody reads. Did you mean {field.name!r}?"
             if not _is_optional(field):
                 return f"has no {field.name!r}, which {_contract_of(table)} asks for."
         elif fault := _fault_of_value(part, field):
             return fault
     return ""
+
+
+def near_name(name: str, others: Iterable[str]) -> str | None:
+    """Return which of these names is taken for the other one misspelt, if any is."""
+    return next(iter(difflib.get_close_matches(name, list(others), 1, _LIKENESS)), None)
 
 
 def _fault_of_value(part: Any, field: dataclasses.Field[Any]) -> str:
@@ -170,7 +178,9 @@ def _fields_of(part: Any) -> tuple[dataclasses.Field[Any], ...]:
 
 
 def _contract_of(table: type[Any]) -> str:
-    return f"dpcore.protocols.{table.__name__.removesuffix('Facts')}"
+    name = table.__name__.removesuffix("Facts")
+    places = {"Optimizer": "optimizer.Optimizer", "Pool": "user_pool.LocalPool"}
+    return f"dpcore.protocols.{places.get(name, name)}"
 
 
 def markdown(table: type[Any]) -> str:

@@ -8,11 +8,12 @@ from typing import ClassVar
 
 import pytest
 
-from dpcore.accountants import GdpAccountant, registered
+from dpcore.accountants import GdpAccountant, ZcdpAccountant, registered
 from dpcore.accountants.best import BestAccountant
 from dpcore.accountants.registered import registered_accountants, target_of, which_support
-from dpcore.cli.budgets import describe_budget
+from dpcore.cli.budgets import describe_budget, describe_schedule
 from dpcore.privacy.events import GaussianDpEvent, LaplaceDpEvent
+from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.registry.catalogue import GROUP, read_registry
 from dpcore.registry.hookspecs import hookimpl
 
@@ -33,6 +34,36 @@ class Once(Generous):
     holds_several: ClassVar[bool] = False
 
 
+class Least:
+    """An accountant with what has to be stated, and nothing else."""
+
+    name = "least"
+    unit = "rho"
+    fully_adaptive = True
+
+    def __init__(self, inner):
+        self._inner = inner
+        self.epsilon, self.delta, self.conversion = inner.epsilon, inner.delta, inner.conversion
+        self.budget, self.spent, self.remaining = inner.budget, inner.spent, inner.remaining
+
+    @classmethod
+    def from_budget(cls, epsilon, delta, conversion=None):
+        return cls(ZcdpAccountant.from_budget(epsilon, delta, conversion))
+
+    @classmethod
+    def supports(cls, event):
+        return ZcdpAccountant.supports(event)
+
+    def cost(self, event):
+        return self._inner.cost(event)
+
+    def compose(self, event):
+        return Least(self._inner.compose(event))
+
+    def get_epsilon(self, delta):
+        return self._inner.get_epsilon(delta)
+
+
 @hookimpl
 def register_accountants(register):
     register("generous", "a_plugin:Generous", summary="A quarter of the cost.")
@@ -49,6 +80,24 @@ def plugin(monkeypatch):
     points = [*metadata.entry_points(group=GROUP), metadata.EntryPoint("z", "a_plugin", GROUP)]
     registry = read_registry(points)
     monkeypatch.setattr(registered, "load_registry", lambda: registry)
+
+
+@pytest.mark.parametrize("planned", [{}, {"planned": None, "holds": None, "conversions": ()}])
+def test_an_accountant_with_nothing_but_what_it_has_to_state_is_one_of_them(monkeypatch, planned):
+    least = type("Least", (Least,), planned)
+    monkeypatch.setattr(registered, "_loaded", lambda: [ZcdpAccountant, least])
+    monkeypatch.setattr(registered, "distribution_of", lambda name: "others")
+    monkeypatch.setattr("dpcore.cli.budgets.distribution_of", lambda name: "others")
+    own, theirs = (
+        [row for row in describe_budget(1.0, 1e-6) if row["accountant"] == name][0]
+        for name in ("zcdp", "least")
+    )
+    assert theirs == {**own, "accountant": "least", "conversion": None}
+    rows = describe_schedule(1.0, 1e-6, 20, 1.0, NeighboringRelation.ADD_OR_REMOVE_ONE)
+    assert [row["accountant"] for row in rows] == ["zcdp", "least"]
+    assert rows[0]["noise_multiplier"] == pytest.approx(rows[1]["noise_multiplier"], rel=1e-6)
+    best = BestAccountant.planned(1.0, 1e-6, lambda m: {GaussianDpEvent(m): 20})
+    assert best.name in ("zcdp", "least")
 
 
 def names():

@@ -59,7 +59,6 @@ class Skellam(ScaledNoise):
     """
 
     name: ClassVar[str] = "skellam"
-    summary: ClassVar[str] = "Exact Skellam noise, which many users can draw in shares."
     needs: ClassVar[str] = "l2"
 
     def scale(self, sensitivity: Sensitivity) -> GridScale:

@@ -45,7 +45,6 @@ class SkellamShare(Skellam):
     n_features: int = 1
 
     name: ClassVar[str] = "skellam-share"
-    summary: ClassVar[str] = "One user's share of Skellam noise on a sum."
 
     def __post_init__(self) -> None:
         Skellam.__post_init__(self)

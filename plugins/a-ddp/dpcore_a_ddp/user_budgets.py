@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore.plugin import BudgetExceededError, InvalidInputError
-from dpcore.plugin.parts import BestAccountant, planned_accountant
+from dpcore.plugin.parts import BestAccountant, accountant_facts, planned_accountant
 
 if TYPE_CHECKING:
     from dpcore.plugin import Accountant, Schedule, User
@@ -60,17 +60,17 @@ def middle_budget(users: Sequence[User]) -> tuple[float, float]:
 
 def rounds_within(accountant: Accountant, event: DpEvent, most: int) -> int:
     """Return how often the event can be charged before the filter refuses, at most ``most``."""
-    own: Any = accountant
-    if not hasattr(own, "holds"):
+    holds = accountant_facts(accountant).holds
+    if holds is None:
         return _one_by_one(accountant, event, most)
     low, high = 0, most + 1  # at ``low`` it holds; ``high`` is not asked for
     step = 1
-    while low + step < high and own.holds({event: low + step}):
+    while low + step < high and holds({event: low + step}):
         low, step = low + step, 2 * step
     high = min(high, low + step)
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (middle, high) if own.holds({event: middle}) else (low, middle)
+        low, high = (middle, high) if holds({event: middle}) else (low, middle)
     return low
 
 

@@ -49,7 +49,6 @@ class ApproximateMinima(ScaledNoise):
     """
 
     name: ClassVar[str] = "approximate-minima"
-    summary: ClassVar[str] = "The noise that pays for a minimum found approximately."
     needs: ClassVar[str] = "l2"
 
     def figure(self, sensitivity: Sensitivity) -> float:

@@ -35,7 +35,6 @@ class Gamma(PureNoise):
     """
 
     name: ClassVar[str] = "gamma"
-    summary: ClassVar[str] = "Exact noise of density exp(-length): pure epsilon for an l2 bound."
     needs: ClassVar[str] = "l2"
 
     def release(

@@ -56,7 +56,6 @@ class PublishedNoisyMin(ScaledNoise):
     """argmin of loss plus one-sided exponential noise. NOT private at the event it claims."""
 
     name: ClassVar[str] = "published-noisy-min"
-    summary: ClassVar[str] = "not private: the authors' selection, for comparison"
     needs: ClassVar[str] = "range"
 
     def event(self, sensitivity: Sensitivity) -> PureDpEvent:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from dpcore.plugin import DpcoreError, InvalidInputError, Settings
-from dpcore.plugin.parts import Schema, check_writable, make_plan, write_whole
+from dpcore.plugin.parts import Schema, check_writable, make_plan, optimizer_facts, write_whole
 from dpcore_a_ddp.flower.job import Job
 from dpcore_a_ddp.flower.pool import check_trust
 from dpcore_a_ddp.flower.processes import Deployment, DeploymentError
@@ -75,7 +75,7 @@ def deploy(
         raise InvalidInputError("Users need one accountant by name, not best.")
     check_writable(out)
     n_rows = count_rows(data, Schema.read(schema))
-    users = read_users(settings.users, n_rows, getattr(optimizer, "rows_per_user", 1))
+    users = read_users(settings.users, n_rows, optimizer_facts(optimizer).rows_per_user)
     if len(users) < 2:
         raise InvalidInputError("Expected two users or more.")
     names = (plan.relation.value, plan.accountant.name)
