@@ -5,6 +5,7 @@ import sys
 import tomllib
 from importlib import import_module, invalidate_caches, metadata
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from typer.testing import CliRunner
@@ -127,3 +128,10 @@ def test_a_module_without_a_file_is_nobodys(monkeypatch):
     monkeypatch.setitem(sys.modules, "dpcore.planted", type(sys)("dpcore.planted"))
     assert not is_ours("dpcore.planted") and not is_ours("dpcore.never_imported")
     assert is_ours("dpcore.errors") and not is_ours("numpy") and not is_ours("builtins")
+
+
+def test_a_module_with_the_spec_of_another_is_not_ours(monkeypatch):
+    forged = ModuleType("dpcore_a_ddp.forged")
+    forged.__spec__ = import_module("dpcore_a_ddp.kernels").__spec__
+    monkeypatch.setitem(sys.modules, "dpcore_a_ddp.forged", forged)
+    assert is_ours("dpcore_a_ddp.kernels") and not is_ours("dpcore_a_ddp.forged")

@@ -34,7 +34,7 @@ from dpcore.losses.huber import HuberSvm
 from dpcore.losses.logistic import Logistic
 from dpcore.mechanisms.gaussian import Gaussian
 from dpcore.noise.source import SeededNoise
-from dpcore.privacy.sealed import attributes, constant, private_copy, require_untouched
+from dpcore.privacy.sealed import attributes, constant, private_copy, require_untouched, sealed
 from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
 from dpcore.privacy.trusted import parts_within
 from dpcore.protocols.problem import Problem, Solution
@@ -473,3 +473,9 @@ def test_an_open_mechanism_keeps_to_what_it_was_started_for():
     object.__setattr__(small, "bound", 2.0**11)
     with pytest.raises(InvalidInputError, match="the mechanism was started for"):
         exchange.ask(line)
+
+
+def test_a_class_under_the_name_of_another_module_cannot_be_sealed():
+    planted = type("Planted", (), {"__module__": "dpcore.queries.count"})
+    with pytest.raises(TypeError, match="sealed elsewhere than in its module dpcore.queries.count"):
+        sealed(planted)

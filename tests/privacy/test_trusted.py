@@ -1,5 +1,6 @@
 """Whatever acts on exact answers is named, and states the run's public facts."""
 
+import sys
 from dataclasses import replace
 from functools import partial, update_wrapper
 from types import SimpleNamespace
@@ -228,3 +229,31 @@ def test_a_query_of_other_facts_than_the_runs_is_refused_uncharged(changes):
     assert not opened.ledger and not foreign(opened)
     free = replace(problem, l2=0.2, n0=7, capacity=100)
     assert opened.release(BoundedMinimizer(free, 5.0), Gaussian(5.0)).shape == (5,)
+
+
+@pytest.mark.parametrize("module", ["dpcore.cli.plot", "dpcore_baselines.sgd_ma"])
+def test_the_name_of_a_module_of_ours_that_is_not_loaded_cannot_be_borrowed(monkeypatch, module):
+    # It was nobody's when it was released, and ours when the statement was written.
+    monkeypatch.delitem(sys.modules, module, raising=False)
+    borrowed = type("Borrowed", (Peek,), {"__module__": module})
+    opened = session()
+    with pytest.raises(InvalidInputError, match="Borrowed"):
+        opened.release(borrowed(), Laplace(5.0))
+    assert not opened.ledger
+
+
+class OfOthers(Peek):
+    """A third party's query, which takes the run's public facts."""
+
+    def __init__(self, problem):
+        self.problem = problem
+
+
+def test_a_query_of_others_cannot_be_handed_other_facts():
+    problem = make_problem(ROWS, ADD, Logistic())
+    opened = session(problem=problem)
+    with pytest.raises(InvalidInputError, match="A query states row_norm="):
+        opened.release(OfOthers(replace(problem, row_norm=1e-3)), Laplace(5.0))
+    assert not opened.ledger
+    opened.release(OfOthers(problem), Laplace(5.0))
+    assert f"{HERE}:OfOthers" in opened.foreign_parts

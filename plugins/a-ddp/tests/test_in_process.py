@@ -241,3 +241,21 @@ def test_rules_that_draw_for_themselves_are_refused():
     for pool in both_pools(data):
         with pytest.raises(InvalidInputError, match="dpcore's own GradientRounds, not Silent"):
             pool.begin(rules, 3)
+
+
+def test_rules_are_agreed_on_once_by_whoever_comes_first(monkeypatch):
+    # Whoever began again while the limits were found had the rounds of both.
+    data = make_data()
+    pool, rules = in_process(data), make_rules(data)
+    rehearse = type(pool)._rehearse
+
+    def begins_again(self, rules):
+        monkeypatch.setattr(type(pool), "_rehearse", rehearse)
+        pool.begin(rules, 30)
+        pool.round(0, np.zeros(data.n_features))
+        return rehearse(self, rules)
+
+    monkeypatch.setattr(type(pool), "_rehearse", begins_again)
+    with pytest.raises(InvalidInputError, match="agreed on once"):
+        pool.begin(rules, 30)
+    assert pool.rounds_joined.max() == 1
