@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dpcore.errors import RegistryError
+from dpcore.fitting.hooks import chosen_settings
 from dpcore.fitting.settings import DEFAULT_ALGORITHM
 from dpcore.privacy.first_party import CHOOSES_AN_ALGORITHM
 from dpcore.registry.declarations import optimizer_facts
@@ -35,5 +36,5 @@ def choose(settings: Settings, registry: Registry) -> tuple[Settings, dict[str, 
     choice = optimizer_facts(factory).choose
     if choice is None:
         return settings, None
-    chosen, why = choice(settings)
+    chosen, why = chosen_settings(choice, settings)
     return chosen, {"name": settings.algo, "why": why}

@@ -3,7 +3,6 @@ what the run is held to."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -16,11 +15,11 @@ from dpcore.accountants.schedule import (
 )
 from dpcore.errors import InvalidInputError
 from dpcore.exact.rounding import exact
+from dpcore.fitting.hooks import needed_epsilon, stated_schedule
 from dpcore.registry.declarations import optimizer_facts
 
 if TYPE_CHECKING:
     from dpcore.fitting.plan import Plan
-    from dpcore.privacy.events import DpEvent
     from dpcore.protocols import Accountant
     from dpcore.protocols.problem import Problem
 
@@ -37,13 +36,14 @@ def with_planned_accountant(plan: Plan, problem: Problem) -> Plan:
     to be chosen and the optimizer states none, or where the epsilon is more than was agreed to.
     """
     stated = optimizer_facts(plan.optimizer)
-    asked, state_events = plan.accountant, stated.schedule
+    asked = plan.accountant
     if "user-pool" in stated.needs:
         return plan  # Users fit their own filters, when the rules are known.
-    if stated.needed_epsilon is not None:
-        needed = stated.needed_epsilon(problem)
+    needed = needed_epsilon(plan.optimizer, problem)
+    if needed is not None:
         return replace(plan, accountant=_of_what_is_needed(plan, needed))
-    if state_events is None:
+    schedule = stated_schedule(plan.optimizer, problem)
+    if schedule is None:
         if isinstance(asked, BestAccountant):
             raise InvalidInputError(
                 f"{plan.entry.name} states no schedule that an accountant could be chosen for; "
@@ -56,11 +56,7 @@ def with_planned_accountant(plan: Plan, problem: Problem) -> Plan:
             )
         return plan
     accountant = planned_accountant(
-        type(asked),
-        asked.epsilon,
-        asked.delta,
-        asked.conversion,
-        lambda multiplier: state_events(problem, multiplier),
+        type(asked), asked.epsilon, asked.delta, asked.conversion, schedule
     )
     chosen = () if type(accountant) is type(asked) else target_of(accountant)
     return replace(plan, accountant=accountant, targets=(*plan.targets, *chosen))
@@ -79,11 +75,7 @@ def _of_what_is_needed(plan: Plan, needed: float) -> Accountant:
 def fixed_schedule(plan: Plan, problem: Problem) -> FixedSchedule | None:
     """Return what the run is held to where its accountant is not fully adaptive: the schedule that
     the optimizer states, with the least noise that fits. ``plan`` : its accountant planned."""
-    state_events = optimizer_facts(plan.optimizer).schedule
-    if plan.accountant.fully_adaptive or state_events is None:
+    schedule = stated_schedule(plan.optimizer, problem)
+    if plan.accountant.fully_adaptive or schedule is None:
         return None
-
-    def schedule(multiplier: float) -> Mapping[DpEvent, int]:
-        return state_events(problem, multiplier)
-
     return FixedSchedule(schedule(schedule_noise_multiplier(plan.accountant, schedule)))

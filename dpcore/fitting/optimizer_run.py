@@ -6,7 +6,6 @@ only where the rows are no secret.
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 import traceback
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import DpcoreError, OptimizerError
 from dpcore.fitting.details import LONGEST_TEXT, bounded
+from dpcore.privacy.sealed import private_copy
 from dpcore.protocols.problem import Solution
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def run_optimizer(
     try:
         asked: Any = session
         # A copy: what is stated afterwards is not the optimizer's to alter.
-        solution = optimizer.minimize(copy.copy(problem), asked)
+        solution = optimizer.minimize(private_copy(problem), asked)
     except DpcoreError:
         raise
     except (Exception, SystemExit) as error:

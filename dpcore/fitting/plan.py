@@ -183,7 +183,7 @@ def _build(
     values = convert_all(factory, {n: v for n, v in preset.items() if n in fields})
     values |= convert_all(factory, settings.params, settings.algo)
     if use:
-        values["use"] = use
+        values["use"] = dict(use)
     if settings.as_published:
         if "as_published" not in inspect.signature(factory).parameters:
             raise InvalidInputError(f"{settings.algo} has no published code to reproduce.")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.compatibility import check_fits, check_label
 from dpcore.fitting.fixed_schedule import with_planned_accountant
+from dpcore.fitting.hooks import default_l2
 from dpcore.protocols.problem import Problem
 from dpcore.registry.declarations import optimizer_facts
 
@@ -82,8 +83,9 @@ def with_default_l2(problem: Problem, plan: Plan) -> Problem:
     """Return the problem with the l2 that the optimizer takes where the plan leaves it open: a
     function of public facts and the budget, ``default_l2(problem, accountant)``."""
     stated = optimizer_facts(plan.optimizer)
-    if plan.settings.l2 is not None or stated.default_l2 is None:
+    if plan.settings.l2 is not None:
         return problem
     if plan.relation.value not in stated.relations:
         return problem  # what check_fits refuses
-    return replace(problem, l2=stated.default_l2(problem, plan.accountant))
+    l2 = default_l2(plan.optimizer, problem, plan.accountant)
+    return problem if l2 is None else replace(problem, l2=l2)

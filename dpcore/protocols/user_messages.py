@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -14,9 +14,10 @@ if TYPE_CHECKING:
 __all__ = ["Answers", "Declined", "Inbox", "Rejection", "Reply", "RoundRules", "User"]
 
 
-@dataclass(frozen=True, slots=True)
-class User:
+class User(NamedTuple):
     """The public facts of a user: its name, how many rows it has, and its budget.
+
+    A tuple: nothing of it can be set, so that pools hand it out as it is.
 
     ``epsilon``, ``delta`` : what the user's own filter enforces, over everything it ever sends.
     """

@@ -136,7 +136,8 @@ class OptimizerFacts:
     )
     choose: Callable[..., Any] | None = fact(
         Method(("settings",)),
-        "A class method of a name in place of others: returns `Settings` with one, and why.",
+        "A class method of a name in place of others: returns `Settings` with one, and why. Of "
+        "these only algo, accountant, conversion, preset, use and params are taken.",
         None,
     )
     private: bool = fact(_TRUTH, "False where it promises no privacy.", True)
@@ -161,6 +162,12 @@ class MechanismFacts:
         "The figure of the sensitivity that its noise is scaled to.",
     )
     noise_multiplier: float = fact(_NUMBER, "A field: the scale of its noise over that figure.")
+    is_share: bool = fact(
+        _TRUTH,
+        "True where it draws a part of the noise of a sum: refused by any session but that of a "
+        "user whose answers are masked.",
+        False,
+    )
     nominal_event: Callable[..., Any] | None = fact(
         Method(("noise_multiplier",)),
         "Returns the cost of a release with that noise, for `dpcore.plugin.noise_multiplier`.",

@@ -34,11 +34,13 @@ class ExactAnswers(OneProcess):
         relation: NeighboringRelation,
         noise: NoiseSource,
         problem: Problem | None,
+        takes_shares: bool = False,
     ) -> None:
         super().__init__()
         self._engine = engine
         self._relation = relation
         self._noise = noise
+        self._takes_shares = takes_shares
         self._parts = TrustedParts((engine, accountant), problem)
         self._rehearsal = Rehearsal(engine, problem)
 
@@ -51,6 +53,8 @@ class ExactAnswers(OneProcess):
         answer needs is loaded; raise before anything is charged otherwise."""
         self._require_engine(query)
         parts = self._parts.check(*wholes)
+        for part in parts:
+            self._require_whole_noise(part)
         self._rehearsal.ask(query, parts)
         return parts
 
@@ -93,6 +97,16 @@ class ExactAnswers(OneProcess):
         """Return the exact answer of what a derived query asks for."""
         self._parts.note(self._parts.check(require_whole(query)))
         return self._exact(query, known)
+
+    def _require_whole_noise(self, part: Any) -> None:
+        """Refuse a mechanism that draws a share of the noise it is charged for, which is sound only
+        of a sum that is opened with the other shares in it."""
+        if getattr(type(part), "is_share", False) and not self._takes_shares:
+            raise InvalidInputError(
+                f"{type(part).__name__} adds one user's share of the noise, which alone hides next "
+                "to nothing: only users whose answers are masked release it. Take a mechanism "
+                "that adds all of it, such as gaussian."
+            )
 
     def _require_engine(self, query: Query | DerivedQuery | TableQuery) -> None:
         if hasattr(query, "answer_table") and not hasattr(self._engine, "answer_table"):

@@ -53,6 +53,8 @@ class TableSession(ExactAnswers):
     on_release : called with the session after each release (progress); sees public facts only.
     schedule : what the releases are held to, where the accountant is not fully adaptive.
     problem : the run's public facts, which those of a query are held to.
+    takes_shares : whether mechanisms that draw a share of their noise are released: by a user whose
+        answers leave masked, and by nobody else.
     """
 
     _elsewhere = (
@@ -69,8 +71,9 @@ class TableSession(ExactAnswers):
         on_release: Callable[[TableSession], None] | None = None,
         schedule: FixedSchedule | None = None,
         problem: Problem | None = None,
+        takes_shares: bool = False,
     ) -> None:
-        super().__init__(engine, accountant, relation, noise, problem)
+        super().__init__(engine, accountant, relation, noise, problem, takes_shares)
         self._account = Account(copy.deepcopy(accountant), Ledger[LedgerEntry](), schedule)
         self._on_release = on_release
         self._lock = threading.Lock()

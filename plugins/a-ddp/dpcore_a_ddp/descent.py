@@ -51,7 +51,7 @@ def descend(
             if asked >= planned // 2:
                 latter, count = latter + w, count + 1
             asked += 1
-        elif answers.declined.size == len(pool.users):
+        elif answers.declined.size == draws.size:
             break
     joined = pool.rounds_joined
     return Solution(

@@ -6,7 +6,6 @@ get, and with a seed every message is that of the user's own ``UserSession``, to
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
@@ -19,22 +18,22 @@ from dpcore.plugin.parts import (
     Answers,
     BestAccountant,
     Ledger,
-    OneProcess,
     SeededNoise,
     SystemNoise,
     available_threads,
     load_noise,
     load_now,
 )
+from dpcore_a_ddp.one_process_pool import OneProcessPool
 from dpcore_a_ddp.pooled_rows import PooledRows
 from dpcore_a_ddp.round_rules import TRUST_MODELS, GradientRounds
 from dpcore_a_ddp.rounds_left import JoinedRound, RoundsLeft
-from dpcore_a_ddp.user_budgets import Filters, MakeFilter, middle_budget, rounds_of_users
+from dpcore_a_ddp.user_budgets import Filters, MakeFilter, rounds_of_users
 from dpcore_a_ddp.user_session import user_seed
 from dpcore_a_ddp.users_file import alike_users, read_users
 
 if TYPE_CHECKING:
-    from dpcore.plugin import Accountant, Loss, Schedule
+    from dpcore.plugin import Accountant, Loss
     from dpcore.plugin.parts import Dataset, NoiseSource
     from dpcore_a_ddp.record_gradient import RecordGradientSum
 
@@ -43,7 +42,7 @@ __all__ = ["InProcessPool"]
 Absent = Callable[[int], np.ndarray]
 
 
-class InProcessPool(OneProcess):
+class InProcessPool(OneProcessPool):
     """A ``UserPool`` whose users are vectorised over.
 
     A user joins a round only if one round more stays within its budget, and is charged before its
@@ -66,8 +65,6 @@ class InProcessPool(OneProcess):
     Raises InvalidInputError for users that do not own the rows, or none.
     """
 
-    _elsewhere = "This process was forked after the pool began: users spend their budgets there."
-
     def __init__(
         self,
         users: Sequence[User],
@@ -80,20 +77,17 @@ class InProcessPool(OneProcess):
         trust: str = "local",
         threads: int | None = None,
     ) -> None:
-        super().__init__()
-        self.users = tuple(users)
         self._sizes = np.array([user.n_rows for user in users], dtype=np.int64)
         n_rows = int(data.X.shape[0])
-        if not self.users or (self._sizes < 1).any() or int(self._sizes.sum()) != n_rows:
+        if not users or (self._sizes < 1).any() or int(self._sizes.sum()) != n_rows:
             raise InvalidInputError(
                 f"Expected users of one row or more, who together own the {n_rows} rows."
             )
         if data.rows_dropped:
             raise InvalidInputError("The number of a user's rows is public: drop none of them.")
-        self.reference = reference or middle_budget(self.users)
-        self.trust = trust
+        super().__init__(users, make_filter, reference, trust)
         self._starts = np.cumsum(self._sizes) - self._sizes
-        self._rows, self._loss, self._make_filter = PooledRows(data), loss, make_filter
+        self._rows, self._loss = PooledRows(data), loss
         self._facts = (loss.name, data.n_features, data.row_norm, data.raw_norm_bound)
         self._absent, self._threads = absent, threads or available_threads()
         self._noises: tuple[NoiseSource, ...]
@@ -102,9 +96,8 @@ class InProcessPool(OneProcess):
         else:
             self._noises = tuple(SeededNoise(user_seed(seed, user.name)) for user in users)
         self._seeded = seed is not None
-        self._rules: GradientRounds | None = None
         self._account = Account(RoundsLeft.none(len(self.users)), Ledger[JoinedRound]())
-        self._next, self._lock = 0, threading.Lock()
+        self._next = 0
 
     @classmethod
     def open(
@@ -142,17 +135,6 @@ class InProcessPool(OneProcess):
 
         return POOL_CHECKS
 
-    def plan_filters(self, schedule: Schedule) -> None:
-        if isinstance(self._make_filter, Filters):
-            self._make_filter.plan(schedule)
-
-    def filter_of(self, epsilon: float, delta: float) -> Accountant:
-        return self._make_filter(epsilon, delta)
-
-    @property
-    def rules(self) -> GradientRounds | None:
-        return self._rules
-
     @property
     def rounds_allowed(self) -> np.ndarray:
         """How many rounds each user may join under the rules, int64 of shape (n_users,)."""
@@ -164,9 +146,8 @@ class InProcessPool(OneProcess):
         return self._account.filter.joined.copy()
 
     def begin(self, rules: GradientRounds, most: int) -> np.ndarray:
-        if self._rules is not None:
-            raise InvalidInputError("The rules of a run are agreed on once.")
-        GradientRounds.require(rules)
+        self._require_no_rules()
+        rules, most = GradientRounds.agreed(rules), int(most)
         if (rules.loss, rules.n_features, rules.row_norm, rules.raw_norm_bound) != self._facts:
             raise InvalidInputError("The rules are for another loss, or rows of other bounds.")
         if rules.noise_multiplier == 0:
@@ -187,8 +168,7 @@ class InProcessPool(OneProcess):
             )
         load_now(lambda: self._rehearse(rules))
         with self._lock:
-            if self._rules is not None:
-                raise InvalidInputError("The rules of a run are agreed on once.")
+            self._require_no_rules()
             self._rules, ledger = rules, self._account.ledger
             self._account = Account(RoundsLeft(limits, np.zeros_like(limits)), ledger)
         return limits.copy()

@@ -26,6 +26,7 @@ from dpcore.plugin.parts import (
     Sensitivity,
     sealed,
 )
+from dpcore_a_ddp.plain_fields import take_plain
 from dpcore_a_ddp.record_gradient import RecordGradientSum
 from dpcore_a_ddp.skellam_law import draw_skellam
 from dpcore_a_ddp.skellam_share import SkellamShare
@@ -95,6 +96,7 @@ class GradientRounds:
     as_published: bool = False
 
     def __post_init__(self) -> None:
+        take_plain(self)
         for name, known in (("sampling", SAMPLINGS), ("trust", TRUST_MODELS)):
             if getattr(self, name) not in known:
                 value = getattr(self, name)
@@ -120,13 +122,17 @@ class GradientRounds:
             raise InvalidInputError("Expected threshold - colluding >= 1, and rules of our own.")
 
     @classmethod
-    def require(cls, rules: object) -> None:
-        """Raise InvalidInputError unless these are the rules of this class, to the letter: what
-        another one draws and charges is not known here."""
+    def agreed(cls, rules: GradientRounds) -> GradientRounds:
+        """Return a copy, checked anew, that whoever made the rules cannot alter afterwards.
+
+        Raises InvalidInputError unless these are the rules of this class, to the letter: what
+        another one draws and charges is not known here.
+        """
         if type(rules) is not cls:
             raise InvalidInputError(
                 f"Expected dpcore's own GradientRounds, not {type(rules).__name__}."
             )
+        return dataclasses.replace(rules)
 
     @property
     def is_secure(self) -> bool:

@@ -9,11 +9,12 @@ import numpy as np
 
 from dpcore.plugin import BudgetExceededError, InvalidInputError
 from dpcore.plugin.parts import Answers, Inbox
-from dpcore_a_ddp.user_budgets import Filters, MakeFilter, middle_budget, rounds_of_users
+from dpcore_a_ddp.one_process_pool import OneProcessPool
+from dpcore_a_ddp.round_rules import GradientRounds
+from dpcore_a_ddp.user_budgets import MakeFilter, rounds_of_users
 
 if TYPE_CHECKING:
-    from dpcore.plugin import Accountant, Schedule, User
-    from dpcore_a_ddp.round_rules import GradientRounds
+    from dpcore.plugin import User
     from dpcore_a_ddp.user_session import UserSession
 
 __all__ = ["SessionPool"]
@@ -21,7 +22,7 @@ __all__ = ["SessionPool"]
 Deliver = Callable[[Iterable[Any]], Iterable[Any]]
 
 
-class SessionPool:
+class SessionPool(OneProcessPool):
     """A ``UserPool`` of ``UserSession`` objects, asked one after the other.
 
     Parameters
@@ -42,35 +43,35 @@ class SessionPool:
         deliver: Deliver | None = None,
         trust: str = "local",
     ) -> None:
-        self.users = tuple(users)
-        self.reference, self.trust = middle_budget(users), trust
-        self.rounds_allowed = np.zeros(len(users), dtype=np.int64)
-        self._open, self._make_filter, self._deliver = open_session, make_filter, deliver
+        super().__init__(users, make_filter, None, trust)
+        self._limits = np.zeros(len(users), dtype=np.int64)
+        self._open, self._deliver = open_session, deliver
         self._sessions: tuple[UserSession, ...] = ()
         self._inbox: Inbox | None = None
-        self.rules: GradientRounds | None = None
 
-    def plan_filters(self, schedule: Schedule) -> None:
-        if isinstance(self._make_filter, Filters):
-            self._make_filter.plan(schedule)
-
-    def filter_of(self, epsilon: float, delta: float) -> Accountant:
-        return self._make_filter(epsilon, delta)
+    @property
+    def rounds_allowed(self) -> np.ndarray:
+        return self._limits.copy()
 
     @property
     def rounds_joined(self) -> np.ndarray:
         return np.array([session.rounds_joined for session in self._sessions], dtype=np.int64)
 
     def begin(self, rules: GradientRounds, most: int) -> np.ndarray:
-        limits = rounds_of_users(self.users, rules, self._make_filter, most)
-        if not limits.any():
-            raise BudgetExceededError("No user can join the first round. Nothing was spent.")
-        self._sessions = tuple(self._open(rules, place) for place in range(len(self.users)))
-        self._inbox, self.rules = Inbox(rules, self.users), rules
-        self.rounds_allowed = limits.copy()
-        return limits
+        self._require_this_process()
+        rules = GradientRounds.agreed(rules)
+        with self._lock:
+            self._require_no_rules()
+            limits = rounds_of_users(self.users, rules, self._make_filter, int(most))
+            if not limits.any():
+                raise BudgetExceededError("No user can join the first round. Nothing was spent.")
+            self._sessions = tuple(self._open(rules, place) for place in range(len(self.users)))
+            self._inbox, self._rules = Inbox(rules, self.users), rules
+            self._limits = limits
+        return limits.copy()
 
     def round(self, index: int, w: np.ndarray) -> Answers:
+        self._require_this_process()
         if self._inbox is None:
             raise InvalidInputError("Expected rounds after the rules.")
         messages: Iterable[Any] = [session.answer(index, w) for session in self._sessions]

@@ -31,7 +31,8 @@ class SkellamShare(Skellam):
     charged, whoever else is in it.
 
     .. warning::
-       A share alone hides next to nothing. Only masked, by secure aggregation, may it leave a user.
+       A share alone hides next to nothing. Only masked, by secure aggregation, may it leave a user:
+       a session that was not opened for shares refuses it.
 
     Parameters
     ----------
@@ -45,6 +46,7 @@ class SkellamShare(Skellam):
     n_features: int = 1
 
     name: ClassVar[str] = "skellam-share"
+    is_share: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         Skellam.__post_init__(self)

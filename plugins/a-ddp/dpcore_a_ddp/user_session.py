@@ -77,6 +77,7 @@ class UserSession(Unshareable):
         ledger: RoundLedger | None = None,
         mask: Callable[[int], np.ndarray] | None = None,
     ) -> None:
+        rules = GradientRounds.agreed(rules)
         _check(user, data, loss, rules, accountant)
         if rules.is_secure != (mask is not None):
             raise InvalidInputError(
@@ -98,7 +99,11 @@ class UserSession(Unshareable):
             for _ in range(i, past, len(parts)):
                 filled = filled.compose(self._event)
             engine = LocalEngine(part.table(), threads=1)
-            self._sessions.append(TableSession(engine, filled, rules.neighbors, noise))
+            # A share of the noise is enough only where the message is masked.
+            session = TableSession(
+                engine, filled, rules.neighbors, noise, takes_shares=rules.is_secure
+            )
+            self._sessions.append(session)
             self._accounts.append(Account(filled, self._ledger))
 
     @property
@@ -163,7 +168,6 @@ class UserSession(Unshareable):
 def _check(
     user: User, data: Dataset, loss: Loss, rules: GradientRounds, accountant: Accountant
 ) -> None:
-    GradientRounds.require(rules)
     if rules.noise_multiplier == 0 or rules.as_published:
         raise InvalidInputError("A user agrees to no rules that are not private.")
     if user.n_rows < 1 or data.X.shape[0] != user.n_rows:

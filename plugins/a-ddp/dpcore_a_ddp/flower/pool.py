@@ -11,6 +11,7 @@ import numpy as np
 from dpcore.plugin import BudgetExceededError, InvalidInputError
 from dpcore.plugin.parts import Answers, Declined, Inbox
 from dpcore_a_ddp.flower.wire import Question, pack_question, unpack_answer
+from dpcore_a_ddp.round_rules import GradientRounds
 from dpcore_a_ddp.user_budgets import middle_budget, rounds_of_users
 
 if TYPE_CHECKING:
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
     from dpcore.plugin import Accountant, Schedule, User
     from dpcore.plugin.parts import Reply
-    from dpcore_a_ddp.round_rules import GradientRounds
     from dpcore_a_ddp.user_budgets import MakeFilter
 
 __all__ = ["FlowerPool", "Post", "check_trust"]
@@ -92,7 +92,7 @@ class FlowerPool:
 
     @property
     def rules(self) -> GradientRounds | None:
-        return self._rules
+        return None if self._rules is None else replace(self._rules)
 
     def plan_filters(self, schedule: Schedule) -> None:
         """Nothing: a user's filter is its own, and fixes beforehand what it likes."""
@@ -118,10 +118,11 @@ class FlowerPool:
         """
         if self._rules is not None:
             raise InvalidInputError("The rules of a run are agreed on once.")
+        rules = GradientRounds.agreed(rules)
         check_trust(rules.trust)
         if rules.noise_multiplier == 0 or rules.as_published:
             raise InvalidInputError("Users agree to no rules that are not private.")
-        limits = rounds_of_users(self.users, rules, self._make_filter, most)
+        limits = rounds_of_users(self.users, rules, self._make_filter, int(most))
         if not limits.any():
             raise BudgetExceededError("No user can join the first round. Nothing was spent.")
         self._rules, self._allowed = rules, limits

@@ -1,0 +1,32 @@
+"""Fields of a frozen dataclass that are plain data, and nothing that only looks like it."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from dpcore.plugin import InvalidInputError
+
+__all__ = ["take_plain"]
+
+_KINDS: dict[Any, tuple[type, ...]] = {
+    "str": (str,),
+    "bool": (bool,),
+    "int": (int,),
+    "float": (float, int, np.float64),
+    "float | None": (float, int, np.float64, type(None)),
+}
+
+
+def take_plain(part: Any) -> None:
+    """Make a dataclass's numbers plain ones; InvalidInputError for a value of another type than its
+    field, subclasses included, which may compare and convert as they like."""
+    for field in dataclasses.fields(part):
+        value = getattr(part, field.name)
+        if type(value) not in _KINDS[field.type]:
+            kind = type(value).__name__
+            raise InvalidInputError(f"Expected {field.name} to be a {field.type}, not a {kind}.")
+        if field.type.startswith("float") and value is not None:  # type: ignore[union-attr]
+            object.__setattr__(part, field.name, float(value))
