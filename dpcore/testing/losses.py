@@ -138,7 +138,7 @@ def _check_overlapping(function: Kernel, z: np.ndarray, y: np.ndarray) -> None:
     them. A loss that passes may still be unsafe; a loss that fails is."""
     halves = [(z[part].copy(), y[part].copy()) for part in (slice(0, None, 2), slice(1, None, 2))]
     expected = [_called(function, *half).tobytes() for half in halves]
-    mixed = []
+    mixed: list[int] = []
 
     def repeat(k: int) -> None:
         for _ in range(_OVERLAPPING_CALLS):

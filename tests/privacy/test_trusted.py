@@ -228,3 +228,26 @@ def test_a_query_of_other_facts_than_the_runs_is_refused_uncharged(changes):
     assert not opened.ledger and not foreign(opened)
     free = replace(problem, l2=0.2, n0=7, capacity=100)
     assert opened.release(BoundedMinimizer(free, 5.0), Gaussian(5.0)).shape == (5,)
+
+
+class Void(Peek):
+    """A query whose claim is known not to hold."""
+
+    private = False
+
+
+class Held(Peek):
+    """Holds another query."""
+
+    def __init__(self, query):
+        self.query = query
+
+
+@pytest.mark.parametrize(("query", "told"), [(Peek(), ()), (Void(), ("Void",)),
+                                             (Held(Void()), ("Void",))])  # fmt: skip
+def test_a_part_that_is_not_private_is_told_once_it_is_released(query, told):
+    opened = session()
+    opened.rehearse(query)
+    assert opened.parts_not_private == ()
+    opened.release(query, Laplace(5.0))
+    assert opened.parts_not_private == tuple(f"{HERE}:{name}" for name in told)

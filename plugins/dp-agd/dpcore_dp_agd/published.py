@@ -58,6 +58,7 @@ class PublishedNoisyMin(ScaledNoise):
     name: ClassVar[str] = "published-noisy-min"
     summary: ClassVar[str] = "not private: the authors' selection, for comparison"
     needs: ClassVar[str] = "range"
+    private: ClassVar[bool] = False
 
     def event(self, sensitivity: Sensitivity) -> PureDpEvent:
         return PureDpEvent(1 / self.noise_multiplier)
