@@ -69,7 +69,7 @@ def state(
         spent=accountant.spent,
         releases=session.releases,
         parts_not_from_dpcore=tuple(sorted({*session.foreign_parts, *foreign_parts(trusted)})),
-        why_not_private=(*plan.why_not_private(), *_exact(plan, session), *why_not_private),
+        why_not_private=(*plan.why_not_private(), *_released(plan, session), *why_not_private),
         most_rows=session.most_rows,
         capacity=session.rows_that_fit,
         typed_by=typed_by,
@@ -83,11 +83,15 @@ def _has_ex_post(optimizer: Any) -> bool:
     return bool(stated.targets) and stated.needed_epsilon is None
 
 
-def _exact(plan: Plan, session: TableSession) -> tuple[str, ...]:
-    """Return why the ledger voids the guarantee, whatever the parts say of themselves."""
+def _released(plan: Plan, session: TableSession) -> tuple[str, ...]:
+    """Return why what was released voids the guarantee, whatever the optimizer says of itself."""
+    reasons = []
     if any(_is_exact(entry.event) for entry in session.ledger) and not plan.why_not_private():
-        return ("exact answers were released",)
-    return ()
+        reasons.append("exact answers were released")
+    parts = session.parts_not_private
+    if parts and not optimizer_facts(plan.optimizer).as_published:  # which says so of itself
+        reasons.append(f"parts that promise no privacy were released: {', '.join(parts)}")
+    return tuple(reasons)
 
 
 def _is_exact(event: DpEvent) -> bool:

@@ -49,6 +49,7 @@ class TrustedParts:
         self._names: set[str] = set()
         self._problem = None if problem is None else replace(problem)
         self._foreign: set[str] = set()
+        self._not_private: set[str] = set()
         self._limits: dict[str, int] = {}
         for part in parts:
             require_untouched(part)
@@ -62,6 +63,11 @@ class TrustedParts:
     @property
     def foreign(self) -> tuple[str, ...]:
         return tuple(sorted(self._foreign))
+
+    @property
+    def not_private(self) -> tuple[str, ...]:
+        """``module:Class`` of every part noted whose class states ``private = False``, sorted."""
+        return tuple(sorted(self._not_private))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -98,6 +104,8 @@ class TrustedParts:
         """Note that these act on exact answers from now on."""
         for part in parts:
             self._name(part)
+            if getattr(type(part), "private", True) is False:
+                self._not_private.add(part_of(part))
             for name, most in _limits(part):
                 self._limits[name] = min(most, self._limits.get(name, most))
 

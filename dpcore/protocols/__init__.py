@@ -177,6 +177,9 @@ class Query(Protocol):
     an int, and the statement of the run does: such a sum is of no use, and as private as others.
     Where the sensitivity itself holds up to some number of rows, that is ``most_rows``
     (``DerivedQuery``).
+
+    A query or mechanism whose claim is known not to hold, kept for comparison, states
+    ``private: ClassVar[bool] = False``: a run that released it is not private.
     """
 
     kind: ClassVar[str]

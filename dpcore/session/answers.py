@@ -134,6 +134,11 @@ class ExactAnswers(OneProcess):
         return self._parts.foreign
 
     @property
+    def parts_not_private(self) -> tuple[str, ...]:
+        """``module:Class`` of every released part that promises no privacy, whoever asked."""
+        return self._parts.not_private
+
+    @property
     def trusted_parts(self) -> tuple[str, ...]:
         """``module:Class`` of every part that ran inside the trust boundary."""
         return self._parts.names

@@ -28,11 +28,14 @@ _QUERIES_PER_RUN = 8
 def check_mechanisms_and_queries(optimizer: Optimizer) -> None:
     """Mechanisms and queries used in a run that are not dpcore's own: ``check_mechanism`` with the
     sensitivity of the run, and sums over rows whose rows stay within the declared sensitivity.
+    Whosever they are, none states that it is not private.
 
     An interactive mechanism has no release to repeat: its audit is left to its own tests.
     """
     audited: set[type] = set()
     for session in _recorded(optimizer):
+        void = ", ".join(session.parts_not_private)
+        assert not void, f"It declares itself private and releases parts that are not: {void}."
         for query, mechanism in session.parts:
             kind = type(mechanism)
             if not _is_own(kind) and kind not in audited and hasattr(kind, "release"):

@@ -257,3 +257,26 @@ def test_a_query_of_others_cannot_be_handed_other_facts():
     assert not opened.ledger
     opened.release(OfOthers(problem), Laplace(5.0))
     assert f"{HERE}:OfOthers" in opened.foreign_parts
+
+
+class Void(Peek):
+    """A query whose claim is known not to hold."""
+
+    private = False
+
+
+class Held(Peek):
+    """Holds another query."""
+
+    def __init__(self, query):
+        self.query = query
+
+
+@pytest.mark.parametrize(("query", "told"), [(Peek(), ()), (Void(), ("Void",)),
+                                             (Held(Void()), ("Void",))])  # fmt: skip
+def test_a_part_that_is_not_private_is_told_once_it_is_released(query, told):
+    opened = session()
+    opened.rehearse(query)
+    assert opened.parts_not_private == ()
+    opened.release(query, Laplace(5.0))
+    assert opened.parts_not_private == tuple(f"{HERE}:{name}" for name in told)

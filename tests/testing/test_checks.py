@@ -203,6 +203,20 @@ class BringsAMean(Honest):
         return NotASum(problem, w, self.clip, noise_multiplier=multiplier)
 
 
+class Comparison(Gaussian):
+    """A mechanism kept for comparison."""
+
+    private = False
+
+
+class ReleasesComparisons(Honest):
+    """Releases a part that promises nothing, and promises privacy itself."""
+
+    def step(self, problem, session, w, multiplier, n):
+        gradient = session.release(self.query(problem, w, multiplier), Comparison(multiplier))
+        return w - self.rate * (gradient / n + problem.l2 * w)
+
+
 @parametrize_with_checks([Honest()])
 def test_an_honest_optimizer_passes(optimizer, check):
     check(optimizer)
@@ -227,6 +241,7 @@ def test_an_honest_optimizer_passes(optimizer, check):
         (BringsNoNoise(), check_mechanisms_and_queries, "no noise"),
         (BringsAMean(), check_mechanisms_and_queries, "sum of the rows"),
         (HalfSensitivity(), check_mechanisms_and_queries, "declared l2"),
+        (ReleasesComparisons(), check_mechanisms_and_queries, "parts that are not: .*:Comparison"),
         (Lazy(), check_huge_epsilon_limit, "possible gain"),
         (SpendsBeforeLooking(), check_bad_parameters_refused, "only after a release"),
     ],

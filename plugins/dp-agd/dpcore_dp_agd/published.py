@@ -57,6 +57,7 @@ class PublishedNoisyMin(ScaledNoise):
 
     name: ClassVar[str] = "published-noisy-min"
     needs: ClassVar[str] = "range"
+    private: ClassVar[bool] = False
 
     def event(self, sensitivity: Sensitivity) -> PureDpEvent:
         return PureDpEvent(1 / self.noise_multiplier)

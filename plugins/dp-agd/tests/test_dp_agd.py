@@ -13,19 +13,28 @@ from dpcore.accountants.gdp import GdpAccountant
 from dpcore.accountants.pure import PureAccountant
 from dpcore.accountants.rdp import RdpAccountant
 from dpcore.accountants.zcdp import ZcdpAccountant
+from dpcore.data.readers.arrays import dataset_from_arrays
 from dpcore.engines.local import LocalEngine
 from dpcore.errors import BudgetExceededError, InvalidInputError, UnsupportedEventError
 from dpcore.exact.grid import round_to
+from dpcore.fitting.plan import make_plan
+from dpcore.fitting.run import fit_dataset
+from dpcore.fitting.settings import Settings
 from dpcore.losses.hinge import HingeSvm
 from dpcore.losses.huber import HuberSvm
 from dpcore.losses.logistic import Logistic
 from dpcore.noise.source import SeededNoise
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.session.session import TableSession
-from dpcore.testing import RecordingSession, parametrize_with_checks
+from dpcore.testing import (
+    RecordingSession,
+    check_mechanisms_and_queries,
+    parametrize_with_checks,
+)
 from dpcore.testing.optimizers import assert_same_when_replayed
 from dpcore.testing.tables import Rows, make_problem, make_rows, neighbours
 from dpcore_dp_agd.optimizer import DpAgd
+from dpcore_dp_agd.published import minimize_as_published
 
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
 
@@ -311,6 +320,26 @@ def test_the_published_selection_is_not_what_runs_by_default():
     assert "dpcore_dp_agd.published:PublishedNoisyMin" in session.trusted_parts
     default, _ = recorded(DpAgd(), make_rows(300))
     assert not any("published" in part for part in default.trusted_parts)
+
+
+class Unmarked(DpAgd):
+    """Releases the authors' selection as if it were private."""
+
+    def minimize(self, problem, session):
+        return minimize_as_published(problem, session)
+
+
+@pytest.mark.parametrize("seed", [None, 3])
+def test_the_published_selection_voids_the_statement_whoever_releases_it(seed):
+    X, y = np.random.default_rng(0).normal(size=(60, 3)), np.resize([-1.0, 1.0], 60)
+    plan = make_plan(Settings(algo="dp-agd", delta=1e-6, l2=0.0, seed=seed))
+    plan = dataclasses.replace(plan, optimizer=Unmarked())
+    told = fit_dataset(plan, dataset_from_arrays(X, y)).privacy
+    assert told["private"] is False and told["why_not_private"][1 if seed else 0] == (
+        "parts that promise no privacy were released: dpcore_dp_agd.published:PublishedNoisyMin"
+    )
+    with pytest.raises(AssertionError, match="releases parts that are not: .*PublishedNoisyMin"):
+        check_mechanisms_and_queries(Unmarked())
 
 
 @pytest.mark.parametrize(

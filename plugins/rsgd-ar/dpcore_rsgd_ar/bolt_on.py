@@ -12,6 +12,7 @@ import numpy as np
 from dpcore.plugin import InvalidInputError, check_ranges, option
 from dpcore.plugin.parts import load_registry
 from dpcore_rsgd_ar import defaults
+from dpcore_rsgd_ar.closed_forms import decreasing_steps
 from dpcore_rsgd_ar.options import check_problem
 from dpcore_rsgd_ar.release import Release, release_pass
 from dpcore_rsgd_ar.schedule import Facts, Schedule
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from dpcore.plugin import PrivacySession, Problem, Solution
 
 __all__ = ["BoltOn"]
-
-_SLACK = 1 + 2.0**-40
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,40 +73,27 @@ class BoltOn:
     def minimize(self, problem: Problem, session: PrivacySession) -> Solution:
         n, facts = check_problem(self, problem, convex_is_enough=True), Facts.of(problem)
         rows = self.batch_size or balanced_batch(n)
-        smallest = int(Schedule(n, rows, np.ones((1, 1))).sizes.min())
-        batches = -(-n // rows)
         if facts.mu > 0:
             schedule = self._strongly_convex(facts, n, rows)
-            bound = 2 * facts.gradient / (facts.mu * smallest * batches) * _SLACK
         else:
             flow = defaults.flow_for(problem, session.accountant)
             schedule = self._convex(facts, n, rows, flow)
-            step = float(schedule.step_sizes[0, 0])
-            bound = 2 * self.epochs * step * facts.gradient / smallest * _SLACK
         noise = load_registry().load("mechanism", self.use.get("noise", "gaussian"))
-        how = Release(randomized=False, bound=bound, mechanism=noise)
-        return release_pass(problem.loss, facts, schedule, session, how)
+        how = Release(randomized=False, rule="bolt-on", mechanism=noise)
+        return release_pass(problem, facts, schedule, session, how)
 
     def _strongly_convex(self, facts: Facts, n: int, rows: int) -> Schedule:
         """Return the schedule with l2: Algorithm 2's steps in the ball of its minimiser."""
         if self.step_size is not None:
             raise InvalidInputError("With l2 > 0 bolt-on sets its steps itself; drop step_size.")
-        batches = -(-n // rows)
-        t = np.arange(1, self.epochs * batches + 1, dtype=np.float64)
-        steps = np.minimum(1 / facts.curvature, 1 / (facts.mu * t))
-        radius = self.radius or facts.gradient / facts.mu
-        return Schedule(n, rows, steps.reshape(self.epochs, batches), radius=radius)
+        steps = decreasing_steps(facts, self.epochs, -(-n // rows))
+        return Schedule(n, rows, steps, radius=self.radius or facts.gradient / facts.mu)
 
     def _convex(self, facts: Facts, n: int, rows: int, flow: float) -> Schedule:
         """Return the schedule without l2: steps of one size, until the time of the run is up."""
         time = flow / (facts.smoothness * facts.row_norm**2)
         largest = 2 / facts.curvature
         step = self.step_size or min(largest / 2, time / (self.epochs * -(-n // rows)))
-        if step > largest:
-            raise InvalidInputError(
-                f"Expected step_size={step:g} of at most 2 / L = {largest:.3g}: beyond it the "
-                "closed form is no bound."
-            )
         steps = np.full((self.epochs, 1), step)
         return Schedule(n, rows, steps, radius=self.radius or math.inf)
 

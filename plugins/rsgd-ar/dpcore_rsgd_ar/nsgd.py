@@ -65,4 +65,4 @@ class Nsgd(ReleasedOnce):
         steps = defaults.decaying_steps(first, self.epochs, 0)
         schedule = Schedule(n, self.batch_size or min(4000, -(-n // 20)), steps)
         how = Release(randomized=self.randomized)
-        return release_pass(problem.loss, facts, schedule, session, how)
+        return release_pass(problem, facts, schedule, session, how)

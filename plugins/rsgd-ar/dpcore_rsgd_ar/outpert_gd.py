@@ -10,6 +10,7 @@ import numpy as np
 
 from dpcore.plugin import check_ranges, option
 from dpcore_rsgd_ar import defaults
+from dpcore_rsgd_ar.closed_forms import largest_fixed_step
 from dpcore_rsgd_ar.options import ReleasedOnce, check_loss, check_problem
 from dpcore_rsgd_ar.release import Release, release_pass
 from dpcore_rsgd_ar.schedule import Facts, Schedule
@@ -64,11 +65,7 @@ class OutpertGd(ReleasedOnce):
         n, facts = check_problem(self, problem), Facts.of(problem)
         both = facts.curvature + facts.mu
         epochs = self.epochs or min(_MOST_EPOCHS, math.ceil(3 * both / facts.mu))
-        # Below 2 / (L + mu) the contraction is 1 - eta mu, and eta cancels from the bound.
-        step = 2 / both * (1 - 2.0**-50)
-        schedule = Schedule(n, n, np.full((epochs, 1), step))
-        bound = 2 * facts.gradient / (n * facts.mu) * (1 + 2.0**-40)
-        if self.as_published:
-            bound *= 2.5 * both / facts.curvature
-        how = Release(randomized=False, bound=bound)
-        return release_pass(problem.loss, facts, schedule, session, how)
+        schedule = Schedule(n, n, np.full((epochs, 1), largest_fixed_step(facts)))
+        rule = "zhang" if self.as_published else "proposition-2"
+        how = Release(randomized=False, rule=rule)
+        return release_pass(problem, facts, schedule, session, how)

@@ -8,6 +8,7 @@ average after the very first epoch, and the Renyi order (``--conversion renyi`` 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -21,6 +22,8 @@ __all__ = ["PublishedPass"]
 @dataclass(frozen=True, slots=True, eq=False)
 class PublishedPass(SgdPass):
     """NOT private at the sensitivity it states, that of the pass without the division."""
+
+    private: ClassVar[bool] = False
 
     def direction(self, gradient: np.ndarray) -> np.ndarray:
         norm = float(np.linalg.norm(gradient))

@@ -13,7 +13,7 @@ from dpcore_rsgd_ar.calibrate import calibrated, estimated_sigma
 from dpcore_rsgd_ar.sgd_pass import SgdPass
 
 if TYPE_CHECKING:
-    from dpcore.plugin import Loss, PrivacySession
+    from dpcore.plugin import PrivacySession, Problem
     from dpcore_rsgd_ar.schedule import Facts, Schedule
 
 __all__ = ["Release", "release_pass"]
@@ -30,19 +30,19 @@ class Release:
 
     Parameters
     ----------
-    randomized, bound : of ``SgdPass``.
+    randomized, rule : of ``SgdPass``.
     mechanism : makes the noise from a multiplier.
     query : the class of the pass.
     """
 
     randomized: bool = True
-    bound: float | None = None
+    rule: str = "lemma-2"
     mechanism: Any = Gaussian
     query: type[SgdPass] = SgdPass
 
 
 def release_pass(
-    loss: Loss, facts: Facts, schedule: Schedule, session: PrivacySession, how: Release
+    problem: Problem, facts: Facts, schedule: Schedule, session: PrivacySession, how: Release
 ) -> Solution:
     """Return the noisy result of a pass, charged at all that is left of the budget.
 
@@ -55,10 +55,10 @@ def release_pass(
             f"Expected delta={accountant.delta:g} below 1 / n = {1 / schedule.n:.3g}: a release of "
             "one row as it is would be within it."
         )
-    query = _query(loss, facts, schedule, how, _FINEST_GRID)
+    query = _query(problem, facts, schedule, how, _FINEST_GRID)
     largest = float(query.deltas.max())
     sigma = _guess(query, how, accountant.epsilon, accountant.delta)
-    query = _query(loss, facts, schedule, how, _grid_bits(query.reach, sigma))
+    query = _query(problem, facts, schedule, how, _grid_bits(query.reach, sigma))
     sensitivity = query.sensitivity(session.relation)
     multiplier = calibrated(
         accountant, lambda m: how.mechanism(m).event(sensitivity), sigma / largest
@@ -85,9 +85,18 @@ def release_pass(
     return Solution(w, "One pass was released with all of the budget.", details)
 
 
-def _query(loss: Loss, facts: Facts, schedule: Schedule, how: Release, bits: int) -> SgdPass:
+def _query(problem: Problem, facts: Facts, schedule: Schedule, how: Release, bits: int) -> SgdPass:
     """Return the pass on a grid of ``2**-bits``."""
-    return how.query(loss, facts, schedule, bits, how.randomized, how.bound, how.mechanism.needs)
+    return how.query(
+        problem,
+        schedule,
+        bits,
+        clip=facts.lipschitz,
+        row_bound=facts.row_norm,
+        randomized=how.randomized,
+        rule=how.rule,
+        norm=how.mechanism.needs,
+    )
 
 
 def _guess(query: SgdPass, how: Release, epsilon: float, delta: float) -> float:

@@ -141,7 +141,7 @@ class RsgdAr(ReleasedOnce):
         n = check_problem(self, problem)
         flow = defaults.flow_for(problem, session.accountant)
         facts = self._facts(problem, flow)
-        solution = release_pass(problem.loss, facts, self._schedule(facts, n, flow), session, how)
+        solution = release_pass(problem, facts, self._schedule(facts, n, flow), session, how)
         # Trained on rows of at most row_bound, applied to rows of up to row_norm.
         return replace(solution, w=solution.w * (facts.row_norm / problem.row_norm))
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcore.plugin import InvalidInputError
-from dpcore.plugin.parts import constant, sealed
+from dpcore.plugin.parts import constant, loss_facts, sealed
 
 if TYPE_CHECKING:
     from dpcore.plugin import Problem
@@ -24,7 +24,7 @@ class Facts:
 
     Parameters
     ----------
-    mu : strong convexity, > 0.
+    mu : strong convexity, the problem's l2.
     row_norm : bound that the rows are scaled down to.
     lipschitz, smoothness : bounds of the first two derivatives of the loss in the margin.
         The slope is held to the first: a loss with a bounded slope is as convex and as smooth.
@@ -42,8 +42,20 @@ class Facts:
         cls, problem: Problem, clip: float | None = None, row_bound: float | None = None
     ) -> Facts:
         """Return the facts of a problem whose slopes are held to ``clip`` and rows to
-        ``row_bound``, where these are smaller than what the problem allows."""
-        loss = problem.loss
+        ``row_bound``, where these are smaller than what the problem allows.
+
+        Raises InvalidInputError for a loss that is not convex, or without bounded slope and
+        curvature: no step on it is a contraction.
+        """
+        loss = loss_facts(problem.loss)
+        if not (loss.convex and math.isfinite(loss.smoothness) and math.isfinite(loss.lipschitz)):
+            raise InvalidInputError(
+                f"A pass of SGD needs a convex loss of bounded slope and curvature, and {loss.name}"
+                " is none; use logistic or huber-svm."
+            )
+        for name, held in (("clip", clip), ("row_bound", row_bound)):
+            if held is not None and not 0 < held < math.inf:
+                raise InvalidInputError(f"Expected {name}={held!r} to be finite and > 0.")
         return cls(
             mu=problem.l2,
             row_norm=min(problem.row_norm, row_bound or problem.row_norm),
@@ -81,8 +93,8 @@ class Schedule:
     order : ``"permutation"`` of the rows, which are copied, or ``"offset"``: as they are stored,
         begun at a random place.
 
-    Raises InvalidInputError for a batch larger than the table, or averages that do not come out
-    even.
+    Raises InvalidInputError for a batch larger than the table, averages that do not come out even,
+    or figures that are none.
     """
 
     n: int
@@ -99,15 +111,19 @@ class Schedule:
             )
         if self.order not in ("permutation", "offset"):
             raise InvalidInputError(f"Expected order={self.order!r}: permutation or offset.")
+        if self.average_every < 0 or not self.radius > 0:
+            raise InvalidInputError(
+                f"Expected tau={self.average_every} of at least 0 and radius={self.radius} > 0."
+            )
         if self.average_every and self.epochs % self.average_every:
             raise InvalidInputError(
                 f"Expected tau={self.average_every} to divide epochs={self.epochs}: the run ends "
                 "with an average."
             )
-        steps = self.step_sizes
+        steps = constant(self.step_sizes)  # float64, as the bounds of rounding are
         if not (steps.size and np.isfinite(steps).all() and (steps > 0).all()):
             raise InvalidInputError("Expected finite step sizes > 0.")
-        object.__setattr__(self, "step_sizes", constant(steps))
+        object.__setattr__(self, "step_sizes", steps)
 
     @property
     def epochs(self) -> int:

@@ -10,17 +10,21 @@ import numpy as np
 
 from dpcore.plugin import InvalidInputError, NeighboringRelation
 from dpcore.plugin.parts import RandomizedSensitivity, Sensitivity, constant, sealed
+from dpcore_rsgd_ar.closed_forms import CLOSED_FORMS
 from dpcore_rsgd_ar.kernels import bound_coefficients
 from dpcore_rsgd_ar.ordered_rows import order_rows, rotate_rows
 from dpcore_rsgd_ar.schedule import Facts, Schedule
 from dpcore_rsgd_ar.sensitivity import batch_sensitivities
 
 if TYPE_CHECKING:
-    from dpcore.plugin import Loss
+    from dpcore.plugin import Problem
     from dpcore.plugin.parts import NoiseSource, Table
     from dpcore_rsgd_ar.ordered_rows import OrderedRows
 
 __all__ = ["SgdPass", "run_pass"]
+
+_RECURRENCE = "lemma-2"
+_VALUE_BITS = 62
 
 
 @sealed
@@ -36,41 +40,64 @@ class SgdPass:
     ``|B_j| / n`` exactly, which is all that Lemma 3 asks. The random choice may be left aside: then
     the largest figure is the sensitivity, whatever the order (Algorithm 1).
 
+    Every figure that the claim rests on is derived here, from the problem and its loss
+    (``facts``): whoever builds a pass chooses among proven bounds and states none.
+
     Parameters
     ----------
-    loss : runs on raw rows.
-    facts : the constants; slopes are held to ``facts.lipschitz``, rows to ``facts.row_norm``.
-    schedule : batches, steps and averages, of a table of ``schedule.n`` rows.
+    problem : the public facts; its loss, which has to be convex, runs on raw rows.
+    schedule : batches, steps and averages, of the ``problem.n`` rows.
     grid_bits : the result is rounded to multiples of ``2**-grid_bits``.
+    clip, row_bound : slopes and rows are held to these where they are smaller than what the problem
+        allows (``Facts.of``).
     randomized : whether the sensitivity is that of a random batch or of the worst one.
-    bound : a proven sensitivity of the same schedule in real arithmetic, to be stated instead of
-        the recurrence's; what rounding adds is added to it.
+    rule : ``"lemma-2"``, the recurrence, or the name of a closed form of the same schedule
+        (``dpcore_rsgd_ar.closed_forms``), to which what rounding adds is added.
     norm : ``"l2"`` or ``"l1"``, in which the sensitivity is stated: ``||v||_1 <= sqrt(d) ||v||_2``.
+
+    Raises InvalidInputError for a problem, schedule or rule that the theorems do not cover.
     """
 
-    loss: Loss
-    facts: Facts
+    problem: Problem
     schedule: Schedule
     grid_bits: int
+    clip: float | None = None
+    row_bound: float | None = None
     randomized: bool = True
-    bound: float | None = None
+    rule: str = _RECURRENCE
     norm: str = "l2"
+    facts: Facts = field(init=False)
     deltas: np.ndarray = field(init=False)
     reach: float = field(init=False)
 
     kind: ClassVar[str] = "model"
 
     def __post_init__(self) -> None:
-        known = (self.schedule, self.facts, self.grid_bits)
+        if self.schedule.n != self.problem.n:
+            raise InvalidInputError("The schedule was made for a table of other rows or features.")
+        facts = Facts.of(self.problem, self.clip, self.row_bound)
+        known = (self.schedule, facts, self.grid_bits)
         deltas, reach = batch_sensitivities(*known)
-        if self.bound is not None:
-            deltas = np.nextafter(rounding_alone(*known) + self.bound, np.inf)
+        if self.rule != _RECURRENCE:
+            deltas = np.nextafter(rounding_alone(*known) + self._closed_form(facts), np.inf)
+        object.__setattr__(self, "facts", facts)
         object.__setattr__(self, "deltas", constant(deltas))
         object.__setattr__(self, "reach", reach)
+
+    def _closed_form(self, facts: Facts) -> float:
+        if self.rule not in CLOSED_FORMS:
+            known = " or ".join((_RECURRENCE, *CLOSED_FORMS))
+            raise InvalidInputError(f"Expected rule={self.rule!r} to be {known}.")
+        return CLOSED_FORMS[self.rule](self.schedule, facts)
 
     def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
         if relation is not NeighboringRelation.REPLACE_ONE:
             raise InvalidInputError("A pass of SGD has a sensitivity under replace-one only.")
+        if math.frexp(self.reach)[1] + self.grid_bits > _VALUE_BITS:
+            raise InvalidInputError(
+                f"Expected grid_bits={self.grid_bits} on which the result fits 64 bits: another "
+                "wraps around, and has no sensitivity."
+            )
         largest = float(self.deltas.max())
         if self.norm == "l1":
             width = math.nextafter(math.sqrt(self.facts.n_features), math.inf)
@@ -120,7 +147,7 @@ def run_pass(rows: OrderedRows, query: SgdPass) -> np.ndarray:
             z = rows.margins(start, stop, w)
             factor, y = rows.factor[start:stop], rows.y[start:stop]
             z *= factor
-            query.loss.dvalue(z, y, c)
+            query.problem.loss.dvalue(z, y, c)
             bound_coefficients(c, factor, facts.lipschitz)
             gradient = query.direction(rows.weighted_sum(start, stop, c) / (stop - start))
             w = w - steps[epoch, j] * (gradient + facts.mu * w)

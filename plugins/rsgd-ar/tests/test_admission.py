@@ -28,7 +28,7 @@ def test_the_published_normalised_step_is_caught_by_the_check(monkeypatch):
         # One step on all rows, of the length of the step size, as the published code takes it.
         n = query.schedule.n
         slopes = np.empty(n)
-        query.loss.dvalue(np.zeros(n), rows.y, slopes)
+        query.problem.loss.dvalue(np.zeros(n), rows.y, slopes)
         gradient = rows.weighted_sum(0, n, slopes * rows.factor)
         return -query.schedule.step_sizes[0, 0] * gradient / np.linalg.norm(gradient)
 

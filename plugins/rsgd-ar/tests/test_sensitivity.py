@@ -15,6 +15,8 @@ from dpcore.data.blocks.table import Table
 from dpcore.errors import InvalidInputError
 from dpcore.losses.huber import HuberSvm
 from dpcore.losses.logistic import Logistic
+from dpcore.privacy.sensitivity import NeighboringRelation
+from dpcore.protocols.problem import Problem
 from dpcore_rsgd_ar.ordered_rows import order_rows
 from dpcore_rsgd_ar.published import PublishedPass
 from dpcore_rsgd_ar.schedule import Facts, Schedule
@@ -25,7 +27,13 @@ _spec = importlib.util.spec_from_file_location("rsgd_naive", Path(__file__).with
 naive = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(naive)
 
+REPLACE = NeighboringRelation.REPLACE_ONE
 FACTS = Facts(mu=0.01, row_norm=1.0, lipschitz=1.0, smoothness=0.25, n_features=3)
+
+
+def sgd_pass(loss, schedule, n_features=3, l2=0.01, kind=SgdPass, **how):
+    problem = Problem(loss, l2, n_features, 1.0, 2.0, REPLACE, n=schedule.n)
+    return kind(problem, schedule, grid_bits=40, **how)
 
 
 @st.composite
@@ -59,7 +67,7 @@ def test_averages_are_at_tau_and_not_after_the_first_epoch():
     X, y = rng.normal(size=(8, 3)) * 0.3, rng.choice([-1.0, 1.0], 8)
     schedule = Schedule(8, 1, np.ones((2, 1)), average_every=2)
     rows = order_rows(table(X, y), np.arange(8), 1.0)
-    w = run_pass(rows, SgdPass(Logistic(), FACTS, schedule, grid_bits=40))
+    w = run_pass(rows, sgd_pass(Logistic(), schedule))
     late = naive.sgd(X, y, logistic_slope, schedule, 0.01)
     early = naive.sgd(X, y, logistic_slope, Schedule(8, 1, np.ones((2, 1)), 1), 0.01)
     assert np.abs(w - late).max() < 1e-4 < 1e-2 < np.abs(w - early).max()
@@ -69,7 +77,6 @@ def test_averages_are_at_tau_and_not_after_the_first_epoch():
 @settings(max_examples=40, deadline=None)
 @given(schedules(), st.integers(0, 2**32 - 1), st.data())
 def test_no_pass_moves_further_than_its_batch_allows(loss, schedule, seed, data):
-    facts = Facts(0.01, 1.0, loss.lipschitz, loss.smoothness, 3)
     rng = np.random.default_rng(seed)
     n = schedule.n
     X, y = rng.normal(size=(n, 3)) * 0.6, rng.choice([-1.0, 1.0], n)
@@ -78,7 +85,7 @@ def test_no_pass_moves_further_than_its_batch_allows(loss, schedule, seed, data)
     direction = rng.normal(size=3)
     X[place] = direction / np.linalg.norm(direction)
     other_X[place], other_y[place] = -X[place] * rng.choice([1, 0.3, -1]), -y[place]
-    query = SgdPass(loss, facts, schedule, grid_bits=40)
+    query = sgd_pass(loss, schedule)
     results = [
         run_pass(order_rows(table(A, b), np.arange(n), 1.0), query)
         for A, b in ((X, y), (other_X, other_y))
@@ -101,9 +108,8 @@ def table(X, y):
 def test_the_worst_case_is_reached(eta, tau, place):
     # Rows of zeros bend nothing and the huber loss is a line below 1/2: a step takes 1 - eta mu of
     # the distance, and the row that differs pulls one way here and the other way there.
-    facts = Facts(0.01, 1.0, 1.0, 1.0, 1)
     schedule = Schedule(8, 3, np.full((4, 1), eta / 20), tau)
-    query = SgdPass(HuberSvm(), facts, schedule, grid_bits=40)
+    query = sgd_pass(HuberSvm(), schedule, n_features=1)
     X = np.zeros((8, 1))
     X[place] = 1.0
     found = [run_pass(order_rows(table(X, y), np.arange(8), 1.0), query) for y in both(place)]
@@ -121,7 +127,7 @@ def test_the_pass_is_algorithm_3():
     rng = np.random.default_rng(1)
     X, y = rng.normal(size=(50, 3)) * 0.3, rng.choice([-1.0, 1.0], 50)
     schedule = Schedule(50, 12, np.array([[2.0], [1.0], [2.0], [1.0]]), 2)
-    query = SgdPass(Logistic(), FACTS, schedule, grid_bits=40)
+    query = sgd_pass(Logistic(), schedule)
     rows = order_rows(table(X, y), np.arange(50), 1.0)
     expected = naive.sgd(X, y, logistic_slope, schedule, 0.01)
     np.testing.assert_allclose(run_pass(rows, query), expected, atol=1e-4)
@@ -140,7 +146,7 @@ def test_the_published_normalised_step_is_caught():
         pair = [naive.sgd(A, y, logistic_slope, schedule, 0.01, normalise) for A in (X, other)]
         assert bool(np.linalg.norm(pair[0] - pair[1]) <= claimed) is holds
     assert claimed < 0.0021
-    published = PublishedPass(Logistic(), FACTS, schedule, grid_bits=40)
+    published = sgd_pass(Logistic(), schedule, kind=PublishedPass)
     rows = order_rows(table(other, y), np.arange(n), 1.0)
     np.testing.assert_allclose(run_pass(rows, published), pair[1], atol=1e-4)
 
