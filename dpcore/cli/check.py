@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
+from dpcore.cli.loading import default_optimizer
 from dpcore.registry.catalogue import load_registry
-from dpcore.registry.loading import default_optimizer
 
 __all__ = ["check_command"]
 

@@ -39,7 +39,7 @@ def list_command(
     registry = load_registry()
     failures = registry.failures
     if strict:
-        from dpcore.registry.loading import find_failures
+        from dpcore.cli.loading import find_failures
 
         failures += find_failures(registry)
     if as_json:

@@ -4,7 +4,7 @@ Whatever is built of these acts on rows or decides what a release costs. It is i
 boundary, and the statement names it.
 """
 
-from dpcore.accountants.additive import validated_delta, validated_epsilon
+from dpcore.accountants.additive import AdditiveAccountant, validated_delta, validated_epsilon
 from dpcore.accountants.advanced_composition import (
     AmplifiedAccountant,
     amplified_epsilon,
@@ -94,6 +94,7 @@ from dpcore.session.session import TableSession
 
 __all__ = [
     "Account",
+    "AdditiveAccountant",
     "AmplifiedAccountant",
     "Answers",
     "BLOCK_ROWS",

@@ -90,11 +90,6 @@ def register_accountants(register: Callable[..., None]) -> None:
         summary="Adds up epsilons: basic composition.",
         reference="Dwork, McSherry, Nissim & Smith 2006; Rogers et al. 2016",
     )
-    register(
-        "none",
-        "dpcore.accountants.nonprivate:NonPrivateAccountant",
-        summary="Counts exact answers and guarantees nothing: NOT PRIVATE, for baselines.",
-    )
 
 
 @hookimpl

@@ -59,10 +59,6 @@ def _is_text(value: Any) -> bool:
     return isinstance(value, str)
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, numbers.Real) and not isinstance(value, bool)
-
-
 def _are_texts(values: Any) -> bool:
     return isinstance(values, (tuple, list)) and all(map(_is_text, values))
 
@@ -80,7 +76,7 @@ def _are_presets(presets: Any) -> bool:
 _TEXT = Shape("a text", _is_text)
 _TEXTS = Shape("a tuple of texts", _are_texts)
 _TRUTH = Shape("true or false", lambda value: type(value) is bool)
-_NUMBER = Shape("a number", _is_number)
+_NUMBER = Shape("a number", lambda v: isinstance(v, numbers.Real) and type(v) is not bool)
 _WHOLE = Shape("a whole number", lambda value: type(value) is int)
 _VALUES = Shape("a dict of parameter to value", lambda value: isinstance(value, Mapping))
 _SLOTS = Shape("a dict of slot to a tuple of registered names", _are_slots)
@@ -274,6 +270,9 @@ def accountant_facts(accountant: Any) -> AccountantFacts:
     return read(AccountantFacts, accountant)
 
 
+_NO_DATACLASS = "is not a dataclass of its parameters."
+
+
 def fault_of_part(kind: str, target: Any) -> str:
     """Return why a target cannot be of its kind, as the end of a sentence; empty if it can."""
     if kind == "dataset":
@@ -284,9 +283,6 @@ def fault_of_part(kind: str, target: Any) -> str:
         return _NO_DATACLASS
     fault = fault_of(_TABLES[kind], target)
     return fault or (_fault_of_optimizer(target) if kind == "optimizer" else "")
-
-
-_NO_DATACLASS = "is not a dataclass of its parameters."
 
 
 def _fault_of_optimizer(target: Any) -> str:

@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
+from dpcore.cli.loading import default_optimizer, find_failures
 from dpcore.errors import BudgetExceededError, DpcoreError, OptimizerError, RegistryError
 from dpcore.fitting.details import bounded
 from dpcore.fitting.optimizer_run import run_optimizer
 from dpcore.losses.logistic import Logistic
 from dpcore.protocols.problem import Solution
 from dpcore.registry.catalogue import Entry, Registry, load_registry
-from dpcore.registry.loading import default_optimizer, find_failures
 
 SECRET = "the first row is 41, Bern"
 GOOD = {

@@ -57,6 +57,15 @@ _OPTIMIZERS: dict[str, tuple[str, str, str]] = {
 
 
 @hookimpl
+def register_accountants(register: Callable[..., None]) -> None:
+    register(
+        "none",
+        f"{__name__}.exact_accountant:NonPrivateAccountant",
+        summary="Counts exact answers and guarantees nothing: NOT PRIVATE, for baselines.",
+    )
+
+
+@hookimpl
 def register_mechanisms(register: Callable[..., None]) -> None:
     register(
         "gamma",

@@ -12,7 +12,6 @@ from dpcore.accountants import (
     GdpAccountant,
     ZcdpAccountant,
 )
-from dpcore.accountants.nonprivate import NonPrivateAccountant
 from dpcore.accountants.registered import registered_accountants
 from dpcore.data.readers.arrays import dataset_from_arrays
 from dpcore.errors import BudgetExceededError, DpcoreError, InvalidInputError, UnsupportedEventError
@@ -36,6 +35,7 @@ from dpcore.queries import RowCount
 from dpcore.testing import RecordingSession
 from dpcore.testing.tables import Rows, make_problem, make_rows
 from dpcore_baselines.exact import Exact, ExactFit
+from dpcore_baselines.exact_accountant import NonPrivateAccountant
 from dpcore_baselines.nonprivate import Majority, NonPrivate
 from dpcore_baselines.objpert import ObjPert
 from dpcore_baselines.outpert import OutPert

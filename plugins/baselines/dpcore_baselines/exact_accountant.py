@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
-from dpcore.accountants.additive import AdditiveAccountant
-from dpcore.privacy.events import DpEvent, NonPrivateDpEvent
+from dpcore.plugin.parts import AdditiveAccountant, DpEvent, NonPrivateDpEvent
 
 __all__ = ["NonPrivateAccountant"]
 
