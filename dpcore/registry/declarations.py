@@ -76,7 +76,7 @@ def _are_presets(presets: Any) -> bool:
 _TEXT = Shape("a text", _is_text)
 _TEXTS = Shape("a tuple of texts", _are_texts)
 _TRUTH = Shape("true or false", lambda value: type(value) is bool)
-_NUMBER = Shape("a number", lambda v: isinstance(v, numbers.Real) and type(v) is not bool)
+_NUMBER = Shape("a number", lambda v: not isinstance(v, bool) and isinstance(v, numbers.Real))
 _WHOLE = Shape("a whole number", lambda value: type(value) is int)
 _VALUES = Shape("a dict of parameter to value", lambda value: isinstance(value, Mapping))
 _SLOTS = Shape("a dict of slot to a tuple of registered names", _are_slots)
