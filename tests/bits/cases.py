@@ -17,6 +17,7 @@ from scipy.sparse import csr_matrix
 
 from dpcore import fit
 from dpcore.errors import DpcoreError
+from dpcore.privacy.first_party import DISTRIBUTIONS
 from dpcore.registry.catalogue import load_registry
 
 N_ROWS = 300
@@ -72,7 +73,10 @@ def digest(model):
 
 def cases():
     """Yield the name and the words of every case, whether or not it fits."""
-    for algo in load_registry().names("optimizer"):
+    for entry in load_registry().entries("optimizer"):
+        if entry.distribution not in DISTRIBUTIONS:
+            continue
+        algo = entry.name
         base = {"algo": algo, "epsilon": 2.0}
         if algo.startswith(("output-", "cov-")):
             base = {"algo": algo, "epsilon_max": 40.0, "targets": TARGETS}
