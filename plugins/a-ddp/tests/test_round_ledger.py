@@ -133,6 +133,15 @@ def test_a_ledger_of_another_user_or_other_rules_is_refused(tmp_path, change):
         open_with_file(path, **change(make_data()))
 
 
+def test_a_ledger_with_the_word_of_before_is_read(tmp_path):
+    path = tmp_path / "a.ledger"
+    user = open_with_file(path)
+    user.answer(0, W)
+    user._ledger.close()
+    path.write_text(path.read_text().replace('"rules"', '"terms"', 1))
+    assert open_with_file(path).rounds_joined == 1
+
+
 def test_a_line_cut_short_was_never_acted_on(tmp_path):
     path = tmp_path / "a.ledger"
     user = open_with_file(path)
