@@ -23,12 +23,12 @@ EFFECTS = {
 
 def main() -> None:
     how = asked(__doc__)
+    data = how.some(("adult",))
     for shown, (parameter, values) in EFFECTS.items():
         rows = []
-        for value in values[:: 4 if how.quick else 1]:
-            comparison = Comparison(
-                (LABEL,), ("adult",), EPSILONS, repeats=1, params={LABEL: {parameter: str(value)}}
-            )
+        for value in values[:1] if how.quick else values:
+            params = {LABEL: {parameter: str(value)}}
+            comparison = Comparison((LABEL,), data, EPSILONS, repeats=1, params=params)
             found = results_of(f"dp-agd-{shown}-{value}", comparison, how)
             # The references are the same whatever the value: those of the first stand for all.
             fits = [row for row in found if row["algorithm"] == LABEL]

@@ -26,6 +26,7 @@ from dpcore.registry.catalogue import load_registry
 
 ALGORITHMS = ("rsgd-ar", "psgd", "outpert-gd", "bolt-on", "objpert", "dp-agd", "dp-gd")
 ROWS = (50_000, 100_000, 150_000, 200_000, 250_000)
+QUICK_ROWS = (10_000,)
 REPEATS = 3
 
 
@@ -57,8 +58,9 @@ def draw(found: dict[str, list[float]], sizes: tuple[int, ...], how: Run) -> Non
 
 def main() -> None:
     how = asked(__doc__)
-    dataset = load_registry().load("dataset", "kddcup99-10")()
-    sizes = ROWS[:1] if how.quick else ROWS
+    (data,) = how.some(("kddcup99-10",))
+    dataset = load_registry().load("dataset", data)()
+    sizes = QUICK_ROWS if how.quick else ROWS
     found: dict[str, list[float]] = {}
     for algo in ALGORITHMS:
         try:
