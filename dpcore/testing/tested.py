@@ -1,0 +1,30 @@
+"""What a check has tested, with what power, and what it has not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["Tested"]
+
+
+@dataclass(frozen=True)
+class Tested:
+    """The words of a check that passed, which ``dpcore check`` prints.
+
+    Parameters
+    ----------
+    what : what was compared, with its numbers.
+    power : which faults it would have found, and how probably; empty where it found what it looks
+        for with certainty or nothing is known.
+    not_tested : what it leaves open, as clauses.
+    """
+
+    what: str
+    power: str = ""
+    not_tested: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        parts = [self.what, self.power]
+        if self.not_tested:
+            parts.append(f"not tested: {'; '.join(self.not_tested)}")
+        return ". ".join(part for part in parts if part)
