@@ -234,7 +234,7 @@ _OF_PRIVACY = (
 )
 
 
-def checks_of_sessions(optimizer: Optimizer) -> tuple[Callable[[Optimizer], None], ...]:
+def checks_of_sessions(optimizer: Optimizer) -> tuple[Callable[[Optimizer], Any], ...]:
     """Return the checks that an optimizer is to pass: those of the guarantee are left out where it
     declares that it has none."""
     if optimizer_facts(type(optimizer)).private:

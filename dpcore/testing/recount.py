@@ -31,7 +31,11 @@ if TYPE_CHECKING:
 
     from dpcore.privacy.events import DpEvent
 
-__all__ = ["recounted_epsilon", "renyi_divergence"]
+__all__ = ["UnknownEventError", "recounted_epsilon", "renyi_divergence"]
+
+
+class UnknownEventError(AssertionError):
+    """The checks have no second count of an event of this class: nothing is said of its claim."""
 
 
 def renyi_divergence(event: DpEvent, alpha: float) -> float:
@@ -71,7 +75,7 @@ def renyi_divergence(event: DpEvent, alpha: float) -> float:
             return sampled_divergence(event, alpha)
         case ComposedDpEvent(events=events):
             return sum(renyi_divergence(part, alpha) for part in events)
-    raise AssertionError(f"The recount does not know {type(event).__name__}.")
+    raise UnknownEventError(f"The recount does not know {type(event).__name__}.")
 
 
 def recounted_epsilon(events: Iterable[DpEvent], delta: float) -> float:
