@@ -30,6 +30,7 @@ from dpcore.testing.recorded import loss_of
 from dpcore.testing.recording import RecordingSession
 from dpcore.testing.replay import ReplaySession
 from dpcore.testing.run import parametrize_with_checks, run_checks
+from dpcore.testing.samplers import check_sampler
 from dpcore.testing.tables import make_rows
 
 __all__ = [
@@ -46,6 +47,7 @@ __all__ = [
     "check_declarations",
     "check_query",
     "check_repeatable_when_seeded",
+    "check_sampler",
     "check_sensitivity_on_neighbours",
     "check_tiny_budget_refused",
     "loss_of",
