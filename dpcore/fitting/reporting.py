@@ -18,6 +18,7 @@ from dpcore.registry.declarations import optimizer_facts
 if TYPE_CHECKING:
     from dpcore.data.dataset import Dataset
     from dpcore.fitting.plan import Plan
+    from dpcore.protocols import Accountant
     from dpcore.protocols.problem import Problem
     from dpcore.session.charges import Figures
     from dpcore.session.session import TableSession
@@ -59,8 +60,7 @@ def state(
     accountant = session.accountant
     return PrivacyStatement(
         epsilon=plan.accountant.epsilon,
-        # The pure filter bounds the sum of epsilons alone, whatever delta was asked for.
-        delta=0.0 if type(plan.accountant) is PureAccountant else plan.accountant.delta,
+        delta=_delta(plan.accountant),
         relation=plan.relation.value,
         accountant=accountant.name,
         conversion=accountant.conversion,
@@ -76,6 +76,12 @@ def state(
         n0=None if plan.relation.size_is_public else problem.n0,
         ex_post_epsilon=session.ex_post_epsilon if _has_ex_post(plan.optimizer) else None,
     )
+
+
+def _delta(accountant: Accountant) -> float:
+    """Return the delta of the guarantee. The pure filter bounds the sum of epsilons, and of the
+    deltas that were reserved, whatever delta was asked for."""
+    return accountant.reserve if isinstance(accountant, PureAccountant) else accountant.delta
 
 
 def _has_ex_post(optimizer: Any) -> bool:

@@ -67,6 +67,12 @@ from dpcore.privacy.events import (
 )
 from dpcore.privacy.sealed import constant, sealed
 from dpcore.privacy.sensitivity import RandomizedSensitivity, Sensitivity
+from dpcore.privacy.stated_events import (
+    ApproximateDpEvent,
+    DominatingPairDpEvent,
+    RenyiDpEvent,
+    ZcdpDpEvent,
+)
 from dpcore.protocols import DerivedQuery, Engine, Mechanism, Query, SampledQuery, TableQuery
 from dpcore.protocols.interactive import InteractiveMechanism
 from dpcore.protocols.optimizer import Optimizer
@@ -97,6 +103,7 @@ __all__ = [
     "AdditiveAccountant",
     "AmplifiedAccountant",
     "Answers",
+    "ApproximateDpEvent",
     "BLOCK_ROWS",
     "BLOCK_SUM_BITS",
     "BULK_SIZE",
@@ -111,6 +118,7 @@ __all__ = [
     "DerivedQuery",
     "DigitStream",
     "Digits",
+    "DominatingPairDpEvent",
     "DpEvent",
     "Engine",
     "ExPostDpEvent",
@@ -148,6 +156,7 @@ __all__ = [
     "RandomizedSensitivity",
     "RawRows",
     "Rejection",
+    "RenyiDpEvent",
     "Reply",
     "Round",
     "RoundRules",
@@ -165,6 +174,7 @@ __all__ = [
     "TableQuery",
     "TableSession",
     "Unshareable",
+    "ZcdpDpEvent",
     "accountant_facts",
     "add_modulo",
     "amplified_epsilon",

@@ -19,6 +19,12 @@ from dpcore.privacy.events import (
     SampledWithoutReplacementDpEvent,
     SkellamDpEvent,
 )
+from dpcore.privacy.stated_events import (
+    ApproximateDpEvent,
+    DominatingPairDpEvent,
+    RenyiDpEvent,
+    ZcdpDpEvent,
+)
 from dpcore.testing.recount_sampled import (
     epsilon_by_hits,
     epsilon_composed,
@@ -40,7 +46,9 @@ def renyi_divergence(event: DpEvent, alpha: float) -> float:
     Gaussian: Mironov 2017, Prop. 7. Laplace: Mironov 2017, Prop. 6. Pure: the two-point law that
     dominates every epsilon-DP release (Kairouz, Oh & Viswanath 2015). Bounded range: alpha
     epsilon^2 / 8 (Cesar & Rogers 2021). Randomised sensitivity: Chen, Lee & Kifer 2019, Lemma 3.
-    Skellam: Agarwal, Kairouz & Liu 2021, Theorem 3.5.
+    Skellam: Agarwal, Kairouz & Liu 2021, Theorem 3.5. An (epsilon, delta) release: as a pure one,
+    its delta counted apart. A stated curve: the smallest chord of any two of its points; ``inf``
+    above them.
     """
     match event:
         case GaussianDpEvent(noise_multiplier=m):
@@ -51,7 +59,7 @@ def renyi_divergence(event: DpEvent, alpha: float) -> float:
             up = math.log(alpha / (2 * alpha - 1)) + (alpha - 1) / m
             down = math.log((alpha - 1) / (2 * alpha - 1)) - alpha / m
             return _log_add(up, down) / (alpha - 1)
-        case PureDpEvent(epsilon=e) | ExPostDpEvent(epsilon=e):
+        case PureDpEvent(epsilon=e) | ExPostDpEvent(epsilon=e) | ApproximateDpEvent(epsilon=e):
             log_q = -e - math.log1p(math.exp(-e))
             log_p = -math.log1p(math.exp(-e))
             up = alpha * log_p + (1 - alpha) * log_q
@@ -67,6 +75,12 @@ def renyi_divergence(event: DpEvent, alpha: float) -> float:
             terms = [alpha * (alpha - 1) * m * m / 2 for m in shifts]
             total = sum(math.exp(x - max(terms)) for x in terms)
             return c + (max(terms) + math.log(total)) / (alpha - 1)
+        case ZcdpDpEvent(rho=rho):
+            return rho * alpha
+        case RenyiDpEvent():
+            return _between_orders(event, alpha)
+        case DominatingPairDpEvent():
+            return _pair_divergence(event, alpha)
         case PoissonSampledDpEvent() | SampledWithoutReplacementDpEvent():
             return sampled_divergence(event, alpha)
         case ComposedDpEvent(events=events):
@@ -78,11 +92,15 @@ def recounted_epsilon(events: Iterable[DpEvent], delta: float) -> float:
     """Return the epsilon of all events together, the best of a grid of Renyi orders.
 
     Conversion: Canonne, Kamath & Steinke 2020, Prop. 12. The accountant under test optimises the
-    order, so its budget may be under this by what the grid gives away, below 1e-9.
+    order, so its budget may be under this by what the grid gives away, below 1e-9. Deltas that
+    events have by themselves are taken off first: ``inf`` where nothing is left.
     """
     events = list(events)
     if not events:
         return 0.0
+    delta -= math.fsum(map(_own_delta, events))
+    if delta <= 0:
+        return math.inf
     gaussian = [1 / e.noise_multiplier**2 for e in events if isinstance(e, GaussianDpEvent)]
     if len(gaussian) == len(events):
         # Shifts of normals add up as vectors (Dong, Roth & Su 2022, Corollary 3.3).
@@ -112,7 +130,7 @@ def _renyi_epsilon(events: list[DpEvent], delta: float) -> float:
         loss = math.log(1 / delta) + (alpha - 1) * math.log1p(-1 / alpha) - math.log(alpha)
         return total + loss / (alpha - 1)
 
-    low, high = -12.0, 25.0
+    low, high = -12.0, _largest_log_order(counts)
     while high - low > 1e-7:
         third = (high - low) / 3
         if epsilon(low + third) < epsilon(high - third):
@@ -120,6 +138,52 @@ def _renyi_epsilon(events: list[DpEvent], delta: float) -> float:
         else:
             low += third
     return epsilon((low + high) / 2)
+
+
+def _own_delta(event: DpEvent) -> float:
+    if isinstance(event, ComposedDpEvent):
+        return math.fsum(map(_own_delta, event.events))
+    return event.delta if isinstance(event, ApproximateDpEvent) else 0.0
+
+
+def _largest_log_order(events: Iterable[DpEvent]) -> float:
+    """Return the logarithm of the largest order, less 1, at which all events have a bound."""
+    largest = 25.0
+    for event in events:
+        if isinstance(event, ComposedDpEvent):
+            largest = min(largest, _largest_log_order(event.events))
+        elif isinstance(event, RenyiDpEvent):
+            largest = min(largest, math.log(event.orders[-1] - 1))
+    return largest
+
+
+def _between_orders(event: RenyiDpEvent, alpha: float) -> float:
+    """Return the least of the chords of (order - 1) times the divergence, which is convex and 0 at
+    order 1, over all pairs of points around ``alpha``."""
+    points = [(1.0, 0.0)]
+    points += [(a, (a - 1) * e) for a, e in zip(event.orders, event.epsilons, strict=True)]
+    chords = [math.inf]
+    for a, low in points:
+        for b, high in points:
+            if a < alpha <= b * (1 + 1e-12):
+                chords.append(low + (alpha - a) / (b - a) * (high - low))
+    return min(chords) / (alpha - 1)
+
+
+def _pair_divergence(event: DominatingPairDpEvent, alpha: float) -> float:
+    """Return the larger of the two laws' divergences, by sums of logarithms."""
+    import numpy as np
+    from scipy.special import logsumexp
+
+    with np.errstate(divide="ignore"):
+        p, q = (np.log(np.array(w, float) / float(sum(w))) for w in (event.p, event.q))
+    both = []
+    for a, b in ((p, q), (q, p)):
+        if (np.isneginf(b) & ~np.isneginf(a)).any():
+            return math.inf
+        seen = ~np.isneginf(a)
+        both.append(float(logsumexp(alpha * a[seen] + (1 - alpha) * b[seen])) / (alpha - 1))
+    return max(both)
 
 
 def _one_release(event: RandomizedSensitivityGaussian, delta: float) -> float:
