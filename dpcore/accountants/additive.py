@@ -204,11 +204,14 @@ class AdditiveAccountant(ABC):
 
     def get_epsilon(self, delta: float) -> float:
         delta = validated_delta(delta, self.delta_may_be_zero)
-        if self.spent_ticks == 0:
+        if self._is_unused():
             return 0.0
         found = self._epsilon(Fraction(self.spent_ticks, 1 << _UNIT_BITS), delta)
         # What fits into the budget is (epsilon, delta)-DP by the filter's own conversion.
         return min(found, self.epsilon) if delta >= self.delta else found
+
+    def _is_unused(self) -> bool:
+        return self.spent_ticks == 0
 
     def _refusal(self, event: DpEvent, ticks: int) -> str:
         needed = float_up(Fraction(ticks, 1 << _UNIT_BITS))

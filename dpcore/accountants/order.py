@@ -1,5 +1,5 @@
-"""Which events are known to cost no more than others: whatever is proved of one then holds of the
-other, under any accountant.
+"""The order of events: an event known to cost no more than another may take its place, and all
+that was proved of the other, under any accountant, holds of it.
 
 Every event costs no more than itself. Another one may take the place of one of the same type whose
 figures are no smaller on the side that costs more, the rest of them equal:
@@ -40,7 +40,7 @@ _LESS = {
     SkellamDpEvent: ("variance",),
     RandomizedSensitivityGaussian: ("sigma",),
 }
-"""Figures of which more costs less."""
+"""Figures that cost less when they grow."""
 _MORE = {
     SkellamDpEvent: ("l1_bound", "l2_bound"),
     PureDpEvent: ("epsilon",),
@@ -54,7 +54,7 @@ _MORE = {
     SampledWithoutReplacementDpEvent: ("event",),
     ComposedDpEvent: ("events",),
 }
-"""Figures of which more costs more: numbers, events, or several of them one by one."""
+"""Figures that cost more when they grow: numbers, events, or several of them one by one."""
 
 
 def costs_no_more(event: DpEvent, stated: DpEvent) -> bool:

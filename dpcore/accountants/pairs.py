@@ -15,6 +15,9 @@ from dpcore.privacy.stated_events import DominatingPairDpEvent
 
 __all__ = ["is_pure", "pair_curve_up", "pair_epsilon_up", "pair_renyi_up", "pair_rho_up"]
 
+_LARGEST_EXPONENT = Fraction(2000)
+"""Beyond it a smaller factor is taken, which gives a larger delta: its digits would fill memory."""
+
 Shares = tuple[tuple[Fraction, Fraction], ...]
 
 
@@ -35,7 +38,7 @@ def is_pure(event: DominatingPairDpEvent) -> bool:
 def pair_curve_up(event: DominatingPairDpEvent, epsilon: Fraction) -> Fraction:
     """Return an upper bound of the delta at ``epsilon`` >= 0: sum max(0, p - e^epsilon q), exact
     but for e^epsilon, which is rounded down; the larger of the two directions."""
-    factor = exp_down(epsilon)
+    factor = exp_down(min(epsilon, _LARGEST_EXPONENT))
     return max(
         sum((max(Fraction(0), a - factor * b) for a, b in pairs), Fraction(0))
         for pairs in _directions(event)

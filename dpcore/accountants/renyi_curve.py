@@ -1,4 +1,4 @@
-"""What is known of a Renyi divergence between the orders at which it is stated.
+"""Bounds of a Renyi divergence between the orders at which it is stated.
 
 (alpha - 1) D_alpha is convex in alpha and 0 at alpha = 1, where D is finite at some order above
 (van Erven & Harremoes 2014, "Renyi divergence and Kullback-Leibler divergence", Corollary 2): so

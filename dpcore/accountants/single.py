@@ -178,6 +178,9 @@ class SingleReleaseAccountant(AdditiveAccountant):
         alone = count == 0 or (count == 1 and self.event is None)
         return alone and super().holds(events)
 
+    def _is_unused(self) -> bool:
+        return self.event is None  # One that costs no delta at this epsilon may have been made.
+
     def _leaf_cost(self, event: Any) -> Fraction:
         return self._delta_up(event, self.epsilon)
 
@@ -193,8 +196,7 @@ class SingleReleaseAccountant(AdditiveAccountant):
 
     def _epsilon(self, spent: Fraction, delta: float) -> float:
         event = self.event
-        if event is None:
-            return 0.0
+        assert event is not None
         return smallest_epsilon(
             lambda e: self._delta_up(event, e) <= Fraction(delta), self.epsilon, 1e-6
         )

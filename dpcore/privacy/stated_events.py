@@ -82,7 +82,7 @@ class DominatingPairDpEvent(DpEvent):
     any: an accountant takes the larger of what (P, Q) and (Q, P) come to. H_g(Q || P) follows from
     H_(1/g)(P || Q), so that (Q, P) dominates (M', M).
 
-    A filter uses it by an additive figure of its own alone, one that is charged release by release:
+    A filter uses it by an additive figure of its own alone, which is charged release by release:
     the convolution of privacy losses (PLD) is about releases that were fixed beforehand. So an
     accountant that convolves pairs states ``fully_adaptive = False``, and holds them on a fixed
     schedule.

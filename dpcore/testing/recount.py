@@ -31,6 +31,14 @@ from dpcore.testing.recount_sampled import (
     is_sampled,
     sampled_divergence,
 )
+from dpcore.testing.recount_stated import (
+    divergence_between_orders,
+    divergence_of_laws,
+    epsilon_of_laws,
+    last_order,
+    own_delta,
+    pure_epsilon,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -78,9 +86,9 @@ def renyi_divergence(event: DpEvent, alpha: float) -> float:
         case ZcdpDpEvent(rho=rho):
             return rho * alpha
         case RenyiDpEvent():
-            return _between_orders(event, alpha)
+            return divergence_between_orders(event, alpha)
         case DominatingPairDpEvent():
-            return _pair_divergence(event, alpha)
+            return divergence_of_laws(event, alpha)
         case PoissonSampledDpEvent() | SampledWithoutReplacementDpEvent():
             return sampled_divergence(event, alpha)
         case ComposedDpEvent(events=events):
@@ -93,14 +101,27 @@ def recounted_epsilon(events: Iterable[DpEvent], delta: float) -> float:
 
     Conversion: Canonne, Kamath & Steinke 2020, Prop. 12. The accountant under test optimises the
     order, so its budget may be under this by what the grid gives away, below 1e-9. Deltas that
-    events have by themselves are taken off first: ``inf`` where nothing is left.
+    events have by themselves are taken off first: ``inf`` where they are more.
     """
     events = list(events)
     if not events:
         return 0.0
-    delta -= math.fsum(map(_own_delta, events))
-    if delta <= 0:
+    match events:
+        case [DominatingPairDpEvent(p=p, q=q)]:
+            return epsilon_of_laws(p, q, delta)
+        case [ApproximateDpEvent(epsilon=e, delta=d)]:
+            # The laws that every such release is post-processing of.
+            share = (1 - d) / (1 + math.exp(-e))
+            less = share * math.exp(-e)
+            return epsilon_of_laws((d, share, less, 0.0), (0.0, less, share, d), delta)
+    left = delta - math.fsum(map(own_delta, events))
+    if left < -1e-12 * delta:
         return math.inf
+    epsilons = math.fsum(map(pure_epsilon, events))
+    return epsilons if left <= 0 else min(epsilons, _recounted(events, left))
+
+
+def _recounted(events: list[DpEvent], delta: float) -> float:
     gaussian = [1 / e.noise_multiplier**2 for e in events if isinstance(e, GaussianDpEvent)]
     if len(gaussian) == len(events):
         # Shifts of normals add up as vectors (Dong, Roth & Su 2022, Corollary 3.3).
@@ -130,60 +151,15 @@ def _renyi_epsilon(events: list[DpEvent], delta: float) -> float:
         loss = math.log(1 / delta) + (alpha - 1) * math.log1p(-1 / alpha) - math.log(alpha)
         return total + loss / (alpha - 1)
 
-    low, high = -12.0, _largest_log_order(counts)
+    last = min(25.0, math.log(last_order(counts) - 1))
+    low, high = -12.0, last
     while high - low > 1e-7:
         third = (high - low) / 3
         if epsilon(low + third) < epsilon(high - third):
             high -= third
         else:
             low += third
-    return epsilon((low + high) / 2)
-
-
-def _own_delta(event: DpEvent) -> float:
-    if isinstance(event, ComposedDpEvent):
-        return math.fsum(map(_own_delta, event.events))
-    return event.delta if isinstance(event, ApproximateDpEvent) else 0.0
-
-
-def _largest_log_order(events: Iterable[DpEvent]) -> float:
-    """Return the logarithm of the largest order, less 1, at which all events have a bound."""
-    largest = 25.0
-    for event in events:
-        if isinstance(event, ComposedDpEvent):
-            largest = min(largest, _largest_log_order(event.events))
-        elif isinstance(event, RenyiDpEvent):
-            largest = min(largest, math.log(event.orders[-1] - 1))
-    return largest
-
-
-def _between_orders(event: RenyiDpEvent, alpha: float) -> float:
-    """Return the least of the chords of (order - 1) times the divergence, which is convex and 0 at
-    order 1, over all pairs of points around ``alpha``."""
-    points = [(1.0, 0.0)]
-    points += [(a, (a - 1) * e) for a, e in zip(event.orders, event.epsilons, strict=True)]
-    chords = [math.inf]
-    for a, low in points:
-        for b, high in points:
-            if a < alpha <= b * (1 + 1e-12):
-                chords.append(low + (alpha - a) / (b - a) * (high - low))
-    return min(chords) / (alpha - 1)
-
-
-def _pair_divergence(event: DominatingPairDpEvent, alpha: float) -> float:
-    """Return the larger of the two laws' divergences, by sums of logarithms."""
-    import numpy as np
-    from scipy.special import logsumexp
-
-    with np.errstate(divide="ignore"):
-        p, q = (np.log(np.array(w, float) / float(sum(w))) for w in (event.p, event.q))
-    both = []
-    for a, b in ((p, q), (q, p)):
-        if (np.isneginf(b) & ~np.isneginf(a)).any():
-            return math.inf
-        seen = ~np.isneginf(a)
-        both.append(float(logsumexp(alpha * a[seen] + (1 - alpha) * b[seen])) / (alpha - 1))
-    return max(both)
+    return min(epsilon((low + high) / 2), epsilon(last))
 
 
 def _one_release(event: RandomizedSensitivityGaussian, delta: float) -> float:
