@@ -11,9 +11,11 @@ from typing import Annotated, Any
 
 import typer
 
+from dpcore.fitting.slots import others_for
 from dpcore.registry.catalogue import Entry, load_registry
 from dpcore.registry.declarations import optimizer_facts
 from dpcore.registry.parameters import describe_parameters
+from dpcore.registry.slots import Slot
 
 __all__ = ["describe", "info_command"]
 
@@ -72,7 +74,7 @@ def _describe_optimizer(target: Any) -> dict[str, Any]:
         "parameters": [asdict(parameter) for parameter in describe_parameters(target)],
         "accountant": stated.accountant,
         "targets": list(stated.targets),
-        "slots": {slot: list(names) for slot, names in stated.slots.items()},
+        "slots": {name: _described(slot) for name, slot in stated.slots.items()},
         "presets": {name: dict(values) for name, values in stated.presets.items()},
         "needs": list(stated.needs),
         "privacy_definition": _privacy_definition(target),
@@ -81,6 +83,12 @@ def _describe_optimizer(target: Any) -> dict[str, Any]:
         "departures": list(stated.departures),
         "as_published": "as_published" in inspect.signature(target).parameters,
     }
+
+
+def _described(slot: Slot) -> dict[str, Any]:
+    """Return what fills a slot; ``others`` : the installed mechanisms beside those it names."""
+    names, others = list(slot.names), list(others_for(slot, load_registry()))
+    return {"names": names, "others": others, "takes": list(slot.takes), "closed": slot.closed}
 
 
 def _privacy_definition(target: Any) -> str:
@@ -135,6 +143,13 @@ def _default(parameter: dict[str, Any]) -> Any:
     return parameter["rule"] or "chosen from public facts"
 
 
+def _beside(held: dict[str, Any]) -> str:
+    if held["closed"]:
+        return f"no other: {held['closed']}"
+    installed = f" ({', '.join(held['others'])})" if held["others"] else ""
+    return f"any other mechanism that needs {' or '.join(held['takes'])}{installed}"
+
+
 def _print_optimizer(facts: dict[str, Any]) -> None:
     typer.echo(f"  privacy: {facts['privacy_definition']}")
     typer.echo(f"  neighboring relations: {', '.join(facts['neighboring_relations'])}")
@@ -156,8 +171,8 @@ def _print_optimizer(facts: dict[str, Any]) -> None:
             typer.echo(f"    {p['help']}")
     if facts["slots"]:
         typer.echo("slots (--use SLOT=NAME; the first is the default)")
-    for slot, names in facts["slots"].items():
-        typer.echo(f"  {slot}: {', '.join(names)}")
+    for slot, held in facts["slots"].items():
+        typer.echo(f"  {slot}: {', '.join(held['names'])}; {_beside(held)}")
     if facts["presets"]:
         typer.echo("presets (--preset NAME)")
     for preset, values in facts["presets"].items():

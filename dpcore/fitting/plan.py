@@ -13,6 +13,7 @@ from dpcore.errors import DpcoreError, InvalidInputError, near_names
 from dpcore.fitting.choice import choose
 from dpcore.fitting.pools import POOL, require_pool
 from dpcore.fitting.settings import Settings, checked_settings
+from dpcore.fitting.slots import fill_slots
 from dpcore.fitting.targets import Budget, budget_of, target_values
 from dpcore.privacy.relations import parse_relation, usual_relation
 from dpcore.privacy.sensitivity import NeighboringRelation
@@ -92,12 +93,12 @@ def make_plan(settings: Settings, registry: Registry | None = None) -> Plan:
     with _told_who_chose(settings, chosen_by):
         _check_users(settings, factory)
         preset = _preset(factory, settings)
-        use = _fill_slots(factory, settings, preset)
+        use = fill_slots(factory, settings, preset, registry)
         budget = budget_of(settings, factory, registry)
         values = {**preset, **target_values(settings, factory, registry)}
         optimizer = _build(factory, settings, values, use)
     name, accountant = _accountant(settings, factory, preset, budget, registry)
-    filled = {slot: use.get(slot, names[0]) for slot, names in factory.slots.items()}
+    filled = {name: use.get(name, slot.names[0]) for name, slot in factory.slots.items()}
     parts = [("accountant", name), ("loss", settings.loss), ("engine", settings.engine)]
     parts += [("mechanism", filling) for filling in filled.values()]
     if "user-pool" in factory.needs:
@@ -158,22 +159,6 @@ def _preset(factory: Any, settings: Settings) -> dict[str, Any]:
             f"{near_names(settings.preset, presets)}"
         )
     return dict(presets[settings.preset])
-
-
-def _fill_slots(factory: Any, settings: Settings, preset: Mapping[str, Any]) -> dict[str, str]:
-    """Return the slots filled by the preset and, over it, by the user."""
-    slots: Mapping[str, tuple[str, ...]] = factory.slots
-    for slot, name in settings.use.items():
-        if slot not in slots:
-            raise InvalidInputError(
-                f"{settings.algo} has no slot {slot!r}.{near_names(slot, slots)}"
-            )
-        if name not in slots[slot]:
-            raise InvalidInputError(
-                f"The slot {slot} of {settings.algo} cannot hold {name!r}."
-                f"{near_names(name, slots[slot])}"
-            )
-    return {slot: preset[slot] for slot in slots if slot in preset} | dict(settings.use)
 
 
 def _build(

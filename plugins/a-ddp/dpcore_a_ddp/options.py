@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, ClassVar
 
-from dpcore.plugin import InvalidInputError, check_ranges, option
+from dpcore.plugin import InvalidInputError, Slot, check_ranges, option
 from dpcore.plugin.parts import smallest_multiplier
 from dpcore_a_ddp.round_rules import GradientRounds
 from dpcore_a_ddp.user_budgets import rounds_within
@@ -49,7 +49,7 @@ class UserSgdOptions:
     rows_per_user: int = option(100, "rows of each user, where --users does not say", "rows")
     use: Mapping[str, str] = field(default_factory=dict)
 
-    slots: ClassVar[dict[str, tuple[str, ...]]] = {}
+    slots: ClassVar[dict[str, Slot]] = {}
     relations: ClassVar[tuple[str, ...]] = ("replace-one", "replace-special")
     trust_models: ClassVar[tuple[str, ...]] = ("local", "secure-aggregation")
     secure_accountant: ClassVar[str] = "skellam-composition"

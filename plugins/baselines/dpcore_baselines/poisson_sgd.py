@@ -3,7 +3,8 @@
 A step releases ``sum over the sample of clip(gradient) + noise`` and divides it by the expected
 number of rows, ``p n0``, a constant: never by the size of the sample, which is private. An empty
 sample is released, and charged, like any other. The sampler makes the event, so the accountant
-charges Poisson sampling for Poisson samples and nothing else.
+charges Poisson sampling for Poisson samples and nothing else. It has rules for samples of the
+events that it names: noise of another kind in the slot is refused.
 """
 
 from __future__ import annotations
@@ -17,16 +18,17 @@ import numpy as np
 
 from dpcore.plugin import (
     ClippedGradientSum,
-    Gaussian,
     PoissonSample,
     RowCount,
+    Slot,
     Solution,
     check_ranges,
+    mechanism_in,
     option,
     round_parameters,
     schedule_noise_multiplier,
 )
-from dpcore.plugin.parts import GaussianDpEvent, PoissonSampledDpEvent
+from dpcore.plugin.parts import PoissonSampledDpEvent
 from dpcore_baselines import descent_defaults as defaults
 from dpcore_baselines.averaged_descent import descend
 
@@ -65,7 +67,7 @@ class PoissonSgd:
     use: Mapping[str, str] = field(default_factory=dict)
 
     name: ClassVar[str]
-    slots: ClassVar[dict[str, tuple[str, ...]]] = {}
+    slots: ClassVar[dict[str, Slot]] = {"noise": Slot(("gaussian",), takes=("l2",))}
     relations: ClassVar[tuple[str, ...]] = ("add-or-remove-one",)
     needs: ClassVar[tuple[str, ...]] = ("fixed-schedule",)
 
@@ -84,12 +86,13 @@ class PoissonSgd:
         """Return how many of each event a run makes with that noise, in its order, from public
         facts alone: where laws are convolved one after the other, another order is rounded up by
         another amount."""
+        event_of = mechanism_in(self, "noise").nominal_event
         each = PoissonSampledDpEvent(
-            self.sampling_probability, GaussianDpEvent(noise_multiplier), problem.relation
+            self.sampling_probability, event_of(noise_multiplier), problem.relation
         )
         events: dict[DpEvent, int] = {}
         if problem.n_public is None:
-            events[GaussianDpEvent(self._count_multiplier(noise_multiplier))] = 1
+            events[event_of(self._count_multiplier(noise_multiplier))] = 1
         return events | {each: self.steps}
 
     def minimize(self, problem: Problem, session: PrivacySession) -> Solution:
@@ -98,7 +101,7 @@ class PoissonSgd:
         multiplier = schedule_noise_multiplier(
             session.accountant, lambda m: self.schedule(problem, m)
         )
-        mechanism = Gaussian(multiplier)
+        mechanism = mechanism_in(self, "noise")(multiplier)
         self._refuse_hopeless(problem, mechanism)
         n = float(problem.n_public or self._count(session, multiplier))
         root = math.sqrt(self.steps)
@@ -143,10 +146,10 @@ class PoissonSgd:
         return _COUNT_NOISE * multiplier / min(1.0, reach)
 
     def _count(self, session: PrivacySession, multiplier: float) -> float:
-        mechanism = Gaussian(self._count_multiplier(multiplier))
-        return max(1.0, float(session.release(RowCount(), mechanism)[0]))
+        mechanism = mechanism_in(self, "noise")(self._count_multiplier(multiplier))
+        return max(1.0, float(session.release(RowCount(mechanism.needs), mechanism)[0]))
 
-    def _refuse_hopeless(self, problem: Problem, mechanism: Gaussian) -> None:
+    def _refuse_hopeless(self, problem: Problem, mechanism: Any) -> None:
         """Raise InvalidInputError if the noise does not fit the grid."""
         clip = (self.clip or 2.0) * problem.row_norm
         w = np.zeros(problem.n_features)

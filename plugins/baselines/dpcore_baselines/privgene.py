@@ -10,13 +10,13 @@ import numpy as np
 
 from dpcore.plugin import (
     InvalidInputError,
+    Slot,
     Solution,
-    UnsupportedEventError,
     check_ranges,
+    mechanism_in,
     noise_multiplier,
     option,
 )
-from dpcore.plugin.parts import load_registry
 from dpcore_baselines.scores import ClippedLossScores
 
 if TYPE_CHECKING:
@@ -50,8 +50,8 @@ class PrivGene:
 
     name: ClassVar[str] = "privgene"
     accountant: ClassVar[str] = "zcdp"
-    slots: ClassVar[dict[str, tuple[str, ...]]] = {
-        "selection": ("exponential", "permute-and-flip", "report-noisy-max")
+    slots: ClassVar[dict[str, Slot]] = {
+        "selection": Slot(("exponential", "permute-and-flip", "report-noisy-max"), takes=("range",))
     }
     relations: ClassVar[tuple[str, ...]] = ("add-or-remove-one", "replace-one")
     needs: ClassVar[tuple[str, ...]] = ("fixed-schedule",)
@@ -100,13 +100,7 @@ class PrivGene:
 
     def _mechanism(self, accountant: Accountant, count: int) -> Any:
         """Return the selection mechanism at an equal share of the budget."""
-        name = self.use.get("selection", self.slots["selection"][0])
-        mechanism = load_registry().load("mechanism", name)
-        if not accountant.supports(mechanism.nominal_event(1.0)):
-            raise UnsupportedEventError(
-                f"{self.name}'s slot selection ({name}) cannot be held by {accountant.name}; "
-                "choose --accountant zcdp, rdp or pure."
-            )
+        mechanism = mechanism_in(self, "selection", accountant)
         share = accountant.remaining / count * _SLACK
         if not share > 0:
             raise InvalidInputError("The budget is too small for one release. Raise epsilon.")

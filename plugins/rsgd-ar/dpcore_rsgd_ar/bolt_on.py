@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from dpcore.plugin import InvalidInputError, check_ranges, option
-from dpcore.plugin.parts import load_registry
+from dpcore.plugin import InvalidInputError, Slot, check_ranges, option
 from dpcore_rsgd_ar import defaults
 from dpcore_rsgd_ar.closed_forms import decreasing_steps
 from dpcore_rsgd_ar.options import check_problem
@@ -48,7 +47,7 @@ class BoltOn:
 
     name: ClassVar[str] = "bolt-on"
     accountant: ClassVar[str] = "single"
-    slots: ClassVar[dict[str, tuple[str, ...]]] = {"noise": ("gaussian", "laplace")}
+    slots: ClassVar[dict[str, Slot]] = {"noise": Slot(("gaussian", "laplace"), takes=("l2", "l1"))}
     relations: ClassVar[tuple[str, ...]] = ("replace-one",)
     needs: ClassVar[tuple[str, ...]] = ("convex-loss", "lipschitz-loss", "fixed-schedule")
     theorem: ClassVar[str] = (
@@ -78,8 +77,7 @@ class BoltOn:
         else:
             flow = defaults.flow_for(problem, session.accountant)
             schedule = self._convex(facts, n, rows, flow)
-        noise = load_registry().load("mechanism", self.use.get("noise", "gaussian"))
-        how = Release(randomized=False, rule="bolt-on", mechanism=noise)
+        how = Release(self, randomized=False, rule="bolt-on")
         return release_pass(problem, facts, schedule, session, how)
 
     def _strongly_convex(self, facts: Facts, n: int, rows: int) -> Schedule:

@@ -64,5 +64,5 @@ class Nsgd(ReleasedOnce):
         first = self.step_size or 2 / (facts.curvature + facts.mu)
         steps = defaults.decaying_steps(first, self.epochs, 0)
         schedule = Schedule(n, self.batch_size or min(4000, -(-n // 20)), steps)
-        how = Release(randomized=self.randomized)
+        how = Release(self, randomized=self.randomized)
         return release_pass(problem, facts, schedule, session, how)

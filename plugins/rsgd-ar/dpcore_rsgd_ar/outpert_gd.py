@@ -67,5 +67,5 @@ class OutpertGd(ReleasedOnce):
         epochs = self.epochs or min(_MOST_EPOCHS, math.ceil(3 * both / facts.mu))
         schedule = Schedule(n, n, np.full((epochs, 1), largest_fixed_step(facts)))
         rule = "zhang" if self.as_published else "proposition-2"
-        how = Release(randomized=False, rule=rule)
+        how = Release(self, randomized=False, rule=rule)
         return release_pass(problem, facts, schedule, session, how)

@@ -128,8 +128,8 @@ class RsgdAr(ReleasedOnce):
     def minimize(self, problem: Problem, session: PrivacySession) -> Solution:
         if self.as_published:
             paper = self._with_the_papers_constants()
-            return paper._minimize(problem, session, Release(query=PublishedPass))
-        return self._minimize(problem, session, Release())
+            return paper._minimize(problem, session, Release(paper, query=PublishedPass))
+        return self._minimize(problem, session, Release(self))
 
     def _with_the_papers_constants(self) -> RsgdAr:
         """Return the optimizer of the preset ``paper``."""
