@@ -71,6 +71,7 @@ def test_info_of_an_optimizer(run):
         "unit": "releases",
         "help": "how often to count",
         "rule": "",
+        "range": "",
     }
     assert [p["name"] for p in facts["parameters"]] == ["counts", "noise", "mode", "smooth"]
     count = facts["slots"]["count"]

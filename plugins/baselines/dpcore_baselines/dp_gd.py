@@ -60,31 +60,43 @@ class DpGd:
         "gradients, each of an equal share",
         "steps",
         "time / 99, from 50 to 400 (logistic); 50 (SVM)",
+        range=(1, 10**6),
     )
     clip: float | None = option(
         None,
         "bound of a row's gradient over the typical length of a standardised row",
         "1",
         f"0.2 (u / 42)^0.3, from 0.05 to 2; {_U}",
+        range=(2.0**-10, 2.0**6),
     )
     time: float | None = option(
         None,
         "sum of the step sizes, times the typical length of a standardised row squared",
         "1",
         "5000 (u / 42)^0.8, at most 39467 (logistic); 2000 (u / 42)^0.7, at most 12000 (SVM)",
+        range=(2.0**-20, 2.0**40),
     )
-    momentum: float = option(0.85, "weight of the earlier directions in the next one", "1")
+    momentum: float = option(
+        0.85, "weight of the earlier directions in the next one", "1", range=(0, 1, "[)")
+    )
     averaging: float = option(
-        3.0, "iterate t weighs about t^averaging in the result; negative: the last iterate", "1"
+        3.0,
+        "iterate t weighs about t^averaging in the result; negative: the last iterate",
+        "1",
+        range=(-1, 100),
     )
     moments_share: float | None = option(
         None,
         "share of the budget for the columns' moments; 0: the rows as they are",
         "1",
         "0.1; 0 for ridge",
+        range=(0, 1, "[)"),
     )
     count_share: float = option(
-        0.02, "share of the budget for counting rows where no public figure exists", "1"
+        0.02,
+        "share of the budget for counting rows where no public figure exists",
+        "1",
+        range=(0, 1, "()"),
     )
     use: Mapping[str, str] = field(default_factory=dict)
 
@@ -105,16 +117,7 @@ class DpGd:
     )
 
     def __post_init__(self) -> None:
-        ranges: dict[str, Any] = {
-            "steps": (1, 10**6),
-            "clip": (2.0**-10, 2.0**6),
-            "time": (2.0**-20, 2.0**40),
-            "momentum": (0, 1, "[)"),
-            "averaging": (-1, 100),
-            "moments_share": (0, 1, "[)"),
-            "count_share": (0, 1, "()"),
-        }
-        check_ranges(self, ranges)
+        check_ranges(self)
 
     def minimize(self, problem: Problem, session: PrivacySession) -> Solution:
         event = mechanism_in(self, "noise", session.accountant).nominal_event(1.0)

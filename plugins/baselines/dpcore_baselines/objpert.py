@@ -55,9 +55,13 @@ class ObjPert:
         "Lambda, of the sum of losses, at least",
         "of a sum over rows",
         "0.04 row_norm E||b||, and so that log_determinant is at most 0.15 epsilon",
+        range=(2.0**-20, 2.0**40),
     )
     output_share: float = option(
-        0.15, "the second noise's distance between neighbours over that of the first", "1"
+        0.15,
+        "the second noise's distance between neighbours over that of the first",
+        "1",
+        range=(2.0**-10, 2.0**10),
     )
     use: Mapping[str, str] = field(default_factory=dict)
 
@@ -85,9 +89,7 @@ class ObjPert:
     )
 
     def __post_init__(self) -> None:
-        check_ranges(
-            self, {"regularisation": (2.0**-20, 2.0**40), "output_share": (2.0**-10, 2.0**10)}
-        )
+        check_ranges(self)
 
     def minimize(self, problem: Problem, session: PrivacySession) -> Solution:
         law, accountant = self.use.get("noise", self.slots["noise"].names[0]), session.accountant

@@ -42,10 +42,16 @@ class OutPert:
     """
 
     l2_factor: float = option(
-        0.25, "l2 where --l2 is not given, times (row_norm^2 / n) (n smoothness m^2)^(1/3)", "1"
+        0.25,
+        "l2 where --l2 is not given, times (row_norm^2 / n) (n smoothness m^2)^(1/3)",
+        "1",
+        range=(2.0**-20, 2.0**20),
     )
     count_share: float = option(
-        0.02, "share of the budget for counting rows where no public figure exists", "1"
+        0.02,
+        "share of the budget for counting rows where no public figure exists",
+        "1",
+        range=(2.0**-20, 0.5),
     )
     use: Mapping[str, str] = field(default_factory=dict)
 
@@ -73,7 +79,7 @@ class OutPert:
     )
 
     def __post_init__(self) -> None:
-        check_ranges(self, {"l2_factor": (2.0**-20, 2.0**20), "count_share": (2.0**-20, 0.5)})
+        check_ranges(self)
 
     def default_l2(self, problem: Problem, accountant: Accountant) -> float:
         """Return the l2 of a run that was given none: where what noise costs, n smoothness times

@@ -46,23 +46,32 @@ _COUNT_NOISE = 10.0
 class PoissonSgd:
     """Base of ``sgd-ma`` and ``sgd-adv``, which say under which theorem the releases add up."""
 
-    steps: int = option(400, "samples drawn", "steps")
-    sampling_probability: float = option(0.05, "of a row to be in a sample", "1")
+    steps: int = option(400, "samples drawn", "steps", range=(1, 10**6))
+    sampling_probability: float = option(
+        0.05, "of a row to be in a sample", "1", range=(2.0**-40, 1)
+    )
     clip: float | None = option(
         None,
         "bound of a row's gradient over the row norm",
         "1",
         f"0.2 (u / 42)^0.3, from 0.05 to 2; {_U}",
+        range=(2.0**-10, 2.0**6),
     )
     time: float | None = option(
         None,
         "sum of the step sizes, times the row norm squared",
         "1",
         "5000 (u / 42)^0.8, as far as the steps are stable",
+        range=(2.0**-20, 2.0**40),
     )
-    momentum: float = option(0.85, "weight of the earlier directions in the next one", "1")
+    momentum: float = option(
+        0.85, "weight of the earlier directions in the next one", "1", range=(0, 1, "[)")
+    )
     averaging: float = option(
-        3.0, "iterate t weighs about t^averaging in the result; negative: the last iterate", "1"
+        3.0,
+        "iterate t weighs about t^averaging in the result; negative: the last iterate",
+        "1",
+        range=(-1, 100),
     )
     use: Mapping[str, str] = field(default_factory=dict)
 
@@ -72,15 +81,7 @@ class PoissonSgd:
     needs: ClassVar[tuple[str, ...]] = ("fixed-schedule",)
 
     def __post_init__(self) -> None:
-        ranges: dict[str, Any] = {
-            "steps": (1, 10**6),
-            "sampling_probability": (2.0**-40, 1),
-            "clip": (2.0**-10, 2.0**6),
-            "time": (2.0**-20, 2.0**40),
-            "momentum": (0, 1, "[)"),
-            "averaging": (-1, 100),
-        }
-        check_ranges(self, ranges)
+        check_ranges(self)
 
     def schedule(self, problem: Problem, noise_multiplier: float) -> Mapping[DpEvent, int]:
         """Return how many of each event a run makes with that noise, in its order, from public

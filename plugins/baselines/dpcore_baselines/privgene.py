@@ -40,12 +40,18 @@ class PrivGene:
     """
 
     generations: int | None = option(
-        None, "selections", "selections", "0.00125 n epsilon, from 8 to 200"
+        None, "selections", "selections", "0.00125 n epsilon, from 8 to 200", range=(1, 10**5)
     )
-    candidates: int = option(50, "of each generation, the best one so far included")
-    step: float = option(8.0, "length of the first mutations", "1 / row_norm")
-    decay: float = option(0.1, "length of the last mutations over that of the first", "1")
-    loss_clip: float = option(2.0, "bound of a row's loss", "loss")
+    candidates: int = option(
+        50, "of each generation, the best one so far included", range=(2, 10**4)
+    )
+    step: float = option(
+        8.0, "length of the first mutations", "1 / row_norm", range=(2.0**-20, 2.0**10)
+    )
+    decay: float = option(
+        0.1, "length of the last mutations over that of the first", "1", range=(2.0**-20, 1.0)
+    )
+    loss_clip: float = option(2.0, "bound of a row's loss", "loss", range=(2.0**-10, 2.0**20))
     use: Mapping[str, str] = field(default_factory=dict)
 
     name: ClassVar[str] = "privgene"
@@ -67,14 +73,7 @@ class PrivGene:
     )
 
     def __post_init__(self) -> None:
-        ranges = {
-            "generations": (1, 10**5),
-            "candidates": (2, 10**4),
-            "step": (2.0**-20, 2.0**10),
-            "decay": (2.0**-20, 1.0),
-            "loss_clip": (2.0**-10, 2.0**20),
-        }
-        check_ranges(self, ranges)
+        check_ranges(self)
 
     def minimize(self, problem: Problem, session: PrivacySession) -> Solution:
         count = self._generations(problem, session.accountant)

@@ -33,15 +33,27 @@ class BoltOn:
     (epsilon, delta), Laplace noise for pure epsilon (``--use noise=laplace --accountant pure``).
     """
 
-    epochs: int = option(10, "passes over the rows", "epochs")
+    epochs: int = option(10, "passes over the rows", "epochs", range=(1, 10**5))
     batch_size: int | None = option(
-        None, "rows of a batch", "rows", "50 to 100, so that the last batch is nearly full"
+        None,
+        "rows of a batch",
+        "rows",
+        "50 to 100, so that the last batch is nearly full",
+        range=(1, 2**40),
     )
     step_size: float | None = option(
-        None, "step where there is no l2", "norm of w over norm of a gradient", "of gradient flow"
+        None,
+        "step where there is no l2",
+        "norm of w over norm of a gradient",
+        "of gradient flow",
+        range=(2.0**-40, 2.0**40),
     )
     radius: float | None = option(
-        None, "radius of the ball", "norm of w", "R / mu with l2, none without"
+        None,
+        "radius of the ball",
+        "norm of w",
+        "R / mu with l2, none without",
+        range=(2.0**-40, 2.0**40),
     )
     use: Mapping[str, str] = field(default_factory=dict)
 
@@ -61,13 +73,7 @@ class BoltOn:
     )
 
     def __post_init__(self) -> None:
-        ranges = {
-            "epochs": (1, 10**5),
-            "batch_size": (1, 2**40),
-            "step_size": (2.0**-40, 2.0**40),
-            "radius": (2.0**-40, 2.0**40),
-        }
-        check_ranges(self, ranges)
+        check_ranges(self)
 
     def minimize(self, problem: Problem, session: PrivacySession) -> Solution:
         n, facts = check_problem(self, problem, convex_is_enough=True), Facts.of(problem)
