@@ -59,7 +59,7 @@ class DpGd:
         None,
         "gradients, each of an equal share",
         "steps",
-        "time / 99, from 50 to 400 (logistic); 50 (SVM)",
+        "time / 99 (quantile: / 10), from 50 to 400 (logistic); 50 (SVM)",
         range=(1, 10**6),
     )
     clip: float | None = option(
@@ -73,7 +73,8 @@ class DpGd:
         None,
         "sum of the step sizes, times the typical length of a standardised row squared",
         "1",
-        "5000 (u / 42)^0.8, at most 39467 (logistic); 2000 (u / 42)^0.7, at most 12000 (SVM)",
+        "5000 (u / 42)^0.8, at most 39467 (logistic) or 3947 (quantile); 2000 (u / 42)^0.7, at "
+        "most 12000 (SVM)",
         range=(2.0**-20, 2.0**40),
     )
     momentum: float = option(
@@ -89,7 +90,7 @@ class DpGd:
         None,
         "share of the budget for the columns' moments; 0: the rows as they are",
         "1",
-        "0.1; 0 for ridge",
+        "0.1; 0 for real-valued targets",
         range=(0, 1, "[)"),
     )
     count_share: float = option(
@@ -150,12 +151,12 @@ class DpGd:
         return max(1.0, float(session.release(RowCount(mechanism.needs), mechanism)[0]))
 
     def _moments_share(self, problem: Problem) -> float:
-        """Return what was asked for, or the rule's. Where the slope has no bound, the rows as they
+        """Return what was asked for, or the rule's. For a real-valued target the rows as they
         are: clipped gradients of longer columns fit the bulk of a heavy-tailed one, and its few far
         rows are missed by much."""
         if self.moments_share is not None:
             return self.moments_share
-        return 0.0 if math.isinf(problem.loss.lipschitz) else 0.1
+        return 0.1 if problem.loss.classification else 0.0
 
     def _standardize(
         self, problem: Problem, session: PrivacySession, n: float
