@@ -42,6 +42,7 @@ from dpcore.exact.grid import (
 )
 from dpcore.exact.rounding import float_down, float_up, sqrt_up
 from dpcore.fitting.plan import make_plan
+from dpcore.fitting.slots import accountants_for
 from dpcore.fitting.users import fit_pool
 from dpcore.losses.facts import loss_facts
 from dpcore.mechanisms.base import PureNoise, ScaledNoise, add_modulo
@@ -176,6 +177,7 @@ __all__ = [
     "Unshareable",
     "ZcdpDpEvent",
     "accountant_facts",
+    "accountants_for",
     "add_modulo",
     "amplified_epsilon",
     "available_threads",
