@@ -73,6 +73,7 @@ from dpcore.protocols.optimizer import Optimizer
 from dpcore.protocols.user_messages import Answers, Declined, Inbox, Rejection, Reply, RoundRules
 from dpcore.protocols.user_pool import LocalPool
 from dpcore.queries.clipping import clip_coefficients, clipped_total
+from dpcore.queries.columns import CategoricalColumn, NumericColumn, column_of, numeric_column
 from dpcore.queries.descent import minimize
 from dpcore.queries.gradient import ClippedGradients
 from dpcore.queries.gradient_sum import (
@@ -103,6 +104,7 @@ __all__ = [
     "BestAccountant",
     "Block",
     "CAPACITY",
+    "CategoricalColumn",
     "ClippedGradients",
     "ComposedDpEvent",
     "CsrBlock",
@@ -136,6 +138,7 @@ __all__ = [
     "Model",
     "NoiseSource",
     "NonPrivateDpEvent",
+    "NumericColumn",
     "ObjectivePerturbationDpEvent",
     "OneProcess",
     "Optimizer",
@@ -173,6 +176,7 @@ __all__ = [
     "check_writable",
     "clip_coefficients",
     "clipped_total",
+    "column_of",
     "constant",
     "dataset_from_arrays",
     "epsilon_after",
@@ -196,6 +200,7 @@ __all__ = [
     "minimize",
     "most_rounds",
     "normal_digits",
+    "numeric_column",
     "optimizer_facts",
     "planned_accountant",
     "registered_accountants",
