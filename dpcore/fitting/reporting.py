@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore.accountants.pure import PureAccountant
-from dpcore.errors import TargetNotMetError
+from dpcore.errors import TargetNotMetError, UnsupportedEventError
 from dpcore.fitting.details import bounded
 from dpcore.privacy.events import ComposedDpEvent, DpEvent, NonPrivateDpEvent
 from dpcore.privacy.statement import PrivacyStatement, foreign_parts
@@ -72,7 +72,7 @@ def state(
         trusted,
         typed_by,
         n0=None if plan.relation.size_is_public else problem.n0,
-        ex_post_epsilon=session.ex_post_epsilon if _has_ex_post(plan.optimizer) else None,
+        ex_post_epsilon=_ex_post(plan, session),
     )
 
 
@@ -110,9 +110,15 @@ def state_session(
     )
 
 
-def _has_ex_post(optimizer: Any) -> bool:
-    stated = optimizer_facts(optimizer)
-    return bool(stated.targets) and stated.needed_epsilon is None
+def _ex_post(plan: Plan, session: TableSession) -> float | None:
+    """Return the loss of the outcome where the algorithm puts it out and every release has it."""
+    stated = optimizer_facts(plan.optimizer)
+    if not stated.targets or stated.needed_epsilon is not None:
+        return None
+    try:
+        return session.ex_post_epsilon
+    except UnsupportedEventError:
+        return None
 
 
 def _released(plan: Plan, session: TableSession) -> tuple[str, ...]:

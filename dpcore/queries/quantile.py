@@ -1,4 +1,4 @@
-"""How far public candidates are from a quantile of a column, for the exponential mechanism."""
+"""Distances of public candidates to a quantile of a column, for the exponential mechanism."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ class PartedFilter:
     own: Mapping[frozenset[Hashable], Any] = field(default_factory=dict)
 
     def compose(self, event: Any) -> PartedFilter:
-        """Return the filter after the event; BudgetExceededError if one that it concerns refuses
+        """Return the filter after the event; BudgetExceededError if any that it concerns refuses
         it."""
         if not isinstance(event, InPart):
             own = {parts: held.compose(event) for parts, held in self.own.items()}

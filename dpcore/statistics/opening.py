@@ -106,7 +106,7 @@ def open_session(
 
 
 def _filter(name: str, epsilon: float, delta: float, conversion: str | None) -> Accountant:
-    """Return the empty filter; InvalidInputError for one that guarantees nothing, or not of
+    """Return the empty filter; InvalidInputError where it guarantees nothing, or nothing for
     questions that are chosen on the way."""
     factory = load_registry().load("accountant", name)
     if not (factory.fully_adaptive and accountant_facts(factory).private):

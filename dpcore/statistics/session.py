@@ -25,8 +25,8 @@ __all__ = ["OpenSession"]
 
 
 class OpenSession(Statistics):
-    """What ``dpcore.open_session`` returns. As the context of a ``with`` block it is closed at its
-    end, and whatever ends the block carries a note of what was charged.
+    """The session that ``dpcore.open_session`` returns. As the context of a ``with`` block it is
+    closed at its end, and whatever ends the block carries a note of what was charged.
 
     It holds the rows: keep it where they may be.
     """
