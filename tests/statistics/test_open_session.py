@@ -6,6 +6,7 @@ import pytest
 
 import dpcore
 from dpcore.data.schema.schema import Schema
+from dpcore.data.store import convert
 from dpcore.errors import (
     BudgetExceededError,
     DpcoreError,
@@ -198,6 +199,11 @@ def test_every_source_of_a_fit_is_one(tmp_path):
     FRAME.to_csv(path, index=False)
     assert dpcore.open_session(path, schema=SCHEMA, epsilon=1e6).mean("age", share=1.0) == (
         pytest.approx(FRAME["age"].mean(), abs=0.02)
+    )
+    convert(path, tmp_path / "rows.dpcore", SCHEMA)
+    stored = dpcore.open_session(tmp_path / "rows.dpcore", epsilon=1e6)
+    assert stored.parts("region")["north"].count(share=1.0) == (
+        pytest.approx((FRAME["region"] == "north").sum(), abs=0.51)
     )
     X, y = FRAME[["age", "pay"]].to_numpy(float), np.where(FRAME["hired"] == "yes", 1, -1)
     arrays = dpcore.open_session(X, y, bounds=([10, -5], [90, 5]), row_norm=None, epsilon=1e6)
