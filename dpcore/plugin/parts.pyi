@@ -80,6 +80,7 @@ from dpcore.protocols.optimizer import Optimizer
 from dpcore.protocols.user_messages import Answers, Declined, Inbox, Rejection, Reply, RoundRules
 from dpcore.protocols.user_pool import LocalPool
 from dpcore.queries.clipping import clip_coefficients, clipped_total
+from dpcore.queries.columns import CategoricalColumn, NumericColumn, column_of, numeric_column
 from dpcore.queries.descent import minimize
 from dpcore.queries.gradient import ClippedGradients
 from dpcore.queries.gradient_sum import (
@@ -111,6 +112,7 @@ __all__ = [
     "BestAccountant",
     "Block",
     "CAPACITY",
+    "CategoricalColumn",
     "ClippedGradients",
     "ComposedDpEvent",
     "CsrBlock",
@@ -145,6 +147,7 @@ __all__ = [
     "Model",
     "NoiseSource",
     "NonPrivateDpEvent",
+    "NumericColumn",
     "ObjectivePerturbationDpEvent",
     "OneProcess",
     "Optimizer",
@@ -185,6 +188,7 @@ __all__ = [
     "check_writable",
     "clip_coefficients",
     "clipped_total",
+    "column_of",
     "constant",
     "dataset_from_arrays",
     "epsilon_after",
@@ -208,6 +212,7 @@ __all__ = [
     "minimize",
     "most_rounds",
     "normal_digits",
+    "numeric_column",
     "optimizer_facts",
     "planned_accountant",
     "registered_accountants",
