@@ -144,8 +144,9 @@ class _ReplayedState:
         return bool(self.said[0])
 
     @property
-    def epsilon(self) -> Fraction:
-        return self.said[1] or Fraction(0)
+    def epsilon(self) -> Fraction | None:
+        loss: Fraction | None = self.said[1]
+        return loss
 
     def reply(self, exact: np.ndarray) -> Any:
         return copy.deepcopy(self.value)
@@ -169,6 +170,15 @@ class _Replayed:
     def of(cls, mechanism: InteractiveMechanism, record: Record) -> _Replayed:
         held = mechanism.base, mechanism.reference, mechanism.question, mechanism
         return cls(*held, record.value, record.said)
+
+    @property
+    def most_questions(self) -> int:
+        return self.mechanism.most_questions
+
+    def narrowed(self, index: int, query: Any) -> Any:
+        of_its_own: Any = self.mechanism
+        narrow = getattr(of_its_own, "narrowed", None)
+        return query if narrow is None else narrow(index, query)
 
     def event(self, sensitivity: Sensitivity, reference: Sensitivity | None) -> Any:
         return self.mechanism.event(sensitivity, reference)

@@ -21,6 +21,7 @@ from dpcore.privacy.events import (
     GaussianDpEvent,
     PureDpEvent,
 )
+from dpcore.privacy.stated_events import RenyiDpEvent, ZcdpDpEvent
 from dpcore.privacy.sensitivity import Sensitivity
 from dpcore.testing import check_mechanism
 from dpcore.testing.audit import FALSE_ALARM, assert_as_private_as, largest_probability
@@ -226,3 +227,20 @@ def test_a_cost_of_so_many_times_the_claim_is_found_as_it_says(kind):
     factor = float(re.search(r"([\d.]+) times the claim", check_mechanism(kind).power)[1])
     with pytest.raises(AssertionError, match="further apart"):
         check_mechanism(halved(kind, 1 / factor))
+
+
+def stated(multiplier):
+    """Return events of noise of that multiplier, as somebody states them who has the proof."""
+    rho = 1 / (2 * multiplier**2)
+    return ZcdpDpEvent(rho), RenyiDpEvent((2.0, 8.0, 32.0), (2 * rho, 8 * rho, 32 * rho))
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_events_that_state_a_bound_are_looked_at(which):
+    class States(Gaussian):
+        def event(self, sensitivity):
+            return stated(super().event(sensitivity).noise_multiplier)[which]
+
+    assert "times the claim" in check_mechanism(States).power
+    with pytest.raises(AssertionError, match="further apart"):
+        check_mechanism(halved(States))
