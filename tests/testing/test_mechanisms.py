@@ -21,8 +21,8 @@ from dpcore.privacy.events import (
     GaussianDpEvent,
     PureDpEvent,
 )
-from dpcore.privacy.stated_events import RenyiDpEvent, ZcdpDpEvent
 from dpcore.privacy.sensitivity import Sensitivity
+from dpcore.privacy.stated_events import RenyiDpEvent, ZcdpDpEvent
 from dpcore.testing import check_mechanism
 from dpcore.testing.audit import FALSE_ALARM, assert_as_private_as, largest_probability
 
