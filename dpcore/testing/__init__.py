@@ -10,6 +10,7 @@
 reason.
 """
 
+from dpcore.testing.accountants import check_accountant
 from dpcore.testing.guard import require_assertions
 from dpcore.testing.losses import check_loss
 from dpcore.testing.mechanisms import check_mechanism
@@ -37,6 +38,7 @@ __all__ = [
     "OPTIMIZER_CHECKS",
     "RecordingSession",
     "ReplaySession",
+    "check_accountant",
     "check_bad_parameters_refused",
     "check_huge_epsilon_limit",
     "check_loss",
