@@ -162,5 +162,5 @@ def test_the_plugin_of_the_documents_is_admitted(tmp_path):
     spec = importlib.util.spec_from_file_location("documented_noisy_gd", path)
     module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    failed = [(name, why) for name, passed, why in run_checks(module.NoisyGd()) if not passed]
+    failed = [outcome for outcome in run_checks(module.NoisyGd()) if not outcome.passed]
     assert failed == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 __all__ = ["Tested"]
 
@@ -22,6 +23,9 @@ class Tested:
     what: str
     power: str = ""
     not_tested: tuple[str, ...] = ()
+
+    __test__: ClassVar[bool] = False
+    """Whether pytest is to take the class for tests."""
 
     def __str__(self) -> str:
         parts = [self.what, self.power]
