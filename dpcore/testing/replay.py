@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from dpcore.protocols.interactive import InteractiveMechanism, InteractiveState
     from dpcore.session.exchange import SessionExchange
 
-__all__ = ["ReplaySession", "assert_within"]
+__all__ = ["ReplaySession", "assert_within", "distance"]
 
 _OTHER_SEED = 12
 """Of noise other than the recorded run's: noise that a mechanism keeps tells its answer too."""
@@ -140,6 +140,16 @@ def assert_within(
         spread = max(change) - min(change)
         limit = sensitivity.change_range * 2.0**sensitivity.grid_bits
         assert spread <= limit, f"{what}: scores moved apart by more than the declared range."
+
+
+def distance(exact: np.ndarray, other: np.ndarray, sensitivity: Sensitivity) -> float:
+    """Return how far apart two answers are as a share of what is declared, in floats."""
+    change = np.ldexp(exact.astype(float) - other.astype(float), -sensitivity.grid_bits).ravel()
+    order = {"l1": 1, "l2": 2, "linf": np.inf}[sensitivity.norm]
+    share = float(np.linalg.norm(change, ord=order)) / sensitivity.bound
+    if sensitivity.change_range is not None:
+        share = max(share, float(np.ptp(change)) / sensitivity.change_range)
+    return share
 
 
 class _ReplayedState:

@@ -350,7 +350,7 @@ def test_run_checks_reports_each_check_with_its_reason():
     failed = {outcome.check: outcome.reason for outcome in outcomes if not outcome.passed}
     assert "released values" in failed["check_outputs_released"]
     told = {outcome.check: outcome.tested.what for outcome in outcomes}
-    assert told["check_sensitivity_on_neighbours"].endswith("within the declared sensitivities")
+    assert told["check_declarations"].startswith("the facts that its class states")
     assert not told["check_outputs_released"]
 
 
