@@ -93,9 +93,9 @@ def _check_far(loss: Loss, facts: LossFacts, z: np.ndarray, y: np.ndarray) -> No
     bounds of slopes: of ``value`` by ``lipschitz`` and, if convex, the slopes at both ends; of
     ``dvalue`` by ``smoothness``."""
     value, slope = _called(loss.value, z, y), _called(loss.dvalue, z, y)
-    for step in (np.ldexp(np.maximum(np.abs(z), 1.0), -10), np.nextafter(np.abs(z), np.inf)):
-        # A difference of margins is exact where they are within a factor of two of each other.
-        after = z + step if step[0] < 1 else np.copysign(step, z)
+    # A difference of margins is exact where they are within a factor of two of each other.
+    wide = z + np.ldexp(np.maximum(np.abs(z), 1.0), -10)
+    for after in (wide, np.copysign(np.nextafter(np.abs(z), np.inf), z)):
         gap = after - z
         beyond, steeper = _called(loss.value, after, y), _called(loss.dvalue, after, y)
         rounding = 2.0**-50 * (np.abs(value) + np.abs(beyond) + 1e-300)
