@@ -10,6 +10,8 @@
 ``Tested``, or raises AssertionError with a reason.
 """
 
+from dpcore.testing.datasets import check_dataset
+from dpcore.testing.engines import check_engine
 from dpcore.testing.guard import require_assertions
 from dpcore.testing.losses import check_loss
 from dpcore.testing.mechanisms import check_mechanism
@@ -24,6 +26,7 @@ from dpcore.testing.optimizers import (
 )
 from dpcore.testing.parameters import check_bad_parameters_refused, check_declarations
 from dpcore.testing.parts import check_mechanisms_and_queries
+from dpcore.testing.pools import check_pool
 from dpcore.testing.queries import check_query
 from dpcore.testing.recorded import loss_of
 from dpcore.testing.recording import RecordingSession
@@ -39,6 +42,8 @@ __all__ = [
     "ReplaySession",
     "Tested",
     "check_bad_parameters_refused",
+    "check_dataset",
+    "check_engine",
     "check_huge_epsilon_limit",
     "check_loss",
     "check_mechanism",
@@ -46,6 +51,7 @@ __all__ = [
     "check_never_overspends",
     "check_outputs_released",
     "check_declarations",
+    "check_pool",
     "check_query",
     "check_repeatable_when_seeded",
     "check_sensitivity_on_neighbours",

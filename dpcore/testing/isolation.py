@@ -17,12 +17,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["not_isolated", "run_apart"]
+__all__ = ["is_apart", "not_isolated", "run_apart"]
 
 Result = TypeVar("Result")
-
-_IS_APART = sys.platform == "linux"
-"""Elsewhere a forked child is not safe to compute in, or there is none."""
 
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _FILES = "changes files"
@@ -39,9 +36,15 @@ _REFUSED = {
 """Audit events of Python (``sys.addaudithook``) that no run has a use for."""
 
 
+def is_apart() -> bool:
+    """Return whether ``run_apart`` has a process: elsewhere than on Linux a forked child is not
+    safe to compute in, or there is none."""
+    return sys.platform == "linux"
+
+
 def not_isolated() -> tuple[str, ...]:
     """Return, as clauses, what ``run_apart`` keeps nobody from on this platform."""
-    if not _IS_APART:
+    if not is_apart():
         return ("what is kept in globals or written to files: there is no process apart here",)
     return (
         "files that compiled code writes by itself, or that were open before",
@@ -57,7 +60,7 @@ def run_apart(work: Callable[[], Result]) -> Result:
     other error is raised by ``work`` itself, which is called once more here for that. Where there
     are no safe children ``work`` is called here, unguarded (``not_isolated``).
     """
-    if not _IS_APART:
+    if not is_apart():
         return work()
     outcome, told = _in_a_child(work)
     if outcome == "returned":
