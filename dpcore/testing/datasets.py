@@ -32,7 +32,7 @@ _FACTS = ("n_features", "row_norm", "raw_norm_bound", "n0", "capacity", "from_da
 
 @dataclass(frozen=True)
 class _Loaded:
-    """What is public of a loaded data set, and a digest of its rows.
+    """The public facts of a loaded data set, and a digest of its rows.
 
     ``read`` : the files that may hold them. ``replaced`` : those that were read from a copy.
     ``failure`` : why it could not be loaded; empty if it was.
@@ -127,7 +127,7 @@ def _facts(dataset: Dataset) -> dict[str, Any]:
 
 
 def _digest(dataset: Dataset) -> str:
-    """Return a digest of the rows, of which it is checked that they are within their bounds."""
+    """Return a digest of the rows, having checked that they are within their bounds."""
     y = dataset.y
     assert np.isfinite(y).all() and (np.abs(y) <= 1).all(), (
         "Its labels are not -1 and +1, nor a target scaled to [-1, 1]."

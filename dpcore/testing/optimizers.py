@@ -58,8 +58,8 @@ def check_outputs_released(optimizer: Optimizer) -> Tested:
     """Replayed values give bit-equal results on unrelated rows, of another number of them where
     the number is private: every output is a function of released values and public facts.
 
-    The runs are recorded in one process and replayed in another, none of which writes a file: what
-    a part keeps of its rows outside the session is not there in the replay, or another value.
+    The runs are recorded in one process and replayed in another, and neither writes a file: what a
+    part keeps of its rows outside the session is not there in the replay, or another value.
     """
     load_kernels(optimizer)
     recorded = run_apart(partial(_record_all, optimizer))

@@ -23,7 +23,7 @@ __all__ = ["Outcome", "parametrize_with_checks", "run_checks"]
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a check: what it has tested if it passed, else the reason why it did not."""
+    """The end of a check: what it has tested if it passed, else the reason why it did not."""
 
     check: str
     passed: bool

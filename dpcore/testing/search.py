@@ -85,7 +85,7 @@ def climb(
     seed: int = 0,
 ) -> float:
     """Return the largest measure found in so many evaluations: of the pairs, then uphill from the
-    best of them by small changes, of which those that lose nothing are kept. ``measure`` : raises
+    best of them by small changes, which are kept where they lose nothing. ``measure`` : raises
     where it has found what is looked for."""
     rng = np.random.default_rng(seed)
     best = sorted(((measure(pair), k) for k, pair in enumerate(pairs)), reverse=True)

@@ -1,4 +1,4 @@
-"""What a check has tested, with what power, and what it has not."""
+"""The words of a check that passed: what it tested, with what power, and what it did not."""
 
 from __future__ import annotations
 
