@@ -1,4 +1,4 @@
-"""The words of a check that passed: what it tested, with what power, and what it did not."""
+"""The words of a check: what it has tested, with what power, and what it has not."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Tested:
     not_tested: tuple[str, ...] = ()
 
     __test__: ClassVar[bool] = False
-    """Whether pytest is to take the class for tests."""
+    """No test, whatever pytest makes of its name."""
 
     def __str__(self) -> str:
         parts = [self.what, self.power]

@@ -20,6 +20,7 @@ def test_the_default_is_admitted(optimizer, check):
 GAMMA = {"noise": "gamma"}
 
 
+@pytest.mark.slow
 @parametrize_with_checks([ObjPert(use=GAMMA), OutPert(use=GAMMA)])
 def test_pure_epsilon_is_admitted(optimizer, check, monkeypatch):
     def pure(optimizer, epsilon, delta, *others):
