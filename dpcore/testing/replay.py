@@ -85,7 +85,7 @@ class ReplaySession(CountingSession):
         known = None if reference is None else self._sensitivity(reference)
         self._account.filter.compose(mechanism.event(self._sensitivity(base), known))
         record = self._next(base, canonical(mechanism))
-        exchange = super().start(_Replayed.of(mechanism, record, self._spare))
+        exchange = super().start(_Replayed.of(mechanism, record))
         self.exacts += self.started
         return exchange
 
@@ -188,14 +188,13 @@ class _Replayed:
     mechanism: InteractiveMechanism
     value: Any
     said: Any
-    spare: NoiseSource
 
     kind: ClassVar[str] = "replayed"
 
     @classmethod
-    def of(cls, mechanism: InteractiveMechanism, record: Record, spare: NoiseSource) -> _Replayed:
+    def of(cls, mechanism: InteractiveMechanism, record: Record) -> _Replayed:
         held = mechanism.base, mechanism.reference, mechanism.question, mechanism
-        return cls(*held, record.value, record.said, spare)
+        return cls(*held, record.value, record.said)
 
     def event(self, sensitivity: Sensitivity, reference: Sensitivity | None) -> Any:
         return self.mechanism.event(sensitivity, reference)
@@ -203,5 +202,6 @@ class _Replayed:
     def begin(
         self, exact: np.ndarray, sensitivity: Sensitivity, reference: Any, noise: NoiseSource
     ) -> _ReplayedState:
-        state = self.mechanism.begin(exact.copy(), sensitivity, reference, self.spare)
+        spare = SeededNoise(_OTHER_SEED)
+        state = self.mechanism.begin(exact.copy(), sensitivity, reference, spare)
         return _ReplayedState(self.value, self.said, state)
