@@ -176,7 +176,7 @@ def documented(page, folder):
 )
 def test_the_plugin_of_the_documents_is_admitted(page, name, tmp_path):
     optimizer = getattr(documented(page, tmp_path), name)()
-    failed = [(name, why) for name, passed, why in run_checks(optimizer) if not passed]
+    failed = [outcome for outcome in run_checks(optimizer) if not outcome.passed]
     assert failed == []
 
 
