@@ -14,6 +14,7 @@ from dpcore.testing.accountants import check_accountant
 from dpcore.testing.datasets import check_dataset
 from dpcore.testing.engines import check_engine
 from dpcore.testing.guard import require_assertions
+from dpcore.testing.interactive import check_interactive
 from dpcore.testing.losses import check_loss
 from dpcore.testing.mechanisms import check_mechanism
 from dpcore.testing.optimizers import (
@@ -48,6 +49,7 @@ __all__ = [
     "check_dataset",
     "check_engine",
     "check_huge_epsilon_limit",
+    "check_interactive",
     "check_loss",
     "check_mechanism",
     "check_mechanisms_and_queries",
