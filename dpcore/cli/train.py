@@ -60,6 +60,13 @@ def train_command(
         float | None, typer.Option(help="Privacy budget: epsilon > 0; 1 if not given.")
     ] = None,
     delta: Annotated[float, typer.Option(help="Privacy budget: 0 <= delta < 1; 0: pure.")] = 1e-8,
+    rho: Annotated[
+        float | None,
+        typer.Option(help="In place of epsilon: a budget of zCDP; epsilon at --delta follows."),
+    ] = None,
+    mu: Annotated[
+        float | None, typer.Option(help="In place of epsilon: a budget of Gaussian DP, likewise.")
+    ] = None,
     epsilon_max: Annotated[
         float | None,
         typer.Option(help="Where epsilon is an output: the worst case agreed to; 5 if not given."),
@@ -143,6 +150,8 @@ def train_command(
         l2=l2,
         epsilon=epsilon,
         delta=delta,
+        rho=rho,
+        mu=mu,
         epsilon_max=epsilon_max,
         targets={
             "target_accuracy": target_accuracy,

@@ -40,6 +40,8 @@ def fit(
     algo: str = "auto",
     epsilon: float | None = None,
     delta: float = 1e-8,
+    rho: float | None = None,
+    mu: float | None = None,
     epsilon_max: float | None = None,
     targets: Mapping[str, Any] | None = None,
     classes: Sequence[Any] | None = None,
@@ -94,6 +96,8 @@ def fit(
         target_bounds, bounds, row_norm, intercept, n0 and capacity.
     l2 : weight of the regulariser; ``None`` for what the algorithm takes by default, mostly 0.
     epsilon : the budget, 1 if not given; where it is an output, ``epsilon_max`` (5 if not given).
+    rho, mu : the budget as rho-zCDP or mu-GDP, in place of epsilon: the filter enforces exactly
+        that, and the epsilon that follows at ``delta`` is stated beside it.
     targets : what such an algorithm is asked for, as ``{"target_excess_risk": 0.05}``.
     relation : ``None`` for add-or-remove-one, or the first that the algorithm declares.
     algo : an optimizer's name; ``"auto"`` takes one by budget, loss and accountant.
@@ -139,6 +143,8 @@ def fit(
         l2=l2,
         epsilon=epsilon,
         delta=delta,
+        rho=rho,
+        mu=mu,
         epsilon_max=epsilon_max,
         targets=targets or {},
         relation=relation,

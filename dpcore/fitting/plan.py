@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from dpcore.errors import DpcoreError, InvalidInputError, near_names
 from dpcore.fitting.choice import choose
 from dpcore.fitting.pools import POOL, require_pool
-from dpcore.fitting.settings import Settings, checked_settings
+from dpcore.fitting.settings import Settings, checked_settings, figure_of
 from dpcore.fitting.targets import Budget, budget_of, target_values
 from dpcore.privacy.relations import parse_relation, usual_relation
 from dpcore.privacy.sensitivity import NeighboringRelation
@@ -145,7 +145,10 @@ def _accountant(
     conversion = settings.conversion
     if conversion is None and settings.accountant in (None, usual):
         conversion = preset.get("accountant_conversion")
-    return name, registry.load("accountant", name).from_budget(epsilon, delta, conversion)
+    accountant, figure = registry.load("accountant", name), figure_of(settings)
+    if figure is not None:
+        return name, accountant.of_figure(figure[1], delta, conversion)
+    return name, accountant.from_budget(epsilon, delta, conversion)
 
 
 def _preset(factory: Any, settings: Settings) -> dict[str, Any]:

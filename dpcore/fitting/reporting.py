@@ -11,6 +11,7 @@ import numpy as np
 from dpcore.accountants.pure import PureAccountant
 from dpcore.errors import TargetNotMetError
 from dpcore.fitting.details import bounded
+from dpcore.fitting.settings import figure_of
 from dpcore.privacy.events import ComposedDpEvent, DpEvent, NonPrivateDpEvent
 from dpcore.privacy.statement import PrivacyStatement, foreign_parts
 from dpcore.registry.declarations import optimizer_facts
@@ -74,6 +75,7 @@ def state(
         capacity=session.rows_that_fit,
         typed_by=typed_by,
         n0=None if plan.relation.size_is_public else problem.n0,
+        figure=figure_of(plan.settings),
         ex_post_epsilon=session.ex_post_epsilon if _has_ex_post(plan.optimizer) else None,
     )
 
