@@ -42,6 +42,7 @@ from dpcore.exact.grid import (
 )
 from dpcore.exact.rounding import float_down, float_up, sqrt_up
 from dpcore.fitting.plan import make_plan
+from dpcore.fitting.slots import accountants_for
 from dpcore.fitting.users import fit_pool
 from dpcore.losses.facts import loss_facts
 from dpcore.mechanisms.base import PureNoise, ScaledNoise, add_modulo
@@ -79,6 +80,7 @@ from dpcore.protocols.optimizer import Optimizer
 from dpcore.protocols.user_messages import Answers, Declined, Inbox, Rejection, Reply, RoundRules
 from dpcore.protocols.user_pool import LocalPool
 from dpcore.queries.clipping import clip_coefficients, clipped_total
+from dpcore.queries.columns import CategoricalColumn, NumericColumn, column_of, numeric_column
 from dpcore.queries.descent import minimize
 from dpcore.queries.gradient import ClippedGradients
 from dpcore.queries.gradient_sum import (
@@ -110,6 +112,7 @@ __all__ = [
     "BestAccountant",
     "Block",
     "CAPACITY",
+    "CategoricalColumn",
     "ClippedGradients",
     "ComposedDpEvent",
     "CsrBlock",
@@ -144,6 +147,7 @@ __all__ = [
     "Model",
     "NoiseSource",
     "NonPrivateDpEvent",
+    "NumericColumn",
     "ObjectivePerturbationDpEvent",
     "OneProcess",
     "Optimizer",
@@ -176,6 +180,7 @@ __all__ = [
     "Unshareable",
     "ZcdpDpEvent",
     "accountant_facts",
+    "accountants_for",
     "add_modulo",
     "amplified_epsilon",
     "available_threads",
@@ -183,6 +188,7 @@ __all__ = [
     "check_writable",
     "clip_coefficients",
     "clipped_total",
+    "column_of",
     "constant",
     "dataset_from_arrays",
     "epsilon_after",
@@ -206,6 +212,7 @@ __all__ = [
     "minimize",
     "most_rounds",
     "normal_digits",
+    "numeric_column",
     "optimizer_facts",
     "planned_accountant",
     "registered_accountants",
