@@ -153,7 +153,7 @@ RESPONSE = DominatingPairDpEvent((11, 9), (9, 11))
 
 @dataclass(frozen=True)
 class Coin:
-    """Whether there are 60 rows, by a coin that leans to the truth."""
+    """A coin that leans to the truth; its answer is of no interest here."""
 
     needs: ClassVar[str] = "l2"
     noise_multiplier: float = 1.0
@@ -163,9 +163,7 @@ class Coin:
         return RESPONSE
 
     def release(self, exact, sensitivity, noise):
-        return (
-            float(noise.integers_below(20, 1)[0] < 11) if hasattr(noise, "integers_below") else 1.0
-        )
+        return 1.0
 
 
 def test_one_for_fixed_schedules_holds_the_pairs_that_were_stated():
