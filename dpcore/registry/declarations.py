@@ -209,6 +209,11 @@ class AccountantFacts:
         "Returns the filter fitted to a schedule.",
         None,
     )
+    with_reserve: Callable[..., Any] | None = fact(
+        Method(("epsilon", "delta", "reserve", "conversion"), of_class=True),
+        "Returns the filter of a budget that keeps a part of delta for (epsilon, delta) releases.",
+        None,
+    )
     private: bool = fact(_TRUTH, "False where it promises no privacy.", True)
     holds_several: bool = fact(
         _TRUTH, "False for one release at most: none is chosen or compared over schedules.", True

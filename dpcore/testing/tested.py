@@ -1,8 +1,9 @@
-"""What a check has tested, with what power, and what it has not."""
+"""The words of a check: what it has tested, with what power, and what it has not."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 __all__ = ["Tested"]
 
@@ -22,6 +23,9 @@ class Tested:
     what: str
     power: str = ""
     not_tested: tuple[str, ...] = ()
+
+    __test__: ClassVar[bool] = False
+    """No test, whatever pytest makes of its name."""
 
     def __str__(self) -> str:
         parts = [self.what, self.power]

@@ -202,7 +202,7 @@ def test_plot_refuses(compare, run, folder):
 
 
 # Slow enough to be stopped in the middle: 24 fits of about 0.02 s.
-SLOW = ("--repeats", "5", "--seed", "3", "--set", "stub.counts=400", "--set", "stub.noise=1e4")
+SLOW = ("--repeats", "5", "--seed", "3", "--set", "stub.counts=150", "--set", "stub.noise=1e4")
 
 
 def stopped_in_the_middle(folder, out, number, jobs, status):

@@ -89,7 +89,7 @@ def test_pieces_of_any_size_give_the_rows_and_messages_of_one(tmp_path_factory, 
     good = st.lists(st.sampled_from(ROWS[kind][:4]), max_size=5)
     lines = st.tuples(good, st.lists(st.sampled_from(ROWS[kind]), max_size=4), good)
 
-    @settings(QUICK, max_examples=40)
+    @settings(QUICK, max_examples=20)
     @given(st.sampled_from([None, *HEADS]), lines, ENDS, st.booleans(), st.integers(1, 40))
     def law(head, some, ends, ended, size):
         body = [line for group in some for line in group]
@@ -106,7 +106,7 @@ def test_pieces_of_any_size_give_the_rows_and_messages_of_one(tmp_path_factory, 
     law()
 
 
-@settings(QUICK, max_examples=80)
+@settings(QUICK, max_examples=40)
 @given(st.binary(max_size=40) | st.text('a1,"\r\n \ufeffn', max_size=40).map(str.encode), ENDS)
 @example(b'\xef\xbb\xbf\xef\xbb\xbf"1\n",a', [b"\n"])
 @example(b'1,a,"\r', [b"\n"])

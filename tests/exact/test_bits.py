@@ -158,6 +158,7 @@ def test_with_the_bits_as_they_are():
     everything_is_exact()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "changes",
     [
@@ -171,6 +172,7 @@ def test_with_other_bits_everything_is_exact(changes):
     assert status == 0, said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("changes", "asked"),
     [

@@ -44,6 +44,7 @@ def test_the_default_is_admitted(optimizer, check):
     check(optimizer)
 
 
+@pytest.mark.slow
 @parametrize_with_checks(
     [DpAgd(use={"gradient": "laplace", "selection": "report-noisy-max"}, momentum=0.0)]
 )

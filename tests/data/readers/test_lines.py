@@ -116,7 +116,7 @@ def each_by_itself(load, layout, before, line, after, ends=(b"\n",)):
     + [(" ", "whitespace"), (" ", "whitespace with columns"), (":", "libsvm")],
 )
 def test_a_line_never_moves_another(load, kind, name):
-    @settings(QUICK, max_examples=60)
+    @settings(QUICK, max_examples=30)
     @given(good(kind), junk(), good(kind), ENDS)
     @example([], b"\xef\xbb\xbf" + GOOD[kind][0], GOOD[kind], [b"\n"])
     @example(GOOD[kind], b"\xef\xbb\xbf\xef\xbb\xbf" + GOOD[kind][0], [], [b"\r"])

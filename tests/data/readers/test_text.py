@@ -262,6 +262,7 @@ def test_whitespace_text_with_columns(read):
     )
 
 
+@pytest.mark.slow
 def test_seventy_thousand_columns(tmp_path):
     width = 70_000  # more than 2^16
     names = [f"c{i}" for i in range(width)]
