@@ -69,5 +69,6 @@ def loss_parameters(loss: Loss) -> dict[str, Any]:
 
 def shown_loss(name: str, parameters: Mapping[str, Any]) -> str:
     """Return a loss as one reads it: its name, and its parameters if it has some."""
-    values = ", ".join(f"{key}={value}" for key, value in parameters.items())
+    words = {name: "none" if value is None else value for name, value in parameters.items()}
+    values = ", ".join(f"{name}={word}" for name, word in words.items())
     return f"{name} ({values})" if values else name
