@@ -72,7 +72,7 @@ def compare_command(
         typer.Option(
             "--set",
             help="ALGORITHM.KEY=VALUE, as often as needed; ALGORITHM as in --algos: NAME or "
-            "NAME:PRESET.",
+            "NAME:PRESET; or loss.KEY=VALUE, for all.",
         ),
     ] = None,
     jobs: Annotated[
