@@ -248,6 +248,30 @@ def test_a_closed_session_answers_nobody():
     whole.close()
 
 
+def test_a_forked_child_has_no_part():
+    whole, parts = opened()
+    parts["a"]._forked = whole._forked = True
+    for step in (
+        lambda: parts["a"].release(COUNT, costs(0.5)),
+        lambda: whole.part("new", LocalEngine(table()), problem(ADD, None)),
+    ):
+        with pytest.raises(InvalidInputError, match="forked"):
+            step()
+    assert whole.ledger == ()
+
+
+def test_the_charge_of_a_part_stays_when_its_rows_cannot_be_asked():
+    class Broken(LocalEngine):
+        def answer(self, query):
+            raise MemoryError
+
+    whole, _ = opened()
+    part = whole.part("broken", Broken(table()), problem(ADD, None))
+    with pytest.raises(MemoryError):
+        part.release(COUNT, costs(0.5))
+    assert whole.accountant.spent == 0.5 and [entry.part for entry in whole.ledger] == ["broken"]
+
+
 def test_what_a_part_trusts_is_in_the_statement_of_the_whole():
     whole, parts = opened()
     query = Moving(ADD_OR_REMOVE_ONE=lambda r: Sensitivity("l1", 1.0, r))

@@ -10,6 +10,7 @@ from dpcore.data.store import convert
 from dpcore.errors import (
     BudgetExceededError,
     DpcoreError,
+    DpcoreWarning,
     InvalidInputError,
     UnsupportedEventError,
 )
@@ -210,7 +211,7 @@ def test_every_source_of_a_fit_is_one(tmp_path):
     assert arrays.mean("x1", share=1.0) == pytest.approx(FRAME["age"].mean(), abs=0.02)
     bundled = dpcore.open_session("census-sim", epsilon=1e6)
     assert round(bundled.count(share=1.0)) == 50_000
-    with pytest.raises(InvalidInputError, match="its own schema"):
+    with pytest.raises(InvalidInputError, match="left to the data set"):
         dpcore.open_session("census-sim", schema=SCHEMA)
 
 
@@ -263,6 +264,11 @@ def test_what_cannot_be_is_refused_uncharged(ask):
 def test_budgets_and_filters_that_cannot_be_are_refused(options):
     with pytest.raises(DpcoreError):
         dpcore.open_session(FRAME, **{"schema": SCHEMA, **options})
+
+
+def test_a_large_epsilon_is_warned_of():
+    with pytest.warns(DpcoreWarning, match="next to no protection"):
+        opened(epsilon=20.0)
 
 
 def test_a_block_closes_it_and_tells_what_was_charged():
