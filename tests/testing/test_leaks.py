@@ -16,6 +16,7 @@ from dpcore.testing import (
     check_loss,
     check_outputs_released,
     check_query,
+    check_sensitivity_on_neighbours,
     run_checks,
 )
 from dpcore.testing.kinds import kind_of
@@ -62,6 +63,13 @@ def test_half_the_bound_of_an_eigenvalue_is_found(place):
     assert "a search of 200 pairs" in check_query(eigenvalue(place, 1.0)).power
     with pytest.raises(AssertionError, match="Eigenvalue under .*: an exact answer moved"):
         check_query(eigenvalue(place, 0.5))
+
+
+def test_half_the_bound_of_an_optimizers_own_answer_is_found():
+    told = check_sensitivity_on_neighbours(queries.AsksEigenvalue(share=1.0, steps=4))
+    assert "60 more of Eigenvalue" in told.what
+    with pytest.raises(AssertionError, match="Eigenvalue under .*: an exact answer moved"):
+        check_sensitivity_on_neighbours(queries.AsksEigenvalue(steps=4))
 
 
 @pytest.mark.parametrize(
