@@ -35,6 +35,7 @@ def nothing_kept():
         (stashes.BringsFirstGlobal(), "more than the released values"),
         (stashes.BringsClass(), "more than the released values"),
         (stashes.BringsClosure(), "more than the released values"),
+        (stashes.StartsKeeping(), "more than the released values"),
         (stashes.AsksWriter(), "writes to 'answers.bin'"),
         (stashes.TellsInLongArray(), "status or details depend on more"),
     ],
