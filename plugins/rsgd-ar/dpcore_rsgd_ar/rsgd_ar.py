@@ -82,7 +82,7 @@ class RsgdAr(ReleasedOnce):
         "averages at epochs tau, 2 tau, ..., where the code averages after the first one too",
         "rounding of every step and of the result is part of the sensitivity",
         "batches of unequal size weigh what they hold: |B_j| / n",
-        "the exact curve instead of a Renyi order (--accountant single or rdp for either)",
+        "the exact curve instead of a Renyi order and Proposition 1, which is --conversion mironov",
         "slopes are held to clip and rows to row_bound where that helps (both can be switched off)",
     )
     presets: ClassVar[dict[str, dict[str, Any]]] = {
@@ -91,9 +91,10 @@ class RsgdAr(ReleasedOnce):
             "tau": 10,
             "batch_size": 4000,
             "clip": 1e6,
+            "row_bound": 1.0,
             "l2_scaled": 0.001,
             "accountant": "single",
-            "accountant_conversion": "renyi",
+            "accountant_conversion": "mironov",
         }
     }
 
