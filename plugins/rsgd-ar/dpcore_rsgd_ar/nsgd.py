@@ -27,7 +27,7 @@ class Nsgd(ReleasedOnce):
 
     epochs: int = option(20, "passes over the rows", "epochs")
     batch_size: int | None = option(
-        None, "rows of a batch", "rows", "4,000, at most a twentieth of all"
+        None, "about how many rows a batch has", "rows", "4,000, at most a twentieth of all"
     )
     step_size: float | None = option(
         None, "step of the first epoch, eta_0", "norm of w over norm of a gradient", "2 / (L + mu)"

@@ -38,7 +38,7 @@ class RsgdAr(ReleasedOnce):
     epochs: int = option(20, "passes over the rows", "epochs")
     tau: int = option(10, "epochs from one average and restart to the next", "epochs")
     batch_size: int | None = option(
-        None, "rows of a batch", "rows", "as large as the time of the run allows"
+        None, "about how many rows a batch has", "rows", "as large as the time of the run allows"
     )
     step_size: float | None = option(
         None,
@@ -81,7 +81,7 @@ class RsgdAr(ReleasedOnce):
         "gradients are not normalised, which the published code does and no theorem covers",
         "averages at epochs tau, 2 tau, ..., where the code averages after the first one too",
         "rounding of every step and of the result is part of the sensitivity",
-        "batches of unequal size weigh what they hold: |B_j| / n",
+        "batches differ by at most one row, and weigh what they hold: |B_j| / n",
         "the exact curve instead of a Renyi order and Proposition 1, which is --conversion mironov",
         "slopes are held to clip and rows to row_bound where that helps (both can be switched off)",
     )
