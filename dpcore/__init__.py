@@ -1,4 +1,4 @@
-"""Differentially private linear models behind one door: ``fit``, ``Schema``, ``load_model``."""
+"""Differentially private linear models and statistics behind one door."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ if TYPE_CHECKING:
     from dpcore.data.schema.schema import Schema
     from dpcore.fitting.api import fit
     from dpcore.model.model import load_model
+    from dpcore.statistics.opening import open_session
 
-__all__ = ["Schema", "__version__", "fit", "load_model"]
+__all__ = ["Schema", "__version__", "fit", "load_model", "open_session"]
 
 __version__ = "0.1.0"
 
@@ -17,6 +18,7 @@ _LAZY = {
     "Schema": "dpcore.data.schema.schema",
     "fit": "dpcore.fitting.api",
     "load_model": "dpcore.model.model",
+    "open_session": "dpcore.statistics.opening",
 }
 
 

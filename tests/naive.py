@@ -61,6 +61,14 @@ def huber(z, y, h=0.5):
     return 1 - m if m < 1 - h else (1 + h - m) ** 2 / (4 * h)
 
 
+def quantile(z, y, tau, h=None):
+    """The pinball loss, or the mean of those of residuals within h of it."""
+    r = y - z
+    if h is None or abs(r) >= h:
+        return max(tau * r, (tau - 1) * r)
+    return (tau * (r + h) ** 2 + (1 - tau) * (r - h) ** 2) / (4 * h)
+
+
 def clipped_total(values, clip, bits):
     total = 0
     for v in values:

@@ -8,13 +8,19 @@ import sys
 import tomllib
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from dpcore.compare.figure import _NOT_PRIVATE
+from dpcore.engines.local import LocalEngine
+from dpcore.losses.logistic import Logistic
+from dpcore.privacy.sensitivity import NeighboringRelation
+from dpcore.queries import ClippedGradientSum
 from dpcore.registry import hookspecs
 from dpcore.registry.catalogue import load_registry
 from dpcore.registry.declarations import optimizer_facts
 from dpcore.testing import run_checks
+from dpcore.testing.tables import make_problem, make_rows, neighbours
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
@@ -152,15 +158,98 @@ def test_pictures_are_small():
     assert [relative(path) for path in pictures if path.stat().st_size > 30 * 1024] == []
 
 
-@needs_readme
-def test_the_plugin_of_the_documents_is_admitted(tmp_path):
-    text = (DOCS / "plugins.md").read_text()
-    found = re.search(r"<!-- plugin -->\n```python\n(.*?)```", text, re.DOTALL)
-    assert found, "docs/plugins.md has no plugin."
-    path = tmp_path / "noisy_gd.py"
+def documented(page, folder):
+    """Return the module whose text is marked as a plugin on a page."""
+    found = re.search(r"<!-- plugin -->\n```python\n(.*?)```", (DOCS / page).read_text(), re.DOTALL)
+    assert found, f"docs/{page} has no plugin."
+    path = folder / f"documented_{page.removesuffix('.md')}.py"
     path.write_text(found[1])
-    spec = importlib.util.spec_from_file_location("documented_noisy_gd", path)
+    spec = importlib.util.spec_from_file_location(path.stem, path)
     module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    failed = [(name, why) for name, passed, why in run_checks(module.NoisyGd()) if not passed]
+    return module
+
+
+@needs_readme
+@pytest.mark.parametrize(
+    ("page", "name"), [("plugins.md", "NoisyGd"), ("interactive.md", "DpFtrl")]
+)
+def test_the_plugin_of_the_documents_is_admitted(page, name, tmp_path):
+    optimizer = getattr(documented(page, tmp_path), name)()
+    failed = [outcome for outcome in run_checks(optimizer) if not outcome.passed]
     assert failed == []
+
+
+ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
+
+
+def tree_of(ftrl, relation, epochs=3, n_batches=6, rows=None):
+    """Return a mechanism over made rows and the query that its questions ask."""
+    problem = make_problem(rows or make_rows(60), relation, Logistic())
+    gradient = ClippedGradientSum(problem, np.full(5, 0.25), 1.0)
+    base = ftrl.BatchSum(gradient, 0, n_batches)
+    return ftrl.TreeSums(base, epochs, 4.0, gradient.sensitivity(relation)), gradient
+
+
+def leaves(tree, gradient, rows):
+    """Return the exact answers of all questions of a run."""
+    engine = LocalEngine(rows.table())
+    questions = [tree.narrowed(index, gradient) for index in range(tree.most_questions)]
+    return [engine.answer(query) for query in (tree.base, *questions)]
+
+
+def assert_within_its_cost(tree, gradient, rows, other):
+    """Raise AssertionError if all nodes of all trees together move by more than was charged."""
+    size, moved = tree.base.n_batches, 0
+    change = [a - b for a, b in zip(*(leaves(tree, gradient, t) for t in (rows, other)))]  # noqa: B905
+    for step in range(1, len(change) + 1):
+        leaf = (step - 1) % size + 1
+        node = sum(change[step - (leaf & -leaf) : step])
+        moved += sum(int(c) ** 2 for c in node)
+    charged = tree.event(tree.question, None).noise_multiplier / tree.noise_multiplier
+    bound = tree.question.bound * 2.0**tree.question.grid_bits / charged
+    assert moved <= bound**2 * (1 + 1e-12), "The nodes move further."
+
+
+@needs_readme
+@pytest.mark.parametrize("relation", [ADD, REPLACE])
+def test_the_documented_tree_moves_no_further_than_it_is_charged_for(relation, tmp_path):
+    ftrl = documented("interactive.md", tmp_path)
+    rows = make_rows(60)
+    for other in neighbours(rows, relation):
+        assert_within_its_cost(*tree_of(ftrl, relation, rows=rows), rows, other)
+
+
+@needs_readme
+def test_a_tree_whose_rows_take_part_in_every_leaf_is_found(tmp_path):
+    ftrl = documented("interactive.md", tmp_path)
+
+    class OneBatch(ftrl.TreeSums):
+        def narrowed(self, index, query):
+            return ftrl.BatchSum(query, 0, 1)
+
+    tree, gradient = tree_of(ftrl, ADD)
+    twin = OneBatch(tree.base, tree.epochs, tree.noise_multiplier, tree.question)
+    rows = make_rows(60)
+    with pytest.raises(AssertionError, match="move further"):
+        for other in neighbours(rows, ADD):
+            assert_within_its_cost(twin, gradient, rows, other)
+
+
+@needs_readme
+def test_the_documented_tree_adds_up_what_it_is_asked(tmp_path):
+    ftrl = documented("interactive.md", tmp_path)
+    tree, gradient = tree_of(ftrl, ADD)
+    drawn = []
+
+    class NoNoise:
+        def gaussian(self, scale, shape):
+            drawn.append(scale)
+            return np.zeros(shape, dtype=np.int64)
+
+    answers = leaves(tree, gradient, make_rows(60))
+    state = tree.begin(answers[0], tree.question, None, NoNoise())
+    running = [state.first, *(state.reply(answer) for answer in answers[1:])]
+    exact = np.ldexp(np.cumsum(answers, axis=0).astype(float), -tree.question.grid_bits)
+    np.testing.assert_array_equal(running, exact)
+    assert state.halted and len(drawn) == len(answers) == 18

@@ -28,6 +28,7 @@ __all__ = [
     "AdditiveAccountant",
     "described",
     "ticks_down",
+    "ticks_up",
     "unsupported",
     "validated_conversion",
     "validated_delta",
@@ -87,7 +88,8 @@ def validated_conversion(accountant_class: Any, conversion: str | None) -> str:
     return conversion
 
 
-def _ticks_up(x: Fraction) -> int:
+def ticks_up(x: Fraction) -> int:
+    """Return ``x`` in the accountants' integer units, rounded up."""
     return -((-x.numerator << _UNIT_BITS) // x.denominator)
 
 
@@ -186,7 +188,7 @@ class AdditiveAccountant(ABC):
             return sum(self._ticks(part) for part in event.events)
         if not self._has_rule(event):
             raise UnsupportedEventError(unsupported(self.name, event))
-        return _ticks_up(self._leaf_cost(event))
+        return ticks_up(self._leaf_cost(event))
 
     def compose(self, event: DpEvent) -> Self:
         ticks = self._ticks(event)
@@ -202,11 +204,14 @@ class AdditiveAccountant(ABC):
 
     def get_epsilon(self, delta: float) -> float:
         delta = validated_delta(delta, self.delta_may_be_zero)
-        if self.spent_ticks == 0:
+        if self._is_unused():
             return 0.0
         found = self._epsilon(Fraction(self.spent_ticks, 1 << _UNIT_BITS), delta)
         # What fits into the budget is (epsilon, delta)-DP by the filter's own conversion.
         return min(found, self.epsilon) if delta >= self.delta else found
+
+    def _is_unused(self) -> bool:
+        return self.spent_ticks == 0
 
     def _refusal(self, event: DpEvent, ticks: int) -> str:
         needed = float_up(Fraction(ticks, 1 << _UNIT_BITS))
@@ -243,8 +248,15 @@ class AdditiveAccountant(ABC):
 
     def _would_hold(self, event: DpEvent, epsilon: float) -> bool:
         """Return whether a budget of another epsilon would hold the event as its first."""
-        trial = self.from_budget(epsilon, self.delta, self.conversion)
-        return trial._ticks(event) <= trial.budget_ticks
+        trial = self._trial(epsilon)
+        try:
+            return bool(trial._ticks(event) <= trial.budget_ticks)
+        except UnsupportedEventError:  # at its order, which follows the epsilon
+            return False
+
+    def _trial(self, epsilon: float) -> Any:
+        """Return the empty accountant of another epsilon."""
+        return self.from_budget(epsilon, self.delta, self.conversion)
 
 
 def described(event: DpEvent) -> str:

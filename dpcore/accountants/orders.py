@@ -23,8 +23,10 @@ def best_order(
     delta: float,
     *,
     fractional: bool,
+    last: Fraction | None = None,
 ) -> Fraction:
-    """Return about the best order > 1, a whole number unless ``fractional``.
+    """Return about the best order > 1, a whole number unless ``fractional``; at most ``last``,
+    above which some event has no bound, and which is one to choose from.
 
     ``cost(event, order)`` : an upper bound of the event's Renyi divergence. (alpha - 1) epsilon is
     convex in alpha, the conversion of Canonne, Kamath & Steinke 2020, Proposition 12, included: so
@@ -32,20 +34,25 @@ def best_order(
     """
 
     def epsilon(order: Fraction) -> float:
+        if order <= 1 or (last is not None and order > last):  # It was rounded.
+            return math.inf
         total = sum(float(cost(event, order)) * count for event, count in events.items())
         return total - slack(float(order - 1), delta)
 
-    orders = _whole_orders()
+    orders = [Fraction(order) for order in _whole_orders()]
+    if last is not None:
+        orders = [*(order for order in orders if order < last), last]
     values: list[float] = []
     for order in orders:
-        values.append(epsilon(Fraction(order)))
+        values.append(epsilon(order))
         if len(values) > 1 and values[-1] > values[-2]:
             break
     best = min(range(len(values)), key=values.__getitem__)
     if not fractional:
-        return Fraction(orders[best])
-    low = orders[best - 1] if best else 1 + 2.0**-10
-    return _narrowed(epsilon, low, orders[min(best + 1, len(orders) - 1)], Fraction(orders[best]))
+        return orders[best]
+    low = float(orders[best - 1]) if best else min(1 + 2.0**-10, (1 + float(orders[0])) / 2)
+    high = float(orders[min(best + 1, len(orders) - 1)])
+    return _narrowed(epsilon, low, high, orders[best])
 
 
 def _whole_orders() -> list[int]:

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
-from dpcore.accountants.additive import AdditiveAccountant
+from dpcore.accountants.pairs import pair_epsilon_up
+from dpcore.accountants.reserve import ReservingAccountant
 from dpcore.exact.rounding import float_up
 from dpcore.privacy.events import (
     DpEvent,
@@ -13,16 +14,19 @@ from dpcore.privacy.events import (
     LaplaceDpEvent,
     PureDpEvent,
 )
+from dpcore.privacy.stated_events import ApproximateDpEvent, DominatingPairDpEvent
 
 __all__ = ["PureAccountant"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class PureAccountant(AdditiveAccountant):
+class PureAccountant(ReservingAccountant):
     """Adds up epsilons (Dwork, McSherry, Nissim & Smith 2006). Gaussian noise has none.
 
     Fully adaptive (a filter, as in Rogers, Roth, Ullman & Vadhan 2016): along every path of outputs
-    the log ratio is at most the sum of that path's epsilons. ``get_epsilon`` ignores its delta.
+    the log ratio is at most the sum of that path's epsilons. Without a reserve the
+    guarantee has a delta of 0, whatever the budget's. With one it has the reserve's: releases that
+    are (epsilon, delta)-DP add up in both (basic composition).
     """
 
     name: ClassVar[str] = "pure"
@@ -34,6 +38,8 @@ class PureAccountant(AdditiveAccountant):
         ExponentialMechanismDpEvent,
         LaplaceDpEvent,
         ExPostDpEvent,
+        DominatingPairDpEvent,
+        ApproximateDpEvent,
     )
     delta_may_be_zero: ClassVar[bool] = True
 
@@ -47,6 +53,8 @@ class PureAccountant(AdditiveAccountant):
         # Bounded range epsilon straddles 0, so it implies epsilon-DP: Dong, Durfee & Rogers 2020.
         if isinstance(event, LaplaceDpEvent):
             return 1 / Fraction(event.noise_multiplier)
+        if isinstance(event, DominatingPairDpEvent):
+            return pair_epsilon_up(event)
         return Fraction(event.epsilon)
 
     def _epsilon(self, spent: Fraction, delta: float) -> float:

@@ -1,15 +1,18 @@
 """Renyi differential privacy at one order, fixed from public facts before the run."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, ClassVar, Self
 
 from dpcore.accountants import conversion as convert
-from dpcore.accountants.additive import AdditiveAccountant, ticks_down, unsupported
+from dpcore.accountants.additive import ticks_down, unsupported
 from dpcore.accountants.mixture import mixture_renyi_up
 from dpcore.accountants.orders import best_order
+from dpcore.accountants.pairs import pair_renyi_up
+from dpcore.accountants.renyi_curve import stated_renyi_up
+from dpcore.accountants.reserve import ReservingAccountant, deltas_of
 from dpcore.accountants.sampled_gaussian import is_bounded, sampled_gaussian_renyi_up
 from dpcore.accountants.search import smallest_multiplier
 from dpcore.accountants.skellam import skellam_renyi_up
@@ -28,6 +31,12 @@ from dpcore.privacy.events import (
     RandomizedSensitivityGaussian,
     SkellamDpEvent,
 )
+from dpcore.privacy.stated_events import (
+    ApproximateDpEvent,
+    DominatingPairDpEvent,
+    RenyiDpEvent,
+    ZcdpDpEvent,
+)
 
 __all__ = ["RdpAccountant"]
 
@@ -45,7 +54,7 @@ def _pure_renyi(epsilon: Fraction, order: Fraction) -> Fraction:
     return epsilon + gain / (order - 1)
 
 
-def _pure(event: PureDpEvent | ExPostDpEvent, order: Fraction) -> Fraction:
+def _pure(event: PureDpEvent | ExPostDpEvent | ApproximateDpEvent, order: Fraction) -> Fraction:
     return _pure_renyi(Fraction(event.epsilon), order)
 
 
@@ -73,6 +82,10 @@ def _perturbed(event: ObjectivePerturbationDpEvent, order: Fraction) -> Fraction
     return Fraction(event.log_determinant) + moment / (order - 1)
 
 
+def _concentrated(event: ZcdpDpEvent, order: Fraction) -> Fraction:
+    return order * Fraction(event.rho)
+
+
 _RULES: dict[type[DpEvent], Callable[[Any, Fraction], Fraction]] = {
     GaussianDpEvent: _gaussian,
     SkellamDpEvent: skellam_renyi_up,
@@ -84,6 +97,11 @@ _RULES: dict[type[DpEvent], Callable[[Any, Fraction], Fraction]] = {
     # Its cap: an epsilon-DP release like any other.
     ExPostDpEvent: _pure,
     ObjectivePerturbationDpEvent: _perturbed,
+    ZcdpDpEvent: _concentrated,
+    RenyiDpEvent: stated_renyi_up,
+    DominatingPairDpEvent: pair_renyi_up,
+    # But for its delta, which the reserve is charged.
+    ApproximateDpEvent: _pure,
 }
 
 
@@ -94,8 +112,19 @@ def _cost(event: DpEvent, order: Fraction) -> Fraction:
     return _RULES[type(event)](event, order)
 
 
+def _last_order(events: Iterable[DpEvent]) -> Fraction | None:
+    """Return the largest order at which all events have a bound; ``None`` if that is any."""
+    lasts = []
+    for event in events:
+        if isinstance(event, ComposedDpEvent):
+            lasts.append(_last_order(event.events))
+        elif isinstance(event, RenyiDpEvent):
+            lasts.append(Fraction(event.orders[-1]))
+    return min((last for last in lasts if last is not None), default=None)
+
+
 @dataclass(frozen=True, kw_only=True)
-class RdpAccountant(AdditiveAccountant):
+class RdpAccountant(ReservingAccountant):
     """Adds up Renyi divergences at one order (Mironov 2017).
 
     The order is the best one for concentrated costs, a function of epsilon and delta alone, or the
@@ -125,18 +154,31 @@ class RdpAccountant(AdditiveAccountant):
         return convert.renyi_budget_down(epsilon, delta, t), {"order": 1 + t}
 
     @classmethod
-    def at_order(cls, epsilon: float, delta: float, order: Fraction) -> Self:
-        """Return the empty accountant whose filter enforces (epsilon, delta) at this order > 1."""
-        empty = cls.from_budget(epsilon, delta)
-        budget = convert.renyi_budget_down(empty.epsilon, empty.delta, order - 1)
+    def at_order(
+        cls, epsilon: float, delta: float, order: Fraction, reserve: Fraction = Fraction(0)
+    ) -> Self:
+        """Return the empty accountant whose filter enforces (epsilon, delta) at this order > 1,
+        with ``reserve`` of delta kept for (epsilon, delta) releases."""
+        empty = cls.with_reserve(epsilon, delta, reserve)
+        left = cls._delta_beside(empty.delta, reserve)
+        budget = convert.renyi_budget_down(empty.epsilon, left, order - 1)
         return replace(empty, order=order, budget_ticks=ticks_down(budget))
 
     @classmethod
     def for_schedule(cls, epsilon: float, delta: float, events: Mapping[DpEvent, int]) -> Self:
         """Return the empty accountant at the order at which so many of each event come to the
-        smallest epsilon. Whether they fit, ``holds`` says."""
+        smallest epsilon, with the reserve that they take. Whether they fit, ``holds`` says."""
         cls._require_rules(events)
-        return cls.at_order(epsilon, delta, best_order(_cost, events, delta, fractional=True))
+        return cls._at_best_order(epsilon, delta, events, fractional=True)
+
+    @classmethod
+    def _at_best_order(
+        cls, epsilon: float, delta: float, events: Mapping[DpEvent, int], fractional: bool
+    ) -> Self:
+        reserve = deltas_of(events)
+        left, last = cls._delta_beside(delta, reserve), _last_order(events)
+        order = best_order(_cost, events, left, fractional=fractional, last=last)
+        return cls.at_order(epsilon, delta, order, reserve)
 
     @classmethod
     def _require_rules(cls, events: Mapping[DpEvent, int]) -> None:
@@ -155,8 +197,8 @@ class RdpAccountant(AdditiveAccountant):
 
         def holds(multiplier: float) -> bool:
             events = schedule(multiplier)
-            order = best_order(_cost, events, empty.delta, fractional=False)
-            return cls.at_order(empty.epsilon, empty.delta, order).holds(events)
+            planned = cls._at_best_order(empty.epsilon, empty.delta, events, fractional=False)
+            return planned.holds(events)
 
         multiplier = smallest_multiplier(holds, precision=1e-4)
         return cls.for_schedule(epsilon, delta, schedule(multiplier))

@@ -7,17 +7,13 @@ A schedule is a function from a noise multiplier to how many of each event the r
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from dpcore.accountants.order import costs_no_more
+from dpcore.accountants.reserve import deltas_of
 from dpcore.accountants.search import smallest_multiplier
 from dpcore.errors import BudgetExceededError, InvalidInputError, UnsupportedEventError
-from dpcore.privacy.events import (
-    DpEvent,
-    GaussianDpEvent,
-    PoissonSampledDpEvent,
-    SampledWithoutReplacementDpEvent,
-)
+from dpcore.privacy.events import DpEvent
 from dpcore.registry.declarations import accountant_facts
 
 if TYPE_CHECKING:
@@ -38,14 +34,13 @@ class FixedSchedule:
     """The releases that are left of a schedule that was fixed before the run.
 
     A filter that is not fully adaptive proves something about such a schedule only, so a run is
-    held to it: each release takes the place of a stated release. It may have more noise, which
-    is post-processing of the one with less, and a smaller sampling probability: whether a row would
-    be drawn at the stated one stays independent of the rows, and not to take it then moves nothing.
-    Both may be chosen from earlier outputs, and so may where it ends.
+    held to it: each release takes the place of a stated release, which is the same or is known to
+    cost no less (``dpcore.accountants.order``). Which, and where it ends, may be chosen from
+    earlier outputs.
 
     Parameters
     ----------
-    events : how many of each, Gaussian releases, sampled or not.
+    events : how many of each, of whatever kind the accountant holds.
     """
 
     def __init__(self, events: Mapping[DpEvent, int]) -> None:
@@ -53,33 +48,16 @@ class FixedSchedule:
 
     def take(self, event: DpEvent) -> None:
         """Take one place; UnsupportedEventError, with nothing taken, where none is left for it."""
-        places = [e for e, count in self._left.items() if count > 0 and _takes(event, e)]
+        places = [e for e, count in self._left.items() if count > 0 and costs_no_more(event, e)]
         if not places:
             raise UnsupportedEventError(
                 "This release is not on the schedule that the algorithm stated before the run, and "
                 "the accountant is not fully adaptive; use one that is, such as zcdp or rdp."
             )
-        self._left[max(places, key=_multiplier)] -= 1
-
-
-def _takes(event: DpEvent, stated: DpEvent) -> bool:
-    """Return whether a release may take the place of a stated one."""
-    if type(event) is not type(stated):
-        return False
-    if isinstance(event, PoissonSampledDpEvent) and isinstance(stated, PoissonSampledDpEvent):
-        same = event.relation is stated.relation
-        rarer = event.sampling_probability <= stated.sampling_probability
-        return same and rarer and _multiplier(event) >= _multiplier(stated)
-    if isinstance(event, SampledWithoutReplacementDpEvent):
-        return event == replace(stated, event=event.event) and (  # type: ignore[call-arg]
-            _multiplier(event) >= _multiplier(stated)
-        )
-    return type(event) is GaussianDpEvent and _multiplier(event) >= _multiplier(stated)
-
-
-def _multiplier(event: DpEvent) -> float:
-    inner: Any = getattr(event, "event", event)
-    return inner.noise_multiplier if type(inner) is GaussianDpEvent else 0.0
+        least = places[0]
+        for place in places[1:]:
+            least = place if costs_no_more(place, least) else least
+        self._left[least] -= 1
 
 
 def schedule_noise_multiplier(accountant: Accountant, schedule: Schedule) -> float:
@@ -110,11 +88,14 @@ def planned_accountant(
     accountant_class: Any, epsilon: float, delta: float, conversion: str | None, schedule: Schedule
 ) -> Accountant:
     """Return the accountant of the budget, with what it fixes beforehand (the rdp accountant's
-    order) fixed for the schedule."""
+    order, the reserve for releases that have a delta) fixed for the schedule."""
     fitted: Accountant
-    planned = accountant_facts(accountant_class).planned
-    if planned is not None:
-        fitted = planned(epsilon, delta, schedule)
+    facts = accountant_facts(accountant_class)
+    if facts.planned is not None:
+        fitted = facts.planned(epsilon, delta, schedule)
+    elif facts.with_reserve is not None:
+        reserve = deltas_of(schedule(1.0))
+        fitted = facts.with_reserve(epsilon, delta, reserve, conversion)
     else:
         fitted = accountant_class.from_budget(epsilon, delta, conversion)
     return fitted

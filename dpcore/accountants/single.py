@@ -11,14 +11,21 @@ from dpcore.accountants.additive import AdditiveAccountant
 from dpcore.accountants.conversion import golden_maximum
 from dpcore.accountants.mixture import mixture_curve_up, mixture_log_moment_up
 from dpcore.accountants.normal import gaussian_delta_up
+from dpcore.accountants.pairs import pair_curve_up
 from dpcore.accountants.search import smallest_epsilon
 from dpcore.errors import BudgetExceededError, UnsupportedEventError
-from dpcore.exact.rounding import exp_up, log_down, log_up
+from dpcore.exact.rounding import exp_down, exp_up, log_down, log_up
 from dpcore.privacy.events import (
     DpEvent,
     GaussianDpEvent,
     ObjectivePerturbationDpEvent,
     RandomizedSensitivityGaussian,
+)
+from dpcore.privacy.stated_events import (
+    ApproximateDpEvent,
+    DominatingPairDpEvent,
+    RenyiDpEvent,
+    ZcdpDpEvent,
 )
 
 __all__ = ["SingleReleaseAccountant"]
@@ -49,11 +56,20 @@ def _about_log_moment(event: RandomizedSensitivityGaussian) -> Callable[[float],
 def _best_order(event: RandomizedSensitivityGaussian, epsilon: float) -> Fraction:
     """Return about the ``t = alpha - 1`` at which the Renyi bound gives the smallest delta."""
     log_moment = _about_log_moment(event)
+    return golden_maximum(lambda t: -_log_delta(t, log_moment(t), epsilon))
 
-    def minus_log_delta(t: float) -> float:
-        return t * epsilon - log_moment(t) - t * math.log(t) + (1 + t) * math.log1p(t)
 
-    return golden_maximum(minus_log_delta)
+def _log_delta(t: float, log_moment: float, epsilon: float) -> float:
+    """Return about the logarithm of the delta at order 1 + ``t``."""
+    return log_moment - t * epsilon + t * math.log(t) - (1 + t) * math.log1p(t)
+
+
+def _delta_up(t: Fraction, log_moment: Fraction, epsilon: Fraction | float) -> Fraction:
+    """Return the delta, rounded up, of a Renyi divergence of ``log_moment / t`` at order 1 + ``t``:
+    Canonne, Kamath & Steinke 2020, Proposition 12."""
+    log_factor = t * log_up(t) - (1 + t) * log_down(1 + t) - t * Fraction(epsilon)
+    log_delta = log_moment + log_factor
+    return exp_up(log_delta) if log_delta < 0 else Fraction(1)
 
 
 def _renyi_delta_up(event: RandomizedSensitivityGaussian, epsilon: float) -> Fraction:
@@ -61,9 +77,7 @@ def _renyi_delta_up(event: RandomizedSensitivityGaussian, epsilon: float) -> Fra
     Proposition 12: delta = E exp(-t epsilon) t^t / (1 + t)^(1 + t), E the moment of order 1 + t.
     The event is one public value, so the order may be chosen for it."""
     t = _best_order(event, epsilon)
-    log_factor = t * log_up(t) - (1 + t) * log_down(1 + t) - t * Fraction(epsilon)
-    log_delta = mixture_log_moment_up(event, 1 + t) + log_factor
-    return exp_up(log_delta) if log_delta < 0 else Fraction(1)
+    return _delta_up(t, mixture_log_moment_up(event, 1 + t), epsilon)
 
 
 def _mironov_delta_up(event: RandomizedSensitivityGaussian, epsilon: float) -> Fraction:
@@ -77,6 +91,32 @@ def _mironov_delta_up(event: RandomizedSensitivityGaussian, epsilon: float) -> F
     return exp_up(log_delta) if log_delta < 0 else Fraction(1)
 
 
+def _concentrated_delta_up(event: ZcdpDpEvent, epsilon: Fraction) -> Fraction:
+    """The bound of all orders, at the best one for this event, which is one public value."""
+    rho = Fraction(event.rho)
+    t = golden_maximum(lambda t: -_log_delta(t, t * (1 + t) * event.rho, float(epsilon)))
+    return _delta_up(t, t * (1 + t) * rho, epsilon)
+
+
+def _stated_delta_up(event: RenyiDpEvent, epsilon: Fraction) -> Fraction:
+    """The bound at the best of the orders that are stated."""
+    points = zip(event.orders, event.epsilons, strict=True)
+    moments = [(Fraction(a) - 1, (Fraction(a) - 1) * Fraction(e)) for a, e in points]
+    t, moment = min(moments, key=lambda m: _log_delta(float(m[0]), float(m[1]), float(epsilon)))
+    return _delta_up(t, moment, epsilon)
+
+
+def _approximate_delta_up(event: ApproximateDpEvent, epsilon: Fraction) -> Fraction:
+    """The curve of the worst release: delta + (1 - delta) (e^e - e^epsilon) / (1 + e^e), e the
+    event's (Kairouz, Oh & Viswanath 2015), which is delta from e on."""
+    above = Fraction(event.epsilon) - epsilon
+    if above <= 0:
+        return Fraction(event.delta)
+    share = (1 - exp_down(-above)) / (1 + exp_down(-Fraction(event.epsilon)))
+    delta = Fraction(event.delta)
+    return delta + (1 - delta) * share
+
+
 @lru_cache(maxsize=64)
 def _perturbed_delta_up(event: ObjectivePerturbationDpEvent, epsilon: Fraction) -> Fraction:
     """The event's own bound of the curve, at most 1."""
@@ -87,6 +127,16 @@ def _perturbed_delta_up(event: ObjectivePerturbationDpEvent, epsilon: Fraction) 
     return min(Fraction(1), Fraction(total))
 
 
+_CURVES: dict[type[DpEvent], Callable[[Any, Fraction], Fraction]] = {
+    ObjectivePerturbationDpEvent: _perturbed_delta_up,
+    ZcdpDpEvent: _concentrated_delta_up,
+    RenyiDpEvent: _stated_delta_up,
+    ApproximateDpEvent: _approximate_delta_up,
+    DominatingPairDpEvent: pair_curve_up,
+}
+"""Upper bounds of the delta at an epsilon, by every conversion."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class SingleReleaseAccountant(AdditiveAccountant):
     """Holds one release, whose delta at the epsilon of the budget it bounds; a second is refused.
@@ -95,8 +145,10 @@ class SingleReleaseAccountant(AdditiveAccountant):
     sensitivity the weighted mean of such curves ("joint-convexity") or, never smaller, what the
     Renyi bound of Chen, Lee & Kifer 2019 gives at its best order ("renyi"): see
     ``dpcore.accountants.mixture``; or what it gives by the conversion that they print ("mironov"),
-    which is never smaller still. Objective perturbation has the curve that its event states, by
-    every conversion. What ``remains`` after the release can buy nothing.
+    never smaller still. By every conversion objective perturbation, a dominating pair and an
+    (epsilon, delta) release have the curve that the event states, and what is bounded in Renyi
+    divergences Canonne, Kamath & Steinke's at its best order. What ``remains`` after the release
+    can buy nothing.
     """
 
     name: ClassVar[str] = "single"
@@ -107,7 +159,7 @@ class SingleReleaseAccountant(AdditiveAccountant):
     events: ClassVar[tuple[type[DpEvent], ...]] = (
         GaussianDpEvent,
         RandomizedSensitivityGaussian,
-        ObjectivePerturbationDpEvent,
+        *_CURVES,
     )
 
     event: DpEvent | None = None
@@ -125,7 +177,7 @@ class SingleReleaseAccountant(AdditiveAccountant):
     def _ticks(self, event: DpEvent) -> int:
         if not self.supports(event):
             raise UnsupportedEventError(
-                f"The {self.name} accountant bounds one Gaussian release and no "
+                f"The {self.name} accountant bounds one release that has a curve, and no "
                 f"{type(event).__name__}; zcdp or rdp can hold several releases."
             )
         return super()._ticks(event)
@@ -145,12 +197,16 @@ class SingleReleaseAccountant(AdditiveAccountant):
         alone = count == 0 or (count == 1 and self.event is None)
         return alone and super().holds(events)
 
+    def _is_unused(self) -> bool:
+        return self.event is None  # One that costs no delta at this epsilon may have been made.
+
     def _leaf_cost(self, event: Any) -> Fraction:
         return self._delta_up(event, self.epsilon)
 
     def _delta_up(self, event: DpEvent, epsilon: float) -> Fraction:
-        if isinstance(event, ObjectivePerturbationDpEvent):
-            return _perturbed_delta_up(event, Fraction(epsilon))
+        rule = _CURVES.get(type(event))
+        if rule is not None:
+            return rule(event, Fraction(epsilon))
         if self.conversion == "renyi":
             return _renyi_delta_up(_as_mixture(event), epsilon)
         if self.conversion == "mironov":
@@ -161,8 +217,7 @@ class SingleReleaseAccountant(AdditiveAccountant):
 
     def _epsilon(self, spent: Fraction, delta: float) -> float:
         event = self.event
-        if event is None:
-            return 0.0
+        assert event is not None
         return smallest_epsilon(
             lambda e: self._delta_up(event, e) <= Fraction(delta), self.epsilon, 1e-6
         )

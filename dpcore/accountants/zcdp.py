@@ -7,7 +7,8 @@ from functools import lru_cache
 from typing import Any, ClassVar
 
 from dpcore.accountants import conversion as convert
-from dpcore.accountants.additive import AdditiveAccountant
+from dpcore.accountants.pairs import pair_epsilon_up, pair_rho_up
+from dpcore.accountants.reserve import ReservingAccountant
 from dpcore.exact.rounding import exp_down, exp_up, float_up
 from dpcore.privacy.events import (
     DpEvent,
@@ -17,6 +18,7 @@ from dpcore.privacy.events import (
     LaplaceDpEvent,
     PureDpEvent,
 )
+from dpcore.privacy.stated_events import ApproximateDpEvent, DominatingPairDpEvent, ZcdpDpEvent
 
 __all__ = ["ZcdpAccountant"]
 
@@ -35,8 +37,17 @@ def _pure_rho(epsilon: Fraction) -> Fraction:
     return epsilon * (1 - small) / (1 + small)
 
 
-def _pure(event: PureDpEvent | ExPostDpEvent) -> Fraction:
+def _pure(event: PureDpEvent | ExPostDpEvent | ApproximateDpEvent) -> Fraction:
     return _pure_rho(Fraction(event.epsilon))
+
+
+def _stated(event: ZcdpDpEvent) -> Fraction:
+    return Fraction(event.rho)
+
+
+def _pair(event: DominatingPairDpEvent) -> Fraction:
+    """The smaller of that of its log-ratio's range and that of any epsilon-DP release."""
+    return min(pair_rho_up(event), _pure_rho(pair_epsilon_up(event)))
 
 
 def _bounded_range(event: ExponentialMechanismDpEvent) -> Fraction:
@@ -64,6 +75,10 @@ _RULES: dict[type[DpEvent], Callable[[Any], Fraction]] = {
     LaplaceDpEvent: _laplace,
     # Its cap: an epsilon-DP release like any other.
     ExPostDpEvent: _pure,
+    ZcdpDpEvent: _stated,
+    DominatingPairDpEvent: _pair,
+    # But for its delta, which the reserve is charged.
+    ApproximateDpEvent: _pure,
 }
 
 
@@ -73,7 +88,7 @@ def _cost(event: DpEvent) -> Fraction:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ZcdpAccountant(AdditiveAccountant):
+class ZcdpAccountant(ReservingAccountant):
     """Adds up rho (Bun & Steinke 2016). Holds every kind of release.
 
     Fully adaptive: the filter that refuses the event which would pass the total is valid when costs

@@ -1,27 +1,102 @@
-"""``dpcore check``: the admission test of an optimizer."""
+"""``dpcore check``: the admission test of a part of any kind."""
 
 from __future__ import annotations
 
-from typing import Annotated
+import dataclasses
+import importlib
+import json
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from dpcore.cli.loading import default_optimizer
+from dpcore.errors import InvalidInputError, near_names
 from dpcore.registry.catalogue import load_registry
+
+if TYPE_CHECKING:
+    from dpcore.testing import Outcome
 
 __all__ = ["check_command"]
 
 
 def check_command(
-    name: Annotated[str, typer.Argument(help="A registered optimizer.")],
+    name: Annotated[
+        str,
+        typer.Argument(
+            help="A registered name of any kind (dpcore list), or module:Name: a class, or a "
+            "function from a problem to a query, a sampler or an interactive mechanism."
+        ),
+    ],
+    kind: Annotated[
+        str | None,
+        typer.Option("--kind", help="The kind, where the name is of several or it cannot be told."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Run the privacy checks of dpcore.testing on an optimizer; exit 1 if one fails."""
-    optimizer = default_optimizer(load_registry(), name)
+    """Run the checks of dpcore.testing on a part; exit 1 if one fails.
+
+    Each line says what was tested and with what power, and what was not. Passed checks are no
+    proof: they find accidents. Examples: dpcore check dp-agd; dpcore check gaussian; dpcore check
+    logistic; dpcore check my_plugin.median:Median.
+    """
     from dpcore.testing import run_checks
 
-    failed = 0
-    for check, ok, message in run_checks(optimizer):
-        failed += not ok
-        typer.echo(f"{'ok    ' if ok else 'FAILED'}  {check}{': ' if message else ''}{message}")
-    if failed:
+    kind, part = _find(name, kind)
+    outcomes = run_checks(part, kind)
+    passed = all(outcome.passed for outcome in outcomes)
+    if as_json:
+        checks = [_row(outcome) for outcome in outcomes]
+        told = {"name": name, "kind": kind, "passed": passed, "checks": checks}
+        typer.echo(json.dumps(told, indent=2))
+    else:
+        for outcome in outcomes:
+            _print(outcome)
+    if not passed:
         raise typer.Exit(1)
+
+
+def _find(name: str, kind: str | None) -> tuple[str, Any]:
+    """Return the kind of a part, and the part as its checks take it."""
+    from dpcore.testing.kinds import CHECKED_KINDS, default_part, kind_of
+
+    if kind is not None and kind not in CHECKED_KINDS:
+        raise InvalidInputError(f"There is no kind {kind!r}.{near_names(kind, CHECKED_KINDS)}")
+    if ":" in name:
+        target = _import(name)
+        kind = kind or kind_of(target)
+        return kind, target() if kind == "optimizer" else default_part(kind, target)
+    registry = load_registry()
+    kinds = [entry.kind for entry in registry.find(name)] if kind is None else [kind]
+    if len(kinds) > 1:
+        raise InvalidInputError(f"{name} is the name of {' and '.join(kinds)}: say --kind which.")
+    if kinds[0] == "optimizer":
+        return "optimizer", default_optimizer(registry, name)
+    return kinds[0], default_part(kinds[0], registry.load(kinds[0], name))
+
+
+def _import(name: str) -> Any:
+    """Return what ``module:Name`` names, from this folder too."""
+    module, _, attribute = name.partition(":")
+    sys.path.insert(0, "")
+    try:
+        return getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise InvalidInputError(f"Cannot import {name}: {error}") from error
+
+
+def _row(outcome: Outcome) -> dict[str, Any]:
+    said = {"check": outcome.check, "passed": outcome.passed, "reason": outcome.reason}
+    return said | dataclasses.asdict(outcome.tested)
+
+
+def _print(outcome: Outcome) -> None:
+    if not outcome.passed:
+        typer.echo(f"FAILED  {outcome.check}: {outcome.reason}")
+        return
+    tested = outcome.tested
+    typer.echo(f"ok      {outcome.check}{': ' if tested.what else ''}{tested.what}")
+    if tested.power:
+        typer.echo(f"        power: {tested.power}")
+    if tested.not_tested:
+        typer.echo(f"        not tested: {'; '.join(tested.not_tested)}")

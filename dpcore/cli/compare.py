@@ -279,7 +279,9 @@ def _params(texts: Sequence[str] | None) -> dict[str, dict[str, str]]:
         left, value = parse_assignment(text, "--set")
         label, dot, key = left.rpartition(".")
         if not (dot and label and key):
-            raise InvalidInputError(f"Expected --set {text!r} as ALGORITHM.KEY=VALUE.")
+            raise InvalidInputError(
+                f"Expected --set {text!r} as ALGORITHM.KEY=VALUE, or loss.KEY=VALUE."
+            )
         if key in params.setdefault(label, {}):
             raise InvalidInputError("--set sets the same name twice.")
         params[label][key] = value

@@ -11,9 +11,12 @@ from typing import Annotated, Any
 
 import typer
 
+from dpcore.fitting.losses import has_parameters
+from dpcore.fitting.slots import others_for
 from dpcore.registry.catalogue import Entry, load_registry
 from dpcore.registry.declarations import optimizer_facts
 from dpcore.registry.parameters import describe_parameters
+from dpcore.registry.slots import Slot
 
 __all__ = ["describe", "info_command"]
 
@@ -57,6 +60,9 @@ def describe(entry: Entry, target: Any) -> dict[str, Any]:
     facts["doc"] = inspect.getdoc(target) or ""
     if entry.kind == "optimizer":
         return {**facts, **_describe_optimizer(target)}
+    if entry.kind == "loss" and has_parameters(target):
+        facts["parameters"] = [asdict(parameter) for parameter in describe_parameters(target)]
+        target = target()
     for name in ("needs", "unit", "fully_adaptive", "classification", "lipschitz", "smoothness"):
         value = getattr(target, name, None)
         if isinstance(value, float) and not math.isfinite(value):
@@ -72,7 +78,7 @@ def _describe_optimizer(target: Any) -> dict[str, Any]:
         "parameters": [asdict(parameter) for parameter in describe_parameters(target)],
         "accountant": stated.accountant,
         "targets": list(stated.targets),
-        "slots": {slot: list(names) for slot, names in stated.slots.items()},
+        "slots": {name: _described(slot) for name, slot in stated.slots.items()},
         "presets": {name: dict(values) for name, values in stated.presets.items()},
         "needs": list(stated.needs),
         "privacy_definition": _privacy_definition(target),
@@ -81,6 +87,12 @@ def _describe_optimizer(target: Any) -> dict[str, Any]:
         "departures": list(stated.departures),
         "as_published": "as_published" in inspect.signature(target).parameters,
     }
+
+
+def _described(slot: Slot) -> dict[str, Any]:
+    """Return what fills a slot; ``others`` : the installed mechanisms beside those it names."""
+    names, others = list(slot.names), list(others_for(slot, load_registry()))
+    return {"names": names, "others": others, "takes": list(slot.takes), "closed": slot.closed}
 
 
 def _privacy_definition(target: Any) -> str:
@@ -107,6 +119,9 @@ def _print(facts: dict[str, Any]) -> None:
             typer.echo(f"  {name}: {facts[name]}")
     for line in facts.get("doc", "").splitlines():
         typer.echo(f"  {line}".rstrip())
+    if facts.get("parameters"):
+        typer.echo("parameters (--set loss.NAME=VALUE); the figures above are of the defaults")
+        _print_parameters(facts["parameters"])
 
 
 def _print_schema(schema: dict[str, Any]) -> None:
@@ -135,6 +150,22 @@ def _default(parameter: dict[str, Any]) -> Any:
     return parameter["rule"] or "chosen from public facts"
 
 
+def _print_parameters(parameters: list[dict[str, Any]]) -> None:
+    for p in parameters:
+        unit = f", in {p['unit']}" if p["unit"] not in ("", "1") else ""
+        ends = f"; within {p['range']}" if p["range"] else ""
+        typer.echo(f"  {p['name']}: {p['type']}{unit}{ends}; default {_default(p)}")
+        if p["help"]:
+            typer.echo(f"    {p['help']}")
+
+
+def _beside(held: dict[str, Any]) -> str:
+    if held["closed"]:
+        return f"no other: {held['closed']}"
+    installed = f" ({', '.join(held['others'])})" if held["others"] else ""
+    return f"any other mechanism that needs {' or '.join(held['takes'])}{installed}"
+
+
 def _print_optimizer(facts: dict[str, Any]) -> None:
     typer.echo(f"  privacy: {facts['privacy_definition']}")
     typer.echo(f"  neighboring relations: {', '.join(facts['neighboring_relations'])}")
@@ -148,16 +179,11 @@ def _print_optimizer(facts: dict[str, Any]) -> None:
         typer.echo("parameters (--set NAME=VALUE)")
     else:
         typer.echo(facts["doc"])
-    for p in facts["parameters"]:
-        default = _default(p)
-        unit = f" {p['unit']}" if p["unit"] not in ("", "1") else ""
-        typer.echo(f"  {p['name']}: {p['type']}{', in' if unit else ''}{unit}; default {default}")
-        if p["help"]:
-            typer.echo(f"    {p['help']}")
+    _print_parameters(facts["parameters"])
     if facts["slots"]:
         typer.echo("slots (--use SLOT=NAME; the first is the default)")
-    for slot, names in facts["slots"].items():
-        typer.echo(f"  {slot}: {', '.join(names)}")
+    for slot, held in facts["slots"].items():
+        typer.echo(f"  {slot}: {', '.join(held['names'])}; {_beside(held)}")
     if facts["presets"]:
         typer.echo("presets (--preset NAME)")
     for preset, values in facts["presets"].items():

@@ -15,6 +15,7 @@ from dpcore.cli.progress import budget_progress
 from dpcore.cli.streams import hush
 from dpcore.errors import InvalidInputError, TargetNotMetError, advised_on_bad_rows
 from dpcore.fitting.cautions import cautions_of
+from dpcore.fitting.losses import shown_loss
 from dpcore.fitting.plan import make_plan
 from dpcore.fitting.settings import Settings
 from dpcore.model.file import check_replaceable
@@ -104,7 +105,7 @@ def train_command(
     ] = None,
     use: Annotated[list[str] | None, typer.Option(help="SLOT=NAME, as often as needed.")] = None,
     assignments: Annotated[
-        list[str] | None, typer.Option("--set", help="KEY=VALUE, as often as needed.")
+        list[str] | None, typer.Option("--set", help="KEY=VALUE, or loss.KEY=VALUE; repeatable.")
     ] = None,
     preset: Annotated[str | None, typer.Option(help="A named set of parameters.")] = None,
     as_published: Annotated[
@@ -221,7 +222,7 @@ def _print(training: Training, out: Path | None) -> None:
     rows = f", {report['n_train']} rows" if "n_train" in report else ""
     releases = ", ".join(f"{count} {kind}" for kind, count in report["releases"].items())
     lines = [
-        f"Fitted {report['algo']} on {report['data']}: {report['loss']} loss, l2 "
+        f"Fitted {report['algo']} on {report['data']}: {_loss(report)} loss, l2 "
         f"{report['l2']:g}, {report['n_features']} features{rows}.",
         *_chosen(report),
         f"Rows: {report['scaling']}",
@@ -252,6 +253,10 @@ def _print(training: Training, out: Path | None) -> None:
         lines.append("No test asked for; --test-fraction 0.2 holds rows out and reports on them.")
     lines.append(f"Model: {out}" if out else "Model: not kept; --out model.json writes it.")
     typer.echo("\n".join(lines))
+
+
+def _loss(report: dict[str, Any]) -> str:
+    return shown_loss(report["loss"], report["loss_parameters"])
 
 
 def _chosen(report: dict[str, Any]) -> list[str]:

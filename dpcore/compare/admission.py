@@ -10,6 +10,7 @@ from dpcore.compare.folds import fold_key
 from dpcore.compare.settings import REFERENCES, check_alone, check_figures
 from dpcore.errors import DpcoreError, InvalidInputError, PureBudgetError, near_names
 from dpcore.fitting.compatibility import check_label
+from dpcore.fitting.losses import make_loss
 from dpcore.fitting.plan import make_plan
 from dpcore.fitting.public_facts import check_dataset, check_drop
 from dpcore.fitting.settings import checked_settings
@@ -63,7 +64,7 @@ def admit(comparison: Comparison) -> tuple[Comparison, dict[str, str]]:
     if named and not labels:
         return _admit_references(comparison), {}
     _check_params(comparison, labels)
-    must = labels if named else tuple(comparison.params)
+    must = labels if named else comparison.labels_set
     plans, left_out = _plans(comparison, labels, must)
     rows = Rows(comparison, fold_key(comparison.seed))
     for name in comparison.data if plans else ():
@@ -87,7 +88,7 @@ def _admit_references(comparison: Comparison) -> Comparison:
     named = tuple(name for name in REFERENCES if name in comparison.algorithms)
     _check_params(comparison, ())
     checked_settings(comparison.settings(named[0], comparison.epsilons[0], comparison.seed))
-    loss = load_registry().load("loss", comparison.loss)()
+    loss = make_loss(comparison.loss, comparison.loss_params, load_registry())
     if "majority" in named and not loss.classification:
         raise InvalidInputError(f"majority is of two classes, and {loss.name} is for real values.")
     rows = Rows(comparison, fold_key(comparison.seed))
@@ -100,7 +101,7 @@ def _admit_references(comparison: Comparison) -> Comparison:
 
 def _check_params(comparison: Comparison, labels: tuple[str, ...]) -> None:
     """Refuse to set what is not fitted, or, as a reference, has no parameters."""
-    unset = [label for label in comparison.params if label not in labels]
+    unset = [label for label in comparison.labels_set if label not in labels]
     if unset:
         raise InvalidInputError(f"--set names {unset[0]!r}.{near_names(unset[0], labels)}")
 
@@ -173,7 +174,7 @@ def _refusal(comparison: Comparison, error: DpcoreError) -> DpcoreError:
     comparison names no accountants, so that each has its own."""
     if not isinstance(error, PureBudgetError):
         return error
-    takers = ", ".join(_plans(replace(comparison, params={}), _installed())[0]) or "none"
+    takers = ", ".join(_plans(comparison.with_nothing_set(), _installed())[0]) or "none"
     return InvalidInputError(
         "At delta = 0 a comparison takes algorithms whose own accountant is pure, and auto, which "
         f"chooses for it: {takers}."
@@ -182,7 +183,7 @@ def _refusal(comparison: Comparison, error: DpcoreError) -> DpcoreError:
 
 def _fitting(comparison: Comparison, data: Data) -> tuple[str, ...]:
     """Return the optimizers that would fit, with their defaults."""
-    everything = replace(comparison, params={})
+    everything = comparison.with_nothing_set()
     plans, _ = _plans(everything, _installed())
     _unfit(plans, data)
     return tuple(plans)

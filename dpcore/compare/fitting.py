@@ -12,6 +12,7 @@ import numpy as np
 from dpcore.compare.data_rows import Rows
 from dpcore.compare.references import fit_nonprivate, majority_label, objective_of
 from dpcore.errors import DpcoreError
+from dpcore.fitting.losses import loss_parameters, make_loss, shown_loss
 from dpcore.fitting.plan import make_plan
 from dpcore.fitting.reporting import plain
 from dpcore.fitting.run import fit_dataset
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from dpcore.data.blocks.table import Table
     from dpcore.fitting.plan import Plan
     from dpcore.fitting.settings import Settings
-    from dpcore.protocols import Loss
 
 __all__ = ["Fitter"]
 
@@ -43,7 +43,7 @@ class Fitter:
     def __init__(self, comparison: Comparison, key: bytes, threads: int | None) -> None:
         self._comparison, self._threads = comparison, threads
         self._rows = Rows(comparison, key, threads)
-        self._loss: Loss = load_registry().load("loss", comparison.loss)()
+        self._loss = make_loss(comparison.loss, comparison.loss_params, load_registry())
         self._warm: set[tuple[str, str]] = set()
 
     def row(self, cell: Cell) -> dict[str, Any]:
@@ -155,7 +155,7 @@ class Fitter:
             "algorithm": cell.algorithm,
             "distribution": "dpcore",
             "parameters": "{}",
-            "loss": comparison.loss,
+            "loss": shown_loss(comparison.loss, loss_parameters(self._loss)),
             "l2": comparison.measured_l2,
             "epsilon": cell.epsilon,
             "delta": None,

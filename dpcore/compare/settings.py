@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from dpcore.errors import InvalidInputError
+from dpcore.fitting.losses import OF_LOSS
 from dpcore.fitting.settings import Settings
 from dpcore.privacy.sensitivity import NeighboringRelation
 
@@ -56,7 +57,7 @@ class Comparison:
     epsilons, delta : the budget of each fit by itself.
     folds, repeats : every algorithm is fitted ``repeats`` times on all rows but each fold's.
     schema : path of the TOML file for the paths among ``data``.
-    params : for a label, what ``--set`` gives its parameters.
+    params : for a label, what ``--set`` gives its parameters; for ``loss``, those of the loss.
     l2 : weight of the regulariser; ``None`` for each algorithm's own default, and 0 in the
         objective that all are measured by.
     seed : makes all noise repeatable, and the folds of private rows; no fit is private then.
@@ -82,6 +83,20 @@ class Comparison:
         """The l2 of the objective that is measured, the same for every algorithm."""
         return self.l2 or 0.0
 
+    @property
+    def loss_params(self) -> Mapping[str, str]:
+        """What is set of the loss, the same for every algorithm."""
+        return self.params.get(OF_LOSS, {})
+
+    @property
+    def labels_set(self) -> tuple[str, ...]:
+        """The algorithms of which something is set."""
+        return tuple(label for label in self.params if label != OF_LOSS)
+
+    def with_nothing_set(self) -> Comparison:
+        """Return the same comparison with the algorithms' parameters left to them."""
+        return replace(self, params={OF_LOSS: self.loss_params})
+
     def to_dict(self) -> dict[str, Any]:
         """Return the settings as JSON-able data."""
         return {
@@ -94,6 +109,7 @@ class Comparison:
     ) -> Settings:
         """Return one fit of an algorithm as ``dpcore train`` would be asked for it."""
         algo, _, variant = label.partition(":")
+        of_loss = {f"{OF_LOSS}.{name}": value for name, value in self.loss_params.items()}
         return Settings(
             algo=algo,
             loss=self.loss,
@@ -102,7 +118,7 @@ class Comparison:
             delta=self.delta,
             relation=self.relation,
             threads=threads,
-            params=dict(self.params.get(label, {})),
+            params={**self.params.get(label, {}), **of_loss},
             preset=variant if variant and variant != AS_PUBLISHED else None,
             as_published=variant == AS_PUBLISHED,
             seed=seed,
@@ -158,7 +174,8 @@ def check_figures(comparison: Comparison) -> None:
         if twice is not None:
             raise InvalidInputError(f"{twice!r} is twice among the {what}.")
     check_alone(comparison.algorithms)
-    unknown = next((label for label in comparison.params if label not in comparison.algorithms), "")
+    unset = (label for label in comparison.labels_set if label not in comparison.algorithms)
+    unknown = next(unset, "")
     if unknown and comparison.algorithms != ("all",):
         known = ", ".join(comparison.algorithms)
         raise InvalidInputError(

@@ -9,13 +9,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from dpcore.data.dataset import load_file
-from dpcore.data.readers.array_columns import leave_to_schema
-from dpcore.data.readers.arrays import dataset_from_arrays
-from dpcore.errors import DpcoreWarning, InvalidInputError, advised_on_bad_rows
+from dpcore.errors import DpcoreWarning, InvalidInputError
 from dpcore.fitting.cautions import cautions_of
 from dpcore.fitting.loading import schema_reasons
 from dpcore.fitting.plan import make_plan
+from dpcore.fitting.rows import dataset_of, schema_of
 from dpcore.fitting.run import finish, fit_dataset
 from dpcore.fitting.settings import Settings
 from dpcore.session.charges import Charges
@@ -25,12 +23,6 @@ if TYPE_CHECKING:
     from dpcore.model.model import Model
 
 __all__ = ["fit"]
-
-_ADVICE = (
-    "Where the number of rows is private (add-or-remove-one), such rows may be left out before the "
-    "fit, or by dpcore convert --bad-rows drop."
-)
-_CLASSES = "The classes are -1 and 1 unless you name them: classes=(negative, positive)."
 
 
 def fit(
@@ -131,8 +123,6 @@ def fit(
     Columns are encoded by their bounds and categories: no row is longer than sqrt(3), and none is
     scaled down.
     """
-    from dpcore.data.schema.schema import Schema
-
     started = time.perf_counter()
     settings = Settings(
         algo=algo,
@@ -156,12 +146,7 @@ def fit(
         seed=seed,
     )
     plan = make_plan(settings)
-    if isinstance(schema, Mapping):
-        schema = Schema.from_dict(schema)
-    elif isinstance(schema, (str, os.PathLike)):
-        schema = Schema.read(schema)
-    elif not (schema is None or isinstance(schema, Schema)):
-        raise InvalidInputError("Expected schema to be a Schema, a mapping, a path or a name.")
+    schema = schema_of(schema)
     named = schema is not None or isinstance(X, (str, os.PathLike))
     is_left_out = target_bounds is None and (classes is None or bounds is not None)
     if is_left_out and not (named or plan.loss.classification):
@@ -171,12 +156,7 @@ def fit(
         )
     public: dict[str, Any] = {"classes": classes, "target_bounds": target_bounds, "bounds": bounds}
     public |= {"row_norm": row_norm, "n0": n0, "capacity": capacity}
-    with advised_on_bad_rows(_ADVICE if named or classes is not None else _CLASSES):
-        if isinstance(X, (str, os.PathLike)):
-            leave_to_schema("the schema of the file", y=y, **public)
-            dataset = load_file(X, schema)
-        else:
-            dataset = dataset_from_arrays(X, y, schema=schema, intercept=intercept, **public)
+    dataset = dataset_of(X, y, schema, intercept, **public)
     charges = Charges()
     with charges.told():
         model = fit_dataset(plan, dataset, schema_reasons(dataset.schema), charges=charges)

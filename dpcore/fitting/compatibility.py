@@ -23,7 +23,7 @@ def check_label(loss: Loss, schema: Schema) -> None:
     is_real = schema.label.is_real
     if loss.classification == is_real:
         kind = "a real-valued target" if is_real else "two classes"
-        fitting = "ridge" if is_real else "logistic, huber-svm or hinge-svm"
+        fitting = "ridge or quantile" if is_real else "logistic, huber-svm or hinge-svm"
         raise InvalidInputError(
             f"The loss {loss.name} does not fit a label with {kind}; use --loss {fitting}."
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dpcore.fitting.losses import loss_parameters
 from dpcore.fitting.reporting import plain
 from dpcore.model.model import Model, check_coefficients
 from dpcore.privacy.statement import running_versions
@@ -41,6 +42,7 @@ def make_model(
         w=check_coefficients(solution.w, schema.n_features, plan.entry.name),
         schema=schema,
         loss=plan.settings.loss,
+        loss_parameters=plain(loss_parameters(plan.loss)),
         l2=l2,
         algo=algo,
         privacy=statement.to_dict(),

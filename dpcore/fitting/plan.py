@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import DpcoreError, InvalidInputError, near_names
 from dpcore.fitting.choice import choose
+from dpcore.fitting.losses import OF_LOSS, make_loss, params_apart
 from dpcore.fitting.pools import POOL, require_pool
 from dpcore.fitting.settings import Settings, checked_settings
+from dpcore.fitting.slots import fill_slots
 from dpcore.fitting.targets import Budget, budget_of, target_values
 from dpcore.privacy.relations import parse_relation, usual_relation
 from dpcore.privacy.sensitivity import NeighboringRelation
@@ -88,16 +90,17 @@ def make_plan(settings: Settings, registry: Registry | None = None) -> Plan:
         require_pool(registry, "--trust" if settings.users is None else "--users")
     settings, chosen_by = choose(settings, registry)
     factory = registry.load("optimizer", settings.algo)
-    _check_published(settings)
+    params, of_loss = params_apart(settings.params)
+    _check_published(settings, params)
     with _told_who_chose(settings, chosen_by):
-        _check_users(settings, factory)
+        _check_users(settings, factory, of_loss)
         preset = _preset(factory, settings)
-        use = _fill_slots(factory, settings, preset)
+        use = fill_slots(factory, settings, preset, registry)
         budget = budget_of(settings, factory, registry)
         values = {**preset, **target_values(settings, factory, registry)}
-        optimizer = _build(factory, settings, values, use)
+        optimizer = _build(factory, settings, params, values, use)
     name, accountant = _accountant(settings, factory, preset, budget, registry)
-    filled = {slot: use.get(slot, names[0]) for slot, names in factory.slots.items()}
+    filled = {name: use.get(name, slot.names[0]) for name, slot in factory.slots.items()}
     parts = [("accountant", name), ("loss", settings.loss), ("engine", settings.engine)]
     parts += [("mechanism", filling) for filling in filled.values()]
     if "user-pool" in factory.needs:
@@ -108,7 +111,7 @@ def make_plan(settings: Settings, registry: Registry | None = None) -> Plan:
         entry=registry.get("optimizer", settings.algo),
         optimizer=optimizer,
         use=filled,
-        loss=registry.load("loss", settings.loss)(),
+        loss=make_loss(settings.loss, of_loss, registry),
         accountant=accountant,
         relation=parse_relation(settings.relation or usual_relation(factory)),
         engine=registry.load("engine", settings.engine),
@@ -160,28 +163,16 @@ def _preset(factory: Any, settings: Settings) -> dict[str, Any]:
     return dict(presets[settings.preset])
 
 
-def _fill_slots(factory: Any, settings: Settings, preset: Mapping[str, Any]) -> dict[str, str]:
-    """Return the slots filled by the preset and, over it, by the user."""
-    slots: Mapping[str, tuple[str, ...]] = factory.slots
-    for slot, name in settings.use.items():
-        if slot not in slots:
-            raise InvalidInputError(
-                f"{settings.algo} has no slot {slot!r}.{near_names(slot, slots)}"
-            )
-        if name not in slots[slot]:
-            raise InvalidInputError(
-                f"The slot {slot} of {settings.algo} cannot hold {name!r}."
-                f"{near_names(name, slots[slot])}"
-            )
-    return {slot: preset[slot] for slot in slots if slot in preset} | dict(settings.use)
-
-
 def _build(
-    factory: Any, settings: Settings, preset: Mapping[str, Any], use: dict[str, str]
+    factory: Any,
+    settings: Settings,
+    params: Mapping[str, Any],
+    preset: Mapping[str, Any],
+    use: dict[str, str],
 ) -> Optimizer:
     fields = {f.name for f in dataclasses.fields(factory) if f.init}
     values = convert_all(factory, {n: v for n, v in preset.items() if n in fields})
-    values |= convert_all(factory, settings.params, settings.algo)
+    values |= convert_all(factory, params, settings.algo)
     if use:
         values["use"] = dict(use)
     if settings.as_published:
@@ -197,9 +188,9 @@ def _build(
         raise InvalidInputError(f"{settings.algo} refuses its parameters: {error}") from error
 
 
-def _check_published(settings: Settings) -> None:
+def _check_published(settings: Settings, params: Mapping[str, Any]) -> None:
     """Refuse to set what the authors' code, which has constants of its own, would ignore."""
-    asked = {"--set": settings.params, "--use": settings.use, "--preset": settings.preset}
+    asked = {"--set": params, "--use": settings.use, "--preset": settings.preset}
     for option, value in asked.items():
         if settings.as_published and value:
             raise InvalidInputError(
@@ -208,10 +199,16 @@ def _check_published(settings: Settings) -> None:
             )
 
 
-def _check_users(settings: Settings, factory: Any) -> None:
-    """Refuse users, and what is said of them, where the algorithm has none; and an engine where the
-    rows stay with users."""
+def _check_users(settings: Settings, factory: Any, of_loss: Mapping[str, Any]) -> None:
+    """Refuse users, and what is said of them, where the algorithm has none; where the rows stay
+    with users, an engine, and parameters of a loss, which the rules that users agree on only
+    name."""
     if "user-pool" in factory.needs:
+        if of_loss:
+            raise InvalidInputError(
+                f"{settings.algo} asks users, whose rules say a loss by name alone: expected no "
+                f"{OF_LOSS}.{next(iter(of_loss))}."
+            )
         known = optimizer_facts(factory).trust_models
         if settings.trust not in (None, *known):
             raise InvalidInputError(

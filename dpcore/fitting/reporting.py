@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore.accountants.pure import PureAccountant
-from dpcore.errors import TargetNotMetError
+from dpcore.errors import TargetNotMetError, UnsupportedEventError
 from dpcore.fitting.details import bounded
 from dpcore.privacy.events import ComposedDpEvent, DpEvent, NonPrivateDpEvent
 from dpcore.privacy.statement import PrivacyStatement, foreign_parts
@@ -18,11 +18,20 @@ from dpcore.registry.declarations import optimizer_facts
 if TYPE_CHECKING:
     from dpcore.data.dataset import Dataset
     from dpcore.fitting.plan import Plan
+    from dpcore.protocols import Accountant
     from dpcore.protocols.problem import Problem
     from dpcore.session.charges import Figures
     from dpcore.session.session import TableSession
 
-__all__ = ["charged_in", "not_met", "plain", "state", "summarise"]
+__all__ = [
+    "charged_in",
+    "not_met",
+    "plain",
+    "state",
+    "state_session",
+    "summarise",
+    "unpromised",
+]
 
 
 def charged_in(session: TableSession) -> Figures | None:
@@ -56,12 +65,35 @@ def state(
 ) -> PrivacyStatement:
     """Return the privacy statement of a run. ``trusted`` : parts beside those the session saw.
     ``typed_by`` : the data set's."""
+    return state_session(
+        session,
+        plan.accountant,
+        (*plan.why_not_private(), *_released(plan, session), *why_not_private),
+        trusted,
+        typed_by,
+        n0=None if plan.relation.size_is_public else problem.n0,
+        ex_post_epsilon=_ex_post(plan, session),
+    )
+
+
+def state_session(
+    session: TableSession,
+    empty: Accountant,
+    why_not_private: tuple[str, ...],
+    trusted: tuple[str, ...],
+    typed_by: str | None,
+    **others: Any,
+) -> PrivacyStatement:
+    """Return the privacy statement of a session.
+
+    ``empty`` : the accountant that it was opened with. ``others`` : further fields of the
+    statement.
+    """
     accountant = session.accountant
     return PrivacyStatement(
-        epsilon=plan.accountant.epsilon,
-        # The pure filter bounds the sum of epsilons alone, whatever delta was asked for.
-        delta=0.0 if type(plan.accountant) is PureAccountant else plan.accountant.delta,
-        relation=plan.relation.value,
+        epsilon=empty.epsilon,
+        delta=_delta(empty),
+        relation=session.relation.value,
         accountant=accountant.name,
         conversion=accountant.conversion,
         unit=accountant.unit,
@@ -69,18 +101,29 @@ def state(
         spent=accountant.spent,
         releases=session.releases,
         parts_not_from_dpcore=tuple(sorted({*session.foreign_parts, *foreign_parts(trusted)})),
-        why_not_private=(*plan.why_not_private(), *_released(plan, session), *why_not_private),
+        why_not_private=why_not_private,
         most_rows=session.most_rows,
         capacity=session.rows_that_fit,
         typed_by=typed_by,
-        n0=None if plan.relation.size_is_public else problem.n0,
-        ex_post_epsilon=session.ex_post_epsilon if _has_ex_post(plan.optimizer) else None,
+        **others,
     )
 
 
-def _has_ex_post(optimizer: Any) -> bool:
-    stated = optimizer_facts(optimizer)
-    return bool(stated.targets) and stated.needed_epsilon is None
+def _delta(accountant: Accountant) -> float:
+    """Return the delta of the guarantee. The pure filter bounds the sum of epsilons, and of the
+    deltas that were reserved, whatever delta was asked for."""
+    return accountant.reserve if isinstance(accountant, PureAccountant) else accountant.delta
+
+
+def _ex_post(plan: Plan, session: TableSession) -> float | None:
+    """Return the loss of the outcome where the algorithm puts it out and every release has it."""
+    stated = optimizer_facts(plan.optimizer)
+    if not stated.targets or stated.needed_epsilon is not None:
+        return None
+    try:
+        return session.ex_post_epsilon
+    except UnsupportedEventError:
+        return None
 
 
 def _released(plan: Plan, session: TableSession) -> tuple[str, ...]:
@@ -88,10 +131,15 @@ def _released(plan: Plan, session: TableSession) -> tuple[str, ...]:
     reasons = []
     if any(_is_exact(entry.event) for entry in session.ledger) and not plan.why_not_private():
         reasons.append("exact answers were released")
-    parts = session.parts_not_private
-    if parts and not optimizer_facts(plan.optimizer).as_published:  # which says so of itself
-        reasons.append(f"parts that promise no privacy were released: {', '.join(parts)}")
+    if not optimizer_facts(plan.optimizer).as_published:  # which says so of itself
+        reasons += unpromised(session)
     return tuple(reasons)
+
+
+def unpromised(session: TableSession) -> list[str]:
+    """Return the clause about released parts that promise no privacy, if there were any."""
+    parts = ", ".join(session.parts_not_private)
+    return [f"parts that promise no privacy were released: {parts}"] if parts else []
 
 
 def _is_exact(event: DpEvent) -> bool:

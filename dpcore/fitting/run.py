@@ -73,6 +73,7 @@ class Training:
             **self.facts,
             "scaling": describe_scaling(model.schema),
             "loss": model.loss,
+            "loss_parameters": dict(model.loss_parameters),
             "l2": model.l2,
             **{key: privacy[key] for key in (*statement, *counted)},
             "status": model.status,

@@ -36,7 +36,8 @@ class Settings:
     conversion : the accountant's rule from (epsilon, delta) to its unit; ``None`` for its own.
     threads : how many the engine may use; ``None`` for all available.
     use : slot name to the registered name that fills it.
-    params : hyper-parameters of the algorithm, as text or as values.
+    params : hyper-parameters of the algorithm, and those of the loss as ``loss.NAME``, as text or
+        as values.
     users : the path of a file of users and their budgets, or ``dpcore.plugin.User`` objects, for
         algorithms whose rows stay with users; ``None`` for users of one budget.
     trust : what the server sees there; ``None`` for ``local``.

@@ -1,23 +1,34 @@
 """Huberised hinge loss (Chapelle 2007; the private SVM of Chaudhuri, Monteleoni & Sarwate 2011)."""
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
 
 from dpcore.exact.compiled import njit
+from dpcore.exact.rounding import float_up
 from dpcore.privacy.sealed import sealed
+from dpcore.registry.parameters import check_ranges, option
 
-__all__ = ["HuberSvm"]
+__all__ = ["HuberSvm", "curvature"]
 
-_H = 0.5
+
+def curvature(half_width: float) -> float:
+    """Return ``1 / (2 half_width)``, rounded up: the change of a slope by 1 over that width."""
+    return float_up(1 / (2 * Fraction(half_width)))
 
 
 @sealed
 @dataclass(frozen=True, slots=True)
 class HuberSvm:
-    """Huberised hinge with half-width h = 0.5: zero above 1 + h, linear below 1 - h, a parabola
-    between. ``|l'| <= 1``, ``l'' <= 1 / (2 h) = 1``."""
+    """Huberised hinge with half-width h: zero above 1 + h, linear below 1 - h, a parabola between.
+    ``|l'| <= 1``, ``l'' <= 1 / (2 h)``. From h = 2^-6 on, slopes are within 2^-46 of the real ones,
+    as ``precise_dvalue`` has to be: rounding 1 + h moves them by 2^-54 / h."""
+
+    half_width: float = option(
+        0.5, "half of the stretch of margins on which it bends", "margin", range=(2.0**-6, 1.0)
+    )
 
     name: ClassVar[str] = "huber-svm"
     classification: ClassVar[bool] = True
@@ -25,35 +36,42 @@ class HuberSvm:
     falling: ClassVar[bool] = True
     thread_safe: ClassVar[bool] = True
     lipschitz = 1.0
-    smoothness = 1.0 / (2.0 * _H)
+
+    def __post_init__(self) -> None:
+        check_ranges(self)
+
+    @property
+    def smoothness(self) -> float:
+        return curvature(self.half_width)
 
     def value(self, z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
-        huber_value(z, y, out)
+        huber_value(z, y, self.half_width, out)
 
     def dvalue(self, z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
-        huber_dvalue(z, y, out)
+        huber_dvalue(z, y, self.half_width, out)
 
     def precise_dvalue(self, z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
         # A few plain operations: as precise as that already.
-        huber_dvalue(z, y, out)
+        huber_dvalue(z, y, self.half_width, out)
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
-def huber_value(z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
+def huber_value(z: np.ndarray, y: np.ndarray, h: float, out: np.ndarray) -> None:
     """Fill ``out`` with the rows' losses."""
     for i in range(z.shape[0]):
         m = y[i] * z[i]
-        gap = 1.0 + _H - m
-        middle = gap * gap * (1.0 / (4.0 * _H))
+        gap = 1.0 + h - m
+        middle = gap * gap * (1.0 / (4.0 * h))
         inner = middle if gap > 0.0 else 0.0
-        out[i] = 1.0 - m if m < 1.0 - _H else inner
+        out[i] = 1.0 - m if m < 1.0 - h else inner
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
-def huber_dvalue(z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
+def huber_dvalue(z: np.ndarray, y: np.ndarray, h: float, out: np.ndarray) -> None:
     """Fill ``out`` with the rows' slopes."""
     for i in range(z.shape[0]):
         m = y[i] * z[i]
-        gap = 1.0 + _H - m
-        inner = -gap * (1.0 / (2.0 * _H)) if gap > 0.0 else 0.0
-        out[i] = y[i] * (-1.0 if m < 1.0 - _H else inner)
+        gap = 1.0 + h - m
+        steep = -gap * (1.0 / (2.0 * h)) if gap > 0.0 else 0.0
+        inner = steep if steep > -1.0 else -1.0
+        out[i] = y[i] * (-1.0 if m < 1.0 - h else inner)

@@ -64,13 +64,19 @@ def _list_of(check: _Check) -> _Check:
     return lambda value: isinstance(value, list) and all(map(check, value))
 
 
+def _loss(value: Any) -> bool:
+    if not (_table(value) and value.keys() == {"name", "parameters"} and _text(value["name"])):
+        return False
+    return _table(value["parameters"]) and all(map(_optional(_class), value["parameters"].values()))
+
+
 def _class(value: Any) -> bool:
     return _text(value) or _flag(value) or _number(value)
 
 
 _FIELDS: dict[str, tuple[_Check, str]] = {
     "algo": (_table, "an object"),
-    "loss": (_text, "text"),
+    "loss": (_loss, "an object of a name and parameters"),
     "l2": (_number, "a finite number"),
     "coefficients": (_list_of(_number), "a list of finite numbers"),
     "intercept": (_optional(_number), "a finite number or null"),
@@ -168,6 +174,8 @@ def read_model_file(path: str | os.PathLike[str]) -> dict[str, Any]:
         )
     if content.pop("checksum", None) != checksum(content):
         raise ModelFileError(f"{name!r} was altered after it was written: wrong checksum.")
+    if _text(content.get("loss")):  # as it was while no loss had parameters
+        content["loss"] = {"name": content["loss"], "parameters": {}}
     _check_fields(name, content)
     return content
 

@@ -31,6 +31,7 @@ class Model:
     ----------
     w : float64 array of shape (n_features,), the intercept last if the schema has one.
     schema : the public encoding of rows and labels.
+    loss, loss_parameters : its registered name, and the parameters of its own, public facts.
     algo : name, distribution, parameters and slots of the algorithm.
     privacy : the privacy statement (``dpcore.privacy.statement``) as data.
     ledger : one summary for each kind of release and mechanism.
@@ -52,6 +53,7 @@ class Model:
     details: Mapping[str, Any]
     versions: Mapping[str, str]
     class_values: tuple[Any, Any] | None = None
+    loss_parameters: Mapping[str, Any] = field(default_factory=dict)
     report: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -148,7 +150,7 @@ class Model:
     def _content(self) -> dict[str, Any]:
         return {
             "algo": dict(self.algo),
-            "loss": self.loss,
+            "loss": {"name": self.loss, "parameters": dict(self.loss_parameters)},
             "l2": self.l2,
             "coefficients": self.coef.tolist(),
             "intercept": self.intercept if self.schema.intercept else None,
@@ -177,7 +179,8 @@ def load_model(path: str | os.PathLike[str]) -> Model:
     model = Model(
         w=w,
         schema=schema,
-        loss=content["loss"],
+        loss=content["loss"]["name"],
+        loss_parameters=content["loss"]["parameters"],
         l2=float(content["l2"]),
         algo=content["algo"],
         privacy=content["privacy"],

@@ -13,6 +13,7 @@ from dpcore.errors import (
 from dpcore.exact.compiled import njit
 from dpcore.exact.grid import DIRECTION_BITS, STEP_BITS, round_parameters, round_to
 from dpcore.fitting.settings import Settings
+from dpcore.fitting.slots import mechanism_in
 from dpcore.mechanisms.exponential import Exponential
 from dpcore.mechanisms.gaussian import Gaussian
 from dpcore.mechanisms.geometric import Geometric
@@ -28,13 +29,17 @@ from dpcore.protocols.user_pool import UserPool
 from dpcore.queries import (
     ClippedGradientSum,
     ColumnMoments,
+    Histogram,
+    NumericSums,
     PoissonSample,
+    QuantileScores,
     RowCount,
     StandardizedGradientSum,
 )
 from dpcore.queries.gram import GramMatrix
 from dpcore.registry.hookspecs import hookimpl
 from dpcore.registry.parameters import check_ranges, option
+from dpcore.registry.slots import Slot
 
 __all__ = [
     "Accountant",
@@ -48,19 +53,23 @@ __all__ = [
     "Gaussian",
     "Geometric",
     "GramMatrix",
+    "Histogram",
     "InvalidInputError",
     "Laplace",
     "Loss",
     "NeighboringRelation",
+    "NumericSums",
     "PermuteAndFlip",
     "PoissonSample",
     "PrivacySession",
     "Problem",
+    "QuantileScores",
     "ReportNoisyMax",
     "RowCount",
     "STEP_BITS",
     "Schedule",
     "Settings",
+    "Slot",
     "Solution",
     "StandardizedGradientSum",
     "TargetNotMetError",
@@ -69,6 +78,7 @@ __all__ = [
     "UserPool",
     "check_ranges",
     "hookimpl",
+    "mechanism_in",
     "njit",
     "noise_multiplier",
     "option",

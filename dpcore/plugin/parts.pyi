@@ -42,6 +42,7 @@ from dpcore.exact.grid import (
 )
 from dpcore.exact.rounding import float_down, float_up, sqrt_up
 from dpcore.fitting.plan import make_plan
+from dpcore.fitting.slots import accountants_for
 from dpcore.fitting.users import fit_pool
 from dpcore.losses.facts import loss_facts
 from dpcore.mechanisms.base import PureNoise, ScaledNoise, add_modulo
@@ -67,12 +68,19 @@ from dpcore.privacy.events import (
 )
 from dpcore.privacy.sealed import constant, sealed
 from dpcore.privacy.sensitivity import RandomizedSensitivity, Sensitivity
+from dpcore.privacy.stated_events import (
+    ApproximateDpEvent,
+    DominatingPairDpEvent,
+    RenyiDpEvent,
+    ZcdpDpEvent,
+)
 from dpcore.protocols import DerivedQuery, Engine, Mechanism, Query, SampledQuery, TableQuery
 from dpcore.protocols.interactive import InteractiveMechanism
 from dpcore.protocols.optimizer import Optimizer
 from dpcore.protocols.user_messages import Answers, Declined, Inbox, Rejection, Reply, RoundRules
 from dpcore.protocols.user_pool import LocalPool
 from dpcore.queries.clipping import clip_coefficients, clipped_total
+from dpcore.queries.columns import CategoricalColumn, NumericColumn, column_of, numeric_column
 from dpcore.queries.descent import minimize
 from dpcore.queries.gradient import ClippedGradients
 from dpcore.queries.gradient_sum import (
@@ -97,12 +105,14 @@ __all__ = [
     "AdditiveAccountant",
     "AmplifiedAccountant",
     "Answers",
+    "ApproximateDpEvent",
     "BLOCK_ROWS",
     "BLOCK_SUM_BITS",
     "BULK_SIZE",
     "BestAccountant",
     "Block",
     "CAPACITY",
+    "CategoricalColumn",
     "ClippedGradients",
     "ComposedDpEvent",
     "CsrBlock",
@@ -111,6 +121,7 @@ __all__ = [
     "DerivedQuery",
     "DigitStream",
     "Digits",
+    "DominatingPairDpEvent",
     "DpEvent",
     "Engine",
     "ExPostDpEvent",
@@ -136,6 +147,7 @@ __all__ = [
     "Model",
     "NoiseSource",
     "NonPrivateDpEvent",
+    "NumericColumn",
     "ObjectivePerturbationDpEvent",
     "OneProcess",
     "Optimizer",
@@ -148,6 +160,7 @@ __all__ = [
     "RandomizedSensitivity",
     "RawRows",
     "Rejection",
+    "RenyiDpEvent",
     "Reply",
     "Round",
     "RoundRules",
@@ -165,7 +178,9 @@ __all__ = [
     "TableQuery",
     "TableSession",
     "Unshareable",
+    "ZcdpDpEvent",
     "accountant_facts",
+    "accountants_for",
     "add_modulo",
     "amplified_epsilon",
     "available_threads",
@@ -173,6 +188,7 @@ __all__ = [
     "check_writable",
     "clip_coefficients",
     "clipped_total",
+    "column_of",
     "constant",
     "dataset_from_arrays",
     "epsilon_after",
@@ -196,6 +212,7 @@ __all__ = [
     "minimize",
     "most_rounds",
     "normal_digits",
+    "numeric_column",
     "optimizer_facts",
     "planned_accountant",
     "registered_accountants",

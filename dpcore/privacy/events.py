@@ -1,4 +1,5 @@
 """Costs of releases as data. Accountants interpret events; an event never changes its meaning.
+Those that state a bound, and no law of the noise, are in ``dpcore.privacy.stated_events``.
 
 Every number in an event is rounded to the side that costs more: a ``noise_multiplier`` down,
 an ``epsilon`` and a ``sampling_probability`` up.
@@ -24,10 +25,12 @@ __all__ = [
     "RandomizedSensitivityGaussian",
     "SampledWithoutReplacementDpEvent",
     "SkellamDpEvent",
+    "require_positive",
 ]
 
 
-def _require_positive(name: str, value: float) -> None:
+def require_positive(name: str, value: float) -> None:
+    """Raise InvalidInputError unless a figure of an event is a finite float > 0."""
     if not (isinstance(value, float) and math.isfinite(value) and value > 0):
         raise InvalidInputError(f"Expected {name}={value!r} to be a finite float > 0.")
 
@@ -44,7 +47,7 @@ class GaussianDpEvent(DpEvent):
     noise_multiplier: float
 
     def __post_init__(self) -> None:
-        _require_positive("noise_multiplier", self.noise_multiplier)
+        require_positive("noise_multiplier", self.noise_multiplier)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +58,7 @@ class LaplaceDpEvent(DpEvent):
     noise_multiplier: float
 
     def __post_init__(self) -> None:
-        _require_positive("noise_multiplier", self.noise_multiplier)
+        require_positive("noise_multiplier", self.noise_multiplier)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +78,7 @@ class SkellamDpEvent(DpEvent):
 
     def __post_init__(self) -> None:
         for name in ("variance", "l1_bound", "l2_bound"):
-            _require_positive(name, getattr(self, name))
+            require_positive(name, getattr(self, name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +88,7 @@ class PureDpEvent(DpEvent):
     epsilon: float
 
     def __post_init__(self) -> None:
-        _require_positive("epsilon", self.epsilon)
+        require_positive("epsilon", self.epsilon)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +99,7 @@ class ExponentialMechanismDpEvent(DpEvent):
     epsilon: float
 
     def __post_init__(self) -> None:
-        _require_positive("epsilon", self.epsilon)
+        require_positive("epsilon", self.epsilon)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +112,7 @@ class ExPostDpEvent(DpEvent):
     epsilon: float
 
     def __post_init__(self) -> None:
-        _require_positive("epsilon", self.epsilon)
+        require_positive("epsilon", self.epsilon)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,8 +139,8 @@ class ObjectivePerturbationDpEvent(DpEvent):
         if not isinstance(self.shifts, tuple) or not self.shifts:
             raise InvalidInputError("Expected shifts to be a tuple of one number or more.")
         for shift in self.shifts:
-            _require_positive("shift", shift)
-        _require_positive("log_determinant", self.log_determinant)
+            require_positive("shift", shift)
+        require_positive("log_determinant", self.log_determinant)
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,10 +185,10 @@ class RandomizedSensitivityGaussian(DpEvent):
         if not self.deltas or len(self.deltas) != len(self.weights):
             raise InvalidInputError("Expected one delta or more, and a weight for each.")
         for delta in self.deltas:
-            _require_positive("delta", delta)
+            require_positive("delta", delta)
         if not all(type(weight) is int and weight >= 1 for weight in self.weights):
             raise InvalidInputError("Expected weights to be whole numbers >= 1.")
-        _require_positive("sigma", self.sigma)
+        require_positive("sigma", self.sigma)
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +210,7 @@ class PoissonSampledDpEvent(DpEvent):
     relation: NeighboringRelation
 
     def __post_init__(self) -> None:
-        _require_positive("sampling_probability", self.sampling_probability)
+        require_positive("sampling_probability", self.sampling_probability)
         if self.sampling_probability > 1:
             raise InvalidInputError(
                 f"Expected sampling_probability={self.sampling_probability!r} <= 1."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal
@@ -59,6 +60,12 @@ class TrustedParts:
         name = part_of(part)
         self._names.add(name)
         self._foreign.update(foreign_parts([name]))
+
+    def beside(self, problem: Problem | None) -> TrustedParts:
+        """Return the same record of parts, for questions that are held to other public facts."""
+        other = copy.copy(self)  # The sets of names and the limits are these.
+        other._problem = None if problem is None else replace(problem)
+        return other
 
     @property
     def foreign(self) -> tuple[str, ...]:

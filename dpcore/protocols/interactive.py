@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from dpcore.noise.source import NoiseSource
-    from dpcore.privacy.events import ExPostDpEvent
+    from dpcore.privacy.events import DpEvent
     from dpcore.privacy.sensitivity import Sensitivity
     from dpcore.protocols import DerivedQuery, Query
 
@@ -24,6 +24,13 @@ class InteractiveMechanism(Protocol):
     It answers ``base`` with noise, and then questions that may be chosen from what it said. What it
     keeps between the steps stays inside the session, and so do the exact answers. Derived questions
     may ask for ``base``, which is worked out once.
+
+    It may charge any event: what all its steps cost together, whatever is asked, if no question
+    moves further than ``question`` and there are ``most_questions`` at most. The session holds the
+    optimizer to both. Where the cost rests on more, such as that a row takes part in few of the
+    answers, the class has a method ``narrowed(index, query)``: it returns the query that the
+    session answers in place of the index-th question, counted from 0, from public facts alone, or
+    raises InvalidInputError; what it returns is held to ``question``.
     """
 
     kind: ClassVar[str]
@@ -44,8 +51,16 @@ class InteractiveMechanism(Protocol):
         """The largest sensitivity that a later question may have: known at the start."""
         ...
 
-    def event(self, sensitivity: Sensitivity, reference: Sensitivity | None) -> ExPostDpEvent:
-        """Return its cap, known before the data are touched. ``sensitivity`` is the base's."""
+    @property
+    def most_questions(self) -> int:
+        """How many later questions there are at most: fixed at the start."""
+        ...
+
+    def event(self, sensitivity: Sensitivity, reference: Sensitivity | None) -> DpEvent:
+        """Return its cap, known before the data are touched. ``sensitivity`` is the base's.
+
+        An ``ExPostDpEvent`` where the state tells the loss of its outcome.
+        """
         ...
 
     def begin(
@@ -70,8 +85,9 @@ class InteractiveState(Protocol):
     def halted(self) -> bool: ...
 
     @property
-    def epsilon(self) -> Fraction:
-        """The ex-post privacy loss of all that was said so far, an upper bound."""
+    def epsilon(self) -> Fraction | None:
+        """The ex-post privacy loss of all that was said so far, an upper bound; ``None`` where the
+        event is no ``ExPostDpEvent``: an outcome then has no loss of its own to be told."""
         ...
 
     def reply(self, exact: np.ndarray) -> Any:
@@ -95,7 +111,8 @@ class Exchange(Protocol):
         """Return the mechanism's reply: a released value.
 
         Raises InvalidInputError, before the data are asked, for a question whose sensitivity is
-        more than the mechanism was started for, and for any question once it has closed.
+        more than the mechanism was started for, for a question more than it was started for, and
+        for any question once it has closed.
         """
         ...
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
 if TYPE_CHECKING:
     from dpcore.protocols.problem import Problem, Solution
     from dpcore.protocols.session import PrivacySession
+    from dpcore.registry.slots import Slot
 
 __all__ = ["Optimizer"]
 
@@ -20,8 +21,8 @@ class Optimizer(Protocol):
     ``dpcore.registry.declarations.OptimizerFacts`` and in ``docs/plugins.md``.
     """
 
-    slots: ClassVar[dict[str, tuple[str, ...]]]
-    """Slot name -> registered names that can fill it, the default first."""
+    slots: ClassVar[dict[str, Slot]]
+    """Slot name -> what can fill it."""
     relations: ClassVar[tuple[str, ...]]
     needs: ClassVar[tuple[str, ...]]
 

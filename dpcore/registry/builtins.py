@@ -111,6 +111,12 @@ def register_losses(register: Callable[..., None]) -> None:
         reference="Chaudhuri, Monteleoni & Sarwate 2011",
     )
     register(
+        "quantile",
+        "dpcore.losses.quantile:Quantile",
+        summary="max(tau r, (tau - 1) r) of the residual r = y - z: quantile regression.",
+        reference="Koenker & Bassett 1978; Fernandes, Guerre & Horta 2021",
+    )
+    register(
         "ridge",
         "dpcore.losses.squared:Squared",
         summary="(z - y)^2 / 2 on real-valued targets: ridge regression.",

@@ -17,6 +17,7 @@ from dpcore.losses.facts import LossFacts
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.registry.facts import Method, Shape, Words, fact, fault_of, read
 from dpcore.registry.presets import fault_of_presets
+from dpcore.registry.slots import FIGURES, Slot
 
 if TYPE_CHECKING:
     from dpcore.privacy.events import DpEvent
@@ -64,9 +65,8 @@ def _are_texts(values: Any) -> bool:
 
 
 def _are_slots(slots: Any) -> bool:
-    if not (isinstance(slots, Mapping) and _are_texts(tuple(slots))):
-        return False
-    return all(_are_texts(names) and names for names in slots.values())
+    pairs = slots.items() if isinstance(slots, Mapping) else [(slots, slots)]
+    return all(_is_text(name) and isinstance(slot, Slot) for name, slot in pairs)
 
 
 def _are_presets(presets: Any) -> bool:
@@ -79,7 +79,7 @@ _TRUTH = Shape("true or false", lambda value: type(value) is bool)
 _NUMBER = Shape("a number", lambda v: not isinstance(v, bool) and isinstance(v, numbers.Real))
 _WHOLE = Shape("a whole number", lambda value: type(value) is int)
 _VALUES = Shape("a dict of parameter to value", lambda value: isinstance(value, Mapping))
-_SLOTS = Shape("a dict of slot to a tuple of registered names", _are_slots)
+_SLOTS = Shape("a dict of text to Slot", _are_slots)
 _PRESETS = Shape("a dict of preset to a dict of what it sets", _are_presets)
 _RELATIONS = Words("relation", tuple(relation.value for relation in NeighboringRelation), least=1)
 
@@ -98,8 +98,8 @@ class OptimizerFacts:
         "without it the accountant has to be fully adaptive. `user-pool`: `minimize` is handed a "
         "`UserPool`.",
     )
-    slots: Mapping[str, tuple[str, ...]] = fact(
-        _SLOTS, "The names that can fill each slot (`--use`), the default first; given as `use`."
+    slots: Mapping[str, Slot] = fact(
+        _SLOTS, "What can fill each slot (`--use`), as `dpcore.plugin.Slot`; given as `use`."
     )
     name: str = fact(_TEXT, "Its registered name, for messages.", "")
     accountant: str = fact(_TEXT, "The accountant of a run that names none.", "zcdp")
@@ -154,7 +154,7 @@ class MechanismFacts:
 
     name: str = fact(_TEXT, "Its registered name, for messages.")
     needs: str = fact(
-        Shape("l2, l1 or range", lambda value: value in ("l2", "l1", "range")),
+        Shape("l2, l1 or range", lambda value: value in FIGURES),
         "The figure of the sensitivity that its noise is scaled to.",
     )
     noise_multiplier: float = fact(_NUMBER, "A field: the scale of its noise over that figure.")
@@ -207,6 +207,11 @@ class AccountantFacts:
     planned: Callable[..., Any] | None = fact(
         Method(("epsilon", "delta", "schedule"), of_class=True),
         "Returns the filter fitted to a schedule.",
+        None,
+    )
+    with_reserve: Callable[..., Any] | None = fact(
+        Method(("epsilon", "delta", "reserve", "conversion"), of_class=True),
+        "Returns the filter of a budget that keeps a part of delta for (epsilon, delta) releases.",
         None,
     )
     private: bool = fact(_TRUTH, "False where it promises no privacy.", True)

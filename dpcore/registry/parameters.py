@@ -1,4 +1,4 @@
-"""An optimizer's hyper-parameters: what there is to set, and values read from text or Python."""
+"""Parameters of an optimizer or a loss: what there is to set, and values from text or Python."""
 
 from __future__ import annotations
 
@@ -29,12 +29,13 @@ _EXPECTED = {bool: "true or false", int: "a whole number", float: "a finite numb
 
 
 Range = tuple[float, float] | tuple[float, float, str]
+"""Least and largest value, and ``"[)"``, ``"(]"`` or ``"()"`` where an end is not in it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One hyper-parameter. ``default`` is ``None`` where it is chosen from public facts, by the
-    formula ``rule`` if the field's metadata state one."""
+    """One parameter. ``default`` is ``None`` where it is chosen from public facts, by the formula
+    ``rule`` if the field states one; ``range`` is empty if it states none."""
 
     name: str
     type: str
@@ -42,33 +43,48 @@ class Parameter:
     unit: str
     help: str
     rule: str = ""
+    range: str = ""
 
 
-def option(default: Any, help: str, unit: str = "", rule: str = "") -> Any:
-    """Return a field of an optimizer with what ``dpcore info`` shows of it. ``rule`` : the formula
-    from public facts that a default of ``None`` is."""
-    return dataclasses.field(default=default, metadata={"help": help, "unit": unit, "rule": rule})
+def option(
+    default: Any, help: str, unit: str = "", rule: str = "", range: Range | None = None
+) -> Any:
+    """Return a field with what ``dpcore info`` shows of it. ``rule`` : the formula from public
+    facts that a default of ``None`` is. ``range`` : what ``check_ranges`` holds it to."""
+    shown = {"help": help, "unit": unit, "rule": rule, "range": range}
+    return dataclasses.field(default=default, metadata=shown)
 
 
-def check_ranges(optimizer: Any, ranges: Mapping[str, Range]) -> None:
-    """Raise InvalidInputError for a field that is neither ``None`` nor within its range: least and
-    largest value, and ``"[)"`` or ``"()"`` where an end is not in it."""
-    for name, (low, high, *ends) in ranges.items():
-        value = getattr(optimizer, name)
-        brackets = ends[0] if ends else "[]"
-        before, after = brackets[0], brackets[1]
-        above_low = value is None or (low < value if before == "(" else low <= value)
-        below_high = value is None or (value < high if after == ")" else value <= high)
-        if not (above_low and below_high):
+def check_ranges(part: Any) -> None:
+    """Raise InvalidInputError for a field that is neither ``None`` nor within its range."""
+    for field in _fields(type(part)):
+        stated, value = field.metadata.get("range"), getattr(part, field.name)
+        if stated is not None and value is not None and not _is_within(stated, value):
             raise InvalidInputError(
-                f"{name}={value!r} is out of range: expected a value in {before}{low:g}, {high:g}"
-                f"{after}."
+                f"{field.name}={value!r} is out of range: expected a value in {_shown(stated)}."
             )
 
 
-def describe_parameters(optimizer: type) -> tuple[Parameter, ...]:
-    """Return the hyper-parameters that ``--set`` accepts, in the order of the fields."""
-    annotations = _annotations(optimizer)
+def _is_within(stated: Range, value: Any) -> bool:
+    low, high, before, after = _parts_of(stated)
+    above_low = low < value if before == "(" else low <= value
+    return bool(above_low and (value < high if after == ")" else value <= high))
+
+
+def _shown(stated: Range) -> str:
+    low, high, before, after = _parts_of(stated)
+    return f"{before}{low:g}, {high:g}{after}"
+
+
+def _parts_of(stated: Range) -> tuple[float, float, str, str]:
+    """Return the ends and the brackets of a range."""
+    brackets = stated[2] if len(stated) == 3 else "[]"
+    return stated[0], stated[1], brackets[0], brackets[1]
+
+
+def describe_parameters(part: type) -> tuple[Parameter, ...]:
+    """Return the parameters that ``--set`` accepts, in the order of the fields."""
+    annotations = _annotations(part)
     return tuple(
         Parameter(
             field.name,
@@ -77,8 +93,9 @@ def describe_parameters(optimizer: type) -> tuple[Parameter, ...]:
             str(field.metadata.get("unit", "")),
             str(field.metadata.get("help", "")),
             str(field.metadata.get("rule", "")),
+            _shown(field.metadata["range"]) if field.metadata.get("range") else "",
         )
-        for field in _fields(optimizer)
+        for field in _fields(part)
     )
 
 
@@ -91,23 +108,22 @@ def parse_assignment(text: str, option: str) -> tuple[str, str]:
 
 
 def convert_all(
-    optimizer: type, params: Mapping[str, Any], registered: str | None = None
+    part: type, params: Mapping[str, Any], registered: str | None = None
 ) -> dict[str, Any]:
     """Return the parameters with the fields' types: text is parsed, Python values are checked.
 
-    ``registered`` : the name that a user knows the optimizer by; ``None`` for that of its class.
+    ``registered`` : the name that a user knows the part by; ``None`` for that of its class.
 
     Raises InvalidInputError for an unknown name (with near names) or a value of another type.
     """
-    known = [field.name for field in _fields(optimizer)]
-    annotations = _annotations(optimizer)
+    known = [field.name for field in _fields(part)]
+    annotations = _annotations(part)
     converted = {}
     for key, value in params.items():
         name = key.replace("-", "_")
         if name not in known:
             raise InvalidInputError(
-                f"{registered or optimizer.__name__} has no parameter {key!r}."
-                f"{near_names(name, known)}"
+                f"{registered or part.__name__} has no parameter {key!r}.{near_names(name, known)}"
             )
         converted[name] = convert(name, annotations[name], value)
     return converted
@@ -160,20 +176,18 @@ def _alternatives(annotation: Any) -> tuple[Any, ...]:
     return (annotation,)
 
 
-def _fields(optimizer: type) -> tuple[dataclasses.Field[Any], ...]:
-    if not dataclasses.is_dataclass(optimizer):
-        raise InvalidInputError(f"{optimizer.__name__} is not a dataclass of its parameters.")
-    return tuple(
-        f for f in dataclasses.fields(optimizer) if f.init and f.name not in _NOT_SET_BY_NAME
-    )
+def _fields(part: type) -> tuple[dataclasses.Field[Any], ...]:
+    if not dataclasses.is_dataclass(part):
+        raise InvalidInputError(f"{part.__name__} is not a dataclass of its parameters.")
+    return tuple(f for f in dataclasses.fields(part) if f.init and f.name not in _NOT_SET_BY_NAME)
 
 
-def _annotations(optimizer: type) -> dict[str, Any]:
+def _annotations(part: type) -> dict[str, Any]:
     """Return the fields' types; a name that cannot be resolved leaves its text."""
     try:
-        return typing.get_type_hints(optimizer)
+        return typing.get_type_hints(part)
     except (NameError, TypeError):
-        return {field.name: field.type for field in _fields(optimizer)}
+        return {field.name: field.type for field in _fields(part)}
 
 
 def _type_text(annotation: Any) -> str:

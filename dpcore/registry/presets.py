@@ -8,6 +8,7 @@ from typing import Any
 
 from dpcore.errors import InvalidInputError, near_names
 from dpcore.registry.parameters import convert_all, describe_parameters
+from dpcore.registry.slots import Slot
 
 __all__ = ["fault_of_presets"]
 
@@ -15,7 +16,7 @@ _OF_THE_ACCOUNTANT = ("accountant", "accountant_conversion")
 
 
 def fault_of_presets(
-    optimizer: type, presets: Mapping[str, Mapping[str, Any]], slots: Mapping[str, tuple[str, ...]]
+    optimizer: type, presets: Mapping[str, Mapping[str, Any]], slots: Mapping[str, Slot]
 ) -> str:
     """Return what is wrong with the presets of a class, as the end of a sentence; empty if nothing.
 
@@ -29,20 +30,17 @@ def fault_of_presets(
     return next(filter(None, faults), "")
 
 
-def _fault(
-    optimizer: type, slots: Mapping[str, tuple[str, ...]], preset: str, key: str, value: Any
-) -> str:
+def _fault(optimizer: type, slots: Mapping[str, Slot], preset: str, key: str, value: Any) -> str:
     """Return what is wrong with one thing that a preset sets; empty if nothing."""
     parameters = [parameter.name for parameter in describe_parameters(optimizer)]
     known = (*parameters, *slots, *_OF_THE_ACCOUNTANT)
     sets = f"has a preset {preset!r} that sets {key!r}"
     if key not in known:
         return f"{sets}, which is neither a parameter nor a slot.{near_names(str(key), known)}"
-    if key in slots and value not in slots[key]:
-        return (
-            f"{sets} to {value!r}, which that slot cannot hold.{near_names(str(value), slots[key])}"
-        )
-    if key in _OF_THE_ACCOUNTANT and not isinstance(value, str):
+    if key in slots and slots[key].closed and value not in slots[key].names:
+        near = near_names(str(value), slots[key].names)
+        return f"{sets} to {value!r}, which that slot cannot hold.{near}"
+    if key in (*slots, *_OF_THE_ACCOUNTANT) and not isinstance(value, str):
         return f"{sets} to {value!r}, which is no name."
     if key in parameters:
         try:

@@ -18,7 +18,14 @@ if TYPE_CHECKING:
     from dpcore.protocols import DerivedQuery, Query
     from dpcore.protocols.interactive import InteractiveMechanism, InteractiveState
 
-__all__ = ["SessionExchange", "Known", "OpenMechanism", "require_whole", "require_within"]
+__all__ = [
+    "SessionExchange",
+    "Known",
+    "OpenMechanism",
+    "require_another",
+    "require_whole",
+    "require_within",
+]
 
 Known = tuple[tuple[Any, np.ndarray], ...]
 """Queries, by identity, with their exact answers."""
@@ -49,7 +56,7 @@ class OpenMechanism:
     """An interactive mechanism that is open, and the ledger's entry of its cap.
 
     ``held`` : the session's copies of what it holds. ``copies`` : those, and that of the last
-    question.
+    question. ``asked`` : how many questions it was asked.
     """
 
     exchange: SessionExchange
@@ -60,6 +67,7 @@ class OpenMechanism:
     held: Copies
     last: Known = ()
     copies: Copies = field(default_factory=dict)
+    asked: int = 0
 
     def __post_init__(self) -> None:
         self.copies = self.held
@@ -76,9 +84,18 @@ def require_whole(query: Any) -> Any:
     return query
 
 
+def require_another(opened: OpenMechanism) -> None:
+    """Raise InvalidInputError if no question is left of those that the mechanism accounts for."""
+    most = opened.mechanism.most_questions
+    if opened.asked >= most:
+        raise InvalidInputError(f"The mechanism was started for {most} questions, all asked now.")
+
+
 def require_within(asked: Sensitivity, allowed: Sensitivity) -> None:
     """Raise InvalidInputError if a question may move further than the mechanism accounts for."""
     same = (asked.norm, asked.grid_bits) == (allowed.norm, allowed.grid_bits)
+    if allowed.change_range is not None:
+        same &= asked.change_range is not None and asked.change_range <= allowed.change_range
     if not same or asked.bound > allowed.bound:
         raise InvalidInputError(
             f"The question has an {asked.norm} sensitivity of {asked.bound:.6g} on the grid "

@@ -42,6 +42,7 @@ class LedgerEntry:
     """A session's charge.
 
     ``cost`` is in the accountant's unit, rounded up; book-keeping, not a guarantee of its own.
+    ``part`` : the name of the part whose rows were asked; ``None`` for all rows.
     """
 
     index: int
@@ -49,3 +50,4 @@ class LedgerEntry:
     mechanism: str
     event: DpEvent
     cost: float
+    part: str | None = None

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from dpcore.accountants.pure import PureAccountant
 from dpcore.errors import InvalidInputError
 from dpcore.exact.rounding import float_up
+from dpcore.privacy.events import ExPostDpEvent
 from dpcore.privacy.sealed import Copies, private_copy
 from dpcore.session.account import Account
 from dpcore.session.answers import ExactAnswers
@@ -19,6 +20,7 @@ from dpcore.session.exchange import (
     Known,
     OpenMechanism,
     SessionExchange,
+    require_another,
     require_whole,
     require_within,
 )
@@ -149,14 +151,18 @@ class TableSession(ExactAnswers):
             if opened is None or opened.exchange is not exchange:
                 raise InvalidInputError("This interactive mechanism has halted or was closed.")
             # What the mechanism holds, and the last question, are the session's copies of them.
+            require_another(opened)
             asked, copies = query, dict(opened.copies)
-            query = require_whole(private_copy(query, copies))
+            held = query = require_whole(private_copy(query, copies))
+            if hasattr(opened.mechanism, "narrowed"):
+                query = require_whole(opened.mechanism.narrowed(opened.asked, held))
             require_within(self._sensitivity(query), opened.mechanism.question)
             self._parts.note(self._parts.check(query))
+            opened.asked += 1  # Before the answer: an interrupt must not make room for another.
             # The same question again, as an answer that did not change makes it: no second pass.
             exact = self._exact(query, (*opened.known, *opened.last))
             opened.last = ((query, exact.copy()),)
-            opened.copies = {**opened.held, id(asked): (asked, query)}
+            opened.copies = {**opened.held, id(asked): (asked, held)}
             try:
                 value = opened.state.reply(exact)
             finally:
@@ -166,7 +172,10 @@ class TableSession(ExactAnswers):
 
     def _note(self, opened: OpenMechanism) -> None:
         """Keep the loss of what was said, and let go of a mechanism that has halted."""
-        self._outcomes[opened.index] = opened.state.epsilon
+        said = opened.state.epsilon
+        is_ex_post = isinstance(self._account.ledger.entries[opened.index].event, ExPostDpEvent)
+        if said is not None and is_ex_post:
+            self._outcomes[opened.index] = said
         if opened.state.halted:
             self._open = None
 
@@ -216,8 +225,9 @@ class TableSession(ExactAnswers):
     @property
     def ex_post_epsilon(self) -> float:
         """The privacy loss of the outcome that happened, rounded up: every entry of the ledger at
-        its pure epsilon, an interactive mechanism's at what it said (composition: Ligett et al.
-        2017; Rogers, Roth, Ullman & Vadhan 2016). Ex-post: no epsilon-DP, which is the budget's.
+        its pure epsilon, an ``ExPostDpEvent`` at what its mechanism said (composition: Ligett et
+        al. 2017; Rogers, Roth, Ullman & Vadhan 2016). Ex-post: no epsilon-DP, which is the
+        budget's.
 
         Raises UnsupportedEventError for a release that has no pure epsilon.
         """

@@ -22,10 +22,16 @@ from dpcore.privacy.events import (
     RandomizedSensitivityGaussian,
     SkellamDpEvent,
 )
+from dpcore.privacy.stated_events import (
+    ApproximateDpEvent,
+    DominatingPairDpEvent,
+    RenyiDpEvent,
+    ZcdpDpEvent,
+)
 from dpcore.testing.recount import renyi_divergence
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from dpcore.privacy.events import DpEvent
 
@@ -67,16 +73,25 @@ def largest_probability(event: DpEvent, p: float) -> float:
     any two outcomes' factors, and so of two sums' over outcomes. Composed: one part after the
     other, each a step between hybrids of the two runs. Randomised sensitivity: the largest one.
     Objective perturbation: the best line of its curve.
-    Skellam: the best of the whole Renyi orders (Mironov 2017, Proposition 10), both of the outcomes
-    and of their complement.
+    Skellam, zCDP: the best of the whole Renyi orders (Mironov 2017, Proposition 10), both of the
+    outcomes and of their complement; a stated curve: of its own. An (epsilon, delta) release: its
+    definition, of both. A dominating pair: the outcomes of the largest ratios (Neyman & Pearson
+    1933), either way round.
     """
     match event:
         case GaussianDpEvent(noise_multiplier=m):
             from scipy.special import ndtr, ndtri
 
             return float(ndtr(ndtri(p) + 1 / m))
-        case SkellamDpEvent():
-            return _largest_renyi(event, p)
+        case SkellamDpEvent() | ZcdpDpEvent():
+            return _largest_renyi(event, p, range(2, 40))
+        case RenyiDpEvent(orders=orders):
+            return _largest_renyi(event, p, orders)
+        case ApproximateDpEvent(epsilon=epsilon, delta=delta):
+            least = math.exp(-epsilon) * (1 - p - delta)
+            return min(1.0, math.exp(min(epsilon, 700.0)) * p + delta, 1 - max(0.0, least))
+        case DominatingPairDpEvent():
+            return max(_largest_of_pair(*w, p) for w in ((event.p, event.q), (event.q, event.p)))
         case LaplaceDpEvent(noise_multiplier=m):
             return _largest_pure(1 / m, p)
         case PureDpEvent(epsilon=epsilon) | ExPostDpEvent(epsilon=epsilon):
@@ -99,9 +114,20 @@ def largest_probability(event: DpEvent, p: float) -> float:
     raise AssertionError(f"The audit does not know {type(event).__name__}.")
 
 
-def _largest_renyi(event: DpEvent, p: float) -> float:
+def _largest_of_pair(there: Sequence[int], here: Sequence[int], p: float) -> float:
+    """Return the most that a law has where another has ``p``: outcomes of the largest ratios first,
+    the last of them in part."""
+    a, b = (np.array(weights, float) / float(sum(weights)) for weights in (there, here))
+    with np.errstate(divide="ignore"):
+        order = np.argsort(-a / b)
+    a, b = (np.concatenate(([0.0], np.cumsum(law[order]))) for law in (a, b))
+    free = a[b == 0.0].max()
+    return max(float(free), float(np.interp(p, b, a)))
+
+
+def _largest_renyi(event: DpEvent, p: float, orders: Iterable[float]) -> float:
     most = 1.0
-    for order in range(2, 40):
+    for order in orders:
         power = (order - 1) / order
         factor = math.exp(min(renyi_divergence(event, order), 700.0))
         most = min(most, (factor * p) ** power, 1 - (1 - p) ** (1 / power) / factor)

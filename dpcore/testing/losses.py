@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.exact.grid import BLOCK_ROWS
+from dpcore.exact.grid import BLOCK_ROWS, MARGIN_BITS, PARAMETER_BITS
 from dpcore.losses.facts import LossFacts, loss_facts
 from dpcore.testing.guard import require_assertions
 from dpcore.testing.overlap import run_overlapping
+from dpcore.testing.tested import Tested
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,11 +24,14 @@ if TYPE_CHECKING:
 __all__ = ["check_loss"]
 
 _OVERLAPPING_CALLS = 50
+_LARGEST_BITS = MARGIN_BITS + 2 * PARAMETER_BITS - 1
+"""Margins are below 2^61: those of parameters on the coarsest grid (``round_parameters``)."""
+_NEAR = 2.0**14
 _SLOPE_ERROR = 2.0**-34
 """The most that rounding takes off a slope."""
 
 
-def check_loss(loss: Loss) -> None:
+def check_loss(loss: Loss) -> Tested:
     """Raise AssertionError unless the loss is a function of each row alone and keeps its constants.
 
     It writes on ``out`` only. A full block of 8,192 rows gives the same bits in a permuted, a split
@@ -35,19 +39,17 @@ def check_loss(loss: Loss) -> None:
     sensitivity. So would a loss that mixes overlapping calls, and says that it is thread-safe. Then
     ``|dvalue| <= lipschitz``, the slope of ``dvalue`` at most ``smoothness``, ``dvalue`` against
     finite differences of ``value``, and every fact that its class states
-    (``dpcore.losses.facts.LossFacts``).
+    (``dpcore.losses.facts.LossFacts``). Margins are of every size that the grid allows, up to
+    2^60, and beside powers of two.
     """
     require_assertions()
     rng = np.random.default_rng(0)
-    tails = np.array([0.0, 1.0, -1.0, 1e-9, -1e-9, 36.0, -36.0, 700.0, -700.0, 1e4, -1e4])
-    half = (BLOCK_ROWS - tails.size) // 2
-    wide = rng.uniform(-800, 800, size=BLOCK_ROWS - tails.size - half)
-    z = np.concatenate([tails, rng.normal(scale=3.0, size=half), wide])
-    facts = loss_facts(loss)
+    z, facts = _margins(rng), loss_facts(loss)
     if loss.classification:
         y = np.where(rng.random(z.size) < 0.5, -1.0, 1.0)
     else:
         y = rng.uniform(-1, 1, size=z.size)
+        y[::16], y[1::16], y[2::16] = -1.0, 0.0, 1.0
     for function in (loss.value, loss.dvalue):
         _check_row_by_row(function, z, y, rng)
         if facts.thread_safe:
@@ -58,6 +60,60 @@ def check_loss(loss: Loss) -> None:
         _check_convex(loss, z, y)
     if facts.line_totals is not None:
         _check_line(loss, facts.line_totals, z, y)
+    _check_far(loss, facts, z, y)
+    return Tested(
+        f"values and slopes at {z.size} margins of up to 2^{_LARGEST_BITS}, either sign, row by "
+        "row, and what its class states of them",
+        "a bound that is exceeded on a tenth of an octave of the margin's size",
+        ("what holds between the margins that were tried", *_untested(facts)),
+    )
+
+
+def _untested(facts: LossFacts) -> tuple[str, ...]:
+    return () if facts.thread_safe else ("overlapping calls, for which it is not meant",)
+
+
+def _margins(rng: np.random.Generator) -> np.ndarray:
+    """Return a full block's margins: special ones, powers of two and their neighbours, ordinary
+    ones, and ones of every size."""
+    powers = 2.0 ** np.arange(-40, _LARGEST_BITS + 1)
+    beside = np.concatenate([powers, np.nextafter(powers, 0), np.nextafter(powers, np.inf)])
+    special = np.array([0.0, 1e-9, 36.0, 700.0, 1e4, *beside])
+    special = np.concatenate([special, -special])
+    left = BLOCK_ROWS - special.size
+    usual = rng.normal(scale=3.0, size=left // 4)
+    wide = rng.uniform(-800, 800, size=left // 4)
+    sizes = np.linspace(-20, _LARGEST_BITS, left - usual.size - wide.size)
+    far = 2.0**sizes * np.where(np.arange(sizes.size) % 2, -1.0, 1.0)
+    return np.concatenate([special, usual, wide, far])
+
+
+def _check_far(loss: Loss, facts: LossFacts, z: np.ndarray, y: np.ndarray) -> None:
+    """Compare differences over steps of the margin's own size, and of its last bit, with the
+    bounds of slopes: of ``value`` by ``lipschitz`` and, if convex, the slopes at both ends; of
+    ``dvalue`` by ``smoothness``."""
+    value, slope = _called(loss.value, z, y), _called(loss.dvalue, z, y)
+    # A difference of margins is exact where they are within a factor of two of each other.
+    wide = z + np.ldexp(np.maximum(np.abs(z), 1.0), -10)
+    for after in (wide, np.copysign(np.nextafter(np.abs(z), np.inf), z)):
+        gap = after - z
+        beyond, steeper = _called(loss.value, after, y), _called(loss.dvalue, after, y)
+        rounding = 2.0**-50 * (np.abs(value) + np.abs(beyond) + 1e-300)
+        rise, size = (beyond - value) * np.sign(gap), np.abs(gap)
+        assert (np.abs(rise) <= loss.lipschitz * size * (1 + 1e-9) + rounding).all(), (
+            "value changes faster than the declared lipschitz."
+        )
+        turn = np.abs(steeper - slope)
+        slack = _SLOPE_ERROR * 2.0**-16 * np.maximum(1.0, np.abs(slope))
+        assert (turn <= loss.smoothness * size * (1 + 1e-9) + slack).all(), (
+            "dvalue changes faster than the declared smoothness."
+        )
+        if facts.convex:
+            low, high = np.minimum(slope, steeper) * size, np.maximum(slope, steeper) * size
+            allowed = rounding + _SLOPE_ERROR * size * np.maximum(1.0, np.abs(slope))
+            assert ((rise >= low - allowed) & (rise <= high + allowed)).all(), (
+                "value rises otherwise than dvalue says."
+            )
 
 
 def _check_facts(facts: LossFacts, z: np.ndarray, y: np.ndarray) -> None:
@@ -66,8 +122,7 @@ def _check_facts(facts: LossFacts, z: np.ndarray, y: np.ndarray) -> None:
     if facts.falling:
         assert (slope * y <= _SLOPE_ERROR).all(), "The loss grows with y z: it is not falling."
     if facts.pull is not None:
-        pulled = -z * slope - np.abs(z) * _SLOPE_ERROR
-        assert (pulled <= facts.pull).all(), "-z dvalue exceeds the declared pull."
+        assert _largest_pull(facts, z, y) <= facts.pull, "-z dvalue exceeds the declared pull."
     if facts.quadratic:
         squares = 0.5 * (z - y) ** 2
         close = np.allclose(_called(facts.value, z, y), squares, rtol=2.0**-40, atol=0.0)
@@ -75,8 +130,19 @@ def _check_facts(facts: LossFacts, z: np.ndarray, y: np.ndarray) -> None:
             "The loss is declared quadratic and is not (z - y)^2 / 2."
         )
     if facts.precise_dvalue is not None:
-        apart = np.abs(_called(facts.precise_dvalue, z, y) - slope).max()
-        assert apart <= _SLOPE_ERROR, "precise_dvalue is not dvalue."
+        apart = np.abs(_called(facts.precise_dvalue, z, y) - slope) / np.maximum(1, np.abs(slope))
+        assert apart.max() <= _SLOPE_ERROR, "precise_dvalue is not dvalue."
+
+
+def _largest_pull(facts: LossFacts, z: np.ndarray, y: np.ndarray) -> float:
+    """Return the largest -z dvalue, less what rounding can add, at the margins and around the one
+    where it is largest."""
+    for width in (2.0**-8, 2.0**-14, 2.0**-20):
+        pulled = -z * _called(facts.dvalue, z, y) - np.abs(z) * _SLOPE_ERROR
+        best = int(pulled.argmax())
+        around = np.linspace(1 - width, 1 + width, 1001)
+        z, y = z[best] * around, np.full(around.size, y[best])
+    return float(pulled.max())
 
 
 def _check_line(loss: Loss, line_totals: Callable[..., Any], z: np.ndarray, y: np.ndarray) -> None:
@@ -158,16 +224,19 @@ def _check_convex(loss: Loss, z: np.ndarray, y: np.ndarray) -> None:
         # One label for all: the slope of one row's loss along the margin.
         label = label if loss.classification else np.full(z.size, label[0])
         slopes = _called(loss.dvalue, z[order].copy(), label)
-        falls = np.max(np.maximum.accumulate(slopes) - slopes)
-        assert falls <= _SLOPE_ERROR, "dvalue falls with the margin: the loss is not convex."
+        falls = (np.maximum.accumulate(slopes) - slopes) / np.maximum(1, np.abs(slopes))
+        assert falls.max() <= _SLOPE_ERROR, "dvalue falls with the margin: the loss is not convex."
 
 
 def _check_constants(loss: Loss, z: np.ndarray, y: np.ndarray) -> None:
+    """Compare values and slopes with the bounds, and, at margins that a step of 1e-4 moves, with
+    each other."""
     slope = _called(loss.dvalue, z, y)
     assert (np.abs(slope) <= loss.lipschitz).all(), "|dvalue| exceeds the declared lipschitz."
     values = _called(loss.value, z, y)
     assert (values >= 0).all(), "A loss is never negative."
-    h = 1e-4
+    h, near = 1e-4, np.abs(z) <= _NEAR
+    z, y, slope, values = z[near], y[near], slope[near], values[near]
     above, below = _called(loss.value, z + h, y), _called(loss.value, z - h, y)
     # Rounding of the values, divided by the step, and one kink or the curvature within the step.
     tolerance = 1e-3 + 4 * np.finfo(float).eps * np.abs(values) / h

@@ -8,13 +8,14 @@ from dpcore.accountants.schedule import planned_accountant
 from dpcore.errors import InvalidInputError
 from dpcore.noise.source import SeededNoise
 from dpcore.privacy.sensitivity import NeighboringRelation
+from dpcore.queries.count import RowCount
 from dpcore.registry.catalogue import load_registry
 from dpcore.registry.declarations import optimizer_facts
 from dpcore.testing.canonical import canonical
 from dpcore.testing.guard import require_assertions
-from dpcore.testing.recording import RecordingSession
+from dpcore.testing.recording import Record, RecordingSession
 from dpcore.testing.replay import ReplaySession
-from dpcore.testing.tables import Rows, make_problem
+from dpcore.testing.tables import Rows, make_problem, make_rows
 
 if TYPE_CHECKING:
     from dpcore.protocols import Accountant, Loss
@@ -26,6 +27,7 @@ __all__ = [
     "EPSILON",
     "L2",
     "accountant_of",
+    "load_kernels",
     "loss_of",
     "open_session",
     "problem_of",
@@ -97,34 +99,45 @@ def record_run(
     return session, optimizer.minimize(problem_of(rows, relation, optimizer, n0), session)
 
 
+def load_kernels(optimizer: Optimizer) -> None:
+    """Load what most runs load, in the process whose children are to find it there."""
+    import scipy.optimize  # noqa: F401
+    import scipy.special  # noqa: F401
+
+    rows, relation = make_rows(1), relations_of(optimizer)[0]
+    session = open_session(optimizer, rows, relation, EPSILON, DELTA)
+    session.rehearse(RowCount())
+
+
 def replay_run(
     optimizer: Optimizer,
-    recorded: tuple[RecordingSession, Solution],
+    recorded: tuple[list[Record], Solution],
     rows: Rows,
     other: Rows,
     relation: NeighboringRelation,
     n0: int | None,
 ) -> ReplaySession:
     """Replay a run on another table, and require the recorded result to the bit."""
+    records, solution = recorded
     problem = problem_of(rows, relation, optimizer, n0)
     accountant = accountant_of(optimizer, EPSILON, DELTA, problem)
-    session = ReplaySession(recorded[0].records, other.table(), accountant, relation, other.shift)
+    session = ReplaySession(records, other.table(), accountant, relation, other.shift)
     try:
-        solution = optimizer.minimize(problem, session)
+        again = optimizer.minimize(problem, session)
     finally:
         # An optimizer that catches every exception catches the replay's too.
         session.assert_faithful()
-    assert len(session.exacts) == len(recorded[0].records), (
+    assert len(session.exacts) == len(records), (
         "The replay stopped early: its control flow depends on something that was not released."
     )
     assert len(session.engine.answers) == len(session.ledger), (
         "The rows were asked something that was not charged."
     )
-    assert solution.w.tobytes() == recorded[1].w.tobytes(), (
+    assert again.w.tobytes() == solution.w.tobytes(), (
         f"The coefficients depend on more than the released values (under {relation.value})."
     )
-    told = (solution.status, solution.details)
-    assert canonical(told) == canonical((recorded[1].status, recorded[1].details)), (
+    told = (again.status, again.details)
+    assert canonical(told) == canonical((solution.status, solution.details)), (
         "The status or details depend on more than the released values."
     )
     return session

@@ -19,11 +19,25 @@ from dpcore.privacy.events import (
     SampledWithoutReplacementDpEvent,
     SkellamDpEvent,
 )
+from dpcore.privacy.stated_events import (
+    ApproximateDpEvent,
+    DominatingPairDpEvent,
+    RenyiDpEvent,
+    ZcdpDpEvent,
+)
 from dpcore.testing.recount_sampled import (
     epsilon_by_hits,
     epsilon_composed,
     is_sampled,
     sampled_divergence,
+)
+from dpcore.testing.recount_stated import (
+    divergence_between_orders,
+    divergence_of_laws,
+    epsilon_of_laws,
+    last_order,
+    own_delta,
+    pure_epsilon,
 )
 
 if TYPE_CHECKING:
@@ -40,7 +54,9 @@ def renyi_divergence(event: DpEvent, alpha: float) -> float:
     Gaussian: Mironov 2017, Prop. 7. Laplace: Mironov 2017, Prop. 6. Pure: the two-point law that
     dominates every epsilon-DP release (Kairouz, Oh & Viswanath 2015). Bounded range: alpha
     epsilon^2 / 8 (Cesar & Rogers 2021). Randomised sensitivity: Chen, Lee & Kifer 2019, Lemma 3.
-    Skellam: Agarwal, Kairouz & Liu 2021, Theorem 3.5.
+    Skellam: Agarwal, Kairouz & Liu 2021, Theorem 3.5. An (epsilon, delta) release: as a pure one,
+    its delta counted apart. A stated curve: the smallest chord of any two of its points; ``inf``
+    above them.
     """
     match event:
         case GaussianDpEvent(noise_multiplier=m):
@@ -51,7 +67,7 @@ def renyi_divergence(event: DpEvent, alpha: float) -> float:
             up = math.log(alpha / (2 * alpha - 1)) + (alpha - 1) / m
             down = math.log((alpha - 1) / (2 * alpha - 1)) - alpha / m
             return _log_add(up, down) / (alpha - 1)
-        case PureDpEvent(epsilon=e) | ExPostDpEvent(epsilon=e):
+        case PureDpEvent(epsilon=e) | ExPostDpEvent(epsilon=e) | ApproximateDpEvent(epsilon=e):
             log_q = -e - math.log1p(math.exp(-e))
             log_p = -math.log1p(math.exp(-e))
             up = alpha * log_p + (1 - alpha) * log_q
@@ -67,6 +83,12 @@ def renyi_divergence(event: DpEvent, alpha: float) -> float:
             terms = [alpha * (alpha - 1) * m * m / 2 for m in shifts]
             total = sum(math.exp(x - max(terms)) for x in terms)
             return c + (max(terms) + math.log(total)) / (alpha - 1)
+        case ZcdpDpEvent(rho=rho):
+            return rho * alpha
+        case RenyiDpEvent():
+            return divergence_between_orders(event, alpha)
+        case DominatingPairDpEvent():
+            return divergence_of_laws(event, alpha)
         case PoissonSampledDpEvent() | SampledWithoutReplacementDpEvent():
             return sampled_divergence(event, alpha)
         case ComposedDpEvent(events=events):
@@ -78,11 +100,28 @@ def recounted_epsilon(events: Iterable[DpEvent], delta: float) -> float:
     """Return the epsilon of all events together, the best of a grid of Renyi orders.
 
     Conversion: Canonne, Kamath & Steinke 2020, Prop. 12. The accountant under test optimises the
-    order, so its budget may be under this by what the grid gives away, below 1e-9.
+    order, so its budget may be under this by what the grid gives away, below 1e-9. Deltas that
+    events have by themselves are taken off first: ``inf`` where they are more.
     """
     events = list(events)
     if not events:
         return 0.0
+    match events:
+        case [DominatingPairDpEvent(p=p, q=q)]:
+            return epsilon_of_laws(p, q, delta)
+        case [ApproximateDpEvent(epsilon=e, delta=d)]:
+            # The laws that every such release is post-processing of.
+            share = (1 - d) / (1 + math.exp(-e))
+            less = share * math.exp(-e)
+            return epsilon_of_laws((d, share, less, 0.0), (0.0, less, share, d), delta)
+    left = delta - math.fsum(map(own_delta, events))
+    if left < -1e-12 * delta:
+        return math.inf
+    epsilons = math.fsum(map(pure_epsilon, events))
+    return epsilons if left <= 0 else min(epsilons, _recounted(events, left))
+
+
+def _recounted(events: list[DpEvent], delta: float) -> float:
     gaussian = [1 / e.noise_multiplier**2 for e in events if isinstance(e, GaussianDpEvent)]
     if len(gaussian) == len(events):
         # Shifts of normals add up as vectors (Dong, Roth & Su 2022, Corollary 3.3).
@@ -112,14 +151,15 @@ def _renyi_epsilon(events: list[DpEvent], delta: float) -> float:
         loss = math.log(1 / delta) + (alpha - 1) * math.log1p(-1 / alpha) - math.log(alpha)
         return total + loss / (alpha - 1)
 
-    low, high = -12.0, 25.0
+    last = min(25.0, math.log(last_order(counts) - 1))
+    low, high = -12.0, last
     while high - low > 1e-7:
         third = (high - low) / 3
         if epsilon(low + third) < epsilon(high - third):
             high -= third
         else:
             low += third
-    return epsilon((low + high) / 2)
+    return min(epsilon((low + high) / 2), epsilon(last))
 
 
 def _one_release(event: RandomizedSensitivityGaussian, delta: float) -> float:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from dpcore.noise.source import SeededNoise
 from dpcore.privacy.sealed import sealed
 from dpcore.testing.canonical import canonical
 from dpcore.testing.recording import QUESTION, CountingEngine, CountingSession, Record
@@ -22,16 +23,23 @@ from dpcore.testing.tape import Played, PlayedNoise
 
 if TYPE_CHECKING:
     from dpcore.data.blocks.table import Table
+    from dpcore.noise.source import NoiseSource
     from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
     from dpcore.protocols import Accountant, DerivedQuery, Mechanism, Query, TableQuery
-    from dpcore.protocols.interactive import InteractiveMechanism
+    from dpcore.protocols.interactive import InteractiveMechanism, InteractiveState
     from dpcore.session.exchange import SessionExchange
 
-__all__ = ["ReplaySession", "assert_within"]
+__all__ = ["ReplaySession", "assert_within", "distance"]
+
+_OTHER_SEED = 12
+"""Of noise other than the recorded run's: noise that a mechanism keeps tells its answer too."""
 
 
 class ReplaySession(CountingSession):
-    """A session that charges and asks as ever, and gives the recorded values.
+    """A session that charges, asks and draws as ever, and gives the recorded values.
+
+    Mechanisms run on this table's answers too, and what they draw is thrown away: an answer that a
+    mechanism keeps elsewhere, for an optimizer to find, is another one than in the recorded run.
 
     ``exacts`` are its own exact answers, in order. ``violations`` are the reasons of the assertions
     that it raised: an optimizer may have swallowed them. ``shift`` : row i of the recorded table is
@@ -49,13 +57,15 @@ class ReplaySession(CountingSession):
         self.engine = CountingEngine(table)
         self._played = Played()
         super().__init__(self.engine, accountant, relation, PlayedNoise(self._played, shift))
+        self._spare = SeededNoise(_OTHER_SEED)
         self._records = records
         self.exacts: list[np.ndarray] = []
         self.violations: list[str] = []
 
     def release(self, query: Query | DerivedQuery | TableQuery, mechanism: Mechanism) -> Any:
         self._require_this_process()
-        event = self._event(query, mechanism, query.sensitivity(self.relation))
+        sensitivity = query.sensitivity(self.relation)
+        event = self._event(query, mechanism, sensitivity)
         self._account.filter.compose(event)
         record = self._next(query, canonical(mechanism))
         self._require_idle()
@@ -66,6 +76,8 @@ class ReplaySession(CountingSession):
         exact = self._account.charge_then_draw(event, entry, partial(self._exact, query))
         self._require(not self._played.left, "The replay draws fewer random words than recorded.")
         self.exacts.append(exact)
+        # Nobody is given this value: it is drawn for what the mechanism might keep of the answer.
+        mechanism.release(exact.copy(), sensitivity, self._spare)
         return copy.deepcopy(record.value)
 
     def start(self, mechanism: InteractiveMechanism) -> SessionExchange:
@@ -114,6 +126,7 @@ def assert_within(
     exact: np.ndarray, other: np.ndarray, sensitivity: Sensitivity, what: str
 ) -> None:
     """Raise AssertionError if two neighbours' exact answers differ by more than declared."""
+    assert exact.shape == other.shape, f"{what}: an answer's shape depends on the rows."
     # Python integers: no difference of two int64 can overflow or round.
     change = [int(a) - int(b) for a, b in zip(exact.ravel(), other.ravel(), strict=True)]
     bound = sensitivity.bound * 2.0**sensitivity.grid_bits
@@ -129,11 +142,22 @@ def assert_within(
         assert spread <= limit, f"{what}: scores moved apart by more than the declared range."
 
 
-class _ReplayedState:
-    """Says what was recorded, whatever the exact answers are."""
+def distance(exact: np.ndarray, other: np.ndarray, sensitivity: Sensitivity) -> float:
+    """Return how far apart two answers are as a share of what is declared, in floats."""
+    change = np.ldexp(exact.astype(float) - other.astype(float), -sensitivity.grid_bits).ravel()
+    order = {"l1": 1, "l2": 2, "linf": np.inf}[sensitivity.norm]
+    share = float(np.linalg.norm(change, ord=order)) / sensitivity.bound
+    if sensitivity.change_range is not None:
+        share = max(share, float(np.ptp(change)) / sensitivity.change_range)
+    return share
 
-    def __init__(self, value: Any, said: Any) -> None:
-        self.value, self.said = value, said
+
+class _ReplayedState:
+    """Says what was recorded, whatever the exact answers are; the mechanism's own ``state`` is
+    asked as long as it has not halted, and its replies are thrown away."""
+
+    def __init__(self, value: Any, said: Any, state: InteractiveState) -> None:
+        self.value, self.said, self._state = value, said, state
 
     @property
     def first(self) -> Any:
@@ -144,10 +168,13 @@ class _ReplayedState:
         return bool(self.said[0])
 
     @property
-    def epsilon(self) -> Fraction:
-        return self.said[1] or Fraction(0)
+    def epsilon(self) -> Fraction | None:
+        loss: Fraction | None = self.said[1]
+        return loss
 
     def reply(self, exact: np.ndarray) -> Any:
+        if not self._state.halted:
+            self._state.reply(exact.copy())
         return copy.deepcopy(self.value)
 
 
@@ -170,8 +197,21 @@ class _Replayed:
         held = mechanism.base, mechanism.reference, mechanism.question, mechanism
         return cls(*held, record.value, record.said)
 
+    @property
+    def most_questions(self) -> int:
+        return self.mechanism.most_questions
+
+    def narrowed(self, index: int, query: Any) -> Any:
+        of_its_own: Any = self.mechanism
+        narrow = getattr(of_its_own, "narrowed", None)
+        return query if narrow is None else narrow(index, query)
+
     def event(self, sensitivity: Sensitivity, reference: Sensitivity | None) -> Any:
         return self.mechanism.event(sensitivity, reference)
 
-    def begin(self, *exact: Any) -> _ReplayedState:
-        return _ReplayedState(self.value, self.said)
+    def begin(
+        self, exact: np.ndarray, sensitivity: Sensitivity, reference: Any, noise: NoiseSource
+    ) -> _ReplayedState:
+        spare = SeededNoise(_OTHER_SEED)
+        state = self.mechanism.begin(exact.copy(), sensitivity, reference, spare)
+        return _ReplayedState(self.value, self.said, state)

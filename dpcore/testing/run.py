@@ -2,54 +2,66 @@
 
 from __future__ import annotations
 
+import inspect
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dpcore.fitting.optimizer_run import full_text
-from dpcore.fitting.pools import load_pool
-from dpcore.registry.catalogue import load_registry
 from dpcore.registry.declarations import optimizer_facts
 from dpcore.testing.guard import require_assertions
-from dpcore.testing.optimizers import checks_of_sessions
+from dpcore.testing.kinds import checks_of, kind_of
 from dpcore.testing.parts import foreign_parts
+from dpcore.testing.tested import Tested
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from dpcore.protocols.optimizer import Optimizer
 
-__all__ = ["parametrize_with_checks", "run_checks"]
+__all__ = ["Outcome", "parametrize_with_checks", "run_checks"]
 
 
-def checks_of(optimizer: Optimizer) -> tuple[Callable[[Any], None], ...]:
-    """Return the checks that apply: of the session, or of the users that it asks."""
-    if "user-pool" in optimizer.needs:
-        return load_pool(load_registry()).checks()
-    return checks_of_sessions(optimizer)
+@dataclass(frozen=True)
+class Outcome:
+    """The end of a check: what it has tested if it passed, else the reason why it did not."""
+
+    check: str
+    passed: bool
+    tested: Tested
+    reason: str = ""
 
 
-def run_checks(optimizer: Optimizer) -> list[tuple[str, bool, str]]:
-    """Return (check, passed, reason) for every check, in order; a reason only where it failed.
+def run_checks(part: Any, kind: str | None = None) -> list[Outcome]:
+    """Return the outcome of every check of a part of any kind, in order.
 
-    One more row, which cannot fail, names the mechanisms and queries that are not dpcore's own.
+    ``part`` : an optimizer or a loss, the class of a mechanism, an accountant, an engine or a pool,
+    the loader of a data set, or a function from a problem to a query, a sampler or an interactive
+    mechanism. ``kind`` : where it is not to be told from the part.
+
+    Of an optimizer one more outcome, which cannot fail, names the parts that are not dpcore's own.
     """
     require_assertions()
-    results = []
-    for check in checks_of(optimizer):
-        try:
-            check(optimizer)
-        except AssertionError as error:
-            results.append((check.__name__, False, f"{type(error).__name__}: {error}"))
-        except Exception as error:  # Its text may be shown: the checks make their own rows.
-            reason = full_text(error, type(optimizer).__module__)
-            results.append((check.__name__, False, reason))
-        else:
-            results.append((check.__name__, True, ""))
+    kind = kind_of(part) if kind is None else kind
+    outcomes = [_outcome(check, part) for check in checks_of(part, kind)]
+    return outcomes + _told_of(part) if kind == "optimizer" else outcomes
+
+
+def _outcome(check: Callable[[Any], Tested], part: Any) -> Outcome:
+    nothing = Tested("")
+    try:
+        tested = check(part)
+    except AssertionError as error:
+        return Outcome(check.__name__, False, nothing, f"{type(error).__name__}: {error}")
+    except Exception as error:  # Its text may be shown: the checks make their own rows.
+        whose = part if hasattr(part, "__module__") else type(part)
+        return Outcome(check.__name__, False, nothing, full_text(error, whose.__module__))
+    return Outcome(check.__name__, True, tested or nothing)
+
+
+def _told_of(optimizer: Optimizer) -> list[Outcome]:
     if not optimizer_facts(type(optimizer)).private:
-        return [*results, ("not_private", True, "it is given exact answers, and promises nothing")]
-    return results + _foreign_row(optimizer)
-
-
-def _foreign_row(optimizer: Optimizer) -> list[tuple[str, bool, str]]:
+        told = "it is given exact answers, and promises nothing"
+        return [Outcome("not_private", True, Tested(told))]
     if "user-pool" in optimizer.needs:
         return []  # Users run the parts that the terms name, which are dpcore's own.
     try:
@@ -57,17 +69,27 @@ def _foreign_row(optimizer: Optimizer) -> list[tuple[str, bool, str]]:
     except Exception:  # It does not run at all, as the checks before have said.
         return []
     told = f"also runs on exact answers, and is to be trusted: {', '.join(parts)}"
-    return [("foreign_parts", True, told)] if parts else []
+    return [Outcome("foreign_parts", True, Tested(told))] if parts else []
 
 
-def parametrize_with_checks(optimizers: Iterable[Optimizer]) -> Callable[[Any], Any]:
-    """Return a pytest decorator: the test gets every pair of ``optimizer`` and ``check``."""
+def parametrize_with_checks(parts: Iterable[Any]) -> Callable[[Any], Any]:
+    """Return a pytest decorator: the test, of a part under any name and a ``check``, gets every
+    pair of one of ``parts`` and a check of its kind."""
     require_assertions()
     import pytest
 
     pairs = [
-        pytest.param(optimizer, check, id=f"{type(optimizer).__name__}-{check.__name__}")
-        for optimizer in optimizers
-        for check in checks_of(optimizer)
+        pytest.param(part, check, id=f"{_name(part)}-{check.__name__}")
+        for part in parts
+        for check in checks_of(part)
     ]
-    return pytest.mark.parametrize(("optimizer", "check"), pairs)
+
+    def decorate(test: Any) -> Any:
+        name = next(name for name in inspect.signature(test).parameters if name != "check")
+        return pytest.mark.parametrize((name, "check"), pairs)(test)
+
+    return decorate
+
+
+def _name(part: Any) -> str:
+    return str(getattr(part, "__name__", type(part).__name__))

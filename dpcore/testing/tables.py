@@ -47,6 +47,9 @@ class Rows:
             self.X, self.y, row_norm=ROW_NORM, raw_norm_bound=RAW_NORM_BOUND, capacity=2**20
         )
 
+    def and_then(self, others: Rows) -> Rows:
+        return Rows(np.vstack([self.X, others.X]), np.append(self.y, others.y))
+
 
 def make_rows(n: int, n_features: int = 5, seed: int = 0) -> Rows:
     """Return ``n`` rows with a planted rule and one label in ten flipped."""

@@ -18,12 +18,25 @@ from dpcore.losses.logistic import Logistic
 from dpcore.mechanisms.gaussian import Gaussian
 from dpcore.noise.source import SeededNoise
 from dpcore.privacy.events import (
+    ComposedDpEvent,
+    DpEvent,
+    ExPostDpEvent,
     GaussianDpEvent,
+    LaplaceDpEvent,
+    ObjectivePerturbationDpEvent,
     PoissonSampledDpEvent,
     PureDpEvent,
+    RandomizedSensitivityGaussian,
     SampledWithoutReplacementDpEvent,
+    SkellamDpEvent,
 )
 from dpcore.privacy.sensitivity import NeighboringRelation
+from dpcore.privacy.stated_events import (
+    ApproximateDpEvent,
+    DominatingPairDpEvent,
+    RenyiDpEvent,
+    ZcdpDpEvent,
+)
 from dpcore.queries import PoissonSample, RowCount
 from dpcore.session.session import TableSession
 from dpcore.testing.tables import make_problem, make_rows
@@ -39,6 +52,17 @@ def fixed(m, size=3, n=30, relation=REPLACE):
     return SampledWithoutReplacementDpEvent(n, size, GaussianDpEvent(m), relation)
 
 
+def sampled_of(event, p=0.1):
+    return PoissonSampledDpEvent(p, event, ADD)
+
+
+@dataclasses.dataclass(frozen=True)
+class OfAPlugin(DpEvent):
+    """An event that dpcore knows nothing of: it equals itself."""
+
+    figure: int
+
+
 TAKEN = [
     (GaussianDpEvent(2.0), GaussianDpEvent(2.0)),
     (GaussianDpEvent(2.5), GaussianDpEvent(2.0)),
@@ -46,6 +70,23 @@ TAKEN = [
     (sampled(2.0, 0.05), sampled(1.5)),
     (fixed(2.0), fixed(2.0)),
     (fixed(3.0), fixed(2.0)),
+    (PureDpEvent(0.5), PureDpEvent(1.0)),
+    (LaplaceDpEvent(2.0), LaplaceDpEvent(1.0)),
+    (sampled_of(LaplaceDpEvent(2.0)), sampled_of(LaplaceDpEvent(1.0))),
+    (SkellamDpEvent(9.0, 1.0, 1.0), SkellamDpEvent(8.0, 2.0, 1.0)),
+    (ZcdpDpEvent(0.1), ZcdpDpEvent(0.2)),
+    (ApproximateDpEvent(0.5, 1e-9), ApproximateDpEvent(1.0, 1e-9)),
+    (RenyiDpEvent((2.0, 3.0), (0.5, 1.0)), RenyiDpEvent((2.0, 3.0), (1.0, 1.0))),
+    (DominatingPairDpEvent((3, 1), (1, 3)), DominatingPairDpEvent((3, 1), (1, 3))),
+    (OfAPlugin(3), OfAPlugin(3)),
+    (
+        RandomizedSensitivityGaussian((1.0, 0.5), (1, 1), 2.0),
+        RandomizedSensitivityGaussian((1.0, 0.6), (1, 1), 1.0),
+    ),
+    (
+        ComposedDpEvent((GaussianDpEvent(2.0), PureDpEvent(0.1))),
+        ComposedDpEvent((GaussianDpEvent(1.0), PureDpEvent(0.1))),
+    ),
 ]
 REFUSED = [
     (GaussianDpEvent(1.9), GaussianDpEvent(2.0)),
@@ -58,7 +99,23 @@ REFUSED = [
     (fixed(2.0, n=29), fixed(2.0)),
     (fixed(1.9), fixed(2.0)),
     (fixed(2.0, relation=NeighboringRelation.REPLACE_SPECIAL), fixed(2.0)),
-    (PureDpEvent(1.0), PureDpEvent(1.0)),
+    (PureDpEvent(1.0 + 2.0**-52), PureDpEvent(1.0)),
+    (ExPostDpEvent(1.0), PureDpEvent(1.0)),
+    (LaplaceDpEvent(0.1), LaplaceDpEvent(1.0)),
+    # Once taken for any other: neither has a noise multiplier of a normal law.
+    (sampled_of(LaplaceDpEvent(0.1)), sampled_of(LaplaceDpEvent(1.0))),
+    (SkellamDpEvent(9.0, 2.0, 1.0), SkellamDpEvent(9.0, 1.0, 1.0)),
+    (SkellamDpEvent(8.0, 1.0, 1.0), SkellamDpEvent(9.0, 1.0, 1.0)),
+    (ApproximateDpEvent(1.0, 2e-9), ApproximateDpEvent(1.0, 1e-9)),
+    (RenyiDpEvent((2.0,), (1.0,)), RenyiDpEvent((2.0, 3.0), (1.0, 1.0))),
+    (RenyiDpEvent((2.0, 3.0), (0.1, 1.1)), RenyiDpEvent((2.0, 3.0), (1.0, 1.0))),
+    (RenyiDpEvent((2.5,), (1.0,)), RenyiDpEvent((2.0,), (1.0,))),
+    (DominatingPairDpEvent((2, 1), (1, 2)), DominatingPairDpEvent((3, 1), (1, 3))),
+    (ObjectivePerturbationDpEvent((0.5,), 0.1), ObjectivePerturbationDpEvent((1.0,), 0.1)),
+    (
+        ComposedDpEvent((GaussianDpEvent(2.0), GaussianDpEvent(1.0))),
+        ComposedDpEvent((GaussianDpEvent(2.0),)),
+    ),
 ]
 
 
@@ -75,6 +132,20 @@ def test_a_release_takes_the_place_of_one_that_costs_no_less(event, stated):
 def test_what_was_not_stated_is_refused(event, stated):
     with pytest.raises(UnsupportedEventError, match="not on the schedule"):
         FixedSchedule({stated: 1}).take(event)
+
+
+def test_an_event_of_a_plugin_takes_the_place_of_itself_alone():
+    with pytest.raises(UnsupportedEventError, match="not on the schedule"):
+        FixedSchedule({OfAPlugin(3): 1}).take(OfAPlugin(2))
+
+
+@pytest.mark.parametrize("places", [(PureDpEvent(0.1), PureDpEvent(1.0)), None])
+def test_the_cheapest_place_that_will_do_is_taken_first(places):
+    small, large = places or (ZcdpDpEvent(0.1), ZcdpDpEvent(1.0))
+    for stated in ((small, large), (large, small)):
+        schedule = FixedSchedule(dict.fromkeys(stated, 1))
+        schedule.take(small)
+        schedule.take(large)
 
 
 def test_the_place_with_the_most_noise_is_taken_first():

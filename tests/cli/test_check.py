@@ -1,19 +1,70 @@
 """``dpcore check``: a line for each check, and an exit status."""
 
+import json
+
 import pytest
+
+from dpcore.testing import Outcome, Tested
+
+TESTED = Tested("ten rows", "a row in nine", ("other rows", "no rows"))
 
 
 @pytest.mark.parametrize("ok", [True, False])
-def test_check_prints_a_line_each(run, monkeypatch, ok):
-    results = [("check_first", True, ""), ("check_second", ok, "" if ok else "it leaks")]
-    monkeypatch.setattr("dpcore.testing.run_checks", lambda optimizer: results)
+def test_check_says_what_was_tested_with_what_power_and_what_was_not(run, monkeypatch, ok):
+    second = Outcome("check_second", ok, Tested(""), "" if ok else "it leaks")
+    outcomes = [Outcome("check_first", True, TESTED), second]
+    monkeypatch.setattr("dpcore.testing.run_checks", lambda part, kind: outcomes)
     result = run("check", "stub")
     assert result.exit_code == (0 if ok else 1)
-    lines = result.stdout.splitlines()
-    assert lines[0] == "ok      check_first"
-    assert lines[1] == ("ok      check_second" if ok else "FAILED  check_second: it leaks")
+    assert result.stdout.splitlines() == [
+        "ok      check_first: ten rows",
+        "        power: a row in nine",
+        "        not tested: other rows; no rows",
+        "ok      check_second" if ok else "FAILED  check_second: it leaks",
+    ]
+    told = json.loads(run("check", "stub", "--json").stdout)
+    assert (told["name"], told["kind"], told["passed"]) == ("stub", "optimizer", ok)
+    assert told["checks"][0]["not_tested"] == ["other rows", "no rows"]
+    assert told["checks"][1]["reason"] == ("" if ok else "it leaks")
 
 
 def test_check_of_an_unknown_name(run):
     result = run("check", "stubb")
     assert result.exit_code == 2 and "Did you mean stub" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    # "quantile is no optimizer" was said of every name but an optimizer's.
+    [("stub", "optimizer"), ("gaussian", "mechanism"), ("zcdp", "accountant"),
+     ("logistic", "loss"), ("stub-rows", "dataset"), ("local", "engine")],
+)  # fmt: skip
+def test_check_finds_the_kind_of_a_name(run, monkeypatch, name, kind):
+    monkeypatch.setattr("dpcore.testing.run_checks", lambda part, kind: [])
+    assert json.loads(run("check", name, "--json").stdout)["kind"] == kind
+
+
+def test_check_takes_a_class_of_ones_own(run, tmp_path, monkeypatch):
+    (tmp_path / "own_loss.py").write_text(
+        "from dpcore.losses.logistic import Logistic\n\n\nclass Louder(Logistic):\n"
+        "    lipschitz = 0.5\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    result = run("check", "own_loss:Louder")
+    assert result.exit_code == 1
+    assert "FAILED  check_loss" in result.stdout and "declared lipschitz" in result.stdout
+    assert "Cannot import own_loss:Quieter" in run("check", "own_loss:Quieter").stderr
+    assert (
+        "There is no kind 'los'. Did you mean loss"
+        in run("check", "own_loss:Louder", "--kind", "los").stderr
+    )
+
+
+def test_a_name_of_two_kinds_asks_for_the_kind(run, monkeypatch):
+    from dpcore.registry.catalogue import load_registry
+
+    registry = load_registry()
+    both = (registry.get("mechanism", "gaussian"), registry.get("loss", "logistic"))
+    monkeypatch.setattr(type(registry), "find", lambda self, name: both)
+    result = run("check", "gaussian")
+    assert result.exit_code == 2 and "of mechanism and loss: say --kind which" in result.stderr

@@ -71,13 +71,22 @@ def test_info_of_an_optimizer(run):
         "unit": "releases",
         "help": "how often to count",
         "rule": "",
+        "range": "",
     }
     assert [p["name"] for p in facts["parameters"]] == ["counts", "noise", "mode", "smooth"]
-    assert facts["slots"] == {"count": ["gaussian", "laplace"]}
+    count = facts["slots"]["count"]
+    assert (count["names"], count["takes"]) == (["gaussian", "laplace"], ["l2", "l1"])
+    assert "geometric" in count["others"] and "exponential" not in count["others"]
     assert facts["neighboring_relations"] == ["add-or-remove-one", "replace-one"]
     assert facts["as_published"] is True
     shown = run("info", "stub").stdout
-    for text in ("chosen from public facts", "plain or fancy", "Proposition 1.6", "guesses"):
+    for text in (
+        "chosen from public facts",
+        "plain or fancy",
+        "Proposition 1.6",
+        "guesses",
+        "any other mechanism that needs l2 or l1 (",
+    ):
         assert text in shown
 
 

@@ -14,10 +14,11 @@ from dpcore.fitting.optimizer_run import run_optimizer
 from dpcore.losses.logistic import Logistic
 from dpcore.protocols.problem import Solution
 from dpcore.registry.catalogue import Entry, Registry, load_registry
+from dpcore.registry.slots import Slot
 
 SECRET = "the first row is 41, Bern"
 GOOD = {
-    "slots": {"gradient": ("gaussian",)},
+    "slots": {"gradient": Slot(("gaussian",), closed="it is a test")},
     "__annotations__": {"use": "dict"},
     "use": None,
     "relations": ("add-or-remove-one",),
@@ -87,9 +88,9 @@ def without(name):
         (make(relations=()), "at least one relation is needed"),
         (make(relations=("replace-on",)), "unknown relation 'replace-on'. Did you mean replace-on"),
         (make(needs=("lipschitz",)), "unknown need 'lipschitz'. Did you mean lipschitz-loss"),
-        (make(slots=("gradient",)), "which is not a dict of slot to a tuple"),
-        (make(slots={"gradient": ()}), "which is not a dict of slot to a tuple"),
-        (make(slots={"gradient": "gaussian"}), "which is not a dict of slot to a tuple"),
+        (make(slots=("gradient",)), "which is not a dict of text to Slot"),
+        (make(slots={"gradient": ("gaussian",)}), "which is not a dict of text to Slot"),
+        (make(slots={3: Slot(("gaussian",), takes=("l2",))}), "which is not a dict of text to"),
         (make(presets="paper"), "which is not a dict of preset to"),
         (make(presets={"paper": "clip"}), "which is not a dict of preset to"),
         (with_preset(clpi=3.0), "sets 'clpi', which is neither a parameter nor a slot. Did you"),
@@ -97,6 +98,7 @@ def without(name):
         (with_preset(clip="wide"), "to what it cannot be. Expected clip='wide' to be a finite num"),
         (with_preset(clip=None), "to what it cannot be. Expected clip=None to be a finite number"),
         (with_preset(gradient="gausian"), "which that slot cannot hold. Did you mean gaussian?"),
+        (with_preset(gradient=("gaussian",)), "which that slot cannot hold"),
         (with_preset(accountant=3), "sets 'accountant' to 3, which is no name"),
     ],
 )

@@ -94,9 +94,12 @@ def test_assignments(text):
         parse_assignment(text, "--set")
 
 
-@dataclass(frozen=True)
-class Ranged:
-    rate: float | None = option(None, "How fast.", "1 / s", "as fast as it can")
+def ranged(bounds):
+    @dataclass(frozen=True)
+    class Ranged:
+        rate: float | None = option(None, "How fast.", "1 / s", "as fast as it can", bounds)
+
+    return Ranged
 
 
 @pytest.mark.parametrize(
@@ -111,16 +114,17 @@ class Ranged:
 )
 def test_a_value_out_of_range_is_told(value, bounds, told):
     with pytest.raises(InvalidInputError) as caught:
-        check_ranges(Ranged(value), {"rate": bounds})
+        check_ranges(ranged(bounds)(value))
     assert str(caught.value).startswith(told)
 
 
 @pytest.mark.parametrize("value", [None, 0.0, 1.0])
 def test_a_value_in_range_or_left_open_passes(value):
-    check_ranges(Ranged(value), {"rate": (0, 1)})
+    check_ranges(ranged((0, 1))(value))
 
 
 def test_an_option_is_described():
-    (parameter,) = describe_parameters(Ranged)
+    (parameter,) = describe_parameters(ranged((0, 8, "(]")))
     assert (parameter.help, parameter.unit) == ("How fast.", "1 / s")
     assert (parameter.default, parameter.rule) == (None, "as fast as it can")
+    assert parameter.range == "(0, 8]" and describe_parameters(ranged(None))[0].range == ""

@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -15,8 +16,13 @@ from dpcore.losses.logistic import Logistic
 from dpcore.mechanisms.gaussian import Gaussian
 from dpcore.mechanisms.geometric import Geometric
 from dpcore.noise.source import SeededNoise
-from dpcore.privacy.events import ExPostDpEvent, PureDpEvent
-from dpcore.privacy.sensitivity import NeighboringRelation
+from dpcore.privacy.events import (
+    ComposedDpEvent,
+    ExPostDpEvent,
+    GaussianDpEvent,
+    PureDpEvent,
+)
+from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
 from dpcore.queries import RowCount
 from dpcore.session.session import TableSession
 from dpcore.testing.recording import CountingEngine
@@ -222,3 +228,143 @@ def test_levels_that_no_chain_can_have_are_refused_uncharged():
     with pytest.raises(InvalidInputError, match="1/64 of a grid step"):
         session.start(reduction(levels=(0.1, 1e14)))
     assert session.ledger == () and engine.answers == []
+
+
+class Wide:
+    """A mechanism of normal noise whose state would answer for ever."""
+
+    kind = "wide"
+
+    def __init__(self, most=3, question=None, event=None):
+        self.base, self.reference = RowCount("l2"), None
+        self.question = question or RowCount("l2").sensitivity(REPLACE)
+        self.most_questions = most
+        self._event = event or GaussianDpEvent(8.0)
+
+    def event(self, sensitivity, reference):
+        return self._event
+
+    def begin(self, exact, sensitivity, reference, noise):
+        return Endless()
+
+
+class Endless:
+    first, halted = 0.0, False
+
+    def __init__(self, epsilon=None):
+        self.epsilon = epsilon
+
+    def reply(self, exact):
+        return float(exact[0])
+
+
+def test_any_event_is_charged_by_an_accountant_that_holds_it():
+    for accountant, event in (
+        (ZcdpAccountant, GaussianDpEvent(8.0)),
+        (GdpAccountant, GaussianDpEvent(8.0)),
+        (ZcdpAccountant, ComposedDpEvent((GaussianDpEvent(8.0), PureDpEvent(0.1)))),
+        (PureAccountant, PureDpEvent(0.25)),
+    ):
+        session = open_session(accountant=accountant)
+        session.start(Wide(event=event)).ask(RowCount("l2"))
+        assert [entry.event for entry in session.ledger] == [event]
+        assert session.accountant == accountant.from_budget(1.0, 1e-6).compose(event)
+    with pytest.raises(UnsupportedEventError):
+        open_session().start(Wide())
+
+
+def test_a_state_that_would_answer_once_too_often_is_not_asked():
+    engine = CountingEngine(ROWS.table())
+    session = open_session(accountant=ZcdpAccountant, engine=engine)
+    exchange = session.start(Wide(most=3))
+    for _ in range(3):
+        exchange.ask(RowCount("l2"))
+    asked = len(engine.answers)
+    with pytest.raises(InvalidInputError, match="started for 3 questions"):
+        exchange.ask(RowCount("l2"))
+    assert len(engine.answers) == asked
+
+
+def test_a_question_whose_answer_fails_counts():
+    class Broken(LocalEngine):
+        fails = False
+
+        def answer(self, query):
+            if self.fails:
+                raise MemoryError
+            return super().answer(query)
+
+    engine = Broken(ROWS.table())
+    exchange = open_session(accountant=ZcdpAccountant, engine=engine).start(Wide(most=1))
+    Broken.fails = True
+    with pytest.raises(MemoryError):
+        exchange.ask(RowCount("l2"))
+    Broken.fails = False
+    with pytest.raises(InvalidInputError, match="all asked now"):
+        exchange.ask(RowCount("l2"))
+
+
+def test_a_question_of_scores_that_could_move_further_apart_is_refused():
+    def scores(spread):
+        return Sensitivity("l2", 1.0, REPLACE, change_range=spread)
+
+    exchange = open_session(accountant=ZcdpAccountant).start(Wide(question=scores(1.0)))
+    for spread in (2.0, None):
+        with pytest.raises(InvalidInputError, match="was started for"):
+            exchange.ask(Stated(scores(spread)))
+    exchange.ask(Stated(scores(0.5)))
+
+
+class Stated:
+    """A count with a sensitivity as it is told."""
+
+    kind = "stated"
+
+    def __init__(self, sensitivity):
+        self.told = sensitivity
+
+    def start(self):
+        return np.zeros(1, dtype=np.int64)
+
+    def answer_block(self, block):
+        return np.array([block.n_rows], dtype=np.int64)
+
+    def sensitivity(self, relation):
+        return self.told
+
+
+class Narrowing(Wide):
+    """Answers the index of the question in place of what was asked."""
+
+    def narrowed(self, index, query):
+        if index == 2:
+            return Stated(Sensitivity("l2", 2.0, REPLACE))
+        return Indexed(index)
+
+
+class Indexed(Stated):
+    def __init__(self, index):
+        super().__init__(RowCount("l2").sensitivity(REPLACE))
+        self.index = index
+
+    def start(self):
+        return np.array([1000 * self.index], dtype=np.int64)
+
+
+def test_a_mechanism_may_narrow_questions_and_is_held_to_its_bound_all_the_same():
+    exchange = open_session(accountant=ZcdpAccountant).start(Narrowing(most=4))
+    question = RowCount("l2")
+    assert [exchange.ask(question), exchange.ask(question)] == [64.0, 1064.0]
+    with pytest.raises(InvalidInputError, match="was started for"):
+        exchange.ask(question)
+
+
+def test_only_an_event_that_says_so_has_a_loss_of_its_outcome():
+    class Boasting(Wide):
+        def begin(self, exact, sensitivity, reference, noise):
+            return Endless(Fraction(1, 100))
+
+    for event, loss in ((PureDpEvent(0.25), 0.25), (ExPostDpEvent(0.25), 0.01)):
+        session = open_session()
+        session.start(Boasting(event=event))
+        assert session.ex_post_epsilon == pytest.approx(loss)

@@ -13,6 +13,7 @@ from dpcore.privacy.sensitivity import Sensitivity
 from dpcore.protocols.problem import Problem, Solution
 from dpcore.protocols.session import PrivacySession
 from dpcore.registry.hookspecs import hookimpl
+from dpcore.registry.slots import Slot
 
 
 @hookimpl
@@ -59,7 +60,7 @@ class Stub:
     use: Mapping[str, str] = field(default_factory=dict)
 
     name: ClassVar[str] = "stub"
-    slots: ClassVar[dict[str, tuple[str, ...]]] = {"count": ("gaussian", "laplace")}
+    slots: ClassVar[dict[str, Slot]] = {"count": Slot(("gaussian", "laplace"), takes=("l2", "l1"))}
     relations: ClassVar[tuple[str, ...]] = ("add-or-remove-one", "replace-one")
     needs: ClassVar[tuple[str, ...]] = ()
     presets: ClassVar[dict[str, dict[str, object]]] = {

@@ -345,14 +345,16 @@ def test_asking_before_a_hopeless_budget_is_refused_is_caught():
 
 
 def test_run_checks_reports_each_check_with_its_reason():
-    results = run_checks(KeepsData())
-    assert [name for name, _, _ in results] == [check.__name__ for check in OPTIMIZER_CHECKS]
-    failed = {name: reason for name, passed, reason in results if not passed}
-    assert "check_outputs_released" in failed
+    outcomes = run_checks(KeepsData())
+    assert [outcome.check for outcome in outcomes] == [check.__name__ for check in OPTIMIZER_CHECKS]
+    failed = {outcome.check: outcome.reason for outcome in outcomes if not outcome.passed}
     assert "released values" in failed["check_outputs_released"]
+    told = {outcome.check: outcome.tested.what for outcome in outcomes}
+    assert told["check_declarations"].startswith("the facts that its class states")
+    assert not told["check_outputs_released"]
 
 
 def test_run_checks_names_the_parts_that_are_not_dpcores_own():
-    name, passed, told = run_checks(HalfSensitivity())[-1]
-    assert (name, passed) == ("foreign_parts", True)
-    assert told.endswith(f"{HalfQuery.__module__}:HalfQuery")
+    last = run_checks(HalfSensitivity())[-1]
+    assert (last.check, last.passed) == ("foreign_parts", True)
+    assert last.tested.what.endswith(f"{HalfQuery.__module__}:HalfQuery")

@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 from honest import Honest
 
+from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.protocols.problem import Solution
-from dpcore.testing import check_outputs_released
+from dpcore.testing import check_outputs_released, make_rows
+from dpcore.testing.recorded import record_run
 
 
 class Forks(Honest):
@@ -36,6 +38,8 @@ class Forks(Honest):
 def test_a_forked_child_has_no_budget_of_its_own():
     # Each process would spend the whole budget, and the parent's ledger shows its own half only.
     with pytest.raises(RuntimeError, match="no answer"):
+        record_run(Forks(), make_rows(50), NeighboringRelation.REPLACE_ONE)
+    with pytest.raises(AssertionError, match="starts another process"):
         check_outputs_released(Forks())
 
 

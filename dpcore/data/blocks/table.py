@@ -65,8 +65,12 @@ class Table:
     def without_rows(self) -> Table:
         """Return a table of no rows in a block of the same form, for what asks nothing of rows."""
         none = np.empty(0, dtype=np.int64)
+        return self.with_blocks([block.take(none) for block in self.blocks[:1]])
+
+    def with_blocks(self, blocks: Sequence[Block]) -> Table:
+        """Return a table of these blocks, whose rows are some of this one's, and its bounds."""
         return Table(
-            [block.take(none) for block in self.blocks[:1]],
+            blocks,
             n_features=self.n_features,
             raw_norm_bound=self.raw_norm_bound,
             row_norm=self.row_norm,

@@ -33,14 +33,19 @@ class ADdp(UserSgdOptions):
     """
 
     rate: float | None = option(
-        None, "take each row with this probability, instead of one row a user", "probability"
+        None,
+        "take each row with this probability, instead of one row a user",
+        "probability",
+        range=(2.0**-60, 1.0),
     )
     noise: Literal["planned", "filter"] = option(
         "planned",
         "planned: as the paper plans it for T rounds; filter: the least with which the filter of "
         "the planned budget holds T rounds of the median user",
     )
-    most_rounds: int = option(1000, "rounds at most, whatever the budgets allow", "rounds")
+    most_rounds: int = option(
+        1000, "rounds at most, whatever the budgets allow", "rounds", range=(1, 10**6)
+    )
     as_published: bool = False
 
     name: ClassVar[str] = "a-ddp"

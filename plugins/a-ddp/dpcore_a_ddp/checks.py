@@ -16,7 +16,7 @@ from dpcore.plugin.parts import (
     load_registry,
     optimizer_facts,
 )
-from dpcore.testing import check_declarations, loss_of, make_rows, require_assertions
+from dpcore.testing import Tested, check_declarations, loss_of, make_rows, require_assertions
 
 if TYPE_CHECKING:
     from dpcore.plugin import Solution
@@ -77,7 +77,7 @@ class ReplayedPool(RecordingPool):
         return self._recorded.answers[at]
 
 
-def check_pool_outputs_released(optimizer: Optimizer) -> None:
+def check_pool_outputs_released(optimizer: Optimizer) -> Tested:
     """Answers that are replayed over users with other rows give bit-equal results."""
     for relation in optimizer.relations:
         recorded, solution = _record(optimizer, relation, _data(1))
@@ -87,9 +87,10 @@ def check_pool_outputs_released(optimizer: Optimizer) -> None:
         assert again.w.tobytes() == solution.w.tobytes(), (
             "The result depends on something besides the answers and public facts."
         )
+    return Tested("runs whose answers were replayed over users with other rows, equal to the bit")
 
 
-def check_pool_messages_are_noisy(optimizer: Optimizer) -> None:
+def check_pool_messages_are_noisy(optimizer: Optimizer) -> Tested:
     """Rows that change nothing but the gradients change no message by more than the rules say, and
     noise of the rules' size is in each: of an optimizer that declares ``without_noise``, none."""
     for relation in optimizer.relations:
@@ -97,7 +98,7 @@ def check_pool_messages_are_noisy(optimizer: Optimizer) -> None:
         rules = recorded.rules
         assert rules is not None and rules.relation == relation, "It agreed to other rules."
         if optimizer_facts(optimizer).without_noise:
-            assert rules.noise_multiplier == 0
+            assert rules.noise_multiplier == 0, "It declares that it adds no noise, and adds some."
             continue
         assert rules.noise_multiplier > 0, "Its rules have no noise."
         assert not rules.as_published, "Its rules are not private."
@@ -107,13 +108,17 @@ def check_pool_messages_are_noisy(optimizer: Optimizer) -> None:
                 answers.messages is None
                 or (np.abs(answers.messages).max(axis=1, initial=0) > 0).all()
             ), "A message of zeros: noise is missing."
+    return Tested(
+        "the rules of a run, and its messages, none of which is zero",
+        not_tested=("the law of the users' noise: the pool's own tests have it",),
+    )
 
 
-def check_pool_never_overspends(optimizer: Optimizer) -> None:
+def check_pool_never_overspends(optimizer: Optimizer) -> Tested:
     """Count the rounds that the users' filters let happen again, by other formulas: they are within
     the budget."""
     if optimizer_facts(optimizer).without_noise:
-        return
+        return Tested("nothing: its users add no noise")
     for relation in optimizer.relations:
         for epsilon in (0.5, _EPSILON, 16.0):
             recorded, _ = _record(optimizer, relation, _data(4), epsilon)
@@ -124,6 +129,7 @@ def check_pool_never_overspends(optimizer: Optimizer) -> None:
                 recorded.pool.rounds_joined.sum()
             ), "A message was answered that was not charged."
             _recount(optimizer, rules, joined, epsilon)
+    return Tested("the rounds that users joined at epsilon .5, 4 and 16, counted again in floats")
 
 
 def _recount(optimizer: Optimizer, rules: GradientRounds, joined: int, epsilon: float) -> None:
@@ -153,10 +159,10 @@ def recounted_delta(rounds: int, noise_multiplier: float, p: float, epsilon: flo
     return float(binom.pmf(hits, rounds, p) @ (upper - lower))
 
 
-def check_pool_tiny_budget_refused(optimizer: Optimizer) -> None:
+def check_pool_tiny_budget_refused(optimizer: Optimizer) -> Tested:
     """A budget too small for one round is refused by a DpcoreError, with nobody charged."""
     if optimizer_facts(optimizer).without_noise:
-        return
+        return Tested("nothing: its users add no noise")
     for relation in optimizer.relations:
         data = _data(5)
         pool = RecordingPool(_pool(optimizer, data, 1e-250, 1e-250))
@@ -169,16 +175,18 @@ def check_pool_tiny_budget_refused(optimizer: Optimizer) -> None:
         assert not pool.asked and not pool.pool.rounds_joined.any(), (
             "Users were asked before a hopeless budget was refused."
         )
+    return Tested("a budget of epsilon and delta 1e-250, refused with nobody asked")
 
 
-def check_pool_repeatable_when_seeded(optimizer: Optimizer) -> None:
+def check_pool_repeatable_when_seeded(optimizer: Optimizer) -> Tested:
     """The same seed gives the same bits: nothing random is drawn but by the users."""
     relation, data = optimizer.relations[0], _data(6)
     first, second = (_record(optimizer, relation, data)[1] for _ in range(2))
     assert first.w.tobytes() == second.w.tobytes(), "Two runs with one seed differ."
+    return Tested("two runs with one seed, equal to the bit")
 
 
-def check_pool_bad_parameters_refused(optimizer: Optimizer) -> None:
+def check_pool_bad_parameters_refused(optimizer: Optimizer) -> Tested:
     """A frozen dataclass, whose parameters are refused, before any round, if not finite."""
     parameters: Any = getattr(type(optimizer), "__dataclass_params__", None)
     assert parameters is not None and parameters.frozen, "An optimizer is a frozen dataclass."
@@ -196,6 +204,7 @@ def check_pool_bad_parameters_refused(optimizer: Optimizer) -> None:
                 assert not pool.asked, f"{field.name}={value} was refused only after a round."
             else:
                 raise AssertionError(f"{field.name}={value} was accepted.")
+    return Tested("NaN and infinities in place of every number")
 
 
 POOL_CHECKS = (

@@ -130,7 +130,7 @@ class InProcessPool(OneProcessPool):
         return cls(users, dataset, loss, filters, seed, None, reference, trust, threads)
 
     @classmethod
-    def checks(cls) -> tuple[Callable[[Any], None], ...]:
+    def checks(cls) -> tuple[Callable[[Any], Any], ...]:
         from dpcore_a_ddp.checks import POOL_CHECKS
 
         return POOL_CHECKS

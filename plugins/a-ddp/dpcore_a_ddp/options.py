@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar
 
-from dpcore.plugin import InvalidInputError, check_ranges, option
+from dpcore.plugin import InvalidInputError, Slot, check_ranges, option
 from dpcore.plugin.parts import smallest_multiplier
 from dpcore_a_ddp.round_rules import GradientRounds
 from dpcore_a_ddp.user_budgets import rounds_within
@@ -26,49 +26,51 @@ _MOST_NOISE = 2.0**40
 class UserSgdOptions:
     """Options of every SGD over users. All of them are public."""
 
-    rounds: int = option(10, "rounds that the noise of a round is planned for, T", "rounds")
+    rounds: int = option(
+        10, "rounds that the noise of a round is planned for, T", "rounds", range=(1, 10**6)
+    )
     clip: float | None = option(
         None,
         "bound of the norm of a record's gradient, C",
         "norm of a gradient",
         "3, or the largest norm that a gradient can have, if that is less",
+        range=(2.0**-20, 2.0**20),
     )
     step_size: float | None = option(
         None,
         "step of the server, alpha",
         "norm of w over norm of a gradient",
         "the least of 1 / smoothness and radius / (gradient noise sqrt(rounds)); see descent.py",
+        range=(2.0**-60, 2.0**60),
     )
-    radius: float = option(3.0, "how far the parameters are expected to go", "norm of w")
+    radius: float = option(
+        3.0, "how far the parameters are expected to go", "norm of w", range=(2.0**-20, 2.0**20)
+    )
     threshold: float = option(
-        2 / 3, "secure aggregation: no sum of fewer users is opened", "share of the users"
+        2 / 3,
+        "secure aggregation: no sum of fewer users is opened",
+        "share of the users",
+        range=(2.0**-20, 1.0),
     )
     colluding: float = option(
-        0.1, "secure aggregation: users who may give away their shares", "share of the users"
+        0.1,
+        "secure aggregation: users who may give away their shares",
+        "share of the users",
+        range=(0.0, 1.0),
     )
-    rows_per_user: int = option(100, "rows of each user, where --users does not say", "rows")
+    rows_per_user: int = option(
+        100, "rows of each user, where --users does not say", "rows", range=(1, 2**40)
+    )
     use: Mapping[str, str] = field(default_factory=dict)
 
-    slots: ClassVar[dict[str, tuple[str, ...]]] = {}
+    slots: ClassVar[dict[str, Slot]] = {}
     relations: ClassVar[tuple[str, ...]] = ("replace-one", "replace-special")
     trust_models: ClassVar[tuple[str, ...]] = ("local", "secure-aggregation")
     secure_accountant: ClassVar[str] = "skellam-composition"
     needs: ClassVar[tuple[str, ...]] = ("user-pool", "fixed-schedule")
 
     def __post_init__(self) -> None:
-        ranges = {
-            "rounds": (1, 10**6),
-            "clip": (2.0**-20, 2.0**20),
-            "step_size": (2.0**-60, 2.0**60),
-            "radius": (2.0**-20, 2.0**20),
-            "rows_per_user": (1, 2**40),
-            "threshold": (2.0**-20, 1.0),
-            "colluding": (0.0, 1.0),
-            "rate": (2.0**-60, 1.0),
-            "most_rounds": (1, 10**6),
-        }
-        own = {field.name for field in fields(self)}
-        check_ranges(self, {name: ends for name, ends in ranges.items() if name in own})
+        check_ranges(self)
 
     def clip_for(self, problem: Problem) -> float:
         """Return the clip: a longer one than any gradient is would only add noise."""

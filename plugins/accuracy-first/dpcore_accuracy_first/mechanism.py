@@ -87,6 +87,10 @@ class NoiseReduction:
         if not math.isfinite(self.threshold):
             raise InvalidInputError(f"Expected threshold={self.threshold!r} to be finite.")
 
+    @property
+    def most_questions(self) -> int:
+        return len(self.levels)
+
     def event(self, sensitivity: Sensitivity, reference: Sensitivity | None) -> ExPostDpEvent:
         _odds(
             self._scales(sensitivity)

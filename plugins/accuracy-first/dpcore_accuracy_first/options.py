@@ -6,7 +6,14 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from dpcore.plugin import InvalidInputError, Solution, TargetNotMetError, noise_multiplier, option
+from dpcore.plugin import (
+    InvalidInputError,
+    Slot,
+    Solution,
+    TargetNotMetError,
+    noise_multiplier,
+    option,
+)
 from dpcore.plugin.parts import ExPostDpEvent
 
 if TYPE_CHECKING:
@@ -27,7 +34,7 @@ class ExcessRiskOptions:
         None, "largest mean objective above the exact minimum", "loss", "one target has to be given"
     )
 
-    slots: ClassVar[dict[str, tuple[str, ...]]] = {}
+    slots: ClassVar[dict[str, Slot]] = {}
     relations: ClassVar[tuple[str, ...]] = ("replace-one",)
     needs: ClassVar[tuple[str, ...]] = ("convex-loss", "strong-convexity")
     targets: ClassVar[tuple[str, ...]] = ("target_excess_risk",)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar
 
+from dpcore.plugin import Slot
 from dpcore.plugin.parts import PureAccountant
 from dpcore_baselines.dp_gd import DpGd
 from dpcore_baselines.objpert import ObjPert
@@ -36,7 +37,7 @@ class Auto:
 
     name: ClassVar[str] = "auto"
     accountant: ClassVar[str] = "gdp"
-    slots: ClassVar[dict[str, tuple[str, ...]]] = {}
+    slots: ClassVar[dict[str, Slot]] = {}
     relations: ClassVar[tuple[str, ...]] = DpGd.relations
     needs: ClassVar[tuple[str, ...]] = ()
     theorem: ClassVar[str] = (

@@ -12,11 +12,12 @@ import numpy as np
 
 from dpcore.plugin import (
     ColumnMoments,
-    Gaussian,
     RowCount,
+    Slot,
     Solution,
     StandardizedGradientSum,
     check_ranges,
+    mechanism_in,
     noise_multiplier,
     option,
     round_parameters,
@@ -37,7 +38,7 @@ _U = "u = n mu / sqrt(n_features), mu of the whole budget"
 
 @dataclass(frozen=True, kw_only=True)
 class DpGd:
-    """Fits a linear model by full-batch clipped gradient steps with Gaussian noise.
+    """Fits a linear model by full-batch clipped gradient steps with normal noise.
 
     First the sums of the columns and of their squares are released, and every column is centred and
     scaled by them: a linear map of the rows, so the model stays a linear model of the rows as they
@@ -47,7 +48,8 @@ class DpGd:
     Privacy: Gaussian mechanisms whose mu^2 add up (Dong, Roth & Su 2022, Corollary 3.3; chosen from
     earlier outputs: Smith & Thakurta 2022), turned into (epsilon, delta) exactly (Balle & Wang
     2018, Theorem 8). A row contributes at most the clip to a sum: sensitivity ``clip`` under
-    add-or-remove-one, ``2 clip`` under replace-one.
+    add-or-remove-one, ``2 clip`` under replace-one. Other noise of an l2 bound
+    (``--use noise=gamma --accountant zcdp``) is charged by its own event.
 
     Fields left at ``None`` are fixed functions of public facts and of the released number of rows
     (``dpcore_baselines.descent_defaults``).
@@ -57,38 +59,51 @@ class DpGd:
         None,
         "gradients, each of an equal share",
         "steps",
-        "time / 99, from 50 to 400 (logistic); 50 (SVM)",
+        "time / 99 (quantile: / 10), from 50 to 400 (logistic); 50 (SVM)",
+        range=(1, 10**6),
     )
     clip: float | None = option(
         None,
         "bound of a row's gradient over the typical length of a standardised row",
         "1",
         f"0.2 (u / 42)^0.3, from 0.05 to 2; {_U}",
+        range=(2.0**-10, 2.0**6),
     )
     time: float | None = option(
         None,
         "sum of the step sizes, times the typical length of a standardised row squared",
         "1",
-        "5000 (u / 42)^0.8, at most 39467 (logistic); 2000 (u / 42)^0.7, at most 12000 (SVM)",
+        "5000 (u / 42)^0.8, at most 39467 (logistic) or 3947 (quantile); 2000 (u / 42)^0.7, at "
+        "most 12000 (SVM)",
+        range=(2.0**-20, 2.0**40),
     )
-    momentum: float = option(0.85, "weight of the earlier directions in the next one", "1")
+    momentum: float = option(
+        0.85, "weight of the earlier directions in the next one", "1", range=(0, 1, "[)")
+    )
     averaging: float = option(
-        3.0, "iterate t weighs about t^averaging in the result; negative: the last iterate", "1"
+        3.0,
+        "iterate t weighs about t^averaging in the result; negative: the last iterate",
+        "1",
+        range=(-1, 100),
     )
     moments_share: float | None = option(
         None,
         "share of the budget for the columns' moments; 0: the rows as they are",
         "1",
-        "0.1; 0 for ridge",
+        "0.1; 0 for real-valued targets",
+        range=(0, 1, "[)"),
     )
     count_share: float = option(
-        0.02, "share of the budget for counting rows where no public figure exists", "1"
+        0.02,
+        "share of the budget for counting rows where no public figure exists",
+        "1",
+        range=(0, 1, "()"),
     )
     use: Mapping[str, str] = field(default_factory=dict)
 
     name: ClassVar[str] = "dp-gd"
     accountant: ClassVar[str] = "gdp"
-    slots: ClassVar[dict[str, tuple[str, ...]]] = {}
+    slots: ClassVar[dict[str, Slot]] = {"noise": Slot(("gaussian",), takes=("l2",))}
     relations: ClassVar[tuple[str, ...]] = ("add-or-remove-one", "replace-one")
     needs: ClassVar[tuple[str, ...]] = ()
     theorem: ClassVar[str] = (
@@ -99,25 +114,18 @@ class DpGd:
     departures: ClassVar[tuple[str, ...]] = (
         "columns are standardised by released moments before gradients are clipped",
         "fixed step sizes, momentum and averaging; no sampling, so no amplification is claimed",
+        "defaults are of normal noise whatever fills the slot",
     )
 
     def __post_init__(self) -> None:
-        ranges: dict[str, Any] = {
-            "steps": (1, 10**6),
-            "clip": (2.0**-10, 2.0**6),
-            "time": (2.0**-20, 2.0**40),
-            "momentum": (0, 1, "[)"),
-            "averaging": (-1, 100),
-            "moments_share": (0, 1, "[)"),
-            "count_share": (0, 1, "()"),
-        }
-        check_ranges(self, ranges)
+        check_ranges(self)
 
     def minimize(self, problem: Problem, session: PrivacySession) -> Solution:
-        require_several(self.name, session.accountant, *[Gaussian.nominal_event(1.0)] * 2)
+        event = mechanism_in(self, "noise", session.accountant).nominal_event(1.0)
+        require_several(self, session.accountant, event, event)
         self._refuse_hopeless(problem, session)
         n = float(problem.n_public or self._count(session))
-        mu = 1 / self._multiplier(session, 1) / problem.relation.rows_changed
+        mu = 1 / self._noise(session, 1).noise_multiplier / problem.relation.rows_changed
         u = max(defaults.signal(n, mu, problem.n_features), 1e-6)
         columns, length = self._standardize(problem, session, n)
         loss, momentum = problem.loss, self.momentum
@@ -139,16 +147,16 @@ class DpGd:
 
     def _count(self, session: PrivacySession) -> float:
         """Return a noisy number of rows, at least 1."""
-        mechanism = Gaussian(self._multiplier(session, 1 / Fraction(self.count_share)))
-        return max(1.0, float(session.release(RowCount(), mechanism)[0]))
+        mechanism = self._noise(session, 1 / Fraction(self.count_share))
+        return max(1.0, float(session.release(RowCount(mechanism.needs), mechanism)[0]))
 
     def _moments_share(self, problem: Problem) -> float:
-        """Return what was asked for, or the rule's. Where the slope has no bound, the rows as they
+        """Return what was asked for, or the rule's. For a real-valued target the rows as they
         are: clipped gradients of longer columns fit the bulk of a heavy-tailed one, and its few far
         rows are missed by much."""
         if self.moments_share is not None:
             return self.moments_share
-        return 0.0 if math.isinf(problem.loss.lipschitz) else 0.1
+        return 0.1 if problem.loss.classification else 0.0
 
     def _standardize(
         self, problem: Problem, session: PrivacySession, n: float
@@ -156,16 +164,17 @@ class DpGd:
         moments_share = self._moments_share(problem)
         if moments_share == 0:
             return unchanged(problem), problem.row_norm
-        multiplier = self._multiplier(session, 1 / Fraction(moments_share))
+        mechanism = self._noise(session, 1 / Fraction(moments_share))
+        multiplier = mechanism.noise_multiplier
         query = ColumnMoments(problem, MOMENTS_CLIP * problem.row_norm, multiplier)
-        moments = session.release(query, Gaussian(multiplier))
+        moments = session.release(query, mechanism)
         deviation = multiplier * query.sensitivity(problem.relation).bound
         return from_moments(problem, moments, n, deviation)
 
     def _descend(self, problem: Problem, session: PrivacySession, run: _Run) -> np.ndarray:
         """Return the averaged iterate, of the rows as they are. The descent is in ``v``, the
         standardised rows' parameters."""
-        mechanism = Gaussian(self._multiplier(session, run.steps))
+        mechanism = self._noise(session, run.steps)
 
         def gradient(v: np.ndarray) -> np.ndarray:
             w = round_parameters(run.columns.pull_back(v), problem.raw_norm_bound)
@@ -186,11 +195,11 @@ class DpGd:
         )
         return round_parameters(run.columns.pull_back(average), problem.raw_norm_bound)
 
-    def _multiplier(self, session: PrivacySession, parts: Fraction | int) -> float:
-        """Return the noise of one of so many equal parts of what is left of the budget."""
-        accountant = session.accountant
+    def _noise(self, session: PrivacySession, parts: Fraction | int) -> Any:
+        """Return the mechanism of one of so many equal parts of what is left of the budget."""
+        accountant, kind = session.accountant, mechanism_in(self, "noise")
         share = Fraction(accountant.remaining) / parts
-        return noise_multiplier(accountant, Gaussian.nominal_event, share)
+        return kind(noise_multiplier(accountant, kind.nominal_event, share))
 
     def _refuse_hopeless(self, problem: Problem, session: PrivacySession) -> None:
         """Raise InvalidInputError if the noise of the smallest share does not fit the grid."""
@@ -198,13 +207,14 @@ class DpGd:
         steps = (self.steps or defaults.MOST_STEPS) / (1 - count) / (1 - moments)
         shares = [1 / count, steps, *([1 / moments / (1 - count)] if moments else [])]
         most = 2 * max(shares)
-        multiplier = self._multiplier(session, most)
+        mechanism = self._noise(session, most)
         # No row is longer than the root of its columns' number once it is standardised, in mean.
         widest = 2 * max(problem.row_norm, math.sqrt(problem.n_features + 1))
         clip = (self.clip or 2.0) * widest
         w = np.zeros(problem.n_features)
+        multiplier = mechanism.noise_multiplier
         query = StandardizedGradientSum(problem, w, unchanged(problem), clip, multiplier)
-        Gaussian(multiplier).event(query.sensitivity(problem.relation))
+        mechanism.event(query.sensitivity(problem.relation))
         ColumnMoments(problem, MOMENTS_CLIP * problem.row_norm, multiplier)
 
 

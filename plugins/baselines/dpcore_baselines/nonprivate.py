@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
-from dpcore.plugin import Solution
+from dpcore.plugin import Slot, Solution
 from dpcore_baselines.exact import Exact, ExactFit, MajorityModel
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class NonPrivate:
     name: ClassVar[str] = "nonprivate"
     private: ClassVar[bool] = False
     accountant: ClassVar[str] = "none"
-    slots: ClassVar[dict[str, tuple[str, ...]]] = {}
+    slots: ClassVar[dict[str, Slot]] = {}
     relations: ClassVar[tuple[str, ...]] = _BOTH
     needs: ClassVar[tuple[str, ...]] = ("fixed-schedule",)
     theorem: ClassVar[str] = "none: exact answers, NOT PRIVATE"
@@ -49,7 +49,7 @@ class Majority:
     name: ClassVar[str] = "majority"
     private: ClassVar[bool] = False
     accountant: ClassVar[str] = "none"
-    slots: ClassVar[dict[str, tuple[str, ...]]] = {}
+    slots: ClassVar[dict[str, Slot]] = {}
     relations: ClassVar[tuple[str, ...]] = _BOTH
     needs: ClassVar[tuple[str, ...]] = ("classification", "fixed-schedule")
     theorem: ClassVar[str] = "none: exact answers, NOT PRIVATE"

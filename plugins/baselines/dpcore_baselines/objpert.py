@@ -7,8 +7,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from dpcore.plugin import InvalidInputError, Solution, UnsupportedEventError, check_ranges, option
-from dpcore.plugin.parts import ObjectivePerturbationDpEvent, PureDpEvent
+from dpcore.plugin import (
+    InvalidInputError,
+    Slot,
+    Solution,
+    UnsupportedEventError,
+    check_ranges,
+    option,
+)
+from dpcore.plugin.parts import ObjectivePerturbationDpEvent, PureDpEvent, accountants_for
 from dpcore_baselines.approximate_minima import ApproximateMinima
 from dpcore_baselines.calibrate import least_noise
 from dpcore_baselines.perturbed import PerturbedMinimizer, vertices
@@ -25,6 +32,7 @@ _LARGEST_SHARE = 0.15
 _NEXT_TO_NOTHING = 6.0
 """A log_determinant beyond which Lambda is next to nothing."""
 _PER_NOISE = 0.04
+_CLOSED = "the density of b is in the proof, which is of these two laws"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,15 +55,19 @@ class ObjPert:
         "Lambda, of the sum of losses, at least",
         "of a sum over rows",
         "0.04 row_norm E||b||, and so that log_determinant is at most 0.15 epsilon",
+        range=(2.0**-20, 2.0**40),
     )
     output_share: float = option(
-        0.15, "the second noise's distance between neighbours over that of the first", "1"
+        0.15,
+        "the second noise's distance between neighbours over that of the first",
+        "1",
+        range=(2.0**-10, 2.0**10),
     )
     use: Mapping[str, str] = field(default_factory=dict)
 
     name: ClassVar[str] = "objpert"
     accountant: ClassVar[str] = "single"
-    slots: ClassVar[dict[str, tuple[str, ...]]] = {"noise": ("gaussian", "gamma")}
+    slots: ClassVar[dict[str, Slot]] = {"noise": Slot(("gaussian", "gamma"), closed=_CLOSED)}
     relations: ClassVar[tuple[str, ...]] = ("add-or-remove-one", "replace-one")
     needs: ClassVar[tuple[str, ...]] = (
         "convex-loss",
@@ -77,13 +89,11 @@ class ObjPert:
     )
 
     def __post_init__(self) -> None:
-        check_ranges(
-            self, {"regularisation": (2.0**-20, 2.0**40), "output_share": (2.0**-10, 2.0**10)}
-        )
+        check_ranges(self)
 
     def minimize(self, problem: Problem, session: PrivacySession) -> Solution:
-        law, accountant = self.use.get("noise", "gaussian"), session.accountant
-        _check_accountant(law, accountant)
+        law, accountant = self.use.get("noise", self.slots["noise"].names[0]), session.accountant
+        _check_accountant(self, law, accountant)
         plan = self._plan(problem, accountant, law)
         query = _query(problem, plan, law)
         rest = query.sensitivity(session.relation).rest
@@ -166,13 +176,12 @@ def _query(problem: Problem, plan: _Plan, law: Any) -> PerturbedMinimizer:
     )
 
 
-def _check_accountant(law: str, accountant: Accountant) -> None:
+def _check_accountant(optimizer: ObjPert, law: str, accountant: Accountant) -> None:
     gaussian = law == "gaussian"
     event = ObjectivePerturbationDpEvent((1.0,), 1.0) if gaussian else PureDpEvent(1.0)
     if not accountant.supports(event):
-        able = "single or rdp" if gaussian else "pure, zcdp or rdp"
-        other = "--use noise=gamma for pure epsilon" if gaussian else "--use noise=gaussian"
+        other = "gamma for pure epsilon" if gaussian else "gaussian"
         raise UnsupportedEventError(
             f"objpert's noise ({law}) cannot be held by the {accountant.name} accountant; choose "
-            f"--accountant {able}, or {other}."
+            f"{accountants_for(optimizer, event)}, or --use noise={other}."
         )

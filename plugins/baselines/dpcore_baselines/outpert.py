@@ -8,18 +8,17 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpcore.plugin import (
-    Gaussian,
     InvalidInputError,
-    Laplace,
     RowCount,
+    Slot,
     Solution,
-    UnsupportedEventError,
     check_ranges,
+    mechanism_in,
     option,
 )
+from dpcore.plugin.parts import PureAccountant
 from dpcore_baselines.bounded import BoundedMinimizer
 from dpcore_baselines.calibrate import least_noise, usual_noise
-from dpcore_baselines.gamma import Gamma
 from dpcore_baselines.options import require_several
 
 if TYPE_CHECKING:
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
 __all__ = ["OutPert"]
 
 _FINEST_GRID, _COARSEST_GRID, _SCALE_BITS = 40, 8, 55
-_MECHANISMS: dict[str, Any] = {"gaussian": Gaussian, "gamma": Gamma}
 _ROWS = 10_000
 """Stands for the number of rows in the default l2 where no public figure exists."""
 
@@ -44,16 +42,22 @@ class OutPert:
     """
 
     l2_factor: float = option(
-        0.25, "l2 where --l2 is not given, times (row_norm^2 / n) (n smoothness m^2)^(1/3)", "1"
+        0.25,
+        "l2 where --l2 is not given, times (row_norm^2 / n) (n smoothness m^2)^(1/3)",
+        "1",
+        range=(2.0**-20, 2.0**20),
     )
     count_share: float = option(
-        0.02, "share of the budget for counting rows where no public figure exists", "1"
+        0.02,
+        "share of the budget for counting rows where no public figure exists",
+        "1",
+        range=(2.0**-20, 0.5),
     )
     use: Mapping[str, str] = field(default_factory=dict)
 
     name: ClassVar[str] = "outpert"
     accountant: ClassVar[str] = "gdp"
-    slots: ClassVar[dict[str, tuple[str, ...]]] = {"noise": ("gaussian", "gamma")}
+    slots: ClassVar[dict[str, Slot]] = {"noise": Slot(("gaussian", "gamma"), takes=("l2",))}
     relations: ClassVar[tuple[str, ...]] = ("add-or-remove-one", "replace-one")
     needs: ClassVar[tuple[str, ...]] = (
         "convex-loss",
@@ -75,7 +79,7 @@ class OutPert:
     )
 
     def __post_init__(self) -> None:
-        check_ranges(self, {"l2_factor": (2.0**-20, 2.0**20), "count_share": (2.0**-20, 0.5)})
+        check_ranges(self)
 
     def default_l2(self, problem: Problem, accountant: Accountant) -> float:
         """Return the l2 of a run that was given none: where what noise costs, n smoothness times
@@ -84,23 +88,19 @@ class OutPert:
             return 0.0  # what check_fits refuses
         n = problem.n_public or _ROWS
         noise = usual_noise(accountant.epsilon, accountant.delta)
-        if self._law == "gamma":
+        if PureAccountant.supports(mechanism_in(self, "noise").nominal_event(1.0)):
+            # Of a length with a gamma law, where normal noise has independent coordinates.
             noise = math.sqrt(problem.n_features) / accountant.epsilon
         noise *= problem.relation.rows_changed * problem.loss.lipschitz
         root = (n * problem.loss.smoothness * noise**2) ** (1 / 3)
         l2: float = self.l2_factor * problem.row_norm**2 * root / n
         return l2
 
-    @property
-    def _law(self) -> str:
-        return self.use.get("noise", self.slots["noise"][0])
-
     def minimize(self, problem: Problem, session: PrivacySession) -> Solution:
-        mechanism = _MECHANISMS[self._law]
-        self._check_accountant(session.accountant)
+        mechanism = mechanism_in(self, "noise", session.accountant)
         details: dict[str, Any] = {}
         if problem.n_public is None:
-            problem = self._counted(problem, session)
+            problem = self._counted(problem, session, mechanism)
             details["rows_counted"] = problem.n0
         multiplier = least_noise(session.accountant, mechanism.nominal_event)
         query = _query(problem, multiplier)
@@ -109,32 +109,17 @@ class OutPert:
         details |= {"l2": problem.l2, "sensitivity": bound, "noise_scale": multiplier * bound}
         return Solution(w, "The minimiser was released with all that was left.", details)
 
-    def _counted(self, problem: Problem, session: PrivacySession) -> Problem:
+    def _counted(self, problem: Problem, session: PrivacySession, mechanism: Any) -> Problem:
         """Return the problem with a noisy number of rows, a charged release, as its n0."""
-        normal = self._law == "gaussian"
-        kind: Any = Gaussian if normal else Laplace
-        share = self.count_share * session.accountant.remaining
-        both = kind.nominal_event(1.0), _MECHANISMS[self._law].nominal_event(1.0)
-        require_several(self.name, session.accountant, *both)
-        multiplier = least_noise(session.accountant, kind.nominal_event, share)
+        accountant, event_of = session.accountant, mechanism.nominal_event
+        share = self.count_share * accountant.remaining
+        require_several(self, accountant, *[event_of(1.0)] * 2)
+        multiplier = least_noise(accountant, event_of, share)
         # Whether the rest can be released is known before the count is charged.
-        left = least_noise(
-            session.accountant,
-            _MECHANISMS[self._law].nominal_event,
-            session.accountant.remaining - share,
-        )
+        left = least_noise(accountant, event_of, accountant.remaining - share)
         _query(replace(problem, n0=1), left)
-        count = float(session.release(RowCount("l2" if normal else "l1"), kind(multiplier))[0])
+        count = float(session.release(RowCount(mechanism.needs), mechanism(multiplier))[0])
         return replace(problem, n0=max(1, round(count)))
-
-    def _check_accountant(self, accountant: Accountant) -> None:
-        if not accountant.supports(_MECHANISMS[self._law].nominal_event(1.0)):
-            able = "gdp, zcdp or rdp" if self._law == "gaussian" else "pure, zcdp or rdp"
-            other = "gamma for pure epsilon" if self._law == "gaussian" else "gaussian"
-            raise UnsupportedEventError(
-                f"{self.name}'s noise ({self._law}) cannot be held by the {accountant.name} "
-                f"accountant; choose --accountant {able}, or --use noise={other}."
-            )
 
 
 def _query(problem: Problem, multiplier: float) -> BoundedMinimizer:

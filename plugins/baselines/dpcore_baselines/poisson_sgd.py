@@ -3,7 +3,8 @@
 A step releases ``sum over the sample of clip(gradient) + noise`` and divides it by the expected
 number of rows, ``p n0``, a constant: never by the size of the sample, which is private. An empty
 sample is released, and charged, like any other. The sampler makes the event, so the accountant
-charges Poisson sampling for Poisson samples and nothing else.
+charges Poisson sampling for Poisson samples and nothing else. It has rules for samples of the
+events that it names: noise of another kind in the slot is refused.
 """
 
 from __future__ import annotations
@@ -17,16 +18,17 @@ import numpy as np
 
 from dpcore.plugin import (
     ClippedGradientSum,
-    Gaussian,
     PoissonSample,
     RowCount,
+    Slot,
     Solution,
     check_ranges,
+    mechanism_in,
     option,
     round_parameters,
     schedule_noise_multiplier,
 )
-from dpcore.plugin.parts import GaussianDpEvent, PoissonSampledDpEvent
+from dpcore.plugin.parts import PoissonSampledDpEvent
 from dpcore_baselines import descent_defaults as defaults
 from dpcore_baselines.averaged_descent import descend
 
@@ -44,52 +46,54 @@ _COUNT_NOISE = 10.0
 class PoissonSgd:
     """Base of ``sgd-ma`` and ``sgd-adv``, which say under which theorem the releases add up."""
 
-    steps: int = option(400, "samples drawn", "steps")
-    sampling_probability: float = option(0.05, "of a row to be in a sample", "1")
+    steps: int = option(400, "samples drawn", "steps", range=(1, 10**6))
+    sampling_probability: float = option(
+        0.05, "of a row to be in a sample", "1", range=(2.0**-40, 1)
+    )
     clip: float | None = option(
         None,
         "bound of a row's gradient over the row norm",
         "1",
         f"0.2 (u / 42)^0.3, from 0.05 to 2; {_U}",
+        range=(2.0**-10, 2.0**6),
     )
     time: float | None = option(
         None,
         "sum of the step sizes, times the row norm squared",
         "1",
         "5000 (u / 42)^0.8, as far as the steps are stable",
+        range=(2.0**-20, 2.0**40),
     )
-    momentum: float = option(0.85, "weight of the earlier directions in the next one", "1")
+    momentum: float = option(
+        0.85, "weight of the earlier directions in the next one", "1", range=(0, 1, "[)")
+    )
     averaging: float = option(
-        3.0, "iterate t weighs about t^averaging in the result; negative: the last iterate", "1"
+        3.0,
+        "iterate t weighs about t^averaging in the result; negative: the last iterate",
+        "1",
+        range=(-1, 100),
     )
     use: Mapping[str, str] = field(default_factory=dict)
 
     name: ClassVar[str]
-    slots: ClassVar[dict[str, tuple[str, ...]]] = {}
+    slots: ClassVar[dict[str, Slot]] = {"noise": Slot(("gaussian",), takes=("l2",))}
     relations: ClassVar[tuple[str, ...]] = ("add-or-remove-one",)
     needs: ClassVar[tuple[str, ...]] = ("fixed-schedule",)
 
     def __post_init__(self) -> None:
-        ranges: dict[str, Any] = {
-            "steps": (1, 10**6),
-            "sampling_probability": (2.0**-40, 1),
-            "clip": (2.0**-10, 2.0**6),
-            "time": (2.0**-20, 2.0**40),
-            "momentum": (0, 1, "[)"),
-            "averaging": (-1, 100),
-        }
-        check_ranges(self, ranges)
+        check_ranges(self)
 
     def schedule(self, problem: Problem, noise_multiplier: float) -> Mapping[DpEvent, int]:
         """Return how many of each event a run makes with that noise, in its order, from public
         facts alone: where laws are convolved one after the other, another order is rounded up by
         another amount."""
+        event_of = mechanism_in(self, "noise").nominal_event
         each = PoissonSampledDpEvent(
-            self.sampling_probability, GaussianDpEvent(noise_multiplier), problem.relation
+            self.sampling_probability, event_of(noise_multiplier), problem.relation
         )
         events: dict[DpEvent, int] = {}
         if problem.n_public is None:
-            events[GaussianDpEvent(self._count_multiplier(noise_multiplier))] = 1
+            events[event_of(self._count_multiplier(noise_multiplier))] = 1
         return events | {each: self.steps}
 
     def minimize(self, problem: Problem, session: PrivacySession) -> Solution:
@@ -98,7 +102,7 @@ class PoissonSgd:
         multiplier = schedule_noise_multiplier(
             session.accountant, lambda m: self.schedule(problem, m)
         )
-        mechanism = Gaussian(multiplier)
+        mechanism = mechanism_in(self, "noise")(multiplier)
         self._refuse_hopeless(problem, mechanism)
         n = float(problem.n_public or self._count(session, multiplier))
         root = math.sqrt(self.steps)
@@ -143,10 +147,10 @@ class PoissonSgd:
         return _COUNT_NOISE * multiplier / min(1.0, reach)
 
     def _count(self, session: PrivacySession, multiplier: float) -> float:
-        mechanism = Gaussian(self._count_multiplier(multiplier))
-        return max(1.0, float(session.release(RowCount(), mechanism)[0]))
+        mechanism = mechanism_in(self, "noise")(self._count_multiplier(multiplier))
+        return max(1.0, float(session.release(RowCount(mechanism.needs), mechanism)[0]))
 
-    def _refuse_hopeless(self, problem: Problem, mechanism: Gaussian) -> None:
+    def _refuse_hopeless(self, problem: Problem, mechanism: Any) -> None:
         """Raise InvalidInputError if the noise does not fit the grid."""
         clip = (self.clip or 2.0) * problem.row_norm
         w = np.zeros(problem.n_features)

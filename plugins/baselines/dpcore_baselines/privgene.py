@@ -10,13 +10,13 @@ import numpy as np
 
 from dpcore.plugin import (
     InvalidInputError,
+    Slot,
     Solution,
-    UnsupportedEventError,
     check_ranges,
+    mechanism_in,
     noise_multiplier,
     option,
 )
-from dpcore.plugin.parts import load_registry
 from dpcore_baselines.scores import ClippedLossScores
 
 if TYPE_CHECKING:
@@ -40,18 +40,24 @@ class PrivGene:
     """
 
     generations: int | None = option(
-        None, "selections", "selections", "0.00125 n epsilon, from 8 to 200"
+        None, "selections", "selections", "0.00125 n epsilon, from 8 to 200", range=(1, 10**5)
     )
-    candidates: int = option(50, "of each generation, the best one so far included")
-    step: float = option(8.0, "length of the first mutations", "1 / row_norm")
-    decay: float = option(0.1, "length of the last mutations over that of the first", "1")
-    loss_clip: float = option(2.0, "bound of a row's loss", "loss")
+    candidates: int = option(
+        50, "of each generation, the best one so far included", range=(2, 10**4)
+    )
+    step: float = option(
+        8.0, "length of the first mutations", "1 / row_norm", range=(2.0**-20, 2.0**10)
+    )
+    decay: float = option(
+        0.1, "length of the last mutations over that of the first", "1", range=(2.0**-20, 1.0)
+    )
+    loss_clip: float = option(2.0, "bound of a row's loss", "loss", range=(2.0**-10, 2.0**20))
     use: Mapping[str, str] = field(default_factory=dict)
 
     name: ClassVar[str] = "privgene"
     accountant: ClassVar[str] = "zcdp"
-    slots: ClassVar[dict[str, tuple[str, ...]]] = {
-        "selection": ("exponential", "permute-and-flip", "report-noisy-max")
+    slots: ClassVar[dict[str, Slot]] = {
+        "selection": Slot(("exponential", "permute-and-flip", "report-noisy-max"), takes=("range",))
     }
     relations: ClassVar[tuple[str, ...]] = ("add-or-remove-one", "replace-one")
     needs: ClassVar[tuple[str, ...]] = ("fixed-schedule",)
@@ -67,14 +73,7 @@ class PrivGene:
     )
 
     def __post_init__(self) -> None:
-        ranges = {
-            "generations": (1, 10**5),
-            "candidates": (2, 10**4),
-            "step": (2.0**-20, 2.0**10),
-            "decay": (2.0**-20, 1.0),
-            "loss_clip": (2.0**-10, 2.0**20),
-        }
-        check_ranges(self, ranges)
+        check_ranges(self)
 
     def minimize(self, problem: Problem, session: PrivacySession) -> Solution:
         count = self._generations(problem, session.accountant)
@@ -100,13 +99,7 @@ class PrivGene:
 
     def _mechanism(self, accountant: Accountant, count: int) -> Any:
         """Return the selection mechanism at an equal share of the budget."""
-        name = self.use.get("selection", self.slots["selection"][0])
-        mechanism = load_registry().load("mechanism", name)
-        if not accountant.supports(mechanism.nominal_event(1.0)):
-            raise UnsupportedEventError(
-                f"{self.name}'s slot selection ({name}) cannot be held by {accountant.name}; "
-                "choose --accountant zcdp, rdp or pure."
-            )
+        mechanism = mechanism_in(self, "selection", accountant)
         share = accountant.remaining / count * _SLACK
         if not share > 0:
             raise InvalidInputError("The budget is too small for one release. Raise epsilon.")

@@ -33,8 +33,8 @@ def test_pure_epsilon_is_admitted(optimizer, check, monkeypatch):
 
 
 def test_checks_of_a_guarantee_are_for_those_that_give_one():
+    from dpcore.testing.kinds import checks_of
     from dpcore.testing.optimizers import OPTIMIZER_CHECKS
-    from dpcore.testing.run import checks_of
 
     assert checks_of(ObjPert()) == OPTIMIZER_CHECKS
     names = {check.__name__ for check in checks_of(NonPrivate())}

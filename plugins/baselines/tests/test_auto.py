@@ -26,14 +26,15 @@ def test_it_is_an_optimizer_itself(check):
     check(Auto())
 
 
+NOISE = {"noise": "gaussian"}
 SELECTION = {"selection": "exponential"}
 CHOICES = [
-    ({}, "dp-gd", "gdp", {}),
-    ({"delta": 1e-30, "epsilon": 1e-3}, "dp-gd", "gdp", {}),
-    ({"relation": "replace-one"}, "dp-gd", "gdp", {}),
-    ({"loss": "hinge-svm"}, "dp-gd", "gdp", {}),
-    ({"loss": "ridge", "accountant": "zcdp"}, "dp-gd", "zcdp", {}),
-    ({"accountant": "rdp"}, "dp-gd", "rdp", {}),
+    ({}, "dp-gd", "gdp", NOISE),
+    ({"delta": 1e-30, "epsilon": 1e-3}, "dp-gd", "gdp", NOISE),
+    ({"relation": "replace-one"}, "dp-gd", "gdp", NOISE),
+    ({"loss": "hinge-svm"}, "dp-gd", "gdp", NOISE),
+    ({"loss": "ridge", "accountant": "zcdp"}, "dp-gd", "zcdp", NOISE),
+    ({"accountant": "rdp"}, "dp-gd", "rdp", NOISE),
     ({"accountant": "single"}, "objpert", "single", {"noise": "gaussian"}),
     ({"delta": 0.0}, "objpert", "pure", {"noise": "gamma"}),
     ({"accountant": "pure"}, "objpert", "pure", {"noise": "gamma"}),

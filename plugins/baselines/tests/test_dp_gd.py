@@ -192,9 +192,19 @@ def test_other_accountants_hold_it_too(accountant):
     assert model.privacy["spent"] <= model.privacy["budget"]
 
 
+def test_other_noise_of_an_l2_bound_is_charged_by_its_own_event():
+    X, y = table(300)
+    asked = {"algo": "dp-gd", "use": {"noise": "gamma"}, "accountant": "pure", "delta": 0.0}
+    model = fit(X, y, classes=(0, 1), epsilon=1.0, params={"steps": 7}, **asked)
+    assert {entry["mechanism"] for entry in model.ledger} == {"Gamma"}
+    assert model.privacy["releases"] == {"count": 1, "moments": 1, "gradient": 7}
+    assert 0.999 < model.privacy["spent"] <= 1.0
+
+
 def test_an_accountant_that_cannot_hold_it_is_refused():
     X, y = table(30)
-    with pytest.raises(DpcoreError, match="Gaussian"):
+    refused = r"slot noise \(gaussian\) cannot be held by pure; choose --accountant gdp, zcdp"
+    with pytest.raises(DpcoreError, match=refused):
         fit(X, y, classes=(0, 1), algo="dp-gd", accountant="pure", epsilon=1.0)
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from dpcore.plugin import InvalidInputError, UnsupportedEventError
-from dpcore.plugin.parts import load_registry, registered_accountants
+from dpcore.plugin import InvalidInputError, Slot, mechanism_in
 from dpcore_dp_agd.defaults import FEWEST_STEPS
 from dpcore_dp_agd.descent import Descent
 from dpcore_dp_agd.loss_line import first_line
@@ -15,10 +14,7 @@ from dpcore_dp_agd.plan import plan_run
 from dpcore_dp_agd.published import minimize_as_published
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from dpcore.plugin import Accountant, PrivacySession, Problem, Solution
-    from dpcore.plugin.parts import DpEvent
+    from dpcore.plugin import PrivacySession, Problem, Solution
 
 __all__ = ["DpAgd"]
 
@@ -41,9 +37,11 @@ class DpAgd(Options):
     """
 
     name: ClassVar[str] = "dp-agd"
-    slots: ClassVar[dict[str, tuple[str, ...]]] = {
-        "gradient": ("gaussian", "laplace"),
-        "selection": ("exponential", "permute-and-flip", "report-noisy-max"),
+    slots: ClassVar[dict[str, Slot]] = {
+        "gradient": Slot(("gaussian", "laplace"), takes=("l2", "l1")),
+        "selection": Slot(
+            ("exponential", "permute-and-flip", "report-noisy-max"), takes=("range",)
+        ),
     }
     relations: ClassVar[tuple[str, ...]] = ("add-or-remove-one", "replace-one")
     needs: ClassVar[tuple[str, ...]] = ()
@@ -87,42 +85,11 @@ class DpAgd(Options):
         session.rehearse(first_line(problem))
         if self.as_published:
             return minimize_as_published(problem, session)
-        mechanisms = {slot: self._mechanism(slot) for slot in self.slots}
-        self._check_slots(mechanisms, session.accountant)
+        accountant = session.accountant
+        mechanisms = {slot: mechanism_in(self, slot, accountant) for slot in self.slots}
         run = plan_run(self, mechanisms, problem, session)
         solution = Descent(run, problem, session).minimize()
         return replace(solution, details={**solution.details, **self._planned(round(run.steps))})
-
-    def _mechanism(self, slot: str) -> Any:
-        """Return the mechanism in a slot."""
-        return load_registry().load("mechanism", self._filling(slot))
-
-    def _filling(self, slot: str) -> str:
-        """Return the name of the mechanism in a slot."""
-        return self.use.get(slot, self.slots[slot][0])
-
-    def _check_slots(self, mechanisms: Mapping[str, Any], accountant: Accountant) -> None:
-        """Raise UnsupportedEventError, with what would do, if a slot does not fit the filter."""
-        events = {slot: mechanism.nominal_event(1.0) for slot, mechanism in mechanisms.items()}
-        for slot, event in events.items():
-            if not accountant.supports(event):
-                raise UnsupportedEventError(
-                    f"{self.name}'s slot {slot} ({self._filling(slot)}) cannot be held by "
-                    f"{accountant.name}; choose {self._remedy(slot, events, accountant)}."
-                )
-
-    def _remedy(self, slot: str, events: Mapping[str, DpEvent], accountant: Accountant) -> str:
-        """Return the options with which the slot's event can be held."""
-        fitting = [
-            f"--use {slot}={name}"
-            for name in self.slots[slot]
-            if accountant.supports(load_registry().load("mechanism", name).nominal_event(1.0))
-        ]
-        adaptive = [a for a in registered_accountants() if a.fully_adaptive]
-        others = [a.name for a in adaptive if all(map(a.supports, events.values()))]
-        if others:
-            fitting.append(f"--accountant {' or '.join(others)}")
-        return ", or ".join(fitting)
 
     def _planned(self, steps: int) -> dict[str, Any]:
         """Return the details that say how long a run was planned."""

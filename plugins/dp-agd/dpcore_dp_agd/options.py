@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from dpcore.plugin import check_ranges, option
 
@@ -24,60 +23,76 @@ class Options:
         "planned number of steps: each is given an equal share of the budget",
         "steps",
         f"45 (u / 39)^0.64, from 10 to 400; {_U}",
+        range=(1, 10**6),
     )
     splits: int | None = option(
         None,
         "the paper's rule instead: a release starts at epsilon / (2 splits)",
         "splits",
         "none: steps decides",
+        range=(1, 10**6),
     )
     clip: float | None = option(
         None,
         "bound of a row's gradient",
         "norm of a gradient",
         f"0.125 row_norm (u / 39)^0.36, from 0.02 row_norm to row_norm; {_U}",
+        range=(2.0**-20, 2.0**12),
     )
     max_step: float | None = option(
-        None, "largest candidate step of all", "norm of w", "8 / row_norm, at most 1024"
+        None,
+        "largest candidate step of all",
+        "norm of w",
+        "8 / row_norm, at most 1024",
+        range=(2.0**-10, 2.0**10),
     )
-    selection_share: float = option(0.015, "share of the budget for selecting step sizes", "1")
-    candidates: int = option(10, "step sizes to choose from, beside 0", "step sizes")
-    loss_clip: float = option(2.0, "bound of a row's loss in the selection", "loss")
-    gamma: float = option(0.05, "growth of a gradient's share after step size 0 won", "1")
-    eta: float = option(0.1, "headroom of the largest candidate over the last steps", "1")
-    tau: int = option(10, "steps between updates of the largest candidate", "steps")
+    selection_share: float = option(
+        0.015, "share of the budget for selecting step sizes", "1", range=(0, 1, "()")
+    )
+    candidates: int = option(
+        10, "step sizes to choose from, beside 0", "step sizes", range=(1, 1000)
+    )
+    loss_clip: float = option(
+        2.0, "bound of a row's loss in the selection", "loss", range=(2.0**-10, 2.0**20)
+    )
+    gamma: float = option(
+        0.05, "growth of a gradient's share after step size 0 won", "1", range=(0, 10, "(]")
+    )
+    eta: float = option(
+        0.1, "headroom of the largest candidate over the last steps", "1", range=(0, 10)
+    )
+    tau: int = option(
+        10, "steps between updates of the largest candidate", "steps", range=(1, math.inf)
+    )
     step_decay: float = option(
-        0.6, "part of the largest candidate taken off, linearly, over the planned steps", "1"
+        0.6,
+        "part of the largest candidate taken off, linearly, over the planned steps",
+        "1",
+        range=(0, 1),
     )
     shrink: float = option(
-        0.7, "factor on the candidates of one step each time that step size 0 won", "1"
+        0.7,
+        "factor on the candidates of one step each time that step size 0 won",
+        "1",
+        range=(0, 1, "(]"),
     )
-    momentum: float = option(0.85, "weight of the earlier directions in the next one", "1")
+    momentum: float = option(
+        0.85, "weight of the earlier directions in the next one", "1", range=(0, 1, "[)")
+    )
     averaging: float = option(
-        3.0, "iterate t weighs about t^averaging in the result; negative: the last iterate", "1"
+        3.0,
+        "iterate t weighs about t^averaging in the result; negative: the last iterate",
+        "1",
+        range=(-1, 100),
     )
     count_share: float = option(
-        0.02, "share of the budget for counting rows where no public figure exists", "1"
+        0.02,
+        "share of the budget for counting rows where no public figure exists",
+        "1",
+        range=(0, 1, "()"),
     )
     as_published: bool = option(False, "behave as the authors' code: not private")
     use: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        ranges: dict[str, Any] = {
-            "steps": (1, 10**6),
-            "splits": (1, 10**6),
-            "clip": (2.0**-20, 2.0**12),
-            "max_step": (2.0**-10, 2.0**10),
-            "selection_share": (0, 1, "()"),
-            "candidates": (1, 1000),
-            "loss_clip": (2.0**-10, 2.0**20),
-            "gamma": (0, 10, "(]"),
-            "eta": (0, 10),
-            "tau": (1, math.inf),
-            "step_decay": (0, 1),
-            "shrink": (0, 1, "(]"),
-            "momentum": (0, 1, "[)"),
-            "averaging": (-1, 100),
-            "count_share": (0, 1, "()"),
-        }
-        check_ranges(self, ranges)
+        check_ranges(self)

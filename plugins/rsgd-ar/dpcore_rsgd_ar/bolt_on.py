@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from dpcore.plugin import InvalidInputError, check_ranges, option
-from dpcore.plugin.parts import load_registry
+from dpcore.plugin import InvalidInputError, Slot, check_ranges, option
 from dpcore_rsgd_ar import defaults
 from dpcore_rsgd_ar.closed_forms import decreasing_steps
 from dpcore_rsgd_ar.options import check_problem
@@ -36,21 +35,33 @@ class BoltOn:
     (epsilon, delta), Laplace noise for pure epsilon (``--use noise=laplace --accountant pure``).
     """
 
-    epochs: int = option(10, "passes over the rows", "epochs")
+    epochs: int = option(10, "passes over the rows", "epochs", range=(1, 10**5))
     batch_size: int | None = option(
-        None, "about how many rows a batch has", "rows", "50, or all of fewer"
+        None,
+        "about how many rows a batch has",
+        "rows",
+        "50, or all of fewer",
+        range=(1, 2**40),
     )
     step_size: float | None = option(
-        None, "step where there is no l2", "norm of w over norm of a gradient", "of gradient flow"
+        None,
+        "step where there is no l2",
+        "norm of w over norm of a gradient",
+        "of gradient flow",
+        range=(2.0**-40, 2.0**40),
     )
     radius: float | None = option(
-        None, "radius of the ball", "norm of w", "R / mu with l2, none without"
+        None,
+        "radius of the ball",
+        "norm of w",
+        "R / mu with l2, none without",
+        range=(2.0**-40, 2.0**40),
     )
     use: Mapping[str, str] = field(default_factory=dict)
 
     name: ClassVar[str] = "bolt-on"
     accountant: ClassVar[str] = "single"
-    slots: ClassVar[dict[str, tuple[str, ...]]] = {"noise": ("gaussian", "laplace")}
+    slots: ClassVar[dict[str, Slot]] = {"noise": Slot(("gaussian", "laplace"), takes=("l2", "l1"))}
     relations: ClassVar[tuple[str, ...]] = ("replace-one",)
     needs: ClassVar[tuple[str, ...]] = ("convex-loss", "lipschitz-loss", "fixed-schedule")
     theorem: ClassVar[str] = (
@@ -65,13 +76,7 @@ class BoltOn:
     )
 
     def __post_init__(self) -> None:
-        ranges = {
-            "epochs": (1, 10**5),
-            "batch_size": (1, 2**40),
-            "step_size": (2.0**-40, 2.0**40),
-            "radius": (2.0**-40, 2.0**40),
-        }
-        check_ranges(self, ranges)
+        check_ranges(self)
 
     def minimize(self, problem: Problem, session: PrivacySession) -> Solution:
         n, facts = check_problem(self, problem, convex_is_enough=True), Facts.of(problem)
@@ -81,8 +86,7 @@ class BoltOn:
         else:
             flow = defaults.flow_for(problem, session.accountant)
             schedule = self._convex(facts, n, rows, flow)
-        noise = load_registry().load("mechanism", self.use.get("noise", "gaussian"))
-        how = Release(randomized=False, rule="bolt-on", mechanism=noise)
+        how = Release(self, randomized=False, rule="bolt-on")
         return release_pass(problem, facts, schedule, session, how)
 
     def _strongly_convex(self, facts: Facts, n: int, rows: int) -> Schedule:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcore.plugin import InvalidInputError, UnsupportedEventError
-from dpcore.plugin.parts import LaplaceDpEvent
+from dpcore.plugin.parts import accountants_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dpcore.plugin import Accountant
-    from dpcore.plugin.parts import DpEvent
+    from dpcore.plugin.parts import DpEvent, Optimizer
 
 __all__ = ["calibrated", "estimated_sigma"]
 
@@ -50,7 +50,12 @@ def estimated_sigma(deltas: np.ndarray, weights: np.ndarray, epsilon: float, del
     return float(d[-1]) * math.exp(high)
 
 
-def calibrated(accountant: Accountant, cost_of: Callable[[float], DpEvent], guess: float) -> float:
+def calibrated(
+    optimizer: Optimizer,
+    accountant: Accountant,
+    cost_of: Callable[[float], DpEvent],
+    guess: float,
+) -> float:
     """Return a noise multiplier, near the smallest, whose event the accountant has room for.
 
     ``cost_of`` : the event of a noise multiplier. ``guess`` : where to begin; taken if it will do
@@ -66,7 +71,8 @@ def calibrated(accountant: Accountant, cost_of: Callable[[float], DpEvent], gues
     try:
         fits = holds(guess)
     except UnsupportedEventError as error:
-        raise UnsupportedEventError(f"{error} {_remedy(cost_of(guess))}") from None
+        able = accountants_for(optimizer, cost_of(guess))
+        raise UnsupportedEventError(f"{error}{f' Choose {able}.' if able else ''}") from None
     if fits and not holds(guess * 0.99):
         return guess
     low, high, width = guess, guess, _TOLERANCE / 3
@@ -84,8 +90,3 @@ def calibrated(accountant: Accountant, cost_of: Callable[[float], DpEvent], gues
         middle = math.sqrt(low) * math.sqrt(high)
         low, high = (low, middle) if holds(middle) else (middle, high)
     return high
-
-
-def _remedy(event: DpEvent) -> str:
-    able = "pure or zcdp" if isinstance(event, LaplaceDpEvent) else "single or rdp"
-    return f"Choose --accountant {able}."

@@ -25,14 +25,27 @@ class Nsgd(ReleasedOnce):
     worst batch by Lemma 2's recurrence, rounding included. Rows are shuffled, for the fit alone.
     """
 
-    epochs: int = option(20, "passes over the rows", "epochs")
+    epochs: int = option(20, "passes over the rows", "epochs", range=(1, 10**5))
     batch_size: int | None = option(
-        None, "about how many rows a batch has", "rows", "4,000, at most a twentieth of all"
+        None,
+        "about how many rows a batch has",
+        "rows",
+        "4,000, at most a twentieth of all",
+        range=(1, 2**40),
     )
     step_size: float | None = option(
-        None, "step of the first epoch, eta_0", "norm of w over norm of a gradient", "2 / (L + mu)"
+        None,
+        "step of the first epoch, eta_0",
+        "norm of w over norm of a gradient",
+        "2 / (L + mu)",
+        range=(2.0**-40, 2.0**40),
     )
-    l2_share: float = option(1.0, "l2 where --l2 is not given, times (time of the run)", "1 / time")
+    l2_share: float = option(
+        1.0,
+        "l2 where --l2 is not given, times (time of the run)",
+        "1 / time",
+        range=(2.0**-20, 2.0**20),
+    )
 
     name: ClassVar[str] = "nsgd"
     randomized: ClassVar[bool] = False
@@ -45,13 +58,7 @@ class Nsgd(ReleasedOnce):
     )
 
     def __post_init__(self) -> None:
-        ranges = {
-            "epochs": (1, 10**5),
-            "batch_size": (1, 2**40),
-            "step_size": (2.0**-40, 2.0**40),
-            "l2_share": (2.0**-20, 2.0**20),
-        }
-        check_ranges(self, ranges)
+        check_ranges(self)
 
     def default_l2(self, problem: Problem, accountant: Accountant) -> float:
         """Return the l2 of a run that was given none."""
@@ -64,5 +71,5 @@ class Nsgd(ReleasedOnce):
         first = self.step_size or 2 / (facts.curvature + facts.mu)
         steps = defaults.decaying_steps(first, self.epochs, 0)
         schedule = Schedule(n, self.batch_size or min(4000, -(-n // 20)), steps)
-        how = Release(randomized=self.randomized)
+        how = Release(self, randomized=self.randomized)
         return release_pass(problem, facts, schedule, session, how)

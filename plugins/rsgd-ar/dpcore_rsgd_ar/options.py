@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from dpcore.plugin import InvalidInputError
+from dpcore.plugin import InvalidInputError, Slot
 
 if TYPE_CHECKING:
     from dpcore.plugin import Problem
@@ -23,7 +23,7 @@ class ReleasedOnce:
     use: Mapping[str, str] = field(default_factory=dict)
 
     accountant: ClassVar[str] = "single"
-    slots: ClassVar[dict[str, tuple[str, ...]]] = {}
+    slots: ClassVar[dict[str, Slot]] = {"noise": Slot(("gaussian",), takes=("l2", "l1"))}
     relations: ClassVar[tuple[str, ...]] = ("replace-one",)
     needs: ClassVar[tuple[str, ...]] = (
         "convex-loss",

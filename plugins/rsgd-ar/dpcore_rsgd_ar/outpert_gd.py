@@ -33,9 +33,18 @@ class OutpertGd(ReleasedOnce):
     """
 
     epochs: int | None = option(
-        None, "gradient steps, each a pass over the rows", "epochs", "3 (L + mu) / mu, at most 1000"
+        None,
+        "gradient steps, each a pass over the rows",
+        "epochs",
+        "3 (L + mu) / mu, at most 1000",
+        range=(1, 10**6),
     )
-    l2_share: float = option(1.0, "l2 where --l2 is not given, times (time of the run)", "1 / time")
+    l2_share: float = option(
+        1.0,
+        "l2 where --l2 is not given, times (time of the run)",
+        "1 / time",
+        range=(2.0**-20, 2.0**20),
+    )
     as_published: bool = option(False, "the sensitivity of Zhang et al., 5 R (L + mu) / (n mu L)")
 
     name: ClassVar[str] = "outpert-gd"
@@ -53,7 +62,7 @@ class OutpertGd(ReleasedOnce):
     )
 
     def __post_init__(self) -> None:
-        check_ranges(self, {"epochs": (1, 10**6), "l2_share": (2.0**-20, 2.0**20)})
+        check_ranges(self)
 
     def default_l2(self, problem: Problem, accountant: Accountant) -> float:
         """Return the l2 of a run that was given none."""
@@ -67,5 +76,5 @@ class OutpertGd(ReleasedOnce):
         epochs = self.epochs or min(_MOST_EPOCHS, math.ceil(3 * both / facts.mu))
         schedule = Schedule(n, n, np.full((epochs, 1), largest_fixed_step(facts)))
         rule = "zhang" if self.as_published else "proposition-2"
-        how = Release(randomized=False, rule=rule)
+        how = Release(self, randomized=False, rule=rule)
         return release_pass(problem, facts, schedule, session, how)

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.plugin import Gaussian, InvalidInputError, Solution
+from dpcore.plugin import InvalidInputError, Solution, mechanism_in
 from dpcore_rsgd_ar.calibrate import calibrated, estimated_sigma
 from dpcore_rsgd_ar.sgd_pass import SgdPass
 
 if TYPE_CHECKING:
     from dpcore.plugin import PrivacySession, Problem
+    from dpcore.plugin.parts import Optimizer
     from dpcore_rsgd_ar.schedule import Facts, Schedule
 
 __all__ = ["Release", "release_pass"]
@@ -30,14 +31,14 @@ class Release:
 
     Parameters
     ----------
+    optimizer : whose pass it is, and whose slot ``noise`` has the mechanism.
     randomized, rule : of ``SgdPass``.
-    mechanism : makes the noise from a multiplier.
     query : the class of the pass.
     """
 
+    optimizer: Optimizer
     randomized: bool = True
     rule: str = "lemma-2"
-    mechanism: Any = Gaussian
     query: type[SgdPass] = SgdPass
 
 
@@ -50,20 +51,21 @@ def release_pass(
     UnsupportedEventError for an accountant that cannot hold it.
     """
     accountant = session.accountant
+    noise = mechanism_in(how.optimizer, "noise", accountant)
     if accountant.delta * schedule.n >= 1:
         raise InvalidInputError(
             f"Expected delta={accountant.delta:g} below 1 / n = {1 / schedule.n:.3g}: a release of "
             "one row as it is would be within it."
         )
-    query = _query(problem, facts, schedule, how, _FINEST_GRID)
+    query = _query(problem, facts, schedule, how, noise.needs, _FINEST_GRID)
     largest = float(query.deltas.max())
     sigma = _guess(query, how, accountant.epsilon, accountant.delta)
-    query = _query(problem, facts, schedule, how, _grid_bits(query.reach, sigma))
+    query = _query(problem, facts, schedule, how, noise.needs, _grid_bits(query.reach, sigma))
     sensitivity = query.sensitivity(session.relation)
     multiplier = calibrated(
-        accountant, lambda m: how.mechanism(m).event(sensitivity), sigma / largest
+        how.optimizer, accountant, lambda m: noise(m).event(sensitivity), sigma / largest
     )
-    w = session.release(query, how.mechanism(multiplier))
+    w = session.release(query, noise(multiplier))
     margin_noise = multiplier * sensitivity.bound * facts.row_norm
     details: dict[str, Any] = {
         "epochs": schedule.epochs,
@@ -85,8 +87,10 @@ def release_pass(
     return Solution(w, "One pass was released with all of the budget.", details)
 
 
-def _query(problem: Problem, facts: Facts, schedule: Schedule, how: Release, bits: int) -> SgdPass:
-    """Return the pass on a grid of ``2**-bits``."""
+def _query(
+    problem: Problem, facts: Facts, schedule: Schedule, how: Release, norm: str, bits: int
+) -> SgdPass:
+    """Return the pass on a grid of ``2**-bits``, its sensitivity in this norm."""
     return how.query(
         problem,
         schedule,
@@ -95,13 +99,13 @@ def _query(problem: Problem, facts: Facts, schedule: Schedule, how: Release, bit
         row_bound=facts.row_norm,
         randomized=how.randomized,
         rule=how.rule,
-        norm=how.mechanism.needs,
+        norm=norm,
     )
 
 
 def _guess(query: SgdPass, how: Release, epsilon: float, delta: float) -> float:
     """Return about the noise that the budget asks for, as a standard deviation or scale."""
-    if how.mechanism.needs == "l1" or delta == 0:
+    if query.norm == "l1" or delta == 0:
         return float(query.deltas.max()) / epsilon
     if not how.randomized:
         return float(query.deltas.max()) * estimated_sigma(np.ones(1), np.ones(1), epsilon, delta)

@@ -35,10 +35,16 @@ class RsgdAr(ReleasedOnce):
     Fields left at ``None`` are searched from public facts (``dpcore_rsgd_ar.defaults``).
     """
 
-    epochs: int = option(20, "passes over the rows", "epochs")
-    tau: int = option(10, "epochs from one average and restart to the next", "epochs")
+    epochs: int = option(20, "passes over the rows", "epochs", range=(1, 10**5))
+    tau: int = option(
+        10, "epochs from one average and restart to the next", "epochs", range=(1, 10**5)
+    )
     batch_size: int | None = option(
-        None, "about how many rows a batch has", "rows", "as large as the time of the run allows"
+        None,
+        "about how many rows a batch has",
+        "rows",
+        "as large as the time of the run allows",
+        range=(1, 2**40),
     )
     step_size: float | None = option(
         None,
@@ -46,24 +52,34 @@ class RsgdAr(ReleasedOnce):
         "norm of w over norm of a gradient",
         f"at most 0.9 times 2 / (L + mu), so that the sensitivity is that of gradient flow in time "
         f"110 (v / 800)^0.9 s^0.7 / (smoothness row_bound^2); {_V}",
+        range=(2.0**-40, 2.0**40),
     )
     clip: float | None = option(
         None,
         "bound of the slope of a row's loss; the Lipschitz bound or more: as it is",
         "slope",
         "2 smoothness, growing to the Lipschitz bound with the time of the run",
+        range=(2.0**-20, 2.0**20),
     )
     row_bound: float | None = option(
         None,
         "norm that rows are scaled down to",
         "norm of a row",
         "row_norm / 4, growing to row_norm with the time of the run",
+        range=(2.0**-20, 2.0**20),
     )
     l2_share: float = option(
-        0.05, "l2 where --l2 is not given, times (time of the run)", "1 / time"
+        0.05,
+        "l2 where --l2 is not given, times (time of the run)",
+        "1 / time",
+        range=(2.0**-20, 2.0**20),
     )
     l2_scaled: float | None = option(
-        None, "l2 where --l2 is not given, for rows of norm 1", "l2 / row_bound^2", "see l2_share"
+        None,
+        "l2 where --l2 is not given, for rows of norm 1",
+        "l2 / row_bound^2",
+        "see l2_share",
+        range=(2.0**-60, 2.0**20),
     )
     order: str = option(
         "permutation",
@@ -99,17 +115,7 @@ class RsgdAr(ReleasedOnce):
     }
 
     def __post_init__(self) -> None:
-        ranges = {
-            "epochs": (1, 10**5),
-            "tau": (1, 10**5),
-            "batch_size": (1, 2**40),
-            "step_size": (2.0**-40, 2.0**40),
-            "clip": (2.0**-20, 2.0**20),
-            "row_bound": (2.0**-20, 2.0**20),
-            "l2_share": (2.0**-20, 2.0**20),
-            "l2_scaled": (2.0**-60, 2.0**20),
-        }
-        check_ranges(self, ranges)
+        check_ranges(self)
         if self.order not in ("permutation", "offset"):
             raise InvalidInputError(
                 f"order={self.order!r} is out of range; see dpcore info rsgd-ar."
@@ -129,8 +135,8 @@ class RsgdAr(ReleasedOnce):
     def minimize(self, problem: Problem, session: PrivacySession) -> Solution:
         if self.as_published:
             paper = self._with_the_papers_constants()
-            return paper._minimize(problem, session, Release(query=PublishedPass))
-        return self._minimize(problem, session, Release())
+            return paper._minimize(problem, session, Release(paper, query=PublishedPass))
+        return self._minimize(problem, session, Release(self))
 
     def _with_the_papers_constants(self) -> RsgdAr:
         """Return the optimizer of the preset ``paper``."""

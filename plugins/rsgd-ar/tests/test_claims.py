@@ -149,7 +149,7 @@ class Unmarked(RsgdAr):
     """Releases the authors' pass as if it were private."""
 
     def minimize(self, problem, session):
-        return self._minimize(problem, session, Release(query=PublishedPass))
+        return self._minimize(problem, session, Release(self, query=PublishedPass))
 
 
 def test_the_published_pass_voids_the_statement_whoever_releases_it():

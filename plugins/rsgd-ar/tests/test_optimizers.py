@@ -211,9 +211,10 @@ def test_the_published_pass_runs_on_the_papers_constants_and_is_marked():
     assert model.l2 == sound.l2 and sound.privacy["private"] is True
 
 
-def test_bolt_on_is_pure_with_laplace_noise():
+@pytest.mark.parametrize("kind", [BoltOn, RsgdAr, Psgd, Nsgd, OutpertGd])
+def test_laplace_noise_is_pure_and_of_the_worst_batch_in_l1(kind):
     accountant = PureAccountant.from_budget(2.0, 0.0)
-    session, _ = run(BoltOn(use={"noise": "laplace"}), accountant=accountant)
+    session, _ = run(kind(use={"noise": "laplace"}), accountant=accountant)
     assert type(session.ledger[0].event) is LaplaceDpEvent
     assert session.accountant.spent <= 2.0
     l2_bound = session.parts[0][0].deltas.max()
@@ -226,7 +227,11 @@ def test_bolt_on_is_pure_with_laplace_noise():
     [
         (RsgdAr(), ZcdpAccountant, "Choose --accountant single or rdp"),
         (Psgd(), GdpAccountant, "Choose --accountant single or rdp"),
-        (BoltOn(use={"noise": "laplace"}), SingleReleaseAccountant, "--accountant pure or zcdp"),
+        (
+            BoltOn(use={"noise": "laplace"}),
+            SingleReleaseAccountant,
+            "--accountant zcdp, rdp or pure",
+        ),
     ],
 )
 def test_an_accountant_that_cannot_hold_it_is_refused_uncharged(optimizer, accountant, remedy):
@@ -377,11 +382,11 @@ def test_an_estimate_is_near_what_the_accountant_accepts():
     def event(sigma):
         return RandomizedSensitivityGaussian(tuple(deltas), (1,) * 30, sigma)
 
-    sigma = calibrated(accountant, event, guess)
+    sigma = calibrated(RsgdAr(), accountant, event, guess)
     assert accountant.cost(event(sigma)) <= Fraction(1e-8)
     assert guess == pytest.approx(sigma, rel=1e-3)
     for far in (sigma / 50, sigma * 50):
-        assert calibrated(accountant, event, far) == pytest.approx(sigma, rel=2e-4)
+        assert calibrated(RsgdAr(), accountant, event, far) == pytest.approx(sigma, rel=2e-4)
 
 
 def test_the_noise_is_that_of_the_multiplier():

@@ -13,6 +13,7 @@ from dpcore.plugin import (
     Gaussian,
     InvalidInputError,
     RowCount,
+    Slot,
     Solution,
     noise_multiplier,
 )
@@ -40,7 +41,7 @@ class NoisyGd:
     )
 
     name: ClassVar[str] = "noisy-gd"
-    slots: ClassVar[dict[str, tuple[str, ...]]] = {}
+    slots: ClassVar[dict[str, Slot]] = {}
     relations: ClassVar[tuple[str, ...]] = ("add-or-remove-one", "replace-one")
     needs: ClassVar[tuple[str, ...]] = ()
     theorem: ClassVar[str] = "Gaussian mechanism (Bun & Steinke 2016, Prop. 1.6); costs add up"

@@ -1,0 +1,86 @@
+"""Costs of a pair of dominating laws, both ways round: upper bounds, in directed rounding.
+
+An f-divergence is a mixture, with weights >= 0, of the hockey-stick divergences H_g over g > 0
+(Sason & Verdu 2016, "f-divergence inequalities", Proposition 3), so a pair that dominates a release
+at every g > 0 bounds its Renyi divergence of every order too.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import lru_cache
+
+from dpcore.exact.rounding import exp_down, exp_up, log_down, log_up
+from dpcore.privacy.stated_events import DominatingPairDpEvent
+
+__all__ = ["is_pure", "pair_curve_up", "pair_epsilon_up", "pair_renyi_up", "pair_rho_up"]
+
+_LARGEST_EXPONENT = Fraction(2000)
+"""Beyond it a smaller factor is taken, which gives a larger delta: its digits would fill memory."""
+
+Shares = tuple[tuple[Fraction, Fraction], ...]
+
+
+@lru_cache(maxsize=64)
+def _shares(event: DominatingPairDpEvent) -> Shares:
+    """Return the exact probabilities of each outcome under both laws."""
+    total_p, total_q = sum(event.p), sum(event.q)
+    pairs = zip(event.p, event.q, strict=True)
+    return tuple((Fraction(p, total_p), Fraction(q, total_q)) for p, q in pairs)
+
+
+def is_pure(event: DominatingPairDpEvent) -> bool:
+    """Return whether every outcome has a probability > 0 under both laws."""
+    return all(event.p) and all(event.q)
+
+
+@lru_cache(maxsize=256)
+def pair_curve_up(event: DominatingPairDpEvent, epsilon: Fraction) -> Fraction:
+    """Return an upper bound of the delta at ``epsilon`` >= 0: sum max(0, p - e^epsilon q), exact
+    but for e^epsilon, which is rounded down; the larger of the two directions."""
+    factor = exp_down(min(epsilon, _LARGEST_EXPONENT))
+    return max(
+        sum((max(Fraction(0), a - factor * b) for a, b in pairs), Fraction(0))
+        for pairs in _directions(event)
+    )
+
+
+@lru_cache(maxsize=64)
+def _log_ratios_up(event: DominatingPairDpEvent) -> tuple[Fraction, Fraction]:
+    """Return upper bounds of the largest ln(p/q) and ln(q/p) of a pure pair, both > 0."""
+    forth, back = (log_up(max(a / b for a, b in pairs)) for pairs in _directions(event))
+    return forth, back
+
+
+def _directions(event: DominatingPairDpEvent) -> tuple[Shares, Shares]:
+    pairs = _shares(event)
+    return pairs, tuple((b, a) for a, b in pairs)
+
+
+def pair_epsilon_up(event: DominatingPairDpEvent) -> Fraction:
+    """Return the epsilon of a pure pair: beyond its largest ratio H_g is 0, and so is that of the
+    release."""
+    return max(_log_ratios_up(event))
+
+
+def pair_rho_up(event: DominatingPairDpEvent) -> Fraction:
+    """Return a rho of a pure pair: length^2 / 8, by Hoeffding's lemma on a log-ratio that lies in
+    an interval of that length (as in Cesar & Rogers 2021: ln E_Q exp(alpha L) is 0 at alpha = 0 and
+    1, and its second derivative is at most length^2 / 4)."""
+    forth, back = _log_ratios_up(event)
+    length = forth + back
+    return length * length / 8
+
+
+@lru_cache(maxsize=1024)
+def pair_renyi_up(event: DominatingPairDpEvent, order: Fraction) -> Fraction:
+    """Return an upper bound of the Renyi divergence of a pure pair at ``order`` > 1:
+    ln(sum p^order q^(1 - order)) / (order - 1), the larger of the two directions."""
+    return max(_log_moment_up(pairs, order) for pairs in _directions(event)) / (order - 1)
+
+
+def _log_moment_up(pairs: Shares, order: Fraction) -> Fraction:
+    exponents = [order * log_up(a) - (order - 1) * log_down(b) for a, b in pairs]
+    largest = max(exponents)
+    # Relative to the largest term nothing overflows.
+    return largest + log_up(sum((exp_up(x - largest) for x in exponents), Fraction(0)))

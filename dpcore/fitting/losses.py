@@ -1,0 +1,73 @@
+"""The loss of a fit: a registered name, and parameters of its own (``--set loss.NAME=VALUE``)."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from dpcore.errors import DpcoreError, InvalidInputError
+from dpcore.registry.parameters import convert_all, describe_parameters
+
+if TYPE_CHECKING:
+    from dpcore.protocols import Loss
+    from dpcore.registry.catalogue import Registry
+
+__all__ = [
+    "OF_LOSS",
+    "has_parameters",
+    "loss_parameters",
+    "make_loss",
+    "params_apart",
+    "shown_loss",
+]
+
+OF_LOSS = "loss"
+"""The first word of a loss's parameter, before the dot."""
+
+
+def params_apart(params: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return what is set of the algorithm, and what is set of the loss, by its own names there."""
+    start = f"{OF_LOSS}."
+    of_loss = {k.removeprefix(start): v for k, v in params.items() if k.startswith(start)}
+    return {k: v for k, v in params.items() if not k.startswith(start)}, of_loss
+
+
+def has_parameters(kind: Any) -> bool:
+    """Return whether the class of a loss can have parameters: a plugin's may be a plain class."""
+    return dataclasses.is_dataclass(kind)
+
+
+def make_loss(name: str, params: Mapping[str, Any], registry: Registry) -> Loss:
+    """Return the loss of a name with these parameters: text is parsed, Python values are checked.
+
+    Raises RegistryError for an unknown name, InvalidInputError for a parameter that the loss does
+    not have or take.
+    """
+    kind: Any = registry.load("loss", name)
+    if not params:
+        loss: Loss = kind()
+        return loss
+    if not has_parameters(kind):
+        raise InvalidInputError(f"The loss {name} has no parameters.")
+    values = convert_all(kind, params, f"The loss {name}")
+    try:
+        loss = kind(**values)
+    except DpcoreError:
+        raise
+    except Exception as error:
+        raise InvalidInputError(f"The loss {name} refuses its parameters: {error}") from error
+    return loss
+
+
+def loss_parameters(loss: Loss) -> dict[str, Any]:
+    """Return the parameters of a loss, public facts of a run; empty if it has none."""
+    kind = type(loss)
+    stated = describe_parameters(kind) if has_parameters(kind) else ()
+    return {parameter.name: getattr(loss, parameter.name) for parameter in stated}
+
+
+def shown_loss(name: str, parameters: Mapping[str, Any]) -> str:
+    """Return a loss as one reads it: its name, and its parameters if it has some."""
+    values = ", ".join(f"{key}={value}" for key, value in parameters.items())
+    return f"{name} ({values})" if values else name

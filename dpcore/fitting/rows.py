@@ -1,0 +1,53 @@
+"""Rows as a caller in Python hands them over: arrays, frames and paths, with what is public."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from dpcore.data.dataset import load_file
+from dpcore.data.readers.array_columns import leave_to_schema
+from dpcore.data.readers.arrays import dataset_from_arrays
+from dpcore.errors import InvalidInputError, advised_on_bad_rows
+
+if TYPE_CHECKING:
+    from dpcore.data.dataset import Dataset
+    from dpcore.data.schema.schema import Schema
+
+__all__ = ["dataset_of", "schema_of"]
+
+_ADVICE = (
+    "Where the number of rows is private (add-or-remove-one), such rows may be left out before the "
+    "fit, or by dpcore convert --bad-rows drop."
+)
+_CLASSES = "The classes are -1 and 1 unless you name them: classes=(negative, positive)."
+
+
+def schema_of(schema: Any) -> Schema | None:
+    """Return the schema of a Schema, its keys as a mapping, the path of its TOML file or the
+    name of a shipped one."""
+    from dpcore.data.schema.schema import Schema
+
+    if isinstance(schema, Mapping):
+        return Schema.from_dict(schema)
+    if isinstance(schema, (str, os.PathLike)):
+        return Schema.read(schema)
+    if not (schema is None or isinstance(schema, Schema)):
+        raise InvalidInputError("Expected schema to be a Schema, a mapping, a path or a name.")
+    return schema
+
+
+def dataset_of(X: Any, y: Any, schema: Schema | None, intercept: bool, **public: Any) -> Dataset:
+    """Return the rows of ``X``, arrays, a frame or a path.
+
+    ``public`` : classes, target_bounds, bounds, row_norm, n0 and capacity, which a schema replaces.
+    Raises InvalidInputError and DataError as ``load_file`` and ``dataset_from_arrays`` do.
+    """
+    is_path = isinstance(X, (str, os.PathLike))
+    named = schema is not None or is_path
+    with advised_on_bad_rows(_ADVICE if named or public["classes"] is not None else _CLASSES):
+        if is_path:
+            leave_to_schema("the schema of the file", y=y, **public)
+            return load_file(X, schema)
+        return dataset_from_arrays(X, y, schema=schema, intercept=intercept, **public)

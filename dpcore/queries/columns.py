@@ -1,0 +1,138 @@
+"""The columns of a schema as queries read them: each row's cell as one whole number.
+
+Both kinds read a block through its contract alone, so that they serve every layout. Whatever the
+features hold, a row has one number, within the stated limits: sensitivities rest on that.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcore.data.cells.unit import scale_to_unit
+from dpcore.data.schema.columns import Categorical, Drop, Label
+from dpcore.errors import InvalidInputError, near_names
+from dpcore.exact.grid import FEATURE_BITS
+from dpcore.privacy.sealed import sealed
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dpcore.data.blocks.block import Block
+    from dpcore.data.schema.columns import Value
+    from dpcore.data.schema.schema import Schema
+
+__all__ = ["LARGEST_STEP", "CategoricalColumn", "NumericColumn", "column_of", "numeric_column"]
+
+LARGEST_STEP = 1 << FEATURE_BITS
+"""The upper bound of a numeric column, in steps from its lower bound."""
+
+
+@sealed
+@dataclass(frozen=True, slots=True)
+class NumericColumn:
+    """Numbers between public bounds, which are 0 and ``LARGEST_STEP`` steps.
+
+    Parameters
+    ----------
+    feature : the place of the feature; ``None`` for a real-valued label.
+    lower, upper : the public bounds.
+    """
+
+    feature: int | None
+    lower: float
+    upper: float
+
+    def steps(self, block: Block) -> np.ndarray:
+        """Return the cell of every row in whole steps, int64 of shape (n_rows,)."""
+        unit = (block.y + 1.0) / 2.0 if self.feature is None else _picked(block, {self.feature: 1})
+        return _steps_of(unit)
+
+    def public_steps(self, values: Sequence[float]) -> np.ndarray:
+        """Return the steps that cells of these public values have, int64."""
+        array = np.asarray(values, dtype=np.float64)
+        if not (np.isfinite(array).all() and array.ndim == 1 and array.size):
+            raise InvalidInputError("Expected a list of finite numbers.")
+        unit = scale_to_unit(array, self.lower, self.upper)
+        # A label's cells are mapped to [-1, 1] and back: equal cells have equal steps.
+        return _steps_of(((2.0 * unit - 1.0) + 1.0) / 2.0 if self.feature is None else unit)
+
+    def value_at(self, unit: np.ndarray) -> np.ndarray:
+        """Return the column's own unit of values where its bounds are 0 and 1."""
+        return np.asarray(self.lower + (self.upper - self.lower) * unit)
+
+
+@sealed
+@dataclass(frozen=True, slots=True)
+class CategoricalColumn:
+    """A column of public levels: a row's code is the place of its level, or the number of levels
+    for a value that is none of them.
+
+    Parameters
+    ----------
+    features : the place of each level's feature; empty for a label of two classes.
+    levels : one value of each level.
+    """
+
+    features: tuple[int, ...]
+    levels: tuple[Value, ...]
+
+    def codes(self, block: Block) -> np.ndarray:
+        """Return the code of every row, int64 of shape (n_rows,)."""
+        if not self.features:
+            return (block.y > 0).astype(np.int64)
+        # One feature is 1 and the others 0: the sum is exact, and 0 for a value of no level.
+        places = {feature: code + 1 for code, feature in enumerate(self.features)}
+        known = np.trunc(np.clip(_picked(block, places), 0, len(self.features))).astype(np.int64)
+        return np.where(known > 0, known - 1, len(self.features))
+
+
+def column_of(schema: Schema, name: str) -> NumericColumn | CategoricalColumn:
+    """Return the column of that name; InvalidInputError for a column that is not read."""
+    columns = {column.name: column for column in schema.columns if not isinstance(column, Drop)}
+    if name not in columns:
+        raise InvalidInputError(
+            f"The schema has no column {name!r} of public bounds or levels."
+            f"{near_names(str(name), list(columns))}"
+        )
+    if isinstance(label := columns[name], Label):
+        if not label.is_real:
+            return CategoricalColumn((), (_class(label.negative, "others"), label.positive[0]))
+        return NumericColumn(None, float(label.lower or 0.0), float(label.upper or 0.0))
+    at = 0
+    for column in schema.features:
+        width = len(column.categories) if isinstance(column, Categorical) else 1
+        if column.name == name:
+            if isinstance(column, Categorical):
+                return CategoricalColumn(tuple(range(at, at + width)), column.categories)
+            return NumericColumn(at, float(column.lower), float(column.upper))
+        at += width
+    raise InvalidInputError(f"The schema encodes no column {name!r}.")
+
+
+def numeric_column(schema: Schema, name: str) -> NumericColumn:
+    """Return the numeric column of that name; InvalidInputError for one of levels, or none."""
+    column = column_of(schema, name)
+    if not isinstance(column, NumericColumn):
+        raise InvalidInputError(f"Expected column {name!r} to be numeric, with public bounds.")
+    return column
+
+
+def _class(values: tuple[Value, ...], otherwise: str) -> Value:
+    return values[0] if values else otherwise
+
+
+def _steps_of(unit: np.ndarray) -> np.ndarray:
+    steps = np.trunc(np.ldexp(np.clip(unit, 0.0, 1.0), FEATURE_BITS))
+    return np.asarray(steps.astype(np.int64))
+
+
+def _picked(block: Block, weights: dict[int, int]) -> np.ndarray:
+    """Return the weighted sum of a few raw features of every row, float64 of shape (n_rows,)."""
+    w, out = np.zeros(block.n_features), np.empty(block.n_rows)
+    for feature, weight in weights.items():
+        w[feature] = weight
+    block.raw_rows().fill_margins(0, block.n_rows, w, out)
+    return out

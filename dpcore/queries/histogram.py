@@ -1,0 +1,83 @@
+"""The number of rows in each bin of a column."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+import numpy as np
+
+from dpcore.errors import InvalidInputError
+from dpcore.exact.rounding import float_up, sqrt_up
+from dpcore.privacy.sealed import sealed
+from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
+from dpcore.queries.columns import CategoricalColumn, NumericColumn
+
+if TYPE_CHECKING:
+    from dpcore.data.blocks.block import Block
+
+__all__ = ["Histogram"]
+
+
+@sealed
+@dataclass(frozen=True, slots=True, eq=False)
+class Histogram:
+    """How many rows have each level of a column of levels, or lie between each two edges of a
+    numeric column; a row of no bin counts nowhere.
+
+    A row counts 1 in one bin at most, so the counts move by at most 1 in every norm under
+    add-or-remove-one and replace-special; under replace-one a row may leave one bin for another, 2
+    in l1 and the square root of 2 in l2 (Dwork, McSherry, Nissim & Smith 2006, section 3).
+
+    Parameters
+    ----------
+    column : its levels are public, and so are its bounds.
+    edges : of a numeric column, public, rising, in its own unit. A bin holds its lower edge, the
+        last one also its upper edge. Edges and cells are told apart to 2^-16 of the bounds.
+    norm : of the sensitivity.
+    """
+
+    column: NumericColumn | CategoricalColumn
+    edges: tuple[float, ...] = ()
+    norm: Literal["l1", "l2"] = "l2"
+
+    kind: ClassVar[str] = "histogram"
+    thread_safe: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if isinstance(self.column, CategoricalColumn):
+            if self.edges:
+                raise InvalidInputError("Expected no edges of a column of levels.")
+        elif len(self.edges) < 2 or (np.diff(self.column.public_steps(self.edges)) <= 0).any():
+            raise InvalidInputError(
+                "Expected edges, two or more, that rise by more than 2^-16 of the column's bounds "
+                "and lie within these."
+            )
+
+    @property
+    def n_bins(self) -> int:
+        if isinstance(self.column, CategoricalColumn):
+            return len(self.column.levels)
+        return len(self.edges) - 1
+
+    def start(self) -> np.ndarray:
+        return np.zeros(self.n_bins, dtype=np.int64)
+
+    def answer_block(self, block: Block) -> np.ndarray:
+        return np.bincount(self._bins(block), minlength=self.n_bins + 1)[: self.n_bins]
+
+    def _bins(self, block: Block) -> np.ndarray:
+        """Return the bin of every row; ``n_bins`` for none."""
+        if isinstance(self.column, CategoricalColumn):
+            return self.column.codes(block)
+        edges, steps = self.column.public_steps(self.edges), self.column.steps(block)
+        bins = np.searchsorted(edges, steps, side="right") - 1
+        bins[steps == edges[-1]] = self.n_bins - 1
+        bins[bins < 0] = self.n_bins
+        return bins
+
+    def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
+        bound = 1.0
+        if relation is NeighboringRelation.REPLACE_ONE:
+            bound = 2.0 if self.norm == "l1" else float_up(sqrt_up(2))  # type: ignore[arg-type]
+        return Sensitivity(self.norm, bound, relation)

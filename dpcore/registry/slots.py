@@ -1,0 +1,54 @@
+"""Slots of an optimizer: what each takes, as data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dpcore.errors import InvalidInputError
+
+__all__ = ["FIGURES", "Slot"]
+
+FIGURES = ("l2", "l1", "range")
+"""The figures of a sensitivity that a mechanism's noise may be scaled to (its ``needs``)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A mechanism's place in an optimizer, filled by ``--use SLOT=NAME``.
+
+    An open slot takes any registered mechanism that is charged by its own ``event``: the proof of
+    its optimizer rests on the accountant alone, and not on the law of the noise. Where it rests on
+    the law, the slot is closed.
+
+    Parameters
+    ----------
+    names : registered names that fill it, the default first.
+    takes : figures of a sensitivity, of l2, l1 and range, that the slot's queries can state. Any
+        other registered mechanism whose ``needs`` is among them fills the slot too, if it states a
+        ``nominal_event`` and is built from a noise multiplier alone.
+    closed : why it takes no other, as the end of a sentence; of a closed slot.
+
+    Raises InvalidInputError for a slot without a default, or neither open nor closed.
+    """
+
+    names: tuple[str, ...]
+    takes: tuple[str, ...] = ()
+    closed: str = ""
+
+    def __post_init__(self) -> None:
+        for value in (self.names, self.takes):
+            if not (isinstance(value, tuple) and all(isinstance(name, str) for name in value)):
+                raise InvalidInputError(f"Expected names and takes to be tuples of texts: {self}.")
+        if not self.names or not set(self.takes) <= set(FIGURES):
+            raise InvalidInputError(
+                f"Expected a default, and takes of {', '.join(FIGURES)}: {self}."
+            )
+        if bool(self.takes) == bool(self.closed):
+            raise InvalidInputError(f"Expected either takes, or closed, which says why: {self}.")
+
+    @property
+    def beside_its_names(self) -> str:
+        """The rest of a sentence that has listed the slot's names."""
+        if self.closed:
+            return f"no other: {self.closed}"
+        return f"any other mechanism that needs {' or '.join(self.takes)}"

@@ -1,0 +1,170 @@
+"""Doors to all rows and to the rows of a part, over one budget: a unit is in one part."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from dpcore.errors import InvalidInputError
+from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
+from dpcore.session.account import Account
+from dpcore.session.answers import ExactAnswers
+from dpcore.session.ledger import Ledger, LedgerEntry
+from dpcore.session.parted_filter import InPart, PartedFilter
+from dpcore.session.session import TableSession
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable
+
+    from dpcore.noise.source import NoiseSource
+    from dpcore.privacy.events import DpEvent
+    from dpcore.protocols import Accountant, DerivedQuery, Engine, Mechanism, Query, TableQuery
+    from dpcore.protocols.interactive import InteractiveMechanism
+    from dpcore.protocols.problem import Problem
+    from dpcore.session.exchange import OpenMechanism
+
+__all__ = ["PartSession", "WholeSession"]
+
+
+class WholeSession(TableSession):
+    """A session whose rows may be in parts (``part``), and which can be closed."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        accountant: Accountant,
+        relation: NeighboringRelation,
+        noise: NoiseSource,
+        problem: Problem,
+    ) -> None:
+        super().__init__(engine, accountant, relation, noise, problem=problem)
+        at_once = 2 if relation is NeighboringRelation.REPLACE_ONE else 1
+        filter = PartedFilter(copy.deepcopy(accountant), at_once)
+        self._account = Account(filter, Ledger[LedgerEntry]())
+        self._closed = False
+
+    def part(self, name: str, engine: Engine, problem: Problem) -> PartSession:
+        """Return the door to the rows of a part.
+
+        ``name`` : of the part, in the ledger; no two parts have the same. ``engine`` : answers of
+        its rows, which are in no other part. ``problem`` : the public facts of its rows.
+        Raises InvalidInputError for a relation under which parts have no rule.
+        """
+        self._require_this_process()
+        if self._relation is NeighboringRelation.REPLACE_SPECIAL:
+            raise InvalidInputError(
+                "Expected parts under add-or-remove-one or replace-one: under replace-special "
+                "no rule says in which part a special row is."
+            )
+        return PartSession(self, name, engine, problem)
+
+    def close(self) -> None:
+        """Refuse every release from now on, from parts too; what was charged stays charged."""
+        with self._lock:
+            self._closed, self._open = True, None
+
+    def _require_idle(self) -> None:
+        if self._closed:
+            raise InvalidInputError("This session was closed; open another one.")
+        super()._require_idle()
+
+    @property
+    def accountant(self) -> Accountant:
+        """A copy of the filter that has least left, where the rows are in parts."""
+        return _tightest(self._account)
+
+
+class PartSession(TableSession):
+    """The door to the rows of a part: its releases are in the whole session's ledger, charged by
+    its filter, and one at a time with all others. ``WholeSession.part`` makes it.
+
+    Under replace-one a part may lose a row, get one, or have one replaced, and its number of rows
+    is not public: the sensitivity of a question is the larger of those under both relations.
+    """
+
+    _elsewhere = TableSession._elsewhere
+
+    def __init__(self, whole: WholeSession, name: str, engine: Engine, problem: Problem) -> None:
+        filter = whole._account.filter.whole
+        ExactAnswers.__init__(self, engine, filter, whole._relation, whole._noise, problem)
+        self._whole, self._name = whole, name
+        self._parts = whole._parts.beside(problem)
+        self._account = PartAccount(whole._account, name)
+        self._lock, self._outcomes = whole._lock, whole._outcomes
+        self._on_release = whole._on_release
+
+    @property
+    def _open(self) -> OpenMechanism | None:
+        return self._whole._open
+
+    @_open.setter
+    def _open(self, opened: OpenMechanism | None) -> None:
+        self._whole._open = opened
+
+    def _require_idle(self) -> None:
+        self._whole._require_idle()
+
+    def _sensitivity(self, query: Query | DerivedQuery | TableQuery) -> Sensitivity:
+        stated = super()._sensitivity(query)
+        if self._relation is not NeighboringRelation.REPLACE_ONE:
+            return stated
+        moved = query.sensitivity(NeighboringRelation.ADD_OR_REMOVE_ONE)
+        alike = (stated.norm, stated.grid_bits) == (moved.norm, moved.grid_bits)
+        if not alike or {type(stated), type(moved)} != {Sensitivity}:
+            raise InvalidInputError(
+                f"{type(query).__name__} states sensitivities under add-or-remove-one and "
+                "replace-one that cannot be compared; a part needs the larger of them."
+            )
+        return replace(
+            stated,
+            bound=max(stated.bound, moved.bound),
+            change_range=_largest(stated.change_range, moved.change_range),
+        )
+
+    def _event(
+        self, query: Query | DerivedQuery | TableQuery, mechanism: Mechanism, bound: Sensitivity
+    ) -> DpEvent:
+        if self._relation.size_is_public and hasattr(query, "sampled_event"):
+            raise InvalidInputError(
+                f"A sample of a part's rows is accounted for under add-or-remove-one only: under "
+                f"{self._relation.value} a row may come from another part."
+            )
+        return super()._event(query, mechanism, bound)
+
+    def _entry(
+        self, kind: str, mechanism: Mechanism | InteractiveMechanism, event: DpEvent
+    ) -> LedgerEntry:
+        return replace(super()._entry(kind, mechanism, event), part=self._name)
+
+    @property
+    def accountant(self) -> Accountant:
+        """A copy of the filter that has least left of those that a release from here concerns."""
+        return _tightest(self._account)
+
+
+class PartAccount(Account[LedgerEntry]):
+    """The whole session's account, as the releases from one part use it."""
+
+    def __init__(self, whole: Account[LedgerEntry], part: Hashable) -> None:
+        self._of_all, self._part = whole, part
+        self.ledger = whole.ledger
+
+    @property
+    def filter(self) -> PartedFilter:
+        held: PartedFilter = self._of_all.filter
+        return held.within(self._part)
+
+    def charge_then_draw(
+        self, event: Any, entry: Callable[[], LedgerEntry], draw: Callable[[], Any]
+    ) -> Any:
+        return self._of_all.charge_then_draw(InPart(self._part, event), entry, draw)
+
+
+def _tightest(account: Account[LedgerEntry]) -> Accountant:
+    held: Accountant = copy.deepcopy(account.filter.tightest())
+    return held
+
+
+def _largest(one: float | None, other: float | None) -> float | None:
+    return None if one is None or other is None else max(one, other)

@@ -1,0 +1,43 @@
+"""The public facts of a session that was opened by itself, and its statement."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from dpcore.fitting.reporting import state_session, unpromised
+
+if TYPE_CHECKING:
+    from dpcore.data.blocks.table import Table
+    from dpcore.data.schema.schema import Schema
+    from dpcore.privacy.statement import PrivacyStatement
+    from dpcore.protocols import Accountant, Engine
+    from dpcore.protocols.problem import Problem
+    from dpcore.session.parts import WholeSession
+
+__all__ = ["Opened"]
+
+
+@dataclass(frozen=True)
+class Opened:
+    """The public facts of a session, and the parts that it was opened with."""
+
+    schema: Schema
+    problem: Problem
+    accountant: Accountant
+    engine: type[Engine]
+    threads: int | None
+    trusted: tuple[str, ...]
+    why_not_private: tuple[str, ...]
+    typed_by: str | None
+
+    def engine_of(self, table: Table) -> Engine:
+        engine: Any = self.engine
+        held: Engine = engine(table, threads=self.threads)
+        return held
+
+    def statement(self, door: WholeSession) -> PrivacyStatement:
+        """Return the statement of what was released through the door and its parts."""
+        reasons = (*self.why_not_private, *unpromised(door))
+        n0 = None if door.relation.size_is_public else self.problem.n0
+        return state_session(door, self.accountant, reasons, self.trusted, self.typed_by, n0=n0)

@@ -1,0 +1,153 @@
+"""``dpcore.open_session``: rows and public facts in, a door to them out."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from dpcore.errors import InvalidInputError
+from dpcore.fitting.loading import schema_reasons
+from dpcore.fitting.public_facts import check_drop
+from dpcore.fitting.rows import dataset_of, schema_of
+from dpcore.fitting.settings import Settings, checked_settings
+from dpcore.noise.source import SeededNoise, SystemNoise
+from dpcore.privacy.relations import parse_relation
+from dpcore.privacy.sensitivity import NeighboringRelation
+from dpcore.privacy.statement import part_of
+from dpcore.protocols.problem import Problem
+from dpcore.registry.catalogue import load_registry
+from dpcore.registry.declarations import accountant_facts
+from dpcore.session.parts import WholeSession
+from dpcore.statistics.opened import Opened
+from dpcore.statistics.session import OpenSession
+
+if TYPE_CHECKING:
+    from dpcore.data.dataset import Dataset
+    from dpcore.data.schema.schema import Schema
+    from dpcore.protocols import Accountant
+
+__all__ = ["open_session"]
+
+
+def open_session(
+    X: Any,
+    y: Any = None,
+    *,
+    epsilon: float = 1.0,
+    delta: float = 1e-8,
+    relation: str | None = None,
+    accountant: str = "zcdp",
+    conversion: str | None = None,
+    schema: Schema | Mapping[str, Any] | str | os.PathLike[str] | None = None,
+    classes: Sequence[Any] | None = None,
+    target_bounds: Sequence[float] | None = None,
+    bounds: Sequence[Any] | None = None,
+    row_norm: float | None = 1.0,
+    n0: int | None = None,
+    capacity: int | None = None,
+    engine: str = "local",
+    threads: int | None = None,
+    seed: int | None = None,
+) -> OpenSession:
+    """Return a session over the rows, for statistics of one's own: a door, and no model.
+
+    Parameters
+    ----------
+    X, y, schema, classes, target_bounds, bounds, row_norm, n0, capacity, engine, threads, seed : as
+        ``dpcore.fit`` has them. ``X`` may also be the name of a data set of ``dpcore list``.
+        Statistics by name need columns with public bounds or levels: those of a schema, or
+        x1, x2, ... of an array with ``bounds``.
+    epsilon, delta : the budget of all that is released through the session, parts included.
+    relation : ``None`` for add-or-remove-one.
+    accountant : the name of a fully adaptive filter.
+
+    Raises
+    ------
+    InvalidInputError, RegistryError, DataError : before any budget is there to be spent.
+
+    Examples
+    --------
+    >>> import dpcore
+    >>> with dpcore.open_session("census-sim", epsilon=1.0, delta=1e-8) as session:
+    ...     ages = session.histogram("age", edges=[17, 30, 45, 60, 91], share=0.5)
+    ...     means = session.mean("age", "hours-per-week", share=0.5)
+    >>> len(ages), len(means), session.statement()["private"]
+    (4, 2, True)
+    """
+    asked = Settings(
+        epsilon=epsilon, delta=delta, relation=relation, threads=threads, engine=engine, seed=seed
+    )
+    settings, registry = checked_settings(asked), load_registry()
+    held = parse_relation(relation or NeighboringRelation.ADD_OR_REMOVE_ONE.value)
+    empty = _filter(accountant, epsilon, delta, conversion)
+    public: dict[str, Any] = {"classes": classes, "target_bounds": target_bounds, "bounds": bounds}
+    public |= {"row_norm": row_norm, "n0": n0, "capacity": capacity}
+    dataset, readers = _rows(X, y, schema, public)
+    check_drop(held, dataset)
+    problem = _problem(dataset, held)
+    names = (registry.get(kind, name).target for kind, name in
+             (("accountant", accountant), ("engine", engine)))  # fmt: skip
+    reasons = () if seed is None else ("the noise came from a seed",)
+    opened = Opened(
+        dataset.schema,
+        problem,
+        empty,
+        registry.load("engine", engine),
+        settings.threads,
+        (part_of(empty), *names, *readers),
+        (*reasons, *schema_reasons(dataset.schema)),
+        dataset.typed_by,
+    )
+    table = dataset.table()
+    noise = SystemNoise() if settings.seed is None else SeededNoise(settings.seed)
+    door = WholeSession(opened.engine_of(table), empty, held, noise, problem)
+    return OpenSession(opened, door, table)
+
+
+def _filter(name: str, epsilon: float, delta: float, conversion: str | None) -> Accountant:
+    """Return the empty filter; InvalidInputError where it guarantees nothing, or nothing for
+    questions that are chosen on the way."""
+    factory = load_registry().load("accountant", name)
+    if not (factory.fully_adaptive and accountant_facts(factory).private):
+        raise InvalidInputError(
+            f"The accountant {name} is no filter for questions that are chosen from earlier "
+            "answers; take zcdp, gdp or pure."
+        )
+    empty: Accountant = factory.from_budget(epsilon, delta, conversion)
+    return empty
+
+
+def _rows(
+    X: Any, y: Any, schema: Any, public: Mapping[str, Any]
+) -> tuple[Dataset, tuple[str, ...]]:
+    """Return the rows, and the readers of a registered data set."""
+    registry = load_registry()
+    if isinstance(X, str) and X in registry.names("dataset"):
+        given = {**public, "y": y, "schema": schema, "row_norm": None}
+        if any(value is not None for value in given.values()) or public["row_norm"] not in (
+            None,
+            1,
+        ):
+            raise InvalidInputError(f"The data set {X} has its own schema.")
+        load = registry.load("dataset", X)
+        return load(), (part_of(load), registry.get("dataset", X).target)
+    return dataset_of(X, y, schema_of(schema), True, **public), ()
+
+
+def _problem(dataset: Dataset, relation: NeighboringRelation) -> Problem:
+    schema, n = dataset.schema, int(dataset.X.shape[0]) if relation.size_is_public else None
+    loss = load_registry().load("loss", "ridge" if schema.label.is_real else "logistic")()
+    capacity = {"capacity": schema.capacity} if schema.capacity else {}
+    return Problem(
+        loss=loss,
+        l2=0.0,
+        n_features=schema.n_features,
+        row_norm=dataset.row_norm,
+        raw_norm_bound=dataset.raw_norm_bound,
+        relation=relation,
+        n=n,
+        n0=schema.rows,
+        intercept=schema.intercept,
+        **capacity,
+    )

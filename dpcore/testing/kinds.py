@@ -1,0 +1,87 @@
+"""The kinds of parts that have checks, and the check of each."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from typing import TYPE_CHECKING, Any
+
+from dpcore.errors import InvalidInputError
+from dpcore.fitting.pools import load_pool
+from dpcore.registry.catalogue import KINDS, load_registry
+from dpcore.testing.optimizers import checks_of_sessions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dpcore.testing.tested import Tested
+
+    Check = Callable[[Any], Tested]
+
+__all__ = ["CHECKED_KINDS", "checks_of", "default_part", "kind_of"]
+
+CHECKED_KINDS = (*KINDS, "query", "sampler", "interactive")
+"""Registered kinds, then those that an optimizer brings along."""
+
+_CHECKS = {
+    "mechanism": "dpcore.testing.mechanisms:check_mechanism",
+    "accountant": "dpcore.testing.accountants:check_accountant",
+    "loss": "dpcore.testing.losses:check_loss",
+    "dataset": "dpcore.testing.datasets:check_dataset",
+    "engine": "dpcore.testing.engines:check_engine",
+    "pool": "dpcore.testing.pools:check_pool",
+    "query": "dpcore.testing.queries:check_query",
+    "sampler": "dpcore.testing.samplers:check_sampler",
+    "interactive": "dpcore.testing.interactive:check_interactive",
+}
+
+_METHODS = (
+    ("optimizer", ("minimize",)),
+    ("interactive", ("begin", "event")),
+    ("pool", ("begin", "round")),
+    ("sampler", ("sampled_event",)),
+    ("query", ("answer_block", "sensitivity")),
+    ("query", ("derive", "sensitivity")),
+    ("query", ("answer_table", "sensitivity")),
+    ("accountant", ("compose", "cost")),
+    ("mechanism", ("release", "event")),
+    ("loss", ("value", "dvalue")),
+    ("engine", ("answer",)),
+)
+"""Methods by which a class is told from those of the kinds below it."""
+
+
+def kind_of(part: Any) -> str:
+    """Return the kind of an object, a class or a function: one of a problem makes queries, one of
+    nothing loads a data set.
+
+    Raises InvalidInputError for anything else.
+    """
+    for kind, methods in _METHODS:
+        if all(callable(getattr(part, method, None)) for method in methods):
+            return kind
+    if inspect.isroutine(part):
+        asked = inspect.signature(part).parameters.values()
+        return "query" if any(p.default is p.empty for p in asked) else "dataset"
+    name = getattr(part, "__qualname__", type(part).__qualname__)
+    raise InvalidInputError(
+        f"{name} has the methods of no kind of part that is checked ({', '.join(CHECKED_KINDS)})."
+    )
+
+
+def checks_of(part: Any, kind: str | None = None) -> tuple[Check, ...]:
+    """Return the checks that a part is to pass. An optimizer and a loss are objects, any other part
+    a class or a function that makes one (a query, a sampler or an interactive mechanism from a
+    problem)."""
+    kind = kind_of(part) if kind is None else kind
+    if kind == "optimizer":
+        if "user-pool" in part.needs:
+            return load_pool(load_registry()).checks()
+        return checks_of_sessions(part)
+    module, _, name = _CHECKS[kind].partition(":")
+    return (getattr(importlib.import_module(module), name),)
+
+
+def default_part(kind: str, target: Any) -> Any:
+    """Return what the checks of a kind take, from its registered class or function."""
+    return target() if kind == "loss" and isinstance(target, type) else target

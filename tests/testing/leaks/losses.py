@@ -1,0 +1,40 @@
+"""Losses whose slopes exceed what is declared of them, beyond the margins that are usual."""
+
+import numpy as np
+
+from dpcore.losses.logistic import Logistic
+
+FAR = 2.0**14
+
+
+class SteepFarOut(Logistic):
+    """Rises twice as fast beyond margins of 16,384, and says so of its slope."""
+
+    convex = True
+
+    def value(self, z, y, out):
+        super().value(z, y, out)
+        out += np.maximum(-y * z - FAR, 0.0)
+
+    def dvalue(self, z, y, out):
+        super().dvalue(z, y, out)
+        out -= np.where(-y * z > FAR, y, 0.0)
+
+
+class SteepUnsaid(SteepFarOut):
+    """The same, and its slope does not say so."""
+
+    def dvalue(self, z, y, out):
+        Logistic.dvalue(self, z, y, out)
+
+
+class JumpsFarOut(Logistic):
+    """Its slope, declared smooth, jumps at 2^40."""
+
+    def value(self, z, y, out):
+        super().value(z, y, out)
+        out[:] = np.where(-y * z > 2.0**40, 2.0**40 + 0.5 * (-y * z - 2.0**40), out)
+
+    def dvalue(self, z, y, out):
+        super().dvalue(z, y, out)
+        out *= np.where(-y * z > 2.0**40, 0.5, 1.0)

@@ -1,0 +1,130 @@
+"""Exact answers kept outside the session: in a global, a class, a closure, a file, the details."""
+
+import dataclasses
+from dataclasses import dataclass
+
+import numpy as np
+from honest import Honest
+
+from dpcore.mechanisms.gaussian import Gaussian
+from dpcore.protocols.problem import Solution
+from dpcore.queries import ClippedGradientSum
+
+KEPT = []
+
+
+@dataclass(frozen=True)
+class KeepsInGlobal(Gaussian):
+    """Keeps the exact answer in a global of its module."""
+
+    def release(self, exact, sensitivity, noise):
+        KEPT[:] = [exact.copy()]
+        return super().release(exact, sensitivity, noise)
+
+
+@dataclass(frozen=True)
+class KeepsFirstInGlobal(Gaussian):
+    """Keeps the first exact answer alone: none of a later run is."""
+
+    def release(self, exact, sensitivity, noise):
+        if not KEPT:
+            KEPT.append(exact.copy())
+        return super().release(exact, sensitivity, noise)
+
+
+@dataclass(frozen=True)
+class KeepsInClass(Gaussian):
+    """Keeps its noise as an attribute of the class: the answer less the noise is exact."""
+
+    last = None
+
+    def release(self, exact, sensitivity, noise):
+        value = super().release(exact, sensitivity, noise)
+        type(self).last = value - np.ldexp(exact.astype(float), -sensitivity.grid_bits)
+        return value
+
+
+class Brings(Honest):
+    """Brings a mechanism, and adds to the coefficients what that kept."""
+
+    mechanism = Gaussian
+
+    def step(self, problem, session, w, multiplier, n):
+        query = self.query(problem, w, multiplier)
+        gradient = session.release(query, self.mechanism(multiplier))
+        return w - self.rate * (gradient / n + problem.l2 * w)
+
+    def minimize(self, problem, session):
+        solution = super().minimize(problem, session)
+        return Solution(solution.w + 1e-9 * self.kept(), "Done.")
+
+    def kept(self):
+        return KEPT[0][:5].astype(float) if KEPT else 0.0
+
+
+class BringsGlobal(Brings):
+    mechanism = KeepsInGlobal
+
+
+class BringsFirstGlobal(Brings):
+    mechanism = KeepsFirstInGlobal
+
+
+class BringsClass(Brings):
+    mechanism = KeepsInClass
+
+    def kept(self):
+        return 0.0 if KeepsInClass.last is None else KeepsInClass.last
+
+
+class BringsClosure(Brings):
+    """Its mechanism's release is a closure over a list."""
+
+    def minimize(self, problem, session):
+        kept = []
+
+        @dataclass(frozen=True)
+        class Closure(Gaussian):
+            def release(self, exact, sensitivity, noise):
+                kept[:] = [exact[:5].astype(float)]
+                return super().release(exact, sensitivity, noise)
+
+        object.__setattr__(self, "mechanism", Closure)
+        object.__setattr__(self, "kept", lambda: kept[0] if kept else 0.0)
+        return super().minimize(problem, session)
+
+
+class WritesFile(ClippedGradientSum):
+    """Writes each block's exact answer to a file."""
+
+    def answer_block(self, block):
+        part = super().answer_block(block)
+        part.tofile("answers.bin")
+        return part
+
+
+class AsksWriter(Honest):
+    """Brings a query that writes a file."""
+
+    def query(self, problem, w, multiplier):
+        return WritesFile(problem, w, self.clip, noise_multiplier=multiplier)
+
+
+class SwallowsRefusal(WritesFile):
+    """Does not mind that the file cannot be written."""
+
+    def answer_block(self, block):
+        try:
+            return super().answer_block(block)
+        except OSError:
+            return ClippedGradientSum.answer_block(self, block)
+
+
+class TellsInLongArray(Honest):
+    """Puts the exact number of rows in the middle of an array, where ``repr`` shows ones."""
+
+    def minimize(self, problem, session):
+        solution = super().minimize(problem, session)
+        figures = 1.0 + np.zeros(499)
+        figures[250] += session._engine._table.n_rows * 2.0**-50
+        return dataclasses.replace(solution, details={"figures": figures})
