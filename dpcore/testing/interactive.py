@@ -19,7 +19,7 @@ from dpcore.testing.power import PROBABILITY, detectable_factor
 from dpcore.testing.recount import UnknownEventError
 from dpcore.testing.tables import make_problem, make_rows
 from dpcore.testing.tested import Tested
-from dpcore.testing.transcripts import Played, Script, outcomes, played, shape_of, telling_sets
+from dpcore.testing.transcripts import Played, Script, played, shape_of, telling_sets
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,7 +32,7 @@ __all__ = ["check_interactive"]
 _ALARM = 1e-7
 """The chance, over the noise, that an honest mechanism fails: all its tests together."""
 
-_RUNS, _MOST_QUESTIONS, _SEED = 1200, 8, 17
+_RUNS, _MOST_QUESTIONS, _SEED = 1000, 8, 17
 
 
 def check_interactive(
@@ -114,7 +114,7 @@ def _check_course(mechanism: Any, script: Script, event: DpEvent) -> None:
     holds it to ``most_questions``."""
     still = script.still(0)
     first, second = (played(mechanism, script, still, SeededNoise(_SEED)) for _ in range(2))
-    assert canonical(first.said) == canonical(second.said), (
+    assert canonical(first) == canonical(second), (
         "Noise is drawn from elsewhere than the noise source."
     )
     cap = _cap(event)
@@ -182,7 +182,7 @@ def _level(mechanism: Any, script: Script) -> int:
     def spread(level: int) -> float:
         noise = SeededNoise(_SEED)
         answers = script.still(level)
-        ends = [outcomes(played(mechanism, script, answers, noise)) for _ in range(24)]
+        ends = [played(mechanism, script, answers, noise).course for _ in range(24)]
         return len(set(ends)) + (level == 0) / 2
 
     return max(levels, key=spread)

@@ -101,7 +101,7 @@ def test_honest_ones_pass():
     ("fields", "reason"),
     [
         ({"course": OneNoise}, "further apart"),
-        ({"answers": 1}, "further apart"),
+        pytest.param({"answers": 1}, "further apart", marks=pytest.mark.slow),
         ({"course": OwnNoise}, "from elsewhere"),
     ],
 )
