@@ -157,7 +157,7 @@ def _renyi_epsilon(events: list[DpEvent], delta: float) -> float:
 
     last = min(25.0, math.log(last_order(counts) - 1))
     # A curve that is the smaller of two has more than one trough: a grid first.
-    grid = [-12.0 + k * (last + 12) / 60 for k in range(61)]
+    grid = [min(last, -12.0 + k * (last + 12) / 60) for k in range(61)]
     best = min(range(61), key=lambda k: epsilon(grid[k]))
     low, high = grid[max(0, best - 1)], grid[min(60, best + 1)]
     while high - low > 1e-7:
