@@ -123,8 +123,8 @@ class ReservingAccountant(AdditiveAccountant):
         if type(event) is DominatingPairDpEvent and not is_pure(event):
             raise UnsupportedEventError(
                 f"The {self.name} accountant cannot bound the cost of a pair with an outcome that "
-                "one law alone has: state it as an ApproximateDpEvent, or take --accountant single for "
-                "that one release."
+                "one law alone has: state it as an ApproximateDpEvent, or take --accountant "
+                "single for that one release."
             )
         return super()._ticks(event)
 
