@@ -32,6 +32,8 @@ def fit(
     algo: str = "auto",
     epsilon: float | None = None,
     delta: float = 1e-8,
+    rho: float | None = None,
+    mu: float | None = None,
     epsilon_max: float | None = None,
     targets: Mapping[str, Any] | None = None,
     classes: Sequence[Any] | None = None,
@@ -82,10 +84,13 @@ def fit(
         row down. Above 2^8, features and norm are divided by a power of two that brings it there;
         ``coef`` is of the features as given, l2 weighs the coefficients of the divided ones.
     n0, capacity : public figures for the number of rows.
-    schema : a Schema, its keys as a mapping, or the path of its TOML file; replaces classes,
-        target_bounds, bounds, row_norm, intercept, n0 and capacity.
+    schema : a Schema, its keys as a mapping, the path of its TOML file or the name of a shipped one
+        (``dpcore schema --list``); replaces classes, target_bounds, bounds, row_norm, intercept, n0
+        and capacity.
     l2 : weight of the regulariser; ``None`` for what the algorithm takes by default, mostly 0.
     epsilon : the budget, 1 if not given; where it is an output, ``epsilon_max`` (5 if not given).
+    rho, mu : the budget as rho-zCDP or mu-GDP, in place of epsilon: the filter enforces exactly
+        that, and the epsilon that follows at ``delta`` is stated beside it.
     targets : what such an algorithm is asked for, as ``{"target_excess_risk": 0.05}``.
     relation : ``None`` for add-or-remove-one, or the first that the algorithm declares.
     algo : an optimizer's name; ``"auto"`` takes one by budget, loss and accountant.
@@ -130,6 +135,8 @@ def fit(
         l2=l2,
         epsilon=epsilon,
         delta=delta,
+        rho=rho,
+        mu=mu,
         epsilon_max=epsilon_max,
         targets=targets or {},
         relation=relation,
