@@ -40,9 +40,9 @@ def check_command(
     proof: they find accidents. Examples: dpcore check dp-agd; dpcore check gaussian; dpcore check
     logistic; dpcore check my_plugin.median:Median.
     """
+    kind, part = _find(name, kind)
     from dpcore.testing import run_checks
 
-    kind, part = _find(name, kind)
     outcomes = run_checks(part, kind)
     passed = all(outcome.passed for outcome in outcomes)
     if as_json:
@@ -58,21 +58,24 @@ def check_command(
 
 def _find(name: str, kind: str | None) -> tuple[str, Any]:
     """Return the kind of a part, and the part as its checks take it."""
+    registry, entry = load_registry(), None
+    if ":" not in name:
+        entries = registry.find(name) if kind is None else (registry.get(kind, name),)
+        if len(entries) > 1:
+            kinds = " and ".join(entry.kind for entry in entries)
+            raise InvalidInputError(f"{name} is the name of {kinds}: say --kind which.")
+        entry = entries[0]
+        if entry.kind == "optimizer":
+            return entry.kind, default_optimizer(registry, name)
     from dpcore.testing.kinds import CHECKED_KINDS, default_part, kind_of
 
+    if entry is not None:
+        return entry.kind, default_part(entry.kind, registry.load(entry.kind, name))
     if kind is not None and kind not in CHECKED_KINDS:
         raise InvalidInputError(f"There is no kind {kind!r}.{near_names(kind, CHECKED_KINDS)}")
-    if ":" in name:
-        target = _import(name)
-        kind = kind or kind_of(target)
-        return kind, target() if kind == "optimizer" else default_part(kind, target)
-    registry = load_registry()
-    kinds = [entry.kind for entry in registry.find(name)] if kind is None else [kind]
-    if len(kinds) > 1:
-        raise InvalidInputError(f"{name} is the name of {' and '.join(kinds)}: say --kind which.")
-    if kinds[0] == "optimizer":
-        return "optimizer", default_optimizer(registry, name)
-    return kinds[0], default_part(kinds[0], registry.load(kinds[0], name))
+    target = _import(name)
+    kind = kind or kind_of(target)
+    return kind, default_part(kind, target)
 
 
 def _import(name: str) -> Any:

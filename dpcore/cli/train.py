@@ -45,7 +45,11 @@ def train_command(
         str, typer.Option(help="A data set's name, a file, or a store.")
     ] = "census-sim",
     schema: Annotated[
-        Path | None, typer.Option(help="Schema (TOML) of a file; a store has its own.")
+        Path | None,
+        typer.Option(
+            help="Schema (TOML) of a file, or the name of a shipped one, such as ipums-br (dpcore "
+            "schema --list); a store has its own."
+        ),
     ] = None,
     schema_from_data: Annotated[
         bool,

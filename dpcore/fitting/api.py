@@ -84,8 +84,9 @@ def fit(
         row down. Above 2^8, features and norm are divided by a power of two that brings it there;
         ``coef`` is of the features as given, l2 weighs the coefficients of the divided ones.
     n0, capacity : public figures for the number of rows.
-    schema : a Schema, its keys as a mapping, or the path of its TOML file; replaces classes,
-        target_bounds, bounds, row_norm, intercept, n0 and capacity.
+    schema : a Schema, its keys as a mapping, the path of its TOML file or the name of a shipped one
+        (``dpcore schema --list``); replaces classes, target_bounds, bounds, row_norm, intercept, n0
+        and capacity.
     l2 : weight of the regulariser; ``None`` for what the algorithm takes by default, mostly 0.
     epsilon : the budget, 1 if not given; where it is an output, ``epsilon_max`` (5 if not given).
     rho, mu : the budget as rho-zCDP or mu-GDP, in place of epsilon: the filter enforces exactly

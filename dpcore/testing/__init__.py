@@ -15,6 +15,7 @@ from dpcore.testing.datasets import check_dataset
 from dpcore.testing.engines import check_engine
 from dpcore.testing.guard import require_assertions
 from dpcore.testing.interactive import check_interactive
+from dpcore.testing.isolation import not_isolated, run_apart
 from dpcore.testing.losses import check_loss
 from dpcore.testing.mechanisms import check_mechanism
 from dpcore.testing.optimizers import (
@@ -64,7 +65,9 @@ __all__ = [
     "check_tiny_budget_refused",
     "loss_of",
     "make_rows",
+    "not_isolated",
     "parametrize_with_checks",
     "require_assertions",
+    "run_apart",
     "run_checks",
 ]

@@ -84,4 +84,4 @@ def checks_of(part: Any, kind: str | None = None) -> tuple[Check, ...]:
 
 def default_part(kind: str, target: Any) -> Any:
     """Return what the checks of a kind take, from its registered class or function."""
-    return target() if kind == "loss" and isinstance(target, type) else target
+    return target() if kind in ("optimizer", "loss") and isinstance(target, type) else target

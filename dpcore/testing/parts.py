@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.privacy.first_party import is_ours
 from dpcore.protocols import DerivedQuery, TableQuery
+from dpcore.testing.answers import unsampled
 from dpcore.testing.mechanisms import check_mechanism
 from dpcore.testing.power import PROBABILITY
-from dpcore.testing.queries import check_contributions, unsampled
+from dpcore.testing.queries import check_contributions
 from dpcore.testing.recorded import record_run, relations_of
 from dpcore.testing.residuals import assert_noise_is_fresh, faults_found, recorded_residuals
 from dpcore.testing.tables import make_rows
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from dpcore.testing.recording import RecordingSession
     from dpcore.testing.residuals import Residuals
 
-__all__ = ["check_mechanisms_and_queries", "foreign_parts"]
+__all__ = ["check_mechanisms_and_queries", "foreign_answers", "foreign_parts"]
 
 _QUERIES_PER_RUN = 8
 _ALARM = 1e-7
@@ -107,9 +108,16 @@ def _is_own(kind: type) -> bool:
     return named and getattr(home, kind.__qualname__, None) is kind
 
 
+def foreign_answers(session: RecordingSession) -> list[Any]:
+    """Return the first query of each class that is no sum: its answer is derived from sums, or from
+    the table, and no row has a part of it."""
+    asked = [unsampled(query) for query, _ in session.parts]
+    kinds = {type(query): query for query in reversed(asked) if not hasattr(query, "answer_block")}
+    return [query for kind, query in kinds.items() if not _is_own(kind)]
+
+
 def _foreign_sums(session: RecordingSession) -> list[Query]:
-    """Return the queries that are sums over rows; an answer derived from sums or from the table has
-    no contribution of a single row, and is compared on neighbouring tables."""
+    """Return the queries that are sums over rows."""
     queries = [unsampled(query) for query, _ in session.parts]
     return [
         query

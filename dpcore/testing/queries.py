@@ -7,17 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.engines.local import LocalEngine
 from dpcore.errors import DpcoreError
-from dpcore.noise.source import SeededNoise
 from dpcore.privacy.sealed import attributes
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.registry.catalogue import load_registry
 from dpcore.session.rehearsal import load_now
+from dpcore.testing.answers import (
+    checked_distance,
+    compare_neighbours,
+    exact_answer,
+    search_tables,
+    unsampled,
+)
 from dpcore.testing.guard import require_assertions
 from dpcore.testing.isolation import not_isolated, run_apart
-from dpcore.testing.replay import assert_within, distance
-from dpcore.testing.search import Pair, climb, start_pairs
 from dpcore.testing.special_rows import special_rows
 from dpcore.testing.tables import (
     Rows,
@@ -27,13 +30,11 @@ from dpcore.testing.tables import (
     neighbours,
     stretching_rows,
 )
-from dpcore.testing.tape import Played, PlayedNoise, Tape, TapedNoise
 from dpcore.testing.tested import Tested
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpcore.noise.source import NoiseSource
     from dpcore.privacy.sensitivity import Sensitivity
     from dpcore.protocols import DerivedQuery, Loss, Query, TableQuery
     from dpcore.protocols.problem import Problem
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     AnyQuery = Query | DerivedQuery | TableQuery
     MakeQuery = Callable[[Problem], AnyQuery]
 
-__all__ = ["check_contributions", "check_query", "unsampled"]
+__all__ = ["check_contributions", "check_query"]
 
 _N_FEATURES = 5
 _RELATIONS = (NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE)
@@ -113,15 +114,16 @@ def check_contributions(
     classification = getattr(getattr(query, "loss", None), "classification", True)
     special = special_rows(_N_FEATURES, classification, few=not thorough)
     parts = _contributions(query, stretching_rows(_N_FEATURES, vectors).and_then(special))
-    sensitivity, what = query.sensitivity(relation), _what(query, relation)
+    sensitivity = query.sensitivity(relation)
+    what = f"{type(query).__name__} under {relation.value}"
     flat = parts.reshape(len(parts), -1)
     if relation is not NeighboringRelation.REPLACE_ONE:
-        return max(_checked(part, np.zeros_like(part), sensitivity, what) for part in flat)
+        return max(checked_distance(part, np.zeros_like(part), sensitivity, what) for part in flat)
     rough = flat.astype(np.float64)
     farthest = {
         (i, j) for i, part in enumerate(rough) for j in _farthest(rough - part, sensitivity)
     }
-    return max(_checked(flat[i], flat[j], sensitivity, what) for i, j in sorted(farthest))
+    return max(checked_distance(flat[i], flat[j], sensitivity, what) for i, j in sorted(farthest))
 
 
 def _farthest(changes: np.ndarray, sensitivity: Sensitivity) -> set[int]:
@@ -129,11 +131,6 @@ def _farthest(changes: np.ndarray, sensitivity: Sensitivity) -> set[int]:
     order = {"l1": 1, "l2": 2, "linf": np.inf}[sensitivity.norm]
     spread = changes.max(axis=1) - changes.min(axis=1)
     return {int(np.linalg.norm(changes, ord=order, axis=1).argmax()), int(spread.argmax())}
-
-
-def unsampled(query: Any) -> Any:
-    """Return the sum that a sampled query asks of its sample; any other query itself."""
-    return query.query if hasattr(query, "sampled_event") else query
 
 
 def _made(
@@ -155,74 +152,28 @@ def _check_neighbours(
     if hasattr(query, "answer_block"):
         _contributions(query, rows)
     for other in neighbours(rows, relation, seed=seed):
-        _compare(query, rows, other, relation)
+        compare_neighbours(query, rows, other, relation)
 
 
 def _search(
     make_query: MakeQuery, relation: NeighboringRelation, loss: Loss, evaluations: int
 ) -> float:
-    """Return the largest share of its sensitivity by which an answer moves between neighbours."""
-    replaced = relation is NeighboringRelation.REPLACE_ONE
+    def query_for(rows: Rows) -> Any | None:
+        return _made(make_query, rows, relation, loss)
 
-    def measure(pair: Pair) -> float:
-        rows, other = pair.tables
-        query = _made(make_query, rows, relation, loss)
-        return 0.0 if query is None else _compare(query, rows, other, relation)
-
-    pairs = start_pairs(_N_FEATURES, replaced)
-    return climb(measure, pairs, evaluations, bool(loss.classification))
-
-
-def _compare(query: Any, rows: Rows, other: Rows, relation: NeighboringRelation) -> float:
-    """Return the distance of the answers on neighbouring tables as a share of what is declared,
-    having checked that it is none above 1. Secret random choices are the same for both."""
-    tape, played = Tape(SeededNoise(1)._entropy), Played()
-    tape.kept = []
-    exact = _answer(query, rows, TapedNoise(tape))
-    played.left = tape.kept
-    moved = _answer(query, other, PlayedNoise(played, other.shift))
-    return _checked(exact, moved, query.sensitivity(relation), _what(query, relation))
-
-
-def _checked(exact: np.ndarray, moved: np.ndarray, sensitivity: Sensitivity, what: str) -> float:
-    assert_within(exact, moved, sensitivity, what)
-    return distance(exact, moved, sensitivity)
-
-
-def _what(query: Any, relation: NeighboringRelation) -> str:
-    return f"{type(query).__name__} under {relation.value}"
-
-
-def _answer(query: Any, rows: Rows, noise: NoiseSource | None = None) -> np.ndarray:
-    engine, noise = LocalEngine(rows.table()), noise or SeededNoise(1)
-    return _exact(query, engine, noise)
-
-
-def _exact(query: Any, engine: LocalEngine, noise: NoiseSource) -> np.ndarray:
-    """Return the exact answer as a session works it out."""
-    name = type(query).__name__
-    if hasattr(query, "derive"):
-        exact = query.derive(lambda part: _exact(part, engine, noise), noise)
-    elif hasattr(query, "answer_table"):
-        exact = engine.answer_table(query, noise)
-    else:
-        shape, exact = query.start().shape, engine.answer(query)
-        assert exact.shape == shape, f"{name}: a defect of the query: the shape is not start()'s."
-    assert isinstance(exact, np.ndarray) and exact.dtype == np.int64, (
-        f"{name}: a defect of the query: an exact answer is an int64 array."
-    )
-    return exact
+    labels = bool(loss.classification)
+    return search_tables(query_for, relation, _N_FEATURES, labels, evaluations)
 
 
 def _contributions(query: Query, rows: Rows) -> np.ndarray:
     """Return each row's part of the answer, having checked that the answer is their sum."""
-    exact, start = _answer(query, rows), query.start()
+    exact, start = exact_answer(query, rows), query.start()
     parts = np.array(
         [_part(query, block, i) for block in rows.table().blocks for i in range(block.n_rows)]
     )
     total = start + np.sum(parts, axis=0, dtype=np.int64)
     assert np.array_equal(total, exact), "The answer is not the sum of the rows' answers."
-    backwards = _answer(query, Rows(rows.X[::-1].copy(), rows.y[::-1].copy()))
+    backwards = exact_answer(query, Rows(rows.X[::-1].copy(), rows.y[::-1].copy()))
     assert np.array_equal(backwards, exact), "The answer depends on the order of the rows."
     return parts
 

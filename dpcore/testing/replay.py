@@ -126,7 +126,9 @@ def assert_within(
     exact: np.ndarray, other: np.ndarray, sensitivity: Sensitivity, what: str
 ) -> None:
     """Raise AssertionError if two neighbours' exact answers differ by more than declared."""
-    assert exact.shape == other.shape, f"{what}: an answer's shape depends on the rows."
+    assert exact.shape == other.shape, (
+        f"{what}: a defect of the query: its answer's shape depends on the rows."
+    )
     # Python integers: no difference of two int64 can overflow or round.
     change = [int(a) - int(b) for a, b in zip(exact.ravel(), other.ravel(), strict=True)]
     bound = sensitivity.bound * 2.0**sensitivity.grid_bits

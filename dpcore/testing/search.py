@@ -46,6 +46,12 @@ class Pair:
         second = Rows(np.vstack([self.X, self.rows[1:]]), np.append(self.y, self.labels[1:]))
         return first, second
 
+    def filled_up(self, n_rows: int) -> Pair:
+        """Return the pair with so many rows in its first table, rows of zeros among the common."""
+        missing = n_rows - 1 - len(self.y)
+        X = np.vstack([self.X, np.zeros((missing, self.X.shape[1]))])
+        return replace(self, X=X, y=np.append(self.y, np.ones(missing)))
+
 
 def start_pairs(n_features: int, replace_one: bool, seed: int = 0) -> list[Pair]:
     """Return pairs to start from: tables without common rows, of equal rows, of all directions but

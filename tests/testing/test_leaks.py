@@ -16,6 +16,8 @@ from dpcore.testing import (
     check_loss,
     check_outputs_released,
     check_query,
+    check_sensitivity_on_neighbours,
+    parametrize_with_checks,
     run_checks,
 )
 from dpcore.testing.kinds import kind_of
@@ -30,12 +32,13 @@ def nothing_kept():
 @pytest.mark.parametrize(
     ("cheat", "reason"),
     [
-        (stashes.BringsGlobal(), "more than the released values"),
-        (stashes.BringsFirstGlobal(), "more than the released values"),
-        (stashes.BringsClass(), "more than the released values"),
-        (stashes.BringsClosure(), "more than the released values"),
-        (stashes.AsksWriter(), "writes to 'answers.bin'"),
-        (stashes.TellsInLongArray(), "status or details depend on more"),
+        (stashes.BringsGlobal(steps=6), "more than the released values"),
+        (stashes.BringsFirstGlobal(steps=6), "more than the released values"),
+        (stashes.BringsClass(steps=6), "more than the released values"),
+        (stashes.BringsClosure(steps=6), "more than the released values"),
+        (stashes.StartsKeeping(steps=6), "more than the released values"),
+        (stashes.AsksWriter(steps=6), "writes to 'answers.bin'"),
+        (stashes.TellsInLongArray(steps=6), "status or details depend on more"),
     ],
     ids=lambda part: type(part).__name__,
 )
@@ -47,7 +50,7 @@ def test_an_answer_that_is_kept_outside_the_session_is_caught(cheat, reason):
 
 
 def test_a_twin_that_keeps_nothing_passes():
-    check_outputs_released(stashes.Brings())
+    check_outputs_released(stashes.Brings(steps=6))
 
 
 W = np.array([0.3, -0.1, 0.2, 0.0, 0.1])
@@ -62,6 +65,13 @@ def test_half_the_bound_of_an_eigenvalue_is_found(place):
     assert "a search of 200 pairs" in check_query(eigenvalue(place, 1.0)).power
     with pytest.raises(AssertionError, match="Eigenvalue under .*: an exact answer moved"):
         check_query(eigenvalue(place, 0.5))
+
+
+def test_half_the_bound_of_an_optimizers_own_answer_is_found():
+    told = check_sensitivity_on_neighbours(queries.AsksEigenvalue(share=1.0, steps=4))
+    assert "60 more of Eigenvalue" in told.what
+    with pytest.raises(AssertionError, match="Eigenvalue under .*: an exact answer moved"):
+        check_sensitivity_on_neighbours(queries.AsksEigenvalue(steps=4))
 
 
 @pytest.mark.parametrize(
@@ -122,8 +132,9 @@ def test_an_engine_that_adds_up_otherwise_is_caught(engine, reason):
         check_engine(engine)
 
 
-def test_the_engine_of_one_process_passes():
-    assert "without_rows and answer_table" in check_engine(LocalEngine).what
+@parametrize_with_checks([LocalEngine])
+def test_the_engine_of_one_process_passes(engine, check):
+    assert check is check_engine and "without_rows and answer_table" in check(engine).what
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +17,15 @@ from dpcore.plugin.parts import (
     load_registry,
     optimizer_facts,
 )
-from dpcore.testing import Tested, check_declarations, loss_of, make_rows, require_assertions
+from dpcore.testing import (
+    Tested,
+    check_declarations,
+    loss_of,
+    make_rows,
+    not_isolated,
+    require_assertions,
+    run_apart,
+)
 
 if TYPE_CHECKING:
     from dpcore.plugin import Solution
@@ -61,33 +70,60 @@ class RecordingPool:
 
 
 class ReplayedPool(RecordingPool):
-    """Other users of the same public facts, whose answers are those of a recorded run."""
+    """Other users of the same public facts, whose answers are those of a recorded run.
 
-    def __init__(self, pool: LocalPool, recorded: RecordingPool) -> None:
+    ``recorded`` : the questions of that run, and the answers to them.
+    """
+
+    def __init__(self, pool: LocalPool, recorded: list[tuple[tuple[int, bytes], Answers]]) -> None:
         super().__init__(pool)
         self._recorded = recorded
 
     def round(self, index: int, w: np.ndarray) -> Answers:
         at = len(self.asked)
-        assert at < len(self._recorded.asked), "The replayed run asked for a round more."
+        assert at < len(self._recorded), "The replayed run asked for a round more."
         super().round(index, w)
-        assert self.asked[at] == self._recorded.asked[at], (
+        question, answers = self._recorded[at]
+        assert self.asked[at] == question, (
             f"Question {at} depends on something besides the answers and public facts."
         )
-        return self._recorded.answers[at]
+        return answers
 
 
 def check_pool_outputs_released(optimizer: Optimizer) -> Tested:
-    """Answers that are replayed over users with other rows give bit-equal results."""
+    """Answers that are replayed over users with other rows give bit-equal results: recorded in one
+    process, replayed in another. Neither writes a file."""
+    rounds = 0
     for relation in optimizer.relations:
-        recorded, solution = _record(optimizer, relation, _data(1))
-        replayed = ReplayedPool(_pool(optimizer, _data(2)), recorded)
-        again = _minimize(optimizer, relation, _data(2), replayed)
-        assert len(replayed.asked) == len(recorded.asked), "The replayed run ended early."
-        assert again.w.tobytes() == solution.w.tobytes(), (
-            "The result depends on something besides the answers and public facts."
-        )
-    return Tested("runs whose answers were replayed over users with other rows, equal to the bit")
+        told = run_apart(partial(_told, optimizer, relation))
+        run_apart(partial(_replay, optimizer, relation, *told))
+        rounds += len(told[0])
+    return Tested(
+        f"{rounds} rounds whose answers were replayed over users with other rows, equal to the bit",
+        not_tested=not_isolated(),
+    )
+
+
+def _told(
+    optimizer: Optimizer, relation: str
+) -> tuple[list[tuple[tuple[int, bytes], Answers]], bytes]:
+    """Return the questions and answers of a run, and its coefficients."""
+    recorded, solution = _record(optimizer, relation, _data(1))
+    return list(zip(recorded.asked, recorded.answers, strict=True)), solution.w.tobytes()
+
+
+def _replay(
+    optimizer: Optimizer,
+    relation: str,
+    recorded: list[tuple[tuple[int, bytes], Answers]],
+    coefficients: bytes,
+) -> None:
+    replayed = ReplayedPool(_pool(optimizer, _data(2)), recorded)
+    again = _minimize(optimizer, relation, _data(2), replayed)
+    assert len(replayed.asked) == len(recorded), "The replayed run ended early."
+    assert again.w.tobytes() == coefficients, (
+        "The result depends on something besides the answers and public facts."
+    )
 
 
 def check_pool_messages_are_noisy(optimizer: Optimizer) -> Tested:

@@ -4,7 +4,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from honest import Honest
 
+from dpcore.mechanisms.gaussian import Gaussian
 from dpcore.privacy.sensitivity import Sensitivity
 from dpcore.queries import ClippedGradientSum
 from dpcore.queries.gram import GramMatrix, unpack
@@ -63,3 +65,14 @@ class LongerOnSomeRows(ClippedGradientSum):
     def answer_block(self, block):
         part = super().answer_block(block)
         return np.append(part, 0) if (block.rows() == 0).all() else part
+
+
+@dataclass(frozen=True, kw_only=True)
+class AsksEigenvalue(Honest):
+    """Counts on an eigenvalue for its step, with a share of the bound that holds."""
+
+    share: float = 0.5
+
+    def minimize(self, problem, session):
+        session.release(Eigenvalue(problem, 2, self.share), Gaussian(1000.0))
+        return super().minimize(problem, session)

@@ -2,11 +2,14 @@
 
 import dataclasses
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 from honest import Honest
 
 from dpcore.mechanisms.gaussian import Gaussian
+from dpcore.privacy.events import PureDpEvent
+from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.protocols.problem import Solution
 from dpcore.queries import ClippedGradientSum
 
@@ -128,3 +131,42 @@ class TellsInLongArray(Honest):
         figures = 1.0 + np.zeros(499)
         figures[250] += session._engine._table.n_rows * 2.0**-50
         return dataclasses.replace(solution, details={"figures": figures})
+
+
+@dataclass(frozen=True)
+class KeepsReference:
+    """An interactive mechanism that keeps the exact answer that it starts from."""
+
+    base: object
+    reference: object = None
+    kind = "reference"
+
+    @property
+    def question(self):
+        return self.base.sensitivity(NeighboringRelation.REPLACE_ONE)
+
+    def event(self, sensitivity, reference):
+        return PureDpEvent(0.1)
+
+    def begin(self, exact, sensitivity, reference, noise):
+        KEPT[:] = [exact.copy()]
+        return Said()
+
+
+class Said:
+    """The state of a mechanism that says 1 and halts."""
+
+    first, halted, epsilon = 1.0, True, Fraction(1, 10)
+
+    def reply(self, exact):
+        raise AssertionError("It has halted.")
+
+
+class StartsKeeping(Brings):
+    """Starts an interactive mechanism that keeps its answer."""
+
+    relations = ("replace-one",)
+
+    def minimize(self, problem, session):
+        session.start(KeepsReference(ClippedGradientSum(problem, np.zeros(5), 1.0)))
+        return super().minimize(problem, session)
