@@ -10,9 +10,11 @@
 ``Tested``, or raises AssertionError with a reason.
 """
 
+from dpcore.testing.accountants import check_accountant
 from dpcore.testing.datasets import check_dataset
 from dpcore.testing.engines import check_engine
 from dpcore.testing.guard import require_assertions
+from dpcore.testing.interactive import check_interactive
 from dpcore.testing.isolation import not_isolated, run_apart
 from dpcore.testing.losses import check_loss
 from dpcore.testing.mechanisms import check_mechanism
@@ -33,6 +35,7 @@ from dpcore.testing.recorded import loss_of
 from dpcore.testing.recording import RecordingSession
 from dpcore.testing.replay import ReplaySession
 from dpcore.testing.run import Outcome, parametrize_with_checks, run_checks
+from dpcore.testing.samplers import check_sampler
 from dpcore.testing.tables import make_rows
 from dpcore.testing.tested import Tested
 
@@ -41,11 +44,13 @@ __all__ = [
     "Outcome",
     "RecordingSession",
     "ReplaySession",
+    "check_accountant",
     "Tested",
     "check_bad_parameters_refused",
     "check_dataset",
     "check_engine",
     "check_huge_epsilon_limit",
+    "check_interactive",
     "check_loss",
     "check_mechanism",
     "check_mechanisms_and_queries",
@@ -55,6 +60,7 @@ __all__ = [
     "check_pool",
     "check_query",
     "check_repeatable_when_seeded",
+    "check_sampler",
     "check_sensitivity_on_neighbours",
     "check_tiny_budget_refused",
     "loss_of",

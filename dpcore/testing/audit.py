@@ -28,33 +28,36 @@ from dpcore.privacy.stated_events import (
     RenyiDpEvent,
     ZcdpDpEvent,
 )
-from dpcore.testing.recount import renyi_divergence
+from dpcore.testing.recount import UnknownEventError, renyi_divergence
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from dpcore.privacy.events import DpEvent
 
-__all__ = ["FALSE_ALARM", "assert_as_private_as", "largest_probability"]
+__all__ = ["FALSE_ALARM", "assert_as_private_as", "intervals", "largest_probability"]
 
 FALSE_ALARM = 1e-6
 """The chance, over the noise, that an honest mechanism fails its audit: all outcomes together."""
 
 
 def assert_as_private_as(
-    event: DpEvent, pairs: Sequence[tuple[np.ndarray, np.ndarray]], what: str
+    event: DpEvent,
+    pairs: Sequence[tuple[np.ndarray, np.ndarray]],
+    what: str,
+    alarm: float = FALSE_ALARM,
 ) -> None:
     """Raise AssertionError if the frequencies of some outcome contradict the event.
 
     ``pairs`` : for each pair of neighbours, two bool arrays of shape (n_draws, n_outcomes) that say
     which draw fell into which set of outcomes; each set and its complement are compared, both ways.
     Every interval is Clopper & Pearson's (1934), at a level that makes all of them hold together
-    with probability 1 - FALSE_ALARM.
+    with probability 1 - ``alarm``.
     """
     n_intervals = sum(here.shape[1] + there.shape[1] for here, there in pairs)
-    level = FALSE_ALARM / (2 * n_intervals)
+    level = alarm / (2 * n_intervals)
     for here, there in pairs:
-        bounds = [_interval(hits.sum(axis=0), hits.shape[0], level) for hits in (here, there)]
+        bounds = [intervals(hits.sum(axis=0), hits.shape[0], level) for hits in (here, there)]
         for (low, high), (other_low, other_high) in (bounds, bounds[::-1]):
             for least, most in ((other_low, high), (1 - other_high, 1 - low)):
                 allowed = [largest_probability(event, float(p)) for p in most]
@@ -111,7 +114,7 @@ def largest_probability(event: DpEvent, p: float) -> float:
             for part in events:
                 p = largest_probability(part, p)
             return p
-    raise AssertionError(f"The audit does not know {type(event).__name__}.")
+    raise UnknownEventError(f"The audit does not know {type(event).__name__}.")
 
 
 def _largest_of_pair(there: Sequence[int], here: Sequence[int], p: float) -> float:
@@ -138,7 +141,7 @@ def _largest_pure(epsilon: float, p: float) -> float:
     return min(math.exp(min(epsilon, 700.0)) * p, 1 - math.exp(-epsilon) * (1 - p))
 
 
-def _interval(hits: np.ndarray, draws: int, level: float) -> tuple[np.ndarray, np.ndarray]:
+def intervals(hits: np.ndarray, draws: int, level: float) -> tuple[np.ndarray, np.ndarray]:
     """Return bounds of the probabilities behind ``hits`` of ``draws``, each wrong at ``level``."""
     from scipy.special import betainccinv, betaincinv
 

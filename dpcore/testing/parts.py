@@ -10,9 +10,12 @@ from dpcore.privacy.first_party import is_ours
 from dpcore.protocols import DerivedQuery, TableQuery
 from dpcore.testing.answers import unsampled
 from dpcore.testing.mechanisms import check_mechanism
+from dpcore.testing.power import PROBABILITY
 from dpcore.testing.queries import check_contributions
 from dpcore.testing.recorded import record_run, relations_of
+from dpcore.testing.residuals import assert_noise_is_fresh, faults_found, recorded_residuals
 from dpcore.testing.tables import make_rows
+from dpcore.testing.tested import Tested
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,21 +23,27 @@ if TYPE_CHECKING:
     from dpcore.protocols import Mechanism, Query
     from dpcore.protocols.optimizer import Optimizer
     from dpcore.testing.recording import RecordingSession
+    from dpcore.testing.residuals import Residuals
 
 __all__ = ["check_mechanisms_and_queries", "foreign_answers", "foreign_parts"]
 
 _QUERIES_PER_RUN = 8
+_ALARM = 1e-7
+"""The chance that the noise of honest runs fails."""
 
 
-def check_mechanisms_and_queries(optimizer: Optimizer) -> None:
+def check_mechanisms_and_queries(optimizer: Optimizer) -> Tested:
     """Mechanisms and queries used in a run that are not dpcore's own: ``check_mechanism`` with the
     sensitivity of the run, and sums over rows whose rows stay within the declared sensitivity.
-    Whosever they are, none states that it is not private.
+    Whosever they are, none states that it is not private, and what a run adds to exact answers is
+    neither nothing, nor what it added before, nor too little (``dpcore.testing.residuals``).
 
-    An interactive mechanism has no release to repeat: its audit is left to its own tests.
+    An interactive mechanism has no release to repeat: ``check_interactive`` is its audit.
     """
     audited: set[type] = set()
-    for session in _recorded(optimizer):
+    sums = 0
+    sessions = _recorded(optimizer)
+    for session in sessions:
         void = ", ".join(session.parts_not_private)
         assert not void, f"It declares itself private and releases parts that are not: {void}."
         for query, mechanism in session.parts:
@@ -43,7 +52,32 @@ def check_mechanisms_and_queries(optimizer: Optimizer) -> None:
                 audited.add(kind)
                 check_mechanism(_maker(mechanism), query.sensitivity(session.relation))
         for query in _some(_foreign_sums(session)):
+            sums += 1
             check_contributions(query, session.relation)
+    return _tested(sessions, audited, sums)
+
+
+def _tested(sessions: list[RecordingSession], audited: set[type], sums: int) -> Tested:
+    """Look at the residuals of all additive releases, and return what was looked at."""
+    by_kind: dict[type, list[Residuals]] = {}
+    for session in sessions:
+        for kind, residuals in recorded_residuals(session):
+            by_kind.setdefault(kind, []).append(residuals)
+    for kind, found in by_kind.items():
+        assert_noise_is_fresh(found, kind.__name__, _ALARM / len(by_kind))
+    releases = sum(len(session.parts) for session in sessions)
+    seen = sum(len(each.steps) for found in by_kind.values() for each in found)
+    faults = {
+        kind.__name__: faults_found(found, _ALARM / len(by_kind)) for kind, found in by_kind.items()
+    }
+    power = ", ".join(f"{words} of {name}" for name, words in faults.items() if words)
+    names = ", ".join(sorted(kind.__name__ for kind in audited)) or "none"
+    return Tested(
+        f"the noise of {seen} of {releases} releases in {len(sessions)} runs, {sums} sums over "
+        f"rows that are not dpcore's, and check_mechanism of mechanisms that are not: {names}",
+        f"would have detected, with probability {PROBABILITY}, {power}" if power else "",
+        () if seen == releases else (f"the noise of {releases - seen} releases that add none",),
+    )
 
 
 def foreign_parts(optimizer: Optimizer) -> list[str]:

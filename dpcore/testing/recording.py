@@ -23,9 +23,16 @@ if TYPE_CHECKING:
     from dpcore.protocols.interactive import InteractiveMechanism
     from dpcore.protocols.problem import Problem
 
-__all__ = ["QUESTION", "CountingEngine", "CountingSession", "Record", "RecordingSession"]
+__all__ = [
+    "QUESTION",
+    "REFERENCE",
+    "CountingEngine",
+    "CountingSession",
+    "Record",
+    "RecordingSession",
+]
 
-QUESTION, _REFERENCE = ("question",), ("reference",)
+QUESTION, REFERENCE = ("question",), ("reference",)
 """In place of a mechanism, where an open one goes on."""
 
 
@@ -123,7 +130,7 @@ class RecordingSession(CountingSession):
     def start(self, mechanism: InteractiveMechanism) -> SessionExchange:
         self.parts.append((mechanism.base, mechanism))
         asked = canonical(mechanism.base), canonical(mechanism)
-        kept = canonical(mechanism.reference), _REFERENCE
+        kept = canonical(mechanism.reference), REFERENCE
         exchange = super().start(mechanism)
         self._record(mechanism.base, asked, self.started[0], exchange.value)
         if mechanism.reference is not None:

@@ -55,7 +55,7 @@ def _outcome(check: Callable[[Any], Tested], part: Any) -> Outcome:
     except Exception as error:  # Its text may be shown: the checks make their own rows.
         whose = part if hasattr(part, "__module__") else type(part)
         return Outcome(check.__name__, False, nothing, full_text(error, whose.__module__))
-    return Outcome(check.__name__, True, tested or nothing)
+    return Outcome(check.__name__, True, tested)
 
 
 def _told_of(optimizer: Optimizer) -> list[Outcome]:

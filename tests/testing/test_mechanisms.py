@@ -1,8 +1,13 @@
 """Built-in mechanisms bear out the events they state; mechanisms with a fault do not."""
 
+import re
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
+from leaking_mechanisms import LEAKING, ScalarLaplace
 
+from dpcore.errors import InvalidInputError
 from dpcore.mechanisms.exponential import Exponential
 from dpcore.mechanisms.gaussian import Gaussian
 from dpcore.mechanisms.geometric import Geometric
@@ -11,11 +16,13 @@ from dpcore.mechanisms.permute_and_flip import PermuteAndFlip
 from dpcore.mechanisms.report_noisy_max import ReportNoisyMax
 from dpcore.privacy.events import (
     ComposedDpEvent,
+    DpEvent,
     ExponentialMechanismDpEvent,
     GaussianDpEvent,
     PureDpEvent,
 )
 from dpcore.privacy.sensitivity import Sensitivity
+from dpcore.privacy.stated_events import RenyiDpEvent, ZcdpDpEvent
 from dpcore.testing import check_mechanism
 from dpcore.testing.audit import FALSE_ALARM, assert_as_private_as, largest_probability
 
@@ -24,15 +31,65 @@ BUILT_IN = (Gaussian, Laplace, Geometric, Exponential, PermuteAndFlip, ReportNoi
 
 @pytest.mark.parametrize("mechanism", BUILT_IN)
 def test_built_in_mechanisms_pass(mechanism):
-    check_mechanism(mechanism)
+    tested = check_mechanism(mechanism)
+    words = r"would have detected, with probability 0.99, 1\.\d times the claim"
+    if mechanism.needs != "range":
+        words += r"; and an exact answer in one release of \d,\d\d\d and repeated noise in one"
+    assert re.match(words, tested.power)
 
 
-def halved(kind):
-    """Broken on purpose: half the noise of the event."""
+@pytest.mark.parametrize("mechanism", LEAKING)
+def test_a_mechanism_that_leaks_is_caught(mechanism):
+    with pytest.raises(AssertionError, match="further apart|too often|goes by the one before"):
+        check_mechanism(mechanism)
+
+
+def test_a_mechanism_for_single_numbers_says_so_and_is_looked_at_with_those():
+    tested = check_mechanism(ScalarLaplace)
+    assert any("several coordinates" in words for words in tested.not_tested)
+
+    class Unsaid(ScalarLaplace):
+        scalar_only = False
+
+        def release(self, exact, sensitivity, noise):
+            if exact.size > 1:
+                raise InvalidInputError("Expected a single number.")
+            return super().release(exact, sensitivity, noise)
+
+    with pytest.raises(AssertionError, match="states scalar_only = True"):
+        check_mechanism(Unsaid)
+
+
+@dataclass(frozen=True)
+class OwnEvent(DpEvent):
+    """An event that nobody else has heard of."""
+
+    noise_multiplier: float
+
+
+def test_of_an_event_that_the_checks_do_not_know_nothing_is_claimed():
+    class Own(Laplace):
+        def event(self, sensitivity):
+            return OwnEvent(super().event(sensitivity).noise_multiplier)
+
+    tested = check_mechanism(Own)
+    assert not tested.power
+    assert any("no second count of OwnEvent" in words for words in tested.not_tested)
+
+    class OwnAndExact(Own):
+        def release(self, exact, sensitivity, noise):
+            return np.ldexp(exact.astype(float), -sensitivity.grid_bits)
+
+    with pytest.raises(AssertionError, match="no noise"):
+        check_mechanism(OwnAndExact)
+
+
+def halved(kind, share=0.5):
+    """Broken on purpose: half the noise of the event, or another share."""
 
     class Halved(kind):
         def release(self, exact, sensitivity, noise):
-            return kind(self.noise_multiplier / 2).release(exact, sensitivity, noise)
+            return kind(self.noise_multiplier * share).release(exact, sensitivity, noise)
 
     return Halved
 
@@ -163,3 +220,27 @@ def test_the_audit_of_a_law_at_its_limit_gives_no_alarm_and_beyond_it_does(event
         assert_as_private_as(
             event, [(rng.random((1000, 1)) < p, rng.random((1000, 1)) < q + 0.25)], "law"
         )
+
+
+@pytest.mark.parametrize("kind", [Laplace, Exponential])
+def test_a_cost_of_so_many_times_the_claim_is_found_as_it_says(kind):
+    factor = float(re.search(r"([\d.]+) times the claim", check_mechanism(kind).power)[1])
+    with pytest.raises(AssertionError, match="further apart"):
+        check_mechanism(halved(kind, 1 / factor))
+
+
+def stated(multiplier):
+    """Return events of noise of that multiplier, as somebody states them who has the proof."""
+    rho = 1 / (2 * multiplier**2)
+    return ZcdpDpEvent(rho), RenyiDpEvent((2.0, 8.0, 32.0), (2 * rho, 8 * rho, 32 * rho))
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_events_that_state_a_bound_are_looked_at(which):
+    class States(Gaussian):
+        def event(self, sensitivity):
+            return stated(super().event(sensitivity).noise_multiplier)[which]
+
+    assert "times the claim" in check_mechanism(States).power
+    with pytest.raises(AssertionError, match="further apart"):
+        check_mechanism(halved(States))

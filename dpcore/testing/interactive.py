@@ -1,0 +1,198 @@
+"""Checks of an interactive mechanism by itself: what it says, against the event it states."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcore.errors import DpcoreError
+from dpcore.noise.source import SeededNoise
+from dpcore.privacy.events import DpEvent, ExPostDpEvent
+from dpcore.privacy.sensitivity import NeighboringRelation
+from dpcore.registry.catalogue import load_registry
+from dpcore.testing.audit import assert_as_private_as
+from dpcore.testing.canonical import canonical
+from dpcore.testing.guard import require_assertions
+from dpcore.testing.power import PROBABILITY, detectable_factor
+from dpcore.testing.recount import UnknownEventError
+from dpcore.testing.tables import make_problem, make_rows
+from dpcore.testing.tested import Tested
+from dpcore.testing.transcripts import Played, Script, outcomes, played, shape_of, telling_sets
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dpcore.protocols.interactive import InteractiveMechanism
+    from dpcore.protocols.problem import Problem
+
+__all__ = ["check_interactive"]
+
+_ALARM = 1e-7
+"""The chance, over the noise, that an honest mechanism fails: all its tests together."""
+
+_RUNS, _MOST_QUESTIONS, _SEED = 1500, 12, 17
+
+
+def check_interactive(
+    make: InteractiveMechanism | Callable[[Problem], InteractiveMechanism],
+    n_coordinates: int | None = None,
+) -> Tested:
+    """Raise AssertionError unless the replies of an interactive mechanism bear out its event.
+
+    ``make`` : the mechanism, or what makes one from a problem of five features. ``n_coordinates`` :
+    of the answer to a question; without it, those of the base where a question has the base's
+    sensitivity, else one. The event is known beforehand and says the same each time; the mechanism
+    halts, and replies no more then; its loss stays within its cap; and between neighbours that move
+    the base, the reference, one question or all of them by what was declared, no set of transcripts
+    is further apart than the event allows: one noise that serves two answers shows in it. With a
+    method ``narrowed`` one question moves at a time. An honest one fails with probability 1e-7.
+    """
+    require_assertions()
+    loss = load_registry().load("loss", "logistic")()
+    relation = NeighboringRelation.ADD_OR_REMOVE_ONE
+    problem = make_problem(make_rows(12), relation, loss)
+    mechanism: Any = make if hasattr(make, "begin") else make(problem)
+    script = _script(mechanism, relation, n_coordinates)
+    event = _event(mechanism, script)
+    _check_course(mechanism, script, event)
+    try:
+        power = _audit(mechanism, script, event)
+    except UnknownEventError:
+        power = ""
+    left_out = ["an interrupt within a reply", "replies in words", "relations but the question's"]
+    if mechanism.most_questions > _MOST_QUESTIONS:
+        left_out.append(f"more than {_MOST_QUESTIONS} questions")
+    if hasattr(mechanism, "narrowed"):
+        left_out.append("rows that take part in several answers, which narrowed has to exclude")
+    if not power:
+        left_out.append("what it costs, for want of a second count or of draws")
+    return Tested(
+        f"the course of a run, and {_RUNS} transcripts of up to {script.n_questions} questions on "
+        "each of several neighbours",
+        power,
+        tuple(left_out),
+    )
+
+
+def _script(mechanism: Any, relation: NeighboringRelation, n_coordinates: int | None) -> Script:
+    question = mechanism.question
+    relation = getattr(question, "relation", relation)
+    base = mechanism.base.sensitivity(relation)
+    reference = mechanism.reference
+    size = int(np.prod(shape_of(mechanism.base)))
+    alike = (base.norm, base.bound, base.grid_bits) == (
+        question.norm,
+        question.bound,
+        question.grid_bits,
+    )
+    asked = n_coordinates or (size if alike else 1)
+    most = mechanism.most_questions
+    assert type(most) is int and most >= 0, "most_questions is no whole number >= 0."
+    return Script(
+        base,
+        None if reference is None else reference.sensitivity(relation),
+        question,
+        size,
+        asked,
+        min(most, _MOST_QUESTIONS),
+    )
+
+
+def _event(mechanism: Any, script: Script) -> DpEvent:
+    before = canonical(mechanism)
+    first, second = (mechanism.event(script.base, script.reference) for _ in range(2))
+    assert isinstance(first, DpEvent), "Its event is none."
+    assert first == second, "It states another event when it is asked again."
+    assert canonical(mechanism) == before, "It changes when it is asked for its event."
+    return first
+
+
+def _check_course(mechanism: Any, script: Script, event: DpEvent) -> None:
+    """Play it to its end, twice with one seed, and ask once more."""
+    still = script.still(0)
+    first, second = (played(mechanism, script, still, SeededNoise(_SEED)) for _ in range(2))
+    assert canonical(first.said) == canonical(second.said), (
+        "Noise is drawn from elsewhere than the noise source."
+    )
+    cap = _cap(event)
+    state = mechanism.begin(*script.opening(still), SeededNoise(_SEED))
+    losses = [state.epsilon]
+    question = np.zeros(script.n_asked, dtype=np.int64)
+    for _ in range(mechanism.most_questions):
+        if state.halted:
+            break
+        state.reply(question.copy())
+        losses.append(state.epsilon)
+    assert mechanism.most_questions == 0 or state.halted, (
+        "It does not halt after as many questions as it states."
+    )
+    if state.halted:
+        try:
+            state.reply(question)
+        except (DpcoreError, ValueError, IndexError):
+            pass
+        else:
+            raise AssertionError("It replies after it has halted.")
+    _check_losses(losses, cap)
+
+
+def _check_losses(losses: list[Any], cap: float | None) -> None:
+    if cap is None:
+        assert losses == [None] * len(losses), "It tells a loss, and its event is no ExPostDpEvent."
+        return
+    assert all(low <= high for low, high in zip(losses, losses[1:], strict=False)), (
+        "Its loss falls while it goes on."
+    )
+    assert losses[-1] <= cap, "Its loss is more than its cap."
+
+
+def _cap(event: DpEvent) -> float | None:
+    return event.epsilon if isinstance(event, ExPostDpEvent) else None
+
+
+def _audit(mechanism: Any, script: Script, event: DpEvent) -> str:
+    """Compare transcripts on neighbours, and return the power of it in words."""
+    level = _level(mechanism, script)
+    still = script.still(level)
+    here = _transcripts(mechanism, script, still, _SEED + 1)
+    pairs: list[tuple[np.ndarray, np.ndarray]] = []
+    for k, moved in enumerate(script.neighbours(level, single=hasattr(mechanism, "narrowed"))):
+        there = _transcripts(mechanism, script, moved, _SEED + 2 + k)
+        pairs += telling_sets(event, here, there)
+    assert_as_private_as(event, pairs, type(mechanism).__name__, _ALARM)
+    multiplier = getattr(mechanism, "noise_multiplier", None)
+    if not dataclasses.is_dataclass(mechanism) or multiplier is None:
+        return f"for {len(pairs)} sets of transcripts, learned from half of them"
+
+    def event_of(factor: float) -> DpEvent:
+        instance: Any = mechanism
+        louder = dataclasses.replace(instance, noise_multiplier=multiplier / factor)
+        found: DpEvent = louder.event(script.base, script.reference)
+        return found
+
+    factor = detectable_factor(event_of, _RUNS // 2, _ALARM / (8 * len(pairs)))
+    if not math.isfinite(factor):
+        return ""
+    return f"would have detected, with probability {PROBABILITY}, {factor:.2g} times the claim"
+
+
+def _transcripts(mechanism: Any, script: Script, answers: Any, seed: int) -> list[Played]:
+    noise = SeededNoise(seed)
+    return [played(mechanism, script, answers, noise) for _ in range(_RUNS)]
+
+
+def _level(mechanism: Any, script: Script) -> int:
+    """Return the exact answer of all questions, in steps, at which the end of a run varies most."""
+    steps = math.ldexp(script.question.bound, script.question.grid_bits)
+    levels = [0] + [sign * int(steps * 4**k) for k in range(-1, 12) for sign in (1, -1)]
+
+    def spread(level: int) -> float:
+        noise = SeededNoise(_SEED)
+        answers = script.still(level)
+        ends = [outcomes(played(mechanism, script, answers, noise)) for _ in range(24)]
+        return len(set(ends)) + (level == 0) / 2
+
+    return max(levels, key=spread)
