@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
-from dpcore.accountants.additive import AdditiveAccountant
+from dpcore.accountants.figure import FigureAccountant
 from dpcore.accountants.normal import (
     gaussian_delta_up,
     gaussian_epsilon_up,
@@ -17,7 +17,7 @@ __all__ = ["GdpAccountant"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class GdpAccountant(AdditiveAccountant):
+class GdpAccountant(FigureAccountant):
     """Adds up mu**2 = 1 / noise_multiplier**2 (Dong, Roth & Su 2022): Gaussian shifts of mu_1, mu_2
     are together one of sqrt(mu_1**2 + mu_2**2). Gaussian only.
 
@@ -41,7 +41,12 @@ class GdpAccountant(AdditiveAccountant):
     def _leaf_cost(self, event: Any) -> Fraction:
         return 1 / Fraction(event.noise_multiplier) ** 2
 
-    def _epsilon(self, spent: Fraction, delta: float) -> float:
+    @classmethod
+    def _budget_of(cls, figure: Fraction) -> Fraction:
+        return figure * figure
+
+    @classmethod
+    def _epsilon_of(cls, spent: Fraction, delta: float, conversion: str) -> float:
         return gaussian_epsilon_up(spent, Fraction(delta))
 
     def _would_hold(self, event: DpEvent, epsilon: float) -> bool:

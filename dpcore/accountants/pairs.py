@@ -76,11 +76,21 @@ def pair_rho_up(event: DominatingPairDpEvent) -> Fraction:
 def pair_renyi_up(event: DominatingPairDpEvent, order: Fraction) -> Fraction:
     """Return an upper bound of the Renyi divergence of a pure pair at ``order`` > 1:
     ln(sum p^order q^(1 - order)) / (order - 1), the larger of the two directions."""
-    return max(_log_moment_up(pairs, order) for pairs in _directions(event)) / (order - 1)
+    forth, back = _log_shares(event)
+    return max(_log_moment_up(forth, order), _log_moment_up(back, order)) / (order - 1)
 
 
-def _log_moment_up(pairs: Shares, order: Fraction) -> Fraction:
-    exponents = [order * log_up(a) - (order - 1) * log_down(b) for a, b in pairs]
+@lru_cache(maxsize=16)
+def _log_shares(event: DominatingPairDpEvent) -> tuple[Shares, Shares]:
+    """Return for each outcome an upper bound of ln p and a lower one of ln q; and for (Q, P)."""
+    forth, back = (
+        tuple((log_up(a), log_down(b)) for a, b in pairs) for pairs in _directions(event)
+    )
+    return forth, back
+
+
+def _log_moment_up(log_shares: Shares, order: Fraction) -> Fraction:
+    exponents = [order * log_p - (order - 1) * log_q for log_p, log_q in log_shares]
     largest = max(exponents)
     # Relative to the largest term nothing overflows.
     return largest + log_up(sum((exp_up(x - largest) for x in exponents), Fraction(0)))

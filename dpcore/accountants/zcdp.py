@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Any, ClassVar
 
 from dpcore.accountants import conversion as convert
+from dpcore.accountants.figure import FigureAccountant
 from dpcore.accountants.pairs import pair_epsilon_up, pair_rho_up
 from dpcore.accountants.reserve import ReservingAccountant
 from dpcore.exact.rounding import exp_down, exp_up, float_up
@@ -88,7 +89,7 @@ def _cost(event: DpEvent) -> Fraction:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ZcdpAccountant(ReservingAccountant):
+class ZcdpAccountant(FigureAccountant, ReservingAccountant):
     """Adds up rho (Bun & Steinke 2016). Holds every kind of release.
 
     Fully adaptive: the filter that refuses the event which would pass the total is valid when costs
@@ -114,8 +115,13 @@ class ZcdpAccountant(ReservingAccountant):
     def _leaf_cost(self, event: Any) -> Fraction:
         return _cost(event)
 
-    def _epsilon(self, spent: Fraction, delta: float) -> float:
-        if self.conversion == "bun-steinke":
+    @classmethod
+    def _budget_of(cls, figure: Fraction) -> Fraction:
+        return figure
+
+    @classmethod
+    def _epsilon_of(cls, spent: Fraction, delta: float, conversion: str) -> float:
+        if conversion == "bun-steinke":
             return float_up(convert.bun_steinke_epsilon_up(spent, delta))
         t = convert.best_order_for_report(spent, delta)
         return float_up(convert.epsilon_up(spent * (1 + t), delta, t))

@@ -14,8 +14,17 @@ __all__ = ["account_command"]
 
 
 def account_command(
-    epsilon: Annotated[float, typer.Option(help="Budget: epsilon > 0.")] = 1.0,
+    epsilon: Annotated[
+        float | None, typer.Option(help="Budget: epsilon > 0; 1 if not given.")
+    ] = None,
     delta: Annotated[float, typer.Option(help="Budget: 0 <= delta < 1.")] = 1e-8,
+    rho: Annotated[
+        float | None,
+        typer.Option(help="In place of epsilon: a budget of zCDP; epsilon at --delta follows."),
+    ] = None,
+    mu: Annotated[
+        float | None, typer.Option(help="In place of epsilon: a budget of Gaussian DP, likewise.")
+    ] = None,
     rounds: Annotated[
         int | None, typer.Option(help="Gaussian releases that share the budget, fixed beforehand.")
     ] = None,
@@ -30,18 +39,24 @@ def account_command(
     """Print what (epsilon, delta) buys: the budget in each accountant's unit (rho, mu^2), and the
     noise multiplier of one Gaussian release that takes all of it; with --rounds, of each of so many
     releases."""
-    if rounds is not None:
-        return _print_schedule(epsilon, delta, rounds, probability, relation, as_json)
-    from dpcore.cli.budgets import describe_budget
+    from dpcore.cli.budgets import describe_budget, epsilon_of
     from dpcore.errors import InvalidInputError
     from dpcore.privacy.relations import parse_relation
+    from dpcore.privacy.statement import NOTIONS
 
+    epsilon, figure = epsilon_of(epsilon, delta, rho, mu)
+    for name, value in figure.items() if not as_json else ():
+        words = f"{name}-{NOTIONS[name]} with {name} = {exact(value)}"
+        typer.echo(f"{words} is ({exact(epsilon)}, {exact(delta)})-differential privacy.")
+    asked = {**figure, "epsilon": epsilon, "delta": delta}
+    if rounds is not None:
+        return _print_schedule(asked, rounds, probability, relation, as_json)
     parse_relation(relation)
     if probability != 1:
         raise InvalidInputError("--probability is of the releases of a schedule: give --rounds.")
     rows = describe_budget(epsilon, delta)
     if as_json:
-        typer.echo(json.dumps({"epsilon": epsilon, "delta": delta, "accountants": rows}, indent=2))
+        typer.echo(json.dumps({**asked, "accountants": rows}, indent=2))
         return
     cells = []
     for row in rows:
@@ -56,14 +71,15 @@ def account_command(
 
 
 def _print_schedule(
-    epsilon: float, delta: float, rounds: int, probability: float, relation: str, as_json: bool
+    budget: dict[str, float], rounds: int, probability: float, relation: str, as_json: bool
 ) -> None:
+    epsilon, delta = budget["epsilon"], budget["delta"]
     from dpcore.cli.budgets import describe_schedule
     from dpcore.privacy.relations import parse_relation
 
     rows = describe_schedule(epsilon, delta, rounds, probability, parse_relation(relation))
     if as_json:
-        asked = {"epsilon": epsilon, "delta": delta, "rounds": rounds, "probability": probability}
+        asked = {**budget, "rounds": rounds, "probability": probability}
         text = {**asked, "neighboring_relation": relation, "accountants": rows}
         return typer.echo(json.dumps(text, indent=2))
     title = (

@@ -9,11 +9,13 @@ from dpcore.accountants.rdp import RdpAccountant
 from dpcore.accountants.registered import distribution_of, registered_accountants
 from dpcore.accountants.schedule import Schedule, planned_accountant, schedule_noise_multiplier
 from dpcore.errors import InvalidInputError
+from dpcore.fitting.settings import FIGURES, Settings, checked_settings, figure_of
 from dpcore.privacy.events import DpEvent, GaussianDpEvent, PoissonSampledDpEvent
 from dpcore.privacy.sensitivity import NeighboringRelation
+from dpcore.registry.catalogue import load_registry
 from dpcore.registry.declarations import accountant_facts
 
-__all__ = ["describe_budget", "describe_schedule"]
+__all__ = ["describe_budget", "describe_schedule", "epsilon_of"]
 
 
 def describe_budget(epsilon: float, delta: float) -> list[dict[str, Any]]:
@@ -38,6 +40,22 @@ def describe_budget(epsilon: float, delta: float) -> list[dict[str, Any]]:
         if positive_delta or accountant_facts(accountant_class).delta_may_be_zero
         for conversion in accountant_facts(accountant_class).conversions or (None,)
     ]
+
+
+def epsilon_of(
+    epsilon: float | None, delta: float, rho: float | None, mu: float | None
+) -> tuple[float, dict[str, float]]:
+    """Return the epsilon of a budget, and the figure that it follows from, if any, by its name.
+
+    Raises InvalidInputError for more than one of them, and for figures out of range.
+    """
+    asked = checked_settings(Settings(epsilon=epsilon, delta=delta, rho=rho, mu=mu))
+    figure = figure_of(asked)
+    if figure is None:
+        return 1.0 if epsilon is None else epsilon, {}
+    name, value = figure
+    filter_class = load_registry().load("accountant", FIGURES[name])
+    return filter_class.of_figure(value, delta).epsilon, {name: value}
 
 
 def describe_schedule(

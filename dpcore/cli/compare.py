@@ -43,7 +43,10 @@ def compare_command(
             help="Data sets, by commas, which count as public benchmarks, or files of your own."
         ),
     ] = "census-sim",
-    schema: Annotated[Path | None, typer.Option(help="Schema (TOML) of the files.")] = None,
+    schema: Annotated[
+        Path | None,
+        typer.Option(help="Schema (TOML) of the files, or a shipped one's name (schema --list)."),
+    ] = None,
     loss: Annotated[str, typer.Option(help="Loss; see dpcore list losses.")] = "logistic",
     l2: Annotated[
         float | None,
@@ -72,7 +75,7 @@ def compare_command(
         typer.Option(
             "--set",
             help="ALGORITHM.KEY=VALUE, as often as needed; ALGORITHM as in --algos: NAME or "
-            "NAME:PRESET.",
+            "NAME:PRESET; or loss.KEY=VALUE, for all.",
         ),
     ] = None,
     jobs: Annotated[

@@ -23,7 +23,10 @@ _DROPPED = (
 def convert_command(
     source: Annotated[Path, typer.Argument(help="CSV, Parquet or other file with named columns.")],
     out: Annotated[Path, typer.Argument(help="Store to write; its name ends in .dpcore.")],
-    schema: Annotated[Path | None, typer.Option(help="Schema (TOML) of the file.")] = None,
+    schema: Annotated[
+        Path | None,
+        typer.Option(help="Schema (TOML) of the file, or a shipped one's name (schema --list)."),
+    ] = None,
     bad_rows: Annotated[
         str,
         typer.Option(

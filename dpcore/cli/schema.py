@@ -1,4 +1,4 @@
-"""``dpcore schema``: a schema to fill in, from a file's header and types, or how one fits it."""
+"""``dpcore schema``: a schema to fill in, a shipped one, or how one fits the rows of a file."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from dpcore.data.schema.shipped import SHIPPED, is_shipped, shipped_text
 from dpcore.errors import InvalidInputError
 
 __all__ = ["schema_command"]
@@ -20,11 +21,28 @@ _WARNING = (
 _LEAKS = "".join(f"# {line}\n" for line in textwrap.wrap(_WARNING.capitalize(), 96))
 
 
+def _list_shipped(asked: bool) -> None:
+    if not asked:
+        return
+    for name, schema in SHIPPED.items():
+        typer.echo(f"{name:<{max(map(len, SHIPPED))}}  {schema.summary}")
+    raise typer.Exit
+
+
 def schema_command(
-    file: Annotated[Path, typer.Argument(help="CSV, Parquet or another file of rows.")],
+    file: Annotated[
+        Path,
+        typer.Argument(
+            help="CSV, Parquet or another file of rows; or the name of a shipped schema, which is "
+            "printed."
+        ),
+    ],
     schema: Annotated[
         Path | None,
-        typer.Argument(help="With --check: the schema (TOML) to hold the rows against."),
+        typer.Argument(
+            help="With --check: the schema (TOML) to hold the rows against, or a shipped one's "
+            "name."
+        ),
     ] = None,
     target: Annotated[str | None, typer.Option(help="Label column.")] = None,
     from_data: Annotated[
@@ -48,6 +66,16 @@ def schema_command(
     delta: Annotated[
         float | None, typer.Option(help="With --epsilon: 1e-8 if not given; 0: pure.")
     ] = None,
+    listed: Annotated[
+        bool,
+        typer.Option(
+            "--list",
+            callback=_list_shipped,
+            is_eager=True,
+            help="List the shipped schemas, whose names do for a path wherever a schema is asked "
+            "for and there is no file of that name.",
+        ),
+    ] = False,
 ) -> None:
     """Write a schema template (TOML) to standard output, or check one against the rows."""
     if check:
@@ -55,6 +83,9 @@ def schema_command(
         return
     if (schema, epsilon, delta) != (None, None, None):
         raise InvalidInputError("Expected a second file, --epsilon and --delta with --check only.")
+    if is_shipped(file):
+        _print_shipped(file, target, from_data)
+        return
     from dpcore.data.schema.template import document_from_data, schema_template
 
     if not from_data:
@@ -65,6 +96,14 @@ def schema_command(
     text = document_from_data(file, target)
     typer.echo(f"{_LEAKS}{text}", nl=False)
     typer.echo(f"dpcore: {_WARNING}", err=True)
+
+
+def _print_shipped(name: Path, target: str | None, from_data: bool) -> None:
+    if target is not None or from_data:
+        raise InvalidInputError(
+            f"{name} is a shipped schema, which is complete: leave --target and --from-data out."
+        )
+    typer.echo(shipped_text(str(name)), nl=False)
 
 
 def _check(

@@ -45,7 +45,11 @@ def train_command(
         str, typer.Option(help="A data set's name, a file, or a store.")
     ] = "census-sim",
     schema: Annotated[
-        Path | None, typer.Option(help="Schema (TOML) of a file; a store has its own.")
+        Path | None,
+        typer.Option(
+            help="Schema (TOML) of a file, or the name of a shipped one, such as ipums-br (dpcore "
+            "schema --list); a store has its own."
+        ),
     ] = None,
     schema_from_data: Annotated[
         bool,
@@ -61,6 +65,13 @@ def train_command(
         float | None, typer.Option(help="Privacy budget: epsilon > 0; 1 if not given.")
     ] = None,
     delta: Annotated[float, typer.Option(help="Privacy budget: 0 <= delta < 1; 0: pure.")] = 1e-8,
+    rho: Annotated[
+        float | None,
+        typer.Option(help="In place of epsilon: a budget of zCDP; epsilon at --delta follows."),
+    ] = None,
+    mu: Annotated[
+        float | None, typer.Option(help="In place of epsilon: a budget of Gaussian DP, likewise.")
+    ] = None,
     epsilon_max: Annotated[
         float | None,
         typer.Option(help="Where epsilon is an output: the worst case agreed to; 5 if not given."),
@@ -144,6 +155,8 @@ def train_command(
         l2=l2,
         epsilon=epsilon,
         delta=delta,
+        rho=rho,
+        mu=mu,
         epsilon_max=epsilon_max,
         targets={
             "target_accuracy": target_accuracy,

@@ -15,6 +15,7 @@ from dpcore.compare.journal import Journal, cell_of, journal_path, open_journal
 from dpcore.compare.results import Results, read_results, refuse_other, write_results
 from dpcore.compare.settings import cells_of
 from dpcore.compare.workers import fit_in_processes
+from dpcore.data.schema.shipped import is_shipped
 from dpcore.engines.local import available_threads
 from dpcore.errors import DataError, InvalidInputError
 from dpcore.model.outfile import check_writable
@@ -98,7 +99,8 @@ def _journal(
     if out is None:
         return Journal(key)
     files = [name for name in comparison.data if is_private(name)]
-    files += [comparison.schema] if comparison.schema is not None else []
+    schema = comparison.schema
+    files += [schema] if schema is not None and not is_shipped(schema) else []
     return open_journal(out, settings, {name: _state(name) for name in files}, key)
 
 

@@ -85,12 +85,12 @@ class Comparison:
 
     @property
     def loss_params(self) -> Mapping[str, str]:
-        """What is set of the loss, the same for every algorithm."""
+        """The parameters of the loss, the same for every algorithm."""
         return self.params.get(OF_LOSS, {})
 
     @property
     def labels_set(self) -> tuple[str, ...]:
-        """The algorithms of which something is set."""
+        """The algorithms that have parameters set."""
         return tuple(label for label in self.params if label != OF_LOSS)
 
     def with_nothing_set(self) -> Comparison:

@@ -32,6 +32,8 @@ def fit(
     algo: str = "auto",
     epsilon: float | None = None,
     delta: float = 1e-8,
+    rho: float | None = None,
+    mu: float | None = None,
     epsilon_max: float | None = None,
     targets: Mapping[str, Any] | None = None,
     classes: Sequence[Any] | None = None,
@@ -70,8 +72,8 @@ def fit(
     y : labels, whose type is the caller's claim too; ``None`` where they are a column of the frame
         or file.
     classes : the (negative, positive) label, by default (-1, 1). Never read off the values.
-    target_bounds : public (lower, upper) of a real-valued target (``loss="ridge"``), in place of
-        classes: it is clamped to them, and predictions are in its own unit.
+    target_bounds : public (lower, upper) of a real-valued target (losses ``ridge``, ``quantile``),
+        in place of classes: it is clamped to them, and predictions are in its own unit.
     bounds : public (lower, upper) of the columns of an array, each a number or one per column.
         Cells are clamped to them and mapped to [0, 1], as a schema's numeric columns are. They come
         from a codebook or common sense, never from the rows (``X.min(axis=0)`` is not private). Not
@@ -82,10 +84,13 @@ def fit(
         row down. Above 2^8, features and norm are divided by a power of two that brings it there;
         ``coef`` is of the features as given, l2 weighs the coefficients of the divided ones.
     n0, capacity : public figures for the number of rows.
-    schema : a Schema, its keys as a mapping, or the path of its TOML file; replaces classes,
-        target_bounds, bounds, row_norm, intercept, n0 and capacity.
+    schema : a Schema, its keys as a mapping, the path of its TOML file or the name of a shipped one
+        (``dpcore schema --list``); replaces classes, target_bounds, bounds, row_norm, intercept, n0
+        and capacity.
     l2 : weight of the regulariser; ``None`` for what the algorithm takes by default, mostly 0.
     epsilon : the budget, 1 if not given; where it is an output, ``epsilon_max`` (5 if not given).
+    rho, mu : the budget as rho-zCDP or mu-GDP, in place of epsilon: the filter enforces exactly
+        that, and the epsilon that follows at ``delta`` is stated beside it.
     targets : what such an algorithm is asked for, as ``{"target_excess_risk": 0.05}``.
     relation : ``None`` for add-or-remove-one, or the first that the algorithm declares.
     algo : an optimizer's name; ``"auto"`` takes one by budget, loss and accountant.
@@ -94,6 +99,7 @@ def fit(
         epsilon is an output.
     threads : how many may sum over the rows; ``None`` for all processors. The model is the same.
     use, params, preset : slots, hyper-parameters and preset of the algorithm; see ``dpcore info``.
+        Parameters of the loss too: ``{"loss.tau": 0.9}``.
     users, trust : where rows stay with users: a path or ``dpcore.plugin.User`` objects, who own the
         rows in their order, and what their server sees; by default users of one budget, and local.
     seed : makes the run repeatable and the result not private.
@@ -129,6 +135,8 @@ def fit(
         l2=l2,
         epsilon=epsilon,
         delta=delta,
+        rho=rho,
+        mu=mu,
         epsilon_max=epsilon_max,
         targets=targets or {},
         relation=relation,

@@ -1,4 +1,5 @@
-"""Cautions for the owner of a model: the command line prints them, ``fit`` warns of them."""
+"""Cautions for the owner of a model or a session: the command line prints them, ``fit`` and
+``open_session`` warn of them."""
 
 from __future__ import annotations
 
@@ -9,20 +10,29 @@ from dpcore.exact.rounding import exact
 if TYPE_CHECKING:
     from dpcore.model.model import Model
 
-__all__ = ["cautions_of"]
+__all__ = ["cautions_of", "cautions_of_budget"]
 
 _LARGE_EPSILON, _LARGE_DELTA = 10.0, 1e-3
 
 
 def cautions_of(model: Model) -> list[str]:
     """Return what to be careful of, from released and public facts only."""
-    privacy, cautions = model.privacy, []
-    if privacy["private"] and privacy["epsilon"] > _LARGE_EPSILON:
-        epsilon = exact(privacy["epsilon"])
-        cautions.append(f"epsilon = {epsilon} is a factor of e^{epsilon}: next to no protection.")
-    if privacy["private"] and privacy["delta"] > _LARGE_DELTA:
-        delta = exact(privacy["delta"])
-        cautions.append(f"delta = {delta} is large: with that probability a row may be disclosed.")
+    cautions = []
+    if model.privacy["private"]:
+        cautions += cautions_of_budget(model.privacy["epsilon"], model.privacy["delta"])
     if isinstance(model.details.get("warning"), str):
         cautions.append(model.details["warning"])
+    return cautions
+
+
+def cautions_of_budget(epsilon: float, delta: float) -> list[str]:
+    """Return what to be careful of in a guarantee of these figures."""
+    cautions = []
+    if epsilon > _LARGE_EPSILON:
+        power = exact(epsilon)
+        cautions.append(f"epsilon = {power} is a factor of e^{power}: next to no protection.")
+    if delta > _LARGE_DELTA:
+        cautions.append(
+            f"delta = {exact(delta)} is large: with that probability a row may be disclosed."
+        )
     return cautions

@@ -42,6 +42,7 @@ def check_fits(optimizer: Optimizer, problem: Problem, accountant: Accountant) -
     loss = problem.loss
     facts = loss_facts(loss)
     own = f"its own is {stated.accountant}"
+    smooth = "use huber-svm or logistic" if facts.classification else "set loss.half_width"
     unmet = {
         "classification": not facts.classification,
         "lipschitz-loss": not math.isfinite(facts.lipschitz),
@@ -54,7 +55,7 @@ def check_fits(optimizer: Optimizer, problem: Problem, accountant: Accountant) -
     advice = {
         "classification": f"a classification loss, and {loss.name} is for real-valued targets",
         "lipschitz-loss": f"a Lipschitz loss, and {loss.name} has no bound on its slope",
-        "smooth-loss": f"a smooth loss, and {loss.name} has a kink; use huber-svm or logistic",
+        "smooth-loss": f"a smooth loss, and {loss.name} has a kink; {smooth}",
         "convex-loss": f"a convex loss, and {loss.name} does not declare convex = True",
         "squared-loss": f"squared loss (--loss ridge), and {loss.name} is another",
         "strong-convexity": "strong convexity; pass --l2 greater than 0",

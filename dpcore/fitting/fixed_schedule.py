@@ -16,6 +16,7 @@ from dpcore.accountants.schedule import (
 from dpcore.errors import InvalidInputError
 from dpcore.exact.rounding import exact
 from dpcore.fitting.hooks import needed_epsilon, stated_schedule
+from dpcore.fitting.settings import figure_of
 from dpcore.registry.declarations import optimizer_facts
 
 if TYPE_CHECKING:
@@ -42,6 +43,8 @@ def with_planned_accountant(plan: Plan, problem: Problem) -> Plan:
     needed = needed_epsilon(plan.optimizer, problem)
     if needed is not None:
         return replace(plan, accountant=_of_what_is_needed(plan, needed))
+    if figure_of(plan.settings) is not None:
+        return plan  # A budget in its own figure, all of which is for any releases.
     schedule = stated_schedule(plan.optimizer, problem)
     if schedule is None:
         if isinstance(asked, BestAccountant):

@@ -27,7 +27,7 @@ OF_LOSS = "loss"
 
 
 def params_apart(params: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return what is set of the algorithm, and what is set of the loss, by its own names there."""
+    """Return the parameters of the algorithm, and those of the loss by its own names."""
     start = f"{OF_LOSS}."
     of_loss = {k.removeprefix(start): v for k, v in params.items() if k.startswith(start)}
     return {k: v for k, v in params.items() if not k.startswith(start)}, of_loss
@@ -69,5 +69,6 @@ def loss_parameters(loss: Loss) -> dict[str, Any]:
 
 def shown_loss(name: str, parameters: Mapping[str, Any]) -> str:
     """Return a loss as one reads it: its name, and its parameters if it has some."""
-    values = ", ".join(f"{key}={value}" for key, value in parameters.items())
+    words = {name: "none" if value is None else value for name, value in parameters.items()}
+    values = ", ".join(f"{name}={word}" for name, word in words.items())
     return f"{name} ({values})" if values else name

@@ -15,6 +15,7 @@ from dpcore.errors import DpcoreError, OptimizerError
 from dpcore.fitting.details import LONGEST_TEXT, bounded
 from dpcore.privacy.sealed import private_copy
 from dpcore.protocols.problem import Solution
+from dpcore.registry.catalogue import KINDS, load_registry
 
 if TYPE_CHECKING:
     from dpcore.protocols.optimizer import Optimizer
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from dpcore.registry.catalogue import Entry
 
 __all__ = ["full_text", "run_optimizer"]
+
+_CORE = "dpcore"
+_MOST_CAUSES = 8
 
 
 def run_optimizer(
@@ -66,11 +70,23 @@ def _failed(entry: Entry, what: str) -> str:
 
 
 def full_text(error: BaseException, module: str) -> str:
-    """Return type, place, text and cause of an error: for runs over rows that are no secret."""
-    cause = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    """Return type, place and text of an error, and those of what it came from, one after the other:
+    for runs over rows that are no secret."""
+    told = [_whole(error, module)]
+    while (cause := _cause(error)) is not None and len(told) < _MOST_CAUSES:
+        told.append(_whole(cause, module))
+        error = cause
+    origin = f" (from {'; from '.join(told[1:])})" if len(told) > 1 else ""
+    return f"{told[0]}{origin}"
+
+
+def _whole(error: BaseException, module: str) -> str:
     text = f": {error}" if str(error) else ""
-    origin = "" if cause is None else f" (from {type(cause).__name__}: {cause})"
-    return f"{_type_and_place(error, module)}{text}{origin}"
+    return f"{_type_and_place(error, module)}{text}"
+
+
+def _cause(error: BaseException) -> BaseException | None:
+    return error.__cause__ or (None if error.__suppress_context__ else error.__context__)
 
 
 def _type_and_place(error: BaseException, module: str) -> str:
@@ -78,10 +94,18 @@ def _type_and_place(error: BaseException, module: str) -> str:
 
 
 def _place(error: BaseException, module: str) -> str:
-    """Return file and line of the innermost frame of the optimizer's package, or of any."""
-    package = module.split(".")[0]
+    """Return file and line of the innermost frame of a plugin's package, or of any. It is the
+    package of this ``module``, or of another part that is registered: a mechanism in its slot."""
+    packages = {module.split(".")[0], *_packages()} - {_CORE}
     frames = list(traceback.walk_tb(error.__traceback__))
-    own = [f for f in frames if str(f[0].f_globals.get("__name__")).split(".")[0] == package]
+    own = [f for f in frames if str(f[0].f_globals.get("__name__")).split(".")[0] in packages]
     frame, line = (own or frames)[-1]
     path = Path(frame.f_code.co_filename)
     return f"{'/'.join(path.parts[-2:])}:{line}"
+
+
+def _packages() -> set[str]:
+    """Return the packages whose parts are registered."""
+    registry = load_registry()
+    entries = [entry for kind in KINDS for entry in registry.entries(kind)]
+    return {entry.target.partition(":")[0].split(".")[0] for entry in entries}

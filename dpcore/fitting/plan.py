@@ -13,7 +13,7 @@ from dpcore.errors import DpcoreError, InvalidInputError, near_names
 from dpcore.fitting.choice import choose
 from dpcore.fitting.losses import OF_LOSS, make_loss, params_apart
 from dpcore.fitting.pools import POOL, require_pool
-from dpcore.fitting.settings import Settings, checked_settings
+from dpcore.fitting.settings import Settings, checked_settings, figure_of
 from dpcore.fitting.slots import fill_slots
 from dpcore.fitting.targets import Budget, budget_of, target_values
 from dpcore.privacy.relations import parse_relation, usual_relation
@@ -148,7 +148,10 @@ def _accountant(
     conversion = settings.conversion
     if conversion is None and settings.accountant in (None, usual):
         conversion = preset.get("accountant_conversion")
-    return name, registry.load("accountant", name).from_budget(epsilon, delta, conversion)
+    accountant, figure = registry.load("accountant", name), figure_of(settings)
+    if figure is not None:
+        return name, accountant.of_figure(figure[1], delta, conversion)
+    return name, accountant.from_budget(epsilon, delta, conversion)
 
 
 def _preset(factory: Any, settings: Settings) -> dict[str, Any]:

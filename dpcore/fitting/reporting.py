@@ -11,6 +11,7 @@ import numpy as np
 from dpcore.accountants.pure import PureAccountant
 from dpcore.errors import TargetNotMetError, UnsupportedEventError
 from dpcore.fitting.details import bounded
+from dpcore.fitting.settings import figure_of
 from dpcore.privacy.events import ComposedDpEvent, DpEvent, NonPrivateDpEvent
 from dpcore.privacy.statement import PrivacyStatement, foreign_parts
 from dpcore.registry.declarations import optimizer_facts
@@ -72,6 +73,7 @@ def state(
         trusted,
         typed_by,
         n0=None if plan.relation.size_is_public else problem.n0,
+        figure=figure_of(plan.settings),
         ex_post_epsilon=_ex_post(plan, session),
     )
 
@@ -112,7 +114,7 @@ def state_session(
 def _delta(accountant: Accountant) -> float:
     """Return the delta of the guarantee. The pure filter bounds the sum of epsilons, and of the
     deltas that were reserved, whatever delta was asked for."""
-    return accountant.reserve if isinstance(accountant, PureAccountant) else accountant.delta
+    return accountant.reserve if type(accountant) is PureAccountant else accountant.delta
 
 
 def _ex_post(plan: Plan, session: TableSession) -> float | None:

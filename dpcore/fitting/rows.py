@@ -25,7 +25,8 @@ _CLASSES = "The classes are -1 and 1 unless you name them: classes=(negative, po
 
 
 def schema_of(schema: Any) -> Schema | None:
-    """Return the schema of a Schema, its keys as a mapping, or the path of its TOML file."""
+    """Return the schema of a Schema, its keys as a mapping, the path of its TOML file or the
+    name of a shipped one."""
     from dpcore.data.schema.schema import Schema
 
     if isinstance(schema, Mapping):
@@ -33,7 +34,7 @@ def schema_of(schema: Any) -> Schema | None:
     if isinstance(schema, (str, os.PathLike)):
         return Schema.read(schema)
     if not (schema is None or isinstance(schema, Schema)):
-        raise InvalidInputError("Expected schema to be a Schema, a mapping or a path.")
+        raise InvalidInputError("Expected schema to be a Schema, a mapping, a path or a name.")
     return schema
 
 

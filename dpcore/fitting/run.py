@@ -81,7 +81,7 @@ class Training:
             "private": privacy["private"],
             "why_not_private": privacy["why_not_private"],
             "sentence": privacy["sentence"],
-            **({"users": privacy["users"]} if "users" in privacy else {}),
+            **{key: privacy[key] for key in ("rho", "mu", "users") if key in privacy},
             "parts_not_from_dpcore": privacy["parts_not_from_dpcore"],
             "seconds": round(self.seconds, 3),
             "coef_norm": float(np.linalg.norm(model.coef)),

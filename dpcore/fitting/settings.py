@@ -13,8 +13,10 @@ from dpcore.errors import InvalidInputError
 from dpcore.privacy.relations import parse_relation
 from dpcore.registry.parameters import convert
 
-__all__ = ["DEFAULT_ALGORITHM", "Settings", "checked_settings"]
+__all__ = ["DEFAULT_ALGORITHM", "FIGURES", "Settings", "checked_settings", "figure_of"]
 
+FIGURES = {"rho": "zcdp", "mu": "gdp"}
+"""Budgets that are the figure of a filter, by its accountant."""
 DEFAULT_ALGORITHM = "auto"
 """The algorithm of a run that names none."""
 
@@ -28,7 +30,9 @@ class Settings:
     Parameters
     ----------
     l2 : weight of the regulariser, >= 0; ``None`` for 0, or what the algorithm takes by default.
-    epsilon : the budget; ``None`` for 1, and where epsilon is an output.
+    epsilon : the budget; ``None`` for 1, and where it is an output.
+    rho, mu : the budget in the figure of the zcdp or gdp filter, in place of epsilon, which follows
+        from it at ``delta``.
     epsilon_max : the worst case where epsilon is an output; ``None`` for 5.
     targets : what is asked for there, by the names in ``dpcore.registry.declarations.TARGETS``.
     relation : ``None`` for add-or-remove-one, or, where the algorithm has no guarantee under that,
@@ -49,6 +53,8 @@ class Settings:
     l2: float | None = None
     epsilon: float | None = None
     delta: float = 1e-8
+    rho: float | None = None
+    mu: float | None = None
     epsilon_max: float | None = None
     targets: Mapping[str, Any] = field(default_factory=dict)
     relation: str | None = None
@@ -81,7 +87,40 @@ def checked_settings(settings: Settings) -> Settings:
         raise InvalidInputError(f"Expected l2={settings.l2!r} >= 0.")
     if settings.relation is not None:
         parse_relation(settings.relation)
-    return settings
+    return _with_accountant_of_figure(settings)
+
+
+def figure_of(settings: Settings) -> tuple[str, float] | None:
+    """Return the name and value of the figure that is the budget; ``None`` where epsilon is."""
+    given = [(name, getattr(settings, name)) for name in FIGURES]
+    return next(((name, value) for name, value in given if value is not None), None)
+
+
+def _with_accountant_of_figure(settings: Settings) -> Settings:
+    """Return the settings with the accountant whose figure the budget is, if it is one;
+    InvalidInputError where anything else contradicts it."""
+    figure = figure_of(settings)
+    if figure is None:
+        return settings
+    name, value = figure
+    asked = {key: getattr(settings, key) for key in ("epsilon", "epsilon_max", *FIGURES)}
+    others = [key for key, given in asked.items() if key != name and given is not None]
+    if others:
+        raise InvalidInputError(
+            f"Expected --{name} or --{others[0].replace('_', '-')}, not both: each is a budget."
+        )
+    own = FIGURES[name]
+    if settings.accountant not in (None, own):
+        raise InvalidInputError(
+            f"--{name} is a budget of the {own} accountant, not of {settings.accountant}."
+        )
+    if settings.delta == 0:
+        raise InvalidInputError(f"Expected --delta > 0 beside --{name}: epsilon follows from both.")
+    value = convert(name, float, value)
+    if not (math.isfinite(value) and value > 0):
+        raise InvalidInputError(f"Expected {name}={value!r} to be finite and > 0.")
+    changed: dict[str, Any] = {name: value, "accountant": own}
+    return dataclasses.replace(settings, **changed)
 
 
 def _checked_whole(name: str, value: Any, least: int, most: float = math.inf) -> int | None:

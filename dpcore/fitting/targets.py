@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import InvalidInputError, RegistryError
+from dpcore.fitting.settings import figure_of
 from dpcore.registry.declarations import TARGETS, optimizer_facts
 
 if TYPE_CHECKING:
@@ -58,9 +59,16 @@ def budget_of(settings: Settings, factory: Any, registry: Registry) -> Budget:
     """Return the budget that the filter is to enforce.
 
     Raises InvalidInputError for --epsilon where it is an output, for --epsilon-max where it is an
-    input, and for an accountant in which an ex-post figure has no meaning.
+    input, for an accountant in which an ex-post figure has no meaning, and for a figure of a filter
+    where that is not the budget of the run.
     """
     stated = optimizer_facts(factory)
+    figure = figure_of(settings)
+    if figure is not None and (stated.targets or "user-pool" in stated.needs):
+        whose = "users' budgets are" if "user-pool" in stated.needs else "its budget is"
+        raise InvalidInputError(
+            f"{settings.algo} takes no {_flag(figure[0])}: {whose} in epsilon and delta."
+        )
     if not stated.targets:
         if settings.epsilon_max is not None:
             takers = _takers("target_excess_risk", registry)

@@ -13,10 +13,12 @@ from typing import Any
 from dpcore.exact.rounding import exact as _exact
 from dpcore.privacy.first_party import is_ours
 
-__all__ = ["PrivacyStatement", "foreign_parts", "part_of", "running_versions"]
+__all__ = ["NOTIONS", "PrivacyStatement", "foreign_parts", "part_of", "running_versions"]
 
 _IN_FILES = {"relation": "neighboring_relation"}
 """Fields that reports and model files spell in another way."""
+NOTIONS = {"rho": "zCDP", "mu": "GDP"}
+"""The notions of privacy that have these figures: Bun & Steinke 2016; Dong, Roth & Su 2022."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,8 @@ class PrivacyStatement:
         out (Ligett et al. 2017, Definition 2.3): never a guarantee made beforehand.
     typed_by : ``"frame"`` or ``"file"`` where its columns' types, which another program chose from
         all of their cells, were taken as public.
+    figure : name and value of the budget where that was a figure of the filter, ``("rho", 0.1)`` or
+        ``("mu", 0.5)``: epsilon is then what it comes to at delta.
     users : where rows stay with users: ``count``, least and largest ``epsilon`` and ``delta`` of
         their budgets, ``trust_model`` and ``server_sees``; epsilon and delta are the largest then.
     """
@@ -64,6 +68,7 @@ class PrivacyStatement:
     capacity: int | None = None
     ex_post_epsilon: float | None = None
     typed_by: str | None = None
+    figure: tuple[str, float] | None = None
     users: dict[str, Any] | None = None
 
     @property
@@ -76,7 +81,6 @@ class PrivacyStatement:
         if not self.private:
             reasons = "; ".join(self.why_not_private)
             return f"NOT PRIVATE: {reasons}; no epsilon and no delta are guaranteed."
-        pair = f"({_exact(self.epsilon)}, {_exact(self.delta)})"
         tables = f"{self.relation} of a row"
         if self.most_rows is not None:
             tables += f", among tables of at most {self.most_rows:,} rows"
@@ -91,10 +95,17 @@ class PrivacyStatement:
                 f"{', '.join(self.parts_not_from_dpcore)}"
             )
         return (
-            f"{subject} is {pair}-differentially private under {tables}, as enforced by the "
+            f"{subject} is {self._claim()} under {tables}, as enforced by the "
             f"{self.accountant} filter ({self.conversion} conversion){trust}. {self._in_words()}"
             f"{self._ex_post()}{self._of_users()}"
         )
+
+    def _claim(self) -> str:
+        pair = f"({_exact(self.epsilon)}, {_exact(self.delta)})-differentially private"
+        if self.figure is None:
+            return pair
+        name, value = self.figure
+        return f"{name}-{NOTIONS[name]} with {name} = {_exact(value)}, and so {pair},"
 
     def _ex_post(self) -> str:
         if self.ex_post_epsilon is None:
@@ -144,6 +155,9 @@ class PrivacyStatement:
         data = {_IN_FILES.get(name, name): value for name, value in asdict(self).items()}
         if self.users is None:
             del data["users"]
+        figure = data.pop("figure")
+        if figure is not None:
+            data[figure[0]] = figure[1]
         return {
             "private": self.private,
             "why_not_private": list(data.pop("why_not_private")),

@@ -209,6 +209,11 @@ class AccountantFacts:
         "Returns the filter fitted to a schedule.",
         None,
     )
+    of_figure: Callable[..., Any] | None = fact(
+        Method(("figure", "delta", "conversion"), of_class=True),
+        "Returns the filter of a budget in its own figure (`--rho`, `--mu`).",
+        None,
+    )
     with_reserve: Callable[..., Any] | None = fact(
         Method(("epsilon", "delta", "reserve", "conversion"), of_class=True),
         "Returns the filter of a budget that keeps a part of delta for (epsilon, delta) releases.",

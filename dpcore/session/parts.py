@@ -83,8 +83,6 @@ class PartSession(TableSession):
     is not public: the sensitivity of a question is the larger of those under both relations.
     """
 
-    _elsewhere = TableSession._elsewhere
-
     def __init__(self, whole: WholeSession, name: str, engine: Engine, problem: Problem) -> None:
         filter = whole._account.filter.whole
         ExactAnswers.__init__(self, engine, filter, whole._relation, whole._noise, problem)

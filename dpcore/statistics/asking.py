@@ -85,7 +85,11 @@ class Statistics:
         return self._door.ledger
 
     def count(self, *, share: float) -> float:
-        """Return the noisy number of rows."""
+        """Return the noisy number of rows; InvalidInputError where it is public."""
+        if self.problem.n is not None:
+            raise InvalidInputError(
+                f"The number of rows is public under {self.relation.value}: session.problem.n."
+            )
         noise = self._noise(share)
         return float(self._unbiased(RowCount(noise.needs), noise.mechanism)[0])
 

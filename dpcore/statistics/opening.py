@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from dpcore.errors import InvalidInputError
+from dpcore.data.readers.array_columns import leave_to_schema
+from dpcore.errors import DpcoreWarning, InvalidInputError
+from dpcore.fitting.cautions import cautions_of_budget
 from dpcore.fitting.loading import schema_reasons
 from dpcore.fitting.public_facts import check_drop
 from dpcore.fitting.rows import dataset_of, schema_of
@@ -66,6 +69,10 @@ def open_session(
     ------
     InvalidInputError, RegistryError, DataError : before any budget is there to be spent.
 
+    Warns
+    -----
+    DpcoreWarning : of a large epsilon or delta.
+
     Examples
     --------
     >>> import dpcore
@@ -75,33 +82,31 @@ def open_session(
     >>> len(ages), len(means), session.statement()["private"]
     (4, 2, True)
     """
-    asked = Settings(
-        epsilon=epsilon, delta=delta, relation=relation, threads=threads, engine=engine, seed=seed
+    settings = checked_settings(
+        Settings(delta=delta, relation=relation, threads=threads, engine=engine, seed=seed)
     )
-    settings, registry = checked_settings(asked), load_registry()
     held = parse_relation(relation or NeighboringRelation.ADD_OR_REMOVE_ONE.value)
     empty = _filter(accountant, epsilon, delta, conversion)
     public: dict[str, Any] = {"classes": classes, "target_bounds": target_bounds, "bounds": bounds}
     public |= {"row_norm": row_norm, "n0": n0, "capacity": capacity}
     dataset, readers = _rows(X, y, schema, public)
     check_drop(held, dataset)
-    problem = _problem(dataset, held)
-    names = (registry.get(kind, name).target for kind, name in
-             (("accountant", accountant), ("engine", engine)))  # fmt: skip
-    reasons = () if seed is None else ("the noise came from a seed",)
+    registry, seed = load_registry(), settings.seed
+    names = [("accountant", accountant), ("engine", engine)]
     opened = Opened(
-        dataset.schema,
-        problem,
-        empty,
-        registry.load("engine", engine),
-        settings.threads,
-        (part_of(empty), *names, *readers),
-        (*reasons, *schema_reasons(dataset.schema)),
-        dataset.typed_by,
+        schema=dataset.schema,
+        problem=_problem(dataset, held),
+        accountant=empty,
+        engine=registry.load("engine", engine),
+        threads=settings.threads,
+        trusted=(part_of(empty), *(registry.get(*name).target for name in names), *readers),
+        why_not_private=(*_seeded(seed), *schema_reasons(dataset.schema)),
+        typed_by=dataset.typed_by,
     )
-    table = dataset.table()
-    noise = SystemNoise() if settings.seed is None else SeededNoise(settings.seed)
-    door = WholeSession(opened.engine_of(table), empty, held, noise, problem)
+    for caution in cautions_of_budget(epsilon, delta):
+        warnings.warn(caution, DpcoreWarning, stacklevel=2)
+    noise, table = SystemNoise() if seed is None else SeededNoise(seed), dataset.table()
+    door = WholeSession(opened.engine_of(table), empty, held, noise, opened.problem)
     return OpenSession(opened, door, table)
 
 
@@ -118,18 +123,17 @@ def _filter(name: str, epsilon: float, delta: float, conversion: str | None) -> 
     return empty
 
 
+def _seeded(seed: int | None) -> tuple[str, ...]:
+    return () if seed is None else ("the noise came from a seed",)
+
+
 def _rows(
     X: Any, y: Any, schema: Any, public: Mapping[str, Any]
 ) -> tuple[Dataset, tuple[str, ...]]:
     """Return the rows, and the readers of a registered data set."""
     registry = load_registry()
     if isinstance(X, str) and X in registry.names("dataset"):
-        given = {**public, "y": y, "schema": schema, "row_norm": None}
-        if any(value is not None for value in given.values()) or public["row_norm"] not in (
-            None,
-            1,
-        ):
-            raise InvalidInputError(f"The data set {X} has its own schema.")
+        leave_to_schema(f"the data set {X}", y=y, schema=schema, **public)
         load = registry.load("dataset", X)
         return load(), (part_of(load), registry.get("dataset", X).target)
     return dataset_of(X, y, schema_of(schema), True, **public), ()

@@ -7,6 +7,7 @@ import mpmath
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.optimize import minimize_scalar
 
 from dpcore.accountants import (
     GdpAccountant,
@@ -14,6 +15,7 @@ from dpcore.accountants import (
     SingleReleaseAccountant,
     ZcdpAccountant,
 )
+from dpcore.accountants.calibrate import noise_multiplier
 from dpcore.accountants.mixture import mixture_curve_up, mixture_renyi_up
 from dpcore.errors import BudgetExceededError, InvalidInputError, UnsupportedEventError
 from dpcore.privacy.events import (
@@ -130,8 +132,69 @@ def test_the_curve_is_at_most_what_the_renyi_bound_gives(event, epsilon):
         assert by_curve <= by_renyi
 
 
+def proposition_1(event, t, epsilon):
+    """Chen, Lee & Kifer 2019, Proposition 1 on Lemma 3, solved for the delta."""
+    return mpmath.exp((renyi(event, t) - epsilon) * t)
+
+
+def one_too_many(event, t, epsilon):
+    """A broken twin: log(1/delta) over alpha in place of alpha - 1."""
+    return mpmath.exp((renyi(event, t) - epsilon) * (1 + mpmath.mpf(t)))
+
+
+@pytest.mark.parametrize(("sigma", "epsilon"), [(60.0, 0.1), (8.0, 1.0), (3.0, 2.0)])
+def test_the_papers_conversion_is_proposition_1_at_its_best_order(sigma, epsilon):
+    event = geometric(sigma, m=40, ratio=0.9)
+    accountant = SingleReleaseAccountant.from_budget(epsilon, 1e-6, "mironov")
+    claimed = as_mpf(accountant.cost(event))
+    with mpmath.workdps(40):
+        best = smallest(lambda t: proposition_1(event, t, epsilon))
+        assert best * (1 - mpmath.mpf("1e-9")) <= claimed <= best * mpmath.mpf("1.05")
+        assert smallest(lambda t: one_too_many(event, t, epsilon)) < best * 0.99
+
+
+def smallest(delta_at):
+    """Return the smallest of the deltas at orders 1 + t: their logarithm is convex in t."""
+    found = minimize_scalar(
+        lambda u: float(mpmath.log(delta_at(mpmath.exp(u)))), bounds=(-5, 12), method="bounded",
+        options={"xatol": 1e-7},
+    )  # fmt: skip
+    return delta_at(mpmath.exp(found.x))
+
+
 @settings(max_examples=20, deadline=None)
-@given(events, st.sampled_from(["joint-convexity", "renyi"]))
+@given(events, st.floats(0.05, 3.0))
+def test_the_papers_conversion_is_never_below_the_tight_one(event, epsilon):
+    by_renyi, by_mironov = (
+        SingleReleaseAccountant.from_budget(epsilon, 1e-6, conversion).cost(event)
+        for conversion in ("renyi", "mironov")
+    )
+    assert by_renyi <= by_mironov
+
+
+@pytest.mark.parametrize("epsilon", [0.05, 0.4, 1.6])
+def test_the_papers_conversion_of_one_gaussian_is_a_closed_form(epsilon):
+    # D_alpha = alpha rho, rho = 1 / (2 m^2): the best order is 1 + (epsilon - rho) / (2 rho).
+    accountant = SingleReleaseAccountant.from_budget(epsilon, 1e-8, "mironov")
+    for m in (4 / epsilon, 8 / epsilon):
+        with mpmath.workdps(60):
+            rho = 1 / (2 * mpmath.mpf(m) ** 2)
+            exact = mpmath.exp(-((mpmath.mpf(epsilon) - rho) ** 2) / (4 * rho))
+            claimed = as_mpf(accountant.cost(GaussianDpEvent(m)))
+            assert exact <= claimed <= exact * (1 + mpmath.mpf("1e-9"))
+
+
+@pytest.mark.parametrize(("epsilon", "ratio"), [(0.05, 1.28), (0.4, 1.18), (1.6, 1.12)])
+def test_how_much_more_noise_the_papers_conversion_takes(epsilon, ratio):
+    noise = []
+    for conversion in ("renyi", "mironov"):
+        accountant = SingleReleaseAccountant.from_budget(epsilon, 1e-8, conversion)
+        noise.append(noise_multiplier(accountant, GaussianDpEvent, 1e-8))
+    assert noise[1] / noise[0] == pytest.approx(ratio, abs=0.005)
+
+
+@settings(max_examples=20, deadline=None)
+@given(events, st.sampled_from(["joint-convexity", "renyi", "mironov"]))
 def test_more_noise_costs_less(event, conversion):
     accountant = SingleReleaseAccountant.from_budget(1.0, 1e-6, conversion)
     quieter = RandomizedSensitivityGaussian(event.deltas, event.weights, 1.1 * event.sigma)
@@ -182,7 +245,7 @@ def test_no_schedule_of_several_releases_is_held():
     assert not accountant.compose(release).holds({GaussianDpEvent(1e9): 1})
 
 
-@pytest.mark.parametrize("conversion", ["joint-convexity", "renyi"])
+@pytest.mark.parametrize("conversion", ["joint-convexity", "renyi", "mironov"])
 def test_the_reported_epsilon_is_that_of_the_release(conversion):
     accountant = SingleReleaseAccountant.from_budget(0.5, 1e-6, conversion)
     spent = accountant.compose(geometric(30.0, m=12, ratio=0.9))

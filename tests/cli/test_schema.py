@@ -71,6 +71,8 @@ def test_help_teaches_the_check(run):
         (["none.csv"], "none.csv"),
         (["rows.csv", "--target", "nope"], "nope"),
         (["rows.csv", "--from-data"], "--target"),
+        (["adult", "--target", "income"], "a shipped schema"),
+        (["--check", "rows.csv", "adul"], "Did you mean adult"),
     ],
 )
 def test_mistakes(run, folder, arguments, text):
@@ -91,3 +93,39 @@ def test_noisy_shares_that_could_not_be_printed_say_what_was_charged(tmp_path):
                              stderr=subprocess.PIPE, text=True)  # fmt: skip
     assert run.returncode != 0
     assert "Charged, and spent:" in run.stderr and "may not have been printed" in run.stderr
+
+
+def test_shipped_schemas_are_listed_and_printed(run, folder):
+    listed = run("schema", "--list")
+    assert listed.exit_code == 0 and "\nipums-br " in listed.stdout
+    printed = run("schema", "ipums-br").stdout
+    assert Schema.from_toml(printed) == Schema.read("ipums-br")
+
+
+def test_a_shipped_schema_goes_by_its_name(run, folder):
+    rows = [["0"] * 52 + [str(i % 2)] for i in range(6)]
+    (folder / "ipums.dat").write_text("".join(f"{' '.join(row)}\n" for row in rows))
+    asked = ("--data", "ipums.dat", "--schema", "ipums-br")
+    trained = run("train", "--algo", "stub", *asked, "--out", "model.json")
+    assert trained.exit_code == 0, trained.stderr
+    predicted = run("predict", "model.json", "--data", "ipums.dat")
+    assert len(predicted.stdout.splitlines()) == 7
+    assert run("schema", "--check", "ipums.dat", "ipums-br").exit_code == 0
+    compared = (
+        "compare",
+        "--algos",
+        "stub",
+        *asked,
+        "--quick",
+        "--epsilon",
+        "1",
+        "--out",
+        "r.parquet",
+    )
+    told = run(*compared, "--folds", "2")
+    assert told.exit_code == 0, told.stderr
+    assert run("convert", "ipums.dat", "ipums.dpcore", "--schema", "ipums-us").exit_code == 0
+    (folder / "ipums.dat").write_text(f"{' '.join(rows[0])}\n{' '.join(['x', *rows[1][1:]])}\n")
+    refused = run("train", "--algo", "stub", *asked)
+    assert refused.exit_code == 2 and "ipums.dat, line 2" in refused.stderr
+    assert "'c0'" in refused.stderr

@@ -35,6 +35,33 @@ class Stop:
             raise KeyboardInterrupt
 
 
+@pytest.mark.parametrize("algorithms", [("stub",), ("nonprivate",)])
+def test_the_losses_parameters_are_those_of_every_fit(compared, tmp_path, algorithms):
+    narrow, wide = (
+        compared(
+            loss="huber-svm",
+            params={"loss": {"half-width": width}},
+            algorithms=algorithms,
+            epsilons=(1.0,),
+            repeats=1,
+            l2=0.1,
+        )
+        for width in ("0.25", "1")
+    )
+    found = []
+    for name, asked in (("narrow.parquet", narrow), ("wide.parquet", wide)):
+        settings, _ = admit(asked)
+        run(settings, tmp_path / name)
+        found.append(read_results(tmp_path / name).rows)
+    assert {row["loss"] for row in found[0]} == {"huber-svm (half_width=0.25)"}
+    assert {row["status"] for row in found[0]} == {"fitted"}
+    least = [[r["exact_objective"] for r in rows if r["algorithm"] == "nonprivate"]
+             for rows in found]  # fmt: skip
+    assert all(one < other for one, other in zip(*least, strict=True)) and least[0]
+    with pytest.raises(InvalidInputError, match="The loss huber-svm has no parameter 'widht'"):
+        admit(compared(loss="huber-svm", params={"loss": {"widht": "1"}}, algorithms=algorithms))
+
+
 def test_one_tidy_row_per_fit(compared, tmp_path):
     out = tmp_path / "r.parquet"
     settings, left_out = admit(compared())

@@ -80,7 +80,7 @@ def test_a_schema_by_object_path_or_mapping(tmp_path):
     path.write_text(schema.to_toml())
     for given in (SCHEMA, schema, path, str(path)):
         assert fit(frame, algo="stub", schema=given).schema == schema
-    with pytest.raises(InvalidInputError, match="a Schema, a mapping or a path"):
+    with pytest.raises(InvalidInputError, match="a Schema, a mapping, a path or a name"):
         fit(frame, algo="stub", schema=3)
     with pytest.raises(InvalidInputError, match="none.toml"):
         fit(frame, algo="stub", schema=tmp_path / "none.toml")

@@ -97,4 +97,5 @@ def test_a_model_file_remembers_them(tmp_path):
 
 def test_a_loss_in_words():
     assert shown_loss("logistic", {}) == "logistic"
-    assert shown_loss("quantile", {"tau": 0.9}) == "quantile (tau=0.9)"
+    shown = shown_loss("quantile", {"tau": 0.9, "half_width": None})
+    assert shown == "quantile (tau=0.9, half_width=none)"

@@ -49,7 +49,7 @@ WIDTHS = [HuberSvm(half_width=0.3), HuberSvm(half_width=2.0**-6), HuberSvm(half_
 QUANTILES = [
     Quantile(),
     Quantile(tau=0.9),
-    Quantile(tau=1e-9, half_width=0.3),
+    Quantile(tau=0.02, half_width=0.3),
     Quantile(tau=0.1, half_width=2.0),
 ]
 

@@ -189,7 +189,8 @@ def test_over_rows_that_are_no_secret_text_and_cause_are_told():
     with pytest.raises(OptimizerError, match=SECRET) as caught:
         run_optimizer(make(minimize=minimize)(), ENTRY, None, None, secret_rows=False)
     line = minimize.__code__.co_firstlineno + 4
-    told = f"ValueError in registry/test_loading.py:{line}: {SECRET} (from KeyError: 'step')."
+    told = f"ValueError in registry/test_loading.py:{line}: {SECRET} (from "
+    told += f"KeyError in registry/test_loading.py:{line - 2}: 'step')."
     assert told in str(caught.value)
     assert isinstance(caught.value.__cause__, ValueError)
 

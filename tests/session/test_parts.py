@@ -159,20 +159,38 @@ def test_no_order_of_charges_is_cheaper_than_every_pair_of_tables_sees():
             assert held.tightest().spent == sums[None] + sum(largest)
 
 
-def test_a_twin_that_charges_the_largest_part_alone_is_too_cheap_under_replace_one():
-    # Laplace counts of two parts: a row that moves from one to the other shifts both.
-    twin = PartedFilter(PureAccountant.from_budget(1.0, 0.0), 1)
-    right = PartedFilter(PureAccountant.from_budget(1.0, 0.0), 2)
-    for part in "ab":
-        event = InPart(part, LaplaceDpEvent(1.0))
-        twin = twin.compose(event)
-        if part == "b":
-            with pytest.raises(BudgetExceededError):
-                right.compose(event)
-        else:
-            right = right.compose(event)
-    log_ratio = 2 * 1.0  # Of the outcome (1, 0), at counts (1, 0) and (0, 1).
-    assert twin.tightest().epsilon < log_ratio
+def largest_loss(held, differ, said=()):
+    """Return the largest log ratio of the probabilities of a run's outcomes on two tables, exactly.
+
+    A release with epsilon from a part, or from all rows, says a bit of these rows, turned with
+    probability 1 / (1 + e^epsilon); the bits of the parts in ``differ`` are others in the other
+    table. What is asked next depends on all that was ``said``; where the ``held`` filter refuses
+    it, the run goes on with other questions, eight in all.
+    """
+    if len(said) == 8:
+        return 0.0
+    rng = np.random.default_rng([*said, 7, 11])
+    part, epsilon = rng.choice([None, "a", "b", "c"]), float(rng.integers(1, 5)) / 4
+    event = PureDpEvent(epsilon)
+    try:
+        held = held.compose(event if part is None else InPart(part, event))
+    except BudgetExceededError:
+        return largest_loss(held, differ, (*said, 2))
+    sees = part is None or part in differ
+    return max(
+        (epsilon if says == 1 else -epsilon) * sees + largest_loss(held, differ, (*said, says))
+        for says in (0, 1)
+    )
+
+
+def test_whatever_is_asked_next_no_outcome_loses_more_than_the_budget():
+    budget = PureAccountant.from_budget(1.5, 0.0)
+    losses = [largest_loss(PartedFilter(budget, 1), {part}) for part in "abc"]
+    assert 1.0 < max(losses) <= 1.5
+    pairs = [set(pair) for pair in ("ab", "ac", "bc")]
+    assert 1.0 < max(largest_loss(PartedFilter(budget, 2), pair) for pair in pairs) <= 1.5
+    # Its broken twin: under replace-one the largest part alone is charged.
+    assert max(largest_loss(PartedFilter(budget, 1), pair) for pair in pairs) > 1.5
 
 
 class Moving:
@@ -246,6 +264,30 @@ def test_a_closed_session_answers_nobody():
         with pytest.raises(InvalidInputError, match="closed"):
             door.release(COUNT, costs(0.5))
     whole.close()
+
+
+def test_a_forked_child_has_no_part():
+    whole, parts = opened()
+    parts["a"]._forked = whole._forked = True
+    for step in (
+        lambda: parts["a"].release(COUNT, costs(0.5)),
+        lambda: whole.part("new", LocalEngine(table()), problem(ADD, None)),
+    ):
+        with pytest.raises(InvalidInputError, match="forked"):
+            step()
+    assert whole.ledger == ()
+
+
+def test_the_charge_of_a_part_stays_when_its_rows_cannot_be_asked():
+    class Broken(LocalEngine):
+        def answer(self, query):
+            raise MemoryError
+
+    whole, _ = opened()
+    part = whole.part("broken", Broken(table()), problem(ADD, None))
+    with pytest.raises(MemoryError):
+        part.release(COUNT, costs(0.5))
+    assert whole.accountant.spent == 0.5 and [entry.part for entry in whole.ledger] == ["broken"]
 
 
 def test_what_a_part_trusts_is_in_the_statement_of_the_whole():

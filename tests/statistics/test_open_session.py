@@ -10,6 +10,7 @@ from dpcore.data.store import convert
 from dpcore.errors import (
     BudgetExceededError,
     DpcoreError,
+    DpcoreWarning,
     InvalidInputError,
     UnsupportedEventError,
 )
@@ -65,7 +66,8 @@ def test_with_a_huge_budget_they_are_those_of_numpy(accountant, relation):
     np.testing.assert_allclose(session.histogram("region", share=0.1), regions, rtol=0, atol=0.51)
     hired = [(FRAME["hired"] == name).sum() for name in ("no", "yes")]
     np.testing.assert_allclose(session.histogram("hired", share=0.1), hired, rtol=0, atol=0.51)
-    np.testing.assert_allclose(session.count(share=0.1), len(FRAME), rtol=0, atol=0.51)
+    if relation == "add-or-remove-one":
+        np.testing.assert_allclose(session.count(share=0.1), len(FRAME), rtol=0, atol=0.51)
     means = session.mean("age", "pay", share=0.1)
     np.testing.assert_allclose(means, [age.mean(), pay.mean()], **near)
     sums = session.sum("age", "pay", share=0.1)
@@ -164,7 +166,7 @@ def test_it_is_a_privacy_session_for_queries_of_models():
 
 def test_the_statement_says_what_is_guaranteed():
     session = opened(epsilon=0.5, delta=1e-6, relation="replace-one")
-    session.count(share=0.5)
+    session.mean("age", share=0.5)
     stated = session.statement()
     assert stated["sentence"].startswith(
         "What was released is (0.5, 1e-06)-differentially private under replace-one of a row, "
@@ -210,8 +212,15 @@ def test_every_source_of_a_fit_is_one(tmp_path):
     assert arrays.mean("x1", share=1.0) == pytest.approx(FRAME["age"].mean(), abs=0.02)
     bundled = dpcore.open_session("census-sim", epsilon=1e6)
     assert round(bundled.count(share=1.0)) == 50_000
-    with pytest.raises(InvalidInputError, match="its own schema"):
+    with pytest.raises(InvalidInputError, match="left to the data set"):
         dpcore.open_session("census-sim", schema=SCHEMA)
+
+
+def test_a_public_number_of_rows_is_not_paid_for():
+    session = opened(relation="replace-one", epsilon=1.0)
+    with pytest.raises(InvalidInputError, match="session.problem.n"):
+        session.count(share=0.5)
+    assert session.ledger == () and session.problem.n == len(FRAME)
 
 
 def test_a_target_is_in_its_own_unit():
@@ -263,6 +272,11 @@ def test_what_cannot_be_is_refused_uncharged(ask):
 def test_budgets_and_filters_that_cannot_be_are_refused(options):
     with pytest.raises(DpcoreError):
         dpcore.open_session(FRAME, **{"schema": SCHEMA, **options})
+
+
+def test_a_large_epsilon_is_warned_of():
+    with pytest.warns(DpcoreWarning, match="next to no protection"):
+        opened(epsilon=20.0)
 
 
 def test_a_block_closes_it_and_tells_what_was_charged():

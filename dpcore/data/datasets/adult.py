@@ -8,8 +8,9 @@ the ranges published with the file of 32,561 rows, which values beyond are clamp
 from __future__ import annotations
 
 from dpcore.data.dataset import Dataset
-from dpcore.data.datasets.fetch import RemoteFile, fetch, packaged_text
+from dpcore.data.datasets.fetch import RemoteFile, fetch
 from dpcore.data.schema.schema import Schema
+from dpcore.data.schema.shipped import shipped_text
 
 __all__ = ["FILES", "load", "schema"]
 
@@ -30,7 +31,7 @@ FILES = (
 
 def schema() -> Schema:
     """Return the published schema: 108 features and the intercept."""
-    return Schema.from_toml(packaged_text("adult.toml"), "adult.toml")
+    return Schema.from_toml(shipped_text("adult"), "adult")
 
 
 def load() -> Dataset:

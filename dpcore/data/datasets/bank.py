@@ -8,8 +8,9 @@ education, contact and outcome; month and day as 30 month + day.
 from __future__ import annotations
 
 from dpcore.data.dataset import Dataset, load_file
-from dpcore.data.datasets.fetch import RemoteFile, fetch, packaged_text
+from dpcore.data.datasets.fetch import RemoteFile, fetch
 from dpcore.data.schema.schema import Schema
+from dpcore.data.schema.shipped import shipped_text
 
 __all__ = ["FILES", "load", "schema"]
 
@@ -25,7 +26,7 @@ FILES = (
 
 def schema() -> Schema:
     """Return the schema: 32 features and the intercept, with round public bounds."""
-    return Schema.from_toml(packaged_text("bank.toml"), "bank.toml")
+    return Schema.from_toml(shipped_text("bank"), "bank")
 
 
 def load() -> Dataset:

@@ -15,7 +15,7 @@ from typing import Any
 
 from dpcore.errors import DataError
 
-__all__ = ["DATA_DIR_VARIABLE", "RemoteFile", "fetch", "packaged_text"]
+__all__ = ["DATA_DIR_VARIABLE", "RemoteFile", "fetch"]
 
 DATA_DIR_VARIABLE = "DPCORE_DATA_DIR"
 _TIMEOUT_SECONDS = 30.0
@@ -46,11 +46,6 @@ def fetch(file: RemoteFile) -> Path:
             _check(path, file)
             return path
     return _download(file, cache)
-
-
-def packaged_text(name: str) -> str:
-    """Return a text file that is beside this module (UTF-8)."""
-    return (Path(__file__).parent / name).read_text(encoding="utf-8")
 
 
 def _cache_dir() -> Path:

@@ -9,9 +9,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from dpcore.data.dataset import Dataset, load_file
-from dpcore.data.datasets.fetch import RemoteFile, fetch, packaged_text
+from dpcore.data.datasets.fetch import RemoteFile, fetch
 from dpcore.data.schema.columns import Categorical, Drop
 from dpcore.data.schema.schema import Schema
+from dpcore.data.schema.shipped import shipped_text
 
 __all__ = ["FILES", "load", "load_numeric", "numeric_schema", "schema"]
 
@@ -26,7 +27,7 @@ FILES = (
 
 def schema() -> Schema:
     """Return the schema of all 41 columns: 118 features and the intercept."""
-    return Schema.from_toml(packaged_text("kddcup99.toml"), "kddcup99.toml")
+    return Schema.from_toml(shipped_text("kddcup99-10"), "kddcup99-10")
 
 
 def numeric_schema() -> Schema:

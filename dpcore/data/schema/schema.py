@@ -35,14 +35,14 @@ from __future__ import annotations
 
 import functools
 import math
+import os
 import re
 import tomllib
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from fractions import Fraction
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dpcore.data.schema.columns import (
     PLACEHOLDER,
@@ -54,11 +54,9 @@ from dpcore.data.schema.columns import (
     check_keys,
     column_from_dict,
 )
+from dpcore.data.schema.shipped import schema_text
 from dpcore.data.schema.toml_writer import format_document
 from dpcore.errors import InvalidInputError
-
-if TYPE_CHECKING:
-    import os
 
 __all__ = ["Schema"]
 
@@ -207,13 +205,9 @@ class Schema:
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Schema:
-        """Return the schema of a TOML file; InvalidInputError if it cannot be read or is wrong."""
-        try:
-            text = Path(path).read_text(encoding="utf-8")
-        except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
-            raise InvalidInputError(f"Cannot read schema {str(path)!r}: {reason}.") from None
-        return cls.from_toml(text, str(path))
+        """Return the schema of a TOML file, or the shipped one of that name where there is no such
+        file; InvalidInputError if it cannot be read or is wrong."""
+        return cls.from_toml(schema_text(path), os.fspath(path))
 
     def to_toml(self) -> str:
         """Return the TOML text that ``from_toml`` reads back as an equal schema."""

@@ -14,12 +14,14 @@ from dpcore_rsgd_ar import defaults
 from dpcore_rsgd_ar.closed_forms import decreasing_steps
 from dpcore_rsgd_ar.options import check_problem
 from dpcore_rsgd_ar.release import Release, release_pass
-from dpcore_rsgd_ar.schedule import Facts, Schedule
+from dpcore_rsgd_ar.schedule import Facts, Schedule, batches_of
 
 if TYPE_CHECKING:
     from dpcore.plugin import PrivacySession, Problem, Solution
 
 __all__ = ["BoltOn"]
+
+_BATCH = 50
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,9 +38,9 @@ class BoltOn:
     epochs: int = option(10, "passes over the rows", "epochs", range=(1, 10**5))
     batch_size: int | None = option(
         None,
-        "rows of a batch",
+        "about how many rows a batch has",
         "rows",
-        "50 to 100, so that the last batch is nearly full",
+        "50, or all of fewer",
         range=(1, 2**40),
     )
     step_size: float | None = option(
@@ -69,7 +71,8 @@ class BoltOn:
         "pure epsilon by Laplace noise on each coordinate, of an l1 sensitivity sqrt(d) times that "
         "in l2, instead of a noise whose length has a gamma law (about 1.4 times longer)",
         "the exact curve of the Gaussian instead of the classical bound, which needs epsilon <= 1",
-        "a last batch of fewer rows counts with its own size; rounding is part of the sensitivity",
+        "batches differ by at most one row, of which the smallest is counted; rounding is part of "
+        "the sensitivity",
     )
 
     def __post_init__(self) -> None:
@@ -77,7 +80,7 @@ class BoltOn:
 
     def minimize(self, problem: Problem, session: PrivacySession) -> Solution:
         n, facts = check_problem(self, problem, convex_is_enough=True), Facts.of(problem)
-        rows = self.batch_size or balanced_batch(n)
+        rows = self.batch_size or min(_BATCH, n)
         if facts.mu > 0:
             schedule = self._strongly_convex(facts, n, rows)
         else:
@@ -90,27 +93,13 @@ class BoltOn:
         """Return the schedule with l2: Algorithm 2's steps in the ball of its minimiser."""
         if self.step_size is not None:
             raise InvalidInputError("With l2 > 0 bolt-on sets its steps itself; drop step_size.")
-        steps = decreasing_steps(facts, self.epochs, -(-n // rows))
+        steps = decreasing_steps(facts, self.epochs, batches_of(n, rows))
         return Schedule(n, rows, steps, radius=self.radius or facts.gradient / facts.mu)
 
     def _convex(self, facts: Facts, n: int, rows: int, flow: float) -> Schedule:
         """Return the schedule without l2: steps of one size, until the time of the run is up."""
         time = flow / (facts.smoothness * facts.row_norm**2)
         largest = 2 / facts.curvature
-        step = self.step_size or min(largest / 2, time / (self.epochs * -(-n // rows)))
+        step = self.step_size or min(largest / 2, time / (self.epochs * batches_of(n, rows)))
         steps = np.full((self.epochs, 1), step)
         return Schedule(n, rows, steps, radius=self.radius or math.inf)
-
-
-def balanced_batch(n: int) -> int:
-    """Return the batch size from 50 to 100 whose last batch wastes least; all of a small table."""
-    if n <= 100:
-        return n
-    sizes = range(50, 101)
-
-    def fullness(rows: int) -> float:
-        """Return the last batch's share of a full one, 1 at most."""
-        batches = -(-n // rows)
-        return (n - (batches - 1) * rows) * batches / n
-
-    return max(sizes, key=lambda rows: min(1.0, fullness(rows)))

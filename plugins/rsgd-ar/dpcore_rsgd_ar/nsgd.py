@@ -27,7 +27,11 @@ class Nsgd(ReleasedOnce):
 
     epochs: int = option(20, "passes over the rows", "epochs", range=(1, 10**5))
     batch_size: int | None = option(
-        None, "rows of a batch", "rows", "4,000, at most a twentieth of all", range=(1, 2**40)
+        None,
+        "about how many rows a batch has",
+        "rows",
+        "4,000, at most a twentieth of all",
+        range=(1, 2**40),
     )
     step_size: float | None = option(
         None,

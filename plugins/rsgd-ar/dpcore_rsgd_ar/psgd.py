@@ -26,5 +26,5 @@ class Psgd(Nsgd):
     )
     departures: ClassVar[tuple[str, ...]] = (
         "rounding of every step and of the result is part of the sensitivity",
-        "the exact curve instead of a Renyi order (--accountant single or rdp for either)",
+        "the exact curve instead of a Renyi order and Proposition 1, which is --conversion mironov",
     )

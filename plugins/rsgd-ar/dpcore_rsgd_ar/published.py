@@ -2,7 +2,7 @@
 
 It divides the gradient of every batch by its norm. Such a step is no contraction, and Lemma 2 of
 Chen, Lee & Kifer 2019, on which the sensitivity rests, does not cover it. Not reproduced: an
-average after the very first epoch, and the Renyi order (``--conversion renyi`` has it).
+average after the very first epoch, and the Renyi order (``--conversion mironov`` has it).
 """
 
 from __future__ import annotations

@@ -70,7 +70,7 @@ def release_pass(
     details: dict[str, Any] = {
         "epochs": schedule.epochs,
         "batches": schedule.n_batches,
-        "batch_size": schedule.batch_size,
+        "batch_size": int(schedule.sizes.max()),
         "tau": schedule.average_every,
         "step_size": float(schedule.step_sizes.flat[0]),
         "clip": facts.lipschitz,

@@ -40,7 +40,11 @@ class RsgdAr(ReleasedOnce):
         10, "epochs from one average and restart to the next", "epochs", range=(1, 10**5)
     )
     batch_size: int | None = option(
-        None, "rows of a batch", "rows", "as large as the time of the run allows", range=(1, 2**40)
+        None,
+        "about how many rows a batch has",
+        "rows",
+        "as large as the time of the run allows",
+        range=(1, 2**40),
     )
     step_size: float | None = option(
         None,
@@ -93,8 +97,8 @@ class RsgdAr(ReleasedOnce):
         "gradients are not normalised, which the published code does and no theorem covers",
         "averages at epochs tau, 2 tau, ..., where the code averages after the first one too",
         "rounding of every step and of the result is part of the sensitivity",
-        "batches of unequal size weigh what they hold: |B_j| / n",
-        "the exact curve instead of a Renyi order (--accountant single or rdp for either)",
+        "batches differ by at most one row, and weigh what they hold: |B_j| / n",
+        "the exact curve instead of a Renyi order and Proposition 1, which is --conversion mironov",
         "slopes are held to clip and rows to row_bound where that helps (both can be switched off)",
     )
     presets: ClassVar[dict[str, dict[str, Any]]] = {
@@ -103,9 +107,10 @@ class RsgdAr(ReleasedOnce):
             "tau": 10,
             "batch_size": 4000,
             "clip": 1e6,
+            "row_bound": 1.0,
             "l2_scaled": 0.001,
             "accountant": "single",
-            "accountant_conversion": "renyi",
+            "accountant_conversion": "mironov",
         }
     }
 

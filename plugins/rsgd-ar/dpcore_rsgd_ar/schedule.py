@@ -14,7 +14,7 @@ from dpcore.plugin.parts import constant, loss_facts, sealed
 if TYPE_CHECKING:
     from dpcore.plugin import Problem
 
-__all__ = ["Facts", "Schedule"]
+__all__ = ["Facts", "Schedule", "batches_of"]
 
 
 @sealed
@@ -77,6 +77,12 @@ class Facts:
         return math.nextafter(math.nextafter(bends, math.inf) + self.mu, math.inf)
 
 
+def batches_of(n: int, batch_size: int) -> int:
+    """Return how many batches of about ``batch_size`` of ``n`` rows there are: the quotient rounded
+    to nearest, 1 at least."""
+    return max(1, (2 * n + batch_size) // (2 * batch_size))
+
+
 @sealed
 @dataclass(frozen=True, slots=True, eq=False)
 class Schedule:
@@ -85,7 +91,9 @@ class Schedule:
     Parameters
     ----------
     n : number of rows, public under replace-one.
-    batch_size : rows of every batch but the last, which has what is left.
+    batch_size : about how many rows a batch has: see ``batches_of``. Batches differ by at most one
+        row, since what a row moves is divided by the size of its batch: with a last batch of what
+        is left, that batch alone would set the sensitivity.
     step_sizes : float64 of shape (epochs, n_batches) or (epochs, 1), > 0.
     average_every : epochs after which the iterates since the last average are replaced by their
         mean; 0 for never.
@@ -131,11 +139,12 @@ class Schedule:
 
     @property
     def n_batches(self) -> int:
-        return -(-self.n // self.batch_size)
+        return batches_of(self.n, self.batch_size)
 
     @property
     def sizes(self) -> np.ndarray:
-        """Rows of each batch: int64 of shape (n_batches,)."""
-        sizes = np.full(self.n_batches, self.batch_size, dtype=np.int64)
-        sizes[-1] = self.n - (self.n_batches - 1) * self.batch_size
+        """Rows of each batch, the larger batches first: int64 of shape (n_batches,)."""
+        rows, larger = divmod(self.n, self.n_batches)
+        sizes = np.full(self.n_batches, rows, dtype=np.int64)
+        sizes[:larger] += 1
         return sizes

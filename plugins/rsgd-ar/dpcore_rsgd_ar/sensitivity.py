@@ -75,7 +75,7 @@ def _rounding(schedule: Schedule, facts: Facts, steps: np.ndarray) -> tuple[np.n
     # smoothness times that. A sum over b rows and the division: (b + 2) roundings, relative to R.
     x = facts.row_norm
     per_reach = x * facts.smoothness * (facts.n_features + 4) * _UNIT * x
-    fixed = x * DERIVATIVE_ERROR + (schedule.batch_size + 8) * _UNIT * facts.gradient
+    fixed = x * DERIVATIVE_ERROR + (int(schedule.sizes.max()) + 8) * _UNIT * facts.gradient
     ball = schedule.radius
     width = (facts.n_features + 8) * _UNIT
     projection = width * ball if math.isfinite(ball) else 0.0

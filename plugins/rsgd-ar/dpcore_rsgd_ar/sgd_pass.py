@@ -139,7 +139,7 @@ def run_pass(rows: OrderedRows, query: SgdPass) -> np.ndarray:
     edges = np.concatenate([[0], np.cumsum(sizes)])
     steps = np.broadcast_to(schedule.step_sizes, (schedule.epochs, m))
     w, total = np.zeros(facts.n_features), np.zeros(facts.n_features)
-    buffer = np.empty(schedule.batch_size)
+    buffer = np.empty(sizes.max())
     for epoch in range(schedule.epochs):
         for j in range(m):
             start, stop = int(edges[j]), int(edges[j + 1])

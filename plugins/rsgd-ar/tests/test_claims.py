@@ -75,13 +75,13 @@ def test_a_loss_on_which_no_step_contracts_is_refused(loss, rule):
 @pytest.mark.parametrize(
     ("rule", "l2", "schedule"),
     [
-        ("bolt-on", 0.1, Schedule(30, 7, USUAL * 0.99)),
-        ("bolt-on", 0.1, Schedule(30, 7, np.tile(USUAL[:1], (2, 1)))),
-        ("bolt-on", 0.1, Schedule(30, 7, USUAL, average_every=2)),
-        ("bolt-on", 0.0, Schedule(30, 7, np.array([[0.1], [0.2]]))),
-        ("bolt-on", 0.0, Schedule(30, 7, steps(2.01 / (0.25 * PROBLEM.row_norm**2)))),
+        ("bolt-on", 0.1, Schedule(30, 6, USUAL * 0.99)),
+        ("bolt-on", 0.1, Schedule(30, 6, np.tile(USUAL[:1], (2, 1)))),
+        ("bolt-on", 0.1, Schedule(30, 6, USUAL, average_every=2)),
+        ("bolt-on", 0.0, Schedule(30, 6, np.array([[0.1], [0.2]]))),
+        ("bolt-on", 0.0, Schedule(30, 6, steps(2.01 / (0.25 * PROBLEM.row_norm**2)))),
         ("proposition-2", 0.1, Schedule(30, 30, steps(FIXED * (1 + 1e-12)))),
-        ("proposition-2", 0.1, Schedule(30, 29, steps(FIXED))),
+        ("proposition-2", 0.1, Schedule(30, 20, steps(FIXED))),
         ("proposition-2", 0.1, Schedule(30, 30, steps(FIXED), average_every=3)),
         ("proposition-2", 0.0, Schedule(30, 30, steps(0.1))),
         ("zhang", 0.1, Schedule(30, 15, steps(FIXED))),
@@ -95,8 +95,8 @@ def test_a_closed_form_is_refused_to_schedules_it_is_not_proven_for(rule, l2, sc
 @pytest.mark.parametrize(
     ("rule", "l2", "schedule"),
     [
-        ("bolt-on", 0.1, Schedule(30, 7, USUAL)),
-        ("bolt-on", 0.0, Schedule(30, 7, steps(0.5))),
+        ("bolt-on", 0.1, Schedule(30, 6, USUAL)),
+        ("bolt-on", 0.0, Schedule(30, 6, steps(0.5))),
         ("proposition-2", 0.1, Schedule(30, 30, steps(FIXED, (400, 1)))),
         ("zhang", 0.1, Schedule(30, 30, steps(FIXED, (400, 1)))),
     ],

@@ -4,6 +4,7 @@ import importlib.util
 import math
 from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
 
 import mpmath
 import numpy as np
@@ -19,7 +20,7 @@ from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.protocols.problem import Problem
 from dpcore_rsgd_ar.ordered_rows import order_rows
 from dpcore_rsgd_ar.published import PublishedPass
-from dpcore_rsgd_ar.schedule import Facts, Schedule
+from dpcore_rsgd_ar.schedule import Facts, Schedule, batches_of
 from dpcore_rsgd_ar.sensitivity import DERIVATIVE_ERROR, batch_sensitivities
 from dpcore_rsgd_ar.sgd_pass import SgdPass, run_pass
 
@@ -40,7 +41,7 @@ def sgd_pass(loss, schedule, n_features=3, l2=0.01, kind=SgdPass, **how):
 def schedules(draw):
     n = draw(st.integers(2, 60))
     batch = draw(st.integers(1, n))
-    m = -(-n // batch)
+    m = batches_of(n, batch)
     tau = draw(st.sampled_from([0, 1, 2, 3]))
     epochs = (tau or 1) * draw(st.integers(1, 3))
     whole = draw(st.booleans())
@@ -90,7 +91,7 @@ def test_no_pass_moves_further_than_its_batch_allows(loss, schedule, seed, data)
         run_pass(order_rows(table(A, b), np.arange(n), 1.0), query)
         for A, b in ((X, y), (other_X, other_y))
     ]
-    batch = place // schedule.batch_size
+    batch = np.repeat(np.arange(schedule.n_batches), schedule.sizes)[place]
     assert np.linalg.norm(results[0] - results[1]) <= query.deltas[batch]
 
 
@@ -187,6 +188,31 @@ def test_bounds_grow_with_the_table_only_by_rounding():
         rounding, _ = batch_sensitivities(schedule, FACTS, grid_bits=40, rows=0.0)
         ratios.append(rounding.max() / whole.max())
     assert ratios[0] < 1e-5 and ratios[1] < 1e-3
+
+
+@given(st.integers(1, 10**6), st.data())
+def test_batches_differ_by_at_most_one_row(n, data):
+    schedule = Schedule(n, data.draw(st.integers(1, n)), np.ones((1, 1)))
+    sizes = schedule.sizes
+    assert sizes.sum() == n and sizes.size == schedule.n_batches
+    assert sizes.max() - sizes.min() <= 1 <= sizes.min()
+    # As many as come nearest to the size that was asked for.
+    assert abs(n - sizes.size * schedule.batch_size) <= schedule.batch_size / 2
+
+
+def test_a_small_last_batch_would_set_the_sensitivity():
+    # 36,169 rows, four fifths of bank, in batches of 4,000: the last one once had 169.
+    facts = Facts(mu=0.001, row_norm=1.0, lipschitz=1.0, smoothness=0.25, n_features=33)
+    schedule = Schedule(36_169, 4000, np.array([[1 / h] for h in range(1, 11)]) * 7.0, 10)
+    assert schedule.sizes.tolist() == [4019] * 7 + [4018] * 2
+    ours = batch_sensitivities(schedule, facts, grid_bits=40)[0].max()
+    assert ours < 0.03
+    last = SimpleNamespace(
+        n_batches=10, sizes=[4000] * 9 + [169], epochs=10, average_every=10,
+        step_sizes=schedule.step_sizes,
+    )  # fmt: skip
+    rest = naive.sensitivities(last, facts.mu, facts.curvature, facts.gradient)
+    assert float(max(rest)) > 15 * ours
 
 
 def test_a_ball_bounds_the_iterates():

@@ -86,7 +86,7 @@ def deploy(
     job = Job(
         settings=settings,
         n_rows=n_rows,
-        schema=os.fspath(schema.resolve()),
+        schema=os.fspath(own[0].with_name("schema.toml").resolve()),
         out=os.fspath(model.resolve()),
         progress=os.fspath(progress.resolve()),
         n_nodes=len(users),

@@ -51,7 +51,7 @@ def share_out(
             own.mkdir(mode=0o700, parents=True, exist_ok=True)
             rows = list(islice(lines, user.n_rows))
             _keep(own / f"rows{suffix}", b"".join(head + rows))
-            _keep(own / "schema.toml", Path(schema_file).read_bytes())
+            _keep(own / "schema.toml", schema.to_toml().encode())
             settings = _settings(user, f"rows{suffix}", relation, accountant, seed)
             _keep(own / "user.toml", settings.encode())
             made.append(own / "user.toml")

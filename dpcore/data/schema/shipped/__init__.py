@@ -1,0 +1,82 @@
+"""Schemas that come with the package, by name: public facts about files that a user brings.
+
+A name is met where a path of a schema may be given and there is no file of that name.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+
+from dpcore.errors import InvalidInputError, near_names
+
+__all__ = ["SHIPPED", "Shipped", "is_shipped", "schema_text", "shipped_text"]
+
+
+@dataclass(frozen=True, slots=True)
+class Shipped:
+    """A schema beside this module.
+
+    Parameters
+    ----------
+    file : the TOML text.
+    rows : the published number of rows, where several names share the text.
+    summary : the file of rows that it describes, in a line.
+    """
+
+    file: str
+    summary: str
+    rows: int | None = None
+
+
+SHIPPED: Mapping[str, Shipped] = MappingProxyType(
+    {
+        "adult": Shipped("adult.toml", "UCI Adult: adult.data, commas"),
+        "bank": Shipped("bank.toml", "bank marketing as coded by Lee & Kifer: BANK.dat, blanks"),
+        "buzz-twitter": Shipped(
+            "buzz-twitter.toml", "UCI Buzz in social media: regression/Twitter/Twitter.data, commas"
+        ),
+        "ipums-br": Shipped("ipums.toml", "IPUMS Brazil as coded by Lee & Kifer, blanks", 38_000),
+        "ipums-us": Shipped("ipums.toml", "IPUMS USA as coded by Lee & Kifer, blanks", 40_000),
+        "kddcup99": Shipped("kddcup99.toml", "KDD Cup 1999, all of it: kddcup.data", 4_898_431),
+        "kddcup99-10": Shipped("kddcup99.toml", "KDD Cup 1999, the published tenth", 494_021),
+    }
+)
+
+
+def is_shipped(path: str | os.PathLike[str]) -> bool:
+    """Return whether a path of a schema is the name of a shipped one and of no file."""
+    return os.fspath(path) in SHIPPED and not os.path.exists(path)
+
+
+def shipped_text(name: str) -> str:
+    """Return the TOML text of the shipped schema of that name."""
+    schema = SHIPPED[name]
+    text = (Path(__file__).parent / schema.file).read_text(encoding="utf-8")
+    return text if schema.rows is None else f"rows = {schema.rows}\n{text}"
+
+
+def schema_text(path: str | os.PathLike[str]) -> str:
+    """Return the text of a schema: of the file of that path, or of the shipped one of that name.
+
+    Raises InvalidInputError, with near names, if there is neither.
+    """
+    if is_shipped(path):
+        return shipped_text(os.fspath(path))
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
+        message = f"Cannot read schema {os.fspath(path)!r}: {reason}"
+        if isinstance(error, FileNotFoundError) and _may_be_a_name(path):
+            message += f", and none of that name is shipped.{near_names(os.fspath(path), SHIPPED)}"
+            raise InvalidInputError(message) from None
+        raise InvalidInputError(f"{message}.") from None
+
+
+def _may_be_a_name(path: str | os.PathLike[str]) -> bool:
+    text = os.fspath(path)
+    return os.path.basename(text) == text and not os.path.splitext(text)[1]
