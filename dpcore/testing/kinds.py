@@ -80,13 +80,29 @@ def kind_of(part: Any) -> str:
 def checks_of(part: Any, kind: str | None = None) -> tuple[Check, ...]:
     """Return the checks that a part is to pass. An optimizer and a loss are objects, any other part
     a class or a function that makes one (a query, a sampler or an interactive mechanism from a
-    problem)."""
+    problem).
+
+    Raises InvalidInputError for a part that its checks cannot take.
+    """
     kind = kind_of(part) if kind is None else kind
     if kind == "optimizer":
         if "user-pool" in part.needs:
             return load_pool(load_registry()).checks()
         return checks_of_sessions(part)
+    if kind == "query" or (kind in ("sampler", "interactive") and callable(part)):
+        _require_maker(part, kind)
     return (_CHECKS[kind],)
+
+
+def _require_maker(part: Any, kind: str) -> None:
+    try:
+        inspect.signature(part).bind("a problem")
+    except (TypeError, ValueError) as error:
+        name = getattr(part, "__qualname__", type(part).__qualname__)
+        raise InvalidInputError(
+            f"{name} is not made from a problem alone ({error}): check a function of a problem "
+            f"that returns the {kind}, which on the command line is module:function --kind {kind}."
+        ) from None
 
 
 def default_part(kind: str, target: Any) -> Any:

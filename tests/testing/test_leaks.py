@@ -160,6 +160,12 @@ def test_what_is_of_no_kind_is_refused():
         kind_of(W)
 
 
+@pytest.mark.parametrize("part", [ClippedGradientSum, queries.Eigenvalue(None)])
+def test_a_query_is_to_be_made_from_a_problem(part):
+    with pytest.raises(InvalidInputError, match="a function of a problem that returns the query"):
+        run_checks(part)
+
+
 def test_checks_of_any_kind_are_run():
     (outcome,) = run_checks(engines.SkipsLastBlock)
     assert (outcome.check, outcome.passed) == ("check_engine", False)
