@@ -166,6 +166,13 @@ def test_a_query_is_to_be_made_from_a_problem(part):
         run_checks(part)
 
 
+def test_a_part_of_any_kind_that_writes_a_file_is_caught(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (outcome,) = run_checks(losses.WritesMargins())
+    assert not outcome.passed and "writes to 'margins.npy'" in outcome.reason
+    assert not list(tmp_path.iterdir())
+
+
 def test_checks_of_any_kind_are_run():
     (outcome,) = run_checks(engines.SkipsLastBlock)
     assert (outcome.check, outcome.passed) == ("check_engine", False)
