@@ -146,7 +146,7 @@ class MechanismFacts:
         False,
     )
     scalar_only: bool = fact(
-        _TRUTH,
+        TRUTH,
         "True where it releases single numbers alone: an answer that declares several coordinates "
         "is refused uncharged.",
         False,
