@@ -19,7 +19,7 @@ from dpcore.queries import ClippedGradientSum
 from dpcore.registry import hookspecs
 from dpcore.registry.catalogue import load_registry
 from dpcore.registry.declarations import optimizer_facts
-from dpcore.testing import run_checks
+from dpcore.testing import check_interactive, run_checks
 from dpcore.testing.tables import make_problem, make_rows, neighbours
 
 ROOT = Path(__file__).parents[1]
@@ -172,7 +172,11 @@ def documented(page, folder):
 
 @needs_readme
 @pytest.mark.parametrize(
-    ("page", "name"), [("plugins.md", "NoisyGd"), ("interactive.md", "DpFtrl")]
+    ("page", "name"),
+    [
+        ("plugins.md", "NoisyGd"),
+        pytest.param("interactive.md", "DpFtrl", marks=pytest.mark.slow),
+    ],
 )
 def test_the_plugin_of_the_documents_is_admitted(page, name, tmp_path):
     optimizer = getattr(documented(page, tmp_path), name)()
@@ -218,6 +222,37 @@ def test_the_documented_tree_moves_no_further_than_it_is_charged_for(relation, t
     rows = make_rows(60)
     for other in neighbours(rows, relation):
         assert_within_its_cost(*tree_of(ftrl, relation, rows=rows), rows, other)
+
+
+@needs_readme
+@pytest.mark.slow
+def test_the_documented_tree_passes_the_check_of_interactive_mechanisms(tmp_path):
+    ftrl = documented("interactive.md", tmp_path)
+
+    class OneNoise(ftrl.TreeSums):
+        """The broken twin: all nodes get the noise of the first."""
+
+        def begin(self, exact, sensitivity, reference, noise):
+            drawn = noise.gaussian(self._scale(), exact.shape)
+
+            class Same:
+                def gaussian(self, scale, shape):
+                    return drawn
+
+            return ftrl.Tree(self, exact, Same())
+
+    def make(kind):
+        def made(problem):
+            gradient = ClippedGradientSum(problem, np.zeros(problem.n_features), 1.0)
+            question = gradient.sensitivity(ADD)
+            return kind(ftrl.BatchSum(gradient, 0, 4), 2, 1.0, question)
+
+        return made
+
+    tested = check_interactive(make(ftrl.TreeSums))
+    assert "detected" in str(tested)
+    with pytest.raises(AssertionError):
+        check_interactive(make(OneNoise))
 
 
 @needs_readme

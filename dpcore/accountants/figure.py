@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Self
+from typing import Self
 
 from dpcore.accountants.additive import (
     AdditiveAccountant,
@@ -20,6 +20,7 @@ from dpcore.accountants.additive import (
     validated_epsilon,
 )
 from dpcore.errors import InvalidInputError
+from dpcore.privacy.events import require_positive
 
 __all__ = ["FigureAccountant"]
 
@@ -32,13 +33,13 @@ class FigureAccountant(AdditiveAccountant):
     """Base of the filters that may be opened with a budget in their own figure."""
 
     @classmethod
-    def of_figure(cls, figure: Any, delta: float, conversion: str | None = None) -> Self:
+    def of_figure(cls, figure: float, delta: float, conversion: str | None = None) -> Self:
         """Return the empty accountant whose filter enforces the ``figure``, rounded down to its
         units; its ``epsilon`` is what the figure comes to at ``delta``, rounded up.
 
         Raises InvalidInputError for a figure that is not finite and > 0, or too small to hold.
         """
-        figure = validated_epsilon(figure)
+        require_positive("figure", figure)
         delta = validated_delta(delta)
         conversion = validated_conversion(cls, conversion)
         budget = cls._budget_of(Fraction(figure))

@@ -192,8 +192,12 @@ class RdpAccountant(ReservingAccountant):
     ) -> Self:
         """Return the empty accountant at the order at which the schedule, a function of the noise
         multiplier, takes the least noise for (epsilon, delta)."""
-        empty = cls.from_budget(epsilon, delta)
-        cls._require_rules(schedule(1.0))
+        empty, stated = cls.from_budget(epsilon, delta), schedule(1.0)
+        cls._require_rules(stated)
+        if stated == schedule(2.0):  # Its noise is no matter of the multiplier.
+            fitted = cls.for_schedule(epsilon, delta, stated)
+            if fitted.holds(stated):
+                return fitted
 
         def holds(multiplier: float) -> bool:
             events = schedule(multiplier)

@@ -120,6 +120,12 @@ class ReservingAccountant(AdditiveAccountant):
                 "delta) releases. State a schedule, from which it is taken, or open one by "
                 "with_reserve."
             )
+        if type(event) is DominatingPairDpEvent and not is_pure(event):
+            raise UnsupportedEventError(
+                f"The {self.name} accountant cannot bound the cost of a pair with an outcome that "
+                "one law alone has: state it as an ApproximateDpEvent, or take --accountant "
+                "single for that one release."
+            )
         return super()._ticks(event)
 
     def compose(self, event: DpEvent) -> Self:

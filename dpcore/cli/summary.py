@@ -22,13 +22,13 @@ def print_summary(results: Results, means: Sequence[Mean], measure: str, *, mark
     """Print a table for each data set, what is to be known of its fits, and what the figures are
     and are not."""
     from dpcore.compare.notes import notes_of
-    from dpcore.compare.settings import STATEMENT
+    from dpcore.compare.settings import STATEMENT, loss_in_words
     from dpcore.compare.table import INTERVAL, MEASURES, tables_of
 
     settings = results.settings
     repeats = settings["repeats"]
     asked = (
-        f"delta {exact(settings['delta'])}, {settings['relation']}, {settings['loss']}, "
+        f"delta {exact(settings['delta'])}, {settings['relation']}, {loss_in_words(settings)}, "
         f"{settings['folds']} folds, {repeats} repeat{'s' * (repeats > 1)}"
     )
     for data, heads, rows in tables_of(means):

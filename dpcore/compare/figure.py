@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from dpcore.compare.settings import AS_PUBLISHED, REFERENCES, STATEMENT, shown_name
+from dpcore.compare.settings import AS_PUBLISHED, REFERENCES, STATEMENT, loss_in_words, shown_name
 from dpcore.compare.svg import STYLE, svg_of
 from dpcore.compare.table import INTERVAL, MEASURES, Mean
 from dpcore.errors import InvalidInputError
@@ -123,7 +123,7 @@ def draw(
         axis.set_axis_off()
     figure.supylabel(MEASURES[measure])
     caption = textwrap.fill(f"{INTERVAL}; {_NOT_PRIVATE}", int(_PER_INCH * size[0]))
-    figure.supxlabel(f"{caption}\n{settings['loss']}, {settings['relation']}", fontsize=7.5)
+    figure.supxlabel(f"{caption}\n{loss_in_words(settings)}, {settings['relation']}", fontsize=7.5)
     _add_legend(figure)
     return figure
 

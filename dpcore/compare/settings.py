@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from dpcore.errors import InvalidInputError
-from dpcore.fitting.losses import OF_LOSS
+from dpcore.fitting.losses import OF_LOSS, shown_loss
 from dpcore.fitting.settings import Settings
 from dpcore.privacy.sensitivity import NeighboringRelation
 
@@ -21,6 +21,7 @@ __all__ = [
     "cells_of",
     "check_alone",
     "check_figures",
+    "loss_in_words",
 ]
 
 REFERENCES = ("majority", "nonprivate")
@@ -43,6 +44,11 @@ def shown_name(label: str, *, unsound: bool = False) -> str:
     """Return a label as tables and figures name it: marked where it has no guarantee."""
     unsound = unsound or label in REFERENCES or label.endswith(f":{AS_PUBLISHED}")
     return f"{label} (not private)" if unsound else label
+
+
+def loss_in_words(settings: Mapping[str, Any]) -> str:
+    """Return the loss of a comparison's settings (``Comparison.to_dict``) and its parameters."""
+    return shown_loss(settings["loss"], settings.get("params", {}).get(OF_LOSS, {}))
 
 
 @dataclass(frozen=True)

@@ -41,6 +41,7 @@ from dpcore.exact.grid import (
     PARAMETER_BITS,
 )
 from dpcore.exact.rounding import float_down, float_up, sqrt_up
+from dpcore.fitting.losses import make_loss, params_apart
 from dpcore.fitting.plan import make_plan
 from dpcore.fitting.slots import accountants_for
 from dpcore.fitting.users import fit_pool
@@ -208,12 +209,14 @@ __all__ = [
     "load_registry",
     "loss_facts",
     "majority_label",
+    "make_loss",
     "make_plan",
     "minimize",
     "most_rounds",
     "normal_digits",
     "numeric_column",
     "optimizer_facts",
+    "params_apart",
     "planned_accountant",
     "registered_accountants",
     "row_factors",

@@ -7,16 +7,25 @@ a class by name, with its type and its default. Nothing else of a class is asked
 from __future__ import annotations
 
 import dataclasses
-import numbers
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import near_names
 from dpcore.losses.facts import LossFacts
-from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.registry.facts import Method, Shape, Words, fact, fault_of, read
 from dpcore.registry.presets import fault_of_presets
+from dpcore.registry.shapes import (
+    NUMBER,
+    PRESETS,
+    RELATIONS,
+    SLOTS,
+    TEXT,
+    TEXTS,
+    TRUTH,
+    VALUES,
+    WHOLE,
+)
 from dpcore.registry.slots import FIGURES, Slot
 
 if TYPE_CHECKING:
@@ -56,34 +65,6 @@ TARGETS = (
 """Names of fields that are options of their own where epsilon is an output."""
 
 
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
-
-
-def _are_texts(values: Any) -> bool:
-    return isinstance(values, (tuple, list)) and all(map(_is_text, values))
-
-
-def _are_slots(slots: Any) -> bool:
-    pairs = slots.items() if isinstance(slots, Mapping) else [(slots, slots)]
-    return all(_is_text(name) and isinstance(slot, Slot) for name, slot in pairs)
-
-
-def _are_presets(presets: Any) -> bool:
-    return isinstance(presets, Mapping) and all(isinstance(v, Mapping) for v in presets.values())
-
-
-_TEXT = Shape("a text", _is_text)
-_TEXTS = Shape("a tuple of texts", _are_texts)
-_TRUTH = Shape("true or false", lambda value: type(value) is bool)
-_NUMBER = Shape("a number", lambda v: not isinstance(v, bool) and isinstance(v, numbers.Real))
-_WHOLE = Shape("a whole number", lambda value: type(value) is int)
-_VALUES = Shape("a dict of parameter to value", lambda value: isinstance(value, Mapping))
-_SLOTS = Shape("a dict of text to Slot", _are_slots)
-_PRESETS = Shape("a dict of preset to a dict of what it sets", _are_presets)
-_RELATIONS = Words("relation", tuple(relation.value for relation in NeighboringRelation), least=1)
-
-
 @dataclass(frozen=True, kw_only=True)
 class OptimizerFacts:
     """Facts that the class of an optimizer states."""
@@ -91,7 +72,7 @@ class OptimizerFacts:
     minimize: Callable[..., Any] = fact(
         Method(("problem", "session")), "Returns the `Solution` of a problem, from released values."
     )
-    relations: tuple[str, ...] = fact(_RELATIONS, "The relations under which it has a guarantee.")
+    relations: tuple[str, ...] = fact(RELATIONS, "The relations under which it has a guarantee.")
     needs: tuple[str, ...] = fact(
         Words("need", NEEDS),
         "What a run must have. `fixed-schedule`: every event is fixed before the first release; "
@@ -99,25 +80,25 @@ class OptimizerFacts:
         "`UserPool`.",
     )
     slots: Mapping[str, Slot] = fact(
-        _SLOTS, "What can fill each slot (`--use`), as `dpcore.plugin.Slot`; given as `use`."
+        SLOTS, "What can fill each slot (`--use`), as `dpcore.plugin.Slot`; given as `use`."
     )
-    name: str = fact(_TEXT, "Its registered name, for messages.", "")
-    accountant: str = fact(_TEXT, "The accountant of a run that names none.", "zcdp")
-    secure_accountant: str = fact(_TEXT, "The same under `--trust secure-aggregation`.", "")
+    name: str = fact(TEXT, "Its registered name, for messages.", "")
+    accountant: str = fact(TEXT, "The accountant of a run that names none.", "zcdp")
+    secure_accountant: str = fact(TEXT, "The same under `--trust secure-aggregation`.", "")
     trust_models: tuple[str, ...] = fact(
         Words("trust model"), "What a server of users may see, the default first.", ("local",)
     )
     rows_per_user: int = fact(
-        _WHOLE, "A field: rows of each user where nobody shared the rows out.", 1
+        WHOLE, "A field: rows of each user where nobody shared the rows out.", 1
     )
     presets: Mapping[str, Mapping[str, Any]] = fact(
-        _PRESETS, "Named settings of fields, slots and accountant (`--preset`).", {}
+        PRESETS, "Named settings of fields, slots and accountant (`--preset`).", {}
     )
     targets: tuple[str, ...] = fact(
         Words("target", TARGETS), "The fields that are options; epsilon is then an output.", ()
     )
     checked_with: Mapping[str, Any] = fact(
-        _VALUES, "The fields without which it cannot be built, for the checks.", {}
+        VALUES, "The fields without which it cannot be built, for the checks.", {}
     )
     default_l2: Callable[..., float] | None = fact(
         Method(("problem", "accountant")), "Returns the l2 of a run that was given none.", None
@@ -136,36 +117,36 @@ class OptimizerFacts:
         "these only algo, accountant, conversion, preset, use and params are taken.",
         None,
     )
-    private: bool = fact(_TRUTH, "False where it promises no privacy.", True)
-    without_noise: bool = fact(_TRUTH, "True where its users add no noise: no promise.", False)
+    private: bool = fact(TRUTH, "False where it promises no privacy.", True)
+    without_noise: bool = fact(TRUTH, "True where its users add no noise: no promise.", False)
     as_published: bool = fact(
-        _TRUTH, "A field: true runs its authors' code (`--as-published`), not private.", False
+        TRUTH, "A field: true runs its authors' code (`--as-published`), not private.", False
     )
     published_is: str = fact(
-        _TEXT, "A clause that says why that code is not private.", "which is not sound"
+        TEXT, "A clause that says why that code is not private.", "which is not sound"
     )
-    theorem: str = fact(_TEXT, "The theorem that its guarantee rests on, for `dpcore info`.", "")
-    departures: tuple[str, ...] = fact(_TEXTS, "Where it departs from its paper.", ())
+    theorem: str = fact(TEXT, "The theorem that its guarantee rests on, for `dpcore info`.", "")
+    departures: tuple[str, ...] = fact(TEXTS, "Where it departs from its paper.", ())
 
 
 @dataclass(frozen=True, kw_only=True)
 class MechanismFacts:
     """Facts that the class of a registered mechanism states."""
 
-    name: str = fact(_TEXT, "Its registered name, for messages.")
+    name: str = fact(TEXT, "Its registered name, for messages.")
     needs: str = fact(
         Shape("l2, l1 or range", lambda value: value in FIGURES),
         "The figure of the sensitivity that its noise is scaled to.",
     )
-    noise_multiplier: float = fact(_NUMBER, "A field: the scale of its noise over that figure.")
+    noise_multiplier: float = fact(NUMBER, "A field: the scale of its noise over that figure.")
     is_share: bool = fact(
-        _TRUTH,
+        TRUTH,
         "True where it draws a part of the noise of a sum: refused by any session but that of a "
         "user whose answers are masked.",
         False,
     )
     scalar_only: bool = fact(
-        _TRUTH,
+        TRUTH,
         "True where it releases single numbers alone: an answer that declares several coordinates "
         "is refused uncharged.",
         False,
@@ -187,10 +168,10 @@ class MechanismFacts:
 class AccountantFacts:
     """Facts that the class of an accountant states."""
 
-    name: str = fact(_TEXT, "Its registered name, for messages and statements.")
-    unit: str = fact(_TEXT, "What its budget counts.")
+    name: str = fact(TEXT, "Its registered name, for messages and statements.")
+    unit: str = fact(TEXT, "What its budget counts.")
     fully_adaptive: bool = fact(
-        _TRUTH, "Whether it is a filter when events are chosen from earlier outputs."
+        TRUTH, "Whether it is a filter when events are chosen from earlier outputs."
     )
     from_budget: Callable[..., Any] = fact(
         Method(("epsilon", "delta", "conversion"), of_class=True),
@@ -225,11 +206,11 @@ class AccountantFacts:
         "Returns the filter of a budget that keeps a part of delta for (epsilon, delta) releases.",
         None,
     )
-    private: bool = fact(_TRUTH, "False where it promises no privacy.", True)
+    private: bool = fact(TRUTH, "False where it promises no privacy.", True)
     holds_several: bool = fact(
-        _TRUTH, "False for one release at most: none is chosen or compared over schedules.", True
+        TRUTH, "False for one release at most: none is chosen or compared over schedules.", True
     )
-    delta_may_be_zero: bool = fact(_TRUTH, "True where it takes a delta of 0.", False)
+    delta_may_be_zero: bool = fact(TRUTH, "True where it takes a delta of 0.", False)
 
 
 @dataclass(frozen=True, kw_only=True)

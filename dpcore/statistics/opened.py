@@ -30,6 +30,7 @@ class Opened:
     trusted: tuple[str, ...]
     why_not_private: tuple[str, ...]
     typed_by: str | None
+    figure: tuple[str, float] | None = None
 
     def engine_of(self, table: Table) -> Engine:
         engine: Any = self.engine
@@ -40,4 +41,5 @@ class Opened:
         """Return the statement of what was released through the door and its parts."""
         reasons = (*self.why_not_private, *unpromised(door))
         n0 = None if door.relation.size_is_public else self.problem.n0
-        return state_session(door, self.accountant, reasons, self.trusted, self.typed_by, n0=n0)
+        stated = reasons, self.trusted, self.typed_by
+        return state_session(door, self.accountant, *stated, n0=n0, figure=self.figure)

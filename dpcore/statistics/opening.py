@@ -13,7 +13,7 @@ from dpcore.fitting.cautions import cautions_of_budget
 from dpcore.fitting.loading import schema_reasons
 from dpcore.fitting.public_facts import check_drop
 from dpcore.fitting.rows import dataset_of, schema_of
-from dpcore.fitting.settings import Settings, checked_settings
+from dpcore.fitting.settings import Settings, checked_settings, figure_of
 from dpcore.noise.source import SeededNoise, SystemNoise
 from dpcore.privacy.relations import parse_relation
 from dpcore.privacy.sensitivity import NeighboringRelation
@@ -32,15 +32,19 @@ if TYPE_CHECKING:
 
 __all__ = ["open_session"]
 
+_USUAL_FILTER = "zcdp"
+
 
 def open_session(
     X: Any,
     y: Any = None,
     *,
-    epsilon: float = 1.0,
+    epsilon: float | None = None,
     delta: float = 1e-8,
+    rho: float | None = None,
+    mu: float | None = None,
     relation: str | None = None,
-    accountant: str = "zcdp",
+    accountant: str | None = None,
     conversion: str | None = None,
     schema: Schema | Mapping[str, Any] | str | os.PathLike[str] | None = None,
     classes: Sequence[Any] | None = None,
@@ -61,9 +65,11 @@ def open_session(
         ``dpcore.fit`` has them. ``X`` may also be the name of a data set of ``dpcore list``.
         Statistics by name need columns with public bounds or levels: those of a schema, or
         x1, x2, ... of an array with ``bounds``.
-    epsilon, delta : the budget of all that is released through the session, parts included.
+    epsilon, delta : the budget of all that is released through the session, parts included;
+        epsilon is 1 if not given.
+    rho, mu : the budget as rho-zCDP or mu-GDP, in place of epsilon.
     relation : ``None`` for add-or-remove-one.
-    accountant : the name of a fully adaptive filter.
+    accountant : the name of a fully adaptive filter; ``None`` for zcdp, and for gdp beside mu.
 
     Raises
     ------
@@ -83,16 +89,27 @@ def open_session(
     (4, 2, True)
     """
     settings = checked_settings(
-        Settings(delta=delta, relation=relation, threads=threads, engine=engine, seed=seed)
+        Settings(
+            epsilon=epsilon,
+            delta=delta,
+            rho=rho,
+            mu=mu,
+            relation=relation,
+            accountant=accountant,
+            conversion=conversion,
+            engine=engine,
+            threads=threads,
+            seed=seed,
+        )
     )
     held = parse_relation(relation or NeighboringRelation.ADD_OR_REMOVE_ONE.value)
-    empty = _filter(accountant, epsilon, delta, conversion)
+    name, empty = _filter(settings)
     public: dict[str, Any] = {"classes": classes, "target_bounds": target_bounds, "bounds": bounds}
     public |= {"row_norm": row_norm, "n0": n0, "capacity": capacity}
     dataset, readers = _rows(X, y, schema, public)
     check_drop(held, dataset)
     registry, seed = load_registry(), settings.seed
-    names = [("accountant", accountant), ("engine", engine)]
+    names = [("accountant", name), ("engine", engine)]
     opened = Opened(
         schema=dataset.schema,
         problem=_problem(dataset, held),
@@ -102,25 +119,29 @@ def open_session(
         trusted=(part_of(empty), *(registry.get(*name).target for name in names), *readers),
         why_not_private=(*_seeded(seed), *schema_reasons(dataset.schema)),
         typed_by=dataset.typed_by,
+        figure=figure_of(settings),
     )
-    for caution in cautions_of_budget(epsilon, delta):
+    for caution in cautions_of_budget(empty.epsilon, delta):
         warnings.warn(caution, DpcoreWarning, stacklevel=2)
     noise, table = SystemNoise() if seed is None else SeededNoise(seed), dataset.table()
     door = WholeSession(opened.engine_of(table), empty, held, noise, opened.problem)
     return OpenSession(opened, door, table)
 
 
-def _filter(name: str, epsilon: float, delta: float, conversion: str | None) -> Accountant:
-    """Return the empty filter; InvalidInputError where it guarantees nothing, or nothing for
-    questions that are chosen on the way."""
-    factory = load_registry().load("accountant", name)
+def _filter(settings: Settings) -> tuple[str, Accountant]:
+    """Return the name and the empty filter; InvalidInputError where it guarantees nothing, or
+    nothing for questions that are chosen on the way."""
+    name, figure = settings.accountant or _USUAL_FILTER, figure_of(settings)
+    factory: Any = load_registry().load("accountant", name)
     if not (factory.fully_adaptive and accountant_facts(factory).private):
         raise InvalidInputError(
             f"The accountant {name} is no filter for questions that are chosen from earlier "
             "answers; take zcdp, gdp or pure."
         )
-    empty: Accountant = factory.from_budget(epsilon, delta, conversion)
-    return empty
+    if figure is not None:
+        return name, factory.of_figure(figure[1], settings.delta, settings.conversion)
+    epsilon = 1.0 if settings.epsilon is None else settings.epsilon
+    return name, factory.from_budget(epsilon, settings.delta, settings.conversion)
 
 
 def _seeded(seed: int | None) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from dpcore.errors import (
     UnsupportedEventError,
 )
 from dpcore.privacy.events import ComposedDpEvent, NonPrivateDpEvent
+from dpcore.privacy.stated_events import ApproximateDpEvent
 from dpcore.registry.declarations import accountant_facts, fault_of_part
 from dpcore.testing.canonical import canonical
 from dpcore.testing.event_kinds import EVENT_KINDS
@@ -68,6 +70,7 @@ def check_accountant(accountant: Any) -> Tested:
             lists = _check_lists(empty, least, np.random.default_rng(16 + k))
             found |= {kind: max(found[kind], lists[kind]) for kind in least}
     planned = _check_schedules(accountant, *_BUDGETS[0])
+    planned += _check_deltas(accountant, *_BUDGETS[0])
     return _tested(found, planned, facts.holds_several)
 
 
@@ -90,6 +93,32 @@ def _check_schedules(accountant: Any, epsilon: float, delta: float) -> list[str]
         _assert_within(counted, epsilon, f"a schedule of 12 events ({kind})")
         planned.append(kind)
     return planned
+
+
+def _check_deltas(accountant: Any, epsilon: float, delta: float) -> list[str]:
+    """Plan it for releases whose own deltas are three quarters of delta, or more than all of it,
+    beside the least noise that fits; return the kind if it holds them."""
+    event, planned = ApproximateDpEvent(epsilon / 100, delta / 8), []
+    if not accountant.supports(event):
+        return []
+    for kind in ("Gaussian", "pure"):
+        for count in (6, 9):
+            schedule = partial(_with_deltas, EVENT_KINDS[kind], event, count)
+            try:
+                fitted = planned_accountant(accountant, epsilon, delta, None, schedule)
+                events = schedule(schedule_noise_multiplier(fitted, schedule))
+            except (InvalidInputError, UnsupportedEventError):
+                continue
+            counted = recounted_epsilon([e for e, n in events.items() for _ in range(n)], delta)
+            _assert_within(counted, epsilon, f"a schedule of {count} events with a delta")
+            planned.append("(epsilon, delta)")
+    return planned[:1]
+
+
+def _with_deltas(
+    make: Callable[[float], DpEvent], event: DpEvent, count: int, multiplier: float
+) -> dict[DpEvent, int]:
+    return {make(multiplier): 4, event: count}
 
 
 def _tested(found: dict[str, float], planned: list[str], several: bool) -> Tested:

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.pools import load_pool
 from dpcore.registry.catalogue import KINDS, load_registry
+from dpcore.testing.accountants import check_accountant
+from dpcore.testing.datasets import check_dataset
+from dpcore.testing.engines import check_engine
+from dpcore.testing.interactive import check_interactive
+from dpcore.testing.losses import check_loss
+from dpcore.testing.mechanisms import check_mechanism
 from dpcore.testing.optimizers import checks_of_sessions
+from dpcore.testing.pools import check_pool
+from dpcore.testing.queries import check_query
+from dpcore.testing.samplers import check_sampler
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,16 +31,16 @@ __all__ = ["CHECKED_KINDS", "checks_of", "default_part", "kind_of"]
 CHECKED_KINDS = (*KINDS, "query", "sampler", "interactive")
 """Registered kinds, then those that an optimizer brings along."""
 
-_CHECKS = {
-    "mechanism": "dpcore.testing.mechanisms:check_mechanism",
-    "accountant": "dpcore.testing.accountants:check_accountant",
-    "loss": "dpcore.testing.losses:check_loss",
-    "dataset": "dpcore.testing.datasets:check_dataset",
-    "engine": "dpcore.testing.engines:check_engine",
-    "pool": "dpcore.testing.pools:check_pool",
-    "query": "dpcore.testing.queries:check_query",
-    "sampler": "dpcore.testing.samplers:check_sampler",
-    "interactive": "dpcore.testing.interactive:check_interactive",
+_CHECKS: dict[str, Check] = {
+    "mechanism": check_mechanism,
+    "accountant": check_accountant,
+    "loss": check_loss,
+    "dataset": check_dataset,
+    "engine": check_engine,
+    "pool": check_pool,
+    "query": check_query,
+    "sampler": check_sampler,
+    "interactive": check_interactive,
 }
 
 _METHODS = (
@@ -72,14 +80,29 @@ def kind_of(part: Any) -> str:
 def checks_of(part: Any, kind: str | None = None) -> tuple[Check, ...]:
     """Return the checks that a part is to pass. An optimizer and a loss are objects, any other part
     a class or a function that makes one (a query, a sampler or an interactive mechanism from a
-    problem)."""
+    problem).
+
+    Raises InvalidInputError for a part that its checks cannot take.
+    """
     kind = kind_of(part) if kind is None else kind
     if kind == "optimizer":
         if "user-pool" in part.needs:
             return load_pool(load_registry()).checks()
         return checks_of_sessions(part)
-    module, _, name = _CHECKS[kind].partition(":")
-    return (getattr(importlib.import_module(module), name),)
+    if kind == "query" or (kind in ("sampler", "interactive") and callable(part)):
+        _require_maker(part, kind)
+    return (_CHECKS[kind],)
+
+
+def _require_maker(part: Any, kind: str) -> None:
+    try:
+        inspect.signature(part).bind("a problem")
+    except (TypeError, ValueError) as error:
+        name = getattr(part, "__qualname__", type(part).__qualname__)
+        raise InvalidInputError(
+            f"{name} is not made from a problem alone ({error}): check a function of a problem "
+            f"that returns the {kind}, which on the command line is module:function --kind {kind}."
+        ) from None
 
 
 def default_part(kind: str, target: Any) -> Any:

@@ -238,7 +238,7 @@ def check_repeatable_when_seeded(optimizer: Optimizer) -> Tested:
     return Tested("two runs with one seed, equal to the bit")
 
 
-OPTIMIZER_CHECKS: tuple[Callable[[Optimizer], Any], ...] = (
+OPTIMIZER_CHECKS: tuple[Callable[[Optimizer], Tested], ...] = (
     check_outputs_released,
     check_sensitivity_on_neighbours,
     check_mechanisms_and_queries,
@@ -260,7 +260,7 @@ _OF_PRIVACY = (
 )
 
 
-def checks_of_sessions(optimizer: Optimizer) -> tuple[Callable[[Optimizer], Any], ...]:
+def checks_of_sessions(optimizer: Optimizer) -> tuple[Callable[[Optimizer], Tested], ...]:
     """Return the checks that an optimizer is to pass: those of the guarantee are left out where it
     declares that it has none."""
     if optimizer_facts(type(optimizer)).private:

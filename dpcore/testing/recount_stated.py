@@ -77,7 +77,7 @@ def divergence_between_orders(event: RenyiDpEvent, alpha: float) -> float:
     chords = [math.inf]
     for a, low in points:
         for b, high in points:
-            if a < alpha <= b * (1 + 1e-12):
+            if a < min(alpha, b) and alpha <= b * (1 + 1e-12):
                 chords.append(low + (alpha - a) / (b - a) * (high - low))
     return min(chords) / (alpha - 1)
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dpcore.fitting.optimizer_run import full_text
 from dpcore.registry.declarations import optimizer_facts
 from dpcore.testing.guard import require_assertions
+from dpcore.testing.isolation import run_apart
 from dpcore.testing.kinds import checks_of, kind_of
 from dpcore.testing.parts import foreign_parts
 from dpcore.testing.tested import Tested
@@ -19,6 +21,10 @@ if TYPE_CHECKING:
     from dpcore.protocols.optimizer import Optimizer
 
 __all__ = ["Outcome", "parametrize_with_checks", "run_checks"]
+
+
+_APART_ALREADY = ("optimizer", "query", "dataset")
+"""Kinds whose checks run the part in processes of their own, where none can be started."""
 
 
 @dataclass(frozen=True)
@@ -36,26 +42,29 @@ def run_checks(part: Any, kind: str | None = None) -> list[Outcome]:
 
     ``part`` : an optimizer or a loss, the class of a mechanism, an accountant, an engine or a pool,
     the loader of a data set, or a function from a problem to a query, a sampler or an interactive
-    mechanism. ``kind`` : where it is not to be told from the part.
+    mechanism. ``kind`` : where it is not to be told from the part. Whatever its kind, it runs in
+    processes of its own, and fails if it writes a file there or reaches for the network.
 
     Of an optimizer one more outcome, which cannot fail, names the parts that are not dpcore's own.
     """
     require_assertions()
     kind = kind_of(part) if kind is None else kind
-    outcomes = [_outcome(check, part) for check in checks_of(part, kind)]
+    outcomes = [
+        _outcome(check, part, kind not in _APART_ALREADY) for check in checks_of(part, kind)
+    ]
     return outcomes + _told_of(part) if kind == "optimizer" else outcomes
 
 
-def _outcome(check: Callable[[Any], Tested], part: Any) -> Outcome:
+def _outcome(check: Callable[[Any], Tested], part: Any, is_apart: bool) -> Outcome:
     nothing = Tested("")
     try:
-        tested = check(part)
+        tested = run_apart(partial(check, part)) if is_apart else check(part)
     except AssertionError as error:
         return Outcome(check.__name__, False, nothing, f"{type(error).__name__}: {error}")
     except Exception as error:  # Its text may be shown: the checks make their own rows.
         whose = part if hasattr(part, "__module__") else type(part)
         return Outcome(check.__name__, False, nothing, full_text(error, whose.__module__))
-    return Outcome(check.__name__, True, tested or nothing)
+    return Outcome(check.__name__, True, tested)
 
 
 def _told_of(optimizer: Optimizer) -> list[Outcome]:

@@ -4,6 +4,7 @@ import itertools
 import math
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 from dpcore.accountants import GdpAccountant, PureAccountant, RdpAccountant, ZcdpAccountant
@@ -137,11 +138,59 @@ def test_a_reserve_beyond_delta_is_refused():
             planned_accountant(accountant, 1.0, 1e-9, None, lambda m: {EVENT: 1})
 
 
-def test_the_worst_release_needs_its_delta():
-    # Randomised response that is the truth, and seen to be, with probability d: one of k is so with
-    # probability about k d, whatever epsilon. A filter that forgot deltas would be wrong.
-    e, d, k = 0.01, 1e-3, 50
-    surely = 1 - (1 - d) ** k
-    assert surely > 40 * d
-    opened = PureAccountant.with_reserve(5.0, 0.5, deltas_of({ApproximateDpEvent(e, d): k}))
-    assert opened.reserve >= surely
+def worst_laws(e, d):
+    """Return the laws that every (e, d) release is post-processing of (Kairouz, Oh & Viswanath)."""
+    near = (1 - d) / (1 + math.exp(-e))
+    far = (1 - d) - near
+    return (d, near, far, 0.0), (0.0, far, near, d)
+
+
+def composed_delta(e, d, k, epsilon):
+    """Return the exact delta of k such releases: of their Theorem 3.3, at any epsilon."""
+    surely = -math.expm1(k * math.log1p(-d))
+    near = 1 / (1 + math.exp(-e))
+    rest = 0.0
+    for i in range(k + 1):
+        p = math.comb(k, i) * near ** (k - i) * (1 - near) ** i
+        q = math.comb(k, i) * near**i * (1 - near) ** (k - i)
+        rest += max(0.0, p - math.exp(epsilon) * q)
+    return surely + (1 - surely) * rest
+
+
+@every_one
+@pytest.mark.parametrize("event", [ApproximateDpEvent(0.2, 1e-4), ApproximateDpEvent(1e-4, 1e-4)])
+def test_as_many_of_the_worst_as_fit_are_within_the_budget(accountant, event):
+    epsilon, delta = 1.0, 1e-2
+    opened, count = accountant.with_reserve(epsilon, delta, 5e-3), 0
+    while opened.holds({event: count + 1}):
+        count += 1
+    assert count >= 3
+    assert composed_delta(event.epsilon, event.delta, count, epsilon) <= delta
+    # The broken twin charges them as pure releases. It goes on where deltas alone are too many.
+    twin = accountant.from_budget(epsilon, delta)
+    pure, too_many = PureDpEvent(event.epsilon), 150
+    if event.epsilon < 0.01:
+        assert twin.holds({pure: too_many})
+        assert composed_delta(event.epsilon, event.delta, too_many, epsilon) > delta
+
+
+@every_one
+def test_choices_that_depend_on_earlier_outcomes_stay_within_the_budget(accountant):
+    """Exact trees: after every outcome another (e, d), as long as the filter consents."""
+    rng = np.random.default_rng(4)
+    for _ in range(20):
+        epsilon, delta = float(rng.uniform(0.3, 2.0)), float(rng.uniform(0.05, 0.3))
+        opened = accountant.with_reserve(epsilon, delta, delta * float(rng.uniform(0.3, 0.9)))
+
+        def excess(filter_now, p, q, depth, epsilon=epsilon):
+            e, d = float(rng.uniform(0.02, 0.9)), float(rng.uniform(0.001, 0.1))
+            try:
+                after = filter_now.compose(ApproximateDpEvent(e, d))
+            except BudgetExceededError:
+                depth = 0
+            if depth == 0:
+                return np.maximum(0, [p - math.exp(epsilon) * q, q - math.exp(epsilon) * p])
+            laws = zip(*worst_laws(e, d), strict=True)
+            return sum(excess(after, p * a, q * b, depth - 1) for a, b in laws)
+
+        assert (excess(opened, 1.0, 1.0, 4) <= delta * (1 + 1e-12)).all()

@@ -16,7 +16,7 @@ from dpcore.engines.local import LocalEngine
 from dpcore.errors import BudgetExceededError, UnsupportedEventError
 from dpcore.noise.source import SeededNoise
 from dpcore.plugin.parts import DominatingPairDpEvent, PureDpEvent, Sensitivity, smallest_epsilon
-from dpcore.privacy.relations import NeighboringRelation
+from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.queries import RowCount
 from dpcore.registry.catalogue import load_registry
 from dpcore.session.session import TableSession

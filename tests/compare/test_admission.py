@@ -5,7 +5,7 @@ from dataclasses import make_dataclass
 import pytest
 
 from dpcore.compare.admission import admit, default_relation
-from dpcore.compare.settings import cells_of
+from dpcore.compare.settings import cells_of, loss_in_words
 from dpcore.errors import DpcoreError
 
 
@@ -184,3 +184,10 @@ def test_pure_comparisons_name_what_fits(compared):
 def test_a_name_that_no_table_can_hold_is_refused_first(compared):
     with pytest.raises(DpcoreError, match=r"'r\\udcff\.csv' is not UTF-8.*rename the file"):
         admit(compared(data=("r\udcff.csv",), schema="schema.toml"))
+
+
+def test_the_loss_in_words():
+    plain = {"loss": "logistic", "params": {"stub": {"counts": "3"}}}
+    assert loss_in_words(plain) == loss_in_words({"loss": "logistic"}) == "logistic"
+    quantile = {"loss": "quantile", "params": {"loss": {"tau": ".9"}}}
+    assert loss_in_words(quantile) == "quantile (tau=.9)"

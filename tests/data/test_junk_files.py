@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from dpcore.data.dataset import load_file, width_schema
@@ -69,13 +69,14 @@ def damaged(whole):
         | st.binary(max_size=4),
     )
 
-    def apply(pieces):
-        content = whole
-        for at, cut, put in pieces:
-            content = content[:at] + put + content[at + cut :]
-        return content
+    pieces = st.lists(piece, max_size=4).map(lambda pieces: overwritten(whole, pieces))
+    return pieces | st.binary(max_size=60)
 
-    return st.lists(piece, max_size=4).map(apply) | st.binary(max_size=60)
+
+def overwritten(content, pieces):
+    for at, cut, put in pieces:
+        content = content[:at] + put + content[at + cut :]
+    return content
 
 
 def check(path, content, schema, bad_rows):
@@ -130,8 +131,13 @@ def test_npz(folder, content, bad_rows):
     check(folder / "f.npz", content, WIDE, bad_rows)
 
 
+# Its groups have no row, and the file says that it has some.
+NO_GROUPS = [(0, 4, b"\x00\x00\x00"), (0, 5, b"nan"), (285, 2, b"\n"), (286, 0, b'"')]
+
+
 @QUICK
 @given(damaged(_parquet()), MODES)
+@example(overwritten(_parquet(), NO_GROUPS), "refuse")
 def test_parquet(folder, content, bad_rows):
     schema = Schema.from_dict(NAMED)
     check(folder / "f.parquet", content, schema, bad_rows)

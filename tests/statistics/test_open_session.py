@@ -176,6 +176,19 @@ def test_the_statement_says_what_is_guaranteed():
     assert opened(accountant="pure").statement()["delta"] == 0.0
 
 
+def test_a_budget_may_be_a_figure_of_its_filter():
+    for options, name in (({"rho": 0.125}, "zcdp"), ({"mu": 0.5}, "gdp")):
+        session = dpcore.open_session(FRAME, schema=SCHEMA, delta=1e-6, **options)
+        assert session.accountant.name == name
+        ((figure, value),) = options.items()
+        assert session.accountant.budget == pytest.approx(value ** (1 + (name == "gdp")))
+        session.mean("age", share=1.0)
+        stated = session.statement()
+        assert f"{figure} = {value}" in stated["sentence"] and stated[figure] == value
+        with pytest.raises(InvalidInputError, match="each is a budget"):
+            dpcore.open_session(FRAME, schema=SCHEMA, epsilon=1.0, **options)
+
+
 @pytest.mark.parametrize(
     ("options", "reason"),
     [({"seed": 3}, "seed"), ({"schema": {**SCHEMA.to_dict(), "from_data": True}}, "read off")],

@@ -11,6 +11,7 @@ from dpcore.errors import BudgetExceededError
 from dpcore.privacy.events import ExponentialMechanismDpEvent, NonPrivateDpEvent
 from dpcore.registry.catalogue import load_registry
 from dpcore.testing import check_accountant
+from dpcore.testing.accountants import _check_deltas
 
 REGISTERED = [entry.name for entry in load_registry().in_order("accountant")]
 FAST = ("gdp", "zcdp", "pure", "best", "none")
@@ -42,6 +43,31 @@ def half(kind):
 def test_half_the_charge_is_caught(kind):
     with pytest.raises(AssertionError, match="It lets pass"):
         check_accountant(half(kind))
+
+
+class ForgetsDeltas(ZcdpAccountant):
+    """Charges (epsilon, delta) releases as pure ones."""
+
+    @classmethod
+    def with_reserve(cls, epsilon, delta, reserve, conversion=None):
+        opened = cls.from_budget(epsilon, delta, conversion)
+        return replace(opened, reserve_ticks=2**120)
+
+
+class SpendsDeltaTwice(ZcdpAccountant):
+    """Keeps a part of delta for releases, and converts its unit by all of delta."""
+
+    @classmethod
+    def with_reserve(cls, epsilon, delta, reserve, conversion=None):
+        kept = super().with_reserve(epsilon, delta, reserve, conversion)
+        whole = cls.from_budget(epsilon, delta, conversion)
+        return replace(kept, budget_ticks=whole.budget_ticks)
+
+
+@pytest.mark.parametrize("kind", [ForgetsDeltas, SpendsDeltaTwice])
+def test_deltas_that_are_forgotten_or_spent_twice_are_caught(kind):
+    with pytest.raises(AssertionError, match="events with a delta that come to"):
+        _check_deltas(kind, 0.5, 1e-6)
 
 
 class NeverRefuses(ZcdpAccountant):

@@ -160,6 +160,19 @@ def test_what_is_of_no_kind_is_refused():
         kind_of(W)
 
 
+@pytest.mark.parametrize("part", [ClippedGradientSum, queries.Eigenvalue(None)])
+def test_a_query_is_to_be_made_from_a_problem(part):
+    with pytest.raises(InvalidInputError, match="a function of a problem that returns the query"):
+        run_checks(part)
+
+
+def test_a_part_of_any_kind_that_writes_a_file_is_caught(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (outcome,) = run_checks(losses.WritesMargins())
+    assert not outcome.passed and "writes to 'margins.npy'" in outcome.reason
+    assert not list(tmp_path.iterdir())
+
+
 def test_checks_of_any_kind_are_run():
     (outcome,) = run_checks(engines.SkipsLastBlock)
     assert (outcome.check, outcome.passed) == ("check_engine", False)

@@ -47,7 +47,8 @@ def test_without_assertions_nothing_is_checked():
     code = """
 from dpcore.errors import InvalidInputError
 from dpcore.testing import *
-for call in (parametrize_with_checks, run_checks, check_loss, check_query, check_mechanism):
+calls = parametrize_with_checks, run_checks, check_loss, check_query, check_mechanism
+for call in (*calls, check_dataset, check_engine, check_pool):
     try:
         call(None)
     except InvalidInputError as error:
@@ -55,4 +56,4 @@ for call in (parametrize_with_checks, run_checks, check_loss, check_query, check
 """
     command = [sys.executable, "-O", "-c", code]
     run = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert run.stdout.splitlines() == ["The checks are assertions: run Python without -O."] * 5
+    assert run.stdout.splitlines() == ["The checks are assertions: run Python without -O."] * 8

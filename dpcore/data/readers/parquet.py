@@ -47,10 +47,14 @@ class ParquetFile:
         try:
             # A buffer for each column, instead of whole row groups ahead.
             with pq.ParquetFile(self._path, pre_buffer=False, buffer_size=_BUFFER) as file:
-                if file.metadata.num_rows == 0:
+                missing = file.metadata.num_rows
+                if missing == 0:
                     yield file.read(columns=wanted)
                 for batch in file.iter_batches(BATCH_ROWS, columns=wanted):
+                    missing -= batch.num_rows
                     yield pa.Table.from_batches([batch])
+                if missing:
+                    raise ValueError("Its groups have another number of rows than the whole.")
         except (pa.ArrowException, OSError, ValueError) as error:
             raise _unreadable(self._path, error) from None
 

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from dpcore.plugin import Slot
-from dpcore.plugin.parts import PureAccountant
+from dpcore.plugin.parts import (
+    PureAccountant,
+    load_registry,
+    loss_facts,
+    make_loss,
+    params_apart,
+)
 from dpcore_baselines.dp_gd import DpGd
 from dpcore_baselines.objpert import ObjPert
 from dpcore_baselines.privgene import PrivGene
@@ -17,17 +24,14 @@ if TYPE_CHECKING:
 
 __all__ = ["Auto"]
 
-_BENDING = ("logistic", "huber-svm")
-"""The losses of bounded slope and curvature, which objective perturbation takes."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class Auto:
     """Runs another algorithm, chosen by what is asked for and by nothing else.
 
     With delta > 0, ``dp-gd`` with its own defaults, for every loss and under either relation. With
-    delta = 0 (or the accountant ``pure``): ``objpert`` with its gamma noise for the losses
-    ``logistic`` and ``huber-svm``, and ``privgene`` for any other. With the
+    delta = 0 (or the accountant ``pure``): ``objpert`` with its gamma noise for convex losses of
+    bounded slope and curvature, such as ``logistic``, and ``privgene`` for any other. With the
     accountant ``single``, which bounds one release: ``objpert``. What is given in ``--set`` and
     ``--use`` goes to the algorithm that was chosen; its own rules choose the parameters, from
     public facts and charged releases. The report names it and says why.
@@ -57,7 +61,7 @@ class Auto:
 
     @classmethod
     def _choose_pure(cls, settings: Settings) -> tuple[Settings, str]:
-        if settings.loss in _BENDING:
+        if _bends(settings):
             use = {"noise": "gamma", **settings.use}
             why = "pure epsilon and a smooth loss of bounded slope: one release of the minimiser"
             return replace(settings, algo=ObjPert.name, use=use), why
@@ -68,3 +72,10 @@ class Auto:
         """Return what the choice for the session's accountant with delta > 0 does; a fit itself
         runs the algorithm that ``choose`` names."""
         return DpGd().minimize(problem, session)
+
+
+def _bends(settings: Settings) -> bool:
+    """Return whether objective perturbation takes the loss, with its parameters."""
+    _, of_loss = params_apart(settings.params)
+    facts = loss_facts(make_loss(settings.loss, of_loss, load_registry()))
+    return facts.convex and math.isfinite(facts.lipschitz) and math.isfinite(facts.smoothness)

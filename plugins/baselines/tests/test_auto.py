@@ -41,6 +41,13 @@ CHOICES = [
     ({"delta": 0.0, "loss": "huber-svm"}, "objpert", "pure", {"noise": "gamma"}),
     ({"delta": 0.0, "loss": "hinge-svm"}, "privgene", "pure", SELECTION),
     ({"delta": 0.0, "loss": "ridge"}, "privgene", "pure", SELECTION),
+    ({"delta": 0.0, "loss": "quantile"}, "privgene", "pure", SELECTION),
+    (
+        {"delta": 0.0, "loss": "quantile", "params": {"loss.half_width": 0.25}},
+        "objpert",
+        "pure",
+        {"noise": "gamma"},
+    ),
 ]
 
 

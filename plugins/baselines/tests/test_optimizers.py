@@ -19,13 +19,14 @@ from dpcore.fitting.compatibility import check_fits
 from dpcore.losses.hinge import HingeSvm
 from dpcore.losses.huber import HuberSvm
 from dpcore.losses.logistic import Logistic
+from dpcore.losses.quantile import Quantile
 from dpcore.losses.squared import Squared
 from dpcore.mechanisms.exponential import Exponential
 from dpcore.noise.source import SeededNoise
 from dpcore.privacy.events import GaussianDpEvent
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.testing import RecordingSession, check_query
-from dpcore.testing.optimizers import assert_same_when_replayed
+from dpcore.testing.optimizers import assert_same_when_replayed, check_sensitivity_on_neighbours
 from dpcore.testing.recorded import record_run
 from dpcore.testing.tables import Rows, make_problem, make_rows
 from dpcore_baselines.calibrate import least_noise, usual_noise
@@ -285,3 +286,11 @@ def test_an_accountant_of_one_release_is_refused_before_the_first(optimizer):
     with pytest.raises(UnsupportedEventError, match="the single accountant holds one"):
         optimizer.minimize(problem, session)
     assert not session.ledger
+
+
+@pytest.mark.parametrize("optimizer", [OutPert(), ObjPert(), DpGd(steps=3)])
+def test_a_loss_of_other_parameters_keeps_the_sensitivities(optimizer, monkeypatch):
+    # Labels of -1 and +1 are targets too; slopes are of either sign, up to .9.
+    loss = Quantile(tau=0.9, half_width=0.25)
+    monkeypatch.setattr("dpcore.testing.recorded.loss_of", lambda optimizer: loss)
+    check_sensitivity_on_neighbours(optimizer)
