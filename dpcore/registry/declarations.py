@@ -145,6 +145,12 @@ class MechanismFacts:
         "user whose answers are masked.",
         False,
     )
+    scalar_only: bool = fact(
+        TRUTH,
+        "True where it releases single numbers alone: an answer that declares several coordinates "
+        "is refused uncharged.",
+        False,
+    )
     nominal_event: Callable[..., Any] | None = fact(
         Method(("noise_multiplier",)),
         "Returns the cost of a release with that noise, for `dpcore.plugin.noise_multiplier`.",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from dpcore.errors import InvalidInputError
 from dpcore.privacy.trusted import TrustedParts
 from dpcore.session.exchange import Known, require_whole
@@ -11,8 +13,6 @@ from dpcore.session.one_process import OneProcess
 from dpcore.session.rehearsal import Rehearsal
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from dpcore.noise.source import NoiseSource
     from dpcore.privacy.events import DpEvent
     from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
@@ -71,6 +71,7 @@ class ExactAnswers(OneProcess):
         self, query: Query | DerivedQuery | TableQuery, mechanism: Mechanism, bound: Sensitivity
     ) -> DpEvent:
         """Return what the release costs; where only a sample is asked, its sampler says so."""
+        _require_numbers_alike(query, mechanism)
         event = mechanism.event(bound)
         asked: Any = query
         if hasattr(asked, "sampled_event"):
@@ -142,3 +143,16 @@ class ExactAnswers(OneProcess):
     def trusted_parts(self) -> tuple[str, ...]:
         """``module:Class`` of every part that ran inside the trust boundary."""
         return self._parts.names
+
+
+def _require_numbers_alike(query: Any, mechanism: Mechanism) -> None:
+    """Refuse a mechanism that releases single numbers alone for a sum that declares several."""
+    total = query.query if hasattr(query, "sampled_event") else query
+    if not getattr(type(mechanism), "scalar_only", False) or not hasattr(total, "start"):
+        return
+    size = np.size(total.start())
+    if size != 1:
+        raise InvalidInputError(
+            f"{type(mechanism).__name__} releases single numbers alone, and the answer of "
+            f"{type(total).__name__} has {size} coordinates; take another mechanism."
+        )

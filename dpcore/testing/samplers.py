@@ -46,11 +46,11 @@ _SEED = 15
 def check_sampler(make: SampledQuery | Callable[[Problem], SampledQuery]) -> Tested:
     """Raise AssertionError unless a sampled query draws the rows as its event states.
 
-    ``make`` : the query, or what makes one from a problem of five features. Its sum is replaced by
-    one that tells the rows apart. No row joins twice, nor more often than the event's probability;
-    no two rows, and no two releases, have more in common than independent draws; and under the same
-    noise rows of any content are drawn at the same places. An honest sampler fails with probability
-    1e-7.
+    ``make`` : the query, or what makes one from a problem of five features. Another sum, which
+    tells the rows apart, takes the place of its own. No row joins twice, nor more often than the
+    event's probability; no two rows, and no two releases, have more in common than independent
+    draws; and under the same noise rows of any content are drawn at the same places. An honest
+    sampler fails with probability 1e-7.
     """
     require_assertions()
     sampler: Any = make
@@ -82,7 +82,7 @@ def check_sampler(make: SampledQuery | Callable[[Problem], SampledQuery]) -> Tes
 
 @dataclass(frozen=True)
 class _Stated:
-    """What the event says of a sample: of ``n_rows``, a row is in it with probability ``p``, and
+    """The law of a sample by its event: of ``n_rows``, a row is in it with probability ``p``, and
     two rows are with probability ``pair``."""
 
     n_rows: int

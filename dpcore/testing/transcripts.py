@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from dpcore.privacy.events import DpEvent
     from dpcore.privacy.sensitivity import Sensitivity
 
-__all__ = ["Answers", "Played", "Script", "outcomes", "played", "shape_of", "telling_sets"]
+__all__ = ["Answers", "Played", "Script", "played", "shape_of", "telling_sets"]
 
 
 @dataclass(frozen=True)
@@ -36,9 +36,16 @@ class Answers:
 
 @dataclass(frozen=True)
 class Played:
-    """All that a mechanism said in a run, from its first value to its last reply."""
+    """All that a mechanism said in a run, from its first value to its last reply.
 
-    said: list[Any]
+    Parameters
+    ----------
+    course : how many replies there were, and all that is true, false or nothing in them.
+    numbers : every number in them, in order.
+    """
+
+    course: tuple[Any, ...]
+    numbers: list[float]
 
 
 @dataclass(frozen=True)
@@ -121,45 +128,43 @@ def played(mechanism: Any, script: Script, answers: Answers, noise: NoiseSource)
                 f"It refuses an answer of {exact.size} coordinates to a question ({error}); "
                 "n_coordinates says how many it takes."
             ) from error
-    return Played(said)
+    return _told(said)
 
 
-def outcomes(run: Played) -> tuple[Any, ...]:
-    """Return how many replies there were, and all that is true, false or nothing in them."""
-    return (len(run.said), *(value for value in _flat(run.said) if value is None or _truth(value)))
+def _told(said: list[Any]) -> Played:
+    course: list[Any] = [len(said)]
+    found: list[float] = []
+    for value in said:
+        _tell(value, course, found)
+    return Played(tuple(course), found)
 
 
-def _numbers_of(run: Played) -> list[float]:
-    return [float(v) for v in _flat(run.said) if v is not None and not _truth(v)]
-
-
-def _truth(value: Any) -> bool:
-    return isinstance(value, (bool, np.bool_))
-
-
-def _flat(value: Any) -> Iterator[Any]:
-    if isinstance(value, np.ndarray):
-        yield from value.ravel().tolist()
+def _tell(value: Any, course: list[Any], found: list[float]) -> None:
+    """Add what a value holds to the course of the run and to its numbers."""
+    if value is None or isinstance(value, (bool, np.bool_)):
+        course.append(value)
+    elif isinstance(value, np.ndarray):
+        found.extend(value.astype(float).ravel().tolist())
     elif isinstance(value, (list, tuple)):
         for part in value:
-            yield from _flat(part)
+            _tell(part, course, found)
     elif dataclasses.is_dataclass(value):
         for field in dataclasses.fields(value):
-            yield from _flat(getattr(value, field.name))
-    elif value is None or isinstance(value, (numbers.Real, np.generic)):
-        yield value
+            _tell(getattr(value, field.name), course, found)
+    elif isinstance(value, (numbers.Real, np.generic)):
+        found.append(float(value))
 
 
 def telling_sets(
     event: DpEvent, here: list[Played], there: list[Played]
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield sets of transcripts, as which run fell into them: by how it went, and by Fisher's line
-    over all numbers that were said, and over their differences from one reply to the next."""
-    known = {end: k for k, end in enumerate(dict.fromkeys(map(outcomes, here + there)))}
-    codes = [np.array([[known[outcomes(run)]] for run in runs]) for runs in (here, there)]
+    """Yield sets of transcripts, as which run fell into them: by its course, and by Fisher's line
+    over the numbers that were said, 64 at most."""
+    known = {end: k for k, end in enumerate(dict.fromkeys(run.course for run in here + there))}
+    codes = [np.array([[known[run.course]] for run in runs]) for runs in (here, there)]
     yield most_telling(event, *scores_by_codes(codes[0], codes[1]))
-    size = max(len(_numbers_of(run)) for run in here + there)
-    rows = [np.array([_padded(_numbers_of(run), size) for run in runs]) for runs in (here, there)]
+    size = max(len(run.numbers) for run in here + there)
+    rows = [np.array([_padded(run.numbers, size) for run in runs]) for runs in (here, there)]
     varies = np.ptp(np.vstack([halves(part)[0] for part in rows]), axis=0) > 0
     if varies.any():
         first, second = (part[:, varies][:, :64] for part in rows)

@@ -19,7 +19,7 @@ from dpcore.mechanisms.gaussian import Gaussian
 from dpcore.mechanisms.laplace import Laplace
 from dpcore.noise.source import SeededNoise, SystemNoise
 from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
-from dpcore.queries import ClippedGradientSum, RowCount
+from dpcore.queries import ClippedGradientSum, PoissonSample, RowCount
 from dpcore.session.session import TableSession
 from dpcore.testing.tables import make_problem, make_rows
 from dpcore_dp_agd.loss_line import ClippedLossLine
@@ -162,6 +162,20 @@ def test_what_does_not_fit_is_refused_before_the_data(accountant, query, mechani
     with pytest.raises(error):
         opened.release(query, mechanism)
     assert steps.seen == [] and opened.ledger == ()
+
+
+class SingleNumbers(Gaussian):
+    scalar_only = True
+
+
+def test_a_mechanism_for_single_numbers_is_given_no_vector_and_nothing_is_charged():
+    opened = session()
+    assert opened.release(RowCount(), SingleNumbers(50.0)).shape == (1,)
+    gradient = ClippedGradientSum(make_problem(ROWS, ADD, Logistic()), np.zeros(5), 1.0)
+    for query in (gradient, PoissonSample(gradient, 0.5)):
+        with pytest.raises(InvalidInputError, match="single numbers alone, .* has 5 coordinates"):
+            opened.release(query, SingleNumbers(50.0))
+    assert len(opened.ledger) == 1
 
 
 def test_a_sensitivity_under_another_relation_is_refused():

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from leaking_mechanisms import LEAKING, ScalarLaplace
+from leaking_mechanisms import LEAKING, FifthFollowsFirst, OneInFifty, ScalarLaplace
 
 from dpcore.errors import InvalidInputError
 from dpcore.mechanisms.exponential import Exponential
@@ -26,6 +26,8 @@ from dpcore.privacy.stated_events import RenyiDpEvent, ZcdpDpEvent
 from dpcore.testing import check_mechanism
 from dpcore.testing.audit import FALSE_ALARM, assert_as_private_as, largest_probability
 
+SLOW = (OneInFifty, FifthFollowsFirst)
+"""A rarer fault and a plainer one are caught in the fast tests."""
 BUILT_IN = (Gaussian, Laplace, Geometric, Exponential, PermuteAndFlip, ReportNoisyMax)
 
 
@@ -38,7 +40,10 @@ def test_built_in_mechanisms_pass(mechanism):
     assert re.match(words, tested.power)
 
 
-@pytest.mark.parametrize("mechanism", LEAKING)
+@pytest.mark.parametrize(
+    "mechanism",
+    [pytest.param(m, marks=pytest.mark.slow) if m in SLOW else m for m in LEAKING],
+)
 def test_a_mechanism_that_leaks_is_caught(mechanism):
     with pytest.raises(AssertionError, match="further apart|too often|goes by the one before"):
         check_mechanism(mechanism)
@@ -222,7 +227,7 @@ def test_the_audit_of_a_law_at_its_limit_gives_no_alarm_and_beyond_it_does(event
         )
 
 
-@pytest.mark.parametrize("kind", [Laplace, Exponential])
+@pytest.mark.parametrize("kind", [Laplace, pytest.param(Exponential, marks=pytest.mark.slow)])
 def test_a_cost_of_so_many_times_the_claim_is_found_as_it_says(kind):
     factor = float(re.search(r"([\d.]+) times the claim", check_mechanism(kind).power)[1])
     with pytest.raises(AssertionError, match="further apart"):
@@ -235,7 +240,7 @@ def stated(multiplier):
     return ZcdpDpEvent(rho), RenyiDpEvent((2.0, 8.0, 32.0), (2 * rho, 8 * rho, 32 * rho))
 
 
-@pytest.mark.parametrize("which", [0, 1])
+@pytest.mark.parametrize("which", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_events_that_state_a_bound_are_looked_at(which):
     class States(Gaussian):
         def event(self, sensitivity):

@@ -1,5 +1,6 @@
 """Noise reduction with above-threshold: its cost, its boundary, and sparse-vector bugs."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -9,6 +10,8 @@ from dpcore.errors import InvalidInputError
 from dpcore.noise.source import SeededNoise
 from dpcore.privacy.events import ExPostDpEvent, PureDpEvent
 from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
+from dpcore.queries import GramMatrix
+from dpcore.testing import check_interactive
 from dpcore.testing.audit import assert_as_private_as
 from dpcore_accuracy_first.mechanism import NoiseReduction
 
@@ -172,3 +175,25 @@ def test_exact_costs_are_fractions_and_never_above_what_was_asked():
     )
     assert isinstance(walk.epsilon, Fraction)
     assert walk.epsilon <= Fraction(1 / 3) + Fraction(0.1)
+
+
+@pytest.mark.slow
+def test_it_is_as_private_as_its_event_says():
+    add = NeighboringRelation.ADD_OR_REMOVE_ONE
+    asked = Sensitivity("l1", 1.0, add, grid_bits=8)
+
+    def make(problem, kind=NoiseReduction):
+        base = GramMatrix(problem, l1_norm=1.0)
+        return kind(base, (0.1, 0.2, 0.4, 0.8), 0.5, 0.0, asked)
+
+    assert check_interactive(make).power
+
+    class Loud(NoiseReduction):
+        """Broken on purpose: noise for a tenth of the sensitivity."""
+
+        def begin(self, exact, sensitivity, reference, noise):
+            small = replace(sensitivity, bound=sensitivity.bound / 10)
+            return super().begin(exact, small, reference, noise)
+
+    with pytest.raises(AssertionError, match="further apart"):
+        check_interactive(lambda problem: make(problem, Loud))

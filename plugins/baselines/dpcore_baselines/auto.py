@@ -75,7 +75,7 @@ class Auto:
 
 
 def _bends(settings: Settings) -> bool:
-    """Return whether the loss, with its parameters, is one that objective perturbation takes."""
+    """Return whether objective perturbation takes the loss, with its parameters."""
     _, of_loss = params_apart(settings.params)
     facts = loss_facts(make_loss(settings.loss, of_loss, load_registry()))
     return facts.convex and math.isfinite(facts.lipschitz) and math.isfinite(facts.smoothness)
