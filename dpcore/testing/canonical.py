@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
@@ -16,8 +16,17 @@ from dpcore.privacy.statement import part_of
 __all__ = ["canonical"]
 
 _NAMED = (type, FunctionType, BuiltinFunctionType)
-_BARE = (str, int, float, bool, type(None))
-"""Types of nearly all that is held. Their objects hold nothing themselves."""
+_BARE: dict[type, tuple[str, Callable[[Any], Any]]] = {
+    kind: (part_of(kind), form)
+    for kind, form in (
+        (str, str.__str__),
+        (int, int.__repr__),
+        (bool, int.__repr__),
+        (float, struct.Struct("<d").pack),
+        (type(None), repr),
+    )
+}
+"""Types of nearly all that is held, by name, and their form. Their objects hold nothing else."""
 
 
 def canonical(value: Any) -> tuple[Any, ...]:
@@ -32,9 +41,10 @@ def canonical(value: Any) -> tuple[Any, ...]:
 
 
 def _canonical(value: Any, above: tuple[int, ...]) -> tuple[Any, ...]:
+    if bare := _BARE.get(type(value)):
+        name, form = bare
+        return (name, form(value))
     kind = part_of(type(value))
-    if type(value) in _BARE:
-        return (kind, *_plain(value, above))
     if id(value) in above:
         return (kind, "what holds this")
     if isinstance(value, _NAMED):
