@@ -59,8 +59,9 @@ class Run:
         return tuple(name for name in data if not self.data or name in self.data)
 
     def of(self, tasks: Mapping[str, str]) -> dict[str, str]:
-        """Return the losses that were asked for."""
-        return {k: loss for k, loss in tasks.items() if not self.tasks or k in self.tasks}
+        """Return the losses that were asked for, of which the first does if it has to be quick."""
+        asked = {k: loss for k, loss in tasks.items() if not self.tasks or k in self.tasks}
+        return dict(list(asked.items())[:1]) if self.quick else asked
 
 
 def asked(doc: str | None, arguments: Sequence[str] | None = None) -> Run:
