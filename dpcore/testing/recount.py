@@ -41,7 +41,7 @@ from dpcore.testing.recount_stated import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from dpcore.privacy.events import DpEvent
 
@@ -156,17 +156,23 @@ def _renyi_epsilon(events: list[DpEvent], delta: float) -> float:
         return total + loss / (alpha - 1)
 
     last = min(25.0, math.log(last_order(counts) - 1))
-    # A curve that is the smaller of two has more than one trough: a grid first.
+    # A curve that is the smaller of two has more than one trough: a grid, and the least of each.
     grid = [min(last, -12.0 + k * (last + 12) / 60) for k in range(61)]
-    best = min(range(61), key=lambda k: epsilon(grid[k]))
-    low, high = grid[max(0, best - 1)], grid[min(60, best + 1)]
+    found = [epsilon(order) for order in grid]
+    troughs = [k for k in range(61) if found[k] <= min(found[max(0, k - 1) : k + 2])]
+    least = [_least(epsilon, grid[max(0, k - 1)], grid[min(60, k + 1)]) for k in troughs]
+    return min(*least, found[-1])
+
+
+def _least(epsilon: Callable[[float], float], low: float, high: float) -> float:
+    """Return the least of a function with one trough between two points."""
     while high - low > 1e-7:
         third = (high - low) / 3
         if epsilon(low + third) < epsilon(high - third):
             high -= third
         else:
             low += third
-    return min(epsilon((low + high) / 2), epsilon(last))
+    return epsilon((low + high) / 2)
 
 
 def _one_release(event: RandomizedSensitivityGaussian, delta: float) -> float:

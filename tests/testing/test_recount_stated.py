@@ -5,7 +5,13 @@ import math
 import numpy as np
 import pytest
 
-from dpcore.privacy.events import ComposedDpEvent, GaussianDpEvent, LaplaceDpEvent, PureDpEvent
+from dpcore.privacy.events import (
+    ComposedDpEvent,
+    ExponentialMechanismDpEvent,
+    GaussianDpEvent,
+    LaplaceDpEvent,
+    PureDpEvent,
+)
 from dpcore.privacy.stated_events import (
     ApproximateDpEvent,
     DominatingPairDpEvent,
@@ -35,6 +41,12 @@ def test_pure_releases_are_never_more_than_their_sum():
     assert recounted_epsilon(events, 1e-9) == pytest.approx(1.25 + math.log(3))
     assert recounted_epsilon([ComposedDpEvent(tuple(events))], 1e-9) <= 1.25 + math.log(3) + 1e-9
     assert recounted_epsilon(events, 0.9e-9) == math.inf
+
+
+def test_every_trough_of_the_orders_is_searched():
+    # At delta 1e-6 the orders about 4.4 come to less than the last ones, which the grid alone has.
+    events = [ExponentialMechanismDpEvent(1.025845019754804)] * 8
+    assert recounted_epsilon(events, 1e-6) <= 8 < 8 * 1.0258
 
 
 def test_deltas_that_a_release_has_are_taken_off():
