@@ -106,6 +106,7 @@ def test_without_a_seed_every_fit_is_private_and_draws_anew(compared):
     assert len({row["exact_objective"] for row in fits}) == len(fits)
 
 
+@pytest.mark.slow
 def test_two_processes_make_the_same_rows(compared, tmp_path, monkeypatch):
     monkeypatch.setattr("dpcore.compare.runner.available_threads", lambda: 2)
     settings, _ = admit(compared())

@@ -60,5 +60,6 @@ def test_too_much_noise_for_the_grid_is_refused_before_it_is_charged():
         Skellam(1.0).event(sensitivity(norm="l1"))
 
 
+@pytest.mark.slow
 def test_it_is_as_private_as_its_event_says():
     check_mechanism(Skellam)

@@ -234,6 +234,7 @@ def test_an_audit_admits_it_and_catches_noise_that_is_too_small(law, monkeypatch
         assert_as_private_as(event, [frequencies(query)], "too little noise")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("law", ["gaussian", "gamma"])
 def test_the_second_noise_alone_is_audited_at_what_the_solver_leaves(law, monkeypatch):
     query = PerturbedMinimizer(make_problem(make_rows(20), ADD, Logistic()), 3.0, 1.5, law)
