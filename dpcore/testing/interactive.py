@@ -65,7 +65,7 @@ def check_interactive(
     if mechanism.most_questions > _MOST_QUESTIONS:
         left_out.append(f"more than {_MOST_QUESTIONS} questions")
     if hasattr(mechanism, "narrowed"):
-        left_out.append("rows that take part in several answers, which narrowed has to exclude")
+        left_out.append("what all answers cost together: narrowed may let a row take part in several")
     if not power:
         left_out.append("what it costs, for want of a second count or of draws")
     return Tested(
@@ -155,7 +155,7 @@ def _audit(mechanism: Any, script: Script, event: DpEvent) -> str:
     assert_as_private_as(event, pairs, type(mechanism).__name__, _ALARM)
     multiplier = getattr(mechanism, "noise_multiplier", None)
     if hasattr(mechanism, "narrowed") or multiplier is None:
-        return f"for {len(pairs)} sets of transcripts, learned from half of them"
+        return "no figure: sets learned from half of the transcripts, tested on the other half"
 
     def event_of(factor: float) -> DpEvent:
         instance: Any = mechanism
