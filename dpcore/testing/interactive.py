@@ -65,7 +65,9 @@ def check_interactive(
     if mechanism.most_questions > _MOST_QUESTIONS:
         left_out.append(f"more than {_MOST_QUESTIONS} questions")
     if hasattr(mechanism, "narrowed"):
-        left_out.append("what all answers cost together: narrowed may let a row take part in several")
+        left_out.append(
+            "what all answers cost together: narrowed may let a row take part in several"
+        )
     if not power:
         left_out.append("what it costs, for want of a second count or of draws")
     return Tested(
