@@ -43,15 +43,24 @@ class WholeSession(TableSession):
         filter = PartedFilter(copy.deepcopy(accountant), at_once)
         self._account = Account(filter, Ledger[LedgerEntry]())
         self._closed = False
+        self._column: str | None = None
 
-    def part(self, name: str, engine: Engine, problem: Problem) -> PartSession:
+    def part(self, column: str, name: str, engine: Engine, problem: Problem) -> PartSession:
         """Return the door to the rows of a part.
 
-        ``name`` : of the part, in the ledger; no two parts have the same. ``engine`` : answers of
-        its rows, which are in no other part. ``problem`` : the public facts of its rows.
-        Raises InvalidInputError for a relation under which parts have no rule.
+        ``column`` : by which the rows are in parts. ``name`` : of the part, in the ledger; no two
+        parts have the same. ``engine`` : answers of its rows, which are in no other part.
+        ``problem`` : the public facts of its rows. Raises InvalidInputError for a second column, or
+        a relation under which parts have no rule.
         """
         self._require_this_process()
+        with self._lock:  # Of two threads with two columns one is refused.
+            if self._column not in (None, column):
+                raise InvalidInputError(
+                    f"The rows of this session are in parts by {self._column!r}: a row would be in "
+                    f"two parts at a time if they were by {column!r} too."
+                )
+            self._column = column
         if self._relation is NeighboringRelation.REPLACE_SPECIAL:
             raise InvalidInputError(
                 "Expected parts under add-or-remove-one or replace-one: under replace-special "

@@ -159,12 +159,16 @@ class TableSession(ExactAnswers):
             require_within(self._sensitivity(query), opened.mechanism.question)
             self._parts.note(self._parts.check(query))
             opened.asked += 1  # Before the answer: an interrupt must not make room for another.
-            # The same question again, as an answer that did not change makes it: no second pass.
-            exact = self._exact(query, (*opened.known, *opened.last))
-            opened.last = ((query, exact.copy()),)
-            opened.copies = {**opened.held, id(asked): (asked, held)}
             try:
+                # The same question again, where an answer did not change it: no second pass.
+                exact = self._exact(query, (*opened.known, *opened.last))
+                opened.last = ((query, exact.copy()),)
+                opened.copies = {**opened.held, id(asked): (asked, held)}
                 value = opened.state.reply(exact)
+            except BaseException:
+                # The state may not know of this question: what it says next would be of another.
+                self._open = None
+                raise
             finally:
                 self._note(opened)
         self._tell()

@@ -14,6 +14,7 @@ from dpcore.errors import InvalidInputError
 from dpcore.mechanisms.exponential import Exponential
 from dpcore.mechanisms.gaussian import Gaussian
 from dpcore.mechanisms.laplace import Laplace
+from dpcore.noise.entropy import Unshareable
 from dpcore.queries.columns import CategoricalColumn, column_of, numeric_column
 from dpcore.queries.count import RowCount
 from dpcore.queries.histogram import Histogram
@@ -35,7 +36,7 @@ _WITHIN = 1 - Fraction(1, 2**40)
 """Shares that add up to 1 fit together, whatever their floats round to."""
 
 
-class Statistics:
+class Statistics(Unshareable):
     """A door with ready statistics: of all rows, or of those of a part.
 
     Each takes ``share``, of the session's whole budget: 0.25 is a quarter of it, in the

@@ -37,7 +37,7 @@ class OpenSession(Statistics):
         super().__init__(door, opened.schema, opened.problem)
         self._opened, self._table = opened, table
         self._told: AbstractContextManager[None] | None = None
-        self._parts: tuple[str, dict[Value | None, Statistics]] | None = None
+        self._parts: dict[str, dict[Value | None, Statistics]] = {}
 
     def __enter__(self) -> Self:
         charges = Charges()
@@ -77,19 +77,14 @@ class OpenSession(Statistics):
 
         Raises InvalidInputError for a column without listed levels, or a second column.
         """
-        if self._parts is None:
+        if column not in self._parts:
             levels = column_of(self.schema, column)
             if not isinstance(levels, CategoricalColumn):
                 raise InvalidInputError(
                     f"Column {column!r} is numeric; the rows are in parts by a column of levels."
                 )
-            self._parts = column, self._split(column, levels)
-        if self._parts[0] != column:
-            raise InvalidInputError(
-                f"The rows of this session are in parts by {self._parts[0]!r}: a row would be in "
-                f"two parts at a time if they were by {column!r} too."
-            )
-        return dict(self._parts[1])
+            self._parts[column] = self._split(column, levels)
+        return dict(self._parts[column])
 
     def _split(self, column: str, levels: CategoricalColumn) -> dict[Value | None, Statistics]:
         problem = replace(self.problem, n=None, n0=None)  # The number of a part's rows is private.
@@ -97,6 +92,6 @@ class OpenSession(Statistics):
         parts: dict[Value | None, Statistics] = {}
         for level, table in zip((*levels.levels, None), tables, strict=True):
             name = f"other {column}" if level is None else f"{column} = {level}"
-            door = self._door.part(name, self._opened.engine_of(table), problem)
+            door = self._door.part(column, name, self._opened.engine_of(table), problem)
             parts[level] = Statistics(door, self.schema, problem)
         return parts

@@ -47,7 +47,7 @@ def opened(relation=ADD, epsilon=1.0, names=("a", "b", "c", "rest")):
     )
     tables = split_table(table(), LEVELS.codes, 4)
     doors = {
-        name: whole.part(name, CountingEngine(part), problem(relation, None))
+        name: whole.part("x", name, CountingEngine(part), problem(relation, None))
         for name, part in zip(names, tables, strict=True)
     }
     return whole, doors
@@ -271,7 +271,7 @@ def test_a_forked_child_has_no_part():
     parts["a"]._forked = whole._forked = True
     for step in (
         lambda: parts["a"].release(COUNT, costs(0.5)),
-        lambda: whole.part("new", LocalEngine(table()), problem(ADD, None)),
+        lambda: whole.part("x", "new", LocalEngine(table()), problem(ADD, None)),
     ):
         with pytest.raises(InvalidInputError, match="forked"):
             step()
@@ -284,7 +284,7 @@ def test_the_charge_of_a_part_stays_when_its_rows_cannot_be_asked():
             raise MemoryError
 
     whole, _ = opened()
-    part = whole.part("broken", Broken(table()), problem(ADD, None))
+    part = whole.part("x", "broken", Broken(table()), problem(ADD, None))
     with pytest.raises(MemoryError):
         part.release(COUNT, costs(0.5))
     assert whole.accountant.spent == 0.5 and [entry.part for entry in whole.ledger] == ["broken"]

@@ -1,5 +1,8 @@
 """``dpcore.open_session``: statistics near the truth, charged, refused, stated."""
 
+import copy
+import pickle
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -19,6 +22,7 @@ from dpcore.privacy.events import ExponentialMechanismDpEvent, GaussianDpEvent, 
 from dpcore.privacy.sensitivity import Sensitivity
 from dpcore.protocols.session import PrivacySession
 from dpcore.queries import ClippedGradientSum
+from dpcore.queries.columns import column_of
 from dpcore.statistics.asking import Statistics
 
 SCHEMA = Schema.from_dict(
@@ -336,3 +340,9 @@ def test_rows_are_in_parts_by_one_column():
     assert first["yes"] is again["yes"] and first["yes"].count(share=0.1) > 0
     with pytest.raises(InvalidInputError, match="two parts at a time"):
         session.parts("region")
+    # The door decides, of two threads too; and nobody has a second one.
+    with pytest.raises(InvalidInputError, match="two parts at a time"):
+        session._split("region", column_of(SCHEMA, "region"))
+    for copied in (copy.copy, copy.deepcopy, pickle.dumps):
+        with pytest.raises(TypeError):
+            copied(session)
