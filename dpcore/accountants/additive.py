@@ -67,8 +67,8 @@ def validated_delta(delta: Any, zero_allowed: bool = False) -> float:
         raise InvalidInputError(f"Expected delta={delta!r} > 0.")
     if number == 0 and not zero_allowed:
         raise PureBudgetError(
-            f"Expected delta={delta!r} > 0. Only the pure accountant allows delta = 0; the "
-            "algorithm auto chooses for it."
+            f"Expected delta={delta!r} > 0. Only the pure accountant allows delta = 0: name it, or "
+            "let the algorithm auto choose."
         )
     if number >= 1:
         raise InvalidInputError(f"Expected delta={delta!r} < 1.")

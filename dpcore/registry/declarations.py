@@ -278,7 +278,7 @@ def fault_of_part(kind: str, target: Any) -> str:
         return "is not a class." if kind != "optimizer" else _NO_DATACLASS
     if kind == "optimizer" and not dataclasses.is_dataclass(target):
         return _NO_DATACLASS
-    fault = fault_of(_TABLES[kind], target)
+    fault = fault_of(_TABLES[kind], target, ("conversion",) if kind == "accountant" else ())
     return fault or (_fault_of_optimizer(target) if kind == "optimizer" else "")
 
 

@@ -122,12 +122,13 @@ def read(table: type[Table], part: Any) -> Table:
     return table(**stated)
 
 
-def fault_of(table: type[Any], part: Any) -> str:
+def fault_of(table: type[Any], part: Any, others: Iterable[str] = ()) -> str:
     """Return what is wrong with the facts that a class states, as the end of a sentence; empty if
-    nothing. A name like one of the table's that the class does not state is taken for it."""
+    nothing. A name like one of the table's that the class does not state is taken for it, unless it
+    is one of ``others``, which its objects have."""
     own = _public_names(part)
     held = {field.name for field in _fields_of(part)}
-    known = {field.name for field in dataclasses.fields(table)}
+    known = {*others, *(field.name for field in dataclasses.fields(table))}
     for field in dataclasses.fields(table):
         if field.name not in own and field.name not in held:
             is_method = isinstance(field.metadata["kind"], Method)

@@ -105,7 +105,7 @@ class Statistics(Unshareable):
             kind = "of levels, and takes no" if edges is not None else "numeric: it needs public"
             raise InvalidInputError(f"Column {column!r} is {kind} edges.")
         noise = self._noise(share)
-        public = () if edges is None else tuple(float(edge) for edge in edges)
+        public = () if edges is None else _numbers("edges", edges)
         return self._unbiased(Histogram(held, public, noise.needs), noise.mechanism)
 
     def sum(self, *columns: str, share: float) -> np.ndarray:
@@ -140,19 +140,21 @@ class Statistics(Unshareable):
     def quantiles(
         self,
         column: str,
-        q: Sequence[float],
+        q: float | Sequence[float],
         *,
         share: float,
         candidates: Iterable[float] | None = None,
     ) -> np.ndarray:
-        """Return a noisy quantile of a numeric column for each of ``q``, rising with q: each one of
-        the public ``candidates``, by default 1,024 evenly spaced within the bounds."""
+        """Return a noisy quantile of a numeric column for each of ``q`` (for one number: an array
+        of one), rising with q: each one of the public ``candidates``, by default 1,024 evenly
+        spaced within the bounds."""
         held = numeric_column(self.schema, column)
         if candidates is None:
             among = held.value_at((np.arange(_CANDIDATES) + 0.5) / _CANDIDATES)
         else:
-            among = np.array([float(candidate) for candidate in candidates])
-        queries = [QuantileScores(held, float(each), tuple(among.tolist())) for each in q]
+            among = np.array(_numbers("candidates", candidates))
+        asked = _numbers("q", q)
+        queries = [QuantileScores(held, each, tuple(among.tolist())) for each in asked]
         if not queries:
             raise InvalidInputError("Expected one quantile or more.")
         cost = self._cost(share) / len(queries)
@@ -162,7 +164,7 @@ class Statistics(Unshareable):
             left = left.compose(Exponential.nominal_event(mechanism.noise_multiplier))
         chosen = [among[self._door.release(query, mechanism)] for query in queries]
         rising = np.empty(len(queries))
-        rising[np.argsort(q, kind="stable")] = np.sort(chosen)
+        rising[np.argsort(asked, kind="stable")] = np.sort(chosen)
         return rising
 
     def _sums(
@@ -193,6 +195,15 @@ class Statistics(Unshareable):
         accountant, cost = self.accountant, self._cost(share)
         kind: Any = Gaussian if accountant.supports(Gaussian.nominal_event(1.0)) else Laplace
         return _Noise(kind(noise_multiplier(accountant, kind.nominal_event, cost)), kind.needs)
+
+
+def _numbers(name: str, values: Any) -> tuple[float, ...]:
+    """Return one number or several as floats; InvalidInputError for anything else."""
+    try:
+        several: list[Any] = [values] if np.isscalar(values) else list(values)
+        return tuple(float(value) for value in several)
+    except (TypeError, ValueError):
+        raise InvalidInputError(f"Expected {name}={values!r} to be numbers.") from None
 
 
 @dataclass(frozen=True)

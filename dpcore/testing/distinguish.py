@@ -53,10 +53,12 @@ def scores_by_line(
     """Return the scores of Fisher's linear discriminant for laws that are ``shift`` apart: outcomes
     of shape (n_draws, n) times C^-1 shift, C the covariance of the draws to learn from.
 
-    What two coordinates have in common drops out of it, however large it is.
+    What two coordinates have in common drops out of it, however large it is. One that does not vary
+    at all, and is another on the neighbour, outweighs the others: nothing was added to it.
     """
     learned = halves(here)[0]
-    unit = np.maximum(learned.std(axis=0), 1e-300)
+    spread = learned.std(axis=0)
+    unit = np.where(spread > 0, spread, np.where(shift != 0, np.abs(shift), 1.0))
     covariance = np.cov(learned / unit, rowvar=False).reshape(shift.size, shift.size)
     covariance += 1e-9 * np.eye(shift.size)
     line = np.linalg.solve(covariance, shift / unit)

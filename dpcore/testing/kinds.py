@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.pools import load_pool
+from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.registry.catalogue import KINDS, load_registry
 from dpcore.testing.accountants import check_accountant
 from dpcore.testing.datasets import check_dataset
@@ -18,6 +19,7 @@ from dpcore.testing.optimizers import checks_of_sessions
 from dpcore.testing.pools import check_pool
 from dpcore.testing.queries import check_query
 from dpcore.testing.samplers import check_sampler
+from dpcore.testing.tables import make_problem, make_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -70,11 +72,23 @@ def kind_of(part: Any) -> str:
             return kind
     if inspect.isroutine(part):
         asked = inspect.signature(part).parameters.values()
-        return "query" if any(p.default is p.empty for p in asked) else "dataset"
+        return _kind_of_made(part) if any(p.default is p.empty for p in asked) else "dataset"
     name = getattr(part, "__qualname__", type(part).__qualname__)
     raise InvalidInputError(
         f"{name} has the methods of no kind of part that is checked ({', '.join(CHECKED_KINDS)})."
     )
+
+
+def _kind_of_made(make: Any) -> str:
+    """Return the kind of what a function makes of a problem."""
+    loss = load_registry().load("loss", "logistic")()
+    problem = make_problem(make_rows(12), NeighboringRelation.ADD_OR_REMOVE_ONE, loss)
+    try:
+        made = make(problem)
+    except Exception:
+        return "query"  # whose check says what it raises
+    kind = kind_of(made)
+    return kind if kind in ("sampler", "interactive") else "query"
 
 
 def checks_of(part: Any, kind: str | None = None) -> tuple[Check, ...]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dpcore.registry import declarations
-from dpcore.registry.declarations import OptimizerFacts
+from dpcore.registry.declarations import OptimizerFacts, fault_of_part
 from dpcore.registry.facts import markdown
 
 ROOT = Path(__file__).parents[2]
@@ -49,3 +49,19 @@ def test_facts_of_optimizers_are_read_in_one_way():
     assert asked.pop("dpcore/privacy/trusted.py") == ["private"]
     assert {path: names for path, names in asked.items() if names} == {}
     assert [*asked_by_name(ast.parse("getattr(target, 'theorem', '')"))] == ["theorem"]
+
+
+def test_what_the_objects_of_an_accountant_have_is_no_misspelt_fact():
+    class Own:
+        name, unit, fully_adaptive = "own", "epsilon", True
+        from_budget = classmethod(lambda cls, epsilon, delta, conversion: cls())
+        supports = classmethod(lambda cls, event: True)
+        conversion = property(lambda self: "basic")
+
+        def cost(self, event): ...
+        def compose(self, event): ...
+        def get_epsilon(self, delta): ...
+
+    assert fault_of_part("accountant", Own) == ""
+    Own.conversionss = ("basic",)
+    assert "Did you mean 'conversions'?" in fault_of_part("accountant", Own)

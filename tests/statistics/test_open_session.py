@@ -130,7 +130,7 @@ def test_mechanisms_are_those_of_the_accountant():
     with pytest.raises(UnsupportedEventError):
         opened(epsilon=1.0, accountant="gdp").quantiles("age", [0.5], share=0.5)
     session = opened(epsilon=1.0)
-    session.quantiles("age", [0.5], share=0.5)
+    assert session.quantiles("age", 0.5, share=0.5).shape == (1,)
     assert type(session.ledger[0].event) is ExponentialMechanismDpEvent
 
 
@@ -260,6 +260,8 @@ def test_a_target_is_in_its_own_unit():
         lambda s: s.covariance("age", "region", share=0.5),
         lambda s: s.quantiles("age", [], share=0.5),
         lambda s: s.quantiles("age", [1.5], share=0.5),
+        lambda s: s.quantiles("age", None, share=0.5),
+        lambda s: s.histogram("age", "10,50", share=0.5),
         lambda s: s.count(share=0.0),
         lambda s: s.count(share=1.5),
         lambda s: s.count(share=float("nan")),

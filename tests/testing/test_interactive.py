@@ -91,6 +91,11 @@ class OwnNoise(Course):
         return np.floor(np.random.default_rng().normal(size=shape) * 1e6).astype(np.int64)
 
 
+class NoNoise(Course):
+    def fresh(self, scale, shape):
+        return super().fresh(scale, shape) * 0
+
+
 def test_honest_ones_pass():
     tested = check_interactive(Several.of)
     assert "times the claim" in tested.power
@@ -101,6 +106,7 @@ def test_honest_ones_pass():
     ("fields", "reason"),
     [
         ({"course": OneNoise}, "further apart"),
+        ({"course": NoNoise}, "further apart"),
         pytest.param(
             {"answers": 1, "noise_multiplier": 1.0}, "further apart", marks=pytest.mark.slow
         ),

@@ -9,7 +9,7 @@ from dpcore.engines.local import LocalEngine
 from dpcore.errors import InvalidInputError
 from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
-from dpcore.queries import ClippedGradientSum
+from dpcore.queries import ClippedGradientSum, PoissonSample
 from dpcore.testing import (
     check_dataset,
     check_engine,
@@ -148,6 +148,8 @@ def test_the_engine_of_one_process_passes(engine, check):
         (queries.Eigenvalue, "query"),
         (eigenvalue(0, 1.0), "query"),
         (datasets.write, "query"),
+        (lambda p: PoissonSample(ClippedGradientSum(p, W, 1.0), 0.5), "sampler"),
+        (lambda p: 1 / 0, "query"),
         (lambda: None, "dataset"),
     ],
 )
