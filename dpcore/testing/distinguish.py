@@ -56,7 +56,8 @@ def scores_by_line(
     What two coordinates have in common drops out of it, however large it is.
     """
     learned = halves(here)[0]
-    unit = np.maximum(learned.std(axis=0), 1e-300)
+    spread = learned.std(axis=0)
+    unit = np.where(spread > 0, spread, 1.0)
     covariance = np.cov(learned / unit, rowvar=False).reshape(shift.size, shift.size)
     covariance += 1e-9 * np.eye(shift.size)
     line = np.linalg.solve(covariance, shift / unit)
