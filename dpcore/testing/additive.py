@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.testing.audit import assert_as_private_as
 from dpcore.testing.distinguish import (
     halves,
@@ -22,15 +24,17 @@ from dpcore.testing.settings import Case, Setting, draw
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["ADDITIVE", "audit_additive"]
+__all__ = ["ADDITIVE", "audit_additive", "audit_bases"]
 
+_ADD = NeighboringRelation.ADD_OR_REMOVE_ONE
 ADDITIVE = (
     Setting(1.25, 1.25, 40, 4, 2500),
-    Setting(0.4, 0.7, 35, 2, 4000),
-    Setting(0.6, 1.0, 10, 5, 2000),
-    Setting(8.0, 24.0, 0, 1, 1000),
-    Setting(16.0, 32.0, 40, 64, 300),
-    Setting(1.0, 4.0, 40, 5000, 4),
+    Setting(0.4, 0.7, 35, 2, 4000, bound=192.75, relation=_ADD),
+    Setting(0.6, 1.0, 10, 5, 2000, bound=3 * 2.0**-8),
+    Setting(8.0, 24.0, 0, 1, 1000, relation=_ADD),
+    Setting(0.35, 0.45, 0, 4, 400, bound=1.0),
+    Setting(16.0, 32.0, 40, 64, 300, columns=8),
+    Setting(1.0, 4.0, 40, 12_000, 4, bound=48.25),
 )
 """The first multiplier is not 1, at which noise divided by it would be noise multiplied by it. With
 the second, two coordinates at half the sensitivity each are where noise that is right coordinate by
@@ -41,6 +45,7 @@ _THRESHOLDS = np.array([-1.0, 0.0, 0.5, 1.0, 2.0])
 """Coarse bins along the shift, in multiples of it."""
 _RUN = 4
 """So many releases in a row are looked at together; the last alone is moved."""
+_DRAWS_AT_A_BASE = 300
 _FEWEST = 100
 """Fewer draws than this say nothing about frequencies."""
 
@@ -61,7 +66,7 @@ def audit_additive(case: Case, distance: float, seed: int, alarm: float) -> list
     steps = max(1, math.floor(math.ldexp(distance, case.sensitivity.grid_bits)))
     name = type(case.mechanism).__name__
     here = _noise_of(case, rng, np.zeros(case.setting.size, dtype=np.int64), seed)
-    _assert_fresh_and_on_grid(here)
+    _assert_fresh_and_on_grid(here, steps)
     residuals = [here]
     if not case.known:
         return []
@@ -81,10 +86,38 @@ def audit_additive(case: Case, distance: float, seed: int, alarm: float) -> list
     return [Residuals(np.concatenate(residuals), case.event, float(steps))]
 
 
-def _assert_fresh_and_on_grid(noise: np.ndarray) -> None:
+def audit_bases(case: Case, distance: float, seed: int, alarm: float) -> None:
+    """Raise AssertionError if outcomes on neighbours contradict the event where the answer is
+    special: all zeros, or some; small counts, or negative ones; all coordinates alike. The first
+    coordinate moves up; in all but the last kind from 0 or, from -3, to it."""
+    if not case.known:
+        return
+    rng = np.random.default_rng(seed)
+    bits, size = case.sensitivity.grid_bits, case.setting.size
+    steps = max(1, math.floor(math.ldexp(distance, bits)))
+    shift = np.zeros(size, dtype=np.int64)
+    shift[0] = steps
+    counts = rng.integers(0, 4, size) << bits
+    counts[0] = 0
+    negative = -counts - (1 << bits)
+    negative[0] = -steps
+    sparse = np.where(np.arange(size) % 2 == 0, 0, rng.integers(-_FAR, _FAR, size))
+    pairs: list[Pair] = []
+    small = replace(case, setting=replace(case.setting, draws=_DRAWS_AT_A_BASE))
+    for k, base in enumerate((0 * shift, sparse, counts, negative, 0 * shift + _FAR)):
+        answers = np.broadcast_to(base, (_DRAWS_AT_A_BASE, size))
+        here = _noise_around(small, answers, 0 * shift, seed + 20 + 2 * k)
+        there = _noise_around(small, answers, shift, seed + 21 + 2 * k)
+        pairs += _sets_by_coordinate(case, here, there + shift, shift)
+    assert_as_private_as(case.event, pairs, type(case.mechanism).__name__, alarm)
+
+
+def _assert_fresh_and_on_grid(noise: np.ndarray, steps: int) -> None:
     """Raise AssertionError for releases whose noise is mostly that of the one before, or that are
     off the grid: which floats can occur tells the exact answer (Mironov 2012)."""
     assert (noise == np.rint(noise)).all(), "A release is not on the grid of the answer."
+    if steps == 1:  # noise of less than a step is often none
+        return
     fresh = (noise[1:] != noise[:-1]).any(axis=1)
     assert fresh.mean() > 0.5, "Releases with fresh noise differ from the answer alike: no noise."
 
@@ -93,13 +126,17 @@ def _noise_of(case: Case, rng: np.random.Generator, shift: np.ndarray, seed: int
     """Return what is released minus the answer, in steps of the grid: float64 of shape (n_draws,
     size). Every answer is one at random plus the ``shift``; rows of a shift take turns."""
     base = rng.integers(-_FAR, _FAR, (case.setting.draws, case.setting.size))
+    return _noise_around(case, base, shift, seed)
+
+
+def _noise_around(case: Case, base: np.ndarray, shift: np.ndarray, seed: int) -> np.ndarray:
     moved = base + np.resize(shift, base.shape)
-    drawn = draw(case, moved, seed)
+    drawn: np.ndarray = draw(case, moved, seed)
     assert drawn.dtype == np.float64 and drawn.shape == moved.shape, (
         "A noisy sum is a float64 array of the exact answer's shape."
     )
-    steps: np.ndarray = np.ldexp(drawn, case.sensitivity.grid_bits)
-    return steps - moved
+    steps: np.ndarray = np.ldexp(drawn, case.sensitivity.grid_bits) - moved
+    return steps
 
 
 def _shifts(
@@ -131,10 +168,16 @@ def _most_exposed(learned: np.ndarray) -> int:
 
 def _sets(case: Case, here: np.ndarray, there: np.ndarray, shift: np.ndarray) -> Iterator[Pair]:
     """Yield sets of outcomes, as which draws of either neighbour fell into them."""
+    yield most_telling(case.event, *scores_by_line(here, there, shift.astype(float)))
+    yield from _sets_by_coordinate(case, here, there, shift)
+
+
+def _sets_by_coordinate(
+    case: Case, here: np.ndarray, there: np.ndarray, shift: np.ndarray
+) -> Iterator[Pair]:
     edges = _THRESHOLDS * np.abs(shift).sum()
     along = [(steps @ np.sign(shift))[:, None] >= edges for steps in (here, there)]
     yield along[0], along[1]
-    yield most_telling(case.event, *scores_by_line(here, there, shift.astype(float)))
     moved = np.flatnonzero(shift)
     signed = [steps[:, moved] * np.sign(shift[moved]) for steps in (here, there)]
     reach = float(np.abs(shift).max())

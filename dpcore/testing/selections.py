@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.testing.audit import assert_as_private_as, intervals
 from dpcore.testing.distinguish import halves, most_telling, scores_by_codes
 from dpcore.testing.settings import BOUND, Case, Setting, draw
@@ -15,12 +16,13 @@ if TYPE_CHECKING:
 
 __all__ = ["SELECTIONS", "audit_selection"]
 
+_ADD = NeighboringRelation.ADD_OR_REMOVE_ONE
 SELECTIONS = (
-    Setting(1.25, 1.25, 10, 2, 4000),
+    Setting(1.25, 1.25, 10, 2, 4000, relation=_ADD, spread=1.0),
     Setting(1.25, 1.25, 10, 16, 4000),
-    Setting(0.3, 0.6, 20, 5, 1500),
+    Setting(0.3, 0.6, 20, 5, 1500, bound=3 * 2.0**-8, relation=_ADD, spread=1.5),
     Setting(8.0, 24.0, 0, 3, 800),
-    Setting(0.2, 0.3, 40, 300, 600),
+    Setting(0.2, 0.3, 40, 300, 600, bound=192.75),
 )
 
 

@@ -1,5 +1,6 @@
 """Mechanisms with one fault each, which the checks have to find, and honest ones beside them."""
 
+from dataclasses import replace
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -9,6 +10,7 @@ from dpcore.mechanisms.gaussian import Gaussian
 from dpcore.mechanisms.laplace import Laplace
 from dpcore.noise.source import SeededNoise
 from dpcore.privacy.events import PureDpEvent
+from dpcore.privacy.sensitivity import NeighboringRelation
 
 
 def add(exact, drawn, sensitivity):
@@ -145,6 +147,92 @@ class ScalarLaplace(Laplace):
         return add(np.array([int(exact.item())]), drawn, sensitivity)
 
 
+class SkipsZeros(Gaussian):
+    """Noise only where the exact coordinate is not 0."""
+
+    def release(self, exact, sensitivity, noise):
+        return np.where(exact == 0, 0.0, super().release(exact, sensitivity, noise))
+
+
+class NothingOfNothing(Gaussian):
+    """An answer of zeros, as of an empty table, has no noise."""
+
+    def release(self, exact, sensitivity, noise):
+        drawn = noise.gaussian(self.scale(sensitivity), exact.shape)
+        return add(exact, drawn * exact.any(), sensitivity)
+
+
+class NoneStaysNone(Laplace):
+    """A count of 0 comes out at 0 or below."""
+
+    def release(self, exact, sensitivity, noise):
+        released = super().release(exact, sensitivity, noise)
+        return np.where(exact <= 0, np.minimum(released, 0.0), released)
+
+
+class HalfTheRangeIfAdded(Exponential):
+    """Scores taken to be monotone under add-or-remove, which they are not."""
+
+    def release(self, exact, sensitivity, noise):
+        if sensitivity.relation is NeighboringRelation.ADD_OR_REMOVE_ONE:
+            sensitivity = replace(sensitivity, change_range=sensitivity.change_range / 2)
+        return super().release(exact, sensitivity, noise)
+
+
+class BoundSquared(Gaussian):
+    """The noise is scaled by the bound twice: too small if that is below 1."""
+
+    def release(self, exact, sensitivity, noise):
+        squared = replace(sensitivity, bound=sensitivity.bound**2)
+        return super().release(exact, squared, noise)
+
+
+class KeepsItsScale(Gaussian):
+    """The scale of the first release, whatever the bound of the next."""
+
+    kept = {}
+
+    def release(self, exact, sensitivity, noise):
+        key = self.noise_multiplier, sensitivity.grid_bits
+        scale = self.kept.setdefault(key, self.scale(sensitivity))
+        return add(exact, noise.gaussian(scale, exact.shape), sensitivity)
+
+
+class WholeSigma(Gaussian):
+    """Sigma to the nearest whole step: none below half a step."""
+
+    def release(self, exact, sensitivity, noise):
+        sigma = float(self.noise_multiplier * sensitivity.bound) * 2**sensitivity.grid_bits
+        if round(sigma) == 0:
+            return add(exact, 0, sensitivity)
+        return super().release(exact, sensitivity, noise)
+
+
+class NoneBelowAStep(Laplace):
+    """No noise where its scale is below one whole unit."""
+
+    def release(self, exact, sensitivity, noise):
+        if sensitivity.grid_bits == 0 and self.noise_multiplier * sensitivity.bound < 1:
+            return add(exact, 0, sensitivity)
+        return super().release(exact, sensitivity, noise)
+
+
+class OneForARow(Gaussian):
+    """One noise for each row of a matrix."""
+
+    def release(self, exact, sensitivity, noise):
+        shape = (exact.shape[0], 1) if exact.ndim == 2 else exact.shape
+        return add(exact, noise.gaussian(self.scale(sensitivity), shape), sensitivity)
+
+
+class Tiled(Gaussian):
+    """Noise of 8,192 coordinates, over and over."""
+
+    def release(self, exact, sensitivity, noise):
+        drawn = noise.gaussian(self.scale(sensitivity), (min(exact.size, 8192),))
+        return add(exact, np.resize(drawn, exact.shape), sensitivity)
+
+
 LEAKING = (
     InThirtyTwoBits,
     FifthTakesFirst,
@@ -157,4 +245,14 @@ LEAKING = (
     EvenNoise,
     FollowsTheOneBefore,
     ChoosesAgain,
+    SkipsZeros,
+    NothingOfNothing,
+    NoneStaysNone,
+    HalfTheRangeIfAdded,
+    BoundSquared,
+    KeepsItsScale,
+    WholeSigma,
+    NoneBelowAStep,
+    OneForARow,
+    Tiled,
 )
