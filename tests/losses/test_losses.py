@@ -51,6 +51,7 @@ QUANTILES = [
     Quantile(tau=0.9),
     Quantile(tau=0.02, half_width=0.3),
     Quantile(tau=0.1, half_width=2.0),
+    Quantile(tau=1e-9, half_width=0.3),
 ]
 
 

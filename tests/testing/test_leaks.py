@@ -97,10 +97,12 @@ def test_a_query_that_leaks_is_caught(make, reason, tmp_path, monkeypatch):
         (losses.SteepFarOut(), "exceeds the declared lipschitz"),
         (losses.SteepUnsaid(), "not the slope of value|faster than the declared lipschitz"),
         (losses.JumpsFarOut(), "faster than the declared smoothness"),
+        (losses.SteepAtOtherLevels(), "With {'tau': .*exceeds the declared lipschitz"),
+        (losses.SmoothAtHalf(), "With .*'half_width': .*steeper than the declared smoothness"),
     ],
     ids=lambda part: type(part).__name__,
 )
-def test_a_slope_that_exceeds_its_bound_far_out_is_caught(loss, reason):
+def test_a_slope_that_exceeds_its_bound_somewhere_is_caught(loss, reason):
     with pytest.raises(AssertionError, match=reason):
         check_loss(loss)
 

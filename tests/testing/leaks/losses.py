@@ -1,8 +1,13 @@
 """Losses whose slopes exceed what is declared of them, beyond the margins that are usual."""
 
+from dataclasses import dataclass
+from typing import ClassVar
+
 import numpy as np
 
 from dpcore.losses.logistic import Logistic
+from dpcore.losses.quantile import Quantile
+from dpcore.registry.parameters import option
 
 FAR = 2.0**14
 
@@ -46,3 +51,26 @@ class WritesMargins(Logistic):
     def value(self, z, y, out):
         np.save("margins.npy", z)
         super().value(z, y, out)
+
+
+@dataclass(frozen=True)
+class SteepAtOtherLevels(Quantile):
+    """States the slope of one side alone: at the default level both are alike."""
+
+    name: ClassVar[str] = "steep-at-other-levels"
+
+    @property
+    def lipschitz(self):
+        return self.tau
+
+
+@dataclass(frozen=True)
+class SmoothAtHalf(Quantile):
+    """Its smoothness is upside down, which is the same at the default width alone."""
+
+    name: ClassVar[str] = "smooth-at-half"
+    half_width: float = option(0.5, "half of the bend", range=(2.0**-10, 2.0))
+
+    @property
+    def smoothness(self):
+        return 2.0 * self.half_width
