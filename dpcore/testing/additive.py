@@ -29,7 +29,7 @@ __all__ = ["ADDITIVE", "audit_additive", "audit_bases"]
 _ADD = NeighboringRelation.ADD_OR_REMOVE_ONE
 ADDITIVE = (
     Setting(1.25, 1.25, 40, 4, 2500),
-    Setting(0.4, 0.7, 35, 2, 4000, bound=192.75, relation=_ADD),
+    Setting(0.4, 0.7, 35, 2, 8000, bound=192.75, relation=_ADD),
     Setting(0.6, 1.0, 10, 5, 2000, bound=3 * 2.0**-8),
     Setting(8.0, 24.0, 0, 1, 1000, relation=_ADD),
     Setting(0.35, 0.45, 0, 4, 400, bound=1.0),
@@ -182,7 +182,8 @@ def _sets_by_coordinate(
     signed = [steps[:, moved] * np.sign(shift[moved]) for steps in (here, there)]
     reach = float(np.abs(shift).max())
     width = max(reach / 4, float(np.quantile(np.abs(signed[0]), 0.99)) / 48)
-    yield most_telling(case.event, *scores_by_codes(*(size_codes(s, width) for s in signed)))
+    codes = [size_codes(steps, width, shift[moved] < 0) for steps in signed]
+    yield most_telling(case.event, *scores_by_codes(*codes))
     yield most_telling(case.event, *scores_by_codes(*map(zero_bits, signed)))
 
 

@@ -19,6 +19,7 @@ __all__ = ["halves", "most_telling", "scores_by_codes", "scores_by_line", "size_
 
 _LEVELS = np.linspace(0.02, 0.98, 25)
 _MOST_LAYERS = 64
+_CODES = 2 * _MOST_LAYERS + 1
 
 
 def halves(draws: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -77,11 +78,13 @@ def scores_by_codes(here: np.ndarray, there: np.ndarray) -> tuple[np.ndarray, np
     return ratio[here].sum(axis=1), ratio[there].sum(axis=1)
 
 
-def size_codes(steps: np.ndarray, width: float) -> np.ndarray:
-    """Return which bin of a ``width`` in steps each value is in, the outermost two without end."""
+def size_codes(steps: np.ndarray, width: float, mirrored: np.ndarray) -> np.ndarray:
+    """Return which bin of a ``width`` in steps each value is in, the outermost two without end; of
+    coordinates that are ``mirrored``, whose law may be another, in bins of their own."""
     bins = np.floor(steps / width)
     codes: np.ndarray = np.clip(bins, -_MOST_LAYERS, _MOST_LAYERS).astype(np.int64) + _MOST_LAYERS
-    return codes
+    shifted: np.ndarray = codes + _CODES * mirrored
+    return shifted
 
 
 def zero_bits(steps: np.ndarray) -> np.ndarray:

@@ -104,6 +104,18 @@ class Staircase(Laplace):
         return add(exact, np.floor(drawn).astype(np.int64), sensitivity)
 
 
+class StaircaseFromBelow(Staircase):
+    """The same fault with steps that begin at the answer: its law is not the one of its mirror."""
+
+    def release(self, exact, sensitivity, noise):
+        width = sensitivity.bound * 2.0**sensitivity.grid_bits
+        words = noise.words(3 * exact.size).reshape(3, *exact.shape)
+        uniform = (words >> np.uint64(11)) * 2.0**-53
+        up, down = np.floor(np.log1p(-uniform[:2]) * -self.noise_multiplier)
+        drawn = np.floor((up - down + uniform[2]) * width)
+        return add(exact, drawn.astype(np.int64), sensitivity)
+
+
 class EvenNoise(Laplace):
     """Noise of the right size in steps of eight: a lattice that shifts leave."""
 
@@ -242,6 +254,7 @@ LEAKING = (
     OneInFifty,
     OneInAThousand,
     Staircase,
+    StaircaseFromBelow,
     EvenNoise,
     FollowsTheOneBefore,
     ChoosesAgain,
