@@ -25,8 +25,8 @@ _SEED = 16
 @lru_cache
 def most_hits(trials: int, p: float, level: float) -> int:
     """Return the most hits that Chernoff's bound gives a probability of ``level`` or more."""
-    if p >= 1:
-        return trials
+    if not 0 < p < 1:
+        return trials if p >= 1 else 0
     hits = np.arange(math.floor(trials * p), trials + 1)
     share = np.clip(hits / trials, 1e-300, 1.0)
     rest = np.clip(1 - share, 1e-300, 1.0)
