@@ -20,6 +20,13 @@ from dpcore.privacy.events import (
 from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
 from dpcore.registry.catalogue import load_registry
 from dpcore.testing.guard import require_assertions
+from dpcore.testing.independence import (
+    MOST_APART,
+    assert_releases_are_apart,
+    assert_rows_are_apart,
+    assert_sizes_vary,
+    most_hits,
+)
 from dpcore.testing.power import PROBABILITY
 from dpcore.testing.tables import Rows, make_problem, make_rows
 from dpcore.testing.tested import Tested
@@ -39,7 +46,7 @@ _ALARM = 1e-7
 
 _ROWS, _COINS = 256, 500_000
 _RELATIONS = (NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE)
-_PLACE_BITS = 12
+_PLACE_BITS, _TESTS = 12, 8
 _SEED = 15
 
 
@@ -49,8 +56,10 @@ def check_sampler(make: SampledQuery | Callable[[Problem], SampledQuery]) -> Tes
     ``make`` : the query, or what makes one from a problem of five features. Another sum, which
     tells the rows apart, takes the place of its own. No row joins twice, nor more often than the
     event's probability; no two rows, and no two releases, have more in common than independent
-    draws; and under the same noise rows of any content are drawn at the same places. An honest
-    sampler fails with probability 1e-7.
+    draws; no row is drawn again in a later sample, up to an epoch on, more rarely than by those; a
+    Poisson sample's size varies as its law has it, with the probability that it states and no
+    smaller one; and under the same noise rows of any content are drawn at the same places. An
+    honest sampler fails with probability 1e-7.
     """
     require_assertions()
     sampler: Any = make
@@ -67,27 +76,34 @@ def check_sampler(make: SampledQuery | Callable[[Problem], SampledQuery]) -> Tes
     )
     _assert_content_is_ignored(places, stated.n_rows)
     _assert_as_stated(drawn.astype(bool), stated)
+    sizes = "the sizes of samples, " if stated.independent else ""
     factor = _detectable(stated, drawn.size)
     return Tested(
         f"{releases:,} samples of {stated.n_rows:,} rows: how often each row, each two rows, and "
-        f"each row in two samples in a row were drawn, at a stated probability of {stated.p:.3g}, "
-        "and the places drawn from rows of other content",
+        f"each row in two samples, in a row or up to {MOST_APART} apart, were drawn, at a stated "
+        f"probability of {stated.p:.3g}, {sizes}and the places drawn from rows of other content",
         f"would have detected, with probability {PROBABILITY}, {factor:.3g} times the stated "
         "probability"
         if math.isfinite(factor)
         else "",
-        ("tables of other sizes", "ties of three rows or more", "the sum itself: check_query"),
+        (
+            "tables of other sizes",
+            "ties of three rows or more",
+            f"what samples more than an epoch, or {MOST_APART} releases, apart have in common",
+            "the sum itself: check_query",
+        ),
     )
 
 
 @dataclass(frozen=True)
 class _Stated:
     """The law of a sample by its event: of ``n_rows``, a row is in it with probability ``p``, and
-    two rows are with probability ``pair``."""
+    two rows are with probability ``pair``; ``independent`` of each other or not."""
 
     n_rows: int
     p: float
     pair: float
+    independent: bool
 
 
 @dataclass(frozen=True)
@@ -125,10 +141,10 @@ def _stated(events: list[DpEvent]) -> _Stated:
     for event in events:
         match event:
             case PoissonSampledDpEvent(sampling_probability=p):
-                found.add(_Stated(_ROWS, p, p * p))
+                found.add(_Stated(_ROWS, p, p * p, independent=True))
             case SampledWithoutReplacementDpEvent(source_dataset_size=n, sample_size=size):
                 pair = size * (size - 1) / (n * (n - 1)) if n > 1 else 0.0
-                found.add(_Stated(n, size / n, pair))
+                found.add(_Stated(n, size / n, pair, independent=False))
             case _:
                 raise AssertionError(
                     f"It states a {type(event).__name__}, which says of no row how likely it joins."
@@ -179,7 +195,7 @@ def _assert_as_stated(drawn: np.ndarray, stated: _Stated) -> None:
     """Compare numbers of hits with what independent draws have, by Chernoff's bound, which holds
     for draws without replacement too (Hoeffding 1963, section 6)."""
     releases, n = drawn.shape
-    level = _ALARM / 5
+    level = _ALARM / _TESTS
     _assert_at_most(drawn.sum(), drawn.size, stated.p, level, "rows are drawn more often than the")
     _assert_at_most(drawn.sum(axis=0), releases, stated.p, level / n, "a row is drawn more often")
     twice = np.logical_and(drawn[0:-1:2], drawn[1::2])
@@ -190,29 +206,21 @@ def _assert_as_stated(drawn: np.ndarray, stated: _Stated) -> None:
     pairs = together[np.triu_indices(n, 1)]
     words = "two rows are drawn together too often by the"
     _assert_at_most(pairs, releases, stated.pair, level / max(1, pairs.size), words)
+    assert_releases_are_apart(drawn, stated.p, level)
+    if stated.independent:
+        assert_rows_are_apart(drawn, stated.p, level)
+        assert_sizes_vary(drawn, stated.p, level)
 
 
 def _assert_at_most(hits: Any, trials: int, p: float, level: float, words: str) -> None:
-    most = _most_hits(trials, p, level)
+    most = most_hits(trials, p, level)
     assert (np.asarray(hits) <= most).all(), f"{words} stated probability allows."
-
-
-def _most_hits(trials: int, p: float, level: float) -> int:
-    """Return the most hits that Chernoff's bound gives a probability of ``level`` or more."""
-    if p >= 1:
-        return trials
-    hits = np.arange(math.floor(trials * p), trials + 1)
-    share = np.clip(hits / trials, 1e-300, 1.0)
-    rest = np.clip(1 - share, 1e-300, 1.0)
-    excess = share * np.log(share / p) + rest * np.log(rest / (1 - p))
-    likely = np.flatnonzero(-trials * excess >= math.log(level))
-    return int(hits[likely[-1]]) if likely.size else int(hits[0])
 
 
 def _detectable(stated: _Stated, trials: int) -> float:
     from scipy.stats import binom
 
-    most = _most_hits(trials, stated.p, _ALARM / 5)
+    most = most_hits(trials, stated.p, _ALARM / _TESTS)
     factors = np.geomspace(1.0, max(1.0, 1 / stated.p), 2000)
     found = binom.sf(most, trials, np.minimum(stated.p * factors, 1.0)) >= PROBABILITY
     return float(factors[np.argmax(found)]) if found.any() else math.inf

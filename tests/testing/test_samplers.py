@@ -6,7 +6,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import pytest
 
-from dpcore.privacy.events import PoissonSampledDpEvent
+from dpcore.privacy.events import PoissonSampledDpEvent, SampledWithoutReplacementDpEvent
 from dpcore.queries import ClippedGradientSum, FixedSizeSample, PoissonSample
 from dpcore.testing import check_sampler
 
@@ -32,7 +32,7 @@ def test_built_in_samplers_pass(make):
 
 def test_the_power_follows_from_the_number_of_draws():
     assert "1.04 times" in check_sampler(lambda p: PoissonSample(total(p), 0.1)).power
-    assert "2.46 times" in check_sampler(lambda p: PoissonSample(total(p), 1e-4)).power
+    assert "2.48 times" in check_sampler(lambda p: PoissonSample(total(p), 1e-4)).power
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,6 +98,47 @@ class OneRowOfMany(Sampler):
         return drawn
 
 
+class AlwaysAsMany(Sampler):
+    """A sixteenth of the rows, charged for as a Poisson sample: its size tells nothing."""
+
+    stated = 1 / 16
+
+    def coins(self, block, noise):
+        drawn = np.zeros(block.n_rows, bool)
+        drawn[noise.subset(block.n_rows, block.n_rows // 16)] = True
+        return drawn
+
+
+class Shuffled(AlwaysAsMany):
+    """The batches of a shuffled table in their order, charged for as Poisson samples."""
+
+    kept = WeakKeyDictionary()
+
+    def coins(self, block, noise):
+        left = self.kept.get(noise) or list(np.split(noise.permutation(block.n_rows), 16))
+        drawn = np.zeros(block.n_rows, bool)
+        drawn[left.pop()] = True
+        self.kept[noise] = left
+        return drawn
+
+
+class ShuffledWithoutReplacement(Shuffled):
+    """The same, charged for as samples without replacement that are drawn afresh."""
+
+    def sampled_event(self, event, relation):
+        return SampledWithoutReplacementDpEvent(256, 16, event, relation)
+
+
+class OneOfEachTwo(Sampler):
+    """Of two rows side by side one joins, or none."""
+
+    stated = 0.5
+
+    def coins(self, block, noise):
+        first = noise.coins(block.n_rows // 2, 2**63)
+        return np.column_stack((first, ~first)).ravel()
+
+
 class CountsTwice(Sampler):
     def answer_table(self, table, noise):
         return 2 * super().answer_table(table, noise)
@@ -115,6 +156,10 @@ def test_the_honest_twin_passes():
         (OneCoinForTwo, "two rows are drawn together too often"),
         (TheSameSampleAgain, "not drawn afresh"),
         (OneRowOfMany, "drawn more often than the stated"),
+        (AlwaysAsMany, "a Poisson sample's would be about"),
+        (Shuffled, "two samples have in common is not as in independent draws"),
+        (ShuffledWithoutReplacement, "two samples have in common is not as in independent draws"),
+        (OneOfEachTwo, "two rows are drawn together is not as in independent draws"),
         (CountsTwice, "in one sample more than once"),
     ],
 )
