@@ -3,39 +3,32 @@
 from __future__ import annotations
 
 import math
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.accountants.schedule import planned_accountant, schedule_noise_multiplier
 from dpcore.errors import (
     BudgetExceededError,
     DpcoreError,
-    InvalidInputError,
     UnsupportedEventError,
 )
 from dpcore.privacy.events import ComposedDpEvent, NonPrivateDpEvent
-from dpcore.privacy.stated_events import ApproximateDpEvent
 from dpcore.registry.declarations import accountant_facts, fault_of_part
 from dpcore.testing.canonical import canonical
 from dpcore.testing.event_kinds import EVENT_KINDS
 from dpcore.testing.guard import require_assertions
+from dpcore.testing.least_noise import MARGIN, assert_within, least_noise
+from dpcore.testing.other_events import LARGEST, check_other_events
+from dpcore.testing.planned import check_deltas, check_schedules
 from dpcore.testing.recount import recounted_epsilon
 from dpcore.testing.tested import Tested
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from dpcore.privacy.events import DpEvent
 
 __all__ = ["check_accountant"]
 
 _BUDGETS = ((0.5, 1e-6), (4.0, 1e-5))
-_MARGIN = 1 + 1e-6
-"""The recount is in floats, and takes orders from a grid."""
-_LOUDEST, _QUIETEST = 0.1, 1e9
-_PLANNED = ("Gaussian", "pure", "Poisson sample of a Gaussian")
 _MOST = 120
 """Events in a list at most: each costs more than a hundredth of the budget or so."""
 
@@ -64,69 +57,26 @@ def check_accountant(accountant: Any) -> Tested:
         least = _least_noise(empty)
         for kind, multiplier in least.items():
             counted = recounted_epsilon([EVENT_KINDS[kind](multiplier)], delta)
-            _assert_within(counted, epsilon, f"one event ({kind})")
+            assert_within(counted, epsilon, f"one event ({kind})")
             found[kind] = max(found.get(kind, 0.0), counted / epsilon)
         if facts.holds_several and least:
             lists = _check_lists(empty, least, np.random.default_rng(16 + k))
             found |= {kind: max(found[kind], lists[kind]) for kind in least}
-    planned = _check_schedules(accountant, *_BUDGETS[0])
-    planned += _check_deltas(accountant, *_BUDGETS[0])
-    return _tested(found, planned, facts.holds_several)
+    planned = check_schedules(accountant, *_BUDGETS[0])
+    planned += check_deltas(accountant, *_BUDGETS[0])
+    others = check_other_events(accountant, facts.holds_several)
+    return _tested(found, planned, others, facts.holds_several)
 
 
-def _check_schedules(accountant: Any, epsilon: float, delta: float) -> list[str]:
-    """Plan it for a dozen of each of a few kinds, with the least noise that fits; return the kinds
-    that it can be planned for."""
-    planned = []
-    for kind in _PLANNED:
-        make = EVENT_KINDS[kind]
-
-        def schedule(m: float, make: Callable[[float], DpEvent] = make) -> dict[DpEvent, int]:
-            return {make(m): 12}
-
-        try:
-            fitted = planned_accountant(accountant, epsilon, delta, None, schedule)
-            multiplier = schedule_noise_multiplier(fitted, schedule)
-        except (InvalidInputError, UnsupportedEventError):
-            continue
-        counted = recounted_epsilon([make(multiplier)] * 12, delta)
-        _assert_within(counted, epsilon, f"a schedule of 12 events ({kind})")
-        planned.append(kind)
-    return planned
-
-
-def _check_deltas(accountant: Any, epsilon: float, delta: float) -> list[str]:
-    """Plan it for releases whose own deltas are three quarters of delta, or more than all of it,
-    beside the least noise that fits; return the kind if it holds them."""
-    event, planned = ApproximateDpEvent(epsilon / 100, delta / 8), []
-    if not accountant.supports(event):
-        return []
-    for kind in ("Gaussian", "pure"):
-        for count in (6, 9):
-            schedule = partial(_with_deltas, EVENT_KINDS[kind], event, count)
-            try:
-                fitted = planned_accountant(accountant, epsilon, delta, None, schedule)
-                events = schedule(schedule_noise_multiplier(fitted, schedule))
-            except (InvalidInputError, UnsupportedEventError):
-                continue
-            counted = recounted_epsilon([e for e, n in events.items() for _ in range(n)], delta)
-            _assert_within(counted, epsilon, f"a schedule of {count} events with a delta")
-            planned.append("(epsilon, delta)")
-    return planned[:1]
-
-
-def _with_deltas(
-    make: Callable[[float], DpEvent], event: DpEvent, count: int, multiplier: float
-) -> dict[DpEvent, int]:
-    return {make(multiplier): 4, event: count}
-
-
-def _tested(found: dict[str, float], planned: list[str], several: bool) -> Tested:
-    left_out = [f"events that it does not hold: {', '.join(EVENT_KINDS.keys() - found.keys())}"]
+def _tested(found: dict[str, float], planned: list[str], others: int, several: bool) -> Tested:
+    absent = sorted(EVENT_KINDS.keys() - found.keys() - set(planned))
+    left_out = [f"events that it does not hold: {', '.join(absent)}"] if absent else []
+    left_out.append("an event's cost at other sizes than those that were let pass")
     if not several:
         left_out.append("lists of events, which it does not hold")
     lists = " and random lists of them until they were refused" if several else ""
     lists += f", and schedules of {len(planned)} kinds"
+    more = f"; {others} kinds of other shapes, or at budgets of up to epsilon={LARGEST:g}"
     power = ""
     if found:
         power = (
@@ -134,7 +84,7 @@ def _tested(found: dict[str, float], planned: list[str], several: bool) -> Teste
             "the charge of an event"
         )
     return Tested(
-        f"events of {len(found)} kinds, one alone{lists}, at {len(_BUDGETS)} budgets",
+        f"events of {len(found)} kinds, one alone{lists}, at {len(_BUDGETS)} budgets{more}",
         power,
         tuple(left_out),
     )
@@ -167,31 +117,8 @@ def _least_noise(empty: Any) -> dict[str, float]:
     return {
         kind: least
         for kind, make in EVENT_KINDS.items()
-        if empty.supports(make(1.0)) and (least := _least(empty, make)) is not None
+        if empty.supports(make(1.0)) and (least := least_noise(empty, make)) is not None
     }
-
-
-def _least(empty: Any, make: Callable[[float], DpEvent]) -> float | None:
-    low, high = _LOUDEST, _QUIETEST
-    try:
-        if not _passes(empty, make(high)):
-            return None
-    except UnsupportedEventError:  # not without a part of the budget that nobody has set aside
-        return None
-    while high > low * (1 + 1e-6):
-        middle = math.sqrt(low * high)
-        low, high = (low, middle) if _passes(empty, make(middle)) else (middle, high)
-    first, second = empty.cost(make(high)), empty.cost(make(2 * high))
-    assert 0 <= second <= first, "More noise costs more."
-    return high
-
-
-def _passes(accountant: Any, event: DpEvent) -> bool:
-    try:
-        accountant.compose(event)
-    except BudgetExceededError:
-        return False
-    return True
 
 
 def _check_lists(empty: Any, least: dict[str, float], rng: np.random.Generator) -> dict[str, float]:
@@ -204,10 +131,10 @@ def _check_lists(empty: Any, least: dict[str, float], rng: np.random.Generator) 
     for kinds in lists:
         passed, full = _filled(empty, least, kinds, rng)
         counted = recounted_epsilon(passed, empty.delta)
-        _assert_within(counted, empty.epsilon, f"{len(passed)} events ({', '.join(kinds)})")
+        assert_within(counted, empty.epsilon, f"{len(passed)} events ({', '.join(kinds)})")
         shares[kinds[0]] = max(shares.get(kinds[0], 0.0), counted / empty.epsilon)
         told = full.get_epsilon(empty.delta)
-        assert counted <= told * _MARGIN <= empty.epsilon * _MARGIN**2, (
+        assert counted <= told * MARGIN <= empty.epsilon * MARGIN**2, (
             "get_epsilon is less than the events come to, or more than the budget."
         )
         assert full.get_epsilon(empty.delta / 10) >= told, "A smaller delta has a smaller epsilon."
@@ -280,9 +207,3 @@ def _check_order(empty: Any, full: Any, passed: list[DpEvent], rng: np.random.Ge
         assert abs(float(at_once) - full.spent) <= slack, (
             "Events that are composed cost something else than one by one."
         )
-
-
-def _assert_within(counted: float, epsilon: float, what: str) -> None:
-    assert counted <= epsilon * _MARGIN, (
-        f"It lets pass {what} that come to epsilon={counted:.6g}, of a budget of {epsilon}."
-    )

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -35,17 +35,30 @@ ROW_NORM, RAW_NORM_BOUND = 1.5, 2.0
 class Rows:
     """Rows of a made table: X float64 (n, d), its last column an intercept of 1/2; y of -1, +1.
 
-    ``shift`` : of a neighbour, how far behind their old places the common rows are.
+    ``shift`` : of a neighbour, how far behind their old places the common rows are. ``row_norm``
+    and ``raw_norm_bound`` : of the table; of rows that are in another layout X is of another type.
     """
 
-    X: np.ndarray
+    X: Any
     y: np.ndarray
     shift: int = 0
+    row_norm: float = ROW_NORM
+    raw_norm_bound: float = RAW_NORM_BOUND
 
     def table(self) -> Table:
         return Table.from_matrix(
-            self.X, self.y, row_norm=ROW_NORM, raw_norm_bound=RAW_NORM_BOUND, capacity=2**20
+            self.X,
+            self.y,
+            row_norm=self.row_norm,
+            raw_norm_bound=self.raw_norm_bound,
+            capacity=2**20,
         )
+
+    @property
+    def backwards(self) -> Rows:
+        """The same rows, the last one first."""
+        order = np.arange(len(self.y))[::-1].copy()
+        return replace(self, X=self.X[order], y=self.y[order])
 
     def and_then(self, others: Rows) -> Rows:
         return Rows(np.vstack([self.X, others.X]), np.append(self.y, others.y))
@@ -126,8 +139,8 @@ def make_problem(
         loss=loss,
         l2=l2,
         n_features=rows.X.shape[1],
-        row_norm=ROW_NORM,
-        raw_norm_bound=RAW_NORM_BOUND,
+        row_norm=rows.row_norm,
+        raw_norm_bound=rows.raw_norm_bound,
         relation=relation,
         n=len(rows.y) if relation.size_is_public else None,
         n0=n0,

@@ -11,7 +11,7 @@ from dpcore.errors import BudgetExceededError
 from dpcore.privacy.events import ExponentialMechanismDpEvent, NonPrivateDpEvent
 from dpcore.registry.catalogue import load_registry
 from dpcore.testing import check_accountant
-from dpcore.testing.accountants import _check_deltas
+from dpcore.testing.planned import check_deltas
 
 REGISTERED = [entry.name for entry in load_registry().in_order("accountant")]
 FAST = ("gdp", "zcdp", "pure", "best", "none")
@@ -67,7 +67,7 @@ class SpendsDeltaTwice(ZcdpAccountant):
 @pytest.mark.parametrize("kind", [ForgetsDeltas, SpendsDeltaTwice])
 def test_deltas_that_are_forgotten_or_spent_twice_are_caught(kind):
     with pytest.raises(AssertionError, match="events with a delta that come to"):
-        _check_deltas(kind, 0.5, 1e-6)
+        check_deltas(kind, 0.5, 1e-6)
 
 
 class NeverRefuses(ZcdpAccountant):

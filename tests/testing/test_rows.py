@@ -107,9 +107,10 @@ def test_half_a_range_is_caught_along_any_direction():
         check_query(half_range(1.0, -2, 2, direction=direction))
 
 
-def test_half_a_range_that_no_pair_of_rows_exceeds_passes():
-    # On this line every row's loss is cut off at the first step, so all scores move by one clip.
-    check_query(half_range(0.1, 0, 1))
+def test_half_a_range_that_no_pair_of_usual_rows_exceeds_is_caught_with_longer_ones():
+    # On this line every usual row's loss is cut off at the first step, so all move by one clip.
+    with pytest.raises(AssertionError, match="scores moved apart .*row_norm=4"):
+        check_query(half_range(0.1, 0, 1))
 
 
 def test_a_loss_that_does_not_say_it_is_convex_has_no_exact_minimiser():
