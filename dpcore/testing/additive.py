@@ -29,7 +29,7 @@ __all__ = ["ADDITIVE", "audit_additive", "audit_bases"]
 _ADD = NeighboringRelation.ADD_OR_REMOVE_ONE
 ADDITIVE = (
     Setting(1.25, 1.25, 40, 4, 2500),
-    Setting(0.4, 0.7, 35, 2, 8000, bound=192.75, relation=_ADD),
+    Setting(0.4, 0.7, 35, 2, 4000, bound=192.75, relation=_ADD),
     Setting(0.6, 1.0, 10, 5, 2000, bound=3 * 2.0**-8),
     Setting(8.0, 24.0, 0, 1, 1000, relation=_ADD),
     Setting(0.35, 0.45, 0, 4, 400, bound=1.0),
