@@ -1,4 +1,4 @@
-"""How the curves of a picture are told apart: by colour, marker and dash, all three together."""
+"""The styles of a picture's curves, which differ in colour, marker and dash together."""
 
 from __future__ import annotations
 
