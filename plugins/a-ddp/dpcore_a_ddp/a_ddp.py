@@ -58,7 +58,11 @@ class ADdp(UserSgdOptions):
     # 11). The noise is that of lines 5 and 14, and line 19 returns the last iterate. There is no cap
     # (line 2). The paper states no step size.
     presets: ClassVar[dict[str, dict[str, Any]]] = {
-        "paper": {**PAPER, "noise": "planned", "rate": None, "most_rounds": None}
+        "paper": {**PAPER, "noise": "planned", "rate": None, "most_rounds": None},
+        # Not of the paper: 1,000 rounds that take the whole budget, a row a user, or Poisson samples
+        # of one row on average and amplification in epsilon, under replace-special.
+        "least-noise": {"noise": "filter", "rounds": 1000},
+        "amplified": {"noise": "filter", "rounds": 1000, "rate": 0.01, "accountant": "rdp"},
     }
     name: ClassVar[str] = "a-ddp"
     accountant: ClassVar[str] = "sampling-composition"
