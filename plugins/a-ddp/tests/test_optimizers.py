@@ -176,8 +176,8 @@ def test_parameters_out_of_range_are_refused(changes):
 
 def test_as_published_is_half_the_noise_and_one_round_more():
     data = make_data(60)
-    ours, pool = run(ADdp(clip=3.0, rows_per_user=10), data, epsilon=0.2)
-    theirs, late = run(ADdp(as_published=True, rows_per_user=10), data, epsilon=0.2)
+    ours, pool = run(ADdp(clip=3.0, rows_per_user=3), data, epsilon=0.2)
+    theirs, late = run(ADdp(as_published=True, rows_per_user=3), data, epsilon=0.2)
     assert theirs.details["sigma"] == pytest.approx(ours.details["sigma"] / 2)
     assert late.rounds_joined.max() == pool.rounds_joined.max() + 1
     assert "users left a round late" in late.rules.why_not_private(NeighboringRelation.REPLACE_ONE)
@@ -187,7 +187,7 @@ def test_as_published_says_that_users_left_late_only_where_they_did():
     relation = NeighboringRelation.REPLACE_ONE
     _, early = run(ADdp(as_published=True, most_rounds=5), make_data(60), epsilon=0.2)
     assert early.rules.why_not_private(relation) == ("the noise was for the clip alone",)
-    _, sound = run(ADdp(rows_per_user=10), make_data(60), epsilon=0.2)
+    _, sound = run(ADdp(rows_per_user=3), make_data(60), epsilon=0.2)
     assert sound.rules.why_not_private(relation) == ()
     # What users agreed to says nothing of it.
     assert "left_late" not in early.rules.to_dict()
