@@ -15,7 +15,7 @@ from pathlib import Path
 from panels import asked
 
 HERE = Path(__file__).parent
-SCRIPTS = ("dp_agd", "dp_agd_effects", "rsgd_ar", "rsgd_ar_time", "a_ddp")
+SCRIPTS = ("dp_agd", "dp_agd_effects", "rsgd_ar", "rsgd_ar_time", "a_ddp", "a_ddp_composition")
 
 
 def main() -> None:
