@@ -139,8 +139,8 @@ class NoiseSource(Unshareable):
             raise InvalidInputError(f"Expected n={n!r} between 1 and 2^63.")
         mask = np.uint64((1 << (n - 1).bit_length()) - 1)
         drawn = self._entropy.words(1 if size is None else size) & mask
-        while (again := np.flatnonzero(drawn >= np.uint64(n))).size:
-            drawn[again] = self._entropy.words(again.size) & mask
+        while (over := drawn >= np.uint64(n)).any():
+            drawn[over] = self._entropy.words(np.count_nonzero(over)) & mask
         return int(drawn[0]) if size is None else drawn.view(np.int64)
 
     def subset(self, n: int, size: int) -> np.ndarray:
