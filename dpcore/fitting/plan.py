@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import DpcoreError, InvalidInputError, near_names
 from dpcore.fitting.choice import choose
-from dpcore.fitting.losses import OF_LOSS, make_loss, params_apart
+from dpcore.fitting.losses import OF_LOSS, make_loss, names_of_loss, params_apart
 from dpcore.fitting.pools import POOL, require_pool
 from dpcore.fitting.settings import Settings, checked_settings, figure_of
 from dpcore.fitting.slots import fill_slots
@@ -99,7 +99,8 @@ def make_plan(settings: Settings, registry: Registry | None = None) -> Plan:
         use = fill_slots(factory, settings, preset, registry)
         budget = budget_of(settings, factory, registry)
         values = {**preset, **target_values(settings, factory, registry)}
-        optimizer = _build(factory, settings, params, values, use)
+        elsewhere = names_of_loss(settings.loss, registry)
+        optimizer = _build(factory, settings, params, values, use, elsewhere)
     name, accountant = _accountant(settings, factory, preset, budget, registry)
     filled = {name: use.get(name, slot.names[0]) for name, slot in factory.slots.items()}
     parts = [("accountant", name), ("loss", settings.loss), ("engine", settings.engine)]
@@ -173,10 +174,11 @@ def _build(
     params: Mapping[str, Any],
     preset: Mapping[str, Any],
     use: dict[str, str],
+    elsewhere: list[str],
 ) -> Optimizer:
     fields = {f.name for f in dataclasses.fields(factory) if f.init}
     values = convert_all(factory, {n: v for n, v in preset.items() if n in fields})
-    values |= convert_all(factory, params, settings.algo)
+    values |= convert_all(factory, params, settings.algo, elsewhere)
     if use:
         values["use"] = dict(use)
     if settings.as_published:
