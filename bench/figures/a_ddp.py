@@ -1,5 +1,5 @@
-"""A-DDP (Cheng et al., AAAI 2020), Figures 1 and 2: accuracy and objective against epsilon for users
-of 100 rows each, one of them a round, T = 10, clip 3, delta = 1e-8, replace-one.
+"""A-DDP (Cheng et al., AAAI 2020), Figures 1 and 2: accuracy and objective against epsilon for
+users of 100 rows each, one of them a round, T = 10, clip 3, delta = 1e-8, replace-one.
 
 `a-ddp` runs until no user can join. `a-ddp:least-noise` has the noise with which 1,000 rounds take
 the whole budget. The preset of the paper and its published form, which have the rounds of `a-ddp`,

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -51,7 +52,7 @@ class Run:
     ----------
     results : folder of the Parquet files.
     pictures : folder of the SVG files.
-    quick : two folds, the largest epsilon, one repeat: to see that it works, not to read.
+    quick : two folds, the least epsilon, one repeat: to see that it works, not to read.
     jobs : processes.
     data, tasks : what was asked for of a script's data sets and losses; none for all.
     """
@@ -106,13 +107,13 @@ def parser_of(doc: str | None) -> argparse.ArgumentParser:
 def results_of(name: str, comparison: Comparison, how: Run) -> list[Row]:
     """Return the rows of a comparison, of as many of its algorithms as fit it."""
     if how.quick:
-        largest = comparison.epsilons[-1:]
-        comparison = replace(comparison, epsilons=largest, folds=2, repeats=1)
+        # Where the budget is small, so is the number of steps.
+        least = comparison.epsilons[:1]
+        comparison = replace(comparison, epsilons=least, folds=2, repeats=1)
     started = time.perf_counter()
-    kept = fitting(comparison)
-    if not kept.algorithms:
+    admitted = admitted_of(comparison)
+    if admitted is None:
         return []
-    admitted = admit(kept)[0]
     results = run(admitted, how.results / f"{name}.parquet", how.jobs)
     print(f"{name}: {len(results.rows)} fits, {time.perf_counter() - started:.0f} s", flush=True)
     failed = {
@@ -129,19 +130,26 @@ def fits_of(name: str, comparison: Comparison, how: Run) -> list[Row]:
     return [row for row in rows if row["algorithm"] not in REFERENCES]
 
 
-def fitting(comparison: Comparison) -> Comparison:
-    """Return the comparison of the algorithms that fit it, and print why others are left out."""
+def admitted_of(comparison: Comparison) -> Comparison | None:
+    """Return the comparison of the algorithms that fit it, if any, and print why others are left
+    out."""
+    with suppress(DpcoreError):
+        return admit(comparison)[0]
     kept = []
     for label in comparison.algorithms:
-        params = {name: given for name, given in comparison.params.items() if name == label}
         try:
-            admit(replace(comparison, algorithms=(label,), params=params))
+            admit(_of((label,), comparison))
         except DpcoreError as error:
             print(f"  left out {label}: {error}")
         else:
             kept.append(label)
-    params = {name: given for name, given in comparison.params.items() if name in kept}
-    return replace(comparison, algorithms=tuple(kept), params=params)
+    return admit(_of(kept, comparison))[0] if kept else None
+
+
+def _of(labels: Sequence[str], comparison: Comparison) -> Comparison:
+    """Return the comparison of some of its algorithms, with what is set of them."""
+    params = {name: given for name, given in comparison.params.items() if name in labels}
+    return replace(comparison, algorithms=tuple(labels), params=params)
 
 
 def draw(

@@ -53,8 +53,9 @@ def rounds_progress(charges: Charges, *, hidden: bool) -> Iterator[None]:
 
     class Rounds(Progress):
         def get_renderables(self) -> Any:
-            if (figures := charges.figures) is not None:
-                self.update(self.tasks[0].id, completed=figures[0], total=figures[1])
+            for task in self.tasks:
+                if (figures := charges.figures) is not None:
+                    self.update(task.id, completed=figures[0], total=figures[1])
             return super().get_renderables()
 
     columns = (TextColumn("rounds"), BarColumn(), MofNCompleteColumn(), Remaining())

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from dpcore.compare.levels import FLOOR, draw_levels, levels_of, range_of
+from dpcore.compare.levels import FLOOR, draw_hopeless, draw_levels, levels_of, range_of
 from dpcore.compare.settings import AS_PUBLISHED, REFERENCES, STATEMENT, loss_in_words, shown_name
 from dpcore.compare.styles import curve_style
 from dpcore.compare.svg import STYLE, svg_of
@@ -118,6 +118,7 @@ def draw(
         _draw_curves(axis, of_panel, styles)
         _scale(axis, measure, range_of(alike, levels, measure))
         draw_levels(axis, levels, upwards=measure == "accuracy")
+        draw_hopeless(axis, of_panel, upwards=measure == "accuracy")
         remark = (remarks or {}).get(panel)
         title = f"{panel} ({remark})" if remark else panel
         _label(axis, title, sorted({m.epsilon for m in alike if m.epsilon is not None}), settings)

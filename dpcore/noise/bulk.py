@@ -150,7 +150,7 @@ class NormalLaw:
 
 @lru_cache(maxsize=8)
 def normal_law(scale: GridScale) -> NormalLaw:
-    """Return the law, whose bounds are worked out once for a scale that is drawn again and again."""
+    """Return the law, whose bounds are worked out once for a scale that is drawn often."""
     return NormalLaw(scale)
 
 

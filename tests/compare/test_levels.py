@@ -31,15 +31,15 @@ def test_a_floor_far_below_does_not_squeeze_the_curves():
     (axis,) = draw(compared(80.3, 99.7), SETTINGS, "accuracy").axes
     low, high = axis.get_ylim()
     assert 98.3 < low < 98.5 and 99.7 < high < 99.9
-    assert texts(axis) == ["majority 80.3 ↓", "not private 99.7"]
+    assert texts(axis) == ["majority: 80.3 ↓", "not private: 99.7"]
     # The control: one that is near is reached, and named on its line.
     (axis,) = draw(compared(98.4, 99.7), SETTINGS, "accuracy").axes
-    assert axis.get_ylim()[0] < 98.4 and texts(axis)[0] == "majority 98.4"
+    assert axis.get_ylim()[0] < 98.4 and texts(axis)[0] == "majority: 98.4"
 
 
 def test_a_ceiling_far_above_is_named_at_the_edge():
     (axis,) = draw(compared(98.5, 99.7, (60.0, 61.0, 62.0)), SETTINGS, "accuracy").axes
-    assert axis.get_ylim()[1] < 63 and texts(axis)[1] == "not private 99.7 ↑"
+    assert axis.get_ylim()[1] < 63 and texts(axis)[1] == "not private: 99.7 ↑"
 
 
 @pytest.mark.parametrize(
@@ -64,3 +64,19 @@ def test_one_wide_interval_does_not_stretch_the_axis():
     means[0] = replace(means[0], half_width=40.0)
     low, _ = range_of(means, [], "objective")
     assert usual[0] - 1 < low < usual[0]
+
+
+def test_a_hopeless_point_is_named_and_does_not_squeeze_the_others():
+    """47.9 where the commoner class is right in 76.1: the curve runs out of the panel."""
+    (axis,) = draw(compared(76.1, 84.0, (47.9, 81.0, 83.0)), SETTINGS, "accuracy").axes
+    assert axis.get_ylim()[0] > 75 and texts(axis)[-1] == "beyond ↓\ngd at 0.05: 47.9"
+    # The control: as far below the floor as the best is above is shown.
+    (axis,) = draw(compared(76.1, 84.0, (70.0, 81.0, 83.0)), SETTINGS, "accuracy").axes
+    assert axis.get_ylim()[0] < 70 and len(axis.texts) == 2
+
+
+def test_a_hopeless_objective_is_above():
+    means = compared(None, 0.38, (3.9, 0.5, 0.4))[1:]
+    (axis,) = draw(means, SETTINGS, "objective").axes
+    assert 0.5 < axis.get_ylim()[1] < 0.8
+    assert texts(axis)[-1] == "beyond ↑\ngd at 0.05: 3.9"

@@ -53,14 +53,14 @@ class ADdp(UserSgdOptions):
     )
     as_published: bool = False
 
-    # Cheng et al. 2020, section "Experiment": T and clip in "Logistic Regression", whose 100 samples
-    # for each user are the rate of .01 as well: one of them is drawn ("sample x", Algorithm 1, line
-    # 11). The noise is that of lines 5 and 14, and line 19 returns the last iterate. There is no cap
-    # (line 2). The paper states no step size.
+    # Cheng et al. 2020, "Experiment", "Logistic Regression": T and clip, and the 100 samples of a
+    # user, of whom one is drawn a round (p = 0.01; "sample x", Algorithm 1, line 11). Noise is
+    # that of lines 5 and 14; line 19 returns the last iterate; there is no cap (line 2). The paper
+    # states no step size.
     presets: ClassVar[dict[str, dict[str, Any]]] = {
         "paper": {**PAPER, "noise": "planned", "rate": None, "most_rounds": None},
-        # Not of the paper: 1,000 rounds that take the whole budget, a row a user, or Poisson samples
-        # of one row on average and amplification in epsilon, under replace-special.
+        # Not of the paper: 1,000 rounds that take the whole budget, of a row a user, or of Poisson
+        # samples of one row on average, amplified in epsilon (replace-special).
         "least-noise": {"noise": "filter", "rounds": 1000},
         "amplified": {"noise": "filter", "rounds": 1000, "rate": 0.01, "accountant": "rdp"},
     }

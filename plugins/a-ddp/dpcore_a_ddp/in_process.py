@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -25,6 +26,7 @@ from dpcore.plugin.parts import (
     load_noise,
     load_now,
 )
+from dpcore_a_ddp.begun import begun
 from dpcore_a_ddp.one_process_pool import OneProcessPool
 from dpcore_a_ddp.pooled_rows import PooledRows
 from dpcore_a_ddp.round_rules import TRUST_MODELS, GradientRounds
@@ -186,7 +188,8 @@ class InProcessPool(OneProcessPool):
         """Load what a round needs: gradients of no rows, and noise that is nobody's."""
         none, width = np.empty(0, dtype=np.int64), rules.n_features
         query = rules.gradient(self._loss, np.zeros(width), 1)
-        self._rows.add_gradients(query, none, none, np.empty((0, width), np.int64), self._loss)
+        c = self._rows.coefficients(query, none, self._loss)
+        self._rows.add_gradients(query, none, none, c, np.empty((0, width), np.int64))
         load_noise(in_bulk=width * len(self.users) >= BULK_SIZE)
         self._noise(rules, SeededNoise(0), (width,))
 
@@ -232,13 +235,19 @@ class InProcessPool(OneProcessPool):
         """Return the messages from one stream; where the server gets their sum alone, and all users
         are in it, that sum as one message: the shares add up to Skellam noise of a known law."""
         noise = self._noises[0]
-        rows, places = self._draw(rules, joined, visits, noise)
-        if rules.is_secure and joined.size == len(self.users):
-            out = rules.draw_sum(noise, joined.size)[np.newaxis]
-            places = np.zeros_like(places)
+        drawn: Callable[[], np.ndarray]
+        is_sum = rules.is_secure and joined.size == len(self.users)
+        if is_sum:
+            drawn = partial(rules.draw_sum, noise, joined.size)
         else:
-            out = self._noise(rules, noise, (joined.size, rules.n_features))
-        self._rows.add_gradients(query, rows, places, out, self._loss)
+            shape = (joined.size, rules.n_features)
+            drawn = begun(partial(self._noise, rules, noise, shape), self._threads)
+        rows, places = self._draw(rules, joined, visits, noise)
+        c = self._rows.coefficients(query, rows, self._loss)
+        out = drawn()
+        if is_sum:
+            out, places = out[np.newaxis], np.zeros_like(places)
+        self._rows.add_gradients(query, rows, places, c, out)
         return out
 
     def _answer_each(
@@ -259,7 +268,8 @@ class InProcessPool(OneProcessPool):
             places.append(np.full(rows.size, i))
             out[i] = self._noise(rules, noise, (rules.n_features,))
         rows, at = np.concatenate(drawn), np.concatenate(places)
-        self._rows.add_gradients(query, rows, at, out, self._loss)
+        c = self._rows.coefficients(query, rows, self._loss)
+        self._rows.add_gradients(query, rows, at, c, out)
         return out
 
     def _noise(

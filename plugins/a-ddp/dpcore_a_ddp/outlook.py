@@ -1,4 +1,4 @@
-"""What a run will be like, told before its first round from public figures alone."""
+"""The outlook of a run, told before its first round from public figures alone."""
 
 from __future__ import annotations
 
@@ -47,9 +47,7 @@ class Outlook:
     is_secure: bool
 
     @classmethod
-    def of(
-        cls, problem: Problem, rules: GradientRounds, draws: np.ndarray, rounds: int
-    ) -> Outlook:
+    def of(cls, problem: Problem, rules: GradientRounds, draws: np.ndarray, rounds: int) -> Outlook:
         """Return the outlook of users whose messages are expected to hold so many records each."""
         users, records = draws.size, float(draws.sum())
         shares = users / (rules.threshold - rules.colluding) if rules.is_secure else users
@@ -76,11 +74,11 @@ class Outlook:
             return ""
         trust = "" if self.is_secure else ", --trust secure-aggregation"
         return (
-            "noise dominates this run, as budgets, users, clip and rounds tell beforehand: it moves "
-            f"the parameters {1 / self.signal_to_noise:.2g} times as far as the longest gradients "
-            f"can in {self.rounds:,} rounds; expect no more than the commoner class. A larger "
-            f"epsilon{trust}, more users, or fewer rounds with less noise each (a-ddp --set "
-            "noise=filter --set rounds=1000) helps."
+            "noise dominates this run, as budgets, users, clip and rounds tell beforehand: in "
+            f"{self.rounds:,} rounds it moves the parameters {1 / self.signal_to_noise:.2g} times "
+            "as far as the longest gradients can; expect no more than the commoner class. A larger "
+            f"epsilon{trust}, more users, or fewer rounds of less noise (a-ddp --preset "
+            "least-noise) may help."
         )
 
     @property

@@ -24,12 +24,12 @@ from dpcore.plugin.parts import (
     PoissonSampledDpEvent,
     SampledWithoutReplacementDpEvent,
     Sensitivity,
-    sealed,
 )
 from dpcore_a_ddp.plain_fields import take_plain
 from dpcore_a_ddp.record_gradient import RecordGradientSum
 from dpcore_a_ddp.skellam_law import draw_skellam, holds_variance
 from dpcore_a_ddp.skellam_share import SkellamShare
+from dpcore_a_ddp.unamplified import Unamplified
 
 if TYPE_CHECKING:
     import numpy as np
@@ -253,7 +253,7 @@ class GradientRounds:
             sampled: Any = PoissonSample(gradient, self.rate)
         else:
             sampled = FixedSizeSample(gradient, 1, n_rows)
-        return sampled if self.amplified else _Unamplified(sampled)
+        return sampled if self.amplified else Unamplified(sampled)
 
     def event(self, n_rows: int) -> DpEvent:
         """Return what a round costs a user of so many rows; of a pass, what a visit costs a row."""
@@ -269,7 +269,10 @@ class GradientRounds:
         return 1.0 if self.rate is None else self.rate * n_rows
 
     def to_dict(self) -> dict[str, Any]:
-        return dataclasses.asdict(self)
+        """Return what is agreed on, as JSON-able data."""
+        agreed = dataclasses.asdict(self)
+        del agreed["left_late"]
+        return agreed
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> GradientRounds:
@@ -284,25 +287,3 @@ class GradientRounds:
         """SHA-256 of the rules: what a user's ledger was opened for."""
         text = json.dumps(self.to_dict(), sort_keys=True)
         return hashlib.sha256(text.encode("ascii")).hexdigest()
-
-
-@sealed
-@dataclass(frozen=True, slots=True, eq=False)
-class _Unamplified:
-    """A sampled question that is charged as if every record were in the sample."""
-
-    _sampled: Any
-
-    @property
-    def kind(self) -> str:
-        return self._sampled.kind
-
-    @property
-    def loss(self) -> Loss:
-        return self._sampled.query.loss
-
-    def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
-        return self._sampled.sensitivity(relation)
-
-    def answer_table(self, table: Any, noise: Any) -> np.ndarray:
-        return self._sampled.answer_table(table, noise)

@@ -75,7 +75,7 @@ def test_a_regulariser_is_that_of_the_problems_rows_whatever_they_are_held_to():
         rows = order_rows(table(X, y), np.arange(8), bound)
         found.append(run_pass(rows, query) * bound)
     assert np.linalg.norm(found[0]) > 0.4
-    assert found[1] == pytest.approx(found[0], abs=1e-6)
+    assert found[1] == pytest.approx(found[0], abs=1e-4)
 
 
 def test_averages_are_at_tau_and_not_after_the_first_epoch():
