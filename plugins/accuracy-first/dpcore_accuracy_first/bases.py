@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from dpcore.plugin import GramMatrix, InvalidInputError
 from dpcore.plugin.parts import FINE_BITS, loss_facts, unpack
 from dpcore_accuracy_first.ball_solve import BallSolver
+from dpcore_accuracy_first.excess import Excess
 from dpcore_accuracy_first.minimizer import Minimizer
-from dpcore_accuracy_first.public_ball import PublicBall
+from dpcore_accuracy_first.public_ball import PublicBall, paper_slack
 from dpcore_accuracy_first.quadratic import MinimumQuadratic, QuadraticObjective
 from dpcore_accuracy_first.target import Target, absolute_target, excess_target, make_target
 
@@ -31,14 +32,20 @@ class OutputBase:
     ----------
     problem : public facts. ``smallest`` : the least epsilon at which it will be released, which
         says how fine a grid the noise leaves room for; ``None`` for the finest.
+    ball : "pull" for the smallest ball known to hold the minimiser, "paper" for the paper's.
     """
 
-    def __init__(self, problem: Problem, smallest: float | None = None) -> None:
+    minimizer: ClassVar[type[Minimizer]] = Minimizer
+
+    def __init__(
+        self, problem: Problem, smallest: float | None = None, ball: str = "pull"
+    ) -> None:
         self.problem = problem
-        self.query = Minimizer(problem)
+        slack = paper_slack(problem) if ball == "paper" else 0.0
+        self.query = self.minimizer(problem, slack=slack)
         if smallest is not None:
             bits = _room(self.bound, smallest)
-            self.query = Minimizer(problem, min(bits, _FINEST_BITS))
+            self.query = self.minimizer(problem, min(bits, _FINEST_BITS), slack)
 
     @property
     def bound(self) -> float:
@@ -53,15 +60,24 @@ class OutputBase:
     def hypothesis(self, value: np.ndarray) -> np.ndarray:
         return self.query.ball.project(value)
 
+    def excess(self, question: Any, reference: Any) -> Excess:
+        """Return the excess over the reference as a query of its own."""
+        return Excess(question, reference, self.query)
+
     def target(self, options: Any, kind: str) -> Target:
         if kind == "excess-risk":
             return excess_target(options, self.problem, self.query)
         return absolute_target(options, self.problem, self.query.ball)
 
     def theory(self, alpha: float) -> float:
-        """Return the epsilon at which the expected excess risk is at most ``alpha``: Theorem 3.3,
-        whose bound is G E||b|| + l2/2 E||b||^2 for noise b, with the sensitivity of this code."""
+        """Return the epsilon at which the expected excess risk is at most ``alpha``, with the
+        sensitivity of this code: Theorem 3.3, whose bound is G E||b|| + l2/2 E||b||^2 for noise b.
+
+        Squared loss is not Lipschitz, and at its minimum the gradient is 0: there the excess is at
+        most (R^2 + l2)/2 E||b||^2 for rows of norm R. (The authors' code has 1/n for R^2.)"""
         d = self.problem.n_features
+        if loss_facts(self.problem.loss).quadratic:
+            return self.bound * math.sqrt((self.problem.row_norm**2 + self.problem.l2) * d / alpha)
         slope = PublicBall.of(self.problem).slope * self.problem.row_norm
         linear, square = slope * math.sqrt(2 * d), self.problem.l2 * d
         scale = 2 * alpha / (linear + math.sqrt(linear**2 + 4 * square * alpha))
@@ -72,8 +88,14 @@ class CovBase:
     """Covariance perturbation: X'X and X'y of squared loss; a hypothesis minimises the noisy
     objective over the public ball (post-processing)."""
 
+    gram: ClassVar[type[GramMatrix]] = GramMatrix
+
     def __init__(
-        self, problem: Problem, l1_norm: float | None, smallest: float | None = None
+        self,
+        problem: Problem,
+        l1_norm: float | None,
+        smallest: float | None = None,
+        ball: str = "pull",
     ) -> None:
         if not loss_facts(problem.loss).quadratic:
             raise InvalidInputError(
@@ -83,8 +105,8 @@ class CovBase:
         if problem.n is None:
             raise InvalidInputError("Covariance perturbation needs a public number of rows.")
         self.problem = problem
-        self.query = GramMatrix(problem, l1_norm)
-        self.ball = PublicBall.of(problem)
+        self.query = self.gram(problem, l1_norm)
+        self.ball = PublicBall.of(problem, paper_slack(problem) if ball == "paper" else 0.0)
         self._solver = BallSolver(problem.n * problem.l2, self.ball.radius)
         if smallest is not None:
             _room(self.bound, smallest, 2 * self.query.bits)
@@ -102,6 +124,10 @@ class CovBase:
 
     def hypothesis(self, value: np.ndarray) -> np.ndarray:
         return self.ball.project(self._solver.solve(*unpack(value, self.problem.n_features)))
+
+    def excess(self, question: Any, reference: Any) -> Excess:
+        """Return the excess over the reference as a query of its own."""
+        return Excess(question, reference, self.query)
 
     def target(self, options: Any, kind: str) -> Target:
         if kind != "excess-risk":
