@@ -13,7 +13,7 @@ from pathlib import Path
 from panels import asked
 
 HERE = Path(__file__).parent
-SCRIPTS = ("dp_agd", "dp_agd_effects", "rsgd_ar", "rsgd_ar_time")
+SCRIPTS = ("dp_agd", "dp_agd_effects", "rsgd_ar", "rsgd_ar_time", "accuracy_first")
 
 
 def main() -> None:

@@ -37,9 +37,7 @@ class OutputBase:
 
     minimizer: ClassVar[type[Minimizer]] = Minimizer
 
-    def __init__(
-        self, problem: Problem, smallest: float | None = None, ball: str = "pull"
-    ) -> None:
+    def __init__(self, problem: Problem, smallest: float | None = None, ball: str = "pull") -> None:
         self.problem = problem
         slack = paper_slack(problem) if ball == "paper" else 0.0
         self.query = self.minimizer(problem, slack=slack)
@@ -57,7 +55,7 @@ class OutputBase:
         """An epsilon at which the noise is eight times as long as the ball is wide."""
         return self.bound * math.sqrt(2 * self.problem.n_features) / (8 * self.query.ball.radius)
 
-    def hypothesis(self, value: np.ndarray) -> np.ndarray:
+    def hypothesis(self, value: np.ndarray, epsilon: float) -> np.ndarray:
         return self.query.ball.project(value)
 
     def excess(self, question: Any, reference: Any) -> Excess:
@@ -108,6 +106,9 @@ class CovBase:
         self.query = self.gram(problem, l1_norm)
         self.ball = PublicBall.of(problem, paper_slack(problem) if ball == "paper" else 0.0)
         self._solver = BallSolver(problem.n * problem.l2, self.ball.radius)
+        # About the spectral norm of a symmetric matrix of noise of scale 1 (2 sigma sqrt(d)), which
+        # keeps what is minimised convex; the paper stays at the ball, where noise leads it.
+        self._ridge = 0.0 if ball == "paper" else self.bound * 2 * math.sqrt(2 * problem.n_features)
         if smallest is not None:
             _room(self.bound, smallest, 2 * self.query.bits)
 
@@ -122,8 +123,10 @@ class CovBase:
         largest = n * self.query.l2_norm**2
         return self.bound * 2 * math.sqrt(2 * self.problem.n_features) / largest
 
-    def hypothesis(self, value: np.ndarray) -> np.ndarray:
-        return self.ball.project(self._solver.solve(*unpack(value, self.problem.n_features)))
+    def hypothesis(self, value: np.ndarray, epsilon: float) -> np.ndarray:
+        """Return the minimiser over the ball; ``epsilon`` says how much noise is in the value."""
+        noisy = unpack(value, self.problem.n_features)
+        return self.ball.project(self._solver.solve(*noisy, self._ridge / epsilon))
 
     def excess(self, question: Any, reference: Any) -> Excess:
         """Return the excess over the reference as a query of its own."""

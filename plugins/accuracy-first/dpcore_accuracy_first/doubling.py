@@ -113,7 +113,8 @@ class _DoublingOptions(TargetOptions):
             tried += 1
             try:
                 epsilon = first * 2.0 ** (tried - 1)
-                w = base.hypothesis(session.release(base.query, Geometric(1 / epsilon)))
+                noisy = session.release(base.query, Geometric(1 / epsilon))
+                w = base.hypothesis(noisy, epsilon)
                 question = target.question(w)
                 if target.reference is not None:
                     question = base.excess(question, target.reference)

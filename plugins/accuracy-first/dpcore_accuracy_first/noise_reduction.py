@@ -121,13 +121,13 @@ class _NoiseReductionOptions(TargetOptions):
             reference=target.reference,
         )
         exchange = session.start(mechanism)
-        w = base.hypothesis(exchange.value)
+        w = base.hypothesis(exchange.value, levels[0])
         question = target.question(w)
         level = 0
         while (reply := exchange.ask(question)).value is not None:
             level += 1
             if reply.changed:
-                w = base.hypothesis(reply.value)
+                w = base.hypothesis(reply.value, levels[level])
                 question = target.question(w)
         details = {
             "target": target.text,

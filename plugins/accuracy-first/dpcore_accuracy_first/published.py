@@ -27,7 +27,7 @@ from dpcore_accuracy_first.bases import CovBase, OutputBase
 from dpcore_accuracy_first.excess import Excess
 from dpcore_accuracy_first.guarantee import TestPlan
 from dpcore_accuracy_first.loss_sum import ObjectiveSum
-from dpcore_accuracy_first.minimizer import MinimumObjective, Minimizer
+from dpcore_accuracy_first.minimizer import Minimizer, MinimumObjective
 from dpcore_accuracy_first.quadratic import MinimumQuadratic, QuadraticObjective
 from dpcore_accuracy_first.target import Target, make_target
 
@@ -192,7 +192,7 @@ class PublishedCovBase(CovBase):
 
     gram: ClassVar[type[GramMatrix]] = PublishedGram
 
-    def hypothesis(self, value: np.ndarray) -> np.ndarray:
+    def hypothesis(self, value: np.ndarray, epsilon: float) -> np.ndarray:
         matrix, vector = unpack(value, self.problem.n_features)
         whole = matrix + (self.problem.n or 1) * self.problem.l2 * np.eye(vector.size)
         return self.ball.project(np.linalg.solve(whole, vector))

@@ -39,7 +39,8 @@ class _TheoryOptions(ExcessRiskOptions):
 
     def minimize(self, problem: Problem, session: PrivacySession) -> Solution:
         base, mechanism = self._release(problem)
-        w = base.hypothesis(session.release(base.query, mechanism))
+        noisy = session.release(base.query, mechanism)
+        w = base.hypothesis(noisy, 1 / mechanism.noise_multiplier)
         details = {
             "target": f"expected excess risk of at most {self.target_excess_risk:g}",
             "level_epsilon": 1 / mechanism.noise_multiplier,
