@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import time
 from collections.abc import Mapping
 from concurrent.futures import ProcessPoolExecutor
@@ -37,6 +38,7 @@ from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.protocols.problem import Problem
 from dpcore.registry.catalogue import load_registry
 from dpcore.session.session import TableSession
+from dpcore_accuracy_first.loss_sum import ObjectiveSum
 
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 """Of the products of matrices, in each process."""
@@ -58,35 +60,36 @@ WORST_CASE = 200.0
 
 
 class RepeatedRows:
-    """An engine that asks a row that is there many times once for each binary digit of how many.
+    """An engine for figures: LocalEngine's answers, sooner, where many rows are alike.
 
-    Answers are sums over rows, so that they are LocalEngine's but for the rounding of a block's
-    gradient. Those to queries that every run asks alike are kept: it is not for measuring times.
+    A logistic objective is summed over rows that differ, each times how often it is there, with
+    margins in float64; answers to queries that every run asks alike are kept. Neither is what a
+    fit does: it is not for measuring times.
     """
 
     def __init__(self, X: np.ndarray, y: np.ndarray, **norms: float) -> None:
+        self._whole = LocalEngine(Table.from_matrix(X, y, **norms), threads=1)
         rows, counts = np.unique(np.column_stack([X, y]), axis=0, return_counts=True)
-        self._engines = []
-        for bit in range(int(counts.max()).bit_length()):
-            some = rows[(counts >> bit) & 1 == 1]
-            if len(some):
-                table = Table.from_matrix(some[:, :-1].copy(), some[:, -1].copy(), **norms)
-                self._engines.append((bit, LocalEngine(table, threads=1)))
+        self._X, self._y = rows[:, :-1].copy(), rows[:, -1].copy()
+        self._counts = counts.astype(np.float64)
         self._kept: dict[Any, np.ndarray] = {}
 
     def answer(self, query: Any) -> np.ndarray:
-        if query.kind not in ("gram-matrix", "gradient-sum"):
-            return self._sum(query)
+        if isinstance(query, ObjectiveSum) and isinstance(query.loss, Logistic):
+            return self._objective(query)
+        if query.kind not in ("gram-matrix", "gradient"):
+            return self._whole.answer(query)
         key = type(query), query.bits, getattr(query, "w", np.zeros(0)).tobytes()
         if key not in self._kept:
-            self._kept[key] = self._sum(query)
+            self._kept[key] = self._whole.answer(query)
         return self._kept[key].copy()
 
-    def _sum(self, query: Any) -> np.ndarray:
-        total = query.start()
-        for bit, engine in self._engines:
-            total = total + ((engine.answer(query) - query.start()) << bit)
-        return np.asarray(total)
+    def _objective(self, query: ObjectiveSum) -> np.ndarray:
+        values = np.empty(len(self._y))
+        query.loss.value(self._X @ query.w, self._y, values)
+        values = np.clip(values - query.ball.low, 0.0, query.ball.spread)
+        steps = np.trunc(np.ldexp(values, query.bits))
+        return query.start() + np.int64(self._counts @ steps)
 
 
 class Experiment:
@@ -179,6 +182,11 @@ class Cell:
     alpha: float
     runs: int
 
+    @property
+    def name(self) -> str:
+        words = re.sub(r"[^a-z0-9]+", "-", self.curve.lower())
+        return f"{self.task}-{words}-{self.alpha:g}-{self.runs}"
+
     def given(self) -> dict[str, Any]:
         """Return the options of the algorithm."""
         factory: Any = load_registry().load("optimizer", self.algo)
@@ -202,25 +210,28 @@ def runs_of(cell: Cell) -> list[dict[str, Any]]:
     return [{**about, "run": i, **at.run(cell.algo, given, i)} for i in range(cell.runs)]
 
 
-def results_of(name: str, cells: list[Cell], folder: Path, jobs: int) -> list[dict[str, Any]]:
+def results_of(cells: list[Cell], folder: Path, jobs: int) -> list[dict[str, Any]]:
     """Return the rows of all cells: what the folder has, or what is run now and kept there, one
-    file for each target; with one job in this process."""
+    file for each cell; with one job in this process."""
     os.environ.update(ONE_THREAD)
-    paths = {alpha: folder / f"{name}-{alpha:g}.parquet" for alpha in (c.alpha for c in cells)}
-    missing = [alpha for alpha, path in paths.items() if not path.exists()]
+    folder.mkdir(exist_ok=True)
+    paths = {cell: folder / f"{cell.name}.parquet" for cell in cells}
+    missing = [(cell, path) for cell, path in paths.items() if not path.exists()]
+    started = time.perf_counter()
     with nullcontext() if jobs == 1 else ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
-        for alpha in missing:
-            started, of = time.perf_counter(), [cell for cell in cells if cell.alpha == alpha]
-            rows = [row for part in (pool.map if pool else map)(runs_of, of) for row in part]
-            pq.write_table(pa.Table.from_pylist(rows, schema=COLUMNS), paths[alpha])
-            spent, wall = (
-                sum(row.get("seconds", 0.0) for row in rows),
-                time.perf_counter() - started,
-            )
-            print(
-                f"{name}, {alpha:g}: {len(rows)} runs, {wall:.0f} s, CPU {spent:.0f} s", flush=True
-            )
+        for _ in (pool.map if pool else map)(_keep, missing):
+            pass
+    if missing:
+        spent = time.perf_counter() - started
+        print(f"{cells[0].task}: {len(missing)} cells, {spent / 60:.1f} minutes", flush=True)
     return [row for path in paths.values() for row in pq.read_table(path).to_pylist()]
+
+
+def _keep(missing: tuple[Cell, Path]) -> None:
+    cell, path = missing
+    half = path.with_suffix(".part")
+    pq.write_table(pa.Table.from_pylist(runs_of(cell), schema=COLUMNS), half)
+    half.rename(path)
 
 
 def interval(values: list[float]) -> tuple[float, float]:

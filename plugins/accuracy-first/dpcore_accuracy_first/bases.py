@@ -44,6 +44,7 @@ class OutputBase:
         if smallest is not None:
             bits = _room(self.bound, smallest)
             self.query = self.minimizer(problem, min(bits, _FINEST_BITS), slack)
+        self.ball = self.query.ball  # worked out anew whenever it is asked for
 
     @property
     def bound(self) -> float:
@@ -53,10 +54,10 @@ class OutputBase:
     @property
     def drowned(self) -> float:
         """An epsilon at which the noise is eight times as long as the ball is wide."""
-        return self.bound * math.sqrt(2 * self.problem.n_features) / (8 * self.query.ball.radius)
+        return self.bound * math.sqrt(2 * self.problem.n_features) / (8 * self.ball.radius)
 
     def hypothesis(self, value: np.ndarray, epsilon: float) -> np.ndarray:
-        return self.query.ball.project(value)
+        return self.ball.project(value)
 
     def excess(self, question: Any, reference: Any) -> Excess:
         """Return the excess over the reference as a query of its own."""
@@ -65,7 +66,7 @@ class OutputBase:
     def target(self, options: Any, kind: str) -> Target:
         if kind == "excess-risk":
             return excess_target(options, self.problem, self.query)
-        return absolute_target(options, self.problem, self.query.ball)
+        return absolute_target(options, self.problem, self.ball)
 
     def theory(self, alpha: float) -> float:
         """Return the epsilon at which the expected excess risk is at most ``alpha``, with the

@@ -167,12 +167,12 @@ class PublishedOutputBase(OutputBase):
     minimizer: ClassVar[type[Minimizer]] = PublishedMinimizer
 
     def target(self, options: Any, kind: str) -> Target:
-        reference = PublishedMinimum(self.query)
+        reference, problem, ball = PublishedMinimum(self.query), self.problem, self.ball
 
         def question(w: np.ndarray) -> Any:
-            return PublishedObjectiveSum(self.problem, w, self.query.ball)
+            return PublishedObjectiveSum(problem, w, ball)
 
-        return make_target(question, reference, options, reference.gap, self.problem)
+        return make_target(question, reference, options, reference.gap, problem)
 
     def excess(self, question: Any, reference: Any) -> Excess:
         return PublishedExcess(question, reference, self.query)

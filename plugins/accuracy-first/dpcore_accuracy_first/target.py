@@ -109,10 +109,10 @@ def absolute_target(options: TargetOptions, problem: Problem, ball: PublicBall) 
 
 def excess_target(options: Any, problem: Problem, minimizer: Minimizer) -> Target:
     """Return the test of an excess risk: the minimum moves with the rows too."""
-    reference = MinimumObjective(minimizer)
+    reference, ball = MinimumObjective(minimizer), minimizer.ball
 
     def question(w: np.ndarray) -> Any:
-        return ObjectiveSum(problem, w, minimizer.ball)
+        return ObjectiveSum(problem, w, ball)
 
     return make_target(question, reference, options, reference.gap, problem)
 
