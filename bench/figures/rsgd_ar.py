@@ -18,7 +18,18 @@ import math
 import sys
 from dataclasses import replace
 
-from panels import DEVELOPED_ON, EPSILONS, HERE, Row, Run, asked, draw, fits_of, results_of
+from panels import (
+    DEVELOPED_ON,
+    EPSILONS,
+    HERE,
+    Row,
+    Run,
+    admitted_of,
+    asked,
+    draw,
+    fits_of,
+    results_of,
+)
 
 from dpcore.compare.settings import Comparison
 
@@ -47,7 +58,9 @@ NOTE = (
 
 
 def sgd_ma(name: str, comparison: Comparison, how: Run) -> list[Row]:
-    """Return the rows of SGD-MA with the comparison's guarantee, at the comparison's epsilons."""
+    """Return the rows of SGD-MA with the comparison's guarantee, at the comparison's epsilons, and
+    print why it is refused as it is."""
+    admitted_of(replace(comparison, algorithms=("sgd-ma",)))
     halves = tuple(epsilon / 2 for epsilon in comparison.epsilons)
     delta = comparison.delta / (1 + math.exp(halves[-1]))
     other = replace(
