@@ -82,13 +82,14 @@ def _objective_of_zeros(settings: Mapping[str, Any]) -> float | None:
 def range_of(curves: Sequence[Mean], levels: Sequence[Level], measure: str) -> tuple[float, float]:
     """Return the least and largest value of an axis, with a margin.
 
-    It holds all points but the hopeless, which are further below the floor than the best is above;
-    intervals, as far as these are no wider than is usual among them or than half of what the points
-    differ by; and levels that are near. An axis of seconds is one of ratios.
+    It holds all points but the hopeless (an objective above that of w = 0, an accuracy further
+    below the commoner class than half of what the best is above), if any has hope; intervals, as
+    far as these are no wider than is usual among them or than half of what the points differ by;
+    and levels that are near. An axis of seconds is one of ratios.
     """
     ratios = measure == "seconds"
     scale, back = (math.log, math.exp) if ratios else (float, float)
-    shown = [mean for mean in curves if not _is_hopeless(mean, curves, levels)]
+    shown = [mean for mean in curves if not _is_hopeless(mean, curves, levels)] or curves
     centres = np.array([mean.mean for mean in shown], dtype=np.float64)
     widths = np.array([mean.half_width or 0.0 for mean in shown])
     span = float(np.ptp(centres))
@@ -107,18 +108,19 @@ def range_of(curves: Sequence[Mean], levels: Sequence[Level], measure: str) -> t
 
 
 def _is_hopeless(mean: Mean, curves: Sequence[Mean], levels: Sequence[Level]) -> bool:
-    """Return whether a point is worse than the floor by more than the best is better."""
+    """Return whether a point is worse than no model, by far where that is an accuracy."""
     centres = [curve.mean for curve in curves if curve.mean is not None]
-    floor = next((level.value for level in levels if not level.ceiling), None)
+    floor = next((level for level in levels if not level.ceiling), None)
     if floor is None or mean.mean is None:
         return False
-    upwards = floor < next((level.value for level in levels if level.ceiling), floor)
-    best = max(centres) if upwards else min(centres)
-    return (mean.mean - floor) * (best - floor) < 0 and abs(mean.mean - floor) > abs(best - floor)
+    if floor.name == FLOOR:
+        return mean.mean > floor.value
+    return mean.mean < floor.value - max(0.0, max(centres) - floor.value) / 2
 
 
 def draw_hopeless(axis: Any, curves: Sequence[Mean], *, upwards: bool) -> None:
-    """Name the points that are beyond the axis, at its edge."""
+    """Name the points that are beyond the axis, where curves are not: towards the right, but left
+    of the floor's name."""
     low, high = axis.get_ylim()
     names = [
         f"{mean.algorithm.partition(' (')[0]} at {exact(mean.epsilon)}: {mean.mean:.3g}"
@@ -129,8 +131,8 @@ def draw_hopeless(axis: Any, curves: Sequence[Mean], *, upwards: bool) -> None:
         arrow = "\N{DOWNWARDS ARROW}" if upwards else "\N{UPWARDS ARROW}"
         more = [f"and {len(names) - _NAMED} more"] if len(names) > _NAMED else []
         lines = [f"beyond {arrow}", *names[:_NAMED], *more]
-        where = (0.01, low, "bottom") if upwards else (0.01, high, "top")
-        _write(axis, "\n".join(lines), *where)
+        where = (low, "bottom") if upwards else (high, "top")
+        _write(axis, "\n".join(lines), 0.76, *where)
 
 
 def draw_levels(axis: Any, levels: Sequence[Level], *, upwards: bool) -> None:
