@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 from leaking_mechanisms import LEAKING, FifthFollowsFirst, OneInFifty, ScalarLaplace
+from scipy.special import ndtr, ndtri
 
 from dpcore.errors import InvalidInputError
 from dpcore.mechanisms.exponential import Exponential
@@ -238,6 +239,29 @@ def stated(multiplier):
     """Return events of noise of that multiplier, as somebody states them who has the proof."""
     rho = 1 / (2 * multiplier**2)
     return ZcdpDpEvent(rho), RenyiDpEvent((2.0, 8.0, 32.0), (2 * rho, 8 * rho, 32 * rho))
+
+
+def test_laplace_noise_of_half_the_size_is_caught_by_its_variance():
+    # Its outcomes alone are not too likely for this rho, nor are their complements.
+    class States(Laplace):
+        def event(self, sensitivity):
+            return stated(super().event(sensitivity).noise_multiplier)[0]
+
+    with pytest.raises(AssertionError, match="further apart"):
+        check_mechanism(halved(States))
+
+
+@pytest.mark.parametrize("rho", [1e-4, 0.02, 0.3, 2.0, 400.0])
+def test_what_a_rho_allows_is_more_than_its_laws_have(rho):
+    p, shift = np.linspace(0.001, 0.999, 41), (2 * rho) ** 0.5  # of Laplace noise, epsilon
+    lower = np.where(p < 0.5, np.log(2 * p), -np.log(2 * (1 - p))) + shift
+    laplace = np.where(lower < 0, np.exp(np.minimum(lower, 0)) / 2, 1 - np.exp(-lower) / 2)
+    allowed = np.array([largest_probability(ZcdpDpEvent(rho), float(each)) for each in p])
+    assert (allowed >= ndtr(ndtri(p) + shift)).all() and (allowed >= laplace).all()
+    assert (np.diff(allowed) >= 0).all() and allowed.max() <= 1
+    # The order 2 alone, as (q - p)^2 <= (e^(2 rho) - 1) p (1 - p): nearly nothing where rho is.
+    if rho < 1e-3:
+        assert allowed[20] == pytest.approx(0.5 + 0.5 * shift, rel=1e-3)
 
 
 @pytest.mark.parametrize("which", [0, pytest.param(1, marks=pytest.mark.slow)])
