@@ -140,7 +140,7 @@ class NoiseSource(Unshareable):
         mask = np.uint64((1 << (n - 1).bit_length()) - 1)
         drawn = self._entropy.words(1 if size is None else size) & mask
         while (over := drawn >= np.uint64(n)).any():
-            drawn[over] = self._entropy.words(np.count_nonzero(over)) & mask
+            drawn[over] = self._entropy.words(int(over.sum())) & mask
         return int(drawn[0]) if size is None else drawn.view(np.int64)
 
     def subset(self, n: int, size: int) -> np.ndarray:
