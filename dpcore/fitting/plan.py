@@ -51,11 +51,12 @@ class Plan:
     a part says of its own module may be borrowed."""
 
     def parameters(self) -> dict[str, Any] | None:
-        """Return the hyper-parameters as JSON-able data, without the slots; ``None`` where the
-        published code ran on constants of its own."""
-        if self.settings.as_published:
-            return None
+        """Return the hyper-parameters as JSON-able data, without the slots; of a run of published
+        code those that it takes, ``None`` where it has constants of its own alone."""
         optimizer: Any = self.optimizer
+        if self.settings.as_published:
+            taken = optimizer_facts(optimizer).published_options
+            return {name: getattr(optimizer, name) for name in taken} or None
         return {
             f.name: getattr(optimizer, f.name)
             for f in dataclasses.fields(optimizer)
@@ -91,7 +92,7 @@ def make_plan(settings: Settings, registry: Registry | None = None) -> Plan:
     settings, chosen_by = choose(settings, registry)
     factory = registry.load("optimizer", settings.algo)
     params, of_loss = params_apart(settings.params)
-    _check_published(settings, params)
+    _check_published(settings, factory, params)
     with _told_who_chose(settings, chosen_by):
         _check_users(settings, factory, of_loss)
         preset = _preset(factory, settings)
@@ -193,9 +194,11 @@ def _build(
         raise InvalidInputError(f"{settings.algo} refuses its parameters: {error}") from error
 
 
-def _check_published(settings: Settings, params: Mapping[str, Any]) -> None:
+def _check_published(settings: Settings, factory: Any, params: Mapping[str, Any]) -> None:
     """Refuse to set what the authors' code, which has constants of its own, would ignore."""
-    asked = {"--set": params, "--use": settings.use, "--preset": settings.preset}
+    taken = optimizer_facts(factory).published_options
+    ignored = [name for name in params if name.replace("-", "_") not in taken]
+    asked = {"--set": ignored, "--use": settings.use, "--preset": settings.preset}
     for option, value in asked.items():
         if settings.as_published and value:
             raise InvalidInputError(
