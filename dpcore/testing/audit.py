@@ -142,11 +142,10 @@ def _by_variance(p: float, chi: float) -> float:
     """Return the largest q that two laws can give where one has ``p``, chi the chi-square
     divergence of either from the other at most: e^D - 1, D the Renyi divergence of order 2.
 
-    The coins that the outcomes make of two laws are no further apart than these (van Erven &
-    Harremoes 2014, Theorem 9), and the chi-square divergence of a coin from another is (q - p)^2
-    over the variance of the other. So (q - p)^2 is at most chi p (1 - p), and chi q (1 - q), whose
-    largest q is the larger root of a quadratic. It is the bound of Hammersley (1950) and of Chapman
-    & Robbins (1951), for an indicator.
+    What chi allows of the laws it allows of the two coins that the outcomes make of them (van Erven
+    & Harremoes 2014, Theorem 9). For coins it is (q - p)^2 over the variance of one: (q - p)^2 is
+    at most chi p (1 - p), and chi q (1 - q), whose q is the larger root of a quadratic. It is the
+    bound of Hammersley (1950) and of Chapman & Robbins (1951), for an indicator.
     """
     variance = p * (1 - p)
     larger_root = (p + chi / 2 + math.sqrt(chi * chi / 4 + chi * variance)) / (1 + chi)

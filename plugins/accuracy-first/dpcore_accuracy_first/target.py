@@ -49,8 +49,8 @@ class Target:
 def kind_of(options: TargetOptions) -> str:
     """Return the one target that was given: accuracy, excess-risk or risk.
 
-    Raises InvalidInputError for none, for two, for a slack that is missing, or for one that the
-    paper's levels do not follow from.
+    Raises InvalidInputError for none, for two, for a slack that is missing, or from which the
+    paper's levels do not follow.
     """
     given = {
         "accuracy": options.target_accuracy,
