@@ -15,7 +15,15 @@ from pathlib import Path
 from panels import asked
 
 HERE = Path(__file__).parent
-SCRIPTS = ("dp_agd", "dp_agd_effects", "rsgd_ar", "rsgd_ar_time", "a_ddp", "a_ddp_composition")
+SCRIPTS = (
+    "dp_agd",
+    "dp_agd_effects",
+    "rsgd_ar",
+    "rsgd_ar_time",
+    "a_ddp",
+    "a_ddp_composition",
+    "accuracy_first",
+)
 
 
 def main() -> None:

@@ -116,7 +116,7 @@ def convert_all(
     """Return the parameters with the fields' types: text is parsed, Python values are checked.
 
     ``registered`` : the name that a user knows the part by; ``None`` for that of its class.
-    ``elsewhere`` : parameters of other parts, as ``part.name``, of which a user may have meant one.
+    ``elsewhere`` : parameters of other parts, as ``part.name``: a user may have meant such a one.
 
     Raises InvalidInputError for an unknown name (with near names) or a value of another type.
     """

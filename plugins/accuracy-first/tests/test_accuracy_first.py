@@ -158,9 +158,9 @@ def test_hypotheses_of_levels_not_looked_at_are_never_computed(monkeypatch):
 
     made = []
 
-    def counted(self, value, original=bases.OutputBase.hypothesis):
+    def counted(self, value, epsilon, original=bases.OutputBase.hypothesis):
         made.append(1)
-        return original(self, value)
+        return original(self, value, epsilon)
 
     monkeypatch.setattr(bases.OutputBase, "hypothesis", counted)
     _, solution = run(OutputNr(target_excess_risk=0.3, levels=200), make_rows(2000), 500.0)
