@@ -1,4 +1,4 @@
-"""The parameters that Ligett et al. 2017 print: the preset ``paper``, its levels and its tests.
+"""The preset ``paper``, its levels and its tests, as Ligett et al. 2017 print them.
 
 The paper leaves figures to its full version; where it does, they are those of the authors' code
 (``run_sims.sh`` and ``run_*.py`` of the repository that footnote 6 names). Its constants as printed
@@ -41,7 +41,7 @@ SEARCH: dict[str, Any] = {
 NOISE_REDUCTION: dict[str, Any] = {**SEARCH, "levels": 1000}  # run_sims.sh: max_steps
 
 COVARIANCE: dict[str, Any] = {"l1_norm": 1.0}  # section 3: ||X_i||_1 <= 1
-"""Covariance perturbation adds this to a preset."""
+"""What covariance perturbation adds to a preset."""
 
 _LAST = 4.0
 """The last level over the epsilon of the utility theorem."""
