@@ -41,7 +41,7 @@ SEARCH: dict[str, Any] = {
 NOISE_REDUCTION: dict[str, Any] = {**SEARCH, "levels": 1000}  # run_sims.sh: max_steps
 
 COVARIANCE: dict[str, Any] = {"l1_norm": 1.0}  # section 3: ||X_i||_1 <= 1
-"""What covariance perturbation adds to a preset."""
+"""Covariance perturbation adds this to a preset."""
 
 _LAST = 4.0
 """The last level over the epsilon of the utility theorem."""
