@@ -19,6 +19,7 @@ from accuracy_first_runs import Cell, interval, results_of
 from panels import Run, asked
 
 from dpcore.compare.settings import AS_PUBLISHED
+from dpcore.compare.styles import curve_style
 from dpcore.compare.svg import STYLE, svg_of
 
 TARGETS = (0.05, 0.075, 0.1, 0.2)
@@ -36,13 +37,8 @@ PANELS = {
     "d": ("logistic", "against doubling", (DOUBLING, NR)),
 }
 TITLES = {"ridge": "ridge, buzz-sim (generated)", "logistic": "logistic, KDD Cup 1999 *"}
-# Colours of Okabe & Ito (2008); markers tell the curves apart in grey, and lines their constants.
-LOOKS = {
-    NR: ("#0072B2", "o"),
-    DOUBLING: ("#D55E00", "s"),
-    OUTPUT: ("#009E73", "^"),
-    COV: ("#CC79A7", "D"),
-}
+LOOKS = {NR: curve_style(0), OUTPUT: curve_style(2), COV: curve_style(3), DOUBLING: curve_style(5)}
+"""Colours and markers, which tell the curves apart in grey; dashes tell their constants."""
 LINES = {"": "-", "paper": "--", AS_PUBLISHED: ":"}
 
 Rows = list[dict[str, Any]]
@@ -134,7 +130,7 @@ def draw(panel: str, rows: Rows, how: Run) -> None:
                     _draw_curve(axis, curve, variant, points)
             if panel == "c":
                 at = {alpha: math.log(values[curve]) for alpha, values in PRINTED.items()}
-                look = {"color": LOOKS[curve][0], "marker": "x", "ms": 9, "mew": 2, "ls": ""}
+                look = {"color": LOOKS[curve]["color"], "marker": "x", "ms": 9, "mew": 2, "ls": ""}
                 axis.plot(list(at), list(at.values()), label=f"{curve}, printed", **look)
         axis.set_yscale("log")
         axis.yaxis.set_major_formatter("{x:g}")
@@ -154,7 +150,6 @@ def draw(panel: str, rows: Rows, how: Run) -> None:
 
 
 def _draw_curve(axis: Any, curve: str, variant: str, points: list[Any]) -> None:
-    color, marker = LOOKS[curve]
     said = {
         "": "",
         "paper": ", the paper's constants",
@@ -162,12 +157,12 @@ def _draw_curve(axis: Any, curve: str, variant: str, points: list[Any]) -> None:
     }
     alphas = np.array([alpha for alpha, _ in points])
     centres, widths = np.array([of for _, of in points]).T
-    look = {"color": color, "lw": 1.5, "zorder": 3}
-    face = {"mfc": color if not variant else "white", "ms": 5}
-    name = f"{curve}{said[variant]}"
-    axis.plot(alphas, centres, marker=marker, ls=LINES[variant], label=name, **face, **look)
+    look = {**LOOKS[curve], "ls": LINES[variant], "zorder": 3}
+    if variant == AS_PUBLISHED:
+        look |= {"mfc": "white", "mew": 1.2}
+    axis.plot(alphas, centres, label=f"{curve}{said[variant]}", **look)
     ends = np.column_stack([centres - widths, centres + widths, np.full_like(centres, np.nan)])
-    axis.plot(np.repeat(alphas, 3), ends.ravel(), **look)
+    axis.plot(np.repeat(alphas, 3), ends.ravel(), color=look["color"], lw=1.4, zorder=3)
 
 
 def print_epsilons(task: str, rows: Rows) -> None:
@@ -229,8 +224,7 @@ def print_claims(task: str, rows: Rows) -> None:
 def main() -> None:
     how = asked(__doc__)
     for task in how.of({task: task for task in TASKS}):
-        jobs = 1 if how.quick else how.jobs
-        rows = results_of(cells_of(task, how.quick), how.results / "accuracy-first", jobs)
+        rows = results_of(cells_of(task, how.quick), how.results / "accuracy-first", how.jobs)
         print_epsilons(task, rows)
         print_ratios(task, rows)
         print_claims(task, rows)

@@ -143,7 +143,7 @@ def _by_variance(p: float, chi: float) -> float:
     divergence of either from the other at most: e^D - 1, D the Renyi divergence of order 2.
 
     What chi allows of the laws it allows of the two coins that the outcomes make of them (van Erven
-    & Harremoes 2014, Theorem 9). For coins it is (q - p)^2 over the variance of one: so (q - p)^2 is
+    & Harremoes 2014, Theorem 9). For coins it is (q - p)^2 over the variance of one: (q - p)^2 is
     at most chi p (1 - p), and chi q (1 - q), whose q is the larger root of a quadratic. It is the
     bound of Hammersley (1950) and of Chapman & Robbins (1951), for an indicator.
     """

@@ -219,3 +219,22 @@ def test_list_info_and_compare_know_them(table):
     means = json.loads(compared.stdout)["means"]
     assert {mean["algorithm"] for mean in means} >= {"a-ddp", "sgd-maj", "nonprivate"}
     assert not json.loads(compared.stdout)["failures"]
+
+
+def test_comparisons_of_another_trust_model_say_so_and_those_of_none_are_as_before(table):
+    asked = (
+        "compare", *table, "--algos", "sgd-maj", "--relation", "replace-one", "--folds", 2,
+        "--epsilon", "8", "--json", "--seed", 1,
+    )  # fmt: skip
+    plain, secure = (
+        json.loads(run(*asked, *more).stdout) for more in ((), ("--trust", "secure-aggregation"))
+    )
+    assert "trust" not in plain["settings"]
+    assert secure["settings"]["trust"] == "secure-aggregation"
+    found = [
+        [m["mean"] for m in each["means"] if m["algorithm"] == "sgd-maj"]
+        for each in (plain, secure)
+    ]
+    assert found[0] != found[1]
+    refused = run("compare", *table, "--algos", "dp-agd", "--epsilon", "8", "--trust", "local")
+    assert refused.exit_code == 2 and "takes no --trust" in refused.stderr

@@ -1,4 +1,4 @@
-"""The parameters that Ligett et al. 2017 print: the preset ``paper``, its levels and its tests.
+"""The preset ``paper``, its levels and its tests, as Ligett et al. 2017 print them.
 
 The paper leaves figures to its full version; where it does, they are those of the authors' code
 (``run_sims.sh`` and ``run_*.py`` of the repository that footnote 6 names). Its constants as printed

@@ -49,8 +49,8 @@ class Target:
 def kind_of(options: TargetOptions) -> str:
     """Return the one target that was given: accuracy, excess-risk or risk.
 
-    Raises InvalidInputError for none, for two, for a slack that is missing, or from which the
-    paper's levels do not follow.
+    Raises InvalidInputError for none, for two, for a slack that is missing, or where the paper's
+    levels do not follow from the target.
     """
     given = {
         "accuracy": options.target_accuracy,

@@ -63,7 +63,7 @@ STRICT = [
     OutputNr(target_accuracy=0.85, slack=0.05, levels=12),
     OutputNr(target_risk=0.6, slack=0.1, levels=12),
     CovNr(target_excess_risk=0.1, levels=12),
-    CovNr(target_risk=0.45, slack=0.1, levels=12, l1_norm=2.0),
+    CovNr(target_risk=0.4, slack=0.1, levels=12, first_level=0.01, l1_norm=2.0),
     OutputDoubling(target_excess_risk=0.02, first_level=5.0),
     CovDoubling(target_excess_risk=0.02, first_level=5.0),
 ]
