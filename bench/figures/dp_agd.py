@@ -55,7 +55,7 @@ def main() -> None:
         for data in how.some(EPSILONS):
             comparison = Comparison(named, (data,), EPSILONS[data], delta=1e-8, loss=loss)
             rows += results_of(f"{name}-{data}", comparison, how)
-            if data == QUICK:
+            if data == QUICK and not how.quick:
                 added = replace(comparison, algorithms=(ADDED,))
                 rows += fits_of(f"{name}-{data}-{ADDED.replace(':', '-')}", added, how)
             rows += [] if is_smooth else smoothed(f"{name}-{data}", comparison, how)
