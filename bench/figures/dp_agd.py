@@ -52,6 +52,7 @@ def main() -> None:
         name, rows = f"dp-agd-{task}", []
         is_smooth = loss == "logistic"
         named = tuple(label for label in ALGORITHMS if is_smooth or label not in SMOOTHED)
+        named = named[::2] if how.quick else named
         for data in how.some(EPSILONS):
             comparison = Comparison(named, (data,), EPSILONS[data], delta=1e-8, loss=loss)
             rows += results_of(f"{name}-{data}", comparison, how)
