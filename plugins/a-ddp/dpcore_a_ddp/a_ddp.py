@@ -64,6 +64,7 @@ class ADdp(UserSgdOptions):
         "least-noise": {"noise": "filter", "rounds": 1000},
         "amplified": {"noise": "filter", "rounds": 1000, "rate": 0.01, "accountant": "rdp"},
     }
+    published_options: ClassVar[tuple[str, ...]] = ("most_rounds",)
     name: ClassVar[str] = "a-ddp"
     accountant: ClassVar[str] = "sampling-composition"
     theorem: ClassVar[str] = (

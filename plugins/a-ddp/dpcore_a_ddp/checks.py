@@ -48,7 +48,8 @@ _EPSILON, _DELTA, _L2, _ROW_NORM = 4.0, 1e-6, 0.01, 1.5
 
 
 _MOST_ROUNDS = 1000
-"""Of a recorded run, so that one without an end of its own takes no longer than others."""
+"""Of a recorded run, so that it takes no longer than others where users may join for long."""
+_LATER = f"rounds of a run after the first {_MOST_ROUNDS:,}"
 
 
 class RecordingPool:
@@ -105,7 +106,7 @@ def check_pool_outputs_released(optimizer: Optimizer) -> Tested:
         rounds += len(told[0])
     return Tested(
         f"{rounds} rounds whose answers were replayed over users with other rows, equal to the bit",
-        not_tested=not_isolated(),
+        not_tested=(_LATER, *not_isolated()),
     )
 
 
@@ -174,7 +175,8 @@ def check_pool_never_overspends(optimizer: Optimizer) -> Tested:
                 recount(optimizer, rules, rounds, _SIZE, (epsilon, _DELTA))
     return Tested(
         "the rounds that users joined, and all that they might have joined, at epsilon .5, 4 and "
-        "16, counted again in floats"
+        "16, counted again in floats",
+        not_tested=(_LATER,),
     )
 
 

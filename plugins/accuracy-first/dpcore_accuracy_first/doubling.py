@@ -128,7 +128,7 @@ class _DoublingOptions(TargetOptions):
         details = {
             "target": target.text,
             "target_met": accepted,
-            "failure_probability": self.failure_probability,
+            "failure_probability": None if self.as_published else self.failure_probability,
             "levels_tested": tried,
             "test_epsilon": tests,
             "level_epsilon": epsilon,

@@ -132,7 +132,7 @@ class _NoiseReductionOptions(TargetOptions):
         details = {
             "target": target.text,
             "target_met": reply.accepted,
-            "failure_probability": self.failure_probability,
+            "failure_probability": None if self.as_published else self.failure_probability,
             "levels_tested": level + 1,
             "test_epsilon": tests,
             "level_epsilon": levels[level],
