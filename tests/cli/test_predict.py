@@ -77,7 +77,7 @@ def test_every_source_that_train_takes(run, train, saved, folder):
     whole = run("predict", saved, "--data", NAME).stdout
     for source in ("rows.parquet", "rows.dpcore"):
         assert run("predict", saved, "--data", source).stdout == whole
-    assert run("predict", saved, "--data", "none.dpcore").stdout == "score,label\n"
+    assert run("predict", saved, "--data", "none.dpcore").stdout == "log_odds,label\n"
 
 
 def test_a_registered_data_set(run, folder):
