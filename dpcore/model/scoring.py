@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 
 from dpcore.data.cells.typed import convert_column, to_numbers
 from dpcore.data.readers.in_memory import labels_of
@@ -44,9 +45,12 @@ def score_of(model: Model, X: Any, y: Any) -> float:
 
 
 def _targets(labels: Cells) -> np.ndarray:
-    numbers = to_numbers(labels, ())
+    try:
+        numbers = to_numbers(labels, ())
+    except pa.ArrowException:
+        numbers = np.full(1, np.nan)
     if not np.isfinite(numbers).all():
-        raise DataError(f"{_SOURCE}: the label is not a finite number.")
+        raise DataError(f"{_SOURCE}: a label is not a finite number.")
     return numbers
 
 

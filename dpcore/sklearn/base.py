@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -57,7 +58,7 @@ class PrivateEstimator(ABC, BaseEstimator):
     accountant : ``None`` for what the algorithm names.
     schema_from_data : says that bounds, categories or a step before this one were taken from the
         rows, and marks the model as not private.
-    random_state : a seed, or what one is drawn from; it marks the model as not private.
+    random_state : a seed, or scikit-learn's generator that draws one; it marks the model as not private.
 
     Attributes
     ----------
@@ -76,7 +77,7 @@ class PrivateEstimator(ABC, BaseEstimator):
     n_public: int | None = None
     accountant: str | None = None
     schema_from_data: bool = False
-    random_state: int | np.random.RandomState | None = None
+    random_state: Any = None
 
     def fit(self, X: Any, y: Any = None, **metadata: Any) -> Self:
         """Fit a new private model, at the whole budget; nothing of an earlier fit is used.
@@ -181,9 +182,9 @@ class PrivateEstimator(ABC, BaseEstimator):
 
     def _seed(self) -> int | None:
         state = self.random_state
-        if isinstance(state, np.random.RandomState):
-            return int(check_random_state(state).randint(2**31 - 1))
-        return state
+        if state is None or isinstance(state, numbers.Integral):
+            return state
+        return int(check_random_state(state).randint(2**31 - 1))
 
 
 def _refuse(metadata: Mapping[str, Any]) -> None:

@@ -30,7 +30,7 @@ def make_pipeline(*steps: Any, schema_from_data: bool = False) -> Pipeline:
     schema_from_data : takes any steps (StandardScaler, OneHotEncoder, an imputer, a selection of
         features), and marks the model as not private.
 
-    Raises InvalidInputError for another step, and for a last one that is no private estimator.
+    Raises InvalidInputError for another step, and for a last step that is no private estimator.
 
     Examples
     --------

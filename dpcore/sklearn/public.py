@@ -67,6 +67,8 @@ def classes_label(classes: Any) -> tuple[list[Any], dict[str, Any]]:
         values = []
     if len(values) != 2 or not all(isinstance(value, (str, int, float)) for value in values):
         raise InvalidInputError(_NO_CLASSES)
+    if {type(value) for value in values} == {int, float}:
+        values = [float(value) for value in values]
     values = ascending(values)
     return values, {"classes": values}
 
@@ -75,12 +77,10 @@ def target_label(target_bounds: Any) -> dict[str, Any]:
     """Return what a schema says of a target between two public bounds."""
     try:
         lower, upper = (plain(bound) for bound in target_bounds)
-    except TypeError:
-        lower, upper = None, None
-    except ValueError:
-        lower, upper = None, None
-    if lower is None or upper is None:
-        raise InvalidInputError("Expected target_bounds=(lower, upper), public, of the target y.")
+    except (TypeError, ValueError):
+        raise InvalidInputError(
+            "Expected target_bounds=(lower, upper), public, of the target y."
+        ) from None
     return {"lower": lower, "upper": upper}
 
 

@@ -87,8 +87,11 @@ def classes_in(labels: Any) -> list[Any]:
         values = np.unique(np.asarray(labels))
     except TypeError:
         raise DataError("The labels are of several types, or one of them is missing.") from None
-    if values.dtype.kind == "f" and not np.array_equal(values, np.floor(values)):
-        raise DataError(_CONTINUOUS if np.isfinite(values).all() else "A label is no number.")
+    if values.dtype.kind == "f":
+        if not np.isfinite(values).all():
+            raise DataError("A label is NaN or infinite.")
+        if not np.array_equal(values, np.floor(values)):
+            raise DataError(_CONTINUOUS)
     if values.size > 2:
         raise DataError(_MANY)
     if values.size < 2:
