@@ -58,7 +58,8 @@ class PrivateEstimator(ABC, BaseEstimator):
     accountant : ``None`` for what the algorithm names.
     schema_from_data : says that bounds, categories or a step before this one were taken from the
         rows, and marks the model as not private.
-    random_state : a seed, or scikit-learn's generator that draws one; it marks the model as not private.
+    random_state : a seed, or a generator that draws one, as elsewhere in scikit-learn; it marks the
+        model as not private.
 
     Attributes
     ----------
@@ -182,8 +183,10 @@ class PrivateEstimator(ABC, BaseEstimator):
 
     def _seed(self) -> int | None:
         state = self.random_state
-        if state is None or isinstance(state, numbers.Integral):
-            return state
+        if state is None:
+            return None
+        if isinstance(state, numbers.Integral):
+            return int(state)
         return int(check_random_state(state).randint(2**31 - 1))
 
 

@@ -38,17 +38,16 @@ def frame(table):
     return pd.DataFrame({"age": X[:, 0], "city": city}), np.where(y, "yes", "no")
 
 
-def logistic(**parameters):
-    return PrivateLogisticRegression(**{"epsilon": 5.0, "bounds": BOUNDS, **parameters})
+def svc(**parameters):
+    """The estimator of the fewest releases, where any will do."""
+    return PrivateLinearSVC(**{"epsilon": 5.0, "bounds": BOUNDS, **parameters})
 
 
 @pytest.mark.parametrize("kind", [PrivateLogisticRegression, PrivateLinearSVC])
 def test_a_classifier_is_that_of_fit(kind, table):
     X, y = table
-    clf = kind(bounds=BOUNDS, epsilon=5.0, random_state=7).fit(X, y)
-    model = fit(
-        X, y, classes=(0, 1), bounds=BOUNDS, row_norm=None, epsilon=5.0, seed=7, loss=clf.loss
-    )
+    clf = kind(bounds=BOUNDS, random_state=7).fit(X, y)
+    model = fit(X, y, classes=(0, 1), bounds=BOUNDS, row_norm=None, seed=7, loss=clf.loss)
     assert np.array_equal(clf.coef_, model.coef_) and clf.intercept_ == model.intercept_
     assert np.array_equal(clf.predict(X), model.predict(X))
     assert np.array_equal(clf.decision_function(X), model.decision_function(X))
@@ -73,12 +72,12 @@ def test_a_regression_is_that_of_fit(table):
 
 def test_probabilities_are_of_the_logistic_model_only(table):
     X, y = table
-    clf = logistic().fit(X, y)
+    clf = PrivateLogisticRegression(bounds=BOUNDS).fit(X, y)
     assert np.array_equal(clf.predict_proba(X), clf.model_.predict_proba(X))
     assert roc_auc_score(y, clf.predict_proba(X)[:, 1]) > 0.9
     assert not hasattr(PrivateLinearSVC, "predict_proba")
     with pytest.raises(InvalidInputError, match="PrivateLinearSVC takes"):
-        logistic(loss="hinge-svm").fit(X, y)
+        PrivateLogisticRegression(bounds=BOUNDS, loss="hinge-svm").fit(X, y)
     with pytest.raises(InvalidInputError, match="take PrivateLogisticRegression"):
         PrivateLinearSVC(loss="logistic", bounds=BOUNDS).fit(X, y)
 
@@ -88,7 +87,7 @@ def test_classes_are_public_and_in_the_order_of_scikit_learn(classes, table):
     # Its scorers take the larger class for that of positive decisions: in another order the area
     # under the curve would be one minus itself.
     X, y = table[0], np.where(table[1], "yes", "no")
-    clf = logistic(classes=classes).fit(X, y)
+    clf = svc(classes=classes).fit(X, y)
     assert clf.classes_.tolist() == ["no", "yes"] and clf.model_.privacy["private"]
     assert roc_auc_score(y, clf.decision_function(X)) > 0.9
     assert clf.score(X, y) > 0.8
@@ -97,7 +96,7 @@ def test_classes_are_public_and_in_the_order_of_scikit_learn(classes, table):
 @pytest.mark.parametrize("values", [(False, True), (1.5, 3), ("0", "1"), (-1, 1)])
 def test_classes_come_back_as_they_were_given(values, table):
     X, y = table[0], np.array(values)[table[1]]
-    clf = logistic(classes=values).fit(X, y)
+    clf = svc(classes=values).fit(X, y)
     assert clf.predict(X).dtype == y.dtype
     assert set(clf.predict(X).tolist()) == set(values)
 
@@ -105,11 +104,11 @@ def test_classes_come_back_as_they_were_given(values, table):
 @pytest.mark.parametrize("classes", [(0, 1, 2), "ab", b"ab", 5, None, [[0], [1]], {0: 1, 1: 2}, ()])
 def test_other_classes_than_two_values_are_refused(classes, table):
     with pytest.raises(InvalidInputError, match="Expected classes to be two public values"):
-        logistic(classes=classes).fit(*table)
+        svc(classes=classes).fit(*table)
 
 
 def test_classes_off_the_labels_mark_the_model(table):
-    clf = logistic(classes="from-labels").fit(*table)
+    clf = svc(classes="from-labels").fit(*table)
     assert clf.classes_.tolist() == [0, 1]
     assert clf.model_.privacy["why_not_private"] == [
         "bounds, categories or classes of the schema were read off the rows"
@@ -131,27 +130,27 @@ def test_classes_off_the_labels_mark_the_model(table):
 def test_labels_that_are_not_of_two_classes_are_refused_without_their_values(labels, message):
     y = np.asarray(labels)
     with pytest.raises(DataError, match=message) as caught:
-        logistic(classes="from-labels").fit(np.ones((len(y), 2)), y)
+        svc(classes="from-labels").fit(np.ones((len(y), 2)), y)
     assert not {"3", "7", "11", "seven"} & {*str(caught.value).replace(".", " ").split()}
 
 
 def test_a_seed_marks_the_model_and_repeats_it(table):
     states = [3, np.random.RandomState(3), np.random.RandomState(3)]
-    first, second, third = (logistic(random_state=state).fit(*table) for state in states)
+    first, second, third = (svc(random_state=state).fit(*table) for state in states)
     assert first.model_.privacy["why_not_private"] == ["the noise came from a seed"]
     assert not second.model_.privacy["private"]
     assert np.array_equal(second.coef_, third.coef_)
-    assert logistic().random_state is None
+    assert svc().random_state is None
     # The noise of no seed is not NumPy's.
     np.random.seed(3)  # noqa: NPY002
-    fourth = logistic().fit(*table)
+    fourth = svc().fit(*table)
     np.random.seed(3)  # noqa: NPY002
-    assert not np.array_equal(fourth.coef_, logistic().fit(*table).coef_)
+    assert not np.array_equal(fourth.coef_, svc().fit(*table).coef_)
 
 
 def test_a_clone_is_not_fitted_and_a_second_fit_starts_anew(table):
     X, y = table
-    clf = logistic().fit(X, y)
+    clf = svc().fit(X, y)
     with pytest.raises(NotFittedError):
         clone(clf).predict(X)
     clf.set_params(epsilon=1.0)
@@ -163,15 +162,15 @@ def test_a_clone_is_not_fitted_and_a_second_fit_starts_anew(table):
 def test_weights_of_rows_are_refused_with_the_reason(table):
     X, y = table
     with pytest.raises(InvalidInputError, match="sample_weight is refused: with a weight a row"):
-        logistic().fit(X, y, sample_weight=np.ones(len(y)))
-    logistic().fit(X, y, sample_weight=None)
+        svc().fit(X, y, sample_weight=np.ones(len(y)))
+    svc().fit(X, y, sample_weight=None)
     with pytest.raises(TypeError, match="unexpected keyword argument 'weights'"):
-        logistic().fit(X, y, weights=1)
+        svc().fit(X, y, weights=1)
 
 
 def test_a_schema_replaces_what_it_has(frame):
     X, y = frame
-    clf = PrivateLogisticRegression(schema=SCHEMA, epsilon=5.0).fit(X, y)
+    clf = PrivateLinearSVC(schema=SCHEMA, epsilon=5.0).fit(X, y)
     assert clf.classes_.tolist() == ["no", "yes"]
     assert clf.feature_names_in_.tolist() == ["age", "city"]
     assert clf.model_.feature_names == ("age", "city=Bern", "city=Basel")
@@ -189,12 +188,12 @@ def test_a_schema_replaces_what_it_has(frame):
 def test_a_frame_is_described_by_bounds_and_categories(frame):
     X, y = frame
     public = {"bounds": {"age": (0, 90)}, "categories": {"city": ["Bern", "Basel"]}}
-    clf = PrivateLogisticRegression(**public, classes=("no", "yes"), n_public=1000).fit(X, y)
+    clf = PrivateLinearSVC(**public, classes=("no", "yes"), n_public=1000).fit(X, y)
     assert clf.model_.feature_names == ("age", "city=Bern", "city=Basel")
     assert clf.model_.privacy["n0"] == 1000
     assert "given the frame's column types" in clf.model_.privacy["sentence"]
     turned = X[["city", "age"]].rename(columns={"age": "label"})
-    clf = PrivateLogisticRegression(
+    clf = PrivateLinearSVC(
         bounds=(0, 90), categories=public["categories"], classes=("no", "yes")
     ).fit(turned, y)
     assert clf.model_.schema.label.name == "label_" and clf.n_features_in_ == 2
@@ -225,15 +224,15 @@ def test_parameters_that_do_not_fit_are_refused(public, message, frame):
 
 def test_categories_are_of_frames(table):
     with pytest.raises(InvalidInputError, match="encode the columns of an array by PublicEncoder"):
-        logistic(categories={"x1": [0, 1]}).fit(*table)
+        svc(categories={"x1": [0, 1]}).fit(*table)
 
 
 def test_sparse_rows_need_a_schema_with_a_width(table):
     X, y = table
     with pytest.raises(DataError, match="Sparse rows cannot be mapped to bounds"):
-        logistic().fit(sparse.csr_array(X), y)
+        svc().fit(sparse.csr_array(X), y)
     label = {"label": {"kind": "label", "classes": [0, 1]}}
-    clf = logistic(bounds=None, schema={"width": 2, "columns": label})
+    clf = svc(bounds=None, schema={"width": 2, "columns": label})
     clf.fit(sparse.csr_array(X / 100), y)
     assert np.array_equal(clf.predict(sparse.csr_array(X / 100)), clf.predict(X / 100))
 
@@ -267,7 +266,7 @@ SECRET = 8641.0625
 @pytest.mark.filterwarnings("ignore:A column-vector y")
 def test_no_message_holds_a_cell_or_the_number_of_rows(X, y):
     with pytest.raises((ValueError, TypeError)) as caught:
-        logistic(bounds=(0, 1)).fit(X, y)
+        svc(bounds=(0, 1)).fit(X, y)
     text = " ".join([str(caught.value), *getattr(caught.value, "__notes__", [])])
     assert "8641" not in text and "Xq-secret" not in text
 
@@ -297,7 +296,7 @@ def numbers_in(value, seen=None):
 def test_no_row_and_no_count_is_kept(frame):
     X, y = frame
     public = {"bounds": {"age": (0, 90)}, "categories": {"city": ["Bern", "Basel"]}}
-    clf = PrivateLogisticRegression(**public, classes=("no", "yes")).fit(X, y)
+    clf = PrivateLinearSVC(**public, classes=("no", "yes")).fit(X, y)
     ages = {*X["age"].tolist()}
     kept = [*numbers_in(vars(clf))]
     assert {0.0, 90.0} <= {*kept}
@@ -318,7 +317,7 @@ ORDERS = slice(None), slice(None, None, -1)
 
 def test_what_would_be_kept_would_be_found(frame):
     X, y = frame
-    clf = PrivateLogisticRegression(schema=SCHEMA).fit(X, y)
+    clf = PrivateLinearSVC(schema=SCHEMA).fit(X, y)
     clf.rows_ = {"seen": (X["age"].to_numpy(),)}
     assert len(X) in [*numbers_in(vars(clf))] and X["age"][0] in [*numbers_in(vars(clf))]
     assert np.float64(X["age"][0]).tobytes() in pickle.dumps(clf)
