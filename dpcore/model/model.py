@@ -97,14 +97,14 @@ class Model(LearntFacts):
             )
         return odds_to_probabilities(self.decision_function(X))
 
-    def score(self, X: Any, y: Any) -> float:
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy on labelled rows, or the R2 of a regression: an exact figure of these
         rows, which no epsilon covers.
 
         Raises as ``predict`` does, and DataError for labels that are none of the classes, or no
         numbers.
         """
-        return score_of(self, X, y)
+        return score_of(self, X, y, sample_weight)
 
     def margins(self, encoded: Rows) -> np.ndarray:
         """Return the margins of encoded rows, the intercept's column included."""

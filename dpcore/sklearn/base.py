@@ -123,6 +123,12 @@ class PrivateEstimator(ABC, BaseEstimator):
         rows = self._checked(X)
         return self.model_.predict(rows)
 
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the accuracy or the R2: an exact figure of these rows, which no epsilon covers."""
+        rows = self._checked(X)
+        labels = given_labels(y, type(self).__name__)
+        return self.model_.score(rows, labels, sample_weight)
+
     @property
     def coef_(self) -> np.ndarray:
         """The coefficients of the columns as encoded: numbers mapped by their bounds to [0, 1], and

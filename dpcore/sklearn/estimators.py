@@ -32,6 +32,7 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
     """
 
     classes: Sequence[Any] | str = _USUAL
+    score = PrivateEstimator.score  # not the mixin's, which knows no class of several values
 
     @property
     def classes_(self) -> np.ndarray:
@@ -144,6 +145,7 @@ class PrivateRidge(RegressorMixin, PrivateEstimator):
 
     target_bounds: Sequence[float] | None = None
     loss: str = "ridge"
+    score = PrivateEstimator.score
 
     def _label(self, labels: Any) -> tuple[tuple[Any, Any] | None, dict[str, Any], bool]:
         return None, target_label(self.target_bounds), False

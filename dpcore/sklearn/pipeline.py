@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer, make_column_selector
@@ -14,14 +14,27 @@ from dpcore.errors import InvalidInputError
 from dpcore.sklearn.base import PrivateEstimator
 from dpcore.sklearn.transformers import PublicEncoder, PublicScaler
 
-__all__ = ["make_pipeline"]
+if TYPE_CHECKING:
+    from typing import Self
+
+__all__ = ["PublicPipeline", "make_pipeline"]
 
 _PUBLIC = (PublicEncoder, PublicScaler)
 """Steps that treat each cell by itself. A subclass may be another thing, so types are compared."""
 
 
-def make_pipeline(*steps: Any, schema_from_data: bool = False) -> Pipeline:
-    """Return scikit-learn's pipeline of the steps, a private estimator the last.
+class PublicPipeline(Pipeline):
+    """A pipeline that looks at its steps again before each fit: a search may have replaced one."""
+
+    def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
+        """Fit the private estimator; InvalidInputError for a step that may learn from the rows."""
+        _check([step for _, step in self.steps])
+        super().fit(X, y, **params)
+        return self
+
+
+def make_pipeline(*steps: Any, schema_from_data: bool = False) -> PublicPipeline:
+    """Return a ``Pipeline`` of the steps, a private estimator the last.
 
     A plain ``Pipeline`` cannot be looked into: what its steps learn from the rows goes past every
     epsilon, and the statement does not say so. Here each step is PublicScaler, PublicEncoder,
@@ -42,26 +55,32 @@ def make_pipeline(*steps: Any, schema_from_data: bool = False) -> Pipeline:
     Traceback (most recent call last):
     dpcore.errors.InvalidInputError: StandardScaler may learn from the rows...
     """
+    if schema_from_data and steps and isinstance(steps[-1], PrivateEstimator):
+        steps = (*steps[:-1], clone(steps[-1]).set_params(schema_from_data=True))
+    _check([*steps])
+    return PublicPipeline(plain_pipeline(*steps).steps)
+
+
+def _check(steps: list[Any]) -> None:
+    """Raise InvalidInputError for steps that are not known to learn nothing, before a last one
+    that does not say so of its rows."""
     if not steps or not isinstance(steps[-1], PrivateEstimator):
         raise InvalidInputError("Expected the last step to be a private estimator of dpcore.")
     *before, last = steps
-    if schema_from_data:
-        return plain_pipeline(*before, clone(last).set_params(schema_from_data=True))
-    for step in before:
-        for fault in _faults(step):
+    for fault in (fault for step in before for fault in _faults(step)):
+        if not last.schema_from_data:
             raise InvalidInputError(
                 f"{fault} may learn from the rows, which no epsilon covers: use PublicScaler or "
-                "PublicEncoder, or pass schema_from_data=True, which marks the model as not "
-                "private."
+                "PublicEncoder, or make_pipeline(..., schema_from_data=True), which marks the "
+                "model as not private."
             )
-    return plain_pipeline(*before, last)
 
 
 def _faults(step: Any) -> Iterator[str]:
     """Yield the name of each part of a step that is not known to learn nothing."""
     if step is None or isinstance(step, str) or type(step) in _PUBLIC:
         return
-    if type(step) is Pipeline:
+    if type(step) in (Pipeline, PublicPipeline):
         parts = [part for _, part in step.steps]
     elif type(step) is FeatureUnion:
         parts = [part for _, part in step.transformer_list]

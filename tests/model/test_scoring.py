@@ -81,6 +81,9 @@ def test_the_score_is_the_accuracy():
     # A class of several values counts as one.
     assert model.score(X, np.where(y == "no", "never", y)) == expected
     assert np.isnan(model.score(X[:0], []))
+    weights = X[:, 0] ** 2
+    weighted = accuracy_score(y, model.predict(X), sample_weight=weights)
+    assert model.score(X, y, sample_weight=weights) == pytest.approx(weighted, rel=1e-12)
 
 
 def test_the_score_of_a_regression_is_the_r2_of_targets_beyond_their_bounds_too():
@@ -91,6 +94,14 @@ def test_the_score_of_a_regression_is_the_r2_of_targets_beyond_their_bounds_too(
     assert model.score(X, np.full(200, 7.0)) == r2_score(np.full(200, 7.0), model.predict(X)) == 0
     assert model.score(X, model.predict(X)) == 1
     assert np.isnan(model.score(X[:1], [1.0]))
+    weighted = r2_score(y, model.predict(X), sample_weight=X[:, 0] ** 2)
+    assert model.score(X, y, X[:, 0] ** 2) == pytest.approx(weighted, rel=1e-12)
+
+
+@pytest.mark.parametrize("weights", [[1.0], -np.ones(200), [np.nan] * 200, ["a"] * 200])
+def test_weights_of_a_score_are_one_for_each_row(weights):
+    with pytest.raises(DataError, match="Expected sample_weight to be a number >= 0 for each row"):
+        numeric(CLASSES).score(X, ["no"] * 200, weights)
 
 
 @pytest.mark.parametrize(

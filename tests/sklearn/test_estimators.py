@@ -185,6 +185,15 @@ def test_a_schema_replaces_what_it_has(frame):
         clf.fit(X.assign(hired=y), y)
 
 
+def test_a_class_of_several_values_is_scored_as_one(frame):
+    X, y = frame
+    columns = {**SCHEMA["columns"], "hired": {"kind": "label", "positive": ["yes"]}}
+    clf = PrivateLinearSVC(schema={"columns": columns}, epsilon=5.0)
+    several = np.where(y == "yes", y, np.where(X["city"] == "Bern", "no", "never"))
+    assert clf.fit(X, several).classes_.tolist() == ["not yes", "yes"]
+    assert clf.score(X, several) == np.mean((clf.predict(X) == "yes") == (several == "yes")) > 0.8
+
+
 def test_a_frame_is_described_by_bounds_and_categories(frame):
     X, y = frame
     public = {"bounds": {"age": (0, 90)}, "categories": {"city": ["Bern", "Basel"]}}

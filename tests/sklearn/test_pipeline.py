@@ -114,6 +114,17 @@ def test_a_step_that_learns_marks_the_model(table):
         )
 
 
+def test_a_step_that_is_put_in_later_is_refused_before_the_fit(table):
+    X, y = table[0][["age"]], table[1]
+    pipe = make_pipeline(PublicScaler(bounds=(0, 90)), LAST)
+    search = GridSearchCV(pipe, {"publicscaler": [StandardScaler()]}, cv=2, error_score="raise")
+    with pytest.raises(InvalidInputError, match="StandardScaler may learn from the rows"):
+        search.fit(X, y)
+    pipe.steps[0] = ("publicscaler", StandardScaler())
+    with pytest.raises(InvalidInputError, match="StandardScaler may learn from the rows"):
+        pipe.fit(X, y)
+
+
 def test_searches_and_folds(table):
     X, y = table
     pipe = make_pipeline(COLUMNS, LAST)
@@ -125,18 +136,15 @@ def test_searches_and_folds(table):
 
 
 def test_metadata_is_routed_to_scores_and_not_to_fits(table):
-    X, y = table
+    X, y = table[0][["age"]], table[1]
+    weights = (y == 1).astype(float)
     with config_context(enable_metadata_routing=True):
-        last = clone(LAST).set_score_request(sample_weight=True)
-        weights = (y == 1).astype(float)
+        last = PrivateLinearSVC(bounds=(0, 90)).set_score_request(sample_weight=True)
         done = cross_validate(
-            make_pipeline(COLUMNS, last),
-            X,
-            y,
-            cv=2,
-            params={"sample_weight": weights},
-            return_estimator=True,
+            last, X, y, cv=2, params={"sample_weight": weights}, return_estimator=True
         )
-        for score, pipe in zip(done["test_score"], done["estimator"], strict=True):
-            assert 0 <= score <= 1 and pipe[-1].model_.privacy["private"]
+        assert done["test_score"].min() > 0.5
+        assert all(one.model_.privacy["private"] for one in done["estimator"])
         assert not hasattr(last, "set_fit_request")
+        pipe = make_pipeline(PublicScaler(bounds=(0, 90)), last).fit(X, y)
+        assert pipe.score(X, y, sample_weight=weights) == np.mean(pipe.predict(X[y == 1]) == 1)
