@@ -62,8 +62,8 @@ def make_pipeline(*steps: Any, schema_from_data: bool = False) -> PublicPipeline
 
 
 def _check(steps: list[Any]) -> None:
-    """Raise InvalidInputError for steps that are not known to learn nothing, before a last one
-    that does not say so of its rows."""
+    """Raise InvalidInputError for steps that are not known to learn nothing, unless the last step
+    has ``schema_from_data``."""
     if not steps or not isinstance(steps[-1], PrivateEstimator):
         raise InvalidInputError("Expected the last step to be a private estimator of dpcore.")
     *before, last = steps
