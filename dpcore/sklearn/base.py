@@ -92,7 +92,14 @@ class PrivateEstimator(ABC, BaseEstimator):
         self._check_parameters()
         schema = schema_of(self.schema)
         has_width = schema is not None and schema.width is not None
-        rows = given_rows(self, X, reset=True, named=not has_width, takes_sparse=has_width)
+        rows = given_rows(
+            self,
+            X,
+            reset=True,
+            named=not has_width,
+            takes_sparse=has_width,
+            takes_empty=schema is not None,
+        )
         labels = given_labels(y, type(self).__name__)
         own = None
         if schema is None:
@@ -183,9 +190,14 @@ class PrivateEstimator(ABC, BaseEstimator):
 
     def _checked(self, X: Any) -> Any:
         check_is_fitted(self)
-        width = self.model_.schema.width is not None
-        named = self.model_.privacy["typed_by"] == "frame"
-        return given_rows(self, X, reset=False, named=named, takes_sparse=width)
+        return given_rows(
+            self,
+            X,
+            reset=False,
+            named=self.model_.privacy["typed_by"] == "frame",
+            takes_sparse=self.model_.schema.width is not None,
+            takes_empty=self.schema is not None,
+        )
 
     def _seed(self) -> int | None:
         state = self.random_state

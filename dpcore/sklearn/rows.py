@@ -25,7 +25,6 @@ __all__ = [
     "given_labels",
     "given_rows",
     "is_frame",
-    "matrix_of",
     "names_of",
 ]
 
@@ -43,10 +42,13 @@ _NO_NUMBER = (
 )
 
 
-def given_rows(estimator: Any, X: Any, *, reset: bool, named: bool, takes_sparse: bool) -> Any:
-    """Return a frame as it is if ``named``, and anything else as a matrix of finite numbers.
+def given_rows(
+    estimator: Any, X: Any, *, reset: bool, named: bool, takes_sparse: bool, takes_empty: bool
+) -> Any:
+    """Return a frame as it is if ``named``, and anything else as a matrix of numbers.
 
     ``reset`` : whether the estimator is to take over width and names; otherwise they are compared.
+    ``takes_empty`` : whether a schema says what becomes of a cell without a finite number.
     Raises DataError for anything else, and TypeError for a cell that is neither text nor number.
     """
     if is_frame(X) and named:
@@ -54,7 +56,7 @@ def given_rows(estimator: Any, X: Any, *, reset: bool, named: bool, takes_sparse
     elif sparse.issparse(X) and takes_sparse:
         rows = X
     else:
-        rows = matrix_of(X)
+        rows = _matrix(X, takes_empty)
     validate_data(estimator, X, reset=reset, skip_check_array=True)
     return rows
 
@@ -72,7 +74,7 @@ def given_labels(y: Any, who: str) -> Any:
             DataConversionWarning,
             stacklevel=3,
         )
-        labels = np.asarray(labels).reshape(-1)
+        labels = np.asanyarray(labels).reshape(-1)  # A mask stays, and is refused.
     if labels.ndim != 1:
         raise DataError(f"Expected y of 1 dimension, found {labels.ndim}.")
     return labels
@@ -102,18 +104,7 @@ def classes_in(labels: Any) -> list[Any]:
 
 
 def is_frame(X: Any) -> bool:
-    return hasattr(X, "columns") and hasattr(X, "shape")
-
-
-def matrix_of(X: Any) -> np.ndarray:
-    """Return a 2-D array of finite numbers as float64; each cell of a list is read by itself."""
-    array = _two_dimensional(X)
-    numbers = real_matrix(array, "X")
-    if not np.isfinite(numbers).all():
-        if array.dtype == object and not all(map(_is_scalar, array.flat)):
-            raise TypeError("X: each argument must be a string or a number, and a cell is neither.")
-        raise DataError(_NO_NUMBER)
-    return numbers
+    return hasattr(X, "columns") and hasattr(X, "iloc")
 
 
 def names_of(X: Any) -> list[str]:
@@ -128,6 +119,17 @@ def columns_of(X: Any) -> list[Cells]:
     if is_frame(X):
         return [typed_cells(X.iloc[:, j]) for j in range(X.shape[1])]
     return [typed_cells(column) for column in _two_dimensional(X).T]
+
+
+def _matrix(X: Any, takes_empty: bool) -> np.ndarray:
+    """Return a 2-D array as float64; each cell of a list is read by itself."""
+    array = _two_dimensional(X)
+    numbers = real_matrix(array, "X")
+    if not (takes_empty or np.isfinite(numbers).all()):
+        if array.dtype == object and not all(map(_is_scalar, array.flat)):
+            raise TypeError("X: each argument must be a string or a number, and a cell is neither.")
+        raise DataError(_NO_NUMBER)
+    return numbers
 
 
 def _two_dimensional(X: Any) -> np.ndarray:

@@ -185,6 +185,22 @@ def test_a_schema_replaces_what_it_has(frame):
         clf.fit(X.assign(hired=y), y)
 
 
+def test_an_array_may_have_a_schema_of_numbers(table):
+    X, y = table
+    kinds = [
+        {"kind": "numeric", "lower": 0, "upper": 90},
+        {"kind": "numeric", "lower": 0, "upper": 1e6},
+    ]
+    columns = dict(zip(["age", "pay"], kinds, strict=True))
+    label = {"hired": {"kind": "label", "classes": [0, 1]}}
+    clf = PrivateLinearSVC(schema={"columns": columns | label}, epsilon=5.0).fit(X, y)
+    assert clf.score(X, y) > 0.8 and not hasattr(clf, "feature_names_in_")
+    assert clf.model_.feature_names_in_.tolist() == ["age", "pay"]
+    # What becomes of an empty cell is for the schema to say.
+    with pytest.raises(DataError, match="row 1, column 'age'"):
+        clf.fit(np.where(X == X[0, 0], np.nan, X), y)
+
+
 def test_a_class_of_several_values_is_scored_as_one(frame):
     X, y = frame
     columns = {**SCHEMA["columns"], "hired": {"kind": "label", "positive": ["yes"]}}
@@ -266,6 +282,7 @@ SECRET = 8641.0625
         ([[1, SECRET]] * 3, [0, 1]),
         ([[1, SECRET + 1j]], [0]),
         (np.ma.masked_array([[1, SECRET]], [[True, False]]), [0]),
+        ([[1, SECRET]], np.ma.masked_array([[0]], [[True]])),
         (pd.DataFrame({"a": [1, SECRET], "b": [1, "Xq-secret"]}), [0, 1]),
         (pd.DataFrame({"a": [1, SECRET], "b": pd.to_datetime(["2020", "2021"])}), [0, 1]),
         (pd.DataFrame({"a": [1, SECRET], "b": [np.inf, 1]}), [0, 1]),
