@@ -1,7 +1,5 @@
 """Estimators: what they say of themselves, what marks them, and what they refuse."""
 
-import pickle
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -159,6 +157,15 @@ def test_a_clone_is_not_fitted_and_a_second_fit_starts_anew(table):
     assert not hasattr(clf, "partial_fit") and "warm_start" not in clf.get_params()
 
 
+def test_parameters_of_a_fit_are_passed_on(table):
+    given = {"algo": "dp-gd", "l2": 0.25, "relation": "replace-one", "accountant": "zcdp"}
+    model = svc(**given, delta=1e-6, loss="huber-svm").fit(*table).model_
+    assert model.algo["name"] == "dp-gd" and model.l2 == 0.25 and model.loss == "huber-svm"
+    privacy = model.privacy
+    assert (privacy["neighboring_relation"], privacy["accountant"]) == ("replace-one", "zcdp")
+    assert (privacy["epsilon"], privacy["delta"]) == (5.0, 1e-6)
+
+
 def test_weights_of_rows_are_refused_with_the_reason(table):
     X, y = table
     with pytest.raises(InvalidInputError, match="sample_weight is refused: with a weight a row"):
@@ -260,90 +267,3 @@ def test_sparse_rows_need_a_schema_with_a_width(table):
     clf = svc(bounds=None, schema={"width": 2, "columns": label})
     clf.fit(sparse.csr_array(X / 100), y)
     assert np.array_equal(clf.predict(sparse.csr_array(X / 100)), clf.predict(X / 100))
-
-
-SECRET = 8641.0625
-
-
-@pytest.mark.parametrize(
-    ("X", "y"),
-    [
-        ([[1, SECRET], [2, np.nan]], [0, 1]),
-        ([[1, SECRET], [2, "Xq-secret"]], [0, 1]),
-        ([[1, SECRET], [2, {"Xq-secret": SECRET}]], [0, 1]),
-        (np.array([["Xq-secret", SECRET]]), [0]),
-        ([[1, SECRET], [2]], [0, 1]),
-        ([1, SECRET], [0, 1]),
-        ([[[SECRET]]], [0]),
-        ([[1, SECRET]], [SECRET]),
-        ([[1, SECRET]], ["Xq-secret"]),
-        ([[1, SECRET]], [[0, SECRET]]),
-        ([[1, SECRET]], [[SECRET], [0]]),
-        ([[1, SECRET]] * 3, [0, 1]),
-        ([[1, SECRET + 1j]], [0]),
-        (np.ma.masked_array([[1, SECRET]], [[True, False]]), [0]),
-        ([[1, SECRET]], np.ma.masked_array([[0]], [[True]])),
-        (pd.DataFrame({"a": [1, SECRET], "b": [1, "Xq-secret"]}), [0, 1]),
-        (pd.DataFrame({"a": [1, SECRET], "b": pd.to_datetime(["2020", "2021"])}), [0, 1]),
-        (pd.DataFrame({"a": [1, SECRET], "b": [np.inf, 1]}), [0, 1]),
-        (pd.DataFrame({"a": [1, SECRET], 7: [0, 1]}), [0, 1]),
-    ],
-)
-@pytest.mark.filterwarnings("ignore:A column-vector y")
-def test_no_message_holds_a_cell_or_the_number_of_rows(X, y):
-    with pytest.raises((ValueError, TypeError)) as caught:
-        svc(bounds=(0, 1)).fit(X, y)
-    text = " ".join([str(caught.value), *getattr(caught.value, "__notes__", [])])
-    assert "8641" not in text and "Xq-secret" not in text
-
-
-def numbers_in(value, seen=None):
-    """Yield every number that an object holds, arrays by their shapes as well."""
-    seen = set() if seen is None else seen
-    if id(value) in seen:
-        return
-    seen.add(id(value))
-    if isinstance(value, np.ndarray):
-        yield from value.shape
-        value = value.tolist()
-    if isinstance(value, dict):
-        value = [*value, *value.values()]
-    if isinstance(value, (list, tuple, set)):
-        for item in value:
-            yield from numbers_in(item, seen)
-    elif isinstance(value, (int, float)):
-        yield value
-    elif hasattr(value, "__dict__"):
-        yield from numbers_in(vars(value), seen)
-    elif hasattr(type(value), "__slots__"):
-        yield from numbers_in([getattr(value, name) for name in type(value).__slots__], seen)
-
-
-def test_no_row_and_no_count_is_kept(frame):
-    X, y = frame
-    public = {"bounds": {"age": (0, 90)}, "categories": {"city": ["Bern", "Basel"]}}
-    clf = PrivateLinearSVC(**public, classes=("no", "yes")).fit(X, y)
-    ages = {*X["age"].tolist()}
-    kept = [*numbers_in(vars(clf))]
-    assert {0.0, 90.0} <= {*kept}
-    assert not ages & {*kept} and len(X) not in kept
-    content = pickle.dumps(clf)
-    assert b"Bern" in content and b"Genf" not in content
-    assert not any(np.float64(age).tobytes()[order] in content for age in ages for order in ORDERS)
-    assert len(X).to_bytes(2, "little") not in content and str(len(X)).encode() not in content
-    texts = repr(clf) + clf._repr_html_() + repr(clf.model_) + clf.model_._repr_html_()
-    assert "Genf" not in texts and str(len(X)) not in texts
-    copy = pickle.loads(content)
-    assert np.array_equal(copy.predict(X), clf.predict(X)) and copy.model_.report == {}
-
-
-ORDERS = slice(None), slice(None, None, -1)
-"""A float's bytes as memory and as a pickle have them."""
-
-
-def test_what_would_be_kept_would_be_found(frame):
-    X, y = frame
-    clf = PrivateLinearSVC(schema=SCHEMA).fit(X, y)
-    clf.rows_ = {"seen": (X["age"].to_numpy(),)}
-    assert len(X) in [*numbers_in(vars(clf))] and X["age"][0] in [*numbers_in(vars(clf))]
-    assert np.float64(X["age"][0]).tobytes() in pickle.dumps(clf)
