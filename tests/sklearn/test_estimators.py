@@ -158,9 +158,9 @@ def test_a_clone_is_not_fitted_and_a_second_fit_starts_anew(table):
 
 
 def test_parameters_of_a_fit_are_passed_on(table):
-    given = {"algo": "dp-gd", "l2": 0.25, "relation": "replace-one", "accountant": "zcdp"}
+    given = {"algo": "dp-gd", "l2": 0.01, "relation": "replace-one", "accountant": "zcdp"}
     model = svc(**given, delta=1e-6, loss="huber-svm").fit(*table).model_
-    assert model.algo["name"] == "dp-gd" and model.l2 == 0.25 and model.loss == "huber-svm"
+    assert model.algo["name"] == "dp-gd" and model.l2 == 0.01 and model.loss == "huber-svm"
     privacy = model.privacy
     assert (privacy["neighboring_relation"], privacy["accountant"]) == ("replace-one", "zcdp")
     assert (privacy["epsilon"], privacy["delta"]) == (5.0, 1e-6)
