@@ -35,7 +35,8 @@ def predict_command(
         Path | None, typer.Option(help="CSV file to write; standard output for - or if none.")
     ] = None,
 ) -> None:
-    """Write a CSV line of score and label for each row. Predictions on rows are not private."""
+    """Write a CSV line of log_odds and label for each row (margin and label, where the loss is not
+    logistic). Predictions on rows are not private."""
     if out == Path("-"):
         out = None
     if out is not None:
@@ -61,7 +62,7 @@ def _lines(model: Model, data: str) -> Iterator[bytes]:
     """Yield the output in pieces."""
     from dpcore.fitting.loading import feature_rows
 
-    yield b"score,label\n"
+    yield b"log_odds,label\n" if model.has_log_odds else b"margin,label\n"
     for rows in feature_rows(data, model.schema):
         margins = model.margins(rows)
         buffer = io.StringIO()

@@ -11,9 +11,12 @@ import numpy as np
 
 from dpcore.data.blocks.table import Table
 from dpcore.data.schema.columns import Label
-from dpcore.data.schema.schema import INTERCEPT, Schema
+from dpcore.data.schema.schema import Schema
 from dpcore.errors import DpcoreError, InvalidInputError, ModelFileError
 from dpcore.model.file import fate_of, read_model_file, write_model_file
+from dpcore.model.learnt import LearntFacts, classes_of
+from dpcore.model.scoring import odds_to_probabilities, score_of
+from dpcore.model.shown import html_of, text_of
 from dpcore.registry.catalogue import load_registry
 from dpcore.session.charges import Charges
 
@@ -24,7 +27,7 @@ __all__ = ["Model", "load_model"]
 
 
 @dataclass(frozen=True, eq=False)
-class Model:
+class Model(LearntFacts):
     """A linear model, everything in it released or public.
 
     Parameters
@@ -38,8 +41,8 @@ class Model:
     status, details : how the run ended, and the algorithm's figures.
     class_values : the (negative, positive) class as the caller's own objects; ``None`` for the
         schema's text or numbers.
-    report : what ``dpcore train --json`` prints; in no file, since it may hold figures that were
-        computed without privacy.
+    report : what ``dpcore train --json`` prints; in no file and no pickle, since it may hold
+        figures that were computed without privacy.
     """
 
     w: np.ndarray
@@ -55,35 +58,6 @@ class Model:
     class_values: tuple[Any, Any] | None = None
     loss_parameters: Mapping[str, Any] = field(default_factory=dict)
     report: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def coef(self) -> np.ndarray:
-        """Coefficients without the intercept, float64: of unnamed features as given, of a schema's
-        columns as encoded."""
-        w = self.w[:-1] if self.schema.intercept else self.w
-        return w * self.schema.feature_scale
-
-    @property
-    def intercept(self) -> float:
-        return float(self.w[-1]) if self.schema.intercept else 0.0
-
-    @property
-    def feature_names(self) -> tuple[str, ...]:
-        return tuple(name for name in self.schema.feature_names if name != INTERCEPT)
-
-    @property
-    def classes(self) -> tuple[Any, Any] | None:
-        """The negative and the positive class; ``None`` for a real-valued target."""
-        label = self.schema.label
-        if label.is_real or self.class_values is not None:
-            return self.class_values
-        return _classes_of(label)
-
-    @property
-    def row_norm(self) -> float:
-        """The public l2 norm that rows are scaled down to, unnamed features as given."""
-        norm = min(self.schema.row_norm, self.schema.raw_norm_bound)
-        return norm / self.schema.feature_scale
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return the margin of every row, float64 of shape (n_rows,); above 0: positive class.
@@ -111,6 +85,27 @@ class Model:
         scores = self.decision_function(X)
         return scores if self.schema.label.is_real else self.labels(scores)
 
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return the probabilities of ``classes_`` for every row, of shape (n_rows, 2).
+
+        Raises InvalidInputError for a loss whose margins are no log odds.
+        """
+        if not self.has_log_odds:
+            raise InvalidInputError(
+                f"The margins of the loss {self.loss} are no log odds: only a logistic model has "
+                "probabilities."
+            )
+        return odds_to_probabilities(self.decision_function(X))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the accuracy on labelled rows, or the R2 of a regression: an exact figure of these
+        rows, which no epsilon covers.
+
+        Raises as ``predict`` does, and DataError for labels that are none of the classes, or no
+        numbers.
+        """
+        return score_of(self, X, y, sample_weight)
+
     def margins(self, encoded: Rows) -> np.ndarray:
         """Return the margins of encoded rows, the intercept's column included."""
         if encoded.shape[0] == 0:
@@ -129,10 +124,16 @@ class Model:
         if self.classes is None:
             middle, half = self.schema.label.scale
             return middle + half * margins
-        negative, positive = self.classes
-        alike = type(negative) is type(positive)
-        classes = np.array([negative, positive], dtype=None if alike else object)
-        return classes[(margins > 0).astype(np.intp)]
+        return self.classes_[(margins > 0).astype(np.intp)]
+
+    def __repr__(self) -> str:
+        return text_of(self)
+
+    def _repr_html_(self) -> str:
+        return html_of(self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "report": {}}
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model file, whole or not at all. What ends this early has a note of what the
@@ -223,12 +224,6 @@ def _check_agreement(name: str, content: Mapping[str, Any], model: Model) -> Non
         raise ModelFileError(f"The coefficients in {name!r} do not fit its schema.")
 
 
-def _classes_of(label: Label) -> tuple[Any, Any]:
-    """Return the classes of a label with two, as the schema has them."""
-    negative = label.negative[0] if label.negative else f"not {label.positive[0]}"
-    return negative, label.positive[0]
-
-
 def _classes_to_json(classes: tuple[Any, Any] | None) -> list[Any] | None:
     if classes is None:
         return None
@@ -239,7 +234,7 @@ def _classes_agree(written: list[Any] | None, label: Label) -> bool:
     """Return whether a file's classes are its schema's, which holds text or numbers only."""
     if written is None or label.is_real:
         return written is None and label.is_real
-    pairs = zip(written, _classes_of(label), strict=True)
+    pairs = zip(written, classes_of(label), strict=True)
     return all(_as_in_schema(value, expected) == expected for value, expected in pairs)
 
 

@@ -176,7 +176,7 @@ def saved(train, folder, charged):
 def test_predict_writes_scores_and_labels(run, saved, folder):
     (folder / "new.csv").write_text("age,city\n10,Bern\n99,Zug\n")
     lines = run("predict", saved, "--data", "new.csv").stdout.splitlines()
-    assert lines[0] == "score,label" and len(lines) == 3
+    assert lines[0] == "log_odds,label" and len(lines) == 3
     assert all(line.split(",")[1] in ("no", "yes") for line in lines[1:])
     assert run("predict", saved, "--data", "rows.csv", "--out", "p.csv").stdout == ""
     assert len((folder / "p.csv").read_text().splitlines()) == 7

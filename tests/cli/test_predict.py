@@ -77,7 +77,7 @@ def test_every_source_that_train_takes(run, train, saved, folder):
     whole = run("predict", saved, "--data", NAME).stdout
     for source in ("rows.parquet", "rows.dpcore"):
         assert run("predict", saved, "--data", source).stdout == whole
-    assert run("predict", saved, "--data", "none.dpcore").stdout == "score,label\n"
+    assert run("predict", saved, "--data", "none.dpcore").stdout == "log_odds,label\n"
 
 
 def test_a_registered_data_set(run, folder):
@@ -147,3 +147,8 @@ def test_labels_are_utf_8_whatever_the_terminal_says(run, folder):
     labels = run("predict", "m.json", "--data", NAME).stdout_bytes.decode("utf-8")
     assert {line.split(",")[1] for line in labels.splitlines()[1:]} <= {"ja é", "né"}
     assert json.loads(Path("m.json").read_text())["classes"] == ["né", "ja é"]
+
+
+def test_the_raw_column_is_named_by_the_loss(run, train, folder):
+    assert train("--out", "svm.json", "--loss", "huber-svm", "--quiet").exit_code == 0
+    assert run("predict", "svm.json", "--data", NAME).stdout.startswith("margin,label\n")

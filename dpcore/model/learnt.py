@@ -1,0 +1,101 @@
+"""The facts of a fitted model that follow from its parameters and its schema."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcore.data.schema.schema import INTERCEPT
+
+if TYPE_CHECKING:
+    from dpcore.data.schema.columns import Label
+    from dpcore.data.schema.schema import Schema
+
+__all__ = ["LearntFacts", "classes_of"]
+
+
+class LearntFacts:
+    """Released coefficients and public names. Those that end in ``_`` are scikit-learn's, in its
+    shapes."""
+
+    w: np.ndarray
+    schema: Schema
+    loss: str
+    class_values: tuple[Any, Any] | None
+
+    @property
+    def coef(self) -> np.ndarray:
+        """Coefficients without the intercept, float64: of unnamed features as given, of a schema's
+        columns as encoded."""
+        w = self.w[:-1] if self.schema.intercept else self.w
+        return w * self.schema.feature_scale
+
+    @property
+    def intercept(self) -> float:
+        return float(self.w[-1]) if self.schema.intercept else 0.0
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        return tuple(name for name in self.schema.feature_names if name != INTERCEPT)
+
+    @property
+    def classes(self) -> tuple[Any, Any] | None:
+        """The negative and the positive class; ``None`` for a real-valued target."""
+        label = self.schema.label
+        if label.is_real or self.class_values is not None:
+            return self.class_values
+        return classes_of(label)
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """``coef`` of shape (1, n) for two classes; of shape (n,) for a regression, where it is in
+        the target's own unit."""
+        half = self.schema.label.scale[1]
+        return half * self.coef if self.schema.label.is_real else self.coef[np.newaxis]
+
+    @property
+    def intercept_(self) -> float | np.ndarray:
+        """``intercept`` of shape (1,) for two classes; a number in the target's own unit for a
+        regression."""
+        middle, half = self.schema.label.scale
+        is_real = self.schema.label.is_real
+        return middle + half * self.intercept if is_real else np.array([self.intercept])
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """The negative and the positive class; AttributeError for a regression."""
+        if self.classes is None:
+            raise AttributeError("A regression has no classes_.")
+        negative, positive = self.classes
+        alike = type(negative) is type(positive)
+        return np.array([negative, positive], dtype=None if alike else object)
+
+    @property
+    def n_features_in_(self) -> int:
+        """The number of columns that a row has, before they are encoded."""
+        return self.schema.width or len(self.schema.features)
+
+    @property
+    def feature_names_in_(self) -> np.ndarray:
+        """The names of these columns; AttributeError where they have none."""
+        if self.schema.width is not None:
+            raise AttributeError("The columns of this model have no names.")
+        return np.array([column.name for column in self.schema.features], dtype=object)
+
+    @property
+    def has_log_odds(self) -> bool:
+        """Whether a margin is the logarithm of the odds of the positive class."""
+        return self.loss == "logistic"
+
+    @property
+    def row_norm(self) -> float:
+        """The public l2 norm that rows are scaled down to, unnamed features as given."""
+        norm = min(self.schema.row_norm, self.schema.raw_norm_bound)
+        return norm / self.schema.feature_scale
+
+
+def classes_of(label: Label) -> tuple[Any, Any]:
+    """Return the classes of a label with two, as the schema has them."""
+    negative = label.negative[0] if label.negative else f"not {label.positive[0]}"
+    return negative, label.positive[0]

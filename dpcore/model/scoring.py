@@ -1,0 +1,80 @@
+"""Probabilities and scores of a model on rows: exact figures of these rows, for their owner."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from dpcore.data.cells.typed import convert_column, to_numbers
+from dpcore.data.readers.in_memory import labels_of
+from dpcore.errors import DataError
+
+if TYPE_CHECKING:
+    from dpcore.data.cells.typed import Cells
+    from dpcore.model.model import Model
+
+__all__ = ["odds_to_probabilities", "score_of"]
+
+_SOURCE = "the labels"
+
+
+def odds_to_probabilities(log_odds: np.ndarray) -> np.ndarray:
+    """Return the probabilities of the negative and the positive class, of shape (n_rows, 2), each
+    to full relative precision."""
+    from scipy.special import expit
+
+    return np.column_stack([expit(-log_odds), expit(log_odds)])
+
+
+def score_of(model: Model, X: Any, y: Any, sample_weight: Any) -> float:
+    """Return the accuracy of a model on labelled rows, or the R2 of a regression.
+
+    Labels are read as training reads them, but for a target's bounds: the R2 is that of the target
+    as given. It is NaN for no rows, an R2 for fewer than two.
+    """
+    predicted = model.decision_function(X)
+    labels = labels_of(y, _SOURCE, predicted.shape[0])
+    weights = _weights(sample_weight, predicted.shape[0])
+    if model.schema.label.is_real:
+        return _r2(_targets(labels), predicted, weights)
+    truth, fault, reason = convert_column(labels, model.schema.label, model.schema.missing, _SOURCE)
+    if fault is not None and fault.any():
+        raise DataError(f"{_SOURCE}: {reason}.")
+    return _mean((predicted > 0) == (truth > 0), weights)
+
+
+def _weights(given: Any, n_rows: int) -> np.ndarray:
+    """Return a weight of each row, 1 where none is given."""
+    try:
+        weights = np.ones(n_rows) if given is None else np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        weights = np.full(n_rows, np.nan)
+    if weights.shape != (n_rows,) or not (np.isfinite(weights) & (weights >= 0)).all():
+        raise DataError("Expected sample_weight to be a number >= 0 for each row.")
+    return weights
+
+
+def _mean(values: np.ndarray, weights: np.ndarray) -> float:
+    return float(np.average(values, weights=weights)) if weights.any() else float("nan")
+
+
+def _targets(labels: Cells) -> np.ndarray:
+    try:
+        numbers = to_numbers(labels, ())
+    except pa.ArrowException:
+        numbers = np.full(1, np.nan)
+    if not np.isfinite(numbers).all():
+        raise DataError(f"{_SOURCE}: a label is not a finite number.")
+    return numbers
+
+
+def _r2(truth: np.ndarray, predicted: np.ndarray, weights: np.ndarray) -> float:
+    """Return 1 - residual / total sum of squares; of a constant target 1 if it is predicted exactly
+    and 0 if not, as scikit-learn has it."""
+    if truth.size < 2:
+        return float("nan")
+    residual = _mean((truth - predicted) ** 2, weights)
+    total = _mean((truth - _mean(truth, weights)) ** 2, weights)
+    return float(residual == 0.0) if total == 0.0 else 1.0 - residual / total

@@ -1,0 +1,62 @@
+"""A model as one reads it in a terminal or a notebook: from its public and released parts."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+
+from dpcore.fitting.losses import shown_loss
+
+if TYPE_CHECKING:
+    from dpcore.model.model import Model
+
+__all__ = ["html_of", "text_of"]
+
+_MOST_NAMES = 8
+
+
+def text_of(model: Model) -> str:
+    """Return three lines: what was fitted, what is guaranteed, and which columns a row has."""
+    claim = model.privacy["sentence"].partition(" In words:")[0]
+    lines = f"Model: {_fitted(model)}", claim, f"Rows: {_columns(model)}"
+    return "\n".join(" ".join(line.split()) for line in lines)
+
+
+def html_of(model: Model) -> str:
+    """Return a small table of the same, with the whole sentence and all coefficients."""
+    facts = {
+        "Model": _fitted(model),
+        "Privacy": model.privacy["sentence"],
+        "Rows": _columns(model),
+        "Run": model.status,
+    }
+    rows = "".join(f"<tr><th>{k}</th><td>{escape(v)}</td></tr>" for k, v in facts.items())
+    named = [*zip(model.feature_names, model.coef, strict=True)]
+    if model.schema.intercept:
+        named.append(("intercept", model.intercept))
+    weights = "".join(
+        f"<tr><td>{escape(name)}</td><td>{weight:.6g}</td></tr>" for name, weight in named
+    )
+    return (
+        f"<table>{rows}</table><details><summary>{len(named)} coefficients</summary>"
+        f"<table>{weights}</table></details>"
+    )
+
+
+def _fitted(model: Model) -> str:
+    label = model.schema.label
+    kind = f"a number from {label.lower:g} to {label.upper:g}" if label.is_real else "two classes"
+    if model.classes is not None:
+        kind = "{!r} or {!r}".format(*model.classes)
+    inner = " and an intercept" if model.schema.intercept else ""
+    loss = shown_loss(model.loss, model.loss_parameters)
+    features = len(model.feature_names)
+    return f"{kind} by {loss} loss, {features} features{inner}, fitted by {model.algo['name']}"
+
+
+def _columns(model: Model) -> str:
+    if model.schema.width is not None:
+        return f"{model.schema.width} columns without names"
+    names = [column.name for column in model.schema.features]
+    more = f", and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+    return ", ".join(names[:_MOST_NAMES]) + more

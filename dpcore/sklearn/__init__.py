@@ -1,0 +1,28 @@
+"""Private models as scikit-learn's estimators. Needs scikit-learn, which nothing else here does.
+
+In a plain ``Pipeline`` the steps before an estimator cannot be looked into: a step that learns from
+the rows (a scaler, an imputer) voids the guarantee, and nothing would say so. ``make_pipeline``
+refuses such steps.
+"""
+
+from __future__ import annotations
+
+try:
+    from sklearn.utils.validation import validate_data  # noqa: F401 - since 1.6
+except ImportError:
+    raise ImportError(
+        "dpcore.sklearn needs scikit-learn 1.6 or newer: pip install 'dpcore[sklearn]'"
+    ) from None
+
+from dpcore.sklearn.estimators import PrivateLinearSVC, PrivateLogisticRegression, PrivateRidge
+from dpcore.sklearn.pipeline import make_pipeline
+from dpcore.sklearn.transformers import PublicEncoder, PublicScaler
+
+__all__ = [
+    "PrivateLinearSVC",
+    "PrivateLogisticRegression",
+    "PrivateRidge",
+    "PublicEncoder",
+    "PublicScaler",
+    "make_pipeline",
+]

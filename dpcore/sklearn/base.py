@@ -1,0 +1,216 @@
+"""The base of the estimators: parameters, one fit through ``dpcore.fit``, and what was learnt."""
+
+from __future__ import annotations
+
+import numbers
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from dpcore.data.readers.array_columns import leave_to_schema
+from dpcore.errors import InvalidInputError
+from dpcore.fitting.api import fit
+from dpcore.fitting.rows import schema_of
+from dpcore.sklearn.fits import FITS
+from dpcore.sklearn.public import described_schema, with_label_ascending
+from dpcore.sklearn.rows import given_labels, given_rows, is_frame, names_of
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from dpcore.data.schema.schema import Schema
+    from dpcore.model.model import Model
+
+__all__ = ["PrivateEstimator"]
+
+_WEIGHTS = (
+    "sample_weight is refused: with a weight a row could count more than once, and the guarantee "
+    "is for rows that count once. Rows of weight 0 may be left out before the fit."
+)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class PrivateEstimator(ABC, BaseEstimator):
+    """A private linear model with scikit-learn's interface.
+
+    Parameters
+    ----------
+    epsilon, delta : the budget of one fit.
+    algo : an optimizer's name, or ``"auto"``, which takes one by budget, loss and accountant.
+    bounds : public (lower, upper) of the columns, each a number or one per column without
+        categories, or a mapping of names to such pairs. Cells are clamped to them and mapped to
+        [0, 1]. They come from a codebook or common sense, never from the rows.
+    categories : public categories of a frame's columns, as ``{"city": ["Bern", "Basel"]}``.
+    schema : in place of bounds, categories, classes or target_bounds and n_public: a Schema, its
+        keys as a mapping, the path of its TOML file or the name of a shipped one.
+    loss : a registered loss.
+    l2 : weight of the regulariser; ``None`` for what the algorithm takes by default.
+    relation : which tables are neighbours; ``None`` for add-or-remove-one, or the first that the
+        algorithm declares.
+    n_public : a public figure for the number of rows. Never ``len(X)``, which is private.
+    accountant : ``None`` for what the algorithm names.
+    schema_from_data : says that bounds, categories or a step before this one were taken from the
+        rows, and marks the model as not private.
+    random_state : a seed, or a generator that draws one, as elsewhere in scikit-learn; it marks the
+        model as not private.
+
+    Attributes
+    ----------
+    model_ : the ``Model``, whose ``privacy["sentence"]`` is the guarantee; ``model_.save(path)``.
+    """
+
+    epsilon: float | None = 1.0
+    delta: float = 1e-8
+    algo: str = "auto"
+    bounds: Sequence[Any] | Mapping[str, Any] | None = None
+    categories: Mapping[str, Sequence[Any]] | None = None
+    schema: Schema | Mapping[str, Any] | str | os.PathLike[str] | None = None
+    loss: str = "logistic"
+    l2: float | None = None
+    relation: str | None = None
+    n_public: int | None = None
+    accountant: str | None = None
+    schema_from_data: bool = False
+    random_state: Any = None
+
+    def fit(self, X: Any, y: Any = None, **metadata: Any) -> Self:
+        """Fit a new private model, at the whole budget; nothing of an earlier fit is used.
+
+        X : an array, or a frame, the types of whose columns are the caller's public claim.
+
+        Raises DataError or InvalidInputError before any budget is spent. ``sample_weight`` is
+        refused.
+        """
+        _refuse(metadata)
+        self._check_parameters()
+        schema = schema_of(self.schema)
+        has_width = schema is not None and schema.width is not None
+        rows = given_rows(
+            self,
+            X,
+            reset=True,
+            named=not has_width,
+            takes_sparse=has_width,
+            takes_empty=schema is not None,
+        )
+        labels = given_labels(y, type(self).__name__)
+        own = None
+        if schema is None:
+            schema, own = self._described(rows, labels)
+        else:
+            schema = self._with_schema(schema, X)
+        if self.schema_from_data:
+            schema = replace(schema, from_data=True)
+        model = fit(
+            rows,
+            labels,
+            schema=schema,
+            algo=self.algo,
+            epsilon=self.epsilon,
+            delta=self.delta,
+            loss=self.loss,
+            l2=self.l2,
+            relation=self.relation,
+            accountant=self.accountant,
+            seed=self._seed(),
+        )
+        self.model_: Model = model if own is None else replace(model, class_values=own)
+        FITS.add(self.model_)
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the predicted class or value of every row."""
+        rows = self._checked(X)
+        return self.model_.predict(rows)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the accuracy or the R2: an exact figure of these rows, which no epsilon covers."""
+        rows = self._checked(X)
+        labels = given_labels(y, type(self).__name__)
+        return self.model_.score(rows, labels, sample_weight)
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """The coefficients of the columns as encoded: numbers mapped by their bounds to [0, 1], and
+        a feature for each category (``model_.feature_names``)."""
+        return self.model_.coef_
+
+    @property
+    def intercept_(self) -> float | np.ndarray:
+        return self.model_.intercept_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = False
+        tags.target_tags.required = True
+        return tags
+
+    @abstractmethod
+    def _label(self, labels: Any) -> tuple[tuple[Any, Any] | None, dict[str, Any], bool]:
+        """Return the classes as the caller's own objects, what a schema says of the label, and
+        whether that was read off the labels."""
+
+    @abstractmethod
+    def _check_parameters(self) -> None:
+        """Raise InvalidInputError for parameters that this estimator cannot have."""
+
+    @abstractmethod
+    def _left_to_schema(self) -> dict[str, Any]:
+        """Return parameters about the label that a schema replaces, ``None`` where not given."""
+
+    def _described(self, rows: Any, labels: Any) -> tuple[Schema, tuple[Any, Any] | None]:
+        """Return the schema that the parameters describe, and the caller's own classes."""
+        if self.categories is not None and not is_frame(rows):
+            raise InvalidInputError(
+                "Categories are of a frame's columns: pass a frame, or encode the columns of an "
+                "array by PublicEncoder."
+            )
+        own, label, is_from_data = self._label(labels)
+        schema = described_schema(
+            names_of(rows), self.bounds, self.categories, label, self.n_public
+        )
+        return replace(schema, from_data=is_from_data), own
+
+    def _with_schema(self, schema: Schema, X: Any) -> Schema:
+        others = {"bounds": self.bounds, "categories": self.categories, "n_public": self.n_public}
+        leave_to_schema("the schema", **others, **self._left_to_schema())
+        if is_frame(X) and schema.label.name in names_of(X):
+            raise InvalidInputError(
+                f"The label {schema.label.name!r} is a column of X: leave it out of X and pass it "
+                "as y."
+            )
+        return with_label_ascending(schema)
+
+    def _checked(self, X: Any) -> Any:
+        check_is_fitted(self)
+        return given_rows(
+            self,
+            X,
+            reset=False,
+            named=self.model_.privacy["typed_by"] == "frame",
+            takes_sparse=self.model_.schema.width is not None,
+            takes_empty=self.schema is not None,
+        )
+
+    def _seed(self) -> int | None:
+        state = self.random_state
+        if state is None:
+            return None
+        if isinstance(state, numbers.Integral):
+            return int(state)
+        return int(check_random_state(state).randint(2**31 - 1))
+
+
+def _refuse(metadata: Mapping[str, Any]) -> None:
+    for name, value in metadata.items():
+        if name != "sample_weight":
+            raise TypeError(f"fit() got an unexpected keyword argument {name!r}")
+        if value is not None:
+            raise InvalidInputError(_WEIGHTS)

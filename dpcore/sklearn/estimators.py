@@ -1,0 +1,157 @@
+"""Private logistic regression, linear SVM and ridge regression with scikit-learn's interface."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin, RegressorMixin
+
+from dpcore.errors import InvalidInputError
+from dpcore.model.scoring import odds_to_probabilities
+from dpcore.sklearn.base import PrivateEstimator
+from dpcore.sklearn.public import classes_label, target_label
+from dpcore.sklearn.rows import classes_in
+
+__all__ = ["PrivateLinearSVC", "PrivateLogisticRegression", "PrivateRidge"]
+
+FROM_LABELS = "from-labels"
+_USUAL = (0, 1)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class PrivateClassifier(ClassifierMixin, PrivateEstimator):
+    """A private linear model of two classes.
+
+    Parameters
+    ----------
+    classes : the two public labels, in any order; ``"from-labels"`` reads them off the rows, which
+        marks the model as not private. Several classes are not there yet.
+    """
+
+    classes: Sequence[Any] | str = _USUAL
+    score = PrivateEstimator.score  # not the mixin's, which knows no class of several values
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """The two classes in ascending order; the second is that of positive decisions."""
+        return self.model_.classes_
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return the margin of every row; above 0: the second class."""
+        rows = self._checked(X)
+        return self.model_.decision_function(rows)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+    def _label(self, labels: Any) -> tuple[tuple[Any, Any] | None, dict[str, Any], bool]:
+        is_read_off = isinstance(self.classes, str) and self.classes == FROM_LABELS
+        values, label = classes_label(classes_in(labels) if is_read_off else self.classes)
+        return (values[0], values[1]), label, is_read_off
+
+    def _left_to_schema(self) -> dict[str, Any]:
+        usual = not isinstance(self.classes, str) and tuple(self.classes) == _USUAL
+        return {"classes": None if usual else self.classes}
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class PrivateLogisticRegression(PrivateClassifier):
+    """Logistic regression under differential privacy.
+
+    In a plain ``Pipeline`` the steps before this one cannot be looked into: a step that learns from
+    the rows, such as a StandardScaler, voids the guarantee, and the statement does not say so.
+    ``dpcore.sklearn.make_pipeline`` refuses such steps.
+
+    ``score``, ``cross_val_score``, the scores of ``GridSearchCV`` and so its ``best_params_`` are
+    exact figures of the rows, outside every epsilon. Each fit costs its whole epsilon again, folds
+    and searches included.
+
+    Parameters are those of ``PrivateClassifier`` and ``PrivateEstimator``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpcore.sklearn import PrivateLogisticRegression
+    >>> X = np.array([[25.0, 3e4], [60.0, 9e4]] * 500)
+    >>> y = np.array(["no", "yes"] * 500)
+    >>> clf = PrivateLogisticRegression(
+    ...     epsilon=1.0, classes=("no", "yes"), bounds=([17, 0], [90, 2e5])
+    ... ).fit(X, y)
+    >>> clf.model_.privacy["private"]
+    True
+    >>> clf.predict_proba(X).shape
+    (1000, 2)
+    """
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return the probabilities of ``classes_`` for every row, of shape (n_rows, 2)."""
+        return odds_to_probabilities(self.decision_function(X))
+
+    def _check_parameters(self) -> None:
+        if self.loss != "logistic":
+            raise InvalidInputError(
+                f"PrivateLogisticRegression is of the logistic loss; PrivateLinearSVC takes "
+                f"loss={self.loss!r}, if that is one for classes."
+            )
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class PrivateLinearSVC(PrivateClassifier):
+    """A linear support vector machine under differential privacy; it has no probabilities.
+
+    In a plain ``Pipeline`` the steps before this one cannot be looked into: a step that learns from
+    the rows, such as a StandardScaler, voids the guarantee, and the statement does not say so.
+    ``dpcore.sklearn.make_pipeline`` refuses such steps.
+
+    ``score``, ``cross_val_score``, the scores of ``GridSearchCV`` and so its ``best_params_`` are
+    exact figures of the rows, outside every epsilon. Each fit costs its whole epsilon again, folds
+    and searches included.
+
+    Parameters are those of ``PrivateClassifier`` and ``PrivateEstimator``; ``loss`` is
+    ``"huber-svm"``, a smoothed hinge, or ``"hinge-svm"``.
+    """
+
+    loss: str = "huber-svm"
+
+    def _check_parameters(self) -> None:
+        if self.loss == "logistic":
+            raise InvalidInputError("For the logistic loss take PrivateLogisticRegression.")
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class PrivateRidge(RegressorMixin, PrivateEstimator):
+    """Linear regression with an l2 term under differential privacy.
+
+    In a plain ``Pipeline`` the steps before this one cannot be looked into: a step that learns from
+    the rows, such as a StandardScaler, voids the guarantee, and the statement does not say so.
+    ``dpcore.sklearn.make_pipeline`` refuses such steps.
+
+    ``score``, ``cross_val_score``, the scores of ``GridSearchCV`` and so its ``best_params_`` are
+    exact figures of the rows, outside every epsilon. Each fit costs its whole epsilon again, folds
+    and searches included.
+
+    Parameters
+    ----------
+    target_bounds : public (lower, upper) that the target is clamped to; predictions are in its own
+        unit.
+
+    The others are those of ``PrivateEstimator``; ``loss`` is ``"ridge"`` or ``"quantile"``.
+    """
+
+    target_bounds: Sequence[float] | None = None
+    loss: str = "ridge"
+    score = PrivateEstimator.score
+
+    def _label(self, labels: Any) -> tuple[tuple[Any, Any] | None, dict[str, Any], bool]:
+        return None, target_label(self.target_bounds), False
+
+    def _check_parameters(self) -> None:
+        pass
+
+    def _left_to_schema(self) -> dict[str, Any]:
+        return {"target_bounds": self.target_bounds}

@@ -1,0 +1,147 @@
+"""The schema that an estimator's parameters describe: bounds, categories, classes, all public."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from dpcore.data.schema.columns import Label
+from dpcore.data.schema.schema import Schema
+from dpcore.errors import InvalidInputError, near_names
+
+__all__ = ["ascending", "classes_label", "described_schema", "target_label", "with_label_ascending"]
+
+_NO_BOUNDS = (
+    "Expected public bounds=(lower, upper) of the columns, from a codebook or common sense and "
+    "never from the rows, or a schema."
+)
+_NO_CLASSES = (
+    "Expected classes to be two public values, as in classes=('no', 'yes'), or 'from-labels', "
+    "which makes the model not private; models of several classes are not there yet."
+)
+
+
+def described_schema(
+    names: Sequence[str],
+    bounds: Any,
+    categories: Mapping[Any, Sequence[Any]] | None,
+    label: Mapping[str, Any],
+    n_public: int | None,
+) -> Schema:
+    """Return the schema of columns with these names, in order, and a label beside them.
+
+    ``bounds`` : (lower, upper), each a number or one for each column without categories, or a
+    mapping of names to such pairs. ``categories`` : of columns by name.
+    Raises InvalidInputError for names that are not there, and columns without either.
+    """
+    listed = {str(name): values for name, values in (categories or {}).items()}
+    _check_known(listed, names, "categories")
+    numeric = [name for name in names if name not in listed]
+    pairs = _pairs(bounds, numeric)
+    columns: list[dict[str, Any]] = []
+    for name in names:
+        if name in listed:
+            values = [plain(value) for value in listed[name]]
+            columns.append({"name": name, "kind": "categorical", "categories": values})
+        else:
+            lower, upper = pairs[name]
+            columns.append({"name": name, "kind": "numeric", "lower": lower, "upper": upper})
+    called = "label"
+    while called in names:
+        called += "_"
+    columns.append({"name": called, "kind": "label", **label})
+    rows = {} if n_public is None else {"rows": plain(n_public)}
+    return Schema.from_dict({"columns": columns, **rows})
+
+
+def classes_label(classes: Any) -> tuple[list[Any], dict[str, Any]]:
+    """Return two classes in ascending order, and what a schema says of them."""
+    if isinstance(classes, (str, bytes, Mapping)):
+        raise InvalidInputError(_NO_CLASSES)
+    try:
+        values = [plain(value) for value in classes]
+    except TypeError:
+        values = []
+    if len(values) != 2 or not all(isinstance(value, (str, int, float)) for value in values):
+        raise InvalidInputError(_NO_CLASSES)
+    if {type(value) for value in values} == {int, float}:
+        values = [float(value) for value in values]
+    values = ascending(values)
+    return values, {"classes": values}
+
+
+def target_label(target_bounds: Any) -> dict[str, Any]:
+    """Return what a schema says of a target between two public bounds."""
+    try:
+        lower, upper = (plain(bound) for bound in target_bounds)
+    except (TypeError, ValueError):
+        raise InvalidInputError(
+            "Expected target_bounds=(lower, upper), public, of the target y."
+        ) from None
+    return {"lower": lower, "upper": upper}
+
+
+def ascending(values: list[Any]) -> list[Any]:
+    """Return two classes in the order that scikit-learn expects of ``classes_``: its scorers take
+    the larger one for the positive class. Classes of two types stay as they are."""
+    first, second = values
+    alike = isinstance(first, str) == isinstance(second, str)
+    return [second, first] if alike and second < first else values
+
+
+def with_label_ascending(schema: Schema) -> Schema:
+    """Return the schema with its two classes in ascending order, where it lists both."""
+    label = schema.label
+    if not (label.negative and label.positive):
+        return schema
+    ends = [label.negative[0], label.positive[0]]
+    if ascending(ends) == ends:
+        return schema
+    turned = replace(label, negative=label.positive, positive=label.negative)
+    columns = (turned if isinstance(column, Label) else column for column in schema.columns)
+    return replace(schema, columns=tuple(columns))
+
+
+def plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _pairs(bounds: Any, names: Sequence[str]) -> dict[str, tuple[float, float]]:
+    if isinstance(bounds, Mapping):
+        given = {str(name): pair for name, pair in bounds.items()}
+        _check_known(given, names, "bounds")
+        if missing := [name for name in names if name not in given]:
+            raise InvalidInputError(f"Column {missing[0]!r} has neither bounds nor categories.")
+        return {name: _pair(name, given[name]) for name in names}
+    if not names:
+        return {}
+    if bounds is None:
+        raise InvalidInputError(_NO_BOUNDS)
+    try:
+        lower, upper = (np.broadcast_to(np.asarray(b, np.float64), len(names)) for b in bounds)
+    except (TypeError, ValueError):
+        raise InvalidInputError(
+            f"Expected bounds=(lower, upper), each a number or one for each of {len(names)} "
+            "columns without categories, or a mapping of names to pairs."
+        ) from None
+    pairs = zip(lower.tolist(), upper.tolist(), strict=True)
+    return dict(zip(names, pairs, strict=True))
+
+
+def _pair(name: str, pair: Any) -> tuple[float, float]:
+    try:
+        lower, upper = pair
+        return float(lower), float(upper)
+    except (TypeError, ValueError):
+        raise InvalidInputError(
+            f"Expected bounds of column {name!r} to be (lower, upper)."
+        ) from None
+
+
+def _check_known(given: Mapping[str, Any], names: Sequence[str], what: str) -> None:
+    for name in given:
+        if name not in names:
+            raise InvalidInputError(f"No column {name!r} for {what}.{near_names(name, names)}")

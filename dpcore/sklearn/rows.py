@@ -1,0 +1,159 @@
+"""Rows and labels as scikit-learn hands them over, checked without a value in any message.
+
+scikit-learn's own checks quote cells and the number of rows, so none of them reads a row here.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.exceptions import DataConversionWarning
+from sklearn.utils.validation import validate_data
+
+from dpcore.data.readers.in_memory import real_matrix, typed_cells
+from dpcore.errors import DataError
+
+if TYPE_CHECKING:
+    from dpcore.data.cells.typed import Cells
+
+__all__ = [
+    "classes_in",
+    "columns_of",
+    "given_labels",
+    "given_rows",
+    "is_frame",
+    "names_of",
+]
+
+_MANY = (
+    "Only binary classification is supported. The labels are of more than two classes, and models "
+    "of several are not there yet."
+)
+_CONTINUOUS = (
+    "Unknown label type: continuous. A number with a fraction is no class; PrivateRidge predicts "
+    "numbers."
+)
+_NO_NUMBER = (
+    "X has a cell that is NaN, infinite, empty or no number. Rows without a value have to be left "
+    "out, or filled with public values, before."
+)
+
+
+def given_rows(
+    estimator: Any, X: Any, *, reset: bool, named: bool, takes_sparse: bool, takes_empty: bool
+) -> Any:
+    """Return a frame as it is if ``named``, and anything else as a matrix of numbers.
+
+    ``reset`` : whether the estimator is to take over width and names; otherwise they are compared.
+    ``takes_empty`` : whether a schema says what becomes of a cell without a finite number.
+    Raises DataError for anything else, and TypeError for a cell that is neither text nor number.
+    """
+    if is_frame(X) and named:
+        rows = X
+    elif sparse.issparse(X) and takes_sparse:
+        rows = X
+    else:
+        rows = _matrix(X, takes_empty)
+    validate_data(estimator, X, reset=reset, skip_check_array=True)
+    return rows
+
+
+def given_labels(y: Any, who: str) -> Any:
+    """Return labels as one column; DataError if there are none, or more columns."""
+    if y is None:
+        raise DataError(f"{who} requires y to be passed, but the target y is None.")
+    labels = y if hasattr(y, "dtype") else np.asarray(y, dtype=object)
+    if getattr(labels.dtype, "kind", "") == "c":
+        raise DataError("Complex data not supported: y holds complex numbers.")
+    if labels.ndim == 2 and labels.shape[1] == 1:
+        warnings.warn(
+            "A column-vector y was passed when a 1d array was expected: pass y.ravel().",
+            DataConversionWarning,
+            stacklevel=3,
+        )
+        labels = np.asanyarray(labels).reshape(-1)  # A mask stays, and is refused.
+    if labels.ndim != 1:
+        raise DataError(f"Expected y of 1 dimension, found {labels.ndim}.")
+    return labels
+
+
+def classes_in(labels: Any) -> list[Any]:
+    """Return the two classes of labels, read off the rows, in ascending order.
+
+    Raises DataError, which says that there are too few or too many, and never which.
+    """
+    try:
+        values = np.unique(np.asarray(labels))
+    except TypeError:
+        raise DataError("The labels are of several types, or one of them is missing.") from None
+    if values.dtype.kind == "f":
+        if not np.isfinite(values).all():
+            raise DataError("A label is NaN or infinite.")
+        if not np.array_equal(values, np.floor(values)):
+            raise DataError(_CONTINUOUS)
+    if values.size > 2:
+        raise DataError(_MANY)
+    if values.size < 2:
+        raise DataError(
+            f"Two classes are needed; there is {'one class' if values.size else 'none'}."
+        )
+    return list(values.tolist())
+
+
+def is_frame(X: Any) -> bool:
+    return hasattr(X, "columns") and hasattr(X, "iloc")
+
+
+def names_of(X: Any) -> list[str]:
+    """Return the names of a frame's columns, or of an array's: x1, x2, ..."""
+    if is_frame(X):
+        return [str(name) for name in X.columns]
+    return [f"x{j + 1}" for j in range(_two_dimensional(X).shape[1])]
+
+
+def columns_of(X: Any) -> list[Cells]:
+    """Return the columns of a frame or an array, each of the type that it declares."""
+    if is_frame(X):
+        return [typed_cells(X.iloc[:, j]) for j in range(X.shape[1])]
+    return [typed_cells(column) for column in _two_dimensional(X).T]
+
+
+def _matrix(X: Any, takes_empty: bool) -> np.ndarray:
+    """Return a 2-D array as float64; each cell of a list is read by itself."""
+    array = _two_dimensional(X)
+    numbers = real_matrix(array, "X")
+    if not (takes_empty or np.isfinite(numbers).all()):
+        if array.dtype == object and not all(map(_is_scalar, array.flat)):
+            raise TypeError("X: each argument must be a string or a number, and a cell is neither.")
+        raise DataError(_NO_NUMBER)
+    return numbers
+
+
+def _two_dimensional(X: Any) -> np.ndarray:
+    if sparse.issparse(X):
+        raise DataError(
+            "Sparse rows cannot be mapped to bounds: zeros would not stay zeros. Pass X.toarray(), "
+            "or, to an estimator, a schema with a width and a row_norm."
+        )
+    try:
+        # Of a list NumPy would make text of all cells if one is: as objects, each is what it is.
+        array = np.asanyarray(X, dtype=None if hasattr(X, "dtype") else object)
+    except (TypeError, ValueError):
+        raise DataError("X is no table: its rows are of several lengths.") from None
+    if array.dtype.kind == "c":
+        raise DataError("Complex data not supported: X holds complex numbers.")
+    if array.ndim != 2:
+        raise DataError(
+            f"Expected X of 2 dimensions, found {array.ndim}. Reshape your data: X.reshape(-1, 1) "
+            "is one column, X.reshape(1, -1) one row."
+        )
+    if array.shape[1] == 0:
+        raise DataError("X has no columns.")
+    return array
+
+
+def _is_scalar(cell: Any) -> bool:
+    return cell is None or isinstance(cell, (str, bytes)) or hasattr(cell, "__float__")

@@ -1,0 +1,140 @@
+"""Transformers that learn nothing from rows: each cell becomes what public facts say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from dpcore.data.cells.typed import convert_column
+from dpcore.data.cells.unit import scale_to_unit
+from dpcore.data.schema.columns import Categorical, Numeric
+from dpcore.errors import DataError, InvalidInputError
+from dpcore.sklearn.public import described_schema
+from dpcore.sklearn.rows import columns_of, names_of
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from dpcore.data.cells.typed import Cells
+    from dpcore.data.schema.schema import Schema
+
+__all__ = ["PublicEncoder", "PublicScaler"]
+
+_LABEL = {"lower": 0.0, "upper": 1.0}
+"""A transformer has no label, and a schema one."""
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class PublicTransformer(TransformerMixin, BaseEstimator):
+    """A transformer whose fit takes the number of columns and their names, and reads no cell."""
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Take the number of columns and their names, and check the parameters against them."""
+        names = names_of(X)
+        validate_data(self, X, skip_check_array=True)
+        self._schema(names)
+        return self
+
+    def _read(self, X: Any) -> tuple[list[Cells], Schema]:
+        check_is_fitted(self)
+        names = names_of(X)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        return columns_of(X), self._schema(names)
+
+    def _schema(self, names: Sequence[str]) -> Schema:
+        raise NotImplementedError
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class PublicScaler(OneToOneFeatureMixin, PublicTransformer):
+    """Clamps numbers to public bounds and maps these to [0, 1]; learns nothing from rows.
+
+    Parameters
+    ----------
+    bounds : (lower, upper), each a number or one per column, or a mapping of names to such pairs.
+
+    Examples
+    --------
+    >>> from dpcore.sklearn import PublicScaler
+    >>> PublicScaler(bounds=([0, 10], [1, 20])).fit_transform([[0.5, 99], [-3, 15]])
+    array([[0.5, 1. ],
+           [0. , 0.5]])
+    """
+
+    bounds: Sequence[Any] | Mapping[str, Any] | None = None
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Return the cells between 0 and 1, float64.
+
+        Raises DataError for a cell that is no finite number.
+        """
+        columns, schema = self._read(X)
+        scaled = np.empty((len(columns[0]), len(columns)))
+        for j, (cells, column) in enumerate(zip(columns, schema.features, strict=True)):
+            assert isinstance(column, Numeric)
+            numbers, fault, _ = convert_column(cells, column, schema.missing, "X")
+            if fault is not None and fault.any():
+                raise DataError(f"X, column {column.name!r}: a cell is NaN, infinite or no number.")
+            scaled[:, j] = scale_to_unit(numbers, column.lower, column.upper)
+        return scaled
+
+    def _schema(self, names: Sequence[str]) -> Schema:
+        return described_schema(names, self.bounds, None, {**_LABEL}, None)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class PublicEncoder(PublicTransformer):
+    """A feature of 0 and 1 for each public category; learns nothing from rows.
+
+    A cell that holds no listed category is zeros in all features of its column.
+
+    Parameters
+    ----------
+    categories : a list of categories for each column, in order, or a mapping of names to lists.
+
+    Examples
+    --------
+    >>> from dpcore.sklearn import PublicEncoder
+    >>> PublicEncoder(categories=[["Bern", "Basel"]]).fit_transform([["Basel"], ["Paris"]])
+    array([[0., 1.],
+           [0., 0.]])
+    """
+
+    categories: Sequence[Sequence[Any]] | Mapping[str, Sequence[Any]] | None = None
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Return a feature for each category, float64."""
+        columns, schema = self._read(X)
+        encoded = []
+        for cells, column in zip(columns, schema.features, strict=True):
+            assert isinstance(column, Categorical)
+            codes, _, _ = convert_column(cells, column, schema.missing, "X")
+            encoded.append(codes[:, np.newaxis] == np.arange(len(column.categories)))
+        return np.hstack(encoded).astype(np.float64)
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Return ``column=category`` for each feature."""
+        check_is_fitted(self)
+        names = getattr(self, "feature_names_in_", input_features)
+        if names is None:
+            names = [f"x{j + 1}" for j in range(self.n_features_in_)]
+        schema = self._schema([str(name) for name in names])
+        return np.array(schema.feature_names[:-1], dtype=object)  # but for the intercept
+
+    def _schema(self, names: Sequence[str]) -> Schema:
+        given = self.categories
+        if given is None:
+            raise InvalidInputError("Expected public categories of each column.")
+        if not isinstance(given, Mapping):
+            if len(given) != len(names):
+                raise InvalidInputError(
+                    f"Expected a list of categories for each of {len(names)} columns, found "
+                    f"{len(given)}."
+                )
+            given = dict(zip(names, given, strict=True))
+        return described_schema(names, {}, given, {**_LABEL}, None)

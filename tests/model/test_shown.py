@@ -1,0 +1,58 @@
+"""A model's text, its HTML and its pickle."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+from dpcore import fit
+
+COLUMNS = {
+    "age": {"kind": "numeric", "lower": 0, "upper": 1},
+    "<b>pay": {"kind": "numeric", "lower": 0, "upper": 1},
+    "y": {"kind": "label", "classes": ["no", "y<s"]},
+}
+
+
+@pytest.fixture(scope="module")
+def model():
+    X = np.random.default_rng(0).uniform(size=(311, 2))
+    y = np.where(X[:, 0] > 0.5, "y<s", "no")
+    return fit(X, y, schema={"columns": COLUMNS}, relation="replace-one", epsilon=1.0)
+
+
+def test_its_text_is_three_lines(model):
+    what, claim, rows = repr(model).splitlines()
+    assert what == (
+        f"Model: 'no' or 'y<s' by logistic loss, 2 features and an intercept, fitted by "
+        f"{model.algo['name']}"
+    )
+    assert claim.startswith("This model is (1, 1e-08)-differentially private under replace-one")
+    assert claim.endswith("conversion).")
+    assert rows == "Rows: age, <b>pay"
+
+
+def test_a_model_that_is_not_private_says_so_in_its_text():
+    X = np.zeros((9, 20))
+    model = fit(
+        X, np.ones(9), loss="ridge", bounds=(0, 1), row_norm=None, target_bounds=(0, 5), seed=1
+    )
+    what, claim, rows = repr(model).splitlines()
+    assert what.startswith("Model: a number from 0 to 5 by ridge loss, 20 features")
+    assert claim.startswith("NOT PRIVATE: the noise came from a seed")
+    assert rows.endswith("x8, and 12 more")
+
+
+def test_names_are_escaped_in_html(model):
+    text = model._repr_html_()
+    assert "<b>" not in text and "&lt;b&gt;pay" in text and "y<s" not in text
+    assert "In words: replacing any one row" in text
+    assert f"{model.coef[0]:.6g}" in text
+
+
+def test_a_pickle_has_all_but_the_report(model):
+    assert model.report["n_train"] == 311
+    copy = pickle.loads(pickle.dumps(model))
+    assert copy.report == {}
+    assert np.array_equal(copy.w, model.w) and copy.privacy == model.privacy
+    assert repr(copy) == repr(model)
