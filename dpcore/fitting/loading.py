@@ -21,6 +21,7 @@ from dpcore.registry.catalogue import load_registry
 
 if TYPE_CHECKING:
     from dpcore.data.blocks.layouts import Rows
+    from dpcore.data.readers import BadRows
     from dpcore.privacy.sensitivity import NeighboringRelation
 
 __all__ = [
@@ -186,9 +187,12 @@ def _open(request: DataRequest) -> tuple[Dataset, tuple[str, ...]]:
     return data, ()
 
 
-def feature_rows(data: str, schema: Schema) -> Iterator[Rows]:
+def feature_rows(
+    data: str, schema: Schema, bad_rows: BadRows = "refuse"
+) -> Iterator[tuple[Rows, np.ndarray | None]]:
     """Yield the feature rows of a registered data set or of a file, whose label column may be
-    absent, in pieces; each is lent until the next is asked for.
+    absent, in pieces, each lent until the next is asked for, and which of its rows they are: bool,
+    None for all of them.
 
     Raises InvalidInputError for a name of neither, or a data set that has not the encoding of
     ``schema``; as ``dpcore.data.dataset.feature_pieces`` for a file, on the way.
@@ -196,7 +200,7 @@ def feature_rows(data: str, schema: Schema) -> Iterator[Rows]:
     registry = load_registry()
     if data not in registry.names("dataset"):
         _require_known(data)
-        yield from feature_pieces(data, schema)
+        yield from feature_pieces(data, schema, bad_rows=bad_rows)
         return
     dataset = registry.load("dataset", data)()
     if difference := _difference(dataset.schema, schema):
@@ -204,7 +208,7 @@ def feature_rows(data: str, schema: Schema) -> Iterator[Rows]:
             f"The rows of the data set {data} are not those that the model takes: {difference}."
         )
     for begin in range(0, dataset.X.shape[0], BLOCK_ROWS):
-        yield dataset.X[begin : begin + BLOCK_ROWS]
+        yield dataset.X[begin : begin + BLOCK_ROWS], None
 
 
 def _difference(own: Schema, asked: Schema) -> str:

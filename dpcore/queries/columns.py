@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dpcore.data.blocks.block import Block
-    from dpcore.data.schema.columns import Value
     from dpcore.data.schema.schema import Schema
+    from dpcore.data.schema.values import Value
 
 __all__ = ["LARGEST_STEP", "CategoricalColumn", "NumericColumn", "column_of", "numeric_column"]
 
@@ -103,10 +103,11 @@ def column_of(schema: Schema, name: str) -> NumericColumn | CategoricalColumn:
         return NumericColumn(None, float(label.lower or 0.0), float(label.upper or 0.0))
     at = 0
     for column in schema.features:
-        width = len(column.categories) if isinstance(column, Categorical) else 1
+        width = sum(len(part.names) for part in column.parts)
         if column.name == name:
             if isinstance(column, Categorical):
-                return CategoricalColumn(tuple(range(at, at + width)), column.categories)
+                empty = ("",) if column.indicator else ()
+                return CategoricalColumn(tuple(range(at, at + width)), column.levels + empty)
             return NumericColumn(at, float(column.lower), float(column.upper))
         at += width
     raise InvalidInputError(f"The schema encodes no column {name!r}.")

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpcore.data.cells.typed import convert_column
+from dpcore.data.cells.readings import convert_column
 from dpcore.data.datasets import adult, bank, kddcup99
 from dpcore.data.schema.columns import Categorical, Drop, Label, Numeric
 from dpcore.data.schema.schema import Schema

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpcore.data.cells.typed import NO_NUMBER, convert_column, is_empty
+from dpcore.data.cells.readings import NO_NUMBER, convert_column, is_empty
 from dpcore.data.readers import BadRows
 from dpcore.data.readers.raw_table import RawTable
 from dpcore.data.schema.schema import Schema
@@ -19,18 +19,23 @@ from dpcore.errors import BadRowError
 
 __all__ = ["Columns", "conform"]
 
+_EMPTY = (
+    "the cell is empty; fill it in, or set fill = VALUE or indicator = true in the column's schema"
+)
+
 
 @dataclass(frozen=True)
 class Columns:
     """Cells as numbers, by column name.
 
-    ``values[name]`` : ndarray of shape (n_rows,): float64 for a numeric column; int32 for a
-    categorical one, the position of the category, -1 for none; float64 for the label, -1 and +1 or
-    the target scaled to [-1, 1]. The label is absent where it was not asked for.
+    ``values[name]`` : ndarray of shape (n_rows,): what ``dpcore.data.cells.readings`` makes of a
+    column's cells; float64 for the label, -1 and +1 or the target scaled to [-1, 1], absent where
+    it was not asked for. ``kept`` : bool, one for each row that was given, None if all were kept.
     """
 
     values: dict[str, np.ndarray]
     n_rows: int
+    kept: np.ndarray | None = None
 
 
 def conform(
@@ -56,7 +61,8 @@ def conform(
         return Columns(values, raw.n_rows)
     if bad_rows != "drop":
         raise _first_fault(raw, faults, schema.missing)
-    return Columns({name: cells[~bad] for name, cells in values.items()}, int((~bad).sum()))
+    kept = ~bad
+    return Columns({name: cells[kept] for name, cells in values.items()}, int(kept.sum()), kept)
 
 
 def _first_fault(
@@ -67,5 +73,5 @@ def _first_fault(
         key=lambda entry: entry[0],
     )
     if reason == NO_NUMBER and is_empty(raw.columns[name], row, missing):
-        reason = "the cell is empty; fill it in"
+        reason = _EMPTY
     return BadRowError(f"{raw.source}, {raw.where(row)}, column {name!r}: {reason}.")

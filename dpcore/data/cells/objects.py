@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from decimal import Decimal
 from numbers import Real
 from typing import Any
@@ -49,7 +49,7 @@ def object_codes(cells: np.ndarray, vocabulary: Vocabulary) -> np.ndarray:
             codes[i] = of_text(_text(cell))
         elif isinstance(cell, (bool, np.bool_)):
             codes[i] = vocabulary.of_truth(bool(cell))
-        elif is_missing_object(cell):
+        elif _is_none(cell):
             codes[i] = ABSENT
         elif _is_number(cell):
             places.append(i)
@@ -58,8 +58,15 @@ def object_codes(cells: np.ndarray, vocabulary: Vocabulary) -> np.ndarray:
     return codes
 
 
-def is_missing_object(cell: Any) -> bool:
-    """Return whether the cell is what Python, NumPy or pandas put where there is no value."""
+def is_missing_object(cell: Any, words: Container[str]) -> bool:
+    """Return whether the cell is what Python, NumPy or pandas put where there is no value, or a
+    text that is one of ``words``."""
+    if isinstance(cell, (str, bytes)):
+        return _text(cell).strip() in words
+    return _is_none(cell)
+
+
+def _is_none(cell: Any) -> bool:
     if cell is None or _is_number(cell):
         return cell is None or np.isnan(_float(cell))
     pandas = sys.modules.get("pandas")  # Without it no cell is one of its own.

@@ -21,77 +21,41 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dpcore.data.cells.objects import is_missing_object, object_codes, object_numbers
-from dpcore.data.cells.unit import scale_to_unit
 from dpcore.data.cells.vocabulary import ABSENT, NUMBER, UNKNOWN, Vocabulary
-from dpcore.data.schema.columns import Categorical, Label, Numeric, Value
-from dpcore.errors import DataError
+from dpcore.data.schema.values import Value, are_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["NO_NUMBER", "Cells", "convert_column", "is_empty", "to_numbers"]
+__all__ = ["Cells", "UnreadTypeError", "empty_cells", "to_codes", "to_numbers"]
 
 Cells: TypeAlias = pa.ChunkedArray | np.ndarray
 """The cells of a column as a source gave them: of one declared type, or Python objects."""
 
-NO_NUMBER = "the cell is not a finite number"
 
-
-def convert_column(
-    cells: Cells, column: Numeric | Categorical | Label, missing: tuple[str, ...], source: str
-) -> tuple[np.ndarray, np.ndarray | None, str]:
-    """Return the cells as numbers, which of them are faults (bool or None), and the reason.
-
-    Raises DataError for a column of a type that has no such reading.
-    """
-    try:
-        return _convert(cells, column, missing)
-    except _UnreadTypeError as error:
-        raise DataError(f"{source}: column {column.name!r} {error}") from None
-    except (pa.ArrowException, UnicodeError) as error:
-        raise DataError(
-            f"{source}: column {column.name!r} cannot be read as {column.kind} "
-            f"({type(error).__name__})."
-        ) from None
-
-
-def is_empty(cells: Cells, row: int, missing: tuple[str, ...]) -> bool:
-    """Return whether a cell holds no value, the column read as numbers (null) or as text."""
-    if isinstance(cells, np.ndarray):
-        cell = None if is_missing_object(cells[row]) else cells[row]
-    else:
-        one = cells.slice(row, 1)
-        cell = (_text(one) if _is_text(one.type) else one)[0].as_py()
-    return cell is None or (isinstance(cell, str) and cell.strip() in ("", *missing))
-
-
-class _UnreadTypeError(Exception):
+class UnreadTypeError(Exception):
     """A declared type has no reading under the schema; the text ends a sentence."""
 
 
-def _convert(
-    cells: Cells, column: Numeric | Categorical | Label, missing: tuple[str, ...]
-) -> tuple[np.ndarray, np.ndarray | None, str]:
-    if isinstance(column, Numeric):
-        numbers = to_numbers(cells, missing)
-        return numbers, ~np.isfinite(numbers), NO_NUMBER
-    if isinstance(column, Categorical):
-        return np.maximum(_codes(cells, column.categories, missing), UNKNOWN), None, ""
-    if column.lower is not None and column.upper is not None:
-        numbers = to_numbers(cells, missing)
-        y = 2.0 * scale_to_unit(numbers, column.lower, column.upper) - 1.0
-        return y, ~np.isfinite(numbers), "the label is not a finite number"
-    codes = _codes(cells, column.negative + column.positive, missing)
-    y = np.where(codes < len(column.negative), -1.0, 1.0)
-    if column.negative:
-        return y, codes < 0, "the label is not one of the schema's classes"
-    y[codes < 0] = -1.0
-    return y, codes == ABSENT, "the label is missing"
+def empty_cells(cells: Cells, missing: tuple[str, ...]) -> np.ndarray:
+    """Return which cells hold no value, bool of shape (n_cells,): none at all, not a number (NaN),
+    or a text that is blank or one of the words for it."""
+    words = {"", *missing}
+    if isinstance(cells, np.ndarray):
+        found = (is_missing_object(cell, words) for cell in cells)
+        return np.fromiter(found, bool, len(cells))
+    kind = _value_type(cells.type)
+    if _is_text(kind):
+        codes = _coded(cells, lambda word: ABSENT if word.strip() in words else 0)
+        return np.asarray(codes == ABSENT)
+    if _is_number(kind):
+        return np.asarray(np.isnan(to_numbers(cells, missing)))
+    return np.asarray(_to_numpy(cells.is_null().cast(pa.int64()), np.int64(1)) == 1)
 
 
-def _codes(cells: Cells, values: tuple[Value, ...], missing: tuple[str, ...]) -> np.ndarray:
+def to_codes(cells: Cells, values: tuple[Value, ...], missing: tuple[str, ...]) -> np.ndarray:
     """Return each cell's position in ``values``, or UNKNOWN or ABSENT: int32."""
-    if all(isinstance(value, float) for value in values):
+    if are_numbers(values):
         numbers = to_numbers(cells, missing)
         found = _positions(numbers, np.array(values, dtype=np.float64))
         return np.where(np.isfinite(numbers), found, np.int32(ABSENT))
@@ -105,7 +69,7 @@ def _codes(cells: Cells, values: tuple[Value, ...], missing: tuple[str, ...]) ->
         _require(vocabulary.takes_booleans, kind, vocabulary)
         return _coded(cells, lambda word: vocabulary.of_truth(word == "true"))
     if not _is_number(kind):
-        raise _UnreadTypeError(
+        raise UnreadTypeError(
             f"cannot be read: it is of type {kind}. Write its cells as text, or drop it."
         )
     _require(vocabulary.takes_numbers, kind, vocabulary)
@@ -115,7 +79,7 @@ def _codes(cells: Cells, values: tuple[Value, ...], missing: tuple[str, ...]) ->
 def _require(is_read: bool, kind: pa.DataType, vocabulary: Vocabulary) -> None:
     """Raise for a type whose cells may have been other texts in the rows' own source."""
     if not is_read:
-        raise _UnreadTypeError(
+        raise UnreadTypeError(
             f"is of type {kind}, and the schema lists text for it, such as "
             f"{vocabulary.texts[0]!r}: one odd cell decides what type a program gives a column, "
             "and with it the text of every cell. Keep the column as text where the table is made "

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dpcore.data.schema.columns import is_boolean
+from dpcore.data.schema.values import is_boolean
 
 __all__ = ["ABSENT", "NUMBER", "UNKNOWN", "Vocabulary"]
 

@@ -88,7 +88,7 @@ def dataset_from_arrays(
     if y is None:
         raise InvalidInputError("Expected y, the labels of the rows of X.")
     raw = RawMatrix(X, labels_of(y, _SOURCE, X.shape[0]), _SOURCE, _row)
-    return Dataset.from_rows("array", conform_matrix(raw, schema), schema)
+    return Dataset.from_rows("array", conform_matrix(raw, schema)[:2], schema)
 
 
 def features_from_arrays(X: Any, schema: Schema) -> Any:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
 from dpcore.data.readers.content import arrow_reader
@@ -18,6 +19,7 @@ from dpcore.data.readers.pieces import Piece
 from dpcore.data.readers.raw_table import RawTable
 from dpcore.data.readers.records import count_lines, records, whole_records
 from dpcore.data.schema.columns import Categorical, Column, Label
+from dpcore.data.schema.values import Value, are_numbers
 from dpcore.errors import DataError
 
 __all__ = [
@@ -78,6 +80,8 @@ def read_delimited(piece: Piece, layout: Delimited) -> RawTable:
         if any(_is_number(word) for word in layout.missing):
             raise pa.ArrowInvalid("a missing value looks like a number")
         table = _parse(piece, content, layout, layout.types, layout.missing)
+        if any(_holds_nan(column) for column in table.columns):
+            raise pa.ArrowInvalid("a text that Arrow takes for no number is not an empty cell")
     except pa.ArrowInvalid:
         table = _parse_as_text(piece, content, layout)
     except pa.ArrowException as error:
@@ -203,8 +207,15 @@ def arrow_type(column: Column) -> pa.DataType:
     return pa.float64()
 
 
-def _type_of(values: Sequence[str | float]) -> pa.DataType:
-    return pa.float64() if all(isinstance(v, float) for v in values) else _TEXT
+def _type_of(values: Sequence[Value]) -> pa.DataType:
+    return pa.float64() if are_numbers(values) else _TEXT
+
+
+def _holds_nan(column: pa.ChunkedArray) -> bool:
+    """Return whether a text such as "nan" became a number that is none."""
+    if not pa.types.is_floating(column.type):
+        return False
+    return bool(pc.any(pc.is_nan(column), min_count=0).as_py())
 
 
 def _is_number(word: str) -> bool:

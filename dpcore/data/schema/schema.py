@@ -21,7 +21,8 @@ A schema is a TOML file::
 The label is one of: ``classes = [negative, positive]``, where either may be a list of values;
 ``positive = [...]``, every other value being negative; ``lower`` and ``upper`` for a real-valued
 target, which is mapped from these bounds to [-1, 1] for the fit and back for predictions. A missing
-number or label is a malformed row; a missing category is all zeros. Where all of a column's
+label is a malformed row; so is a missing number without ``fill`` or ``indicator``; a missing
+category is all zeros, or what these keys say. Where all of a column's
 categories or classes are ``true`` or ``false`` (text, in any case, or TOML's own), cells are met in
 any case: ``TRUE``, ``True`` and a Parquet boolean are ``true``.
 
@@ -39,23 +40,18 @@ import os
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import Any
 
-from dpcore.data.schema.columns import (
-    PLACEHOLDER,
-    Categorical,
-    Column,
-    Drop,
-    Label,
-    Numeric,
-    check_keys,
-    column_from_dict,
-)
+from dpcore.data.schema.columns import Column, Drop, FeatureColumn, Label, column_from_dict
+from dpcore.data.schema.document import column_entries, typed_value
+from dpcore.data.schema.levels import Categorical
+from dpcore.data.schema.parts import Part
 from dpcore.data.schema.shipped import schema_text
 from dpcore.data.schema.toml_writer import format_document
+from dpcore.data.schema.values import check_keys
 from dpcore.errors import InvalidInputError
 
 __all__ = ["Schema"]
@@ -110,9 +106,14 @@ class Schema:
         return next(c for c in self.columns if isinstance(c, Label))
 
     @functools.cached_property
-    def features(self) -> tuple[Numeric | Categorical, ...]:
+    def features(self) -> tuple[FeatureColumn, ...]:
         """The columns that are encoded, in order."""
-        return tuple(c for c in self.columns if isinstance(c, (Numeric, Categorical)))
+        return tuple(c for c in self.columns if not isinstance(c, (Label, Drop)))
+
+    @functools.cached_property
+    def parts(self) -> tuple[Part, ...]:
+        """The features of these columns, as rows hold them, in order, without the intercept."""
+        return tuple(part for column in self.features for part in column.parts)
 
     @functools.cached_property
     def feature_names(self) -> tuple[str, ...]:
@@ -120,7 +121,7 @@ class Schema:
         if self.width is not None:
             names = [f"x{i}" for i in range(1, self.width + 1)]
         else:
-            names = [name for column in self.features for name in _names(column)]
+            names = [name for part in self.parts for name in part.names]
         return (*names, INTERCEPT) if self.intercept else tuple(names)
 
     @functools.cached_property
@@ -128,26 +129,29 @@ class Schema:
         """The number of encoded features, the intercept included."""
         if self.width is not None:
             return self.width + self.intercept
-        return self.intercept + sum(
-            len(c.categories) if isinstance(c, Categorical) else 1 for c in self.features
-        )
+        return self.intercept + sum(len(part.names) for part in self.parts)
 
     @property
-    def has_categories(self) -> bool:
-        return any(isinstance(c, Categorical) for c in self.features)
+    def has_codes(self) -> bool:
+        """Whether rows hold some of their features as codes."""
+        return any(part.is_code for part in self.parts)
+
+    @functools.cached_property
+    def square(self) -> int:
+        """An upper bound of the square of every encoded row's l2 norm, of named columns: the sum
+        of what each column's kind states, and 1 for the intercept."""
+        return sum(column.square for column in self.features) + self.intercept
 
     @property
     def raw_norm_bound(self) -> float:
         """An upper bound of every encoded row's l2 norm before it is scaled down, rounded up.
 
-        Each numeric column adds at most 1 to the square, each categorical at most one 1, the
-        intercept 1. Unnamed features are scaled down while loading: there it is ``row_norm``.
+        Unnamed features are scaled down while loading: there it is ``row_norm``.
         """
         if self.width is not None:
             return self.row_norm
-        squares = len(self.features) + self.intercept
-        root = math.sqrt(squares)
-        return root if Fraction(root) ** 2 >= squares else math.nextafter(root, math.inf)
+        root = math.sqrt(self.square)
+        return root if Fraction(root) ** 2 >= self.square else math.nextafter(root, math.inf)
 
     @property
     def feature_scale(self) -> float:
@@ -176,8 +180,10 @@ class Schema:
             raise InvalidInputError("Expected a schema to be a table of keys.")
         known = ["row_norm" if f.name == "norm" else f.name for f in fields(cls)]
         check_keys("the schema", data, known)
-        columns = tuple(column_from_dict(name, c) for name, c in _pairs(data.get("columns")))
-        values = {key: _typed(key, value) for key, value in data.items() if key != "columns"}
+        columns = tuple(
+            column_from_dict(name, c) for name, c in column_entries(data.get("columns"))
+        )
+        values = {key: typed_value(key, value) for key, value in data.items() if key != "columns"}
         if "row_norm" in values:
             values["norm"] = values.pop("row_norm")
         return cls(columns, **values)
@@ -215,47 +221,6 @@ class Schema:
         return format_document(data | {"columns": {c.name: c.to_dict() for c in self.columns}})
 
 
-def _names(column: Numeric | Categorical) -> list[str]:
-    if isinstance(column, Numeric):
-        return [column.name]
-    return [f"{column.name}={_short(c)}" for c in column.categories]
-
-
-def _short(value: str | float) -> str:
-    return f"{value:g}" if isinstance(value, float) else value
-
-
-def _pairs(columns: Any) -> Iterable[tuple[str, Any]]:
-    if isinstance(columns, Mapping):
-        return columns.items()
-    if not isinstance(columns, (list, tuple)):
-        raise InvalidInputError("Expected columns to be a table of columns.")
-    if not all(isinstance(c, Mapping) and "name" in c for c in columns):
-        raise InvalidInputError("Expected every entry of columns to have a name.")
-    return [(c["name"], {k: v for k, v in c.items() if k != "name"}) for c in columns]
-
-
-def _typed(key: str, value: Any) -> Any:
-    """Return a top-level value with its field's type, or raise InvalidInputError."""
-    if value == PLACEHOLDER:
-        raise InvalidInputError(f"The {key} in the schema is still to be filled in.")
-    if key in ("intercept", "header", "from_data"):
-        ok = isinstance(value, bool)
-    elif key in ("rows", "capacity", "width"):
-        ok = isinstance(value, int) and not isinstance(value, bool)
-    elif key == "row_norm":
-        ok = isinstance(value, (int, float)) and not isinstance(value, bool)
-        value = min(max(value, -1.0), 1e300) * 1.0 if ok else value
-    elif key == "missing":
-        ok = isinstance(value, (list, tuple)) and all(isinstance(v, str) for v in value)
-        value = tuple(value) if ok else value
-    else:
-        ok = isinstance(value, str)
-    if not ok:
-        raise InvalidInputError(f"The value of {key} in the schema has the wrong type.")
-    return value
-
-
 def _check_columns(columns: tuple[Column, ...], width: int | None, intercept: bool) -> None:
     repeated = [n for n, k in Counter(c.name for c in columns).items() if k > 1]
     if repeated:
@@ -290,5 +255,6 @@ def _check_not_missing(column: Column, missing: tuple[str, ...]) -> None:
     for value in values:
         if value in missing:
             raise InvalidInputError(
-                f"Value {value!r} of column {column.name!r} is also in missing = [...]."
+                f"Value {value!r} of column {column.name!r} is also in missing = [...]; for a "
+                "category of the empty cell, set indicator = true."
             )

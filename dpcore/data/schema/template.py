@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from dpcore.data.readers import format_of, separator_of
-from dpcore.data.schema.columns import PLACEHOLDER, Categorical, Column, Drop, Label, Numeric
+from dpcore.data.schema.columns import Categorical, Column, Drop, Label, Numeric
 from dpcore.data.schema.schema import Schema
 from dpcore.data.schema.toml_writer import format_table, format_value
+from dpcore.data.schema.values import PLACEHOLDER
 from dpcore.errors import DataError, InvalidInputError
 
 __all__ = ["document_from_data", "schema_from_data", "schema_template"]
