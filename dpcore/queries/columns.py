@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcore.data.cells.unit import scale_to_unit
-from dpcore.data.schema.columns import Categorical, Drop, Label
+from dpcore.data.schema.columns import Drop, Label, Numeric
 from dpcore.errors import InvalidInputError, near_names
 from dpcore.exact.grid import FEATURE_BITS
 from dpcore.privacy.sealed import sealed
@@ -105,10 +105,15 @@ def column_of(schema: Schema, name: str) -> NumericColumn | CategoricalColumn:
     for column in schema.features:
         width = sum(len(part.names) for part in column.parts)
         if column.name == name:
-            if isinstance(column, Categorical):
+            if len(column.parts) == 1 and column.parts[0].is_code:
                 empty = ("",) if column.indicator else ()
-                return CategoricalColumn(tuple(range(at, at + width)), column.levels + empty)
-            return NumericColumn(at, float(column.lower), float(column.upper))
+                return CategoricalColumn(tuple(range(at, at + width)), (*column.levels, *empty))
+            if isinstance(column, Numeric) and column.scale == "linear":
+                return NumericColumn(at, column.lower, column.upper)
+            raise InvalidInputError(
+                f"Column {name!r} is read by no query: expected categories, buckets or bins, or a "
+                "number between lower and upper on a linear scale."
+            )
         at += width
     raise InvalidInputError(f"The schema encodes no column {name!r}.")
 

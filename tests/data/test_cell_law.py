@@ -30,10 +30,6 @@ KINDS = {
     "whole": 'kind = "categorical", categories = ["1", "2", "-3", "4006381333931"]',
     "numbers": 'kind = "categorical", categories = [1, 2.5, 4006381333931]',
     "truth": 'kind = "categorical", categories = ["False", "True"]',
-    "filled": 'kind = "numeric", lower = -5, upper = 2e6, fill = 7',
-    "empty": 'kind = "numeric", lower = 0, upper = 2, indicator = true',
-    "none of the codes": 'kind = "categorical", categories = ["02139", "True"], indicator = true',
-    "one of the numbers": 'kind = "categorical", categories = [1, 2.5], fill = 2.5',
     "mixed": 'kind = "categorical", categories = ["true", "false", "maybe", "1", "nan", "None"]',
 }
 LABELS = {

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpcore.data.cells.readings import NO_NUMBER, convert_column, is_empty
+from dpcore.data.cells.readings import convert_column, is_empty
 from dpcore.data.readers import BadRows
 from dpcore.data.readers.raw_table import RawTable
 from dpcore.data.schema.schema import Schema
@@ -60,18 +60,21 @@ def conform(
     if not faults:
         return Columns(values, raw.n_rows)
     if bad_rows != "drop":
-        raise _first_fault(raw, faults, schema.missing)
+        raise _first_fault(raw, faults, schema.missing, schema.label.name)
     kept = ~bad
     return Columns({name: cells[kept] for name, cells in values.items()}, int(kept.sum()), kept)
 
 
 def _first_fault(
-    raw: RawTable, faults: list[tuple[str, str, np.ndarray]], missing: tuple[str, ...]
+    raw: RawTable,
+    faults: list[tuple[str, str, np.ndarray]],
+    missing: tuple[str, ...],
+    label: str,
 ) -> BadRowError:
     row, name, reason = min(
         ((int(np.argmax(fault)), name, reason) for name, reason, fault in faults),
         key=lambda entry: entry[0],
     )
-    if reason == NO_NUMBER and is_empty(raw.columns[name], row, missing):
+    if name != label and is_empty(raw.columns[name], row, missing):
         reason = _EMPTY
     return BadRowError(f"{raw.source}, {raw.where(row)}, column {name!r}: {reason}.")

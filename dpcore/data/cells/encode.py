@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcore.data.blocks.coded import CodedLayout, CodedRows
-from dpcore.data.cells.features import features_of
+from dpcore.data.cells.features import crossed_codes, features_of
 from dpcore.exact.grid import FEATURE_BITS
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from dpcore.data.cells.conform import Columns
+    from dpcore.data.schema.parts import Part
     from dpcore.data.schema.schema import Schema
 
 __all__ = ["coded_layout", "encode"]
@@ -32,19 +35,26 @@ def encode(columns: Columns, schema: Schema) -> tuple[np.ndarray | CodedRows, np
     numbers = np.ones((columns.n_rows, layout.numeric.size), dtype=form)
     codes = np.empty((columns.n_rows, layout.starts.size - 1), dtype=layout.code_type)
     at = coded = 0
-    for column in schema.features:
-        features = features_of(column, columns.values[column.name])
-        for part, values in zip(column.parts, features, strict=True):
-            width = len(part.names)
-            if part.is_code:
-                start = layout.starts[coded]
-                codes[:, coded] = start + np.where(values >= 0, values, width)
-                coded += 1
-            else:
-                numbers[:, at : at + width] = _on_grid(values).reshape(-1, width)
-                at += width
+    for part, values in _parts(columns, schema):
+        width = len(part.names)
+        if part.is_code:
+            start = layout.starts[coded]
+            codes[:, coded] = start + np.where(values >= 0, values, width)
+            coded += 1
+        else:
+            numbers[:, at : at + width] = _on_grid(values).reshape(-1, width)
+            at += width
     y = columns.values.get(schema.label.name)
     return CodedRows(layout, numbers, codes) if schema.has_codes else numbers, y
+
+
+def _parts(columns: Columns, schema: Schema) -> Iterator[tuple[Part, np.ndarray]]:
+    """Yield the schema's ``parts`` with what rows hold of each."""
+    for column in schema.features:
+        features = features_of(column, columns.values[column.name])
+        yield from zip(column.parts, features, strict=True)
+    for cross in schema.crossed:
+        yield cross.part, crossed_codes(cross, columns.values)
 
 
 def _on_grid(unit: np.ndarray) -> np.ndarray:

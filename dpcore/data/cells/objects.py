@@ -18,7 +18,15 @@ import numpy as np
 
 from dpcore.data.cells.vocabulary import ABSENT, NUMBER, UNKNOWN, Vocabulary
 
-__all__ = ["as_objects", "is_missing_object", "object_codes", "object_numbers"]
+__all__ = [
+    "as_objects",
+    "float_of",
+    "is_missing_object",
+    "is_number",
+    "object_codes",
+    "object_numbers",
+    "text_of",
+]
 
 _NUMBER = re.compile(NUMBER)
 
@@ -46,14 +54,14 @@ def object_codes(cells: np.ndarray, vocabulary: Vocabulary) -> np.ndarray:
     numbers: list[float] = []
     for i, cell in enumerate(cells):
         if isinstance(cell, (str, bytes)):
-            codes[i] = of_text(_text(cell))
+            codes[i] = of_text(text_of(cell))
         elif isinstance(cell, (bool, np.bool_)):
             codes[i] = vocabulary.of_truth(bool(cell))
         elif _is_none(cell):
             codes[i] = ABSENT
-        elif _is_number(cell):
+        elif is_number(cell):
             places.append(i)
-            numbers.append(_float(cell))
+            numbers.append(float_of(cell))
     codes[places] = vocabulary.of_numbers(np.array(numbers))
     return codes
 
@@ -62,31 +70,32 @@ def is_missing_object(cell: Any, words: Container[str]) -> bool:
     """Return whether the cell is what Python, NumPy or pandas put where there is no value, or a
     text that is one of ``words``."""
     if isinstance(cell, (str, bytes)):
-        return _text(cell).strip() in words
+        return text_of(cell).strip() in words
     return _is_none(cell)
 
 
 def _is_none(cell: Any) -> bool:
-    if cell is None or _is_number(cell):
-        return cell is None or np.isnan(_float(cell))
+    if cell is None or is_number(cell):
+        return cell is None or np.isnan(float_of(cell))
     pandas = sys.modules.get("pandas")  # Without it no cell is one of its own.
     return pandas is not None and (cell is pandas.NA or cell is pandas.NaT)
 
 
 def _number(cell: Any, missing: tuple[str, ...]) -> float:
     if isinstance(cell, (str, bytes)):
-        word = _text(cell).strip()
+        word = text_of(cell).strip()
         return float(word) if word not in missing and _NUMBER.match(word) else np.nan
-    if isinstance(cell, (bool, np.bool_)) or _is_number(cell):
-        return _float(cell)
+    if isinstance(cell, (bool, np.bool_)) or is_number(cell):
+        return float_of(cell)
     return np.nan
 
 
-def _is_number(cell: Any) -> bool:
+def is_number(cell: Any) -> bool:
+    """Return whether the cell is a real number, and no truth value."""
     return isinstance(cell, (Real, Decimal)) and not isinstance(cell, bool)
 
 
-def _float(cell: Any) -> float:
+def float_of(cell: Any) -> float:
     """Return the nearest float64, infinite where there is none, NaN for what says it is none."""
     try:
         return float(cell)
@@ -96,5 +105,6 @@ def _float(cell: Any) -> float:
         return np.nan
 
 
-def _text(cell: str | bytes) -> str:
+def text_of(cell: str | bytes) -> str:
+    """Return text as it is, and bytes as UTF-8, U+FFFD for what is none."""
     return cell if isinstance(cell, str) else cell.decode("utf-8", "replace")

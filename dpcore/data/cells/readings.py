@@ -6,15 +6,25 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
+from dpcore.data.cells.dates import to_days
 from dpcore.data.cells.typed import Cells, UnreadTypeError, empty_cells, to_codes, to_numbers
 from dpcore.data.cells.unit import scale_to_unit
 from dpcore.data.cells.vocabulary import ABSENT, UNKNOWN
-from dpcore.data.schema.columns import Categorical, FeatureColumn, Label
+from dpcore.data.cells.words import to_buckets, to_truth
+from dpcore.data.schema.columns import (
+    Boolean,
+    Categorical,
+    Date,
+    FeatureColumn,
+    Hashed,
+    Label,
+    Ordinal,
+)
 from dpcore.errors import DataError
 
-__all__ = ["NO_NUMBER", "Reading", "convert_column", "is_empty"]
+__all__ = ["Reading", "convert_column", "is_empty"]
 
-NO_NUMBER = (
+_NO_NUMBER = (
     "the cell is not a finite number (if it is a word for no value, list it in missing = [...] of "
     "the schema)"
 )
@@ -22,8 +32,9 @@ NO_NUMBER = (
 Reading = tuple[np.ndarray, np.ndarray | None, str]
 """Cells as numbers, which of them are faults (bool or None), and the reason.
 
-The numbers of a numeric column are float64, NaN where the cell is empty and the schema says what
-becomes of it; those of a column of levels are int32, the level's position, -1 for none.
+Those of categories and buckets are int32, the level's position, -1 for none. All others are
+float64: a number, the position of an ordinal level, 0 or 1 for false or true, the days of a date
+since 1970-01-01; NaN where the cell is empty and the schema says what becomes of it.
 """
 
 
@@ -34,10 +45,13 @@ def convert_column(
     try:
         if isinstance(column, Label):
             return _label(cells, column, missing)
-        if isinstance(column, Categorical):
+        if isinstance(column, (Categorical, Hashed)):
             return _levels(cells, column, missing), None, ""
-        numbers = to_numbers(cells, missing)
-        return numbers, _faults(numbers, cells, column, missing), NO_NUMBER
+        numbers, reason = _numbers(cells, column, missing)
+        bad = ~np.isfinite(numbers)
+        if (column.indicator or column.fill is not None) and bad.any():
+            bad &= ~empty_cells(cells, missing)
+        return numbers, bad, reason
     except UnreadTypeError as error:
         raise DataError(f"{source}: column {column.name!r} {error}") from None
     except (pa.ArrowException, UnicodeError) as error:
@@ -53,24 +67,33 @@ def is_empty(cells: Cells, row: int, missing: tuple[str, ...]) -> bool:
     return bool(empty_cells(one, missing)[0])
 
 
-def _faults(
-    numbers: np.ndarray, cells: Cells, column: FeatureColumn, missing: tuple[str, ...]
-) -> np.ndarray:
-    """Return which cells are no finite numbers, but for empty ones that the schema provides for."""
-    bad = ~np.isfinite(numbers)
-    if (column.indicator or column.fill is not None) and bad.any():
-        bad &= ~empty_cells(cells, missing)
-    return np.asarray(bad)
+def _numbers(
+    cells: Cells, column: FeatureColumn, missing: tuple[str, ...]
+) -> tuple[np.ndarray, str]:
+    """Return plain numbers, NaN for what is none, and the reason that it is none."""
+    if isinstance(column, Ordinal):
+        levels = to_codes(cells, column.levels, missing)
+        return np.where(levels < 0, np.nan, levels), "the cell is none of the levels in the schema"
+    if isinstance(column, Boolean):
+        return to_truth(cells, missing), "the cell is no truth value, such as true, yes or 1"
+    if isinstance(column, Date):
+        written = column.format or "2024-02-29"
+        return to_days(cells, column, missing), f"the cell is no date that is written as {written}"
+    return to_numbers(cells, missing), _NO_NUMBER
 
 
-def _levels(cells: Cells, column: Categorical, missing: tuple[str, ...]) -> np.ndarray:
+def _levels(cells: Cells, column: Categorical | Hashed, missing: tuple[str, ...]) -> np.ndarray:
     """Return each cell's level: that of an empty cell is the fill's, or the last, or none."""
-    codes = to_codes(cells, column.categories, missing)
+    fill = len(column.levels) if column.indicator else UNKNOWN
+    if isinstance(column, Hashed):
+        codes = to_buckets(cells, column, missing)
+        fill = fill if column.fill is None else column.bucket(column.fill)
+    else:
+        codes = to_codes(cells, column.categories, missing)
+        fill = fill if column.fill is None else column.categories.index(column.fill)
     unknown, codes = codes < 0, np.maximum(codes, UNKNOWN)
-    if column.fill is not None:
-        codes[unknown & empty_cells(cells, missing)] = column.categories.index(column.fill)
-    elif column.indicator:
-        codes[unknown & empty_cells(cells, missing)] = len(column.categories)
+    if fill != UNKNOWN:
+        codes[unknown & empty_cells(cells, missing)] = fill
     return np.asarray(codes)
 
 

@@ -27,7 +27,16 @@ from dpcore.data.schema.values import Value, are_numbers
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Cells", "UnreadTypeError", "empty_cells", "to_codes", "to_numbers"]
+__all__ = [
+    "Cells",
+    "UnreadTypeError",
+    "by_text",
+    "empty_cells",
+    "is_text",
+    "plain_numbers",
+    "to_codes",
+    "to_numbers",
+]
 
 Cells: TypeAlias = pa.ChunkedArray | np.ndarray
 """The cells of a column as a source gave them: of one declared type, or Python objects."""
@@ -45,7 +54,7 @@ def empty_cells(cells: Cells, missing: tuple[str, ...]) -> np.ndarray:
         found = (is_missing_object(cell, words) for cell in cells)
         return np.fromiter(found, bool, len(cells))
     kind = _value_type(cells.type)
-    if _is_text(kind):
+    if is_text(kind):
         codes = _coded(cells, lambda word: ABSENT if word.strip() in words else 0)
         return np.asarray(codes == ABSENT)
     if _is_number(kind):
@@ -63,7 +72,7 @@ def to_codes(cells: Cells, values: tuple[Value, ...], missing: tuple[str, ...]) 
     if isinstance(cells, np.ndarray):
         return object_codes(cells, vocabulary)
     kind = _value_type(cells.type)
-    if _is_text(kind) or pa.types.is_null(kind):
+    if is_text(kind) or pa.types.is_null(kind):
         return _coded(cells, vocabulary.of_text)
     if pa.types.is_boolean(kind):
         _require(vocabulary.takes_booleans, kind, vocabulary)
@@ -87,17 +96,34 @@ def _require(is_read: bool, kind: pa.DataType, vocabulary: Vocabulary) -> None:
         )
 
 
+def by_text(cells: pa.ChunkedArray, number: Callable[[str], float]) -> np.ndarray:
+    """Return the numbers of the cells' texts, float64, NaN where there is none: a chunk at a time,
+    each by its own list of texts."""
+    return _mapped(cells, number, np.float64("nan"))
+
+
 def _coded(cells: pa.ChunkedArray, code: Callable[[str], int]) -> np.ndarray:
-    """Return the codes of the cells' texts: a chunk at a time, each by its own list of texts."""
+    """Return the codes of the cells' texts, int32."""
+    return _mapped(cells, code, np.int32(ABSENT))
+
+
+def _mapped(
+    cells: pa.ChunkedArray, value: Callable[[str], float], absent: np.float64 | np.int32
+) -> np.ndarray:
     if not pa.types.is_dictionary(cells.type):
         cells = _text(cells).dictionary_encode()
-    parts = [np.empty(0, dtype=np.int32)]
+    parts = [np.empty(0, dtype=absent.dtype)]
     for chunk in cells.chunks:
         words = _text(chunk.dictionary).to_pylist()
-        table = [ABSENT if word is None else code(word) for word in words]
+        table = [absent if word is None else value(word) for word in words]
         indices = _to_numpy(pa.chunked_array([chunk.indices.cast(pa.int64())]), np.int64(-1))
-        parts.append(np.array([*table, ABSENT], dtype=np.int32)[indices])
+        parts.append(np.array([*table, absent], dtype=absent.dtype)[indices])
     return np.concatenate(parts)
+
+
+def plain_numbers(cells: pa.ChunkedArray) -> np.ndarray:
+    """Return cells of a type of numbers as float64, NaN for none."""
+    return _to_numpy(cells.cast(pa.float64(), safe=False), np.float64("nan"))
 
 
 def _positions(cells: np.ndarray, values: np.ndarray) -> np.ndarray:
@@ -109,7 +135,7 @@ def _positions(cells: np.ndarray, values: np.ndarray) -> np.ndarray:
 
 def _text(array: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
     """Return the cells as text. Bytes that are not UTF-8 are no text and no number: U+FFFD."""
-    if not _is_text(array.type):
+    if not is_text(array.type):
         return array.cast(pa.string())
     # Text too: a Parquet file's may be any bytes, and only this way round they are looked at.
     content = array.cast(pa.binary())
@@ -129,7 +155,7 @@ def to_numbers(cells: Cells, missing: tuple[str, ...]) -> np.ndarray:
     array = cells.cast(kind) if pa.types.is_dictionary(cells.type) else cells
     if pa.types.is_temporal(kind):
         raise pa.ArrowInvalid("a date is not a number")
-    if _is_text(kind):
+    if is_text(kind):
         array = _parse(_text(array), missing)
     elif kind != pa.float64():
         array = array.cast(pa.float64(), safe=False)
@@ -162,7 +188,8 @@ def _is_number(kind: pa.DataType) -> bool:
     return any(test(kind) for test in tests)
 
 
-def _is_text(kind: pa.DataType) -> bool:
+def is_text(kind: pa.DataType) -> bool:
+    """Return whether cells of a declared type are text, or bytes that may be."""
     tests = (
         pa.types.is_string,
         pa.types.is_large_string,

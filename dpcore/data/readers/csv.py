@@ -18,8 +18,7 @@ from dpcore.data.readers.lines import BYTE_ORDER_MARK, first_line, is_plain, tri
 from dpcore.data.readers.pieces import Piece
 from dpcore.data.readers.raw_table import RawTable
 from dpcore.data.readers.records import count_lines, records, whole_records
-from dpcore.data.schema.columns import Categorical, Column, Label
-from dpcore.data.schema.values import Value, are_numbers
+from dpcore.data.schema.columns import Column, Drop
 from dpcore.errors import DataError
 
 __all__ = [
@@ -200,15 +199,7 @@ def _parse(
 
 def arrow_type(column: Column) -> pa.DataType:
     """Return the type that a column's cells are first tried as."""
-    if isinstance(column, Categorical):
-        return _type_of(column.categories)
-    if isinstance(column, Label) and not column.is_real:
-        return _type_of(column.negative + column.positive)
-    return pa.float64()
-
-
-def _type_of(values: Sequence[Value]) -> pa.DataType:
-    return pa.float64() if are_numbers(values) else _TEXT
+    return _TEXT if isinstance(column, Drop) or not column.takes_numbers else pa.float64()
 
 
 def _holds_nan(column: pa.ChunkedArray) -> bool:

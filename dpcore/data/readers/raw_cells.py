@@ -72,9 +72,10 @@ def _of_cells(
     cells, fault, _ = convert_column(given, column, schema.missing, raw.source)
     empty = empty_cells(given, schema.missing)
     below = above = 0
-    if isinstance(column, Numeric):
-        below = int((cells < column.lower).sum())  # A comparison with NaN is false.
-        above = int((np.isfinite(cells) & (cells > column.upper)).sum())
+    if not isinstance(column, Label) and column.bounds is not None:
+        lower, upper = column.bounds
+        below = int((cells < lower).sum())  # A comparison with NaN is false.
+        above = int((np.isfinite(cells) & (cells > upper)).sum())
     outside = cells < 0 if fault is None else fault
     return [below, above, int((outside & ~empty).sum()), int(empty.sum())]
 

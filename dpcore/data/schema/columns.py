@@ -5,36 +5,69 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
+from dpcore.data.schema.dates import Date, date_from
+from dpcore.data.schema.hashed import Hashed, hashed_from
 from dpcore.data.schema.label import Drop, Label, label_from
-from dpcore.data.schema.levels import Categorical, categorical_from
-from dpcore.data.schema.numeric import Numeric, numeric_from
+from dpcore.data.schema.levels import (
+    Boolean,
+    Categorical,
+    Ordinal,
+    boolean_from,
+    categorical_from,
+    ordinal_from,
+)
+from dpcore.data.schema.numeric import Binned, Numeric, Piecewise, numeric_from
 from dpcore.data.schema.values import PLACEHOLDER, Entry, check_keys
 from dpcore.errors import InvalidInputError
 
 __all__ = [
+    "Binned",
+    "Boolean",
     "Categorical",
     "Column",
+    "Date",
     "Drop",
     "FeatureColumn",
+    "Hashed",
     "Label",
     "Numeric",
+    "Ordinal",
+    "Piecewise",
     "column_from_dict",
 ]
 
-FeatureColumn: TypeAlias = Numeric | Categorical
-"""A column that becomes features. Each has ``parts``, its features in order; ``square``, an upper
-bound of what they add to the square of a row's l2 norm; and ``fill`` and ``indicator``."""
+FeatureColumn: TypeAlias = (
+    Numeric | Binned | Piecewise | Categorical | Ordinal | Boolean | Hashed | Date
+)
+"""A column that becomes features. Each has
+
+* ``parts``, its features in order;
+* ``square``, an upper bound of what they add to the square of a row's l2 norm, with the argument
+  for it where the kind is described;
+* ``levels``, the public values that it may have, empty if there is no list of them;
+* ``bounds``, to which its plain numbers are clamped, or None;
+* ``takes_numbers``, whether its cells are numbers where they could be text;
+* ``fill`` and ``indicator``, which say what an empty cell becomes.
+"""
 Column: TypeAlias = FeatureColumn | Label | Drop
 
 _KEYS = {
-    "numeric": ("lower", "upper", "fill", "indicator"),
+    "numeric": ("lower", "upper", "scale", "bins", "knots", "fill", "indicator"),
     "categorical": ("categories", "fill", "indicator"),
+    "ordinal": ("levels", "fill", "indicator"),
+    "boolean": ("fill", "indicator"),
+    "date": ("lower", "upper", "parts", "format", "fill", "indicator"),
+    "hashed": ("buckets", "numbers", "fill", "indicator"),
     "label": ("classes", "positive", "lower", "upper"),
     "drop": (),
 }
 _READERS: dict[str, Callable[[str, Entry], Column]] = {
     "numeric": numeric_from,
     "categorical": categorical_from,
+    "ordinal": ordinal_from,
+    "boolean": boolean_from,
+    "date": date_from,
+    "hashed": hashed_from,
     "label": label_from,
     "drop": lambda name, _: Drop(name),
 }

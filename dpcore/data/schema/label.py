@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from dpcore.data.schema.values import Entry, Value, check_bounds, check_distinct
+from dpcore.data.schema.values import Entry, Value, are_numbers, check_bounds, check_distinct
 from dpcore.errors import InvalidInputError
 
 __all__ = ["Drop", "Label", "label_from"]
@@ -42,6 +42,11 @@ class Label:
     @property
     def is_real(self) -> bool:
         return self.lower is not None or self.upper is not None
+
+    @property
+    def takes_numbers(self) -> bool:
+        """Whether cells are numbers where they could be text."""
+        return self.is_real or are_numbers(self.negative + self.positive)
 
     @property
     def scale(self) -> tuple[float, float]:

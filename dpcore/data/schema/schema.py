@@ -46,8 +46,9 @@ from fractions import Fraction
 from typing import Any
 
 from dpcore.data.schema.columns import Column, Drop, FeatureColumn, Label, column_from_dict
+from dpcore.data.schema.crosses import Cross, Crossed, crossed, crosses_of
 from dpcore.data.schema.document import column_entries, typed_value
-from dpcore.data.schema.levels import Categorical
+from dpcore.data.schema.levels import Categorical, Ordinal
 from dpcore.data.schema.parts import Part
 from dpcore.data.schema.shipped import schema_text
 from dpcore.data.schema.toml_writer import format_document
@@ -59,6 +60,7 @@ __all__ = ["Schema"]
 INTERCEPT = "intercept"
 _SEPARATOR = re.compile(r"[ !#-/:-@\[-`{-~]")
 """Printable, no letter, digit or quote."""
+_MOST_CROSSES = 1000
 _LEAST_NORM, _LARGEST_NORM, _STORED_BITS = 2.0**-8, 2.0**512, 8
 """Features as given are stored with norms up to 2^8: exact sums leave room for 2^12, but then none
 for the noise of a small budget (at 2^10 dp-gd is refused at epsilon = 1)."""
@@ -73,6 +75,7 @@ class Schema:
     columns : in order; exactly one is a ``Label``.
     width : the number of unnamed features, where only the label is in ``columns``.
     norm : the ``row_norm`` that was set, or ``None`` for the bound that follows.
+    crosses : columns whose levels are combined.
     from_data : whether bounds or categories were taken from the rows themselves: a fit is then
         not private.
 
@@ -89,6 +92,7 @@ class Schema:
     separator: str = ","
     missing: tuple[str, ...] = ("",)
     from_data: bool = False
+    crosses: tuple[Cross, ...] = ()
 
     def __post_init__(self) -> None:
         _check_columns(self.columns, self.width, self.intercept)
@@ -99,6 +103,8 @@ class Schema:
             )
         for column in self.columns:
             _check_not_missing(column, self.missing)
+        if len(set(self.crosses)) < len(self.crosses) or len(self.crossed) > _MOST_CROSSES:
+            raise InvalidInputError(f"Expected up to {_MOST_CROSSES} crosses, no two alike.")
 
     @functools.cached_property
     def label(self) -> Label:
@@ -111,9 +117,16 @@ class Schema:
         return tuple(c for c in self.columns if not isinstance(c, (Label, Drop)))
 
     @functools.cached_property
+    def crossed(self) -> tuple[Crossed, ...]:
+        """The crosses, each with its columns."""
+        return tuple(crossed(cross, self.features) for cross in self.crosses)
+
+    @functools.cached_property
     def parts(self) -> tuple[Part, ...]:
-        """The features of these columns, as rows hold them, in order, without the intercept."""
-        return tuple(part for column in self.features for part in column.parts)
+        """The features of these columns and crosses, as rows hold them, in order, without the
+        intercept."""
+        own = (part for column in self.features for part in column.parts)
+        return (*own, *(cross.part for cross in self.crossed))
 
     @functools.cached_property
     def feature_names(self) -> tuple[str, ...]:
@@ -139,8 +152,9 @@ class Schema:
     @functools.cached_property
     def square(self) -> int:
         """An upper bound of the square of every encoded row's l2 norm, of named columns: the sum
-        of what each column's kind states, and 1 for the intercept."""
-        return sum(column.square for column in self.features) + self.intercept
+        of what each column's kind states, 1 for each cross, and 1 for the intercept."""
+        own = sum(column.square for column in self.features)
+        return own + len(self.crosses) + self.intercept
 
     @property
     def raw_norm_bound(self) -> float:
@@ -183,20 +197,23 @@ class Schema:
         columns = tuple(
             column_from_dict(name, c) for name, c in column_entries(data.get("columns"))
         )
-        values = {key: typed_value(key, value) for key, value in data.items() if key != "columns"}
+        tables = {"columns", "crosses"}
+        values = {key: typed_value(key, value) for key, value in data.items() if key not in tables}
         if "row_norm" in values:
             values["norm"] = values.pop("row_norm")
-        return cls(columns, **values)
+        return cls(columns, crosses=crosses_of(data.get("crosses", ())), **values)
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-able description; the columns are a list, so that their order is kept."""
         data: dict[str, Any] = {}
         for field in fields(self):
             value = getattr(self, field.name)
-            if field.name != "columns" and value != field.default:
+            if field.name not in ("columns", "crosses") and value != field.default:
                 key = "row_norm" if field.name == "norm" else field.name
                 data[key] = list(value) if isinstance(value, tuple) else value
         data["columns"] = [{"name": c.name, **c.to_dict()} for c in self.columns]
+        if self.crosses:
+            data["crosses"] = [cross.to_dict() for cross in self.crosses]
         return data
 
     @classmethod
@@ -251,7 +268,7 @@ def _check_not_missing(column: Column, missing: tuple[str, ...]) -> None:
     if isinstance(column, Label):
         values = column.negative + column.positive
     else:
-        values = column.categories if isinstance(column, Categorical) else ()
+        values = column.levels if isinstance(column, (Categorical, Ordinal)) else ()
     for value in values:
         if value in missing:
             raise InvalidInputError(

@@ -18,7 +18,9 @@ __all__ = [
     "check_bounds",
     "check_distinct",
     "check_keys",
+    "check_one_of_both",
     "is_boolean",
+    "short",
 ]
 
 PLACEHOLDER = "FILL-IN"
@@ -45,6 +47,26 @@ class Entry:
 
     def number_or_none(self, key: str) -> float | None:
         return None if key not in self.data else self.number(key)
+
+    def numbers(self, key: str) -> tuple[float, ...]:
+        """Return a list of numbers."""
+        values = self.data[key]
+        if not isinstance(values, (list, tuple)):
+            raise InvalidInputError(f"Expected {key} of {self.where} to be a list of numbers.")
+        return tuple(float(self._finite(key, value)) for value in values)
+
+    def whole(self, key: str) -> int:
+        """Return a whole number."""
+        number = self.number(key)
+        if not number.is_integer():
+            raise InvalidInputError(f"Expected {key} of {self.where} to be a whole number.")
+        return int(number)
+
+    def text(self, key: str) -> str:
+        value = self.data[key]
+        if not isinstance(value, str) or value == PLACEHOLDER:
+            raise InvalidInputError(f"Expected {key} of {self.where} to be text.")
+        return value
 
     def flag(self, key: str) -> bool:
         """Return true or false; false if the key is not there."""
@@ -133,6 +155,20 @@ def check_bounds(name: str, lower: float | None, upper: float | None) -> None:
 def check_distinct(name: str, what: str, values: tuple[Value, ...]) -> None:
     if len({str(v) for v in values}) < len(values) or len(set(values)) < len(values):
         raise InvalidInputError(f"Duplicate values among the {what} of column {name!r}.")
+
+
+def check_one_of_both(name: str, fill: Any, indicator: bool) -> None:
+    """Refuse a fill beside an indicator: an empty cell is one level."""
+    if fill is not None and indicator:
+        raise InvalidInputError(
+            f"Expected fill or indicator in column {name!r}, not both: an empty cell is either the "
+            "level that fill names or a level of its own."
+        )
+
+
+def short(value: Value) -> str:
+    """Return a category or a number as the name of a feature has it."""
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _as_text(value: Any) -> str:
