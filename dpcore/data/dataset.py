@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from dpcore.data.readers import BadRows, format_of, is_typed
 from dpcore.data.schema.schema import Schema
-from dpcore.data.stream import encoded_batches, feature_batches
+from dpcore.data.stream import encoded_batches, feature_batches, named_schema
 from dpcore.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -183,6 +183,7 @@ def load_file(
     if schema is None:
         raise InvalidInputError(_advice(source, format))
     _check_target(target, schema)
+    schema = named_schema(source, schema, format)
     pieces = encoded_batches(source, schema, format=format, bad_rows=bad_rows)
     data = Dataset.from_rows(name or os.path.basename(source), assemble(pieces), schema)
     typed_by: Literal["file"] | None = "file" if is_typed(source, format) else None
@@ -212,6 +213,7 @@ def _load_store(path: str, schema: Schema | None, target: str | None, name: str 
     X, y, description = open_store(path)
     own = description.schema
     _check_target(target, own)
+    schema = schema and schema.for_names([column.name for column in own.columns])
     if schema is not None and (schema.columns, schema.norm, schema.intercept) != (
         own.columns,
         own.norm,

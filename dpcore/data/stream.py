@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from dpcore.data.readers.raw_table import RawTable
     from dpcore.data.schema.schema import Schema
 
-__all__ = ["encode_piece", "encoded_batches", "feature_batches", "open_rows"]
+__all__ = ["encode_piece", "encoded_batches", "feature_batches", "named_schema", "open_rows"]
 
 _MATRIX_FORMATS = ("libsvm", "npz")
 
@@ -31,10 +31,22 @@ class _File(Protocol):
         """Yield the rows as they are, one piece at least, with their places in the file."""
         ...
 
+    def names(self) -> list[str]:
+        """Return the names of the columns, without reading the rows."""
+        ...
+
     def check(self) -> None:
         """Raise the DataError, if any, that reading the file as one piece raises before it comes
         to the cells."""
         ...
+
+
+def named_schema(path: str | os.PathLike[str], schema: Schema, format: str | None = None) -> Schema:
+    """Return the schema with the wildcards replaced by the file's columns; DataError for a header
+    that cannot be read, InvalidInputError for a wildcard that means none, or no header."""
+    if not schema.wildcards or format_of(os.fspath(path), format) in _MATRIX_FORMATS:
+        return schema
+    return schema.for_names(open_rows(os.fspath(path), schema, format).names())
 
 
 def encoded_batches(

@@ -179,7 +179,8 @@ def _open(request: DataRequest) -> tuple[Dataset, tuple[str, ...]]:
         target=request.target,
         bad_rows=request.bad_rows,  # type: ignore[arg-type]
     )
-    if schema is not None and schema != data.schema:
+    names = [column.name for column in data.schema.columns]
+    if schema is not None and schema.for_names(names) != data.schema:
         raise InvalidInputError(
             f"{request.data} has a schema of its own, and that of --schema differs from it (see "
             f"`dpcore schema {request.data}`); leave --schema out, or convert the rows again."
@@ -250,7 +251,7 @@ def _require_file(path: str | Path) -> None:
 
 def _schema(request: DataRequest) -> Schema | None:
     if request.schema_from_data:
-        from dpcore.data.schema.template import schema_from_data
+        from dpcore.data.schema.from_data import schema_from_data
 
         if request.target is None:
             raise InvalidInputError("Expected --target, the label column, with --schema-from-data.")

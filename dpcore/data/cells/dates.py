@@ -45,7 +45,7 @@ def to_days(cells: Cells, column: Date, missing: tuple[str, ...]) -> np.ndarray:
 
 
 def _floored(cells: pa.ChunkedArray, per_day: int) -> np.ndarray:
-    """Return the days of counts since 1970, of which float64 may not hold every one."""
+    """Return the days of counts since 1970, in whole numbers: float64 does not hold every one."""
     import pyarrow.compute as pc
 
     counts = cells.cast(pa.int64())

@@ -21,7 +21,7 @@ def binary_log(values: np.ndarray) -> np.ndarray:
     """Return the logarithm to the base of 2 of positive numbers, to 1e-15 of its size or of 1.
 
     By sums, products and quotients alone, each rounded as IEEE 754 says: a number has the same bits
-    wherever it stands in an array and whatever stands beside it. NumPy's own logarithm need not: it
+    wherever it is in an array and whatever is beside it. NumPy's own logarithm need not: it
     takes whole vectors another way than what is left over.
     """
     mantissa, exponent = np.frexp(values)

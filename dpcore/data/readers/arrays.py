@@ -99,8 +99,9 @@ def features_from_arrays(X: Any, schema: Schema) -> Any:
 
 
 def _from_columns(X: Any, y: Any, schema: Schema) -> Dataset:
-    rows = encode(conform(_table(X, y, schema, True), schema), schema)
     is_frame = _is_frame(X)
+    schema = schema.for_names([str(name) for name in X.columns]) if is_frame else schema
+    rows = encode(conform(_table(X, y, schema, True), schema), schema)
     data = Dataset.from_rows("frame" if is_frame else "array", rows, schema)
     return replace(data, typed_by="frame" if is_frame else None)
 

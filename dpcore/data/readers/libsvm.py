@@ -36,6 +36,10 @@ class LibsvmFile:
         self._width = width
         self._drop = drop
 
+    def names(self) -> list[str]:
+        """Return no names: the columns have none."""
+        return []
+
     def pieces(self) -> Iterator[RawMatrix]:
         """Yield the rows, a piece of the file at a time, one at least."""
         for piece in self._pieces():

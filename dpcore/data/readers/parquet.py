@@ -27,11 +27,14 @@ class ParquetFile:
         self._schema = schema
         self._labelled = labelled
 
+    def names(self) -> list[str]:
+        """Return the names of the columns."""
+        return [name for name, _ in read_parquet_types(self._path)]
+
     def pieces(self) -> Iterator[RawTable]:
         """Yield the rows, a batch at a time, one at least; DataError if the file is unreadable or
         lacks a column."""
-        names = [name for name, _ in read_parquet_types(self._path)]
-        wanted = check_names(names, self._schema, self._path, self._labelled)
+        wanted = check_names(self.names(), self._schema, self._path, self._labelled)
         before = 0
         for table in self._tables(wanted):
             columns = {name: table.column(name) for name in wanted}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,7 +40,7 @@ class Piece:
     is_rest: bool = True
 
 
-def read_pieces(path: str, cut: Cut) -> Iterator[Piece]:
+def read_pieces(path: str, cut: Cut) -> Generator[Piece, None, None]:
     """Yield the pieces of a file, one at least; a gzip file (by its name) is unpacked.
 
     Raises DataError if it cannot be read or unpacked to its end.

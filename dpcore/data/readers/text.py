@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import closing
 from dataclasses import replace
 from functools import partial
 
@@ -26,6 +27,7 @@ from dpcore.data.readers.raw_table import RawTable, check_names
 from dpcore.data.readers.records import whole_records
 from dpcore.data.readers.whitespace import to_single_spaces
 from dpcore.data.schema.schema import Schema
+from dpcore.errors import InvalidInputError
 
 __all__ = ["TextFile", "read_text"]
 
@@ -60,6 +62,16 @@ class TextFile:
         self._separator = " " if self._blanks else separator
         self._quote = None if self._blanks else '"'
 
+    def names(self) -> list[str]:
+        """Return the names of the header's columns; InvalidInputError for a file without one."""
+        if not self._schema.header:
+            raise InvalidInputError(
+                f"{self._path} has no header (header = false), so that no wildcard of the schema "
+                "has a name to stand for; list the columns."
+            )
+        with closing(self._pieces()) as pieces:
+            return self._header(self._utf8(next(pieces)).content)
+
     def pieces(self) -> Iterator[RawTable | RawMatrix]:
         """Yield the rows, a piece of the file at a time, one at least."""
         layout: Delimited | None = None
@@ -86,7 +98,7 @@ class TextFile:
         text = self._utf8(Piece(content))
         return self._rows(text, self._layout(text))
 
-    def _pieces(self) -> Iterator[Piece]:
+    def _pieces(self) -> Generator[Piece, None, None]:
         quote = None if self._drop else self._quote
         return read_pieces(
             self._path, partial(whole_records, separator=self._separator, quote=quote)
@@ -128,14 +140,17 @@ class TextFile:
     def _columns(self, content: bytes) -> tuple[list[str], dict[str, pa.DataType]]:
         schema = self._schema
         if schema.header:
-            head = first_line(content)[0] if self._drop else content
-            names = read_header(head, self._path, self._separator, self._quote)
+            names = self._header(content)
         else:
             names = [column.name for column in schema.columns]
             if self._lacks_label(content, len(names)):
                 names.remove(schema.label.name)
         wanted = set(check_names(names, schema, self._path, self._labelled))
         return names, {c.name: arrow_type(c) for c in schema.columns if c.name in wanted}
+
+    def _header(self, content: bytes) -> list[str]:
+        head = first_line(content)[0] if self._drop else content
+        return read_header(head, self._path, self._separator, self._quote)
 
     def _unnamed(self, content: bytes) -> tuple[list[str], dict[str, pa.DataType]]:
         """Return names and types of numbers and, last, the label. What is no number becomes NaN."""

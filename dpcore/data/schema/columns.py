@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 from dpcore.data.schema.dates import Date, date_from
 from dpcore.data.schema.hashed import Hashed, hashed_from
+from dpcore.data.schema.keys import COLUMN_KINDS
 from dpcore.data.schema.label import Drop, Label, label_from
 from dpcore.data.schema.levels import (
     Boolean,
@@ -51,16 +52,6 @@ FeatureColumn: TypeAlias = (
 """
 Column: TypeAlias = FeatureColumn | Label | Drop
 
-_KEYS = {
-    "numeric": ("lower", "upper", "scale", "bins", "knots", "fill", "indicator"),
-    "categorical": ("categories", "fill", "indicator"),
-    "ordinal": ("levels", "fill", "indicator"),
-    "boolean": ("fill", "indicator"),
-    "date": ("lower", "upper", "parts", "format", "fill", "indicator"),
-    "hashed": ("buckets", "numbers", "fill", "indicator"),
-    "label": ("classes", "positive", "lower", "upper"),
-    "drop": (),
-}
 _READERS: dict[str, Callable[[str, Entry], Column]] = {
     "numeric": numeric_from,
     "categorical": categorical_from,
@@ -86,7 +77,10 @@ def column_from_dict(name: str, data: Any) -> Column:
     kind = data.get("kind")
     if kind == PLACEHOLDER:
         raise InvalidInputError(f"The kind of {where} is still to be filled in.")
-    if not isinstance(kind, str) or kind not in _KEYS:
-        raise InvalidInputError(f"Expected kind of {where} to be one of: {', '.join(_KEYS)}.")
-    check_keys(where, data, ("kind", *_KEYS[kind]))
+    if not isinstance(kind, str) or kind not in COLUMN_KINDS:
+        raise InvalidInputError(
+            f"Expected kind of {where} to be one of: {', '.join(COLUMN_KINDS)}."
+        )
+    _, keys = COLUMN_KINDS[kind]
+    check_keys(where, data, ("kind", *(key.name for key in keys)))
     return _READERS[kind](name, Entry(where, data))

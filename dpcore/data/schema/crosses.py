@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
+from dpcore.data.schema.keys import CROSS_KEYS
 from dpcore.data.schema.parts import Part
 from dpcore.data.schema.values import check_keys, short
 from dpcore.errors import InvalidInputError
@@ -64,7 +65,7 @@ def crosses_of(entries: Any) -> tuple[Cross, ...]:
 def _cross(data: Any) -> Cross:
     if not isinstance(data, Mapping):
         raise InvalidInputError("Expected every entry of crosses to be a table.")
-    check_keys("an entry of crosses", data, ("columns",))
+    check_keys("an entry of crosses", data, (key.name for key in CROSS_KEYS))
     names = data.get("columns")
     if not isinstance(names, (list, tuple)) or not all(isinstance(n, str) for n in names):
         raise InvalidInputError("Expected columns of an entry of crosses to be a list of names.")
@@ -74,7 +75,7 @@ def _cross(data: Any) -> Cross:
 
 
 def crossed(cross: Cross, features: Sequence[FeatureColumn]) -> Crossed:
-    """Return the columns of a cross; InvalidInputError for one that is none, or has no levels."""
+    """Return the columns of a cross; InvalidInputError for a name of none, or of no levels."""
     known = {column.name: column for column in features}
     for name in cross.columns:
         if name not in known:

@@ -33,7 +33,7 @@ def typed_value(key: str, value: Any) -> Any:
     elif key == "row_norm":
         ok = isinstance(value, (int, float)) and not isinstance(value, bool)
         value = min(max(value, -1.0), 1e300) * 1.0 if ok else value
-    elif key == "missing":
+    elif key in ("missing", "wildcards"):
         ok = isinstance(value, (list, tuple)) and all(isinstance(v, str) for v in value)
         value = tuple(value) if ok else value
     else:

@@ -78,7 +78,8 @@ class Drop:
 
 def label_from(name: str, entry: Entry) -> Label:
     where, data = entry.where, entry.data
-    given = [key for key in ("classes", "positive", "lower") if key in data]
+    given = [key for key in ("classes", "positive") if key in data]
+    given += ["lower, upper"] if "lower" in data or "upper" in data else []
     if len(given) > 1:
         raise InvalidInputError(f"Expected one of {' and '.join(given)} in {where}, not both.")
     if "classes" in data:

@@ -40,19 +40,21 @@ import os
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from typing import Any
 
 from dpcore.data.schema.columns import Column, Drop, FeatureColumn, Label, column_from_dict
 from dpcore.data.schema.crosses import Cross, Crossed, crossed, crosses_of
 from dpcore.data.schema.document import column_entries, typed_value
+from dpcore.data.schema.keys import TOP_KEYS
 from dpcore.data.schema.levels import Categorical, Ordinal
 from dpcore.data.schema.parts import Part
 from dpcore.data.schema.shipped import schema_text
 from dpcore.data.schema.toml_writer import format_document
 from dpcore.data.schema.values import check_keys
+from dpcore.data.schema.wildcards import expanded
 from dpcore.errors import InvalidInputError
 
 __all__ = ["Schema"]
@@ -76,6 +78,7 @@ class Schema:
     width : the number of unnamed features, where only the label is in ``columns``.
     norm : the ``row_norm`` that was set, or ``None`` for the bound that follows.
     crosses : columns whose levels are combined.
+    wildcards : names of columns that stand for some of a file's, until ``for_names`` says which.
     from_data : whether bounds or categories were taken from the rows themselves: a fit is then
         not private.
 
@@ -93,6 +96,7 @@ class Schema:
     missing: tuple[str, ...] = ("",)
     from_data: bool = False
     crosses: tuple[Cross, ...] = ()
+    wildcards: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         _check_columns(self.columns, self.width, self.intercept)
@@ -103,6 +107,12 @@ class Schema:
             )
         for column in self.columns:
             _check_not_missing(column, self.missing)
+        if self.label.name in self.wildcards or not {c.name for c in self.columns}.issuperset(
+            self.wildcards
+        ):
+            raise InvalidInputError("Expected wildcards to be names of columns, not of the label.")
+        if self.wildcards:
+            return
         if len(set(self.crosses)) < len(self.crosses) or len(self.crossed) > _MOST_CROSSES:
             raise InvalidInputError(f"Expected up to {_MOST_CROSSES} crosses, no two alike.")
 
@@ -113,7 +123,12 @@ class Schema:
 
     @functools.cached_property
     def features(self) -> tuple[FeatureColumn, ...]:
-        """The columns that are encoded, in order."""
+        """The columns that are encoded, in order; InvalidInputError while they are not known."""
+        if self.wildcards:
+            raise InvalidInputError(
+                f"The schema's {self.wildcards[0]!r} stands for columns of a file or a frame with "
+                "names: these rows have none."
+            )
         return tuple(c for c in self.columns if not isinstance(c, (Label, Drop)))
 
     @functools.cached_property
@@ -192,8 +207,7 @@ class Schema:
         """
         if not isinstance(data, Mapping):
             raise InvalidInputError("Expected a schema to be a table of keys.")
-        known = ["row_norm" if f.name == "norm" else f.name for f in fields(cls)]
-        check_keys("the schema", data, known)
+        check_keys("the schema", data, [*(key.name for key in TOP_KEYS), "columns", "crosses"])
         columns = tuple(
             column_from_dict(name, c) for name, c in column_entries(data.get("columns"))
         )
@@ -201,7 +215,16 @@ class Schema:
         values = {key: typed_value(key, value) for key, value in data.items() if key not in tables}
         if "row_norm" in values:
             values["norm"] = values.pop("row_norm")
+        if isinstance(data["columns"], Mapping):
+            values.setdefault("wildcards", _with_a_star(columns))
         return cls(columns, crosses=crosses_of(data.get("crosses", ())), **values)
+
+    def for_names(self, names: Sequence[str]) -> Schema:
+        """Return the schema of columns of these names: its wildcards stand for some of them."""
+        if not self.wildcards:
+            return self
+        columns = expanded(self.columns, self.wildcards, names)
+        return replace(self, columns=columns, wildcards=())
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-able description; the columns are a list, so that their order is kept."""
@@ -234,8 +257,15 @@ class Schema:
 
     def to_toml(self) -> str:
         """Return the TOML text that ``from_toml`` reads back as an equal schema."""
-        data = self.to_dict()
+        data = self.to_dict() | {"wildcards": list(self.wildcards)}
+        if self.wildcards == _with_a_star(self.columns):
+            del data["wildcards"]
         return format_document(data | {"columns": {c.name: c.to_dict() for c in self.columns}})
+
+
+def _with_a_star(columns: Sequence[Column]) -> tuple[str, ...]:
+    """Return the names that are wildcards in a table of columns which does not list them."""
+    return tuple(c.name for c in columns if "*" in c.name and not isinstance(c, Label))
 
 
 def _check_columns(columns: tuple[Column, ...], width: int | None, intercept: bool) -> None:
