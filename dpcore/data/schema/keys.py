@@ -101,7 +101,7 @@ COLUMN_KINDS: dict[str, tuple[str, tuple[Key, ...]]] = {
     ),
     "drop": ("not used", ()),
 }  # fmt: skip
-"""What a column of each kind becomes, and its keys beside ``kind``."""
+"""By kind: what a column of it becomes, and its keys beside ``kind``."""
 
 CROSS_KEYS = (Key("columns", '["city", "flag"]', "two or more columns of levels, bins or buckets"),)
 
