@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
 from dpcore.data.readers import BadRows, format_of, separator_of
+from dpcore.data.readers.places import STDIN
 from dpcore.errors import DataError, InvalidInputError
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ def _checked(file: _File, path: str) -> Iterator[None]:
     try:
         yield
     except DataError:
-        if os.path.isfile(path):  # a pipe cannot be read twice
+        if path != STDIN and os.path.isfile(path):  # a pipe cannot be read twice
             file.check()
         raise
 

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcore.data.dataset import Dataset, feature_pieces, load_file
+from dpcore.data.readers import format_of
+from dpcore.data.readers.places import is_there
 from dpcore.data.schema.schema import Schema
 from dpcore.data.splits import split_rows
 from dpcore.errors import DataError, InvalidInputError, near_names
@@ -231,7 +233,7 @@ def _difference(own: Schema, asked: Schema) -> str:
 
 
 def _require_known(data: str) -> None:
-    if not os.path.exists(data) and not _looks_like_a_path(data):
+    if not is_there(data) and not _looks_like_a_path(data):
         known = load_registry().names("dataset")
         raise InvalidInputError(
             f"{data!r} is neither a file nor a data set.{near_names(data, known)}"
@@ -244,7 +246,10 @@ def _looks_like_a_path(text: str) -> bool:
 
 def _require_file(path: str | Path) -> None:
     # A store that is not there may be in the making, which its reader tells.
-    if not os.path.isfile(path) and not os.fspath(path).endswith(".dpcore"):
+    name = os.fspath(path)
+    if os.path.isfile(path) or name.endswith(".dpcore"):
+        return
+    if not (is_there(name) and format_of(name) in ("csv", "parquet")):
         reason = "it is no file" if os.path.exists(path) else "no such file"
         raise DataError(f"Cannot read {os.fspath(path)!r}: {reason}.")
 

@@ -3,6 +3,7 @@
 All kinds read the same cells, side by side: together, and each cell in a table of its own.
 """
 
+import dataclasses
 import datetime as dt
 import decimal
 
@@ -15,6 +16,7 @@ import pytest
 from dpcore.data.cells import features
 from dpcore.data.cells.objects import as_objects
 from dpcore.data.cells.readings import convert_column
+from dpcore.data.readers.frames import frame_of, frame_table
 from dpcore.data.readers.in_memory import typed_cells
 from dpcore.data.readers.parquet import ParquetFile
 from dpcore.data.readers.raw_table import RawTable
@@ -58,13 +60,14 @@ CELLS = [
 ]  # fmt: skip
 
 
-def bits(raw):
+def bits(raw, notation=SCHEMA.notation):
     """Return, for each row, what becomes of its cell in each column: bits, "bad" for a fault, None
     for a column that is refused for its type."""
     table = []
     for column in SCHEMA.features:
         try:
-            values, fault, _ = convert_column(raw.columns[column.name], column, SCHEMA.missing, "f")
+            cells = raw.columns[column.name]
+            values, fault, _ = convert_column(cells, column, notation, "f")
         except DataError:
             table.append([None] * raw.n_rows)
             continue
@@ -75,14 +78,14 @@ def bits(raw):
     return list(zip(*table, strict=True))
 
 
-def check_law(read, cells):
+def check_law(read, cells, notation=SCHEMA.notation):
     """Assert that the cells together have the bits that they have alone, from first to last, and
     the other way round."""
-    alone = [bits(read([cell])) for cell in cells]
+    alone = [bits(read([cell]), notation) for cell in cells]
     assert all(len(rows) == 1 for rows in alone)
     expected = [rows[0] for rows in alone]
-    assert bits(read(cells)) == expected
-    assert bits(read(cells[::-1])) == expected[::-1]
+    assert bits(read(cells), notation) == expected
+    assert bits(read(cells[::-1]), notation) == expected[::-1]
     if all(cell is not None for cell in expected[0]):
         assert len(set(expected)) > 3  # some cells differ
 
@@ -146,17 +149,34 @@ def test_parquet_files(kind, tmp_path):
     check_law(read, held)
 
 
-@pytest.mark.parametrize("drop", [False, True])
-def test_text_files(drop):
+@pytest.mark.parametrize("kind", [pa.float64(), pa.string_view(), pa.date32()], ids=str)
+def test_streams_of_arrow(kind):
     def read(cells):
-        lines = [",".join([cell] * len(KINDS) + ["0"]) for cell in cells]
-        head = ",".join(f'"{name}"' for name in [*KINDS, "y"])
+        columns = dict.fromkeys(KINDS, arrow(cells, kind)) | {"y": [0] * len(cells)}
+        frame = frame_of(pa.table(columns).to_reader(max_chunksize=2))
+        return frame_table(frame, SCHEMA, True, str)
+
+    check_law(read, [cell for cell in CELLS if arrow([cell], kind) is not None])
+
+
+@pytest.mark.parametrize(
+    "keys", [{}, {"decimal": ",", "thousands": ".", "separator": ";"}], ids=len
+)
+@pytest.mark.parametrize("drop", [False, True])
+def test_text_files(drop, keys):
+    schema = dataclasses.replace(SCHEMA, **keys)
+    mark = schema.separator
+
+    def read(cells):
+        lines = [mark.join([cell] * len(KINDS) + ["0"]) for cell in cells]
+        head = mark.join(f'"{name}"' for name in [*KINDS, "y"])
         content = "\n".join([head, *lines]) + "\n"
-        return TextFile("t.csv", SCHEMA, drop=drop).read(content.encode("utf-8"))
+        return TextFile("t.csv", schema, drop=drop).read(content.encode("utf-8"))
 
     texts = [cell for cell in CELLS if isinstance(cell, str)]
     texts += [str(cell) for cell in CELLS if not isinstance(cell, (str, bytes, list))]
-    check_law(read, [*texts, '"a,b"', '"1"', "9" * 5000])
+    texts += ['"a,b"', '"a;b"', '"1"', "9" * 5000, '"1,5"', '"2.139,0"', '"1.234.567"']
+    check_law(read, texts, schema.notation)
 
 
 def test_a_feature_that_takes_its_bounds_from_the_cells_breaks_the_law(monkeypatch):

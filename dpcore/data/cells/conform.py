@@ -14,6 +14,7 @@ import numpy as np
 from dpcore.data.cells.readings import convert_column, is_empty
 from dpcore.data.readers import BadRows
 from dpcore.data.readers.raw_table import RawTable
+from dpcore.data.schema.notation import Notation
 from dpcore.data.schema.schema import Schema
 from dpcore.errors import BadRowError
 
@@ -52,7 +53,7 @@ def conform(
     wanted = [*schema.features, *([schema.label] if labelled else [])]
     for column in wanted:
         given = raw.columns[column.name]
-        numbers, fault, reason = convert_column(given, column, schema.missing, raw.source)
+        numbers, fault, reason = convert_column(given, column, schema.notation, raw.source)
         values[column.name] = numbers
         if fault is not None and fault.any():
             faults.append((column.name, reason, fault))
@@ -60,7 +61,7 @@ def conform(
     if not faults:
         return Columns(values, raw.n_rows)
     if bad_rows != "drop":
-        raise _first_fault(raw, faults, schema.missing, schema.label.name)
+        raise _first_fault(raw, faults, schema.notation, schema.label.name)
     kept = ~bad
     return Columns({name: cells[kept] for name, cells in values.items()}, int(kept.sum()), kept)
 
@@ -68,13 +69,13 @@ def conform(
 def _first_fault(
     raw: RawTable,
     faults: list[tuple[str, str, np.ndarray]],
-    missing: tuple[str, ...],
+    notation: Notation,
     label: str,
 ) -> BadRowError:
     row, name, reason = min(
         ((int(np.argmax(fault)), name, reason) for name, reason, fault in faults),
         key=lambda entry: entry[0],
     )
-    if name != label and is_empty(raw.columns[name], row, missing):
+    if name != label and is_empty(raw.columns[name], row, notation):
         reason = _EMPTY
     return BadRowError(f"{raw.source}, {raw.where(row)}, column {name!r}: {reason}.")

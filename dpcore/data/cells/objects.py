@@ -7,7 +7,6 @@ among whole numbers, or a decimal longer than the others, would then change them
 from __future__ import annotations
 
 import functools
-import re
 import sys
 from collections.abc import Container, Iterable
 from decimal import Decimal
@@ -16,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from dpcore.data.cells.vocabulary import ABSENT, NUMBER, UNKNOWN, Vocabulary
+from dpcore.data.cells.vocabulary import ABSENT, UNKNOWN, Vocabulary
+from dpcore.data.schema.notation import Notation
 
 __all__ = [
     "as_objects",
@@ -28,8 +28,6 @@ __all__ = [
     "text_of",
 ]
 
-_NUMBER = re.compile(NUMBER)
-
 
 def as_objects(cells: Iterable[Any]) -> np.ndarray:
     """Return the cells as they are, in an object array of shape (n_cells,)."""
@@ -40,9 +38,9 @@ def as_objects(cells: Iterable[Any]) -> np.ndarray:
     return array
 
 
-def object_numbers(cells: np.ndarray, missing: tuple[str, ...]) -> np.ndarray:
+def object_numbers(cells: np.ndarray, notation: Notation) -> np.ndarray:
     """Return each cell as a number, float64 of the shape of ``cells``, NaN where it is none."""
-    numbers = (_number(cell, missing) for cell in cells.flat)
+    numbers = (_number(cell, notation) for cell in cells.flat)
     return np.fromiter(numbers, np.float64, cells.size).reshape(cells.shape)
 
 
@@ -81,10 +79,9 @@ def _is_none(cell: Any) -> bool:
     return pandas is not None and (cell is pandas.NA or cell is pandas.NaT)
 
 
-def _number(cell: Any, missing: tuple[str, ...]) -> float:
+def _number(cell: Any, notation: Notation) -> float:
     if isinstance(cell, (str, bytes)):
-        word = text_of(cell).strip()
-        return float(word) if word not in missing and _NUMBER.match(word) else np.nan
+        return notation.number(text_of(cell))
     if isinstance(cell, (bool, np.bool_)) or is_number(cell):
         return float_of(cell)
     return np.nan

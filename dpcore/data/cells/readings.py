@@ -20,6 +20,7 @@ from dpcore.data.schema.columns import (
     Label,
     Ordinal,
 )
+from dpcore.data.schema.notation import Notation
 from dpcore.errors import DataError
 
 __all__ = ["Reading", "convert_column", "is_empty"]
@@ -39,18 +40,18 @@ since 1970-01-01; NaN where the cell is empty and the schema says what becomes o
 
 
 def convert_column(
-    cells: Cells, column: FeatureColumn | Label, missing: tuple[str, ...], source: str
+    cells: Cells, column: FeatureColumn | Label, notation: Notation, source: str
 ) -> Reading:
     """Return the reading of a column; DataError for a type that has none."""
     try:
         if isinstance(column, Label):
-            return _label(cells, column, missing)
+            return _label(cells, column, notation)
         if isinstance(column, (Categorical, Hashed)):
-            return _levels(cells, column, missing), None, ""
-        numbers, reason = _numbers(cells, column, missing)
+            return _levels(cells, column, notation), None, ""
+        numbers, reason = _numbers(cells, column, notation)
         bad = ~np.isfinite(numbers)
         if (column.indicator or column.fill is not None) and bad.any():
-            bad &= ~empty_cells(cells, missing)
+            bad &= ~empty_cells(cells, notation)
         return numbers, bad, reason
     except UnreadTypeError as error:
         raise DataError(f"{source}: column {column.name!r} {error}") from None
@@ -61,48 +62,46 @@ def convert_column(
         ) from None
 
 
-def is_empty(cells: Cells, row: int, missing: tuple[str, ...]) -> bool:
+def is_empty(cells: Cells, row: int, notation: Notation) -> bool:
     """Return whether a cell holds no value."""
     one = cells[row : row + 1] if isinstance(cells, np.ndarray) else cells.slice(row, 1)
-    return bool(empty_cells(one, missing)[0])
+    return bool(empty_cells(one, notation)[0])
 
 
-def _numbers(
-    cells: Cells, column: FeatureColumn, missing: tuple[str, ...]
-) -> tuple[np.ndarray, str]:
+def _numbers(cells: Cells, column: FeatureColumn, notation: Notation) -> tuple[np.ndarray, str]:
     """Return plain numbers, NaN for what is none, and the reason that it is none."""
     if isinstance(column, Ordinal):
-        levels = to_codes(cells, column.levels, missing)
+        levels = to_codes(cells, column.levels, notation)
         return np.where(levels < 0, np.nan, levels), "the cell is none of the levels in the schema"
     if isinstance(column, Boolean):
-        return to_truth(cells, missing), "the cell is no truth value, such as true, yes or 1"
+        return to_truth(cells, notation), "the cell is no truth value, such as true, yes or 1"
     if isinstance(column, Date):
         written = column.format or "2024-02-29"
-        return to_days(cells, column, missing), f"the cell is no date that is written as {written}"
-    return to_numbers(cells, missing), _NO_NUMBER
+        return to_days(cells, column, notation), f"the cell is no date that is written as {written}"
+    return to_numbers(cells, notation), _NO_NUMBER
 
 
-def _levels(cells: Cells, column: Categorical | Hashed, missing: tuple[str, ...]) -> np.ndarray:
+def _levels(cells: Cells, column: Categorical | Hashed, notation: Notation) -> np.ndarray:
     """Return each cell's level: that of an empty cell is the fill's, or the last, or none."""
     fill = len(column.levels) if column.indicator else UNKNOWN
     if isinstance(column, Hashed):
-        codes = to_buckets(cells, column, missing)
+        codes = to_buckets(cells, column, notation)
         fill = fill if column.fill is None else column.bucket(column.fill)
     else:
-        codes = to_codes(cells, column.categories, missing)
+        codes = to_codes(cells, column.categories, notation)
         fill = fill if column.fill is None else column.categories.index(column.fill)
     unknown, codes = codes < 0, np.maximum(codes, UNKNOWN)
     if fill != UNKNOWN:
-        codes[unknown & empty_cells(cells, missing)] = fill
+        codes[unknown & empty_cells(cells, notation)] = fill
     return np.asarray(codes)
 
 
-def _label(cells: Cells, column: Label, missing: tuple[str, ...]) -> Reading:
+def _label(cells: Cells, column: Label, notation: Notation) -> Reading:
     if column.lower is not None and column.upper is not None:
-        numbers = to_numbers(cells, missing)
+        numbers = to_numbers(cells, notation)
         y = 2.0 * scale_to_unit(numbers, column.lower, column.upper) - 1.0
         return y, ~np.isfinite(numbers), "the label is not a finite number"
-    codes = to_codes(cells, column.negative + column.positive, missing)
+    codes = to_codes(cells, column.negative + column.positive, notation)
     y = np.where(codes < len(column.negative), -1.0, 1.0)
     if column.negative:
         return y, codes < 0, "the label is not one of the schema's classes"

@@ -21,11 +21,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dpcore.data.cells.objects import is_missing_object, object_codes, object_numbers
-from dpcore.data.cells.vocabulary import ABSENT, NUMBER, UNKNOWN, Vocabulary
+from dpcore.data.cells.vocabulary import ABSENT, UNKNOWN, Vocabulary
 from dpcore.data.schema.values import Value, are_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+from dpcore.data.schema.notation import Notation
 
 __all__ = [
     "Cells",
@@ -46,29 +47,28 @@ class UnreadTypeError(Exception):
     """A declared type has no reading under the schema; the text ends a sentence."""
 
 
-def empty_cells(cells: Cells, missing: tuple[str, ...]) -> np.ndarray:
+def empty_cells(cells: Cells, notation: Notation) -> np.ndarray:
     """Return which cells hold no value, bool of shape (n_cells,): none at all, not a number (NaN),
     or a text that is blank or one of the words for it."""
-    words = {"", *missing}
     if isinstance(cells, np.ndarray):
-        found = (is_missing_object(cell, words) for cell in cells)
+        found = (is_missing_object(cell, notation.empty) for cell in cells)
         return np.fromiter(found, bool, len(cells))
     kind = _value_type(cells.type)
     if is_text(kind):
-        codes = _coded(cells, lambda word: ABSENT if word.strip() in words else 0)
+        codes = _coded(cells, lambda word: ABSENT if word.strip() in notation.empty else 0)
         return np.asarray(codes == ABSENT)
     if _is_number(kind):
-        return np.asarray(np.isnan(to_numbers(cells, missing)))
+        return np.asarray(np.isnan(to_numbers(cells, notation)))
     return np.asarray(_to_numpy(cells.is_null().cast(pa.int64()), np.int64(1)) == 1)
 
 
-def to_codes(cells: Cells, values: tuple[Value, ...], missing: tuple[str, ...]) -> np.ndarray:
+def to_codes(cells: Cells, values: tuple[Value, ...], notation: Notation) -> np.ndarray:
     """Return each cell's position in ``values``, or UNKNOWN or ABSENT: int32."""
     if are_numbers(values):
-        numbers = to_numbers(cells, missing)
+        numbers = to_numbers(cells, notation)
         found = _positions(numbers, np.array(values, dtype=np.float64))
         return np.where(np.isfinite(numbers), found, np.int32(ABSENT))
-    vocabulary = Vocabulary([str(value) for value in values], missing)
+    vocabulary = Vocabulary([str(value) for value in values], notation.missing)
     if isinstance(cells, np.ndarray):
         return object_codes(cells, vocabulary)
     kind = _value_type(cells.type)
@@ -82,7 +82,7 @@ def to_codes(cells: Cells, values: tuple[Value, ...], missing: tuple[str, ...]) 
             f"cannot be read: it is of type {kind}. Write its cells as text, or drop it."
         )
     _require(vocabulary.takes_numbers, kind, vocabulary)
-    return vocabulary.of_numbers(to_numbers(cells, missing))
+    return vocabulary.of_numbers(to_numbers(cells, notation))
 
 
 def _require(is_read: bool, kind: pa.DataType, vocabulary: Vocabulary) -> None:
@@ -147,16 +147,16 @@ def _text(array: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
         return pa.chunked_array([pa.array(decoded, pa.string())])
 
 
-def to_numbers(cells: Cells, missing: tuple[str, ...]) -> np.ndarray:
+def to_numbers(cells: Cells, notation: Notation) -> np.ndarray:
     """Return the cells as float64, NaN for what is missing or no number."""
     if isinstance(cells, np.ndarray):
-        return object_numbers(cells, missing)
+        return object_numbers(cells, notation)
     kind = _value_type(cells.type)
     array = cells.cast(kind) if pa.types.is_dictionary(cells.type) else cells
     if pa.types.is_temporal(kind):
         raise pa.ArrowInvalid("a date is not a number")
     if is_text(kind):
-        array = _parse(_text(array), missing)
+        array = _parse(_text(array), notation)
     elif kind != pa.float64():
         array = array.cast(pa.float64(), safe=False)
     return _to_numpy(array, np.float64("nan"))
@@ -201,11 +201,15 @@ def is_text(kind: pa.DataType) -> bool:
     return any(test(kind) for test in tests)
 
 
-def _parse(array: pa.ChunkedArray, missing: tuple[str, ...]) -> pa.ChunkedArray:
+def _parse(array: pa.ChunkedArray, notation: Notation) -> pa.ChunkedArray:
     text = pc.utf8_trim_whitespace(array)
-    is_number = pc.match_substring_regex(text, NUMBER)
-    if missing:
-        known = pc.is_in(text, value_set=pa.array(missing, pa.string()))
+    is_number = pc.match_substring_regex(text, notation.pattern)
+    if notation.missing:
+        known = pc.is_in(text, value_set=pa.array(notation.missing, pa.string()))
         is_number = pc.and_(is_number, pc.invert(known))
     kept = pc.if_else(is_number, text, pa.scalar(None, pa.string()))
+    if notation.thousands:
+        kept = pc.replace_substring(kept, notation.thousands, "")
+    if notation.decimal != ".":
+        kept = pc.replace_substring(kept, notation.decimal, ".")
     return pc.replace_substring_regex(kept, r"^\+", "").cast(pa.float64())

@@ -10,6 +10,7 @@ import pyarrow as pa
 from dpcore.data.cells.objects import float_of, is_number, text_of
 from dpcore.data.cells.typed import Cells, UnreadTypeError, by_text, is_text, to_numbers
 from dpcore.data.schema.hashed import Hashed
+from dpcore.data.schema.notation import Notation
 
 __all__ = ["to_buckets", "to_truth"]
 
@@ -19,37 +20,36 @@ _TRUTH = {
 }
 
 
-def to_truth(cells: Cells, missing: tuple[str, ...]) -> np.ndarray:
+def to_truth(cells: Cells, notation: Notation) -> np.ndarray:
     """Return 1 for true and 0 for false, float64, NaN for what is neither."""
     if isinstance(cells, np.ndarray):
-        found = (_truth_of(cell, missing) for cell in cells)
+        found = (_truth_of(cell, notation) for cell in cells)
         return np.fromiter(found, np.float64, len(cells))
     kind = cells.type.value_type if pa.types.is_dictionary(cells.type) else cells.type
     if is_text(kind) or pa.types.is_null(kind):
-        return by_text(cells, lambda word: _truth_of(word, missing))
-    numbers = to_numbers(cells, ())
+        return by_text(cells, lambda word: _truth_of(word, notation))
+    numbers = to_numbers(cells, notation)
     return np.where((numbers == 0) | (numbers == 1), numbers, np.nan)
 
 
-def _truth_of(cell: object, missing: tuple[str, ...]) -> float:
+def _truth_of(cell: object, notation: Notation) -> float:
     if isinstance(cell, (str, bytes)):
         word = text_of(cell).strip()
-        return np.nan if word in missing else _TRUTH.get(word.lower(), np.nan)
+        return np.nan if word in notation.missing else _TRUTH.get(word.lower(), np.nan)
     if isinstance(cell, (bool, np.bool_)) or is_number(cell):
         return float_of(cell) if float_of(cell) in (0.0, 1.0) else np.nan
     return np.nan
 
 
-def to_buckets(cells: Cells, column: Hashed, missing: tuple[str, ...]) -> np.ndarray:
+def to_buckets(cells: Cells, column: Hashed, notation: Notation) -> np.ndarray:
     """Return each cell's bucket, int32, -1 for a word that means no value, and for what is no text,
     or no finite number where the column's cells are numbers."""
     if column.numbers:
-        return _of_numbers(to_numbers(cells, missing), column)
-    words = {"", *missing}
+        return _of_numbers(to_numbers(cells, notation), column)
 
     @functools.cache
     def bucket(word: str) -> float:
-        return np.nan if word.strip() in words else float(column.bucket(word))
+        return np.nan if word.strip() in notation.empty else float(column.bucket(word))
 
     if isinstance(cells, np.ndarray):
         found = (bucket(text_of(c)) if isinstance(c, (str, bytes)) else np.nan for c in cells)

@@ -9,31 +9,25 @@ import pyarrow as pa
 from dpcore.data.readers import format_of, separator_of
 from dpcore.data.readers.content import read_bytes
 from dpcore.data.readers.csv import read_header
+from dpcore.data.readers.frames import frame_schema
 from dpcore.data.readers.lines import first_line, utf8_lines
 from dpcore.data.readers.parquet import read_parquet_types
-from dpcore.errors import DataError, InvalidInputError
+from dpcore.data.readers.separators import separator_in
+from dpcore.errors import InvalidInputError
 
-__all__ = ["ColumnType", "file_types", "frame_types", "is_frame", "type_of"]
+__all__ = ["ColumnType", "file_types", "frame_types", "type_of"]
 
 ColumnType: TypeAlias = Literal["number", "boolean", "date", "text", "unknown"]
-
-_SEPARATORS = {",": ",", ";": ";", "\t": "\\t", "|": "|"}
-"""Those that a header is searched for if it is one column, and how TOML writes them."""
-
-
-def is_frame(source: Any) -> bool:
-    """Return whether rows in memory have names of columns."""
-    return hasattr(source, "iloc") and hasattr(source, "columns")
 
 
 def frame_types(frame: Any) -> list[tuple[str, ColumnType]]:
     """Return names and types of a frame's columns; a column of objects has none."""
-    fields = pa.Schema.from_pandas(frame.iloc[:0], preserve_index=False)
-    return [(str(field.name), type_of(field.type)) for field in fields]
+    return [(str(field.name), type_of(field.type)) for field in frame_schema(frame)]
 
 
-def file_types(source: str) -> list[tuple[str, ColumnType]]:
-    """Return names and types of a file's columns; those of a text file have none.
+def file_types(source: str) -> tuple[list[tuple[str, ColumnType]], str]:
+    """Return names and types of a file's columns, those of a text file without one, and the
+    separator of its cells, by the header.
 
     Raises DataError for a header that cannot be read, InvalidInputError for a format of no names.
     """
@@ -41,9 +35,9 @@ def file_types(source: str) -> list[tuple[str, ColumnType]]:
     if form == "csv":
         content, separator = read_bytes(source), separator_of(source, form)
         utf8_lines(first_line(content)[0], source)
+        separator = separator_in(source, form, read_header(content, source, separator))
         header = read_header(content, source, separator)
-        _check_separator(header, source)
-        return [(name, "unknown") for name in header]
+        return [(name, "unknown") for name in header], separator
     if form == "dpcore":
         raise InvalidInputError(
             f"The store {source} has its own schema, which `dpcore schema {source}` prints; "
@@ -54,7 +48,7 @@ def file_types(source: str) -> list[tuple[str, ColumnType]]:
             f"A {form} file has no column names; `dpcore schema` without --from-data writes a "
             "template with its width."
         )
-    return [(name, type_of(kind)) for name, kind in read_parquet_types(source)]
+    return [(name, type_of(kind)) for name, kind in read_parquet_types(source)], ","
 
 
 def type_of(kind: pa.DataType) -> ColumnType:
@@ -67,14 +61,3 @@ def type_of(kind: pa.DataType) -> ColumnType:
         return "date"
     tests = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal)
     return "number" if any(test(kind) for test in tests) else "text"
-
-
-def _check_separator(header: list[str], source: str) -> None:
-    """Refuse a header of one column that another separator would divide."""
-    for separator, written in _SEPARATORS.items():
-        if len(header) == 1 and separator in header[0]:
-            raise DataError(
-                f'{source}: the header is one column with "{written}" in its name. If that '
-                f'separates the cells, write a schema of your own with separator = "{written}" '
-                '(it is one character, or "whitespace"), or save the file with commas.'
-            )

@@ -7,10 +7,10 @@ import zlib
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import IO, Any
 
 from dpcore.data.readers.lines import trimmed
+from dpcore.data.readers.places import open_bytes
 from dpcore.data.readers.records import count_lines
 from dpcore.errors import DataError
 
@@ -47,7 +47,7 @@ def read_pieces(path: str, cut: Cut) -> Generator[Piece, None, None]:
     """
     with file_errors(path):
         is_packed = path.lower().endswith(".gz")
-        opened: Any = gzip.open(path) if is_packed else Path(path).open("rb")
+        opened: Any = gzip.open(path) if is_packed else open_bytes(path)
     with opened as file:
         yield from _cut(file, path, cut)
 

@@ -69,8 +69,8 @@ def _of_cells(
 ) -> list[int]:
     if isinstance(column, Label) and column.lower is not None and column.upper is not None:
         column = Numeric(column.name, column.lower, column.upper)
-    cells, fault, _ = convert_column(given, column, schema.missing, raw.source)
-    empty = empty_cells(given, schema.missing)
+    cells, fault, _ = convert_column(given, column, schema.notation, raw.source)
+    empty = empty_cells(given, schema.notation)
     below = above = 0
     if not isinstance(column, Label) and column.bounds is not None:
         lower, upper = column.bounds

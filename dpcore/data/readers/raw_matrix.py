@@ -58,7 +58,7 @@ def conform_matrix(
     y = kept = None
     if labelled:
         labels = raw.one_label_each()
-        y, fault, reason = convert_column(labels, schema.label, schema.missing, raw.source)
+        y, fault, reason = convert_column(labels, schema.label, schema.notation, raw.source)
         if fault is not None:
             reasons.append((fault, reason))
             bad = bad | fault

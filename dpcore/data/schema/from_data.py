@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from dpcore.data.readers import format_of, separator_of
+from dpcore.data.readers import format_of
 from dpcore.data.readers.column_types import file_types, type_of
+from dpcore.data.readers.places import STDIN, parquet_files
 from dpcore.data.schema.columns import Boolean, Categorical, Column, Date, Drop, Label, Numeric
 from dpcore.data.schema.schema import Schema
 from dpcore.data.schema.template import check_target
@@ -31,7 +32,9 @@ def schema_from_data(path: str | os.PathLike[str], target: str) -> Schema:
     """
     import pyarrow as pa
 
-    table = _read_all(os.fspath(path))
+    if os.fspath(path) == STDIN:
+        raise InvalidInputError("Standard input can be read once only; name a file.")
+    table, separator = _read_all(os.fspath(path))
     check_target(target, table.column_names, os.fspath(path))
     try:
         columns = tuple(
@@ -40,7 +43,6 @@ def schema_from_data(path: str | os.PathLike[str], target: str) -> Schema:
         )
     except pa.ArrowException as error:
         raise DataError(f"{path}: a column cannot be read ({type(error).__name__}).") from None
-    separator = separator_of(os.fspath(path), format_of(os.fspath(path)))
     return Schema(columns, separator=separator, from_data=True)
 
 
@@ -52,7 +54,8 @@ def document_from_data(path: str | os.PathLike[str], target: str) -> str:
     return "".join(f"{x}{reason if x.endswith(dropped) else ''}\n" for x in lines)
 
 
-def _read_all(source: str) -> Any:
+def _read_all(source: str) -> tuple[Any, str]:
+    """Return the table of a file, and the separator of its cells."""
     import pyarrow as pa
     import pyarrow.csv as pacsv
     import pyarrow.parquet as pq
@@ -60,18 +63,21 @@ def _read_all(source: str) -> Any:
     from dpcore.data.readers.content import arrow_reader, read_bytes
     from dpcore.data.readers.lines import utf8_lines
 
-    names = [name for name, _ in file_types(source)]
+    columns, separator = file_types(source)
+    names = [name for name, _ in columns]
     if len(set(names)) < len(names):
         raise DataError(f"{source}: duplicate column names.")
     try:
-        if source.lower().endswith((".parquet", ".pq")):
+        if format_of(source) == "parquet":
             # As in dpcore.compare.results: threads may outlive the process's own.
-            return pq.ParquetFile(source).read(use_threads=False)
-        return pacsv.read_csv(
+            files = [pq.ParquetFile(path).read(use_threads=False) for path in parquet_files(source)]
+            return pa.concat_tables(files), separator
+        table = pacsv.read_csv(
             arrow_reader(utf8_lines(read_bytes(source), source) + b"\n"),
             read_options=pacsv.ReadOptions(column_names=names, skip_rows_after_names=1),
-            parse_options=pacsv.ParseOptions(delimiter=separator_of(source, "csv")),
+            parse_options=pacsv.ParseOptions(delimiter=separator),
         )
+        return table, separator
     except (pa.ArrowException, OSError) as error:
         raise DataError(f"{source}: cannot be read ({type(error).__name__}).") from None
 

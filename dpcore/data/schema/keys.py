@@ -29,6 +29,8 @@ TOP_KEYS = (
         "separator", '","', 'one character, "\\t" or "whitespace"; default: by the name of the file'
     ),
     Key("missing", '["", "NA"]', 'words for no value; default [""]'),
+    Key("decimal", '","', 'what is before the decimals of numbers in text; default "."'),
+    Key("thousands", '"."', "what may be between groups of three digits in text; default: nothing"),
     Key("width", "123", "number of features of a file without columns, beside the label alone"),
     Key("wildcards", "[]", "names in [columns] whose * stands for any text; default: all with a *"),
     Key("from_data", "true", "bounds or categories were read off the rows: models are not private"),

@@ -37,19 +37,18 @@ from __future__ import annotations
 import functools
 import math
 import os
-import re
 import tomllib
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from typing import Any
 
 from dpcore.data.schema.columns import Column, Drop, FeatureColumn, Label, column_from_dict
+from dpcore.data.schema.consistency import INTERCEPT, check_consistency
 from dpcore.data.schema.crosses import Cross, Crossed, crossed, crosses_of
 from dpcore.data.schema.document import column_entries, typed_value
 from dpcore.data.schema.keys import TOP_KEYS
-from dpcore.data.schema.levels import Categorical, Ordinal
+from dpcore.data.schema.notation import Notation
 from dpcore.data.schema.parts import Part
 from dpcore.data.schema.shipped import schema_text
 from dpcore.data.schema.toml_writer import format_document
@@ -57,13 +56,9 @@ from dpcore.data.schema.values import check_keys
 from dpcore.data.schema.wildcards import expanded
 from dpcore.errors import InvalidInputError
 
-__all__ = ["Schema"]
+__all__ = ["INTERCEPT", "Schema"]
 
-INTERCEPT = "intercept"
-_SEPARATOR = re.compile(r"[ !#-/:-@\[-`{-~]")
-"""Printable, no letter, digit or quote."""
-_MOST_CROSSES = 1000
-_LEAST_NORM, _LARGEST_NORM, _STORED_BITS = 2.0**-8, 2.0**512, 8
+_STORED_BITS = 8
 """Features as given are stored with norms up to 2^8: exact sums leave room for 2^12, but then none
 for the noise of a small budget (at 2^10 dp-gd is refused at epsilon = 1)."""
 
@@ -94,27 +89,19 @@ class Schema:
     header: bool = True
     separator: str = ","
     missing: tuple[str, ...] = ("",)
+    decimal: str = "."
+    thousands: str = ""
     from_data: bool = False
     crosses: tuple[Cross, ...] = ()
     wildcards: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        _check_columns(self.columns, self.width, self.intercept)
-        _check_counts(self)
-        if self.separator not in ("whitespace", "\t") and not _SEPARATOR.fullmatch(self.separator):
-            raise InvalidInputError(
-                f'Expected separator={self.separator!r} to be one character or "whitespace".'
-            )
-        for column in self.columns:
-            _check_not_missing(column, self.missing)
-        if self.label.name in self.wildcards or not {c.name for c in self.columns}.issuperset(
-            self.wildcards
-        ):
-            raise InvalidInputError("Expected wildcards to be names of columns, not of the label.")
-        if self.wildcards:
-            return
-        if len(set(self.crosses)) < len(self.crosses) or len(self.crossed) > _MOST_CROSSES:
-            raise InvalidInputError(f"Expected up to {_MOST_CROSSES} crosses, no two alike.")
+        check_consistency(self)
+
+    @functools.cached_property
+    def notation(self) -> Notation:
+        """How cells of text are written."""
+        return Notation(self.missing, self.decimal, self.thousands)
 
     @functools.cached_property
     def label(self) -> Label:
@@ -266,42 +253,3 @@ class Schema:
 def _with_a_star(columns: Sequence[Column]) -> tuple[str, ...]:
     """Return the names that are wildcards in a table of columns which does not list them."""
     return tuple(c.name for c in columns if "*" in c.name and not isinstance(c, Label))
-
-
-def _check_columns(columns: tuple[Column, ...], width: int | None, intercept: bool) -> None:
-    repeated = [n for n, k in Counter(c.name for c in columns).items() if k > 1]
-    if repeated:
-        raise InvalidInputError(f"Duplicate column {repeated[0]!r} in the schema.")
-    labels = [c.name for c in columns if isinstance(c, Label)]
-    if len(labels) != 1:
-        found = f"columns {labels[0]!r} and {labels[1]!r} are labels" if labels else "none is"
-        raise InvalidInputError(f"Expected one column of kind label in the schema; {found}.")
-    n_used = sum(not isinstance(c, (Label, Drop)) for c in columns)
-    if width is None and n_used == 0:
-        raise InvalidInputError("The schema has no columns to learn from.")
-    if width is not None and len(columns) > 1:
-        raise InvalidInputError("A schema with a width has no columns but the label.")
-    if intercept and any(c.name == INTERCEPT for c in columns if not isinstance(c, (Label, Drop))):
-        raise InvalidInputError(f"A column named {INTERCEPT!r} needs intercept = false.")
-
-
-def _check_counts(schema: Schema) -> None:
-    for key, bits in (("width", 31), ("rows", 40), ("capacity", 40)):
-        value = getattr(schema, key)
-        if value is not None and not 1 <= value < 2**bits:
-            raise InvalidInputError(f"Expected 1 <= {key} < 2^{bits} in the schema.")
-    if schema.norm is not None and not _LEAST_NORM <= schema.norm <= _LARGEST_NORM:
-        raise InvalidInputError(f"Expected 2^-8 <= row_norm={schema.norm} <= 2^512.")
-
-
-def _check_not_missing(column: Column, missing: tuple[str, ...]) -> None:
-    if isinstance(column, Label):
-        values = column.negative + column.positive
-    else:
-        values = column.levels if isinstance(column, (Categorical, Ordinal)) else ()
-    for value in values:
-        if value in missing:
-            raise InvalidInputError(
-                f"Value {value!r} of column {column.name!r} is also in missing = [...]; for a "
-                "category of the empty cell, set indicator = true."
-            )

@@ -6,8 +6,9 @@ import os
 import textwrap
 from typing import Any
 
-from dpcore.data.readers import format_of, separator_of
-from dpcore.data.readers.column_types import ColumnType, file_types, frame_types, is_frame
+from dpcore.data.readers import format_of
+from dpcore.data.readers.column_types import ColumnType, file_types, frame_types
+from dpcore.data.readers.frames import frame_of, is_frame
 from dpcore.data.schema.keys import COLUMN_KINDS, TOP_KEYS
 from dpcore.data.schema.toml_writer import format_table, format_value
 from dpcore.data.schema.values import PLACEHOLDER
@@ -57,6 +58,7 @@ def schema_template(source: Any, target: str | None = None) -> str:
     copied. The classes of a label are proposed where its type has no others: true and false.
     Raises DataError if the header cannot be read, InvalidInputError for an unknown target.
     """
+    source = frame_of(source)
     if is_frame(source):
         return _template(frame_types(source), "the frame", target)
     name = os.fspath(source)
@@ -67,8 +69,9 @@ def schema_template(source: Any, target: str | None = None) -> str:
         return read_schema(name).to_toml()
     if form not in ("csv", "parquet"):
         return _width_template(name, form, target)
-    tabs = 'separator = "\\t"\n' if separator_of(name, form) == "\t" else ""
-    return _template(file_types(name), name, target, tabs)
+    columns, separator = file_types(name)
+    keys = "" if separator == "," else f"separator = {format_value(separator)}\n"
+    return _template(columns, name, target, keys)
 
 
 def _template(
