@@ -19,6 +19,7 @@ from dpcore.data.cells.readings import convert_column
 from dpcore.data.readers.frames import frame_of, frame_table
 from dpcore.data.readers.in_memory import typed_cells
 from dpcore.data.readers.parquet import ParquetFile
+from dpcore.data.readers.raw_cells import RawCells
 from dpcore.data.readers.raw_table import RawTable
 from dpcore.data.readers.text import TextFile
 from dpcore.data.schema.schema import Schema
@@ -177,6 +178,20 @@ def test_text_files(drop, keys):
     texts += [str(cell) for cell in CELLS if not isinstance(cell, (str, bytes, list))]
     texts += ['"a,b"', '"a;b"', '"1"', "9" * 5000, '"1,5"', '"2.139,0"', '"1.234.567"']
     check_law(read, texts, schema.notation)
+
+
+def test_a_cell_is_counted_in_one_bin_at_most_by_itself():
+    """The sensitivity of a schema's check rests on it: -inf was below its bound and no number."""
+    cells = [*CELLS, -np.inf, "-1e999", dt.date(1, 1, 1), dt.date(9999, 12, 31)]
+
+    def counts(some):
+        raw = named(as_objects(some), len(some))
+        columns = {**raw.columns, "y": as_objects([0] * len(some))}
+        return RawCells(dataclasses.replace(raw, columns=columns), SCHEMA).counts()
+
+    alone = [counts([cell]) for cell in cells]
+    assert (np.array(alone)[:, 1:].reshape(len(cells), -1, 4).sum(axis=2) <= 1).all()
+    assert counts(cells).tolist() == np.sum(alone, axis=0).tolist()
 
 
 def test_a_feature_that_takes_its_bounds_from_the_cells_breaks_the_law(monkeypatch):

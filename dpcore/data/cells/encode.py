@@ -49,12 +49,13 @@ def encode(columns: Columns, schema: Schema) -> tuple[np.ndarray | CodedRows, np
 
 
 def _parts(columns: Columns, schema: Schema) -> Iterator[tuple[Part, np.ndarray]]:
-    """Yield the schema's ``parts`` with what rows hold of each."""
+    """Yield the schema's ``parts`` with what rows hold of each, one column after the other."""
+    parts = iter(schema.parts)
     for column in schema.features:
-        features = features_of(column, columns.values[column.name])
-        yield from zip(column.parts, features, strict=True)
-    for cross in schema.crossed:
-        yield cross.part, crossed_codes(cross, columns.values)
+        for features in features_of(column, columns.values[column.name]):
+            yield next(parts), features
+    for cross, part in zip(schema.crossed, parts, strict=True):
+        yield part, crossed_codes(cross, columns.values)
 
 
 def _on_grid(unit: np.ndarray) -> np.ndarray:

@@ -83,16 +83,16 @@ def _numbers(cells: Cells, column: FeatureColumn, notation: Notation) -> tuple[n
 
 def _levels(cells: Cells, column: Categorical | Hashed, notation: Notation) -> np.ndarray:
     """Return each cell's level: that of an empty cell is the fill's, or the last, or none."""
-    fill = len(column.levels) if column.indicator else UNKNOWN
     if isinstance(column, Hashed):
-        codes = to_buckets(cells, column, notation)
-        fill = fill if column.fill is None else column.bucket(column.fill)
+        codes, last = to_buckets(cells, column, notation), column.buckets
+        fill = None if column.fill is None else column.bucket(column.fill)
     else:
-        codes = to_codes(cells, column.categories, notation)
-        fill = fill if column.fill is None else column.categories.index(column.fill)
+        codes, last = to_codes(cells, column.categories, notation), len(column.categories)
+        fill = None if column.fill is None else column.categories.index(column.fill)
     unknown, codes = codes < 0, np.maximum(codes, UNKNOWN)
-    if fill != UNKNOWN:
-        codes[unknown & empty_cells(cells, notation)] = fill
+    level = last if column.indicator else fill
+    if level is not None:
+        codes[unknown & empty_cells(cells, notation)] = level
     return np.asarray(codes)
 
 

@@ -8,9 +8,9 @@ import sys
 from contextlib import AbstractContextManager, nullcontext
 from typing import IO
 
-from dpcore.errors import DataError
+from dpcore.errors import DataError, InvalidInputError
 
-__all__ = ["STDIN", "is_there", "open_bytes", "parquet_files"]
+__all__ = ["STDIN", "is_there", "open_bytes", "parquet_files", "refuse_stdin"]
 
 STDIN = "-"
 """The name of standard input: delimited text, read once."""
@@ -20,6 +20,12 @@ def open_bytes(path: str) -> AbstractContextManager[IO[bytes]]:
     """Open a file for reading bytes, or hand out standard input, which stays open. Raises OSError
     or ValueError."""
     return nullcontext(sys.stdin.buffer) if path == STDIN else open(path, "rb")
+
+
+def refuse_stdin(path: str) -> None:
+    """Raise InvalidInputError for standard input, where rows are read more than once."""
+    if path == STDIN:
+        raise InvalidInputError("Standard input can be read once only; name a file.")
 
 
 def is_there(path: str) -> bool:

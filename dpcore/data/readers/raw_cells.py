@@ -71,13 +71,14 @@ def _of_cells(
         column = Numeric(column.name, column.lower, column.upper)
     cells, fault, _ = convert_column(given, column, schema.notation, raw.source)
     empty = empty_cells(given, schema.notation)
-    below = above = 0
+    outside = cells < 0 if fault is None else fault
+    below = above = np.zeros_like(empty)
     if not isinstance(column, Label) and column.bounds is not None:
         lower, upper = column.bounds
-        below = int((cells < lower).sum())  # A comparison with NaN is false.
-        above = int((np.isfinite(cells) & (cells > upper)).sum())
-    outside = cells < 0 if fault is None else fault
-    return [below, above, int((outside & ~empty).sum()), int(empty.sum())]
+        counted = outside | empty
+        below, above = ~counted & (cells < lower), ~counted & (cells > upper)
+    # No cell is in two of them: the sensitivity of CellCounts rests on that.
+    return [int(bin.sum()) for bin in (below, above, outside & ~empty, empty)]
 
 
 def _of_rows(raw: RawMatrix, schema: Schema) -> list[int]:

@@ -16,7 +16,7 @@ from dpcore.accountants.calibrate import noise_multiplier
 from dpcore.accountants.gdp import GdpAccountant
 from dpcore.accountants.pure import PureAccountant
 from dpcore.data.readers import format_of, is_typed
-from dpcore.data.readers.places import STDIN
+from dpcore.data.readers.places import refuse_stdin
 from dpcore.data.readers.raw_cells import BINS, RawCells, checked_names, raw_cells
 from dpcore.data.schema.cell_counts import CellCounts
 from dpcore.data.stream import named_schema
@@ -101,8 +101,7 @@ def check_schema(
             f"The rows of the store {path} are encoded: what was clamped or unknown is not told "
             "apart there any more. Check the file that it was converted from."
         )
-    if path == STDIN:
-        raise InvalidInputError("Standard input can be read once only; name a file.")
+    refuse_stdin(path)
     schema = named_schema(path, schema)
     columns, rows = checked_names(schema), _RawRows(path, schema)
     # Read through once before anything is charged: a file may be damaged at its end.

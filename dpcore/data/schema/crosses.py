@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -41,11 +42,11 @@ class Crossed:
 
     columns: tuple[FeatureColumn, ...]
 
-    @property
+    @cached_property
     def levels(self) -> tuple[int, ...]:
         return tuple(len(column.levels) + column.indicator for column in self.columns)
 
-    @property
+    @cached_property
     def part(self) -> Part:
         words = [
             [*map(short, column.levels), *(["empty"] if column.indicator else [])]

@@ -7,7 +7,7 @@ from typing import Any
 
 from dpcore.data.readers import format_of
 from dpcore.data.readers.column_types import file_types, type_of
-from dpcore.data.readers.places import STDIN, parquet_files
+from dpcore.data.readers.places import parquet_files, refuse_stdin
 from dpcore.data.schema.columns import Boolean, Categorical, Column, Date, Drop, Label, Numeric
 from dpcore.data.schema.schema import Schema
 from dpcore.data.schema.template import check_target
@@ -32,8 +32,7 @@ def schema_from_data(path: str | os.PathLike[str], target: str) -> Schema:
     """
     import pyarrow as pa
 
-    if os.fspath(path) == STDIN:
-        raise InvalidInputError("Standard input can be read once only; name a file.")
+    refuse_stdin(os.fspath(path))
     table, separator = _read_all(os.fspath(path))
     check_target(target, table.column_names, os.fspath(path))
     try:
