@@ -21,7 +21,13 @@ _DROPPED = (
 
 
 def convert_command(
-    source: Annotated[Path, typer.Argument(help="CSV, Parquet or other file with named columns.")],
+    source: Annotated[
+        Path,
+        typer.Argument(
+            help="CSV, Parquet or other file with named columns; a folder or pattern of "
+            "Parquet files; - for standard input."
+        ),
+    ],
     out: Annotated[Path, typer.Argument(help="Store to write; its name ends in .dpcore.")],
     schema: Annotated[
         Path | None,

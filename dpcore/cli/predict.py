@@ -28,8 +28,9 @@ def predict_command(
     data: Annotated[
         str,
         typer.Option(
-            help="A data set's name, a file or a store, with the columns that the model was "
-            "trained on; a label column is not needed."
+            help="A data set's name, a file, a store, a folder or pattern of Parquet files, or - "
+            "for standard input, with the columns that the model was trained on; a label column is "
+            "not needed."
         ),
     ],
     out: Annotated[

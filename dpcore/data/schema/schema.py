@@ -1,30 +1,28 @@
 """The schema of a table, all public: columns, bounds, categories, classes. Encoding uses no more.
 
-A schema is a TOML file::
+A schema is a TOML file; ``dpcore.data.schema.keys`` has all of its keys::
 
-    rows = 48842              # optional: a public figure for the number of rows (not a count of
-                              # the rows at hand, where their number is private)
-    capacity = 1000000        # optional: rows that the exact sums must hold
-    row_norm = 2.0            # optional: rows are scaled down to this l2 norm; by default to the
-                              # bound that follows from the columns, so that none is scaled
-    intercept = true          # default: a constant column of ones, the last, inside the row norm
-    header = true             # default: the first line of the file names the columns
-    separator = ","           # default; or "whitespace"; by the suffix .tsv a tab, by .dat blanks
-    missing = ["", "NA"]      # default [""]: cells that hold no value
+    rows = 48842              # a public figure for the number of rows (not a count of the rows at
+                              # hand, where their number is private)
+    missing = ["", "NA"]      # words for no value
 
     [columns]                 # in the order of the features; of the file, where it has no header
-    age = { kind = "numeric", lower = 17, upper = 90 }
+    age = { kind = "numeric", lower = 17, upper = 90, fill = 40 }
     city = { kind = "categorical", categories = ["Bern", "Basel", "Genf"] }
+    "x*" = { kind = "boolean" }
     id = { kind = "drop" }
     income = { kind = "label", classes = ["<=50K", ">50K"] }
+
+    [[crosses]]
+    columns = ["city", "x1"]
 
 The label is one of: ``classes = [negative, positive]``, where either may be a list of values;
 ``positive = [...]``, every other value being negative; ``lower`` and ``upper`` for a real-valued
 target, which is mapped from these bounds to [-1, 1] for the fit and back for predictions. A missing
 label is a malformed row; so is a missing number without ``fill`` or ``indicator``; a missing
-category is all zeros, or what these keys say. Where all of a column's
-categories or classes are ``true`` or ``false`` (text, in any case, or TOML's own), cells are met in
-any case: ``TRUE``, ``True`` and a Parquet boolean are ``true``.
+category is all zeros, or what these keys say. Where all of a column's categories or classes are
+``true`` or ``false`` (text, in any case, or TOML's own), cells are met in any case: ``TRUE``,
+``True`` and a Parquet boolean are ``true``.
 
 Files without named columns (LIBSVM, npz, a plain array) have ``width = 123``, the number of
 features without the intercept, beside the label and a ``row_norm`` (default 1). Their values are
