@@ -214,11 +214,7 @@ def _load_store(path: str, schema: Schema | None, target: str | None, name: str 
     own = description.schema
     _check_target(target, own)
     schema = schema and schema.for_names([column.name for column in own.columns])
-    if schema is not None and (schema.columns, schema.norm, schema.intercept) != (
-        own.columns,
-        own.norm,
-        own.intercept,
-    ):
+    if schema is not None and schema.encoding != own.encoding:
         raise InvalidInputError(
             f"The rows of {path} were converted with another schema than this run's; convert them "
             "again with it."

@@ -226,8 +226,8 @@ def _difference(own: Schema, asked: Schema) -> str:
             return f"it has no column {column.name!r}"
         if columns[column.name] != column:
             return f"its column {column.name!r} has other bounds or categories"
-    if own.features != asked.features:
-        return "it has other columns beside them, or another order"
+    if (own.features, own.crosses) != (asked.features, asked.crosses):
+        return "it has other columns or crosses beside them, or another order"
     alike = (own.norm, own.intercept) == (asked.norm, asked.intercept)
     return "" if alike else "it has another row_norm or intercept"
 

@@ -1,5 +1,6 @@
 """The kinds of column: what their cells become, and that a row is no longer than they say."""
 
+import dataclasses
 import datetime as dt
 import hashlib
 import math
@@ -110,6 +111,8 @@ def test_every_source_has_the_same_rows(csv, tmp_path):
     assert stored.schema == SCHEMA
     with stored.X.block(0) as rows:
         assert np.array_equal(rows.toarray(), whole)
+    with pytest.raises(InvalidInputError, match="converted with another schema"):
+        load_file(tmp_path / "f.dpcore", dataclasses.replace(SCHEMA, crosses=SCHEMA.crosses[:1]))
 
 
 def test_a_model_of_every_kind_predicts_from_its_file(csv, tmp_path):

@@ -116,6 +116,12 @@ class Schema:
             )
         return tuple(c for c in self.columns if not isinstance(c, (Label, Drop)))
 
+    @property
+    def encoding(self) -> tuple[Any, ...]:
+        """All that encoded rows depend on besides the cells' notation: rows of equal encodings are
+        of one kind."""
+        return self.columns, self.crosses, self.width, self.norm, self.intercept
+
     @functools.cached_property
     def crossed(self) -> tuple[Crossed, ...]:
         """The crosses, each with its columns."""
