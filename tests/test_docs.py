@@ -72,7 +72,7 @@ def test_the_table_of_algorithms_is_what_list_prints():
 def test_the_algorithms_that_have_it_are_named(option):
     # README once promised both of all algorithms; few have them.
     written = re.search(
-        rf"`{option}` \(((?:`[a-z-]+`(?:, )?)+)\)", (DOCS / "algorithms.md").read_text()
+        rf"`{option}` \(((?:`[a-z-]+`(?:,\s)?)+)\)", (DOCS / "algorithms.md").read_text()
     )
     assert written, f"docs/algorithms.md does not say which algorithms have {option}."
     registry, have = load_registry(), []

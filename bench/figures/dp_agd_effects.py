@@ -6,7 +6,7 @@ of a row's gradient (C_grad) and of a row's loss (C_obj), each by itself from `-
 
 from __future__ import annotations
 
-from panels import asked, draw, results_of
+from panels import Row, asked, draw, results_of
 
 from dpcore.compare.settings import Comparison
 
@@ -24,11 +24,12 @@ EFFECTS = {
 def main() -> None:
     how = asked(__doc__)
     data = how.some(("adult",))
-    for shown, (parameter, values) in EFFECTS.items():
-        rows = []
+    effects = list(EFFECTS.items())[: 1 if how.quick else None]
+    for shown, (parameter, values) in effects if data else ():
+        rows: list[Row] = []
         for value in values[:1] if how.quick else values:
             params = {LABEL: {parameter: str(value)}}
-            comparison = Comparison((LABEL,), data, EPSILONS, repeats=1, params=params)
+            comparison = Comparison((LABEL,), data, EPSILONS, params=params)
             found = results_of(f"dp-agd-{shown}-{value}", comparison, how)
             # The references are the same whatever the value: those of the first stand for all.
             fits = [row for row in found if row["algorithm"] == LABEL]

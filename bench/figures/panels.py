@@ -1,4 +1,4 @@
-"""What the figures share: a comparison, run once and kept, drawn by `dpcore.compare`, and a table.
+"""The comparisons of the figures: run once and kept, drawn by `dpcore.compare`, and as tables.
 
 Every figure is one or more comparisons that `dpcore compare` could make as well. Results are kept
 as Parquet in the folder of `--results`, and a script that is called again draws what it finds.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from typing import Any
 from dpcore.compare.admission import admit
 from dpcore.compare.figure import write_figure
 from dpcore.compare.runner import run
-from dpcore.compare.settings import Comparison
+from dpcore.compare.settings import REFERENCES, Comparison
 from dpcore.compare.table import Mean, means_of, tables_of
 from dpcore.errors import DpcoreError
 
@@ -26,8 +27,19 @@ EPSILONS = {
     "kddcup99-10": (0.05, 0.2, 0.8),
 }
 """Data set -> budgets; a fit of the largest takes as long as ten of the others."""
+_ON_IT = "defaults were developed on it"
+DEVELOPED_ON = {
+    "adult": _ON_IT,
+    "bank": _ON_IT,
+    "census-sim": _ON_IT,
+    "a9a": "adult recoded, on which defaults were developed",
+}
+"""What the panel of a data set says beside its name. Source: docs/guarantee.md, "Constants of
+default parameters were developed on", and `defaults.py` of the plugins. a9a had no part itself, but
+its rows are Adult's."""
 QUICK = "bank"
 """The smallest data set."""
+Row = dict[str, Any]
 TASKS = ("logistic", "svm")
 HERE = Path(__file__).parent
 
@@ -40,7 +52,7 @@ class Run:
     ----------
     results : folder of the Parquet files.
     pictures : folder of the SVG files.
-    quick : two folds, the largest epsilon, one repeat: to see that it works, not to read.
+    quick : two folds, the least epsilon, one repeat: to see that it works, not to read.
     jobs : processes.
     data, tasks : what was asked for of a script's data sets and losses; none for all.
     """
@@ -71,7 +83,9 @@ def asked(doc: str | None, arguments: Sequence[str] | None = None) -> Run:
     for folder in (chosen.results, pictures):
         folder.mkdir(parents=True, exist_ok=True)
     asked_for = tuple(chosen.data), tuple(chosen.task)
-    return Run(chosen.results, pictures, chosen.quick, chosen.jobs, *asked_for)
+    # A few fits of a second each take less than to start processes for them.
+    jobs = 1 if chosen.quick else chosen.jobs
+    return Run(chosen.results, pictures, chosen.quick, jobs, *asked_for)
 
 
 def parser_of(doc: str | None) -> argparse.ArgumentParser:
@@ -90,13 +104,16 @@ def parser_of(doc: str | None) -> argparse.ArgumentParser:
     return parser
 
 
-def results_of(name: str, comparison: Comparison, how: Run) -> list[dict[str, Any]]:
+def results_of(name: str, comparison: Comparison, how: Run) -> list[Row]:
     """Return the rows of a comparison, of as many of its algorithms as fit it."""
     if how.quick:
-        largest = comparison.epsilons[-1:]
-        comparison = replace(comparison, epsilons=largest, folds=2, repeats=1)
+        # Where the budget is small, so is the number of steps.
+        least = comparison.epsilons[:1]
+        comparison = replace(comparison, epsilons=least, folds=2, repeats=1)
     started = time.perf_counter()
-    admitted = admit(fitting(comparison))[0]
+    admitted = admitted_of(comparison)
+    if admitted is None:
+        return []
     results = run(admitted, how.results / f"{name}.parquet", how.jobs)
     print(f"{name}: {len(results.rows)} fits, {time.perf_counter() - started:.0f} s", flush=True)
     failed = {
@@ -107,27 +124,50 @@ def results_of(name: str, comparison: Comparison, how: Run) -> list[dict[str, An
     return [dict(row) for row in results.rows]
 
 
-def fitting(comparison: Comparison) -> Comparison:
-    """Return the comparison of the algorithms that fit it, and print why others are left out."""
+def fits_of(name: str, comparison: Comparison, how: Run) -> list[Row]:
+    """Return the rows of a comparison beside another: those of its algorithms alone."""
+    rows = results_of(name, comparison, how)
+    return [row for row in rows if row["algorithm"] not in REFERENCES]
+
+
+def admitted_of(comparison: Comparison) -> Comparison | None:
+    """Return the comparison of the algorithms that fit it, if any, and print why others are left
+    out."""
+    with suppress(DpcoreError):
+        return admit(comparison)[0]
     kept = []
     for label in comparison.algorithms:
-        params = {name: given for name, given in comparison.params.items() if name == label}
         try:
-            admit(replace(comparison, algorithms=(label,), params=params))
+            admit(_of((label,), comparison))
         except DpcoreError as error:
             print(f"  left out {label}: {error}")
         else:
             kept.append(label)
-    params = {name: given for name, given in comparison.params.items() if name in kept}
-    return replace(comparison, algorithms=tuple(kept), params=params)
+    return admit(_of(kept, comparison))[0] if kept else None
 
 
-def draw(name: str, rows: Sequence[dict[str, Any]], settings: Comparison, how: Run) -> None:
-    """Write NAME-accuracy.svg and NAME-objective.svg and print both as Markdown tables."""
+def _of(labels: Sequence[str], comparison: Comparison) -> Comparison:
+    """Return the comparison of some of its algorithms, with what is set of them."""
+    params = {name: given for name, given in comparison.params.items() if name in labels}
+    return replace(comparison, algorithms=tuple(labels), params=params)
+
+
+def draw(
+    name: str,
+    rows: Sequence[Row],
+    settings: Comparison,
+    how: Run,
+    note: str = "",
+    remarks: Mapping[str, str] = DEVELOPED_ON,
+) -> None:
+    """Write NAME-accuracy.svg and NAME-objective.svg and print both as Markdown tables.
+
+    ``note`` : a sentence below the pictures. ``remarks`` : words beside the name of a data set.
+    """
     for measure in ("accuracy", "objective"):
         means = means_of(rows, measure)
         path = how.pictures / f"{name}-{measure}.svg"
-        write_figure(path, means, settings.to_dict(), measure)
+        write_figure(path, means, settings.to_dict(), measure, remarks=remarks, note=note)
         print_tables(name, measure, means)
 
 

@@ -68,6 +68,9 @@ def compare_command(
             "named have a guarantee under it, or replace-one."
         ),
     ] = None,
+    trust: Annotated[
+        str | None, typer.Option(help="What the server of users sees: local by default.")
+    ] = None,
     folds: Annotated[int, typer.Option(help="Parts that are tested on in turn.")] = 5,
     repeats: Annotated[int, typer.Option(help="Fits of each fold, of new noise.")] = 1,
     assignments: Annotated[
@@ -131,6 +134,7 @@ def compare_command(
         schema=None if schema is None else str(schema),
         params=_params(assignments),
         seed=seed,
+        trust=trust,
     )
     if quick:
         ends = dict.fromkeys((min(asked.epsilons), max(asked.epsilons)))

@@ -6,7 +6,7 @@ import logging
 import os
 import sys
 
-__all__ = ["hush", "open_closed_streams"]
+__all__ = ["hush", "open_closed_streams", "tell_outlook"]
 
 
 def open_closed_streams() -> None:
@@ -25,3 +25,23 @@ def open_closed_streams() -> None:
 def hush(quiet: bool) -> None:
     """Let the library's own warnings (a kernel cache that cannot be used) be, or not."""
     logging.getLogger("dpcore").setLevel(logging.ERROR if quiet else logging.WARNING)
+
+
+def tell_outlook(quiet: bool) -> None:
+    """Print what the library says of a run before it starts, beside its warnings, or neither."""
+    hush(quiet)
+    logger = logging.getLogger("dpcore")
+    if not quiet:
+        logger.setLevel(logging.INFO)
+        if _ON_STDERR not in logger.handlers:
+            logger.addHandler(_ON_STDERR)
+
+
+class _OnStderr(logging.Handler):
+    """Prints to what standard error is at the time: beside a bar, above it."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        print(record.getMessage(), file=sys.stderr)
+
+
+_ON_STDERR = _OnStderr()

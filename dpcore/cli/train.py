@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dpcore.cli.interrupts import ended_as_interrupted
-from dpcore.cli.progress import budget_progress
-from dpcore.cli.streams import hush
+from dpcore.cli.progress import budget_progress, rounds_progress
+from dpcore.cli.streams import tell_outlook
 from dpcore.errors import InvalidInputError, TargetNotMetError, advised_on_bad_rows
 from dpcore.fitting.cautions import cautions_of
 from dpcore.fitting.losses import shown_loss
@@ -148,7 +148,7 @@ def train_command(
     quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
 ) -> None:
     """Fit a private linear model."""
-    hush(quiet)
+    tell_outlook(quiet)
     settings = Settings(
         algo=algo,
         loss=loss,
@@ -189,11 +189,13 @@ def train_command(
     from dpcore.fitting.run import train
 
     request = DataRequest(data, schema, target, bad_rows, schema_from_data, test, test_fraction)
-    charges = Charges()
+    charges, hidden = Charges(), quiet or as_json
+    asks_users = "user-pool" in plan.optimizer.needs
     with ended_as_interrupted(), charges.told():
         try:
             with (
-                budget_progress(hidden=quiet or as_json) as on_release,
+                rounds_progress(charges, hidden=hidden or not asks_users),
+                budget_progress(hidden=hidden or asks_users) as on_release,
                 advised_on_bad_rows(_ADVICE),
             ):
                 training = train(plan, request, on_release, charges)

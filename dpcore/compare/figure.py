@@ -12,7 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from dpcore.compare.levels import FLOOR, draw_hopeless, draw_levels, levels_of, range_of
 from dpcore.compare.settings import AS_PUBLISHED, REFERENCES, STATEMENT, loss_in_words, shown_name
+from dpcore.compare.styles import curve_style
 from dpcore.compare.svg import STYLE, svg_of
 from dpcore.compare.table import INTERVAL, MEASURES, Mean
 from dpcore.errors import InvalidInputError
@@ -23,19 +25,13 @@ __all__ = ["FACETS", "check_facet", "check_figure", "draw", "write_figure"]
 
 FACETS = ("data", "algorithm")
 
-# Colours of Okabe & Ito (2008), which stay distinct for the colour-blind; in grey print the markers
-# tell the lines apart. Colours and markers come round at different turns.
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
-_MARKERS = ("o", "s", "^", "D", "v", "P", "X")
-_REFERENCE_LINES = {
-    "nonprivate": {"color": "black", "ls": "-", "lw": 1.0},
-    "majority": {"color": "0.55", "ls": (0, (6, 2)), "lw": 1.0},
-}
 _STYLE = {**STYLE, "font.size": 9.5}
 _PANEL = (4.6, 3.7)
 """Width and height of a panel in inches."""
 _PER_INCH = 18
 """Letters of the caption."""
+_SPREAD = 0.4
+"""Of the way to the next epsilon: how far the points of one may be apart."""
 _NOT_PRIVATE = "computed WITHOUT privacy"
 """The statement in the picture's metadata, in short."""
 
@@ -65,13 +61,18 @@ def write_figure(
     settings: Mapping[str, Any],
     measure: str,
     facet: str = "data",
+    remarks: Mapping[str, str] | None = None,
+    note: str = "",
 ) -> None:
-    """Draw the means of a measure and write them as SVG or PNG, the same bytes every time."""
+    """Draw the means of a measure and write them as SVG or PNG, the same bytes every time.
+
+    ``remarks`` : words on a data set, beside its name. ``note`` : a sentence below the picture.
+    """
     check_figure(path, facet)
     from matplotlib import style
 
     with style.context(["default", _STYLE]):
-        figure = draw(means, settings, measure, facet)
+        figure = draw(means, settings, measure, facet, remarks, note)
         is_svg = Path(path).suffix.lower() == ".svg"
         write_whole(path, svg_of(figure, STATEMENT) if is_svg else _png_of(figure))
 
@@ -84,12 +85,16 @@ def _png_of(figure: Any) -> bytes:
 
 
 def draw(
-    means: Sequence[Mean], settings: Mapping[str, Any], measure: str, facet: str = "data"
+    means: Sequence[Mean],
+    settings: Mapping[str, Any],
+    measure: str,
+    facet: str = "data",
+    remarks: Mapping[str, str] | None = None,
+    note: str = "",
 ) -> Any:
     """Return the matplotlib Figure: panels by ``facet``, in each a line for every value of the
     other of data and algorithm."""
     from matplotlib.figure import Figure
-    from matplotlib.ticker import LogLocator, NullLocator
 
     known = [mean for mean in means if mean.mean is not None]
     curves = [mean for mean in known if mean.algorithm not in REFERENCES]
@@ -102,54 +107,64 @@ def draw(
     size = (max(width * columns, 6.0), height * rows + 0.6)
     figure = Figure(figsize=size, layout="constrained")
     # Data sets have ranges of their own; algorithms are to be read against each other.
-    axes = figure.subplots(rows, columns, squeeze=False, sharey=facet == "algorithm").flat
-    styles = _styles(curves, "algorithm" if facet == "data" else "data")
+    shared = facet == "algorithm"
+    axes = figure.subplots(rows, columns, squeeze=False, sharey=shared).flat
+    styles = _styles(curves, "data" if shared else "algorithm")
     for axis, panel in zip(axes, panels, strict=False):
         of_panel = [mean for mean in curves if getattr(mean, facet) == panel]
+        # Where axes are shared, they are the same for all.
+        alike = curves if shared else of_panel
+        levels = [] if shared else levels_of(known, panel, settings, measure)
         _draw_curves(axis, of_panel, styles)
-        if facet == "data":
-            _draw_references(axis, [m for m in known if m.data == panel], measure)
-        _label(axis, panel, sorted({m.epsilon for m in curves if m.epsilon is not None}), settings)
-        if measure == "accuracy":
-            # An interval of two fits may be wider than all that an accuracy can be.
-            low, high = axis.get_ylim()
-            axis.set_ylim(max(low, 0.0), min(high, 100.0))
-        elif measure == "seconds":
-            axis.set_yscale("log")
-            axis.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-            axis.yaxis.set_major_formatter("{x:g}")
-            axis.yaxis.set_minor_locator(NullLocator())
+        _scale(axis, measure, range_of(alike, levels, measure))
+        draw_levels(axis, levels, upwards=measure == "accuracy")
+        draw_hopeless(axis, of_panel, upwards=measure == "accuracy")
+        remark = (remarks or {}).get(panel)
+        title = f"{panel} ({remark})" if remark else panel
+        _label(axis, title, sorted({m.epsilon for m in alike if m.epsilon is not None}), settings)
     for axis in list(axes)[len(panels) :]:
         axis.set_axis_off()
     figure.supylabel(MEASURES[measure])
-    caption = textwrap.fill(f"{INTERVAL}; {_NOT_PRIVATE}", int(_PER_INCH * size[0]))
-    figure.supxlabel(f"{caption}\n{loss_in_words(settings)}, {settings['relation']}", fontsize=7.5)
+    figure.supxlabel(_caption(settings, note, int(_PER_INCH * size[0])), fontsize=7.5)
     _add_legend(figure)
     return figure
+
+
+def _caption(settings: Mapping[str, Any], note: str, letters: int) -> str:
+    """Return how to read the points, the note, and loss, regulariser if any, and relation."""
+    intervals = f"{INTERVAL}; points of one epsilon are side by side; {_NOT_PRIVATE}"
+    l2 = settings.get("l2")
+    weight = f", l2 = {exact(l2)}" if l2 else ""
+    compared = f"{loss_in_words(settings)}{weight}, {settings['relation']}"
+    lines = [intervals, note, compared] if note else [intervals, compared]
+    return "\n".join(textwrap.fill(line, letters) for line in lines)
 
 
 def _styles(curves: Sequence[Mean], line: str) -> dict[str, tuple[str, dict[str, Any]]]:
     """Return for each line which attribute tells it and how it is drawn."""
     names = dict.fromkeys(getattr(mean, line) for mean in curves)
     unsound = {mean.algorithm for mean in curves if mean.unsound and line == "algorithm"}
+    unsound |= {name for name in names if name.endswith(f":{AS_PUBLISHED}")}
     return {
         name: (
             line,
             {
-                "color": _COLOURS[i % len(_COLOURS)],
-                "marker": _MARKERS[i % len(_MARKERS)],
-                "ls": "--" if name.endswith(f":{AS_PUBLISHED}") or name in unsound else "-",
+                **curve_style(place, private=name not in unsound),
                 "label": shown_name(name, unsound=name in unsound),
             },
         )
-        for i, name in enumerate(names)
+        for place, name in enumerate(names)
     }
 
 
 def _draw_curves(
     axis: Any, means: Sequence[Mean], styles: Mapping[str, tuple[str, dict[str, Any]]]
 ) -> None:
-    for name, (line, drawn) in styles.items():
+    """Draw each curve with its intervals, those of one epsilon side by side."""
+    octaves = np.log2(sorted({mean.epsilon for mean in means if mean.epsilon is not None}))
+    spread = _SPREAD * min(1.0, float(np.diff(octaves).min(initial=1.0)))
+    aside = np.exp2(spread * np.linspace(-0.5, 0.5, len(styles))) if len(styles) > 1 else [1.0]
+    for (name, (line, drawn)), factor in zip(styles.items(), aside, strict=True):
         points = sorted(
             (mean.epsilon, mean.mean, mean.half_width or 0.0)
             for mean in means
@@ -157,20 +172,27 @@ def _draw_curves(
         )
         if points:
             epsilons, centres, widths = np.array(points).T
-            axis.plot(epsilons, centres, ms=6, mew=0, lw=1.5, zorder=3, **drawn)
+            epsilons = epsilons * factor
+            axis.plot(epsilons, centres, zorder=3, **drawn)
             # One broken line for all intervals of a curve, which is one element of an SVG.
             gaps = np.full_like(centres, np.nan)
             ends = np.column_stack([centres - widths, centres + widths, gaps]).ravel()
-            bars = {"color": drawn["color"], "lw": 1.5, "solid_capstyle": "butt", "zorder": 3}
+            bars = {"color": drawn["color"], "lw": 1.0, "solid_capstyle": "butt", "zorder": 3}
             axis.plot(np.repeat(epsilons, 3), ends, **bars)
 
 
-def _draw_references(axis: Any, means: Sequence[Mean], measure: str) -> None:
-    for mean in means:
-        # To find the commoner class takes no time worth a line.
-        if mean.algorithm in REFERENCES and (measure, mean.algorithm) != ("seconds", "majority"):
-            drawn = _REFERENCE_LINES[mean.algorithm]
-            axis.axhline(mean.mean, zorder=1, label=shown_name(mean.algorithm), **drawn)
+def _scale(axis: Any, measure: str, limits: tuple[float, float]) -> None:
+    """Give the axis its range, of ratios for seconds; an accuracy is a share."""
+    from matplotlib.ticker import LogLocator, NullLocator
+
+    if measure == "seconds":
+        axis.set_yscale("log")
+        axis.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axis.yaxis.set_major_formatter("{x:g}")
+        axis.yaxis.set_minor_locator(NullLocator())
+    elif measure == "accuracy":
+        limits = max(limits[0], 0.0), min(limits[1], 100.0)
+    axis.set_ylim(*limits)
 
 
 def _label(axis: Any, panel: str, epsilons: list[float], settings: Mapping[str, Any]) -> None:
@@ -190,13 +212,14 @@ def _add_legend(figure: Any) -> None:
     for axis in figure.axes:
         for handle, label in zip(*axis.get_legend_handles_labels(), strict=True):
             entries.setdefault(label, handle)
-    references = [shown_name(name) for name in REFERENCES]
-    labels = sorted(entries, key=lambda label: label in references)
+    levels = [*(shown_name(name) for name in REFERENCES), FLOOR]
+    labels = sorted(entries, key=lambda label: label in levels)
     figure.legend(
         [entries[label] for label in labels],
         labels,
         loc="outside upper center",
         ncols=3,
         frameon=False,
-        fontsize=9,
+        fontsize=8.5,
+        handlelength=3.2,
     )

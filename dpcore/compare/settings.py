@@ -68,6 +68,7 @@ class Comparison:
         objective that all are measured by.
     seed : makes all noise repeatable, and the folds of private rows; no fit is private then.
     references : those of ``REFERENCES`` that the loss has a use for, or that are compared alone.
+    trust : what the server of users sees; ``None`` for the first trust model there is.
     """
 
     algorithms: tuple[str, ...]
@@ -83,6 +84,7 @@ class Comparison:
     params: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     seed: int | None = None
     references: tuple[str, ...] = REFERENCES
+    trust: str | None = None
 
     @property
     def measured_l2(self) -> float:
@@ -104,11 +106,12 @@ class Comparison:
         return replace(self, params={OF_LOSS: self.loss_params})
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the settings as JSON-able data."""
-        return {
-            key: list(value) if isinstance(value, tuple) else value
-            for key, value in asdict(self).items()
-        }
+        """Return the settings as JSON-able data; of a trust model only where one was named, so that
+        results of before there was one go on."""
+        settings = asdict(self)
+        if self.trust is None:
+            del settings["trust"]
+        return {k: list(v) if isinstance(v, tuple) else v for k, v in settings.items()}
 
     def settings(
         self, label: str, epsilon: float, seed: int | None = None, threads: int | None = None
@@ -127,6 +130,7 @@ class Comparison:
             params={**self.params.get(label, {}), **of_loss},
             preset=variant if variant and variant != AS_PUBLISHED else None,
             as_published=variant == AS_PUBLISHED,
+            trust=self.trust,
             seed=seed,
         )
 

@@ -23,6 +23,8 @@ _NAMESPACES = {
 _DRAWN = ("d", "x", "y", "transform")
 """Attributes that hold coordinates."""
 _NUMBER = re.compile(r"-?\d+\.\d+")
+_UPRIGHT = re.compile(r"M (\S+) (\S+) L \1 (\S+)")
+"""An interval: up from a point to another."""
 _REFERENCE = re.compile(r"(?<=#)\w+")
 
 
@@ -67,6 +69,9 @@ def _round(attributes: dict[str, str]) -> None:
     for name in attributes.keys() & _DRAWN:
         rounded = _NUMBER.sub(lambda found: f"{round(float(found[0]), 1):g}", attributes[name])
         attributes[name] = " ".join(rounded.split())
+    if "d" in attributes:
+        path = _UPRIGHT.sub(r"M \1 \2 V \3", attributes["d"])
+        attributes["d"] = re.sub(r" ?([A-Za-z]) ?", r"\1", path)
     if attributes.get("transform", "").startswith("rotate(-0 "):
         del attributes["transform"]
 

@@ -18,6 +18,7 @@ __all__ = [
     "has_parameters",
     "loss_parameters",
     "make_loss",
+    "names_of_loss",
     "params_apart",
     "shown_loss",
 ]
@@ -36,6 +37,13 @@ def params_apart(params: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, A
 def has_parameters(kind: Any) -> bool:
     """Return whether the class of a loss can have parameters: a plugin's may be a plain class."""
     return dataclasses.is_dataclass(kind)
+
+
+def names_of_loss(name: str, registry: Registry) -> list[str]:
+    """Return the parameters of a loss as they are set: with its word before the dot."""
+    kind: Any = registry.load("loss", name)
+    stated = describe_parameters(kind) if has_parameters(kind) else ()
+    return [f"{OF_LOSS}.{parameter.name}" for parameter in stated]
 
 
 def make_loss(name: str, params: Mapping[str, Any], registry: Registry) -> Loss:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import DpcoreError, InvalidInputError, near_names
 from dpcore.fitting.choice import choose
-from dpcore.fitting.losses import OF_LOSS, make_loss, params_apart
+from dpcore.fitting.losses import OF_LOSS, make_loss, names_of_loss, params_apart
 from dpcore.fitting.pools import POOL, require_pool
 from dpcore.fitting.settings import Settings, checked_settings, figure_of
 from dpcore.fitting.slots import fill_slots
@@ -51,11 +51,12 @@ class Plan:
     a part says of its own module may be borrowed."""
 
     def parameters(self) -> dict[str, Any] | None:
-        """Return the hyper-parameters as JSON-able data, without the slots; ``None`` where the
-        published code ran on constants of its own."""
-        if self.settings.as_published:
-            return None
+        """Return the hyper-parameters as JSON-able data, without the slots; of a run of published
+        code those that it takes, ``None`` where it has constants of its own alone."""
         optimizer: Any = self.optimizer
+        if self.settings.as_published:
+            taken = optimizer_facts(optimizer).published_options
+            return {name: getattr(optimizer, name) for name in taken} or None
         return {
             f.name: getattr(optimizer, f.name)
             for f in dataclasses.fields(optimizer)
@@ -91,14 +92,15 @@ def make_plan(settings: Settings, registry: Registry | None = None) -> Plan:
     settings, chosen_by = choose(settings, registry)
     factory = registry.load("optimizer", settings.algo)
     params, of_loss = params_apart(settings.params)
-    _check_published(settings, params)
+    _check_published(settings, factory, params)
     with _told_who_chose(settings, chosen_by):
         _check_users(settings, factory, of_loss)
         preset = _preset(factory, settings)
         use = fill_slots(factory, settings, preset, registry)
         budget = budget_of(settings, factory, registry)
         values = {**preset, **target_values(settings, factory, registry)}
-        optimizer = _build(factory, settings, params, values, use)
+        elsewhere = names_of_loss(settings.loss, registry)
+        optimizer = _build(factory, settings, params, values, use, elsewhere)
     name, accountant = _accountant(settings, factory, preset, budget, registry)
     filled = {name: use.get(name, slot.names[0]) for name, slot in factory.slots.items()}
     parts = [("accountant", name), ("loss", settings.loss), ("engine", settings.engine)]
@@ -172,10 +174,11 @@ def _build(
     params: Mapping[str, Any],
     preset: Mapping[str, Any],
     use: dict[str, str],
+    elsewhere: list[str],
 ) -> Optimizer:
     fields = {f.name for f in dataclasses.fields(factory) if f.init}
     values = convert_all(factory, {n: v for n, v in preset.items() if n in fields})
-    values |= convert_all(factory, params, settings.algo)
+    values |= convert_all(factory, params, settings.algo, elsewhere)
     if use:
         values["use"] = dict(use)
     if settings.as_published:
@@ -191,9 +194,11 @@ def _build(
         raise InvalidInputError(f"{settings.algo} refuses its parameters: {error}") from error
 
 
-def _check_published(settings: Settings, params: Mapping[str, Any]) -> None:
+def _check_published(settings: Settings, factory: Any, params: Mapping[str, Any]) -> None:
     """Refuse to set what the authors' code, which has constants of its own, would ignore."""
-    asked = {"--set": params, "--use": settings.use, "--preset": settings.preset}
+    taken = optimizer_facts(factory).published_options
+    ignored = [name for name in params if name.replace("-", "_") not in taken]
+    asked = {"--set": ignored, "--use": settings.use, "--preset": settings.preset}
     for option, value in asked.items():
         if settings.as_published and value:
             raise InvalidInputError(

@@ -11,9 +11,12 @@ of a normal deviate. ``dpcore.noise.quantile`` bounds it; beyond its table, and 
 which integer it is, Q((k + 1) / scale) < v <= Q(k / scale) is decided in integers.
 """
 
-from collections.abc import Callable, Iterator
+import os
+from collections import deque
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
+from functools import lru_cache
 from math import floor
 from statistics import NormalDist
 from typing import Protocol
@@ -26,10 +29,12 @@ from dpcore.noise.quantile import OCTAVES, ROW_BITS, SLACK, quantile_table
 from dpcore.noise.scale import GridScale
 from dpcore.noise.tail import tail_bounds
 
-__all__ = ["BulkLaw", "LazyUniform", "NormalLaw", "draw_bulk"]
+__all__ = ["BulkLaw", "LazyUniform", "NormalLaw", "draw_bulk", "normal_law"]
 
 _CHUNK = 1 << 16
 """Deviates of a chunk: a multiple of 64, so that their bits fill whole words."""
+_LEAST_PART = 1 << 13
+"""Deviates of a thread: for fewer, to wake one takes longer than it saves."""
 _LEAST_BITS, _SPARE_BITS = 16, 9
 _LARGEST_SCALE = 1 << 22
 _FIRST_PRECISION = 192
@@ -143,6 +148,12 @@ class NormalLaw:
         return lambda bits: tail_bounds(size / self._steps, bits)
 
 
+@lru_cache(maxsize=8)
+def normal_law(scale: GridScale) -> NormalLaw:
+    """Return the law, whose bounds are worked out once for a scale that is drawn often."""
+    return NormalLaw(scale)
+
+
 def draw_bulk(entropy: Entropy, law: BulkLaw, size: int, threads: int) -> np.ndarray:
     """Return ``size`` values of the law, int64.
 
@@ -150,25 +161,42 @@ def draw_bulk(entropy: Entropy, law: BulkLaw, size: int, threads: int) -> np.nda
     follow from a seed are taken in one order whatever the number of threads.
     """
     out = np.empty(size, dtype=np.int64)
-    parts = [out[start : start + _CHUNK] for start in range(0, size, _CHUNK)]
+    helpers = 0 if entropy.seeded else max(0, min(threads, size // _LEAST_PART) - 1)
+    length = min(_CHUNK, 64 * -(-size // (64 * (helpers + 1)))) if helpers else _CHUNK
+    left = deque((start, out[start : start + length]) for start in range(0, size, length))
+    found: list[np.ndarray] = []
 
-    def fill(part: np.ndarray) -> np.ndarray:
-        # One word more: the kernel reads the word behind a row of bits, and uses none of it.
-        words = entropy.words(-(-part.size * law.bits // 64) + 1)
-        pending = law.first(words, part)
-        words[:] = 0
-        return pending
+    def work() -> None:
+        while left:
+            try:
+                start, part = left.popleft()
+            except IndexError:  # Another thread took the last one.
+                return
+            # One word more: the kernel reads the word behind a row of bits, and uses none of it.
+            words = entropy.words(-(-part.size * law.bits // 64) + 1)
+            found.append(law.first(words, part) + start)
+            words[:] = 0
 
-    found: Iterator[np.ndarray]
-    if threads > 1 and len(parts) > 1 and not entropy.seeded:
-        with ThreadPoolExecutor(min(threads, len(parts))) as pool:
-            found = iter(list(pool.map(fill, parts)))
-    else:
-        found = map(fill, parts)
-    pending = [at + i * _CHUNK for i, at in enumerate(found)]
+    others = [_executor(os.getpid(), helpers).submit(work) for _ in range(helpers)]
+    try:
+        work()
+    finally:
+        left.clear()
+    for other in others:
+        other.result()
+    pending = [at for at in found if at.size]
     if pending:
         _decide(entropy, law, out, np.concatenate(pending))
     return out
+
+
+@lru_cache(maxsize=4)
+def _executor(process: int, threads: int) -> ThreadPoolExecutor:
+    """Return threads that stay, since to start them for each draw takes as long as a short draw.
+
+    ``process`` : its number; a forked child has none of its parent's threads.
+    """
+    return ThreadPoolExecutor(threads, "dpcore-noise")
 
 
 def _decide(entropy: Entropy, law: BulkLaw, out: np.ndarray, pending: np.ndarray) -> None:

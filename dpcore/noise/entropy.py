@@ -119,19 +119,18 @@ class SeededEntropy(Unshareable):
             raise InvalidInputError(f"Expected seed={seed!r} >= 0.")
         self._seed = seed
         self._blocks = 0
-        self._rest = b""
+        self._stream, self._used = b"", 0
         self._lock = threading.Lock()
 
     def words(self, n: int) -> np.ndarray:
         with self._lock:
-            parts = [self._rest]
-            missing = 8 * n - len(self._rest)
-            while missing > 0:
-                parts.append(self._next_block())
-                missing -= _SEEDED_BLOCK_BYTES
-            stream = b"".join(parts)
-            self._rest = stream[8 * n :]
-            return np.frombuffer(stream[: 8 * n], dtype="<u8").astype(np.uint64)
+            missing = 8 * n - (len(self._stream) - self._used)
+            if missing > 0:
+                more = [self._next_block() for _ in range(-(-missing // _SEEDED_BLOCK_BYTES))]
+                self._stream, self._used = b"".join([self._stream[self._used :], *more]), 0
+            drawn = np.frombuffer(self._stream, dtype="<u8", count=n, offset=self._used)
+            self._used += 8 * n
+            return drawn.astype(np.uint64)
 
     def _next_block(self) -> bytes:
         text = f"dpcore seed {self._seed} block {self._blocks}"

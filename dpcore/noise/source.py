@@ -8,7 +8,7 @@ import numpy as np
 
 from dpcore.errors import InvalidInputError
 from dpcore.noise import deviates, lazy
-from dpcore.noise.bulk import BulkLaw, NormalLaw, draw_bulk
+from dpcore.noise.bulk import BulkLaw, NormalLaw, draw_bulk, normal_law
 from dpcore.noise.entropy import Entropy, SeededEntropy, SystemEntropy, Unshareable
 from dpcore.noise.scale import GridScale
 
@@ -61,7 +61,7 @@ class NoiseSource(Unshareable):
         """
         count = size if isinstance(size, int) else prod(size)
         if count >= BULK_SIZE and NormalLaw.holds(scale):
-            return self.bulk(NormalLaw(scale), size, threads)
+            return self.bulk(normal_law(scale), size, threads)
         return self._draw(_NORMAL, scale, size)[0]
 
     def laplace(self, scale: GridScale, size: _Shape) -> np.ndarray:
@@ -139,8 +139,11 @@ class NoiseSource(Unshareable):
             raise InvalidInputError(f"Expected n={n!r} between 1 and 2^63.")
         mask = np.uint64((1 << (n - 1).bit_length()) - 1)
         drawn = self._entropy.words(1 if size is None else size) & mask
-        while (again := np.flatnonzero(drawn >= np.uint64(n))).size:
-            drawn[again] = self._entropy.words(again.size) & mask
+        again = np.flatnonzero(drawn >= np.uint64(n))
+        while again.size:
+            fresh = self._entropy.words(again.size) & mask
+            drawn[again] = fresh
+            again = again[fresh >= np.uint64(n)]
         return int(drawn[0]) if size is None else drawn.view(np.int64)
 
     def subset(self, n: int, size: int) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import platform
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
@@ -202,7 +203,11 @@ def running_versions(*distributions: str) -> dict[str, str]:
     versions = {"python": platform.python_version()}
     for name in ("dpcore", "numba", "numpy", *distributions):
         try:
-            versions[name] = metadata.version(name)
+            versions[name] = _version(name)
         except metadata.PackageNotFoundError:
             versions[name] = "unknown"
     return versions
+
+
+_version = functools.cache(metadata.version)
+"""The version of the code that is loaded stays; a name that is not installed is asked again."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -112,9 +113,18 @@ class GramMatrix:
 
 def unpack(answer: np.ndarray, n_features: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the symmetric matrix and the vector of an answer, float64."""
-    matrix = np.zeros((n_features, n_features))
-    matrix[np.triu_indices(n_features)] = answer[:-n_features]
-    return matrix + np.triu(matrix, 1).T, np.asarray(answer[-n_features:], dtype=np.float64)
+    upper = answer[:-n_features].astype(np.float64)
+    return upper[_places(n_features)], np.asarray(answer[-n_features:], dtype=np.float64)
+
+
+@lru_cache(maxsize=4)
+def _places(n_features: int) -> np.ndarray:
+    """Return for each cell of the matrix its place in the upper triangle's rows."""
+    places = np.zeros((n_features, n_features), dtype=np.intp)
+    rows, columns = np.triu_indices(n_features)
+    places[rows, columns] = places[columns, rows] = np.arange(rows.size)
+    places.flags.writeable = False
+    return places
 
 
 @njit(cache=True, error_model="numpy", nogil=True)

@@ -122,6 +122,9 @@ class OptimizerFacts:
     as_published: bool = fact(
         TRUTH, "A field: true runs its authors' code (`--as-published`), not private.", False
     )
+    published_options: tuple[str, ...] = fact(
+        TEXTS, "The fields that its authors' code takes too.", ()
+    )
     published_is: str = fact(
         TEXT, "A clause that says why that code is not private.", "which is not sound"
     )

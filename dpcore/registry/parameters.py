@@ -7,7 +7,7 @@ import math
 import numbers
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -108,11 +108,15 @@ def parse_assignment(text: str, option: str) -> tuple[str, str]:
 
 
 def convert_all(
-    part: type, params: Mapping[str, Any], registered: str | None = None
+    part: type,
+    params: Mapping[str, Any],
+    registered: str | None = None,
+    elsewhere: Iterable[str] = (),
 ) -> dict[str, Any]:
     """Return the parameters with the fields' types: text is parsed, Python values are checked.
 
     ``registered`` : the name that a user knows the part by; ``None`` for that of its class.
+    ``elsewhere`` : parameters of other parts, as ``part.name``: a user may have meant such a one.
 
     Raises InvalidInputError for an unknown name (with near names) or a value of another type.
     """
@@ -122,8 +126,10 @@ def convert_all(
     for key, value in params.items():
         name = key.replace("-", "_")
         if name not in known:
+            meant = [dotted for dotted in elsewhere if dotted.rpartition(".")[2] == name]
+            hint = f" Did you mean {meant[0]}?" if meant else near_names(name, known)
             raise InvalidInputError(
-                f"{registered or part.__name__} has no parameter {key!r}.{near_names(name, known)}"
+                f"{registered or part.__name__} has no parameter {key!r}.{hint}"
             )
         converted[name] = convert(name, annotations[name], value)
     return converted

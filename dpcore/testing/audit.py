@@ -77,7 +77,8 @@ def largest_probability(event: DpEvent, p: float) -> float:
     other, each a step between hybrids of the two runs. Randomised sensitivity: the largest one.
     Objective perturbation: the best line of its curve.
     Skellam, zCDP: the best of the whole Renyi orders (Mironov 2017, Proposition 10), both of the
-    outcomes and of their complement; a stated curve: of its own. An (epsilon, delta) release: its
+    outcomes and of their complement, and of their variance (``_by_variance``); a stated curve: of
+    its own. An (epsilon, delta) release: its
     definition, of both. A dominating pair: the outcomes of the largest ratios (Neyman & Pearson
     1933), either way round.
     """
@@ -129,12 +130,26 @@ def _largest_of_pair(there: Sequence[int], here: Sequence[int], p: float) -> flo
 
 
 def _largest_renyi(event: DpEvent, p: float, orders: Iterable[float]) -> float:
-    most = 1.0
+    most = _by_variance(p, math.expm1(min(renyi_divergence(event, 2.0), 700.0)))
     for order in orders:
         power = (order - 1) / order
         factor = math.exp(min(renyi_divergence(event, order), 700.0))
         most = min(most, (factor * p) ** power, 1 - (1 - p) ** (1 / power) / factor)
     return most
+
+
+def _by_variance(p: float, chi: float) -> float:
+    """Return the largest q that two laws can give where one has ``p``, chi the chi-square
+    divergence of either from the other at most: e^D - 1, D the Renyi divergence of order 2.
+
+    What chi allows of the laws it allows of the two coins that the outcomes make of them (van Erven
+    & Harremoes 2014, Theorem 9). For coins it is (q - p)^2 over the variance of one: (q - p)^2 is
+    at most chi p (1 - p), and chi q (1 - q), whose q is the larger root of a quadratic. It is the
+    bound of Hammersley (1950) and of Chapman & Robbins (1951), for an indicator.
+    """
+    variance = p * (1 - p)
+    larger_root = (p + chi / 2 + math.sqrt(chi * chi / 4 + chi * variance)) / (1 + chi)
+    return min(1.0, p + math.sqrt(chi * variance), larger_root)
 
 
 def _largest_pure(epsilon: float, p: float) -> float:

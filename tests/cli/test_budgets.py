@@ -63,7 +63,7 @@ def test_the_noise_of_a_schedule_under_each_accountant_that_holds_it():
         "sampling-composition",
     ]
     assert rows[0]["order"] > 10 and rows[1]["order"] is None
-    # 1.41 is exact (bench/pld.py): what a bound gives away is on top.
+    # 1.41 is exact (bench/figures/pld.py): what a bound gives away is on top.
     assert 1.41 < rows[0]["noise_multiplier"] < 1.6
     replaced = describe_schedule(1.0, 1e-5, 1000, 0.01, REPLACE)
     assert [row["accountant"] for row in replaced] == [

@@ -237,3 +237,32 @@ def test_the_bar_is_shown_on_terminals_only(monkeypatch, capsys, terminal):
     with budget_progress(hidden=True) as on_release:
         assert on_release is None
     assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("hidden", [False, True])
+def test_the_bar_of_rounds_looks_at_the_charges(monkeypatch, capsys, hidden):
+    from dpcore.cli.progress import rounds_progress
+    from dpcore.session.charges import Charges
+
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    charges, looked = Charges(), []
+    charges.follow(lambda: looked.append(1) or (1234, 39042, "rounds"))
+    with rounds_progress(charges, hidden=hidden):
+        pass
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert ("1234/39042" in shown.err) == bool(looked) == (not hidden)
+
+
+def test_what_is_said_of_a_run_beforehand_goes_to_standard_error(capsys):
+    import logging
+
+    from dpcore.cli.streams import hush, tell_outlook
+
+    for quiet in (False, True):
+        tell_outlook(quiet)
+        logging.getLogger("dpcore").info("dpcore: long")
+    hush(False)
+    logging.getLogger("dpcore").info("dpcore: long")
+    assert capsys.readouterr().err == "dpcore: long\n"

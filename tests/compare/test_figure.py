@@ -9,6 +9,7 @@ import pytest
 
 from dpcore.compare.figure import check_figure, draw, write_figure
 from dpcore.compare.settings import STATEMENT
+from dpcore.compare.styles import COLOURS
 from dpcore.compare.table import Mean
 from dpcore.errors import InvalidInputError
 
@@ -74,9 +75,18 @@ def test_lines_differ_without_colour(means):
         line for line in first.lines if line.get_label() in NAMES[:2] or "agd:" in line.get_label()
     ]
     assert len({curve.get_marker() for curve in curves}) == 3
-    assert [curve.get_linestyle() for curve in curves] == ["-", "-", "--"]
+    assert len({str(curve._unscaled_dash_pattern) for curve in curves}) == 3
+    # What is not private has hollow points.
+    assert [curve.get_markerfacecolor() for curve in curves] == [*COLOURS[:2], "white"]
     # Points stand in the order of epsilon, whatever the order of the fits.
-    assert curves[0].get_xdata().tolist() == [0.5, 1.0]
+    assert curves[1].get_xdata().tolist() == [0.5, 1.0]
+
+
+def test_points_of_one_epsilon_are_side_by_side(means):
+    """The middle curve of three at the epsilon itself, the others a fifth of the way at most."""
+    axis = draw(means, SETTINGS, "accuracy").axes[0]
+    first, middle, last = [line.get_xdata()[1] for line in axis.lines if line.get_marker() in "os^"]
+    assert 2**-0.2 == pytest.approx(first) and middle == 1.0 and 2**0.2 == pytest.approx(last)
 
 
 def test_a_panel_for_each_algorithm(means):
@@ -88,7 +98,7 @@ def test_a_panel_for_each_algorithm(means):
 def test_the_intervals_of_a_curve_are_one_broken_line(means):
     axis = draw(means, SETTINGS, "objective").axes[0]
     (_, intervals, *_) = [
-        line for line in axis.lines if len(line.get_xdata()) > 1 and line.get_color() == "#0072B2"
+        line for line in axis.lines if len(line.get_xdata()) > 1 and line.get_color() == COLOURS[1]
     ]
     assert intervals.get_xdata().tolist() == [0.5, 0.5, 0.5, 1.0, 1.0, 1.0]
     assert intervals.get_ydata().tolist()[:2] == [74.5, 75.5]
@@ -100,7 +110,7 @@ def test_a_picture_is_small_and_its_text_is_text(tmp_path):
     many = [
         mean(f"data {data}", f"algorithm-{name}", epsilon, 70.1234567 + name + epsilon)
         for data in range(3)
-        for name in range(9)
+        for name in range(11)
         for epsilon in epsilons
     ]
     path = tmp_path / "f.svg"
@@ -126,6 +136,15 @@ def test_an_accuracy_is_a_share_however_wide_its_interval(means):
     wide = [replace(mean, half_width=300.0) for mean in means]
     assert draw(wide, SETTINGS, "accuracy").axes[0].get_ylim() == (0.0, 100.0)
     assert draw(wide, SETTINGS, "objective").axes[0].get_ylim()[1] > 300
+
+
+def test_a_remark_and_a_note_are_in_the_picture(means):
+    figure = draw(means, SETTINGS, "accuracy", remarks={"b": "seen"}, note="Left out: nothing.")
+    assert [axis.get_title() for axis in figure.axes] == ["a", "b (seen)"]
+    assert "Left out: nothing." in figure.get_supxlabel()
+    # An objective says its regulariser.
+    words = draw(means, {**SETTINGS, "l2": 0.25}, "objective").get_supxlabel()
+    assert "logistic, l2 = 0.25, replace-one" in words
 
 
 def test_refusals(tmp_path, monkeypatch):

@@ -34,7 +34,8 @@ def test_parameters_of_the_loss_are_apart_from_those_of_the_algorithm():
         ("quantile", {"loss.half-width": 1e-9}, r"half_width=1e-09 is out of range"),
         ("huber-svm", {"loss.half_width": 2.0}, r"expected a value in \[0.015625, 1\]"),
         ("logistic", {"loss.tau": 0.9}, "loss logistic has no parameter 'tau'"),
-        ("quantile", {"tau": 0.9}, "dp-gd has no parameter 'tau'"),
+        ("quantile", {"tau": 0.9}, r"dp-gd has no parameter 'tau'. Did you mean loss.tau[?]\n"),
+        ("logistic", {"tau": 0.9}, "dp-gd has no parameter 'tau'. Known: "),
     ],
 )
 def test_what_the_loss_does_not_take_is_refused(loss, params, told):

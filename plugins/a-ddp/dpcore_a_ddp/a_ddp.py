@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from dpcore.plugin import InvalidInputError, option
 from dpcore_a_ddp.descent import descend
 from dpcore_a_ddp.noise import advanced_split, analytic_gaussian
-from dpcore_a_ddp.options import UserSgdOptions, least_noise
+from dpcore_a_ddp.options import MOST_ROUNDS, PAPER, UserSgdOptions, least_noise
 
 if TYPE_CHECKING:
     from dpcore.plugin import Problem, Solution, UserPool
 
 __all__ = ["ADdp"]
 
-_PUBLISHED_CLIP = 3.0
+_PUBLISHED_CLIP = PAPER["clip"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,7 +26,8 @@ class ADdp(UserSgdOptions):
     own budget, samples, clips each record's gradient, adds Gaussian noise and sends; the server
     averages and steps. The noise is planned for ``rounds`` rounds by advanced composition and the
     analytic Gaussian, for the public budget ``--epsilon``, ``--delta`` (the users' medians where
-    only ``--users`` is given); by the composition of sampled Gaussians users then join many more.
+    only ``--users`` is given); by the composition of sampled Gaussians users then join many more,
+    and the run ends when nobody can join another (``most_rounds`` ends it before).
 
     Privacy, of one row of a user, under replace-one (sensitivity 2 C) or replace-special (C): each
     user's filter at the user's own budget. Joining, and so the budget, is public.
@@ -43,11 +44,26 @@ class ADdp(UserSgdOptions):
         "planned: as the paper plans it for T rounds; filter: the least with which the filter of "
         "the planned budget holds T rounds of the median user",
     )
-    most_rounds: int = option(
-        1000, "rounds at most, whatever the budgets allow", "rounds", range=(1, 10**6)
+    most_rounds: int | None = option(
+        None,
+        "stop after so many rounds, whatever the budgets allow",
+        "rounds",
+        "none: as long as any user can join",
+        range=(1, MOST_ROUNDS),
     )
     as_published: bool = False
 
+    # Cheng et al. 2020, "Experiment", "Logistic Regression": T and clip, and the 100 samples of a
+    # user, of whom one is drawn a round (p = 0.01; "sample x", Algorithm 1, line 11). Noise is
+    # that of lines 5 and 14; line 19 returns the last iterate; there is no cap (line 2). The paper
+    # states no step size.
+    presets: ClassVar[dict[str, dict[str, Any]]] = {
+        "paper": {**PAPER, "noise": "planned", "rate": None, "most_rounds": None},
+        # Not of the paper: 1,000 rounds that take the whole budget, of a row a user, or of Poisson
+        # samples of one row on average, amplified in epsilon (replace-special).
+        "least-noise": {"noise": "filter", "rounds": 1000},
+        "amplified": {"noise": "filter", "rounds": 1000, "rate": 0.01, "accountant": "rdp"},
+    }
     name: ClassVar[str] = "a-ddp"
     accountant: ClassVar[str] = "sampling-composition"
     theorem: ClassVar[str] = (
@@ -58,7 +74,8 @@ class ADdp(UserSgdOptions):
         "sensitivity 2 C under replace-one; the paper's C holds under replace-special only",
         "delta is evaluated for one round more before a user joins, not after",
         "noise is the same in every round: composition holds for a schedule fixed beforehand",
-        "a divisor of public figures, and the mean of the latter half of the iterates",
+        "a divisor of public figures, and the mean of the latter half of the iterates (the last of "
+        "them with --preset paper)",
     )
 
     def __post_init__(self) -> None:
@@ -75,4 +92,5 @@ class ADdp(UserSgdOptions):
             rules = replace(rules, clip=_PUBLISHED_CLIP, as_published=True)
         if self.noise == "filter":
             rules = replace(rules, noise_multiplier=least_noise(rules, pool, self.rounds))
-        return descend(problem, pool, rules, self.most_rounds, self.radius, self.step_size)
+        options = replace(self, average=False) if self.as_published else self
+        return descend(problem, pool, rules, self.most_rounds or MOST_ROUNDS, options)

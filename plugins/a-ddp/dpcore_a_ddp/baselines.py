@@ -23,7 +23,7 @@ class _Baseline(UserSgdOptions, ABC):
 
     def minimize(self, problem: Problem, pool: UserPool) -> Solution:
         rules = self.with_noise(self.rules_for(problem, pool, 0.0), pool)
-        return descend(problem, pool, rules, self.asked(pool), self.radius, self.step_size)
+        return descend(problem, pool, rules, self.asked(pool), self)
 
     def asked(self, pool: UserPool) -> int:
         """Return how many rounds the server asks for."""

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore.plugin import Solution
+from dpcore_a_ddp.outlook import Outlook
 
 if TYPE_CHECKING:
     from dpcore.plugin import Problem, UserPool
+    from dpcore_a_ddp.options import UserSgdOptions
     from dpcore_a_ddp.round_rules import GradientRounds
 
 __all__ = ["descend"]
@@ -21,10 +23,10 @@ def descend(
     pool: UserPool,
     rules: GradientRounds,
     most_rounds: int,
-    radius: float,
-    step_size: float | None,
+    options: UserSgdOptions,
 ) -> Solution:
-    """Return the mean of the parameters over the latter half of the rounds that users may join.
+    """Return the parameters after all rounds that users may join: the mean over the latter half of
+    the rounds, or the last ones.
 
     A round's direction is the sum of its replies over the number of records that they were expected
     to hold: a constant of who answered, never the number that was drawn.
@@ -34,7 +36,9 @@ def descend(
     allowed = pool.begin(rules, most_rounds)
     draws = np.array([rules.expected_draws(user.n_rows) for user in pool.users])
     planned = int(allowed.max())
-    step = step_size or default_step(problem, rules, draws[allowed > 0], planned, radius)
+    outlook = Outlook.of(problem, rules, draws[allowed > 0], planned)
+    outlook.tell()
+    step = options.step_size or default_step(problem, outlook, options.radius)
     w, index, asked, rejected = np.zeros(problem.n_features), 0, 0, 0
     latter, count = np.zeros(problem.n_features), 0
     while index < most_rounds and (pool.rounds_joined < allowed).any():
@@ -55,7 +59,7 @@ def descend(
             break
     joined = pool.rounds_joined
     return Solution(
-        latter / count if count else w,
+        latter / count if count and options.average else w,
         _status(asked, int(joined.max()) < int(allowed.max()) or planned == most_rounds, rules),
         {
             "rounds": asked,
@@ -69,21 +73,16 @@ def descend(
             "step_size": step,
             "planned_for": list(pool.reference),
             "messages_rejected": rejected,
+            **({"warning": outlook.warning} if outlook.warning else {}),
         },
     )
 
 
-def default_step(
-    problem: Problem, rules: GradientRounds, draws: np.ndarray, rounds: int, radius: float
-) -> float:
+def default_step(problem: Problem, outlook: Outlook, radius: float) -> float:
     """Return 1 / smoothness, or less: the step at which the noise of all rounds moves the
     parameters by ``radius``, as SGD on a convex function has it (Shalev-Shwartz & Ben-David 2014,
     Theorem 14.8). Of public figures alone."""
-    users, records = draws.size, float(draws.sum())
-    sampled = rules.clip**2 / records
-    shares = users / (rules.threshold - rules.colluding) if rules.is_secure else users
-    noise = problem.n_features * shares * rules.sigma**2 / records**2
-    limit = radius / math.sqrt(rounds * (sampled + noise))
+    limit = radius / math.sqrt(outlook.rounds * (outlook.sampled + outlook.noise))
     curvature = problem.loss.smoothness * problem.row_norm**2 + problem.l2
     return min(limit, 1 / curvature) if math.isfinite(curvature) else limit
 

@@ -6,7 +6,9 @@ get, and with a seed every message is that of the user's own ``UserSession``, to
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -24,6 +26,7 @@ from dpcore.plugin.parts import (
     load_noise,
     load_now,
 )
+from dpcore_a_ddp.begun import begun
 from dpcore_a_ddp.one_process_pool import OneProcessPool
 from dpcore_a_ddp.pooled_rows import PooledRows
 from dpcore_a_ddp.round_rules import TRUST_MODELS, GradientRounds
@@ -87,6 +90,7 @@ class InProcessPool(OneProcessPool):
             raise InvalidInputError("The number of a user's rows is public: drop none of them.")
         super().__init__(users, make_filter, reference, trust)
         self._starts = np.cumsum(self._sizes) - self._sizes
+        self._distinct = np.unique(self._sizes).tolist()
         self._rows, self._loss = PooledRows(data), loss
         self._facts = (loss.name, data.n_features, data.row_norm, data.raw_norm_bound)
         self._absent, self._threads = absent, threads or available_threads()
@@ -98,6 +102,7 @@ class InProcessPool(OneProcessPool):
         self._seeded = seed is not None
         self._account = Account(RoundsLeft.none(len(self.users)), Ledger[JoinedRound]())
         self._next = 0
+        self._held = self.rounds_allowed
 
     @classmethod
     def open(
@@ -145,6 +150,11 @@ class InProcessPool(OneProcessPool):
         """How many rounds each user was charged for, int64 of shape (n_users,)."""
         return self._account.filter.joined.copy()
 
+    @property
+    def rules(self) -> GradientRounds | None:
+        late = bool((self.rounds_joined > self._held).any())
+        return None if self._rules is None else dataclasses.replace(self._rules, left_late=late)
+
     def begin(self, rules: GradientRounds, most: int) -> np.ndarray:
         self._require_no_rules()
         rules, most = GradientRounds.agreed(rules), int(most)
@@ -154,6 +164,7 @@ class InProcessPool(OneProcessPool):
             limits = np.full(len(self.users), most, dtype=np.int64)
         else:
             limits = rounds_of_users(self.users, rules, self._make_filter, most)
+        held = limits
         if rules.as_published:  # delta is looked at after the round
             limits = np.minimum(most, limits + 1)
         if rules.trust != self.trust:
@@ -169,7 +180,7 @@ class InProcessPool(OneProcessPool):
         load_now(lambda: self._rehearse(rules))
         with self._lock:
             self._require_no_rules()
-            self._rules, ledger = rules, self._account.ledger
+            self._rules, self._held, ledger = rules, held, self._account.ledger
             self._account = Account(RoundsLeft(limits, np.zeros_like(limits)), ledger)
         return limits.copy()
 
@@ -177,7 +188,8 @@ class InProcessPool(OneProcessPool):
         """Load what a round needs: gradients of no rows, and noise that is nobody's."""
         none, width = np.empty(0, dtype=np.int64), rules.n_features
         query = rules.gradient(self._loss, np.zeros(width), 1)
-        self._rows.add_gradients(query, none, none, np.empty((0, width), np.int64), self._loss)
+        c = self._rows.coefficients(query, none, self._loss)
+        self._rows.add_gradients(query, none, none, c, np.empty((0, width), np.int64))
         load_noise(in_bulk=width * len(self.users) >= BULK_SIZE)
         self._noise(rules, SeededNoise(0), (width,))
 
@@ -220,10 +232,22 @@ class InProcessPool(OneProcessPool):
         joined: np.ndarray,
         visits: np.ndarray,
     ) -> np.ndarray:
+        """Return the messages from one stream; where the server gets their sum alone, and all users
+        are in it, that sum as one message: the shares add up to Skellam noise of a known law."""
         noise = self._noises[0]
+        drawn: Callable[[], np.ndarray]
+        is_sum = rules.is_secure and joined.size == len(self.users)
+        if is_sum:
+            drawn = partial(rules.draw_sum, noise, joined.size)
+        else:
+            shape = (joined.size, rules.n_features)
+            drawn = begun(partial(self._noise, rules, noise, shape), self._threads)
         rows, places = self._draw(rules, joined, visits, noise)
-        out = self._noise(rules, noise, (joined.size, rules.n_features))
-        self._rows.add_gradients(query, rows, places, out, self._loss)
+        c = self._rows.coefficients(query, rows, self._loss)
+        out = drawn()
+        if is_sum:
+            out, places = out[np.newaxis], np.zeros_like(places)
+        self._rows.add_gradients(query, rows, places, c, out)
         return out
 
     def _answer_each(
@@ -244,7 +268,8 @@ class InProcessPool(OneProcessPool):
             places.append(np.full(rows.size, i))
             out[i] = self._noise(rules, noise, (rules.n_features,))
         rows, at = np.concatenate(drawn), np.concatenate(places)
-        self._rows.add_gradients(query, rows, at, out, self._loss)
+        c = self._rows.coefficients(query, rows, self._loss)
+        self._rows.add_gradients(query, rows, at, c, out)
         return out
 
     def _noise(
@@ -264,9 +289,9 @@ class InProcessPool(OneProcessPool):
             return starts + visits % sizes, places
         if rules.rate is None:
             rows = np.empty(joined.size, dtype=np.int64)
-            for size in np.unique(sizes):
+            for size in self._distinct:
                 same = np.flatnonzero(sizes == size)
-                rows[same] = noise.integers_below(int(size), same.size)
+                rows[same] = noise.integers_below(size, same.size)
             return starts + rows, places
         heads = np.flatnonzero(noise.coins(int(sizes.sum()), rules.coin_weight))
         ends = np.cumsum(sizes)

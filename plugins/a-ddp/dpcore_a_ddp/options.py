@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpcore.plugin import InvalidInputError, Slot, check_ranges, option
 from dpcore.plugin.parts import smallest_multiplier
@@ -16,7 +16,12 @@ if TYPE_CHECKING:
     from dpcore.plugin import Problem, UserPool
     from dpcore.plugin.parts import DpEvent
 
-__all__ = ["UserSgdOptions", "least_noise"]
+__all__ = ["MOST_ROUNDS", "PAPER", "UserSgdOptions", "least_noise"]
+
+PAPER: dict[str, Any] = {"rounds": 10, "clip": 3.0, "rows_per_user": 100, "average": False}
+"""Parameters of Cheng et al. 2020, section "Experiment", "Logistic Regression"."""
+MOST_ROUNDS = 10**9
+"""More than any filter is asked for."""
 
 _USUAL_CLIP = 3.0
 _MOST_NOISE = 2.0**40
@@ -61,8 +66,12 @@ class UserSgdOptions:
     rows_per_user: int = option(
         100, "rows of each user, where --users does not say", "rows", range=(1, 2**40)
     )
+    average: bool = option(
+        True, "return the mean of the latter half of the iterates, not the last of them"
+    )
     use: Mapping[str, str] = field(default_factory=dict)
 
+    presets: ClassVar[dict[str, dict[str, Any]]] = {"paper": PAPER}
     slots: ClassVar[dict[str, Slot]] = {}
     relations: ClassVar[tuple[str, ...]] = ("replace-one", "replace-special")
     trust_models: ClassVar[tuple[str, ...]] = ("local", "secure-aggregation")

@@ -29,25 +29,30 @@ class PooledRows:
         self._factor, self._norms, self._y = block.factor, block.row_norms("l2"), block.y
         self.n_rows = block.n_rows
 
+    def coefficients(self, query: RecordGradientSum, rows: np.ndarray, loss: Loss) -> np.ndarray:
+        """Return what ``query`` weighs each of the rows by: float64 of shape (len(rows),)."""
+        margins, c = np.empty(rows.size), np.empty(rows.size)
+        drawn_margins(self._indptr, self._indices, self._values, rows, query.w, margins)
+        factor = self._factor[rows]
+        margins *= factor
+        loss.dvalue(margins, self._y[rows], c)
+        clip_coefficients(c, factor, self._norms[rows], query.clip, 2.0**query.bits)
+        return c
+
     def add_gradients(
         self,
         query: RecordGradientSum,
         rows: np.ndarray,
         places: np.ndarray,
+        c: np.ndarray,
         out: np.ndarray,
-        loss: Loss,
     ) -> None:
         """Add to ``out[places[i]]`` what ``query`` answers over row ``rows[i]`` alone.
 
-        ``rows``, ``places`` : int64 of one length. ``out`` : int64 of shape (any, n_features).
+        ``rows``, ``places`` : int64 of one length. ``c`` : their coefficients. ``out`` : int64 of
+        shape (any, n_features).
         """
-        margins, c = np.empty(rows.size), np.empty(rows.size)
         cells = (self._indptr, self._indices, self._values)
-        drawn_margins(*cells, rows, query.w, margins)
-        factor = self._factor[rows]
-        margins *= factor
-        loss.dvalue(margins, self._y[rows], c)
-        clip_coefficients(c, factor, self._norms[rows], query.clip, 2.0**query.bits)
         add_drawn(*cells, rows, places, c, 2.0**query.grid_bits, out)
 
 

@@ -9,6 +9,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from dpcore.plugin import (
@@ -24,12 +25,12 @@ from dpcore.plugin.parts import (
     PoissonSampledDpEvent,
     SampledWithoutReplacementDpEvent,
     Sensitivity,
-    sealed,
 )
 from dpcore_a_ddp.plain_fields import take_plain
 from dpcore_a_ddp.record_gradient import RecordGradientSum
-from dpcore_a_ddp.skellam_law import draw_skellam
+from dpcore_a_ddp.skellam_law import draw_skellam, holds_variance
 from dpcore_a_ddp.skellam_share import SkellamShare
+from dpcore_a_ddp.unamplified import Unamplified
 
 if TYPE_CHECKING:
     import numpy as np
@@ -78,6 +79,8 @@ class GradientRounds:
         ``threshold - colluding``, and that noise is charged, whoever else takes part.
     as_published : noise for the sensitivity ``clip``, charged as if that were right, and a round
         joined before its delta is looked at: not private.
+    left_late : set by a pool, as published, once a user joined a round that its budget did not
+        hold.
     """
 
     loss: str
@@ -94,6 +97,7 @@ class GradientRounds:
     threshold: int = 0
     colluding: int = 0
     as_published: bool = False
+    left_late: bool = False
 
     def __post_init__(self) -> None:
         take_plain(self)
@@ -139,11 +143,11 @@ class GradientRounds:
         """Whether the server gets sums alone."""
         return self.trust == "secure-aggregation"
 
-    @property
+    @cached_property
     def neighbors(self) -> NeighboringRelation:
         return NeighboringRelation(self.relation)
 
-    @property
+    @cached_property
     def sensitivity(self) -> Sensitivity:
         """Of one round of one user, by the record that differs."""
         return Sensitivity("l2", self._bound, self.neighbors, grid_bits=self.grid_bits)
@@ -157,13 +161,13 @@ class GradientRounds:
         """The noise of a message, or of a sum under secure aggregation; for reports."""
         return self._bound * self.noise_multiplier
 
-    @property
+    @cached_property
     def grid_bits(self) -> int:
         """Messages are multiples of ``2**-grid_bits``: a function of clip and noise, so public."""
         finest = BLOCK_SUM_BITS + 1 - max(0, math.frexp(self.clip)[1])
         return min(finest, _SCALE_BITS[self.trust] - math.frexp(self.sigma or self.clip)[1])
 
-    @property
+    @cached_property
     def mechanism(self) -> Gaussian | SkellamShare:
         if self.is_secure:
             honest = self.threshold - self.colluding
@@ -176,6 +180,16 @@ class GradientRounds:
         if isinstance(mechanism, SkellamShare):
             return draw_skellam(noise, mechanism.variance(self.sensitivity), shape, threads)
         return noise.gaussian(mechanism.scale(self.sensitivity), shape, threads)
+
+    def draw_sum(self, noise: NoiseSource, users: int) -> np.ndarray:
+        """Return the sum of so many users' shares, drawn as one: int64 of shape (n_features,). It
+        has the law of the sum (Skellam numbers add up), and costs one share."""
+        mechanism = self.mechanism
+        assert isinstance(mechanism, SkellamShare)
+        variance = users * mechanism.variance(self.sensitivity)
+        if holds_variance(variance):
+            return draw_skellam(noise, variance, self.n_features)
+        return self.draw(noise, (users, self.n_features)).sum(axis=0)
 
     @property
     def server_sees(self) -> str:
@@ -196,8 +210,10 @@ class GradientRounds:
             reasons.append(f"the users' noise was for {self.relation}")
         if self.noise_multiplier == 0:
             reasons.append("the users added no noise")
-        if self.as_published:
-            reasons.append("the noise was for the clip alone, and users left a round late")
+        if self.as_published and self.neighbors.rows_changed > 1:
+            reasons.append("the noise was for the clip alone")
+        if self.left_late:
+            reasons.append("users left a round late")
         return tuple(reasons)
 
     def largest_message(self, n_rows: int) -> float:
@@ -238,7 +254,7 @@ class GradientRounds:
             sampled: Any = PoissonSample(gradient, self.rate)
         else:
             sampled = FixedSizeSample(gradient, 1, n_rows)
-        return sampled if self.amplified else _Unamplified(sampled)
+        return sampled if self.amplified else Unamplified(sampled)
 
     def event(self, n_rows: int) -> DpEvent:
         """Return what a round costs a user of so many rows; of a pass, what a visit costs a row."""
@@ -254,7 +270,10 @@ class GradientRounds:
         return 1.0 if self.rate is None else self.rate * n_rows
 
     def to_dict(self) -> dict[str, Any]:
-        return dataclasses.asdict(self)
+        """Return what is agreed on, as JSON-able data."""
+        agreed = dataclasses.asdict(self)
+        del agreed["left_late"]
+        return agreed
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> GradientRounds:
@@ -269,25 +288,3 @@ class GradientRounds:
         """SHA-256 of the rules: what a user's ledger was opened for."""
         text = json.dumps(self.to_dict(), sort_keys=True)
         return hashlib.sha256(text.encode("ascii")).hexdigest()
-
-
-@sealed
-@dataclass(frozen=True, slots=True, eq=False)
-class _Unamplified:
-    """A sampled question that is charged as if every record were in the sample."""
-
-    _sampled: Any
-
-    @property
-    def kind(self) -> str:
-        return self._sampled.kind
-
-    @property
-    def loss(self) -> Loss:
-        return self._sampled.query.loss
-
-    def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
-        return self._sampled.sensitivity(relation)
-
-    def answer_table(self, table: Any, noise: Any) -> np.ndarray:
-        return self._sampled.answer_table(table, noise)

@@ -24,7 +24,14 @@ from dpcore.plugin import InvalidInputError
 from dpcore.plugin.parts import LazyUniform, NoiseSource
 from dpcore_a_ddp.kernels import integer_first
 
-__all__ = ["SkellamLaw", "draw_skellam", "require_variance", "skellam_law", "tail_sums"]
+__all__ = [
+    "SkellamLaw",
+    "draw_skellam",
+    "holds_variance",
+    "require_variance",
+    "skellam_law",
+    "tail_sums",
+]
 
 _LARGEST_DEVIATION = 1 << 15
 """A table of all values is kept, so the standard deviation is bounded."""
@@ -190,9 +197,14 @@ def draw_skellam(
     return noise.bulk(skellam_law(variance), size, threads)
 
 
+def holds_variance(variance: Fraction) -> bool:
+    """Return whether the law can be drawn at this variance."""
+    return 0 < variance < _LARGEST_DEVIATION**2
+
+
 def require_variance(variance: Fraction) -> None:
     """Raise InvalidInputError unless the law can be drawn at this variance."""
-    if not 0 < variance < _LARGEST_DEVIATION**2:
+    if not holds_variance(variance):
         raise InvalidInputError(
             "Expected Skellam noise of a standard deviation above 0 and below 2^15 grid steps; put "
             "the answer on a coarser grid."

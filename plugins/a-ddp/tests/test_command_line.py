@@ -155,12 +155,15 @@ def test_an_algorithm_without_users_takes_none(table, option, value):
     ("arguments", "reason"),
     [
         (("--algo", "a-ddp", "--as-published"), "as its authors published it"),
+        (("--algo", "a-ddp", "--as-published"), "users left a round late"),
         (("--algo", "sgd-users"), "the users added no noise"),
-        (("--algo", "a-ddp", "--seed", 3), "the noise came from a seed"),
+        (("--algo", "a-ddp", "--seed", 3, *QUICK["a-ddp"]), "the noise came from a seed"),
     ],
 )
-def test_what_is_not_private_says_so(table, arguments, reason):
-    report = json.loads(run("train", *table, *arguments, "--json").stdout)
+def test_what_is_not_private_says_so(table, tmp_path, arguments, reason):
+    # Users of 5 rows: what is sampled at a rate of .2 has few rounds.
+    path = users_file(tmp_path, *(f"u{i},1,1e-8,5" for i in range(120)))
+    report = json.loads(run("train", *table, *arguments, "--users", path, "--json").stdout)
     assert report["private"] is False
     assert report["sentence"].startswith("NOT PRIVATE") and reason in report["sentence"]
 
@@ -216,3 +219,22 @@ def test_list_info_and_compare_know_them(table):
     means = json.loads(compared.stdout)["means"]
     assert {mean["algorithm"] for mean in means} >= {"a-ddp", "sgd-maj", "nonprivate"}
     assert not json.loads(compared.stdout)["failures"]
+
+
+def test_comparisons_of_another_trust_model_say_so_and_those_of_none_are_as_before(table):
+    asked = (
+        "compare", *table, "--algos", "sgd-maj", "--relation", "replace-one", "--folds", 2,
+        "--epsilon", "8", "--json", "--seed", 1,
+    )  # fmt: skip
+    plain, secure = (
+        json.loads(run(*asked, *more).stdout) for more in ((), ("--trust", "secure-aggregation"))
+    )
+    assert "trust" not in plain["settings"]
+    assert secure["settings"]["trust"] == "secure-aggregation"
+    found = [
+        [m["mean"] for m in each["means"] if m["algorithm"] == "sgd-maj"]
+        for each in (plain, secure)
+    ]
+    assert found[0] != found[1]
+    refused = run("compare", *table, "--algos", "dp-agd", "--epsilon", "8", "--trust", "local")
+    assert refused.exit_code == 2 and "takes no --trust" in refused.stderr

@@ -17,8 +17,8 @@ from dpcore.data.readers.arrays import dataset_from_arrays
 from dpcore.errors import BudgetExceededError, UnsupportedEventError
 from dpcore.losses.logistic import Logistic
 from dpcore.plugin import User
-from dpcore_a_ddp.checks import recounted_delta
 from dpcore_a_ddp.in_process import InProcessPool
+from dpcore_a_ddp.recount import recounted_delta
 from dpcore_a_ddp.round_rules import GradientRounds
 from dpcore_a_ddp.sampling_composition import SamplingCompositionAccountant
 from dpcore_a_ddp.skellam_composition import (

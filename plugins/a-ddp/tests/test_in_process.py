@@ -259,3 +259,25 @@ def test_rules_are_agreed_on_once_by_whoever_comes_first(monkeypatch):
     with pytest.raises(InvalidInputError, match="agreed on once"):
         pool.begin(rules, 30)
     assert pool.rounds_joined.max() == 1
+
+
+def test_an_interrupt_leaves_every_round_that_was_begun_charged(monkeypatch):
+    data = make_data()
+    pool = in_process(data)
+    pool.begin(make_rules(data), 20)
+    w = np.zeros(data.n_features)
+    pool.round(0, w)
+    before = pool.rounds_joined
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(pool, "_answer_each", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            pool.round(1, w)
+    # Debited first: the round is lost, the debit is not.
+    assert (pool.rounds_joined - before).max() == 1
+    assert len(pool._account.ledger) == 2
+    with pytest.raises(InvalidInputError, match="rising order"):
+        pool.round(1, w)

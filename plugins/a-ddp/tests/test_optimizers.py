@@ -72,9 +72,7 @@ def test_the_noise_of_a_round_is_the_analytic_gaussian(epsilon):
 
 
 def test_rounds_go_on_past_those_that_were_planned_for():
-    solution, pool = run(
-        ADdp(rounds=3, most_rounds=10**5, rows_per_user=10), make_data(60), epsilon=0.5
-    )
+    solution, pool = run(ADdp(rounds=3, rows_per_user=10), make_data(60), epsilon=0.5)
     allowed = int(pool.rounds_allowed.max())
     assert solution.details["rounds"] == allowed > 3
     assert solution.status == f"{allowed} rounds: no user can join another."
@@ -178,12 +176,47 @@ def test_parameters_out_of_range_are_refused(changes):
 
 def test_as_published_is_half_the_noise_and_one_round_more():
     data = make_data(60)
-    ours, pool = run(ADdp(clip=3.0, rows_per_user=10, most_rounds=10**4), data, epsilon=0.2)
-    theirs, late = run(
-        ADdp(as_published=True, rows_per_user=10, most_rounds=10**4), data, epsilon=0.2
-    )
+    ours, pool = run(ADdp(clip=3.0, rows_per_user=3), data, epsilon=0.2)
+    theirs, late = run(ADdp(as_published=True, rows_per_user=3), data, epsilon=0.2)
     assert theirs.details["sigma"] == pytest.approx(ours.details["sigma"] / 2)
     assert late.rounds_joined.max() == pool.rounds_joined.max() + 1
+    assert "users left a round late" in late.rules.why_not_private(NeighboringRelation.REPLACE_ONE)
+
+
+def test_as_published_says_that_users_left_late_only_where_they_did():
+    relation = NeighboringRelation.REPLACE_ONE
+    _, early = run(ADdp(as_published=True, most_rounds=5), make_data(60), epsilon=0.2)
+    assert early.rules.why_not_private(relation) == ("the noise was for the clip alone",)
+    _, sound = run(ADdp(rows_per_user=3), make_data(60), epsilon=0.2)
+    assert sound.rules.why_not_private(relation) == ()
+    # What users agreed to says nothing of it.
+    assert "left_late" not in early.rules.to_dict()
+
+
+def test_the_paper_and_its_published_form_return_the_last_iterate():
+    data = make_data(60)
+    options = {"most_rounds": 2, "clip": 3.0, "step_size": 0.5}
+    mean, _ = run(ADdp(**options), data)
+    last, _ = run(ADdp(average=False, **options), data)
+    first, _ = run(ADdp(**options | {"most_rounds": 1}), data)
+    # Of two rounds the latter half is the second.
+    assert mean.w.tobytes() == last.w.tobytes() != first.w.tobytes()
+    options["most_rounds"] = 4
+    mean, last = (run(ADdp(average=how, **options), data)[0].w for how in (True, False))
+    assert mean.tobytes() != last.tobytes()
+    ours, theirs = (
+        run(ADdp(as_published=True, average=how, **options), data)[0].w for how in (True, False)
+    )
+    assert ours.tobytes() == theirs.tobytes()
+
+
+@pytest.mark.parametrize("optimizer", [ADdp, SgdMaj, SgdPass, SgdAdvLocal, SgdUsers])
+def test_the_preset_is_what_the_paper_states(optimizer):
+    stated = {"rounds": 10, "clip": 3.0, "rows_per_user": 100, "average": False}
+    assert stated.items() <= optimizer.presets["paper"].items()
+    if optimizer is ADdp:
+        assert optimizer.presets["paper"]["most_rounds"] is None
+        assert ADdp().most_rounds is None
 
 
 @pytest.mark.parametrize("algo", ["a-ddp", "sgd-adv-local", "sgd-pass", "sgd-maj"])

@@ -147,3 +147,29 @@ def test_a_share_does_not_leave_a_user_unmasked():
 def test_rules_without_an_honest_user_are_refused(changes):
     with pytest.raises(InvalidInputError, match="Expected"):
         make_rules(make_data(), **changes)
+
+
+def test_the_sum_of_all_shares_is_drawn_as_one_of_their_law():
+    # 7 x 400 values of the sum at once and share by share: mean squares, each within a fifth of
+    # 12/5 sigma^2 with probability above 1 - 1e-9.
+    data = make_data(120)
+    rules = make_rules(data, noise_multiplier=30.0)
+    noise = SeededNoise(4)
+    once = np.array([rules.draw_sum(noise, 12) for _ in range(400)], dtype=float)
+    shares = np.array([rules.draw(noise, (12, 7)).sum(axis=0) for _ in range(400)], dtype=float)
+    expected = 12 * float(rules.mechanism.variance(rules.sensitivity))
+    for drawn in (once, shares):
+        assert (drawn**2).mean() == pytest.approx(expected, rel=0.2)
+    # Too wide for the law's table: drawn share by share.
+    wide = make_rules(data, threshold=1, colluding=0)
+    assert wide.draw_sum(noise, 12).shape == (7,)
+
+
+def test_a_sum_of_some_users_is_drawn_share_by_share():
+    data = make_data(120)
+    rules = make_rules(data)
+    pool = pool_of(data, seed=None, absent=lambda index: np.arange(12) == index)
+    pool.begin(rules, 5)
+    answers = [pool.round(i, np.zeros(7)) for i in (0, 20)]
+    assert [a.joined.size for a in answers] == [11, 12]
+    assert all(np.abs(a.total).max() > 0 and a.messages is None for a in answers)

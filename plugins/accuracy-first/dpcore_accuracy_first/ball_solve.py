@@ -9,6 +9,8 @@ import numpy as np
 __all__ = ["BallSolver"]
 
 _STEPS = 12
+_NEAR = 0.98, 1.001
+"""Norms over the radius that end the search; what is longer is for the caller to bring back."""
 
 
 class BallSolver:
@@ -25,23 +27,25 @@ class BallSolver:
         self._shift = 0.0
         importlib.import_module("scipy.linalg")  # which ``solve`` needs, after a charge
 
-    def solve(self, matrix: np.ndarray, vector: np.ndarray) -> np.ndarray:
+    def solve(self, matrix: np.ndarray, vector: np.ndarray, ridge: float = 0.0) -> np.ndarray:
+        """Return the minimiser with ``mu + ridge`` for mu."""
         from scipy.linalg import cho_factor, cho_solve, solve_triangular
 
-        shift, low, w = self._shift, 0.0, np.zeros(vector.size)
+        shift, low, high, w = self._shift, 0.0, 0.0, np.zeros(vector.size)
         diagonal = np.diag_indices(vector.size)
         whole = matrix.copy()
         for _ in range(_STEPS):
-            whole[diagonal] = matrix[diagonal] + (self._mu + shift)
+            whole[diagonal] = matrix[diagonal] + (self._mu + ridge + shift)
             try:
                 factor = cho_factor(whole, lower=True, check_finite=False)
             except np.linalg.LinAlgError:
                 low = shift
-                shift = max(2 * shift, self._mu)
+                shift = (low + high) / 2 if high > low else max(2 * shift, self._mu)
                 continue
+            high = shift
             w = cho_solve(factor, vector, check_finite=False)
             norm = float(np.linalg.norm(w))
-            if 0.98 * self._radius <= norm <= self._radius or (shift == 0 and norm <= self._radius):
+            if _NEAR[0] <= norm / self._radius <= _NEAR[1] or (shift == 0 and norm <= self._radius):
                 break
             if norm == 0.0:
                 break

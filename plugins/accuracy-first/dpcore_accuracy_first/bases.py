@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from dpcore.plugin import GramMatrix, InvalidInputError
 from dpcore.plugin.parts import FINE_BITS, loss_facts, unpack
 from dpcore_accuracy_first.ball_solve import BallSolver
+from dpcore_accuracy_first.excess import Excess
 from dpcore_accuracy_first.minimizer import Minimizer
-from dpcore_accuracy_first.public_ball import PublicBall
+from dpcore_accuracy_first.public_ball import PublicBall, paper_slack
 from dpcore_accuracy_first.quadratic import MinimumQuadratic, QuadraticObjective
 from dpcore_accuracy_first.target import Target, absolute_target, excess_target, make_target
 
@@ -31,14 +32,19 @@ class OutputBase:
     ----------
     problem : public facts. ``smallest`` : the least epsilon at which it will be released, which
         says how fine a grid the noise leaves room for; ``None`` for the finest.
+    ball : "pull" for the smallest ball known to hold the minimiser, "paper" for the paper's.
     """
 
-    def __init__(self, problem: Problem, smallest: float | None = None) -> None:
+    minimizer: ClassVar[type[Minimizer]] = Minimizer
+
+    def __init__(self, problem: Problem, smallest: float | None = None, ball: str = "pull") -> None:
         self.problem = problem
-        self.query = Minimizer(problem)
+        slack = paper_slack(problem) if ball == "paper" else 0.0
+        self.query = self.minimizer(problem, slack=slack)
         if smallest is not None:
             bits = _room(self.bound, smallest)
-            self.query = Minimizer(problem, min(bits, _FINEST_BITS))
+            self.query = self.minimizer(problem, min(bits, _FINEST_BITS), slack)
+        self.ball = self.query.ball  # worked out anew whenever it is asked for
 
     @property
     def bound(self) -> float:
@@ -48,20 +54,29 @@ class OutputBase:
     @property
     def drowned(self) -> float:
         """An epsilon at which the noise is eight times as long as the ball is wide."""
-        return self.bound * math.sqrt(2 * self.problem.n_features) / (8 * self.query.ball.radius)
+        return self.bound * math.sqrt(2 * self.problem.n_features) / (8 * self.ball.radius)
 
-    def hypothesis(self, value: np.ndarray) -> np.ndarray:
-        return self.query.ball.project(value)
+    def hypothesis(self, value: np.ndarray, epsilon: float) -> np.ndarray:
+        return self.ball.project(value)
+
+    def excess(self, question: Any, reference: Any) -> Excess:
+        """Return the excess over the reference as a query of its own."""
+        return Excess(question, reference, self.query)
 
     def target(self, options: Any, kind: str) -> Target:
         if kind == "excess-risk":
             return excess_target(options, self.problem, self.query)
-        return absolute_target(options, self.problem, self.query.ball)
+        return absolute_target(options, self.problem, self.ball)
 
     def theory(self, alpha: float) -> float:
-        """Return the epsilon at which the expected excess risk is at most ``alpha``: Theorem 3.3,
-        whose bound is G E||b|| + l2/2 E||b||^2 for noise b, with the sensitivity of this code."""
+        """Return the epsilon at which the expected excess risk is at most ``alpha``, with the
+        sensitivity of this code: Theorem 3.3, whose bound is G E||b|| + l2/2 E||b||^2 for noise b.
+
+        Squared loss is not Lipschitz, and at its minimum the gradient is 0: there the excess is at
+        most (R^2 + l2)/2 E||b||^2 for rows of norm R. (The authors' code has 1/n for R^2.)"""
         d = self.problem.n_features
+        if loss_facts(self.problem.loss).quadratic:
+            return self.bound * math.sqrt((self.problem.row_norm**2 + self.problem.l2) * d / alpha)
         slope = PublicBall.of(self.problem).slope * self.problem.row_norm
         linear, square = slope * math.sqrt(2 * d), self.problem.l2 * d
         scale = 2 * alpha / (linear + math.sqrt(linear**2 + 4 * square * alpha))
@@ -72,8 +87,14 @@ class CovBase:
     """Covariance perturbation: X'X and X'y of squared loss; a hypothesis minimises the noisy
     objective over the public ball (post-processing)."""
 
+    gram: ClassVar[type[GramMatrix]] = GramMatrix
+
     def __init__(
-        self, problem: Problem, l1_norm: float | None, smallest: float | None = None
+        self,
+        problem: Problem,
+        l1_norm: float | None,
+        smallest: float | None = None,
+        ball: str = "pull",
     ) -> None:
         if not loss_facts(problem.loss).quadratic:
             raise InvalidInputError(
@@ -83,9 +104,12 @@ class CovBase:
         if problem.n is None:
             raise InvalidInputError("Covariance perturbation needs a public number of rows.")
         self.problem = problem
-        self.query = GramMatrix(problem, l1_norm)
-        self.ball = PublicBall.of(problem)
+        self.query = self.gram(problem, l1_norm)
+        self.ball = PublicBall.of(problem, paper_slack(problem) if ball == "paper" else 0.0)
         self._solver = BallSolver(problem.n * problem.l2, self.ball.radius)
+        # About the spectral norm of a symmetric matrix of noise of scale 1 (2 sigma sqrt(d)), which
+        # keeps what is minimised convex; the paper stays at the ball, where noise leads it.
+        self._ridge = 0.0 if ball == "paper" else self.bound * 2 * math.sqrt(2 * problem.n_features)
         if smallest is not None:
             _room(self.bound, smallest, 2 * self.query.bits)
 
@@ -100,8 +124,14 @@ class CovBase:
         largest = n * self.query.l2_norm**2
         return self.bound * 2 * math.sqrt(2 * self.problem.n_features) / largest
 
-    def hypothesis(self, value: np.ndarray) -> np.ndarray:
-        return self.ball.project(self._solver.solve(*unpack(value, self.problem.n_features)))
+    def hypothesis(self, value: np.ndarray, epsilon: float) -> np.ndarray:
+        """Return the minimiser over the ball; ``epsilon`` says how much noise is in the value."""
+        noisy = unpack(value, self.problem.n_features)
+        return self.ball.project(self._solver.solve(*noisy, self._ridge / epsilon))
+
+    def excess(self, question: Any, reference: Any) -> Excess:
+        """Return the excess over the reference as a query of its own."""
+        return Excess(question, reference, self.query)
 
     def target(self, options: Any, kind: str) -> Target:
         if kind != "excess-risk":

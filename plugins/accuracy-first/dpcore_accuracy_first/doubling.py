@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -17,8 +17,9 @@ from dpcore.plugin import (
     option,
 )
 from dpcore_accuracy_first.bases import CovBase, OutputBase
-from dpcore_accuracy_first.excess import Excess
 from dpcore_accuracy_first.options import TargetOptions, positive, pure_cap
+from dpcore_accuracy_first.paper import COVARIANCE, SEARCH, paper_tries
+from dpcore_accuracy_first.published import PublishedCovBase, PublishedOutputBase, as_published
 from dpcore_accuracy_first.target import kind_of
 
 if TYPE_CHECKING:
@@ -29,6 +30,16 @@ __all__ = ["CovDoubling", "OutputDoubling"]
 
 _MOST_ROUNDS = 60
 _BELOW = 1 - 2.0**-30
+
+
+@dataclass(frozen=True)
+class _Tries:
+    """How many tries there are, the first one's epsilon, each test's, and what a test accepts."""
+
+    rounds: int
+    first: float
+    tests: float
+    limit: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,9 +53,12 @@ class _DoublingOptions(TargetOptions):
         "sum along the way that was taken is the ex-post loss"
     )
     departures: ClassVar[tuple[str, ...]] = (
-        "the test's noise is such that all tests together are right with the stated probability",
+        "the test's noise is such that all tests together are right with the stated probability "
+        "(--preset paper: the authors' code's)",
+        "the first try costs what its test does (--preset paper: 1/n, as in the authors' code)",
         "where no try passes there is no model",
     )
+    presets: ClassVar[dict[str, dict[str, Any]]] = {"paper": SEARCH}
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -54,21 +68,28 @@ class _DoublingOptions(TargetOptions):
         raise TypeError("an algorithm says what its noise is added to")
 
     def minimize(self, problem: Problem, session: PrivacySession) -> Solution:
+        if self.as_published:
+            return replace(self, **as_published(self))._minimize(problem, session)
+        return self._minimize(problem, session)
+
+    def _minimize(self, problem: Problem, session: PrivacySession) -> Solution:
         kind = kind_of(self)
         base = self._base(problem)
-        rounds, first, tests = self._rounds(base.target(self, kind), pure_cap(session.accountant))
-        base = self._base(problem, first)
-        return self._search(base, base.target(self, kind), (rounds, first, tests), session)
+        plan = self._plan(base, base.target(self, kind), pure_cap(session.accountant))
+        base = self._base(problem, plan.first)
+        return self._search(base, base.target(self, kind), plan, session)
 
-    def _rounds(self, target: Target, cap: float) -> tuple[int, float, float]:
-        """Return how many tries fit into the cap, the first one's epsilon and each test's."""
-        found = None
-        for rounds in range(1, _MOST_ROUNDS + 1):
-            tests = test_epsilon(target, rounds, self.failure_probability, self.beta)
-            first = self.first_level or tests
+    def _plan(self, base: Any, target: Target, cap: float) -> _Tries:
+        """Return the tries that fit into the cap."""
+        found, planned = None, None
+        if self.grid == "paper":
+            planned = paper_tries(base.problem.n, base.theory(self.target_excess_risk))
+        for rounds in range(1, (planned or _MOST_ROUNDS) + 1):
+            tests, limit = self._tests(target, planned or rounds)
+            first = 1 / base.problem.n if planned else self.first_level or tests
             if rounds * tests + (2.0**rounds - 1) * first > cap * _BELOW:
                 break
-            found = rounds, first, tests
+            found = _Tries(rounds, first, tests, limit)
         if found is None:
             raise InvalidInputError(
                 f"One try and its test cost epsilon={first + tests:.4g}, and the worst case is to "
@@ -76,21 +97,27 @@ class _DoublingOptions(TargetOptions):
             )
         return found
 
-    def _search(
-        self, base: Any, target: Target, plan: tuple[int, float, float], session: PrivacySession
-    ) -> Solution:
-        rounds, first, tests = plan
-        limit = target.alpha * _limit(rounds, self.failure_probability, self.beta) + target.goal
+    def _tests(self, target: Target, rounds: int) -> tuple[float, float]:
+        """Return the epsilon of each of ``rounds`` tests, and what they accept, over alpha."""
+        failure = self.failure_probability
+        if self.threshold == "paper":
+            return paper_epsilon(target, rounds, failure), 0.5
+        return test_epsilon(target, rounds, failure, self.beta), _limit(rounds, failure, self.beta)
+
+    def _search(self, base: Any, target: Target, plan: _Tries, session: PrivacySession) -> Solution:
+        rounds, first, tests = plan.rounds, plan.first, plan.tests
+        limit = target.alpha * plan.limit + target.goal
         epsilon, accepted, w = first, False, np.zeros(base.problem.n_features)
         tried = 0
         while tried < rounds and not accepted:
             tried += 1
             try:
                 epsilon = first * 2.0 ** (tried - 1)
-                w = base.hypothesis(session.release(base.query, Geometric(1 / epsilon)))
+                noisy = session.release(base.query, Geometric(1 / epsilon))
+                w = base.hypothesis(noisy, epsilon)
                 question = target.question(w)
                 if target.reference is not None:
-                    question = Excess(question, target.reference, base.query)
+                    question = base.excess(question, target.reference)
                 noisy = session.release(question, Laplace(1 / tests))
             except BudgetExceededError:
                 # The cap was divided up in floating point: the last try may be a grain too dear.
@@ -123,6 +150,12 @@ def test_epsilon(target: Target, rounds: int, failure: float, beta: float) -> fl
     return target.distance * (2 * math.log(1 / failure) + math.log(rounds)) / width
 
 
+def paper_epsilon(target: Target, rounds: int, failure: float) -> float:
+    """Return the epsilon of each of ``rounds`` tests that accept at half of alpha: by the union
+    bound R e^(-alpha / 2b) / 2 = ``failure`` for a model above alpha, as in the authors' code."""
+    return target.distance * 2 * math.log(rounds / (2 * failure)) / target.alpha
+
+
 def _limit(rounds: int, failure: float, beta: float) -> float:
     """Return tau over alpha."""
     share = math.log(1 / failure) / (2 * math.log(1 / failure) + math.log(rounds))
@@ -136,7 +169,8 @@ class OutputDoubling(_DoublingOptions):
     name: ClassVar[str] = "output-doubling"
 
     def _base(self, problem: Problem, smallest: float | None = None) -> OutputBase:
-        return OutputBase(problem, smallest)
+        kind = PublishedOutputBase if self.as_published else OutputBase
+        return kind(problem, smallest, self.ball)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,10 +186,12 @@ class CovDoubling(_DoublingOptions):
 
     name: ClassVar[str] = "cov-doubling"
     needs: ClassVar[tuple[str, ...]] = ("strong-convexity", "squared-loss")
+    presets: ClassVar[dict[str, dict[str, Any]]] = {"paper": {**SEARCH, **COVARIANCE}}
 
     def __post_init__(self) -> None:
         super().__post_init__()
         positive("l1-norm", self.l1_norm)
 
     def _base(self, problem: Problem, smallest: float | None = None) -> CovBase:
-        return CovBase(problem, self.l1_norm, smallest)
+        kind = PublishedCovBase if self.as_published else CovBase
+        return kind(problem, self.l1_norm, smallest, self.ball)

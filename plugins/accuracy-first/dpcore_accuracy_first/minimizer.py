@@ -58,12 +58,14 @@ class Minimizer:
     ----------
     problem : public facts; replace-one, l2 > 0, a smooth loss.
     grid_bits : the answer is in steps of ``2**-grid_bits``.
+    slack : by how much ``ball`` is larger than need be, for tests on a larger one.
 
     Raises InvalidInputError for a problem without one of these.
     """
 
     problem: Problem
     grid_bits: int = FINE_BITS
+    slack: float = 0.0
 
     kind: ClassVar[str] = "minimizer"
 
@@ -78,6 +80,8 @@ class Minimizer:
             raise InvalidInputError(f"The loss {problem.loss.name} is not smooth.")
         if not 8 <= self.grid_bits <= 52:
             raise InvalidInputError(f"Expected 8 <= grid_bits={self.grid_bits!r} <= 52.")
+        if not (math.isfinite(self.slack) and self.slack >= 0):
+            raise InvalidInputError(f"Expected slack={self.slack!r} to be finite and >= 0.")
         _Certificate.of(self)
 
     @property
@@ -170,7 +174,7 @@ class _Certificate:
         # Where the objective is taken, on the grid of released parameters, is in the ball as well.
         bits = min(PARAMETER_BITS, minimizer.grid_bits)
         grid = math.sqrt(problem.n_features) * 2.0 ** -(bits - 1)
-        ball = PublicBall.of(problem, slack=gap + grid)
+        ball = PublicBall.of(problem, slack=gap + grid + minimizer.slack)
         coarse = 64 * rounding
         return cls(mu, row_gradient, curvature, coarse, slope, tolerance, inner.radius, gap, ball)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpcore.plugin import InvalidInputError, Solution, option
 from dpcore_accuracy_first.bases import CovBase, OutputBase
@@ -11,6 +11,13 @@ from dpcore_accuracy_first.guarantee import exact_test, paper_test
 from dpcore_accuracy_first.levels import geometric_levels
 from dpcore_accuracy_first.mechanism import NoiseReduction
 from dpcore_accuracy_first.options import TargetOptions, positive, pure_cap
+from dpcore_accuracy_first.paper import COVARIANCE, NOISE_REDUCTION, paper_levels
+from dpcore_accuracy_first.published import (
+    PublishedCovBase,
+    PublishedOutputBase,
+    as_published,
+    published_test,
+)
 from dpcore_accuracy_first.target import kind_of
 
 if TYPE_CHECKING:
@@ -27,11 +34,12 @@ _BELOW = 1 - 2.0**-30
 _DEPARTURES = (
     "where no level passes there is no model, and eps_0 + eps_T is charged; the paper returns the "
     "exact minimiser",
-    "eps_0 and the threshold solve the exact integrals of both guarantees (--set threshold=paper "
-    "for Theorem 3.2's)",
-    "an excess risk moves by 2 B / n, since the minimum moves too; the paper takes B / n",
+    "eps_0 and the threshold solve the exact integrals of both guarantees (--preset paper: "
+    "Theorem 3.2's)",
     "the public ball is that of the loss: sqrt(.2785 / l2) for logistic, sqrt(.25 / l2) for "
-    "squared loss, instead of sqrt(1 / l2) and more",
+    "squared loss, instead of sqrt(1 / l2) and more (--preset paper: the paper's)",
+    "levels end at what the worst case leaves (--preset paper: 1,000 from 1/n to four times the "
+    "utility theorem's epsilon, as far as the worst case leaves them)",
     "whole numbers on a grid throughout, with discrete noise and an exact coin",
 )
 
@@ -45,14 +53,11 @@ class _NoiseReductionOptions(TargetOptions):
         "epsilon",
         "noise eight times the ball, at least a fiftieth of the tests, at most a tenth of the last",
     )
-    threshold: Literal["exact", "paper"] = option(
-        "exact", "constants of the test: the exact integrals, or Theorem 3.2"
-    )
-
     theorem: ClassVar[str] = (
         "Lemma 2.8: the levels looked at and the tests cost eps_0 + eps_t as one mechanism, ex-post"
     )
     departures: ClassVar[tuple[str, ...]] = _DEPARTURES
+    presets: ClassVar[dict[str, dict[str, Any]]] = {"paper": NOISE_REDUCTION}
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -64,32 +69,42 @@ class _NoiseReductionOptions(TargetOptions):
         raise TypeError("an algorithm says what its noise is added to")
 
     def minimize(self, problem: Problem, session: PrivacySession) -> Solution:
+        if self.as_published:
+            return replace(self, **as_published(self))._minimize(problem, session)
+        return self._minimize(problem, session)
+
+    def _minimize(self, problem: Problem, session: PrivacySession) -> Solution:
         kind = kind_of(self)
         base = self._base(problem)
         target = base.target(self, kind)
         tests = self._test_epsilon(target)
-        levels = self._levels(base.drowned, pure_cap(session.accountant), tests)
+        levels = self._levels(base, pure_cap(session.accountant), tests)
         # Once more, on the grid that the noise of the first level leaves room for.
         base = self._base(problem, levels[0])
         return self._walk(base, base.target(self, kind), levels, session)
 
     def _plan(self) -> TestPlan:
+        if self.as_published:
+            return published_test(self.levels, self.failure_probability)
         rule = exact_test if self.threshold == "exact" else paper_test
         return rule(self.levels, self.failure_probability, self.beta)
 
     def _test_epsilon(self, target: Target) -> float:
         return self._plan().cost * target.distance / target.alpha
 
-    def _levels(self, drowned: float, cap: float, tests: float) -> tuple[float, ...]:
+    def _levels(self, base: Any, cap: float, tests: float) -> tuple[float, ...]:
         last = (cap - tests) * _BELOW
         if last <= 0:
             raise InvalidInputError(
                 f"To test for this target costs epsilon={tests:.4g}, and the worst case is to be "
                 f"{cap:.4g}. Raise --epsilon-max above that, or ask for less."
             )
+        if self.grid == "paper":
+            theorem = base.theory(self.target_excess_risk)
+            return paper_levels(base.problem.n, theorem, self.levels, last)
         first = self.first_level
         if first is None:
-            first = min(max(drowned, tests / _TESTS_TO_FIRST), last / _LAST_TO_FIRST)
+            first = min(max(base.drowned, tests / _TESTS_TO_FIRST), last / _LAST_TO_FIRST)
         return geometric_levels(first, last, self.levels, tests)
 
     def _walk(
@@ -106,13 +121,13 @@ class _NoiseReductionOptions(TargetOptions):
             reference=target.reference,
         )
         exchange = session.start(mechanism)
-        w = base.hypothesis(exchange.value)
+        w = base.hypothesis(exchange.value, levels[0])
         question = target.question(w)
         level = 0
         while (reply := exchange.ask(question)).value is not None:
             level += 1
             if reply.changed:
-                w = base.hypothesis(reply.value)
+                w = base.hypothesis(reply.value, levels[level])
                 question = target.question(w)
         details = {
             "target": target.text,
@@ -142,7 +157,8 @@ class OutputNr(_NoiseReductionOptions):
     name: ClassVar[str] = "output-nr"
 
     def _base(self, problem: Problem, smallest: float | None = None) -> OutputBase:
-        return OutputBase(problem, smallest)
+        kind = PublishedOutputBase if self.as_published else OutputBase
+        return kind(problem, smallest, self.ball)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -161,10 +177,12 @@ class CovNr(_NoiseReductionOptions):
 
     name: ClassVar[str] = "cov-nr"
     needs: ClassVar[tuple[str, ...]] = ("strong-convexity", "squared-loss")
+    presets: ClassVar[dict[str, dict[str, Any]]] = {"paper": {**NOISE_REDUCTION, **COVARIANCE}}
 
     def __post_init__(self) -> None:
         super().__post_init__()
         positive("l1-norm", self.l1_norm)
 
     def _base(self, problem: Problem, smallest: float | None = None) -> CovBase:
-        return CovBase(problem, self.l1_norm, smallest)
+        kind = PublishedCovBase if self.as_published else CovBase
+        return kind(problem, self.l1_norm, smallest, self.ball)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from dpcore.plugin import (
     InvalidInputError,
@@ -15,6 +15,7 @@ from dpcore.plugin import (
     option,
 )
 from dpcore.plugin.parts import ExPostDpEvent
+from dpcore_accuracy_first.paper import PUBLISHED_L2
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     from dpcore.plugin import Accountant, Problem
 
 __all__ = ["ExcessRiskOptions", "TargetOptions", "pure_cap"]
-
-_L2 = 0.001
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +32,14 @@ class ExcessRiskOptions:
     target_excess_risk: float | None = option(
         None, "largest mean objective above the exact minimum", "loss", "one target has to be given"
     )
+    ball: Literal["pull", "paper"] = option(
+        "pull",
+        "public ball of all hypotheses: the least one known to hold the minimiser, or the paper's",
+    )
+    l2_scaled: float = option(
+        0.001, "l2 where --l2 is not given, for rows of norm 1", "l2 / row_norm^2"
+    )
+    as_published: bool = option(False, "behave as the authors' code: not private")
 
     slots: ClassVar[dict[str, Slot]] = {}
     relations: ClassVar[tuple[str, ...]] = ("replace-one",)
@@ -42,14 +49,20 @@ class ExcessRiskOptions:
     accountant: ClassVar[str] = "pure"
     checked_with: ClassVar[dict[str, Any]] = {"target_excess_risk": 1e5}
     """Options that the checks of dpcore.testing run it with: a target for a few rows."""
+    published_is: ClassVar[str] = (
+        "which tests as if the minimum did not move with the rows: half of what an excess risk "
+        "moves by"
+    )
 
     def __post_init__(self) -> None:
         positive("target-excess-risk", self.target_excess_risk)
+        positive("l2-scaled", self.l2_scaled)
 
     def default_l2(self, problem: Problem, accountant: Accountant) -> float:
         """Return the l2 of a run that was given none: a thousandth for rows of norm 1. (On adult,
         bank and kddcup99-10-numeric ten times more missed accuracies that this reaches.)"""
-        return _L2 * problem.row_norm**2
+        scaled = PUBLISHED_L2 if self.as_published else self.l2_scaled
+        return scaled * problem.row_norm**2
 
 
 def positive(name: str, value: float | None) -> None:
@@ -85,6 +98,14 @@ class TargetOptions(ExcessRiskOptions):
     )
     release_last: bool = option(
         False, "where no level met the target, return the last one at its cost"
+    )
+    threshold: Literal["exact", "paper"] = option(
+        "exact", "constants of the tests: for what is promised, or the paper's"
+    )
+    grid: Literal["worst-case", "paper"] = option(
+        "worst-case",
+        "levels from public facts up to what the worst case leaves, or the paper's: from 1/n to "
+        "four times the epsilon of the utility theorem, those of them that the worst case leaves",
     )
 
     targets: ClassVar[tuple[str, ...]] = (

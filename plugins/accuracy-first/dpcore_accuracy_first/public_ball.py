@@ -14,7 +14,7 @@ from dpcore.plugin.parts import MARGIN_BITS, loss_facts, sealed
 if TYPE_CHECKING:
     from dpcore.plugin import Loss, Problem
 
-__all__ = ["PublicBall"]
+__all__ = ["PublicBall", "paper_slack"]
 
 _UP = 1.0 + 2.0**-40
 
@@ -72,6 +72,15 @@ class PublicBall:
         """Return the point of the ball nearest to ``w``, a released value."""
         norm = float(np.linalg.norm(w))
         return w if norm <= self.radius else w * (self.radius / norm)
+
+
+def paper_slack(problem: Problem) -> float:
+    """Return by how much the paper's ball is larger: sqrt(2 l(0) / l2), which follows from
+    (l2 / 2) ||theta*||^2 <= L(0): sqrt(2 ln 2 / l2) for logistic, sqrt(1 / l2) for squared loss
+    with |y| <= 1 (sections 3.1 and 3.2)."""
+    quadratic = loss_facts(problem.loss).quadratic
+    at_zero = 0.5 if quadratic else float(_values(problem.loss, [0.0]).max())
+    return max(0.0, math.sqrt(2 * at_zero / problem.l2) - PublicBall.of(problem).radius)
 
 
 def _pull(loss: Loss) -> float:

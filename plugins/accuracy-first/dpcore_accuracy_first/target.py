@@ -49,7 +49,8 @@ class Target:
 def kind_of(options: TargetOptions) -> str:
     """Return the one target that was given: accuracy, excess-risk or risk.
 
-    Raises InvalidInputError for none, for two, or for a slack that is missing.
+    Raises InvalidInputError for none, for two, for a slack that is missing, or where the paper's
+    levels do not follow from the target.
     """
     given = {
         "accuracy": options.target_accuracy,
@@ -67,6 +68,11 @@ def kind_of(options: TargetOptions) -> str:
         raise InvalidInputError(
             f"Expected --slack with --target-{chosen[0]}: how far beside it a model may be. A "
             "target without slack cannot be tested privately."
+        )
+    if chosen != ["excess-risk"] and options.grid == "paper":
+        raise InvalidInputError(
+            "Expected --target-excess-risk: the paper's levels follow from a utility theorem, "
+            "which is about that."
         )
     return chosen[0]
 
@@ -103,10 +109,10 @@ def absolute_target(options: TargetOptions, problem: Problem, ball: PublicBall) 
 
 def excess_target(options: Any, problem: Problem, minimizer: Minimizer) -> Target:
     """Return the test of an excess risk: the minimum moves with the rows too."""
-    reference = MinimumObjective(minimizer)
+    reference, ball = MinimumObjective(minimizer), minimizer.ball
 
     def question(w: np.ndarray) -> Any:
-        return ObjectiveSum(problem, w, minimizer.ball)
+        return ObjectiveSum(problem, w, ball)
 
     return make_target(question, reference, options, reference.gap, problem)
 

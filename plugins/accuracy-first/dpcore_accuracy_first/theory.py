@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpcore.plugin import Geometric, InvalidInputError, Solution, option
 from dpcore_accuracy_first.bases import CovBase, OutputBase
 from dpcore_accuracy_first.options import ExcessRiskOptions, positive
+from dpcore_accuracy_first.paper import COVARIANCE, THEORY
+from dpcore_accuracy_first.published import PublishedCovBase, PublishedOutputBase, as_published
 
 if TYPE_CHECKING:
     from dpcore.plugin import PrivacySession, Problem
@@ -20,8 +22,11 @@ class _TheoryOptions(ExcessRiskOptions):
     checked_with: ClassVar[dict[str, Any]] = {"target_excess_risk": 1e5}
 
     departures: ClassVar[tuple[str, ...]] = (
-        "the theorem is inverted with the sensitivities and the ball of this code",
+        "the theorem is inverted with the sensitivities and the ball of this code (--preset paper: "
+        "the paper's ball)",
     )
+    presets: ClassVar[dict[str, dict[str, Any]]] = {"paper": THEORY}
+    published_is: ClassVar[str] = "whose constants no check here covers"
 
     def _base(self, problem: Problem, smallest: float | None = None) -> Any:
         raise TypeError("an algorithm says what its noise is added to")
@@ -34,7 +39,8 @@ class _TheoryOptions(ExcessRiskOptions):
 
     def minimize(self, problem: Problem, session: PrivacySession) -> Solution:
         base, mechanism = self._release(problem)
-        w = base.hypothesis(session.release(base.query, mechanism))
+        noisy = session.release(base.query, mechanism)
+        w = base.hypothesis(noisy, 1 / mechanism.noise_multiplier)
         details = {
             "target": f"expected excess risk of at most {self.target_excess_risk:g}",
             "level_epsilon": 1 / mechanism.noise_multiplier,
@@ -45,9 +51,10 @@ class _TheoryOptions(ExcessRiskOptions):
     def _release(self, problem: Problem) -> tuple[Any, Geometric]:
         if self.target_excess_risk is None:
             raise InvalidInputError("Expected --target-excess-risk: the theorem is about that.")
-        epsilon = self._base(problem).theory(self.target_excess_risk)
+        run = replace(self, **as_published(self)) if self.as_published else self
+        epsilon = run._base(problem).theory(self.target_excess_risk)
         # The grid's own share of the sensitivity is part of the scale.
-        return self._base(problem, epsilon), Geometric(1 / epsilon)
+        return run._base(problem, epsilon), Geometric(1 / epsilon)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,10 +62,13 @@ class OutputTheory(_TheoryOptions):
     """Output perturbation at the epsilon of Theorem 3.3, whose bound is of the expected excess."""
 
     name: ClassVar[str] = "output-theory"
-    theorem: ClassVar[str] = "Theorem 3.3, E excess <= G E||b|| + l2/2 E||b||^2"
+    theorem: ClassVar[str] = (
+        "Theorem 3.3, E excess <= G E||b|| + l2/2 E||b||^2; squared loss: (R^2 + l2)/2 E||b||^2"
+    )
 
     def _base(self, problem: Problem, smallest: float | None = None) -> OutputBase:
-        return OutputBase(problem, smallest)
+        kind = PublishedOutputBase if self.as_published else OutputBase
+        return kind(problem, smallest, self.ball)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,6 +84,7 @@ class CovTheory(_TheoryOptions):
 
     name: ClassVar[str] = "cov-theory"
     needs: ClassVar[tuple[str, ...]] = ("strong-convexity", "squared-loss")
+    presets: ClassVar[dict[str, dict[str, Any]]] = {"paper": {**THEORY, **COVARIANCE}}
     theorem: ClassVar[str] = "Theorem 3.1: twice the largest the noise adds over the ball"
 
     def __post_init__(self) -> None:
@@ -81,4 +92,5 @@ class CovTheory(_TheoryOptions):
         positive("l1-norm", self.l1_norm)
 
     def _base(self, problem: Problem, smallest: float | None = None) -> CovBase:
-        return CovBase(problem, self.l1_norm, smallest)
+        kind = PublishedCovBase if self.as_published else CovBase
+        return kind(problem, self.l1_norm, smallest, self.ball)

@@ -63,7 +63,7 @@ STRICT = [
     OutputNr(target_accuracy=0.85, slack=0.05, levels=12),
     OutputNr(target_risk=0.6, slack=0.1, levels=12),
     CovNr(target_excess_risk=0.1, levels=12),
-    CovNr(target_risk=0.45, slack=0.1, levels=12, l1_norm=2.0),
+    CovNr(target_risk=0.4, slack=0.1, levels=12, first_level=0.01, l1_norm=2.0),
     OutputDoubling(target_excess_risk=0.02, first_level=5.0),
     CovDoubling(target_excess_risk=0.02, first_level=5.0),
 ]
@@ -158,9 +158,9 @@ def test_hypotheses_of_levels_not_looked_at_are_never_computed(monkeypatch):
 
     made = []
 
-    def counted(self, value, original=bases.OutputBase.hypothesis):
+    def counted(self, value, epsilon, original=bases.OutputBase.hypothesis):
         made.append(1)
-        return original(self, value)
+        return original(self, value, epsilon)
 
     monkeypatch.setattr(bases.OutputBase, "hypothesis", counted)
     _, solution = run(OutputNr(target_excess_risk=0.3, levels=200), make_rows(2000), 500.0)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from dpcore.plugin import InvalidInputError, round_parameters
-from dpcore.plugin.parts import Sensitivity, clipped_total, constant, sealed
+from dpcore.plugin.parts import LOSS_ERROR, Sensitivity, clipped_total, constant, loss_facts, sealed
 
 if TYPE_CHECKING:
     from dpcore.plugin import Loss, NeighboringRelation, Problem
@@ -24,6 +24,11 @@ _CONTRIBUTION_BITS = 22
 """A row's contribution is below 2^22 steps, the public part below 2^61: scores cannot wrap before
 2^40 rows, and a selection must not see a wrapped score: one row would move it by 2^64 steps."""
 
+_MARGIN_ERROR = 2.0**-51
+"""Of two margins together, rounded once each, over the longest candidate and the row norm."""
+_UP = 1.0 + 2.0**-40
+"""Above the rounding of a few products, and of sums of squares over up to 2^12 coordinates."""
+
 
 @sealed
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,17 +42,30 @@ class ClippedLossScores:
     range of their change; under replace-one one may rise by it while another falls: twice that. The
     second term is public, n the public figure of rows, if there is one.
 
+    ``enhanced``: the range of the change is also at most how far apart one row's losses at two of
+    the candidates can be, and twice that under replace-one: the scores' common change takes nothing
+    from a selection (Zhang, Xiao, Yang, Zhang & Winslett 2013, enhanced exponential mechanism;
+    proof: with utilities u and u' = u + c on neighbours, log p_i - log p'_i = -c_i / s + log of the
+    mean over p of e^(c_j / s), which is within (max c - min c) / s of 0 on either side). Losses are
+    Lipschitz in the margin, the clip to [0, loss_clip] takes nothing away, and margins of a row are
+    at most ``row_norm`` times the candidates' distance apart. All of that is public: candidates
+    are released values or public ones. Rounding is counted: the margins', the losses' and one step
+    for truncation.
+
     Parameters
     ----------
     problem : public facts; its loss runs on raw rows.
     candidates : float64 of shape (n_candidates, n_features), released values or public ones; each
         is rounded to the parameters' grid.
     loss_clip : bound of a row's loss, from 2^-10 to 2^20.
+    enhanced : whether the range follows the candidates' distances, where that is less.
     """
 
     problem: Problem
     candidates: np.ndarray
     loss_clip: float
+    enhanced: bool = False
+    _spread: float = field(init=False, repr=False)
     _groups: tuple[np.ndarray, ...] = field(init=False, repr=False)
     _start: np.ndarray = field(init=False, repr=False)
 
@@ -69,6 +87,17 @@ class ClippedLossScores:
         if not (steps < 2.0**61).all():
             raise InvalidInputError("The regulariser of a candidate is too large: lower --l2.")
         object.__setattr__(self, "_start", constant(-steps, np.int64))
+        object.__setattr__(self, "_spread", self._row_spread() if self.enhanced else self.loss_clip)
+
+    def _row_spread(self) -> float:
+        """Return a bound, rounded up, of how far apart two scores' parts of one row are."""
+        slope, row_norm = loss_facts(self.loss).lipschitz, self.problem.row_norm
+        if math.isinf(slope):
+            return self.loss_clip
+        longest = math.sqrt(float((self.candidates**2).sum(axis=1).max()))
+        margins = row_norm * (_diameter_up(self.candidates) + _MARGIN_ERROR * longest)
+        rounding = 2.0**-self.bits + 2 * LOSS_ERROR
+        return min(self.loss_clip, (slope * margins + rounding) * _UP)
 
     @property
     def loss(self) -> Loss:
@@ -94,5 +123,15 @@ class ClippedLossScores:
         return scores
 
     def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
-        change = self.loss_clip * relation.rows_changed
+        change = self._spread * relation.rows_changed
         return Sensitivity("linf", self.loss_clip, relation, self.bits, change_range=change)
+
+
+def _diameter_up(points: np.ndarray) -> float:
+    """Return the largest l2 distance between two of the points, rounded up.
+
+    By plain differences, without BLAS: the noise follows it, and has the same bits everywhere.
+    """
+    squares = [((points[k:] - point) ** 2).sum(axis=1).max() for k, point in enumerate(points)]
+    widened = 1.0 + (points.shape[1] + 8) * 2.0**-52
+    return math.sqrt(float(max(squares)) * widened) * _UP

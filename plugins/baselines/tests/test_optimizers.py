@@ -25,7 +25,7 @@ from dpcore.mechanisms.exponential import Exponential
 from dpcore.noise.source import SeededNoise
 from dpcore.privacy.events import GaussianDpEvent
 from dpcore.privacy.sensitivity import NeighboringRelation
-from dpcore.testing import RecordingSession, check_query
+from dpcore.testing import RecordingSession
 from dpcore.testing.optimizers import assert_same_when_replayed, check_sensitivity_on_neighbours
 from dpcore.testing.recorded import record_run
 from dpcore.testing.tables import Rows, make_problem, make_rows
@@ -34,7 +34,6 @@ from dpcore_baselines.dp_gd import DpGd
 from dpcore_baselines.objpert import ObjPert
 from dpcore_baselines.outpert import OutPert
 from dpcore_baselines.privgene import PrivGene
-from dpcore_baselines.scores import ClippedLossScores
 
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
 RELATIONS = [ADD, REPLACE]
@@ -214,45 +213,6 @@ def test_impossible_parameters_are_refused(broken):
         broken()
 
 
-def test_every_generation_of_privgene_is_one_charged_selection():
-    opened = ZcdpAccountant.from_budget(1.0, 1e-6)
-    session, solution = run(PrivGene(generations=7), opened)
-    assert session.releases == {"selection": 7} and solution.details["generations"] == 7
-    assert 0.99 < session.accountant.spent / session.accountant.budget <= 1
-    assert len({entry.event for entry in session.ledger}) == 1
-
-
-@pytest.mark.parametrize("relation", RELATIONS)
-def test_scores_of_privgene_range_over_the_clip(relation):
-    rows = make_rows(60)
-    problem = make_problem(rows, relation, Logistic(), l2=0.1)
-    candidates = np.random.default_rng(1).normal(size=(4, 5)) * 30
-    query = ClippedLossScores(problem, candidates, 2.0)
-    known = query.sensitivity(relation)
-    assert (known.bound, known.change_range) == (2.0, 2.0 * relation.rows_changed)
-    with pytest.raises(InvalidInputError):
-        ClippedLossScores(problem, candidates, math.inf)
-
-
-def test_scores_keep_their_range_on_neighbours():
-    candidates = np.random.default_rng(1).normal(size=(4, 5)) * 30
-    check_query(lambda problem: ClippedLossScores(problem, candidates, 2.0))
-
-
-def test_an_unclipped_score_is_caught():
-    class Unclipped(ClippedLossScores):
-        def answer_block(self, block):
-            values, scores = np.empty(block.n_rows), np.zeros(self._start.size, dtype=np.int64)
-            for k, w in enumerate(self.candidates):
-                self.loss.value(np.ascontiguousarray(block.margins(w)), block.y, values)
-                scores[k] = -np.ldexp(values, 20).astype(np.int64).sum()
-            return scores
-
-    candidates = np.random.default_rng(1).normal(size=(4, 5)) * 30
-    with pytest.raises(AssertionError):
-        check_query(lambda problem: Unclipped(problem, candidates, 2.0))
-
-
 def test_the_search_for_noise_ends_next_to_the_least():
     for accountant in (GDP, GdpAccountant.from_budget(50.0, 1e-3), PURE):
         kind = Exponential if accountant is PURE else GaussianDpEvent
@@ -263,19 +223,6 @@ def test_the_search_for_noise_ends_next_to_the_least():
     assert usual_noise(0.5, 0.0) == 2.0
     with pytest.raises(InvalidInputError, match="too small for one release"):
         least_noise(PURE, lambda m: Exponential.nominal_event(1e-9))
-
-
-@pytest.mark.parametrize("loss_clip", [2.0**-10, 2.0, 1000.0, 2.0**20])
-def test_scores_of_any_clip_do_not_wrap(loss_clip):
-    # A selection sees what a noisy sum does not: one row that makes a score wrap moves it by 2^64.
-    rows = Rows(np.ones((100, 1)), -np.ones(100))
-    problem = make_problem(rows, ADD, Logistic())
-    query = ClippedLossScores(problem, np.array([[2.0**22]]), loss_clip)
-    (block,) = rows.table().blocks
-    score = int(query.answer_block(block)[0])
-    assert score == -100 * int(loss_clip * 2.0 ** query.sensitivity(ADD).grid_bits)
-    # As many rows as a schema may say there are at most, and the largest public part, 2^61.
-    assert 2**61 - score * 2**32 // 100 < 2**63
 
 
 @pytest.mark.parametrize("optimizer", [OutPert(), DpGd()])

@@ -16,10 +16,12 @@ from dpcore.plugin import (
     round_parameters,
     round_to,
 )
+from dpcore_dp_agd.batch import Batch
 from dpcore_dp_agd.loss_line import ClippedLossLine
 
 if TYPE_CHECKING:
     from dpcore.plugin import PrivacySession, Problem
+    from dpcore.plugin.parts import Query
     from dpcore_dp_agd.plan import RunPlan
 
 __all__ = ["Descent", "candidate_steps", "unit_direction"]
@@ -120,7 +122,7 @@ class Descent:
         query = ClippedGradientSum(
             self._problem, self._w, self._plan.clip, mechanism.needs, multiplier
         )
-        gradient: np.ndarray = self._session.release(query, mechanism)
+        gradient: np.ndarray = self._session.release(self._batch(query), mechanism)
         return gradient
 
     def _select(self, direction: np.ndarray, steps: np.ndarray) -> int:
@@ -136,7 +138,12 @@ class Descent:
             self._plan.options.loss_clip,
             offset=self._penalties(direction, steps),
         )
-        return int(self._session.release(query, mechanism))
+        return int(self._session.release(self._batch(query), mechanism))
+
+    def _batch(self, query: Query) -> Any:
+        """Return the query over a batch, or over all rows where none is asked for."""
+        sampled = self._plan.sampled
+        return query if sampled == 1.0 else Batch(query, sampled)
 
     def _multiplier(self, mechanism: Any, share: float) -> float:
         """Return the noise multiplier of a release at this share, worked out once."""
@@ -148,8 +155,8 @@ class Descent:
         return self._multipliers[key]
 
     def _weight_of_l2(self) -> float:
-        """Return n l2, n a public figure or a released count."""
-        return self._problem.l2 * (self._plan.n or 0.0)
+        """Return n l2, n the rows of a batch by a public figure or a released count."""
+        return self._problem.l2 * (self._plan.n or 0.0) * self._plan.sampled
 
     def _regularised(self, gradient: np.ndarray) -> np.ndarray:
         """Return the gradient of the objective, the regulariser's part included."""

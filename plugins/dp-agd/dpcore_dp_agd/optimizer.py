@@ -44,6 +44,7 @@ class DpAgd(Options):
         ),
     }
     relations: ClassVar[tuple[str, ...]] = ("add-or-remove-one", "replace-one")
+    published_options: ClassVar[tuple[str, ...]] = ("batch_size",)
     needs: ClassVar[tuple[str, ...]] = ()
     theorem: ClassVar[str] = (
         "zCDP costs add up under full adaptivity while the filter refuses what would exceed the "
@@ -58,6 +59,7 @@ class DpAgd(Options):
         "re-measured gradients are averaged by what each measurement cost",
         "the tight conversion from (epsilon, delta) to rho instead of Lemma 3.8",
         "directions are smoothed over steps and iterates averaged (momentum, averaging)",
+        "batches, if asked for, are drawn by a coin for each row, anew for each release",
     )
     presets: ClassVar[dict[str, dict[str, Any]]] = {
         "paper": {
@@ -84,7 +86,7 @@ class DpAgd(Options):
             raise InvalidInputError("The paper's rule of splits needs delta > 0.")
         session.rehearse(first_line(problem))
         if self.as_published:
-            return minimize_as_published(problem, session)
+            return minimize_as_published(problem, session, self.batch_size)
         accountant = session.accountant
         mechanisms = {slot: mechanism_in(self, slot, accountant) for slot in self.slots}
         run = plan_run(self, mechanisms, problem, session)

@@ -91,6 +91,13 @@ class Options:
         "1",
         range=(0, 1, "()"),
     )
+    batch_size: int | None = option(
+        None,
+        "rows that a release is expected to sum, drawn by secret coins; charged as if all",
+        "rows",
+        "all of them",
+        range=(1, 2**40),
+    )
     as_published: bool = option(False, "behave as the authors' code: not private")
     use: Mapping[str, str] = field(default_factory=dict)
 

@@ -26,12 +26,14 @@ _SMALLEST_ADVICE = 2.0**-60
 
 @dataclass(frozen=True)
 class RunPlan:
-    """Resolved parameters. Shares are in the accountant's unit; ``n`` is public or released."""
+    """Resolved parameters. Shares are in the accountant's unit; ``n`` is public or released, and a
+    row is in a batch with probability ``sampled``."""
 
     options: Options
     gradient: Any
     selection: Any
     n: float | None
+    sampled: float
     clip: float
     max_step: float
     steps: float
@@ -53,17 +55,21 @@ def plan_run(
         noise_multiplier(session.accountant, mechanism.nominal_event, 1.0)
     _check_budget(options, mechanisms["gradient"], problem, session.accountant)
     asked = None in (options.clip, options.steps or options.splits)
+    asked = asked or options.batch_size is not None
     n: float | None = problem.n_public
     if n is None and (asked or problem.l2 > 0):
         n = _count(options, mechanisms["gradient"], session)
     accountant = session.accountant
+    sampled = 1.0
+    if n is not None and options.batch_size is not None:
+        sampled = min(1.0, options.batch_size / max(n, 1.0))
     u = 1.0
     if n is not None:
         mu = 1 / noise_multiplier(
             accountant, mechanisms["gradient"].nominal_event, accountant.remaining
         )
         mu /= problem.relation.rows_changed
-        u = max(defaults.signal(max(n, 1.0), mu, problem.n_features), 1e-6)
+        u = max(defaults.signal(max(n * sampled, 1.0), mu, problem.n_features), 1e-6)
     gradient_share, selection_share = _shares(options, accountant, u)
     steps = accountant.remaining / (gradient_share + selection_share)
     return RunPlan(
@@ -71,6 +77,7 @@ def plan_run(
         gradient=mechanisms["gradient"],
         selection=mechanisms["selection"],
         n=n,
+        sampled=sampled,
         clip=options.clip or defaults.clip_for(u, problem.row_norm),
         max_step=options.max_step or defaults.max_step_for(problem.row_norm),
         steps=steps,

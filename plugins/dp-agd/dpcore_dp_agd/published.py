@@ -5,15 +5,16 @@ whose true epsilon is up to the number of candidates less one times the claim; t
 the selected one is applied; a gradient's share is deducted twice; the second and later
 measurements are averaged with the first only; scores and gradients have the add-or-remove
 sensitivities under either relation; l2 w is added to the direction after that was normalised, and
-nothing to the scores, whatever the number of rows. Not reproduced: fitting a min-max scaler on the
-private rows, which is the loader's.
+nothing to the scores, whatever the number of rows; with a ``batch_size``, a step's gradients and
+scores are sums over so many rows, drawn anew for each step. Not reproduced: fitting a min-max
+scaler on the private rows, which is the loader's.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -28,16 +29,19 @@ from dpcore.plugin import (
     round_to,
 )
 from dpcore.plugin.parts import PureDpEvent, ScaledNoise, sealed
+from dpcore_dp_agd.batch import PublishedBatch
 from dpcore_dp_agd.descent import candidate_steps, unit_direction
 from dpcore_dp_agd.loss_line import ClippedLossLine
 
 if TYPE_CHECKING:
     from dpcore.plugin import PrivacySession, Problem
-    from dpcore.plugin.parts import NoiseSource, Sensitivity
+    from dpcore.plugin.parts import NoiseSource, Query, Sensitivity
 
 __all__ = ["PublishedNoisyMin", "minimize_as_published"]
 
 _SPLITS, _CANDIDATES, _MAX_STEP, _CLIP, _GAMMA, _ETA, _TAU = 60, 20, 2.0, 3.0, 0.1, 0.1, 10
+_PUBLIC_SEED = 2018
+"""Of the places of the rows in a batch."""
 _CONSTANTS = {
     "splits": _SPLITS,
     "candidates": _CANDIDATES,
@@ -73,7 +77,9 @@ def _published_direction(gradient: np.ndarray, l2: float, w: np.ndarray) -> np.n
     return round_to(unit_direction(gradient) + l2 * w, DIRECTION_BITS)
 
 
-def minimize_as_published(problem: Problem, session: PrivacySession) -> Solution:
+def minimize_as_published(
+    problem: Problem, session: PrivacySession, batch_size: int | None = None
+) -> Solution:
     """Return what the authors' loop returns, with their constants.
 
     Raises InvalidInputError, before anything is charged, for an l2 at which it need not converge.
@@ -94,11 +100,17 @@ def minimize_as_published(problem: Problem, session: PrivacySession) -> Solution
     selection = PublishedNoisyMin(1 / epsilon / problem.relation.rows_changed)
     w, largest, taken, chosen = np.zeros(problem.n_features), _MAX_STEP, 0, []
 
+    def batch(query: Query) -> Any:
+        """Return the query over the batch of this step, or over all rows without one."""
+        if batch_size is None:
+            return query
+        return PublishedBatch(query, batch_size, (_PUBLIC_SEED, taken))
+
     def measure(share: float) -> np.ndarray:
         """Return the noisy gradient at ``w``, of this much rho."""
         multiplier = 1 / math.sqrt(2 * share) / problem.relation.rows_changed
         query = ClippedGradientSum(problem, w, _CLIP, "l2", multiplier)
-        gradient: np.ndarray = session.release(query, Gaussian(multiplier))
+        gradient: np.ndarray = session.release(batch(query), Gaussian(multiplier))
         return gradient
 
     try:
@@ -109,7 +121,7 @@ def minimize_as_published(problem: Problem, session: PrivacySession) -> Solution
             while index == 0 and rho >= 0:
                 direction = _published_direction(gradient, problem.l2, w)
                 query = ClippedLossLine(problem, w, direction, steps, _CLIP)
-                index = session.release(query, selection)
+                index = session.release(batch(query), selection)
                 rho -= rho_select
                 if index == 0:
                     before, rho_gradient = rho_gradient, (1 + _GAMMA) * rho_gradient

@@ -58,9 +58,9 @@ def row_bound_for(problem: Problem, flow: float) -> float:
     return problem.row_norm * min(1.0, max(_LEAST_SHARE, flow / _FULL_SIGNAL))
 
 
-def l2_for(facts: Facts, flow: float, share: float) -> float:
+def l2_for(problem: Problem, flow: float, share: float) -> float:
     """Return a regulariser that is ``share`` of the curvature reached in the time of the run."""
-    return share * facts.smoothness * facts.row_norm**2 / flow
+    return share * problem.loss.smoothness * problem.row_norm**2 / flow
 
 
 def decaying_steps(first: float, epochs: int, restart: int) -> np.ndarray:

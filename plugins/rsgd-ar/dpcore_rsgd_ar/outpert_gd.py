@@ -68,7 +68,7 @@ class OutpertGd(ReleasedOnce):
         """Return the l2 of a run that was given none."""
         check_loss(self, problem)
         flow = defaults.flow_for(problem, accountant)
-        return defaults.l2_for(Facts.of(problem), flow, self.l2_share)
+        return defaults.l2_for(problem, flow, self.l2_share)
 
     def minimize(self, problem: Problem, session: PrivacySession) -> Solution:
         n, facts = check_problem(self, problem), Facts.of(problem)

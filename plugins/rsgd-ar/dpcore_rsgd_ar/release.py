@@ -75,7 +75,7 @@ def release_pass(
         "step_size": float(schedule.step_sizes.flat[0]),
         "clip": facts.lipschitz,
         "row_bound": facts.row_norm,
-        "l2": facts.mu,
+        "l2": problem.l2,
         "sensitivity": sensitivity.bound,
         "noise_in_a_margin": margin_noise,
     }

@@ -77,7 +77,7 @@ class RsgdAr(ReleasedOnce):
     l2_scaled: float | None = option(
         None,
         "l2 where --l2 is not given, for rows of norm 1",
-        "l2 / row_bound^2",
+        "l2 / row_norm^2",
         "see l2_share",
         range=(2.0**-60, 2.0**20),
     )
@@ -127,10 +127,9 @@ class RsgdAr(ReleasedOnce):
         if self.as_published:
             return self._with_the_papers_constants().default_l2(problem, accountant)
         flow = defaults.flow_for(problem, accountant)
-        facts = self._facts(problem, flow)
         if self.l2_scaled is not None:
-            return self.l2_scaled * facts.row_norm**2
-        return defaults.l2_for(facts, flow, self.l2_share)
+            return self.l2_scaled * problem.row_norm**2
+        return defaults.l2_for(problem, flow, self.l2_share)
 
     def minimize(self, problem: Problem, session: PrivacySession) -> Solution:
         if self.as_published:

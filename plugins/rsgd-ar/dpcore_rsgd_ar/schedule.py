@@ -24,7 +24,8 @@ class Facts:
 
     Parameters
     ----------
-    mu : strong convexity, the problem's l2.
+    mu : strong convexity. Where rows are scaled down, the problem's l2 by the square of that scale:
+        a model scaled back to the problem's rows then has the problem's objective.
     row_norm : bound that the rows are scaled down to.
     lipschitz, smoothness : bounds of the first two derivatives of the loss in the margin.
         The slope is held to the first: a loss with a bounded slope is as convex and as smooth.
@@ -56,9 +57,10 @@ class Facts:
         for name, held in (("clip", clip), ("row_bound", row_bound)):
             if held is not None and not 0 < held < math.inf:
                 raise InvalidInputError(f"Expected {name}={held!r} to be finite and > 0.")
+        norm = min(problem.row_norm, row_bound or problem.row_norm)
         return cls(
-            mu=problem.l2,
-            row_norm=min(problem.row_norm, row_bound or problem.row_norm),
+            mu=problem.l2 * (norm / problem.row_norm) ** 2,
+            row_norm=norm,
             lipschitz=min(loss.lipschitz, clip or loss.lipschitz),
             smoothness=loss.smoothness,
             n_features=problem.n_features,

@@ -62,6 +62,22 @@ def test_it_is_never_below_the_direct_recurrence_and_near_it(schedule):
         assert delta <= float(real) * (1 + 1e-6) + 1e-7 * max(1.0, float(max(exact)))
 
 
+def test_a_regulariser_is_that_of_the_problems_rows_whatever_they_are_held_to():
+    """Rows held to a quarter were fitted with 16 times the l2 that was asked for."""
+    rng = np.random.default_rng(2)
+    X, y = rng.normal(size=(8, 3)), rng.choice([-1.0, 1.0], 8)
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    found = []
+    for bound in (1.0, 0.25):
+        # A step on rows of a quarter moves margins by a sixteenth.
+        schedule = Schedule(8, 2, np.full((30, 1), 1 / bound**2))
+        query = sgd_pass(Logistic(), schedule, l2=0.3, row_bound=bound)
+        rows = order_rows(table(X, y), np.arange(8), bound)
+        found.append(run_pass(rows, query) * bound)
+    assert np.linalg.norm(found[0]) > 0.4
+    assert found[1] == pytest.approx(found[0], abs=1e-4)
+
+
 def test_averages_are_at_tau_and_not_after_the_first_epoch():
     # The published code counts epochs from 0 and so averages after the very first one.
     rng = np.random.default_rng(1)

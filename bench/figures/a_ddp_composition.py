@@ -1,25 +1,23 @@
 """What each bound gives away for Gaussian noise on Poisson samples: Figure 3 of Cheng et al. (AAAI
 2020) with the exact value beside it.
 
-    python bench/composition.py [--figure]
+    python bench/figures/a_ddp_composition.py --results FOLDER [--quick]
 
 As in the paper: noise that makes one round over all rows (epsilon, delta)-DP; T rounds over samples
 at rate p; advanced composition (after amplification, its slack once more delta) gives a total
 epsilon and its delta; the other bounds are then asked for delta at that epsilon. One of T, p, clip,
 delta and epsilon varies at a time from T = 10, p = .1, clip = 3, delta = 1e-5, epsilon = .1. The
-exact value is for a row added or removed (`bench/pld.py`, from above); smaller ones than 1e-9 are
+exact value is for a row added or removed (`pld.py`, from above); smaller ones than 1e-9 are
 not resolved. A second table gives epsilon at delta = 1e-5 of runs whose exact figures are known.
-With --figure it also draws `bench/composition.svg`.
 """
 
 from __future__ import annotations
 
-import argparse
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from pathlib import Path
 
+from panels import Run, asked
 from pld import STEP, exact_delta, exact_epsilon
 
 from dpcore.accountants.advanced_composition import amplified_epsilon, epsilon_after
@@ -88,9 +86,9 @@ def renyi_delta(m: float, p: float, rounds: int, epsilon: float) -> float:
     return math.exp(min(0.0, *logs))
 
 
-def print_panels() -> dict[str, list[dict[str, float]]]:
+def print_panels(panels: dict[str, tuple[float, ...]]) -> dict[str, list[dict[str, float]]]:
     found = {}
-    for name, values in PANELS.items():
+    for name, values in panels.items():
         print(f"\n| {name} | total epsilon | " + " | ".join(BOUNDS) + " |")
         print("|---" * (len(BOUNDS) + 2) + "|")
         found[name] = [replace(Setting(), **{name: value}).deltas() for value in values]
@@ -123,7 +121,7 @@ def print_known() -> None:
         print(f"| {m:g}, {p:g}, {rounds} | " + " | ".join(cells) + " |")
 
 
-def draw(found: dict[str, list[dict[str, float]]]) -> None:
+def draw(found: dict[str, list[dict[str, float]]], how: Run) -> None:
     import matplotlib
 
     matplotlib.use("svg")
@@ -138,6 +136,7 @@ def draw(found: dict[str, list[dict[str, float]]]) -> None:
     }
     figure, panels = plt.subplots(1, 5, figsize=(13, 3.4), layout="constrained", sharey=True)
     for panel, (name, values) in zip(panels, PANELS.items(), strict=True):
+        values = values[: len(found[name])]
         for bound, (color, marker, style, label) in looks.items():
             points = [max(row[bound], RESOLVED) for row in found[name]]
             look = {"color": color, "marker": marker, "ls": style, "ms": 4.5, "mew": 0}
@@ -150,19 +149,16 @@ def draw(found: dict[str, list[dict[str, float]]]) -> None:
         panel.grid(axis="y", color="0.9", lw=0.8)
     panels[0].set_ylabel("delta at the epsilon of\nadvanced composition")
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=4)
-    path = Path(__file__).with_name("composition.svg")
-    path.write_bytes(svg_of(figure))
-    print(f"\nDrew {path.name}: {path.stat().st_size // 1000} KB.")
+    (how.pictures / "a-ddp-composition.svg").write_bytes(svg_of(figure))
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--figure", action="store_true", help="draw bench/composition.svg")
-    asked = parser.parse_args()
-    found = print_panels()
-    print_known()
-    if asked.figure:
-        draw(found)
+    how = asked(__doc__)
+    panels = {name: values[: 2 if how.quick else None] for name, values in PANELS.items()}
+    found = print_panels(panels)
+    if not how.quick:
+        print_known()
+    draw(found, how)
 
 
 if __name__ == "__main__":
