@@ -89,7 +89,10 @@ def _from(name: str, array: Any) -> Column:
     if kind == "boolean":
         return Boolean(name, indicator=has_empty)
     if kind == "date":
-        ends = pc.min_max(array.cast(pa.date32(), safe=False)).as_py()
+        try:
+            ends = pc.min_max(array.cast(pa.date32(), safe=False)).as_py()
+        except (OverflowError, ValueError):  # Python's dates end with the year 9999.
+            return Drop(name)
         lower, upper = ends["min"], ends["max"]
         if lower is None or lower == upper:
             return Drop(name)
