@@ -168,6 +168,7 @@ def test_a_row_that_is_longer_than_its_columns_say_is_refused(csv):
 ENDS = st.floats(-1e12, 1e12)
 
 
+@settings(deadline=None)
 @given(st.lists(ENDS, min_size=2, max_size=5, unique=True), st.lists(ENDS, max_size=20))
 def test_hats_are_shares_of_one(knots, cells):
     knots = tuple(sorted(knots))
@@ -178,6 +179,7 @@ def test_hats_are_shares_of_one(knots, cells):
     assert np.array_equal(out[: len(knots)], np.eye(len(knots)))
 
 
+@settings(deadline=None)
 @given(st.lists(st.floats(5e-324, 1e308), min_size=1))
 def test_the_logarithm_is_one_and_takes_each_number_alone(values):
     found = binary_log(np.array(values))
@@ -189,7 +191,7 @@ def test_the_logarithm_is_one_and_takes_each_number_alone(values):
     assert binary_log(powers).tolist() == list(range(-30, 31))
 
 
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 @given(st.dates(dt.date(1, 1, 1)), st.sampled_from(["{:%Y-%m-%d}", "{:%Y-%m-%d} 23:59:59.9+02:00"]))
 def test_parts_of_dates_are_the_calendars(day, form):
     column = DATE | {"parts": ["year", "month", "weekday"]}
