@@ -5,4 +5,4 @@ from dpcore.data.dataset import feature_pieces
 
 
 def load_features(path, schema):
-    return assemble((X, None) for X in feature_pieces(path, schema))[0]
+    return assemble((X, None) for X, _ in feature_pieces(path, schema))[0]

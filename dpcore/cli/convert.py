@@ -21,7 +21,13 @@ _DROPPED = (
 
 
 def convert_command(
-    source: Annotated[Path, typer.Argument(help="CSV, Parquet or other file with named columns.")],
+    source: Annotated[
+        Path,
+        typer.Argument(
+            help="CSV, Parquet or other file with named columns; a folder or pattern of "
+            "Parquet files; - for standard input."
+        ),
+    ],
     out: Annotated[Path, typer.Argument(help="Store to write; its name ends in .dpcore.")],
     schema: Annotated[
         Path | None,
@@ -45,13 +51,14 @@ def convert_command(
     it is as private as the file is. A store of that name is replaced when the new one is whole;
     until then the rows are beside it in .OUT.partial, which a killed conversion leaves behind.
     """
+    from dpcore.data.readers.places import is_there
     from dpcore.data.schema.schema import Schema
     from dpcore.data.store import convert, read_schema
     from dpcore.fitting.loading import reading_threads
     from dpcore.model.outfile import refuse_inputs
 
     refuse_inputs(out, {"SOURCE": source, "--schema": schema})
-    if not source.exists():
+    if not is_there(str(source)):
         raise DataError(f"No such file: {source}.")
     if schema is None and source.suffix != ".dpcore":
         raise InvalidInputError(

@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dpcore.errors import advised_on_bad_rows
+from dpcore.errors import InvalidInputError, advised_on_bad_rows
 from dpcore.model.outfile import check_writable, refuse_inputs, spooled, write_whole
 
 if TYPE_CHECKING:
+    from dpcore.data.readers import BadRows
     from dpcore.model.model import Model
 
 __all__ = ["predict_command"]
 
-_ADVICE = "Every row has a line of its own in the output, so that none is left out."
+_ADVICE = "Without --bad-rows refuse such a row has an empty score."
 _ECHOED = 2**20
 
 
@@ -27,16 +28,26 @@ def predict_command(
     data: Annotated[
         str,
         typer.Option(
-            help="A data set's name, a file or a store, with the columns that the model was "
-            "trained on; a label column is not needed."
+            help="A data set's name, a file, a store, a folder or pattern of Parquet files, or - "
+            "for standard input, with the columns that the model was trained on; a label column is "
+            "not needed."
         ),
     ],
     out: Annotated[
         Path | None, typer.Option(help="CSV file to write; standard output for - or if none.")
     ] = None,
+    bad_rows: Annotated[
+        str,
+        typer.Option(
+            help="Rows with an empty cell, or one that does not satisfy the schema: blank (neither "
+            "score nor label in their line; how many is told) or refuse."
+        ),
+    ] = "blank",
 ) -> None:
     """Write a CSV line of log_odds and label for each row (margin and label, where the loss is not
     logistic). Predictions on rows are not private."""
+    if bad_rows not in ("blank", "refuse"):
+        raise InvalidInputError(f"Expected bad-rows={bad_rows!r} to be blank or refuse.")
     if out == Path("-"):
         out = None
     if out is not None:
@@ -48,24 +59,43 @@ def predict_command(
     if not fitted.privacy["private"]:
         reasons = "; ".join(fitted.privacy["why_not_private"])
         typer.echo(f"dpcore: the model is not private: {reasons}", err=True)
+    output = _Output(fitted, data, bad_rows == "blank")
     with advised_on_bad_rows(_ADVICE):
         if out is not None:
-            write_whole(out, _lines(fitted, data))
-            return
-        # Nothing is printed of a file that turns out not to be whole.
-        with spooled(_lines(fitted, data)) as whole:
-            while piece := whole.read(_ECHOED):
-                typer.echo(piece, nl=False)
+            write_whole(out, output.lines())
+        else:
+            # Nothing is printed of a file that turns out not to be whole.
+            with spooled(output.lines()) as whole:
+                while piece := whole.read(_ECHOED):
+                    typer.echo(piece, nl=False)
+    if output.n_blank:
+        typer.echo(
+            f"dpcore: {output.n_blank:,} of {output.n_rows:,} rows have no score: a cell is empty, "
+            "or not what the schema says; --bad-rows refuse tells the first, and why.",
+            err=True,
+        )
 
 
-def _lines(model: Model, data: str) -> Iterator[bytes]:
-    """Yield the output in pieces."""
-    from dpcore.fitting.loading import feature_rows
+class _Output:
+    """The lines of the output, and the number of rows without a score among them."""
 
-    yield b"log_odds,label\n" if model.has_log_odds else b"margin,label\n"
-    for rows in feature_rows(data, model.schema):
-        margins = model.margins(rows)
-        buffer = io.StringIO()
-        pairs = zip(margins.tolist(), model.labels(margins).tolist(), strict=True)
-        csv.writer(buffer, lineterminator="\n").writerows(pairs)
-        yield buffer.getvalue().encode("utf-8")
+    def __init__(self, model: Model, data: str, blank: bool) -> None:
+        self.n_rows = self.n_blank = 0
+        self._model, self._data, self._blank = model, data, blank
+
+    def lines(self) -> Iterator[bytes]:
+        """Yield the output in pieces."""
+        from dpcore.fitting.loading import feature_rows
+
+        yield b"log_odds,label\n" if self._model.has_log_odds else b"margin,label\n"
+        bad_rows: BadRows = "drop" if self._blank else "refuse"
+        for rows, kept in feature_rows(self._data, self._model.schema, bad_rows):
+            margins = self._model.margins(rows)
+            known = zip(margins.tolist(), self._model.labels(margins).tolist(), strict=True)
+            places = [True] * rows.shape[0] if kept is None else kept.tolist()
+            self.n_rows += len(places)
+            self.n_blank += len(places) - rows.shape[0]
+            buffer = io.StringIO()
+            pairs = (next(known) if is_known else ("", "") for is_known in places)
+            csv.writer(buffer, lineterminator="\n").writerows(pairs)
+            yield buffer.getvalue().encode("utf-8")

@@ -29,6 +29,14 @@ def _list_shipped(asked: bool) -> None:
     raise typer.Exit
 
 
+def _help_keys(asked: bool) -> None:
+    if asked:
+        from dpcore.data.schema.keys import reference
+
+        typer.echo(reference(), nl=False)
+        raise typer.Exit
+
+
 def schema_command(
     file: Annotated[
         Path,
@@ -76,6 +84,15 @@ def schema_command(
             "for and there is no file of that name.",
         ),
     ] = False,
+    help_keys: Annotated[
+        bool,
+        typer.Option(
+            "--help-keys",
+            callback=_help_keys,
+            is_eager=True,
+            help="Explain all keys of a schema: kinds of column, empty cells, crosses, wildcards.",
+        ),
+    ] = False,
 ) -> None:
     """Write a schema template (TOML) to standard output, or check one against the rows."""
     if check:
@@ -86,7 +103,8 @@ def schema_command(
     if is_shipped(file):
         _print_shipped(file, target, from_data)
         return
-    from dpcore.data.schema.template import document_from_data, schema_template
+    from dpcore.data.schema.from_data import document_from_data
+    from dpcore.data.schema.template import schema_template
 
     if not from_data:
         typer.echo(schema_template(file, target), nl=False)

@@ -21,8 +21,10 @@ _NOT_PRIVATE = (
 _LEGEND = (
     "below, above: clamped to the bounds (of the features of a row: scaled down to row_norm); in "
     "none: in no category or class, or no number; empty: no value. train refuses a row without a "
-    "number or a label, and --bad-rows drop leaves it out."
+    "label, or a number that has no fill and no indicator, and --bad-rows drop leaves it out."
 )
+_BOUNDED = ("numeric", "numeric label", "date")
+"""The kinds whose cells are held against bounds."""
 
 
 def print_check(check: SchemaCheck, file: str) -> None:
@@ -32,7 +34,7 @@ def print_check(check: SchemaCheck, file: str) -> None:
     about = "about " if check.sentence else ""
     title = f"{file}: {about}{max(0, round(check.rows)):,} rows; share of the cells of a column"
     rows = [
-        [name, kind, *([*map(_share, shares)] if "numeric" in kind else _of_words(shares))]
+        [name, kind, *([*map(_share, shares)] if kind in _BOUNDED else _of_words(shares))]
         for (name, kind), shares in zip(check.columns, check.shares.tolist(), strict=True)
     ]
     print_table(title, ["column", "kind", *BINS], rows)

@@ -42,7 +42,7 @@ def train_command(
         str, typer.Option(help="Algorithm; see dpcore list optimizers. auto chooses one.")
     ] = "auto",
     data: Annotated[
-        str, typer.Option(help="A data set's name, a file, or a store.")
+        str, typer.Option(help="Data set's name, file, store, folder of Parquet, or - for stdin.")
     ] = "census-sim",
     schema: Annotated[
         Path | None,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcore.compare.folds import fold_numbers
+from dpcore.data.readers.places import refuse_stdin
 from dpcore.fitting.loading import DataRequest, load_data
 from dpcore.privacy.relations import parse_relation
 from dpcore.registry.catalogue import load_registry
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
     from dpcore.compare.settings import Comparison
     from dpcore.data.blocks.table import Table
     from dpcore.data.dataset import Dataset
-    from dpcore.fitting.loading import Data
+    from dpcore.data.readers.places import refuse_stdin
+from dpcore.fitting.loading import Data
 
 __all__ = ["Fold", "Rows", "is_private"]
 
@@ -72,6 +74,7 @@ class Rows:
             private = is_private(name)
             schema = self._comparison.schema if private else None
             request = DataRequest(name, None if schema is None else Path(schema))
+            refuse_stdin(request.data)
             data = load_data(request, self._relation, self._threads)
             numbers = fold_numbers(
                 name,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from dpcore.data.readers import BadRows, format_of, is_typed
 from dpcore.data.schema.schema import Schema
-from dpcore.data.stream import encoded_batches
+from dpcore.data.stream import encoded_batches, feature_batches, named_schema
 from dpcore.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -183,24 +183,27 @@ def load_file(
     if schema is None:
         raise InvalidInputError(_advice(source, format))
     _check_target(target, schema)
+    schema = named_schema(source, schema, format)
     pieces = encoded_batches(source, schema, format=format, bad_rows=bad_rows)
     data = Dataset.from_rows(name or os.path.basename(source), assemble(pieces), schema)
     typed_by: Literal["file"] | None = "file" if is_typed(source, format) else None
     return replace(data, rows_dropped=bad_rows == "drop", typed_by=typed_by)
 
 
-def feature_pieces(path: str | os.PathLike[str], schema: Schema) -> Iterator[Rows]:
+def feature_pieces(
+    path: str | os.PathLike[str], schema: Schema, *, bad_rows: BadRows = "refuse"
+) -> Iterator[tuple[Rows, np.ndarray | None]]:
     """Yield the feature rows of a file whose label column may be absent, in pieces, each lent
-    until the next is asked for.
+    until the next is asked for, and which of its rows they are: bool, None for all of them.
 
-    Raises as ``load_file``, on the way.
+    Raises as ``load_file``, on the way. Under ``bad_rows="drop"`` rows lack those with a cell that
+    does not satisfy the schema.
     """
     if format_of(os.fspath(path)) == "dpcore":
         stored: Any = _load_store(os.fspath(path), schema, None, None).X
-        yield from stored.pieces()
+        yield from ((rows, None) for rows in stored.pieces())
     else:
-        for X, _ in encoded_batches(path, schema, labelled=False):
-            yield X
+        yield from feature_batches(path, schema, bad_rows=bad_rows)
 
 
 def _load_store(path: str, schema: Schema | None, target: str | None, name: str | None) -> Dataset:
@@ -210,11 +213,8 @@ def _load_store(path: str, schema: Schema | None, target: str | None, name: str 
     X, y, description = open_store(path)
     own = description.schema
     _check_target(target, own)
-    if schema is not None and (schema.columns, schema.norm, schema.intercept) != (
-        own.columns,
-        own.norm,
-        own.intercept,
-    ):
+    schema = schema and schema.for_names([column.name for column in own.columns])
+    if schema is not None and schema.encoding != own.encoding:
         raise InvalidInputError(
             f"The rows of {path} were converted with another schema than this run's; convert them "
             "again with it."

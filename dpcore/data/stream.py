@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
 from dpcore.data.readers import BadRows, format_of, separator_of
+from dpcore.data.readers.places import STDIN
 from dpcore.errors import DataError, InvalidInputError
 
 if TYPE_CHECKING:
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     from dpcore.data.readers.raw_table import RawTable
     from dpcore.data.schema.schema import Schema
 
-__all__ = ["encode_piece", "encoded_batches", "open_rows"]
+__all__ = ["encode_piece", "encoded_batches", "feature_batches", "named_schema", "open_rows"]
 
 _MATRIX_FORMATS = ("libsvm", "npz")
 
@@ -30,10 +32,22 @@ class _File(Protocol):
         """Yield the rows as they are, one piece at least, with their places in the file."""
         ...
 
+    def names(self) -> list[str]:
+        """Return the names of the columns, without reading the rows."""
+        ...
+
     def check(self) -> None:
         """Raise the DataError, if any, that reading the file as one piece raises before it comes
         to the cells."""
         ...
+
+
+def named_schema(path: str | os.PathLike[str], schema: Schema, format: str | None = None) -> Schema:
+    """Return the schema with the wildcards replaced by the file's columns; DataError for a header
+    that cannot be read, InvalidInputError for a wildcard that means none, or no header."""
+    if not schema.wildcards or format_of(os.fspath(path), format) in _MATRIX_FORMATS:
+        return schema
+    return schema.for_names(open_rows(os.fspath(path), schema, format).names())
 
 
 def encoded_batches(
@@ -58,14 +72,38 @@ def encoded_batches(
     return _encoded(file, os.fspath(path), schema, bad_rows, labelled)
 
 
+def feature_batches(
+    path: str | os.PathLike[str], schema: Schema, *, bad_rows: BadRows = "refuse"
+) -> Iterator[tuple[np.ndarray | csr_matrix | CodedRows, np.ndarray | None]]:
+    """Return the pieces (X, kept) of a file's feature rows, whose label column may be absent.
+
+    kept : bool, one for each row of the piece, None for all of them. Under ``bad_rows="drop"`` X
+    lacks the rows with a cell that does not satisfy the schema; a line of text with too many or
+    too few cells is refused all the same, so that every row of the file has its place.
+    Raises as ``encoded_batches``.
+    """
+    file = open_rows(os.fspath(path), schema, labelled=False)
+    with _checked(file, os.fspath(path)):
+        for raw in file.pieces():
+            X, _, kept = _encode(raw, schema, bad_rows, labelled=False)
+            yield X, kept
+
+
 def _encoded(
     file: _File, path: str, schema: Schema, bad_rows: BadRows, labelled: bool
 ) -> Iterator[tuple[np.ndarray | csr_matrix | CodedRows, np.ndarray | None]]:
-    try:
+    with _checked(file, path):
         for raw in file.pieces():
             yield encode_piece(raw, schema, bad_rows=bad_rows, labelled=labelled)
+
+
+@contextmanager
+def _checked(file: _File, path: str) -> Iterator[None]:
+    """Let the error that reading the file as one piece raises come before another one."""
+    try:
+        yield
     except DataError:
-        if os.path.isfile(path):  # a pipe cannot be read twice
+        if path != STDIN and os.path.isfile(path):  # a pipe cannot be read twice
             file.check()
         raise
 
@@ -78,13 +116,22 @@ def encode_piece(
     labelled: bool = True,
 ) -> tuple[np.ndarray | csr_matrix | CodedRows, np.ndarray | None]:
     """Return the encoded rows (X, y) of what a reader made. Raises as ``encoded_batches``."""
+    X, y, _ = _encode(raw, schema, bad_rows, labelled)
+    return X, y
+
+
+def _encode(
+    raw: RawTable | RawMatrix, schema: Schema, bad_rows: BadRows, labelled: bool
+) -> tuple[np.ndarray | csr_matrix | CodedRows, np.ndarray | None, np.ndarray | None]:
+    """Return encoded rows, labels, and which rows were kept, None for all."""
     from dpcore.data.cells.conform import conform
     from dpcore.data.cells.encode import encode
     from dpcore.data.readers.raw_matrix import RawMatrix, conform_matrix
 
     if isinstance(raw, RawMatrix):
         return conform_matrix(raw, schema, labelled=labelled, bad_rows=bad_rows)
-    return encode(conform(raw, schema, labelled=labelled, bad_rows=bad_rows), schema)
+    columns = conform(raw, schema, labelled=labelled, bad_rows=bad_rows)
+    return *encode(columns, schema), columns.kept
 
 
 def open_rows(

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from dpcore.data.readers.frames import declares_truth, frame_names, frame_of, is_frame
 from dpcore.errors import DpcoreWarning, InvalidInputError
 from dpcore.fitting.cautions import cautions_of
 from dpcore.fitting.loading import schema_reasons
@@ -64,11 +65,12 @@ def fit(
     Parameters
     ----------
     X : ndarray or SciPy CSR of shape (n_samples, n_features), whose width and dtype are the
-        caller's public claim; or, with a ``schema`` of named columns, a pandas frame (an array, if
-        all are numeric) or the path of a file; or the path of a store of ``dpcore convert``, which
-        keeps its schema. The types of a frame's columns are the caller's claim too: pandas takes
-        them from all cells of a column, so that one odd cell can change what the others become.
-        Read frames with ``dtype=str``, or name the file itself.
+        caller's public claim; or, with a ``schema`` of named columns, a frame (pandas, polars,
+        pyarrow, anything with ``__arrow_c_stream__``; an array, if all are numeric), or the path of
+        a file, or a folder or pattern of Parquet files; or the path of a store of ``dpcore
+        convert``, which keeps its schema. The types of a frame's columns are the caller's claim
+        too: pandas takes them from all cells of a column, so that one odd cell can change what the
+        others become. Read frames with ``dtype=str``, or name the file itself.
     y : labels, whose type is the caller's claim too; ``None`` where they are a column of the frame
         or file.
     classes : the (negative, positive) label, by default (-1, 1). Never read off the values.
@@ -153,7 +155,7 @@ def fit(
         seed=seed,
     )
     plan = make_plan(settings)
-    schema = schema_of(schema)
+    X, schema = frame_of(X), schema_of(schema)
     named = schema is not None or isinstance(X, (str, os.PathLike))
     is_left_out = target_bounds is None and (classes is None or bounds is not None)
     if is_left_out and not (named or plan.loss.classification):
@@ -178,10 +180,10 @@ def _truth_classes(X: Any, y: Any, schema: Schema) -> tuple[bool, bool] | None:
     """Return truth values as classes where the labels declare that they are some and the schema,
     which holds text, lists true and false; ``None`` where they are not."""
     label = schema.label
-    if y is None and not isinstance(X, (str, os.PathLike)) and label.name in X:
+    if y is None and is_frame(X) and label.name in frame_names(X):
         y = X[label.name]
     words = [str(value).lower() for value in (*label.negative[:1], *label.positive[:1])]
-    if getattr(getattr(y, "dtype", None), "kind", "") != "b" or sorted(words) != ["false", "true"]:
+    if not declares_truth(y) or sorted(words) != ["false", "true"]:
         return None
     return words[0] == "true", words[1] == "true"
 

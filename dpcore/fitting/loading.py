@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcore.data.dataset import Dataset, feature_pieces, load_file
+from dpcore.data.readers import format_of
+from dpcore.data.readers.places import is_there
 from dpcore.data.schema.schema import Schema
 from dpcore.data.splits import split_rows
 from dpcore.errors import DataError, InvalidInputError, near_names
@@ -21,6 +23,7 @@ from dpcore.registry.catalogue import load_registry
 
 if TYPE_CHECKING:
     from dpcore.data.blocks.layouts import Rows
+    from dpcore.data.readers import BadRows
     from dpcore.privacy.sensitivity import NeighboringRelation
 
 __all__ = [
@@ -178,7 +181,8 @@ def _open(request: DataRequest) -> tuple[Dataset, tuple[str, ...]]:
         target=request.target,
         bad_rows=request.bad_rows,  # type: ignore[arg-type]
     )
-    if schema is not None and schema != data.schema:
+    names = [column.name for column in data.schema.columns]
+    if schema is not None and schema.for_names(names) != data.schema:
         raise InvalidInputError(
             f"{request.data} has a schema of its own, and that of --schema differs from it (see "
             f"`dpcore schema {request.data}`); leave --schema out, or convert the rows again."
@@ -186,9 +190,12 @@ def _open(request: DataRequest) -> tuple[Dataset, tuple[str, ...]]:
     return data, ()
 
 
-def feature_rows(data: str, schema: Schema) -> Iterator[Rows]:
+def feature_rows(
+    data: str, schema: Schema, bad_rows: BadRows = "refuse"
+) -> Iterator[tuple[Rows, np.ndarray | None]]:
     """Yield the feature rows of a registered data set or of a file, whose label column may be
-    absent, in pieces; each is lent until the next is asked for.
+    absent, in pieces, each lent until the next is asked for, and which of its rows they are: bool,
+    None for all of them.
 
     Raises InvalidInputError for a name of neither, or a data set that has not the encoding of
     ``schema``; as ``dpcore.data.dataset.feature_pieces`` for a file, on the way.
@@ -196,7 +203,7 @@ def feature_rows(data: str, schema: Schema) -> Iterator[Rows]:
     registry = load_registry()
     if data not in registry.names("dataset"):
         _require_known(data)
-        yield from feature_pieces(data, schema)
+        yield from feature_pieces(data, schema, bad_rows=bad_rows)
         return
     dataset = registry.load("dataset", data)()
     if difference := _difference(dataset.schema, schema):
@@ -204,7 +211,7 @@ def feature_rows(data: str, schema: Schema) -> Iterator[Rows]:
             f"The rows of the data set {data} are not those that the model takes: {difference}."
         )
     for begin in range(0, dataset.X.shape[0], BLOCK_ROWS):
-        yield dataset.X[begin : begin + BLOCK_ROWS]
+        yield dataset.X[begin : begin + BLOCK_ROWS], None
 
 
 def _difference(own: Schema, asked: Schema) -> str:
@@ -219,14 +226,14 @@ def _difference(own: Schema, asked: Schema) -> str:
             return f"it has no column {column.name!r}"
         if columns[column.name] != column:
             return f"its column {column.name!r} has other bounds or categories"
-    if own.features != asked.features:
-        return "it has other columns beside them, or another order"
+    if (own.features, own.crosses) != (asked.features, asked.crosses):
+        return "it has other columns or crosses beside them, or another order"
     alike = (own.norm, own.intercept) == (asked.norm, asked.intercept)
     return "" if alike else "it has another row_norm or intercept"
 
 
 def _require_known(data: str) -> None:
-    if not os.path.exists(data) and not _looks_like_a_path(data):
+    if not is_there(data) and not _looks_like_a_path(data):
         known = load_registry().names("dataset")
         raise InvalidInputError(
             f"{data!r} is neither a file nor a data set.{near_names(data, known)}"
@@ -239,14 +246,17 @@ def _looks_like_a_path(text: str) -> bool:
 
 def _require_file(path: str | Path) -> None:
     # A store that is not there may be in the making, which its reader tells.
-    if not os.path.isfile(path) and not os.fspath(path).endswith(".dpcore"):
+    name = os.fspath(path)
+    if os.path.isfile(path) or name.endswith(".dpcore"):
+        return
+    if not (is_there(name) and format_of(name) in ("csv", "parquet")):
         reason = "it is no file" if os.path.exists(path) else "no such file"
         raise DataError(f"Cannot read {os.fspath(path)!r}: {reason}.")
 
 
 def _schema(request: DataRequest) -> Schema | None:
     if request.schema_from_data:
-        from dpcore.data.schema.template import schema_from_data
+        from dpcore.data.schema.from_data import schema_from_data
 
         if request.target is None:
             raise InvalidInputError("Expected --target, the label column, with --schema-from-data.")

@@ -73,7 +73,7 @@ class Model(LearntFacts):
             from dpcore.data.dataset import feature_pieces
 
             pieces = feature_pieces(X, self.schema)
-            margins = np.concatenate([np.zeros(0), *map(self.margins, pieces)])
+            margins = np.concatenate([np.zeros(0), *(self.margins(rows) for rows, _ in pieces)])
         else:
             from dpcore.data.readers.arrays import features_from_arrays
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from dpcore.data.cells.typed import convert_column, to_numbers
+from dpcore.data.cells.readings import convert_column
+from dpcore.data.cells.typed import to_numbers
 from dpcore.data.readers.in_memory import labels_of
 from dpcore.errors import DataError
 
@@ -39,7 +40,7 @@ def score_of(model: Model, X: Any, y: Any, sample_weight: Any) -> float:
     weights = _weights(sample_weight, predicted.shape[0])
     if model.schema.label.is_real:
         return _r2(_targets(labels), predicted, weights)
-    truth, fault, reason = convert_column(labels, model.schema.label, model.schema.missing, _SOURCE)
+    truth, fault, reason = convert_column(labels, model.schema.label, model.schema.notation, _SOURCE)
     if fault is not None and fault.any():
         raise DataError(f"{_SOURCE}: {reason}.")
     return _mean((predicted > 0) == (truth > 0), weights)

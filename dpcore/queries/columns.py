@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcore.data.cells.unit import scale_to_unit
-from dpcore.data.schema.columns import Categorical, Drop, Label
+from dpcore.data.schema.columns import Drop, Label, Numeric
 from dpcore.errors import InvalidInputError, near_names
 from dpcore.exact.grid import FEATURE_BITS
 from dpcore.privacy.sealed import sealed
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dpcore.data.blocks.block import Block
-    from dpcore.data.schema.columns import Value
     from dpcore.data.schema.schema import Schema
+    from dpcore.data.schema.values import Value
 
 __all__ = ["LARGEST_STEP", "CategoricalColumn", "NumericColumn", "column_of", "numeric_column"]
 
@@ -103,11 +103,17 @@ def column_of(schema: Schema, name: str) -> NumericColumn | CategoricalColumn:
         return NumericColumn(None, float(label.lower or 0.0), float(label.upper or 0.0))
     at = 0
     for column in schema.features:
-        width = len(column.categories) if isinstance(column, Categorical) else 1
+        width = sum(len(part.names) for part in column.parts)
         if column.name == name:
-            if isinstance(column, Categorical):
-                return CategoricalColumn(tuple(range(at, at + width)), column.categories)
-            return NumericColumn(at, float(column.lower), float(column.upper))
+            if len(column.parts) == 1 and column.parts[0].is_code:
+                empty = ("",) if column.indicator else ()
+                return CategoricalColumn(tuple(range(at, at + width)), (*column.levels, *empty))
+            if isinstance(column, Numeric) and column.scale == "linear":
+                return NumericColumn(at, column.lower, column.upper)
+            raise InvalidInputError(
+                f"Column {name!r} is read by no query: expected categories, buckets or bins, or a "
+                "number between lower and upper on a linear scale."
+            )
         at += width
     raise InvalidInputError(f"The schema encodes no column {name!r}.")
 

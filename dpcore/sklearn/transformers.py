@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from dpcore.data.cells.typed import convert_column
+from dpcore.data.cells.readings import convert_column
 from dpcore.data.cells.unit import scale_to_unit
 from dpcore.data.schema.columns import Categorical, Numeric
 from dpcore.errors import DataError, InvalidInputError
@@ -77,7 +77,7 @@ class PublicScaler(OneToOneFeatureMixin, PublicTransformer):
         scaled = np.empty((len(columns[0]), len(columns)))
         for j, (cells, column) in enumerate(zip(columns, schema.features, strict=True)):
             assert isinstance(column, Numeric)
-            numbers, fault, _ = convert_column(cells, column, schema.missing, "X")
+            numbers, fault, _ = convert_column(cells, column, schema.notation, "X")
             if fault is not None and fault.any():
                 raise DataError(f"X, column {column.name!r}: a cell is NaN, infinite or no number.")
             scaled[:, j] = scale_to_unit(numbers, column.lower, column.upper)
@@ -113,7 +113,7 @@ class PublicEncoder(PublicTransformer):
         encoded = []
         for cells, column in zip(columns, schema.features, strict=True):
             assert isinstance(column, Categorical)
-            codes, _, _ = convert_column(cells, column, schema.missing, "X")
+            codes, _, _ = convert_column(cells, column, schema.notation, "X")
             encoded.append(codes[:, np.newaxis] == np.arange(len(column.categories)))
         return np.hstack(encoded).astype(np.float64)
 

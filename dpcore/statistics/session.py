@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from dpcore.data.blocks.table import Table
-    from dpcore.data.schema.columns import Value
+    from dpcore.data.schema.values import Value
     from dpcore.statistics.opened import Opened
 
 __all__ = ["OpenSession"]

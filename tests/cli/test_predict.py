@@ -46,17 +46,42 @@ def test_a_file_goes_through_in_pieces_with_the_output_of_one(run, saved, folder
 
 
 @pytest.mark.parametrize("out", [(), ("--out", "p.csv"), ("--out", "/dev/stdout")])
-def test_a_bad_row_at_the_end_leaves_no_output(run, saved, folder, some, out):
+def test_a_bad_row_at_the_end_leaves_no_output_if_so_asked(run, saved, folder, some, out):
     with (folder / NAME).open("a") as file:
         file.write(",Bern,no\n")
     before = sorted(folder.iterdir())
-    done = run("predict", saved, "--data", NAME, *out)
+    done = run("predict", saved, "--data", NAME, "--bad-rows", "refuse", *out)
     assert some and done.exit_code == 2 and done.stdout == ""
     assert sorted(folder.iterdir()) == before
     assert done.stderr == (
-        "dpcore: rows.csv, line 8, column 'age': the cell is empty; fill it in. Every row has a "
-        "line of its own in the output, so that none is left out.\n"
+        "dpcore: rows.csv, line 8, column 'age': the cell is empty; fill it in, or set fill = "
+        "VALUE or indicator = true in the column's schema. Without --bad-rows refuse such a row "
+        "has an empty score.\n"
     )
+
+
+@pytest.mark.parametrize("out", [(), ("--out", "p.csv")])
+def test_a_row_without_a_score_has_its_line(run, saved, folder, some, out):
+    whole = run("predict", saved, "--data", NAME).stdout.splitlines()
+    lines = (folder / NAME).read_text().splitlines()
+    bad = [",Bern,no", "inf,Bern,yes", "old,Bern,", "nan,,"]
+    rows = [lines[0], bad[0], *lines[1:4], bad[1], *lines[4:], *bad[2:]]
+    (folder / NAME).write_text("\n".join(rows) + "\n")
+    done = run("predict", saved, "--data", NAME, *out)
+    assert done.exit_code == 0 and max(some[1:]) < 4
+    told = "4 of 10 rows have no score: a cell is empty, or not what the schema says; --bad-rows"
+    assert told in done.stderr
+    text = Path("p.csv").read_text() if out else done.stdout
+    expected = [whole[0], ",", *whole[1:4], ",", *whole[4:], ",", ","]
+    assert text.splitlines() == expected
+
+
+def test_a_line_of_another_width_is_refused_where_bad_rows_are_blank(run, saved, folder):
+    with (folder / NAME).open("a") as file:
+        file.write("1,Bern\n")
+    done = run("predict", saved, "--data", NAME)
+    assert done.exit_code == 2 and "line 8: 2 cells, expected 3" in done.stderr
+    assert "blank or refuse" in run("predict", saved, "--data", NAME, "--bad-rows", "drop").stderr
 
 
 def test_python_reads_in_pieces_too(run, saved, folder, some):
@@ -134,7 +159,7 @@ def test_what_can_be_done_about_a_bad_row_is_what_the_command_can_do(run, folder
         "compare": ("compare", "--algos", "stub", "--data", NAME, *schema),
     }
     told = run(*asked[command]).stderr
-    assert "the cell is empty; fill it in." in told
+    assert "the cell is empty; fill it in, or" in told
     assert (drop in told) == (command != "compare")
 
 

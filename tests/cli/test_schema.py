@@ -129,3 +129,10 @@ def test_a_shipped_schema_goes_by_its_name(run, folder):
     refused = run("train", "--algo", "stub", *asked)
     assert refused.exit_code == 2 and "ipums.dat, line 2" in refused.stderr
     assert "'c0'" in refused.stderr
+
+
+def test_all_keys_are_explained_without_a_file(run):
+    from dpcore.data.schema.keys import reference
+
+    done = run("schema", "--help-keys")
+    assert done.exit_code == 0 and done.stdout == reference()

@@ -105,7 +105,7 @@ def test_rows_that_cannot_be_mapped_to_bounds():
         dataset_from_arrays(X, bounds=(0, 1))
     bad = X.copy()
     bad[3, 1] = np.nan
-    with pytest.raises(DataError, match="row 4, column 'x2': the cell is not a finite number"):
+    with pytest.raises(DataError, match="row 4, column 'x2': the cell is empty; fill it in"):
         dataset_from_arrays(bad, Y, classes=("no", "yes"), bounds=(0, 1))
 
 

@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpcore.data.cells.typed import convert_column
+from dpcore.data.cells.readings import convert_column
 from dpcore.data.datasets import adult, bank, kddcup99
 from dpcore.data.schema.columns import Categorical, Drop, Label, Numeric
+from dpcore.data.schema.notation import Notation
 from dpcore.data.schema.schema import Schema
 from dpcore.errors import InvalidInputError
 
@@ -145,7 +146,7 @@ def test_a_target_is_scaled_by_its_bounds_and_back(bounds, cell):
     middle, half = label.scale
     assert math.isfinite(middle) and math.isfinite(half)
     array = pa.chunked_array([[cell, *bounds]], pa.float64())
-    y, fault, _ = convert_column(array, label, (), "f")
+    y, fault, _ = convert_column(array, label, Notation(()), "f")
     assert fault is not None and fault.tolist() == [not math.isfinite(cell), False, False]
     assert y[1:].tolist() == [-1, 1]
     if math.isfinite(cell):

@@ -26,7 +26,7 @@ SCHEMA = Schema.from_dict({"columns": COLUMNS, "missing": ["", "NA"]})
 # Each cell of a column, and the bin of it, None where the schema has it as it is.
 CELLS = {
     "age": {"0": None, "5": None, "100": None, " 7 ": None, "-0.1": 0, "1e9": 1, "abc": 2, "nan": 2,
-            "1e999": 2, "": 3, "NA": 3, " NA ": 3},
+            "1e999": 2, "-1e999": 2, "": 3, "NA": 3, " NA ": 3},
     "city": {"Bern": None, " Basel": None, "bern": 2, "17": 2, "": 3, "  ": 3, "NA": 3},
     "size": {"1": None, "2.50": None, "3": 2, "one": 2, "nan": 2, "": 3, "NA": 3},
     "label": {"no": None, "yes": None, "maybe": 2, "NA": 3, "": 3},

@@ -64,7 +64,7 @@ def test_a_file_of_that_shape_is_fitted_and_predicted(tmp_path, name):
     path = write(tmp_path / file, separator, rows)
     model = fit(path, schema=name, loss=loss, algo="dp-gd", seed=1)
     assert model.coef.shape == (n_features,)
-    margins = np.concatenate([model.margins(x) for x in feature_rows(str(path), model.schema)])
+    margins = np.concatenate([model.margins(x) for x, _ in feature_rows(str(path), model.schema)])
     assert margins.shape == (ROWS,) and np.isfinite(margins).all()
 
 

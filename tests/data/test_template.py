@@ -5,13 +5,16 @@ import tomllib
 from dataclasses import fields
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from dpcore.data.dataset import load_file
+from dpcore.data.schema.from_data import document_from_data, schema_from_data
+from dpcore.data.schema.keys import TOP_KEYS
 from dpcore.data.schema.schema import Schema
-from dpcore.data.schema.template import document_from_data, schema_from_data, schema_template
+from dpcore.data.schema.template import schema_template
 from dpcore.errors import DataError, InvalidInputError
 
 ROWS = "age,home town,y\n17,Bern,no\n94,Basel,yes\n"
@@ -48,13 +51,12 @@ def test_a_template_says_which_column_it_takes_for_the_label(csv):
 
 
 def test_a_template_tells_every_key_of_a_schema(csv):
-    keys = {"row_norm" if f.name == "norm" else f.name for f in fields(Schema)} - {"from_data"}
+    keys = {"row_norm" if f.name == "norm" else f.name for f in fields(Schema)}
+    assert keys == {key.name for key in TOP_KEYS} | {"columns", "crosses"}
     template = schema_template(csv)
-    for key in keys - {"columns"}:
-        assert f"\n# {key} = " in template
     assert all(word in template for word in ("positive", "classes", "categories", "lower, upper"))
     values = "\n".join(x[2:] for x in template.splitlines() if re.match(r"# \w+ = ", x))
-    assert set(tomllib.loads(values)) == keys - {"columns"}
+    assert set(tomllib.loads(values)) == keys - {"columns", "crosses", "from_data"}
 
 
 @pytest.mark.parametrize("name", ["f.svm", "f.dat", "f.npz"])
@@ -78,12 +80,11 @@ def test_a_template_without_names_has_a_width(tmp_path, name):
         schema_from_data(path, "label")
 
 
-@pytest.mark.parametrize(("mark", "written"), [(";", ";"), ("\t", r"\\t"), ("|", r"\|")])
-def test_another_separator_is_refused_with_advice(csv, mark, written):
+@pytest.mark.parametrize(("mark", "written"), [(";", ";"), ("\t", "\\t"), ("|", "|")])
+def test_another_separator_is_that_of_the_header(csv, mark, written):
     csv.write_text(ROWS.replace(",", mark))
-    for make in (schema_template, schema_from_data):
-        with pytest.raises(DataError, match=f'one column.*separator = "{written}"'):
-            make(csv, "y")
+    assert f'separator = "{written}"\n' in schema_template(csv, "y")
+    assert load_file(csv, schema_from_data(csv, "y")).y.tolist() == [-1, 1]
     tabs = csv.with_suffix(".tsv")
     tabs.write_text(ROWS.replace(",", "\t"))
     assert load_file(tabs, schema_from_data(tabs, "y")).y.tolist() == [-1, 1]
@@ -120,6 +121,50 @@ def test_a_template_of_a_parquet_file_has_its_types(tmp_path):
     assert '"b" = { kind = "categorical", categories = ["FILL-IN"] }' in template
     with pytest.raises(InvalidInputError, match="still to be filled in"):
         Schema.from_toml(template)
+
+
+def test_types_fill_in_what_they_say(tmp_path):
+    frame = pd.DataFrame(
+        {
+            "a": [1, 2],
+            "b": ["x", "z"],
+            "c": pd.Categorical(["secret", "words"]),
+            "d": pd.to_datetime(["2020-01-01", None]),
+            "y": [True, False],
+        }
+    )
+    frame.to_parquet(tmp_path / "f.parquet")
+    for source in (frame, tmp_path / "f.parquet"):
+        text = schema_template(source, "y")
+        columns = tomllib.loads(text)["columns"]
+        assert columns["a"] == {"kind": "numeric", "lower": "FILL-IN", "upper": "FILL-IN"}
+        assert columns["c"] == {"kind": "categorical", "categories": ["FILL-IN"]}
+        assert columns["d"] == {"kind": "date", "lower": "FILL-IN", "upper": "FILL-IN"}
+        assert columns["y"] == {"kind": "label", "classes": ["false", "true"]}
+        assert schema_template(source, "a") != text and "secret" not in text
+    flags = schema_template(frame[["y", "d"]], "d")
+    assert tomllib.loads(flags)["columns"]["y"] == {"kind": "boolean"}
+    objects = schema_template(frame.astype(object), "y")
+    assert tomllib.loads(objects)["columns"]["a"]["kind"] == "FILL-IN"
+
+
+def test_a_schema_from_the_data_takes_empty_cells_and_types(tmp_path):
+    frame = pd.DataFrame(
+        {
+            "a": [1.0, None, 3.0],
+            "d": pd.to_datetime(["2020-01-01", None, "2020-03-01"]),
+            "f": pd.array([True, None, False], "boolean"),
+            "y": [0, 1, 1],
+        }
+    )
+    frame.to_parquet(tmp_path / "f.parquet")
+    schema = schema_from_data(tmp_path / "f.parquet", "y")
+    assert (
+        repr(schema.label)
+        == "Label(name='y', negative=(0,), positive=(1,), lower=None, upper=None)"
+    )
+    X = load_file(tmp_path / "f.parquet", schema).X
+    assert X.tolist() == [[0, 0, 0, 0, 1, 0, 1], [0, 1, 0, 1, 0, 1, 1], [1, 0, 1, 0, 0, 0, 1]]
 
 
 def test_a_schema_from_the_data_is_marked(csv):

@@ -3,6 +3,7 @@ scatters into it."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
@@ -78,11 +79,11 @@ class CodedBlock(CachedMargins):
         self._within = within
         with lend() as rows:
             self._layout = rows.layout
-            # Numbers in [0, 1] and at most one 1 per categorical column: no row is longer.
-            if Fraction(path.raw_norm_bound) ** 2 < rows.numeric.shape[1] + rows.codes.shape[1]:
-                raise InvalidInputError("The raw norm bound is below what the columns allow.")
             steps = _steps(rows)
             squares = (steps * steps).sum(axis=1) + _n_ones(rows) * _ONE * _ONE
+            # A schema's bound is proved of its kinds of columns; it is verified in integers.
+            if (squares > math.floor(Fraction(path.raw_norm_bound) ** 2 * _ONE**2)).any():
+                raise InvalidInputError("The raw norm bound is below what the columns allow.")
         super().__init__(y, self._layout.n_features, squares, path, row_norm)
 
     @classmethod

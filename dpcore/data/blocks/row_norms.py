@@ -23,8 +23,7 @@ def describe_scaling(schema: Schema) -> str:
     """Return what becomes of the length of rows, as a sentence of public facts."""
     how = "Columns are encoded by their bounds and categories"
     if schema.width is None and schema.row_norm >= schema.raw_norm_bound:
-        longest = len(schema.features) + schema.intercept
-        return f"{how}: no row is longer than sqrt({longest}), and none is scaled down."
+        return f"{how}: no row is longer than sqrt({schema.square}), and none is scaled down."
     scale, norm = schema.feature_scale, f"row_norm={schema.row_norm!r}"
     if scale != 1.0:
         power = round(-math.log2(scale))

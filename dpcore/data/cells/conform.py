@@ -11,26 +11,32 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpcore.data.cells.typed import NO_NUMBER, convert_column, is_empty
+from dpcore.data.cells.readings import convert_column, is_empty
 from dpcore.data.readers import BadRows
 from dpcore.data.readers.raw_table import RawTable
+from dpcore.data.schema.notation import Notation
 from dpcore.data.schema.schema import Schema
 from dpcore.errors import BadRowError
 
 __all__ = ["Columns", "conform"]
+
+_EMPTY = (
+    "the cell is empty; fill it in, or set fill = VALUE or indicator = true in the column's schema"
+)
 
 
 @dataclass(frozen=True)
 class Columns:
     """Cells as numbers, by column name.
 
-    ``values[name]`` : ndarray of shape (n_rows,): float64 for a numeric column; int32 for a
-    categorical one, the position of the category, -1 for none; float64 for the label, -1 and +1 or
-    the target scaled to [-1, 1]. The label is absent where it was not asked for.
+    ``values[name]`` : ndarray of shape (n_rows,): what ``dpcore.data.cells.readings`` makes of a
+    column's cells; float64 for the label, -1 and +1 or the target scaled to [-1, 1], absent where
+    it was not asked for. ``kept`` : bool, one for each row that was given, None if all were kept.
     """
 
     values: dict[str, np.ndarray]
     n_rows: int
+    kept: np.ndarray | None = None
 
 
 def conform(
@@ -47,7 +53,7 @@ def conform(
     wanted = [*schema.features, *([schema.label] if labelled else [])]
     for column in wanted:
         given = raw.columns[column.name]
-        numbers, fault, reason = convert_column(given, column, schema.missing, raw.source)
+        numbers, fault, reason = convert_column(given, column, schema.notation, raw.source)
         values[column.name] = numbers
         if fault is not None and fault.any():
             faults.append((column.name, reason, fault))
@@ -55,17 +61,21 @@ def conform(
     if not faults:
         return Columns(values, raw.n_rows)
     if bad_rows != "drop":
-        raise _first_fault(raw, faults, schema.missing)
-    return Columns({name: cells[~bad] for name, cells in values.items()}, int((~bad).sum()))
+        raise _first_fault(raw, faults, schema.notation, schema.label.name)
+    kept = ~bad
+    return Columns({name: cells[kept] for name, cells in values.items()}, int(kept.sum()), kept)
 
 
 def _first_fault(
-    raw: RawTable, faults: list[tuple[str, str, np.ndarray]], missing: tuple[str, ...]
+    raw: RawTable,
+    faults: list[tuple[str, str, np.ndarray]],
+    notation: Notation,
+    label: str,
 ) -> BadRowError:
     row, name, reason = min(
         ((int(np.argmax(fault)), name, reason) for name, reason, fault in faults),
         key=lambda entry: entry[0],
     )
-    if reason == NO_NUMBER and is_empty(raw.columns[name], row, missing):
-        reason = "the cell is empty; fill it in"
+    if name != label and is_empty(raw.columns[name], row, notation):
+        reason = _EMPTY
     return BadRowError(f"{raw.source}, {raw.where(row)}, column {name!r}: {reason}.")

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcore.data.blocks.coded import CodedLayout, CodedRows
-from dpcore.data.cells.unit import scale_to_unit
-from dpcore.data.schema.columns import Categorical, Numeric
+from dpcore.data.cells.features import crossed_codes, features_of
 from dpcore.exact.grid import FEATURE_BITS
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from dpcore.data.cells.conform import Columns
+    from dpcore.data.schema.parts import Part
     from dpcore.data.schema.schema import Schema
 
 __all__ = ["coded_layout", "encode"]
@@ -23,47 +25,44 @@ def encode(columns: Columns, schema: Schema) -> tuple[np.ndarray | CodedRows, np
 
     Returns
     -------
-    X : of shape (n_rows, n_features), in [0, 1], truncated to the feature grid: coded rows if the
-        schema has categorical columns, dense float64 in C order otherwise. The intercept, a column
-        of ones, is the last.
+    X : of shape (n_rows, n_features), in [0, 1], truncated to the feature grid: coded rows if some
+        features are held as codes, dense float64 in C order otherwise. The intercept, a column of
+        ones, is the last.
     y : float64 of shape (n_rows,), or None where the label was not asked for.
     """
+    layout = coded_layout(schema)
+    form = np.float32 if schema.has_codes else np.float64
+    numbers = np.ones((columns.n_rows, layout.numeric.size), dtype=form)
+    codes = np.empty((columns.n_rows, layout.starts.size - 1), dtype=layout.code_type)
+    at = coded = 0
+    for part, values in _parts(columns, schema):
+        width = len(part.names)
+        if part.is_code:
+            start = layout.starts[coded]
+            codes[:, coded] = start + np.where(values >= 0, values, width)
+            coded += 1
+        else:
+            numbers[:, at : at + width] = _on_grid(values).reshape(-1, width)
+            at += width
     y = columns.values.get(schema.label.name)
-    if schema.has_categories:
-        return _encode_coded(columns, schema), y
-    X = np.empty((columns.n_rows, schema.n_features))
-    numeric = (column for column in schema.features if isinstance(column, Numeric))
-    for j, column in enumerate(numeric):
-        X[:, j] = _on_grid(columns.values[column.name], column)
-    if schema.intercept:
-        X[:, -1] = 1.0
-    return X, y
+    return CodedRows(layout, numbers, codes) if schema.has_codes else numbers, y
 
 
-def _on_grid(values: np.ndarray, column: Numeric) -> np.ndarray:
-    """Return ``values`` in [0, 1], truncated in float64: float32 would round to nearest, and up to
-    1 at that."""
-    unit = scale_to_unit(values, column.lower, column.upper)
+def _parts(columns: Columns, schema: Schema) -> Iterator[tuple[Part, np.ndarray]]:
+    """Yield the schema's ``parts`` with what rows hold of each, one column after the other."""
+    parts = iter(schema.parts)
+    for column in schema.features:
+        for features in features_of(column, columns.values[column.name]):
+            yield next(parts), features
+    for cross, part in zip(schema.crossed, parts, strict=True):
+        yield part, crossed_codes(cross, columns.values)
+
+
+def _on_grid(unit: np.ndarray) -> np.ndarray:
+    """Return numbers in [0, 1], truncated in float64: float32 would round to nearest, and up to 1
+    at that."""
     np.ldexp(unit, FEATURE_BITS, out=unit)
     return np.asarray(np.ldexp(np.trunc(unit, out=unit), -FEATURE_BITS, out=unit))
-
-
-def _encode_coded(columns: Columns, schema: Schema) -> CodedRows:
-    """Return a dense cell per number, the intercept too, and a code per categorical column."""
-    numeric = [column for column in schema.features if isinstance(column, Numeric)]
-    categorical = [column for column in schema.features if isinstance(column, Categorical)]
-    layout = coded_layout(schema)
-    n_numeric = len(numeric) + schema.intercept
-    cells = np.ones((columns.n_rows, n_numeric), dtype=np.float32)
-    for j, number in enumerate(numeric):
-        cells[:, j] = _on_grid(columns.values[number.name], number)
-    codes = np.empty((columns.n_rows, len(categorical)), dtype=layout.code_type)
-    start = 0
-    for j, column in enumerate(categorical):
-        values, unknown = columns.values[column.name], len(column.categories)
-        codes[:, j] = start + np.where(values >= 0, values, unknown)
-        start += unknown + 1
-    return CodedRows(layout, cells, codes)
 
 
 def coded_layout(schema: Schema) -> CodedLayout:
@@ -72,14 +71,14 @@ def coded_layout(schema: Schema) -> CodedLayout:
     code_features: list[int] = []
     starts: list[int] = []
     at = 0
-    for column in schema.features:
-        if isinstance(column, Categorical):
+    for part in schema.parts:
+        features = range(at, at + len(part.names))
+        if part.is_code:
             starts.append(len(code_features))
-            code_features += [*range(at, at + len(column.categories)), schema.n_features]
-            at += len(column.categories)
+            code_features += [*features, schema.n_features]
         else:
-            numeric.append(at)
-            at += 1
+            numeric += features
+        at += len(part.names)
     if schema.intercept:
         numeric.append(schema.n_features - 1)
     return CodedLayout(

@@ -7,20 +7,26 @@ among whole numbers, or a decimal longer than the others, would then change them
 from __future__ import annotations
 
 import functools
-import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from decimal import Decimal
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from dpcore.data.cells.vocabulary import ABSENT, NUMBER, UNKNOWN, Vocabulary
+from dpcore.data.cells.vocabulary import ABSENT, UNKNOWN, Vocabulary
+from dpcore.data.schema.notation import Notation
 
-__all__ = ["as_objects", "is_missing_object", "object_codes", "object_numbers"]
-
-_NUMBER = re.compile(NUMBER)
+__all__ = [
+    "as_objects",
+    "float_of",
+    "is_missing_object",
+    "is_number",
+    "object_codes",
+    "object_numbers",
+    "text_of",
+]
 
 
 def as_objects(cells: Iterable[Any]) -> np.ndarray:
@@ -32,9 +38,9 @@ def as_objects(cells: Iterable[Any]) -> np.ndarray:
     return array
 
 
-def object_numbers(cells: np.ndarray, missing: tuple[str, ...]) -> np.ndarray:
+def object_numbers(cells: np.ndarray, notation: Notation) -> np.ndarray:
     """Return each cell as a number, float64 of the shape of ``cells``, NaN where it is none."""
-    numbers = (_number(cell, missing) for cell in cells.flat)
+    numbers = (_number(cell, notation) for cell in cells.flat)
     return np.fromiter(numbers, np.float64, cells.size).reshape(cells.shape)
 
 
@@ -46,40 +52,47 @@ def object_codes(cells: np.ndarray, vocabulary: Vocabulary) -> np.ndarray:
     numbers: list[float] = []
     for i, cell in enumerate(cells):
         if isinstance(cell, (str, bytes)):
-            codes[i] = of_text(_text(cell))
+            codes[i] = of_text(text_of(cell))
         elif isinstance(cell, (bool, np.bool_)):
             codes[i] = vocabulary.of_truth(bool(cell))
-        elif is_missing_object(cell):
+        elif _is_none(cell):
             codes[i] = ABSENT
-        elif _is_number(cell):
+        elif is_number(cell):
             places.append(i)
-            numbers.append(_float(cell))
+            numbers.append(float_of(cell))
     codes[places] = vocabulary.of_numbers(np.array(numbers))
     return codes
 
 
-def is_missing_object(cell: Any) -> bool:
-    """Return whether the cell is what Python, NumPy or pandas put where there is no value."""
-    if cell is None or _is_number(cell):
-        return cell is None or np.isnan(_float(cell))
+def is_missing_object(cell: Any, words: Container[str]) -> bool:
+    """Return whether the cell is what Python, NumPy or pandas put where there is no value, or a
+    text that is one of ``words``."""
+    if isinstance(cell, (str, bytes)):
+        return text_of(cell).strip() in words
+    return _is_none(cell)
+
+
+def _is_none(cell: Any) -> bool:
+    if cell is None or is_number(cell):
+        return cell is None or np.isnan(float_of(cell))
     pandas = sys.modules.get("pandas")  # Without it no cell is one of its own.
     return pandas is not None and (cell is pandas.NA or cell is pandas.NaT)
 
 
-def _number(cell: Any, missing: tuple[str, ...]) -> float:
+def _number(cell: Any, notation: Notation) -> float:
     if isinstance(cell, (str, bytes)):
-        word = _text(cell).strip()
-        return float(word) if word not in missing and _NUMBER.match(word) else np.nan
-    if isinstance(cell, (bool, np.bool_)) or _is_number(cell):
-        return _float(cell)
+        return notation.number(text_of(cell))
+    if isinstance(cell, (bool, np.bool_)) or is_number(cell):
+        return float_of(cell)
     return np.nan
 
 
-def _is_number(cell: Any) -> bool:
+def is_number(cell: Any) -> bool:
+    """Return whether the cell is a real number, and no truth value."""
     return isinstance(cell, (Real, Decimal)) and not isinstance(cell, bool)
 
 
-def _float(cell: Any) -> float:
+def float_of(cell: Any) -> float:
     """Return the nearest float64, infinite where there is none, NaN for what says it is none."""
     try:
         return float(cell)
@@ -89,5 +102,6 @@ def _float(cell: Any) -> float:
         return np.nan
 
 
-def _text(cell: str | bytes) -> str:
+def text_of(cell: str | bytes) -> str:
+    """Return text as it is, and bytes as UTF-8, U+FFFD for what is none."""
     return cell if isinstance(cell, str) else cell.decode("utf-8", "replace")

@@ -21,101 +21,74 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dpcore.data.cells.objects import is_missing_object, object_codes, object_numbers
-from dpcore.data.cells.unit import scale_to_unit
-from dpcore.data.cells.vocabulary import ABSENT, NUMBER, UNKNOWN, Vocabulary
-from dpcore.data.schema.columns import Categorical, Label, Numeric, Value
-from dpcore.errors import DataError
+from dpcore.data.cells.vocabulary import ABSENT, UNKNOWN, Vocabulary
+from dpcore.data.schema.values import Value, are_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+from dpcore.data.schema.notation import Notation
 
-__all__ = ["NO_NUMBER", "Cells", "convert_column", "is_empty", "to_numbers"]
+__all__ = [
+    "Cells",
+    "UnreadTypeError",
+    "by_text",
+    "empty_cells",
+    "is_text",
+    "plain_numbers",
+    "to_codes",
+    "to_numbers",
+]
 
 Cells: TypeAlias = pa.ChunkedArray | np.ndarray
 """The cells of a column as a source gave them: of one declared type, or Python objects."""
 
-NO_NUMBER = "the cell is not a finite number"
 
-
-def convert_column(
-    cells: Cells, column: Numeric | Categorical | Label, missing: tuple[str, ...], source: str
-) -> tuple[np.ndarray, np.ndarray | None, str]:
-    """Return the cells as numbers, which of them are faults (bool or None), and the reason.
-
-    Raises DataError for a column of a type that has no such reading.
-    """
-    try:
-        return _convert(cells, column, missing)
-    except _UnreadTypeError as error:
-        raise DataError(f"{source}: column {column.name!r} {error}") from None
-    except (pa.ArrowException, UnicodeError) as error:
-        raise DataError(
-            f"{source}: column {column.name!r} cannot be read as {column.kind} "
-            f"({type(error).__name__})."
-        ) from None
-
-
-def is_empty(cells: Cells, row: int, missing: tuple[str, ...]) -> bool:
-    """Return whether a cell holds no value, the column read as numbers (null) or as text."""
-    if isinstance(cells, np.ndarray):
-        cell = None if is_missing_object(cells[row]) else cells[row]
-    else:
-        one = cells.slice(row, 1)
-        cell = (_text(one) if _is_text(one.type) else one)[0].as_py()
-    return cell is None or (isinstance(cell, str) and cell.strip() in ("", *missing))
-
-
-class _UnreadTypeError(Exception):
+class UnreadTypeError(Exception):
     """A declared type has no reading under the schema; the text ends a sentence."""
 
 
-def _convert(
-    cells: Cells, column: Numeric | Categorical | Label, missing: tuple[str, ...]
-) -> tuple[np.ndarray, np.ndarray | None, str]:
-    if isinstance(column, Numeric):
-        numbers = to_numbers(cells, missing)
-        return numbers, ~np.isfinite(numbers), NO_NUMBER
-    if isinstance(column, Categorical):
-        return np.maximum(_codes(cells, column.categories, missing), UNKNOWN), None, ""
-    if column.lower is not None and column.upper is not None:
-        numbers = to_numbers(cells, missing)
-        y = 2.0 * scale_to_unit(numbers, column.lower, column.upper) - 1.0
-        return y, ~np.isfinite(numbers), "the label is not a finite number"
-    codes = _codes(cells, column.negative + column.positive, missing)
-    y = np.where(codes < len(column.negative), -1.0, 1.0)
-    if column.negative:
-        return y, codes < 0, "the label is not one of the schema's classes"
-    y[codes < 0] = -1.0
-    return y, codes == ABSENT, "the label is missing"
+def empty_cells(cells: Cells, notation: Notation) -> np.ndarray:
+    """Return which cells hold no value, bool of shape (n_cells,): none at all, not a number (NaN),
+    or a text that is blank or one of the words for it."""
+    if isinstance(cells, np.ndarray):
+        found = (is_missing_object(cell, notation.empty) for cell in cells)
+        return np.fromiter(found, bool, len(cells))
+    kind = _value_type(cells.type)
+    if is_text(kind):
+        codes = _coded(cells, lambda word: ABSENT if word.strip() in notation.empty else 0)
+        return np.asarray(codes == ABSENT)
+    if _is_number(kind):
+        return np.asarray(np.isnan(to_numbers(cells, notation)))
+    return np.asarray(_to_numpy(cells.is_null().cast(pa.int64()), np.int64(1)) == 1)
 
 
-def _codes(cells: Cells, values: tuple[Value, ...], missing: tuple[str, ...]) -> np.ndarray:
+def to_codes(cells: Cells, values: tuple[Value, ...], notation: Notation) -> np.ndarray:
     """Return each cell's position in ``values``, or UNKNOWN or ABSENT: int32."""
-    if all(isinstance(value, float) for value in values):
-        numbers = to_numbers(cells, missing)
+    if are_numbers(values):
+        numbers = to_numbers(cells, notation)
         found = _positions(numbers, np.array(values, dtype=np.float64))
         return np.where(np.isfinite(numbers), found, np.int32(ABSENT))
-    vocabulary = Vocabulary([str(value) for value in values], missing)
+    vocabulary = Vocabulary([str(value) for value in values], notation.missing)
     if isinstance(cells, np.ndarray):
         return object_codes(cells, vocabulary)
     kind = _value_type(cells.type)
-    if _is_text(kind) or pa.types.is_null(kind):
+    if is_text(kind) or pa.types.is_null(kind):
         return _coded(cells, vocabulary.of_text)
     if pa.types.is_boolean(kind):
         _require(vocabulary.takes_booleans, kind, vocabulary)
         return _coded(cells, lambda word: vocabulary.of_truth(word == "true"))
     if not _is_number(kind):
-        raise _UnreadTypeError(
+        raise UnreadTypeError(
             f"cannot be read: it is of type {kind}. Write its cells as text, or drop it."
         )
     _require(vocabulary.takes_numbers, kind, vocabulary)
-    return vocabulary.of_numbers(to_numbers(cells, missing))
+    return vocabulary.of_numbers(to_numbers(cells, notation))
 
 
 def _require(is_read: bool, kind: pa.DataType, vocabulary: Vocabulary) -> None:
     """Raise for a type whose cells may have been other texts in the rows' own source."""
     if not is_read:
-        raise _UnreadTypeError(
+        raise UnreadTypeError(
             f"is of type {kind}, and the schema lists text for it, such as "
             f"{vocabulary.texts[0]!r}: one odd cell decides what type a program gives a column, "
             "and with it the text of every cell. Keep the column as text where the table is made "
@@ -123,17 +96,34 @@ def _require(is_read: bool, kind: pa.DataType, vocabulary: Vocabulary) -> None:
         )
 
 
+def by_text(cells: pa.ChunkedArray, number: Callable[[str], float]) -> np.ndarray:
+    """Return the numbers of the cells' texts, float64, NaN where there is none: a chunk at a time,
+    each by its own list of texts."""
+    return _mapped(cells, number, np.float64("nan"))
+
+
 def _coded(cells: pa.ChunkedArray, code: Callable[[str], int]) -> np.ndarray:
-    """Return the codes of the cells' texts: a chunk at a time, each by its own list of texts."""
+    """Return the codes of the cells' texts, int32."""
+    return _mapped(cells, code, np.int32(ABSENT))
+
+
+def _mapped(
+    cells: pa.ChunkedArray, value: Callable[[str], float], absent: np.float64 | np.int32
+) -> np.ndarray:
     if not pa.types.is_dictionary(cells.type):
         cells = _text(cells).dictionary_encode()
-    parts = [np.empty(0, dtype=np.int32)]
+    parts = [np.empty(0, dtype=absent.dtype)]
     for chunk in cells.chunks:
         words = _text(chunk.dictionary).to_pylist()
-        table = [ABSENT if word is None else code(word) for word in words]
+        table = [absent if word is None else value(word) for word in words]
         indices = _to_numpy(pa.chunked_array([chunk.indices.cast(pa.int64())]), np.int64(-1))
-        parts.append(np.array([*table, ABSENT], dtype=np.int32)[indices])
+        parts.append(np.array([*table, absent], dtype=absent.dtype)[indices])
     return np.concatenate(parts)
+
+
+def plain_numbers(cells: pa.ChunkedArray) -> np.ndarray:
+    """Return cells of a type of numbers as float64, NaN for none."""
+    return _to_numpy(cells.cast(pa.float64(), safe=False), np.float64("nan"))
 
 
 def _positions(cells: np.ndarray, values: np.ndarray) -> np.ndarray:
@@ -145,7 +135,7 @@ def _positions(cells: np.ndarray, values: np.ndarray) -> np.ndarray:
 
 def _text(array: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
     """Return the cells as text. Bytes that are not UTF-8 are no text and no number: U+FFFD."""
-    if not _is_text(array.type):
+    if not is_text(array.type):
         return array.cast(pa.string())
     # Text too: a Parquet file's may be any bytes, and only this way round they are looked at.
     content = array.cast(pa.binary())
@@ -157,16 +147,16 @@ def _text(array: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
         return pa.chunked_array([pa.array(decoded, pa.string())])
 
 
-def to_numbers(cells: Cells, missing: tuple[str, ...]) -> np.ndarray:
+def to_numbers(cells: Cells, notation: Notation) -> np.ndarray:
     """Return the cells as float64, NaN for what is missing or no number."""
     if isinstance(cells, np.ndarray):
-        return object_numbers(cells, missing)
+        return object_numbers(cells, notation)
     kind = _value_type(cells.type)
     array = cells.cast(kind) if pa.types.is_dictionary(cells.type) else cells
     if pa.types.is_temporal(kind):
         raise pa.ArrowInvalid("a date is not a number")
-    if _is_text(kind):
-        array = _parse(_text(array), missing)
+    if is_text(kind):
+        array = _parse(_text(array), notation)
     elif kind != pa.float64():
         array = array.cast(pa.float64(), safe=False)
     return _to_numpy(array, np.float64("nan"))
@@ -198,7 +188,8 @@ def _is_number(kind: pa.DataType) -> bool:
     return any(test(kind) for test in tests)
 
 
-def _is_text(kind: pa.DataType) -> bool:
+def is_text(kind: pa.DataType) -> bool:
+    """Return whether cells of a declared type are text, or bytes that may be."""
     tests = (
         pa.types.is_string,
         pa.types.is_large_string,
@@ -210,11 +201,15 @@ def _is_text(kind: pa.DataType) -> bool:
     return any(test(kind) for test in tests)
 
 
-def _parse(array: pa.ChunkedArray, missing: tuple[str, ...]) -> pa.ChunkedArray:
+def _parse(array: pa.ChunkedArray, notation: Notation) -> pa.ChunkedArray:
     text = pc.utf8_trim_whitespace(array)
-    is_number = pc.match_substring_regex(text, NUMBER)
-    if missing:
-        known = pc.is_in(text, value_set=pa.array(missing, pa.string()))
+    is_number = pc.match_substring_regex(text, notation.pattern)
+    if notation.missing:
+        known = pc.is_in(text, value_set=pa.array(notation.missing, pa.string()))
         is_number = pc.and_(is_number, pc.invert(known))
     kept = pc.if_else(is_number, text, pa.scalar(None, pa.string()))
+    if notation.thousands:
+        kept = pc.replace_substring(kept, notation.thousands, "")
+    if notation.decimal != ".":
+        kept = pc.replace_substring(kept, notation.decimal, ".")
     return pc.replace_substring_regex(kept, r"^\+", "").cast(pa.float64())

@@ -7,12 +7,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dpcore.data.schema.columns import is_boolean
+from dpcore.data.schema.values import is_boolean
 
-__all__ = ["ABSENT", "NUMBER", "UNKNOWN", "Vocabulary"]
+__all__ = ["ABSENT", "UNKNOWN", "Vocabulary"]
 
-NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
-"""A number in text, as a regular expression: decimal, with an exponent or without."""
 UNKNOWN = -1
 """The code of a cell that is none of the listed values."""
 ABSENT = -2

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import PurePath
 from typing import Literal
 
+from dpcore.data.readers.places import STDIN
 from dpcore.errors import InvalidInputError
 
 __all__ = ["FORMATS", "BadRows", "format_of", "is_typed", "separator_of"]
@@ -24,7 +26,8 @@ FORMATS = {
 
 
 def format_of(path: str, format: str | None = None) -> str:
-    """Return the format to read ``path`` with: ``format``, or by its suffix.
+    """Return the format to read ``path`` with: ``format``, or by its suffix; of standard input
+    ("-") it is csv, of a folder parquet.
 
     Raises InvalidInputError for an unknown format or suffix.
     """
@@ -32,6 +35,10 @@ def format_of(path: str, format: str | None = None) -> str:
         if format not in FORMATS:
             raise InvalidInputError(f"Unknown format {format!r}. Known: {', '.join(FORMATS)}.")
         return format
+    if path == STDIN:
+        return "csv"
+    if os.path.isdir(path):
+        return "parquet"
     name = PurePath(path).name.lower().removesuffix(".gz")
     for known, suffixes in FORMATS.items():
         if name.endswith(suffixes):

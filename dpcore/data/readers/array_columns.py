@@ -55,7 +55,7 @@ def array_table(
     there; DataError for anything but real numbers of the schema's width.
     """
     source = "the array"
-    if schema.has_categories:
+    if any(column.kind != "numeric" for column in schema.features):
         raise InvalidInputError("A schema with named columns needs a pandas frame.")
     if sparse.issparse(X):
         raise InvalidInputError(

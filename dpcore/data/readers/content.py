@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import gzip
-from pathlib import Path
 
 import pyarrow as pa
 
 from dpcore.data.readers.pieces import file_errors
+from dpcore.data.readers.places import open_bytes
 
 __all__ = ["arrow_reader", "read_bytes"]
 
@@ -18,7 +18,8 @@ def read_bytes(path: str) -> bytes:
     Raises DataError if it cannot be read or unpacked to its end.
     """
     with file_errors(path):
-        content = Path(path).read_bytes()
+        with open_bytes(path) as file:
+            content = file.read()
         return gzip.decompress(content) if path.lower().endswith(".gz") else content
 
 

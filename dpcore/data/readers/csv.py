@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
 from dpcore.data.readers.content import arrow_reader
@@ -17,7 +18,9 @@ from dpcore.data.readers.lines import BYTE_ORDER_MARK, first_line, is_plain, tri
 from dpcore.data.readers.pieces import Piece
 from dpcore.data.readers.raw_table import RawTable
 from dpcore.data.readers.records import count_lines, records, whole_records
-from dpcore.data.schema.columns import Categorical, Column, Label
+from dpcore.data.readers.separators import looks_separated
+from dpcore.data.schema.columns import Column, Drop
+from dpcore.data.schema.notation import Notation
 from dpcore.errors import DataError
 
 __all__ = [
@@ -46,7 +49,7 @@ class Delimited:
     types : name -> Arrow type of the columns that are wanted.
     separator, quote : one character each; ``quote`` may be None.
     header : whether the first record names the fields.
-    missing : the words that mean that there is no value.
+    notation : how cells are written.
     drop : whether each line is a record and one with too many or too few cells is left out, or one
         with an open quote, so also cells with line breaks.
     """
@@ -57,7 +60,7 @@ class Delimited:
     separator: str
     quote: str | None
     header: bool
-    missing: Sequence[str]
+    notation: Notation
     drop: bool
 
 
@@ -75,9 +78,11 @@ def read_delimited(piece: Piece, layout: Delimited) -> RawTable:
     if not layout.drop:
         check_quotes(piece, layout)
     try:
-        if any(_is_number(word) for word in layout.missing):
+        if any(_is_number(word, layout.notation) for word in layout.notation.missing):
             raise pa.ArrowInvalid("a missing value looks like a number")
-        table = _parse(piece, content, layout, layout.types, layout.missing)
+        table = _parse(piece, content, layout, layout.types, layout.notation.missing)
+        if any(_holds_nan(column) for column in table.columns):
+            raise pa.ArrowInvalid("a text that Arrow takes for no number is not an empty cell")
     except pa.ArrowInvalid:
         table = _parse_as_text(piece, content, layout)
     except pa.ArrowException as error:
@@ -105,9 +110,10 @@ def check_widths(piece: Piece, layout: Delimited) -> None:
     lines, content = _records_of(piece, layout)
     for line, n_cells in records(content, layout.separator, layout.quote):
         if n_cells != len(layout.names):
+            alone = [first_line(content)[0].decode("utf-8", "replace")] if n_cells == 1 else []
             raise DataError(
                 f"{layout.source}, line {lines + line}: {n_cells} cells, expected "
-                f"{len(layout.names)}."
+                f"{len(layout.names)}.{looks_separated(alone, layout.separator)}"
             )
 
 
@@ -190,26 +196,26 @@ def _parse(
             include_columns=list(column_types),
             null_values=list(missing),
             strings_can_be_null=True,
+            decimal_point=layout.notation.decimal,
         ),
     )
 
 
 def arrow_type(column: Column) -> pa.DataType:
     """Return the type that a column's cells are first tried as."""
-    if isinstance(column, Categorical):
-        return _type_of(column.categories)
-    if isinstance(column, Label) and not column.is_real:
-        return _type_of(column.negative + column.positive)
-    return pa.float64()
+    return _TEXT if isinstance(column, Drop) or not column.takes_numbers else pa.float64()
 
 
-def _type_of(values: Sequence[str | float]) -> pa.DataType:
-    return pa.float64() if all(isinstance(v, float) for v in values) else _TEXT
+def _holds_nan(column: pa.ChunkedArray) -> bool:
+    """Return whether a text such as "nan" became a number that is none."""
+    if not pa.types.is_floating(column.type):
+        return False
+    return bool(pc.any(pc.is_nan(column), min_count=0).as_py())
 
 
-def _is_number(word: str) -> bool:
+def _is_number(word: str, notation: Notation) -> bool:
     try:
-        float(word)
+        float(word.replace(notation.decimal, "."))
     except ValueError:
         return False
     return True

@@ -14,6 +14,7 @@ from scipy.sparse import coo_matrix, csr_matrix
 
 from dpcore.data.cells.objects import as_objects, object_numbers
 from dpcore.data.cells.typed import Cells
+from dpcore.data.schema.notation import Notation
 from dpcore.errors import DataError
 
 __all__ = ["canonical_csr", "labels_of", "real_matrix", "typed_cells"]
@@ -30,7 +31,7 @@ def real_matrix(X: Any, source: str) -> np.ndarray:
         if array.dtype.kind not in "buifO":
             raise TypeError
         if array.dtype == object:
-            array = object_numbers(array, ())
+            array = object_numbers(array, Notation(missing=()))
         # A long double above float64's range becomes infinite, and is refused as that.
         with np.errstate(over="ignore"):
             array = array.astype(np.float64, order="C", copy=False)
@@ -99,12 +100,20 @@ def labels_of(y: Any, source: str, n_rows: int) -> Cells:
     """
     _require_no_mask(y, f"{source}: y")
     try:
-        cells = typed_cells(y) if hasattr(y, "dtype") else as_objects(y)
+        if isinstance(y, (pa.Array, pa.ChunkedArray)) or _streams(y):
+            cells: Cells = pa.chunked_array([y] if isinstance(y, pa.Array) else y)
+        else:
+            cells = typed_cells(y) if hasattr(y, "dtype") else as_objects(y)
     except (pa.ArrowException, TypeError, ValueError):
         raise DataError(f"{source}: y is not a one-dimensional array of labels.") from None
     if len(cells) != n_rows:
         raise DataError(f"{source}: the number of labels is not the number of rows.")
     return cells
+
+
+def _streams(y: Any) -> bool:
+    """Return whether labels are a column of Arrow, as one of polars is; pandas has its own way."""
+    return hasattr(y, "__arrow_c_stream__") and not hasattr(y, "iloc")
 
 
 def _require_no_mask(array: Any, name: str) -> None:

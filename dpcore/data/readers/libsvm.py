@@ -12,11 +12,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from scipy.sparse import csr_matrix
 
-from dpcore.data.cells.vocabulary import NUMBER
 from dpcore.data.readers.lines import utf8_lines
 from dpcore.data.readers.pieces import Piece, read_pieces
 from dpcore.data.readers.raw_matrix import RawMatrix
 from dpcore.data.readers.records import whole_records
+from dpcore.data.schema.notation import Notation
 from dpcore.errors import DataError
 
 __all__ = ["LibsvmFile", "read_libsvm"]
@@ -25,7 +25,8 @@ _BLANK = np.zeros(256, dtype=bool)
 _BLANK[list(b" \t\n")] = True
 _INDEX = r"^[0-9]{1,18}$"
 _PAIR = re.compile(rb"([0-9]{1,18}):(.*)")
-_VALUE = re.compile(NUMBER.encode())
+_NUMBER = Notation().pattern
+_VALUE = re.compile(_NUMBER.encode())
 
 
 class LibsvmFile:
@@ -35,6 +36,10 @@ class LibsvmFile:
         self._path = path
         self._width = width
         self._drop = drop
+
+    def names(self) -> list[str]:
+        """Return no names: the columns have none."""
+        return []
 
     def pieces(self) -> Iterator[RawMatrix]:
         """Yield the rows, a piece of the file at a time, one at least."""
@@ -108,7 +113,7 @@ def _parse(content: bytes, width: int) -> tuple[csr_matrix, pa.ChunkedArray, np.
     try:
         tokens = pa.array(words, pa.binary()).cast(pa.string())
         indices = _matching(tokens.take(pa.array(first[~is_label])), _INDEX, pa.int64())
-        values = _matching(tokens.take(pa.array(first[~is_label] + 1)), NUMBER, pa.float64())
+        values = _matching(tokens.take(pa.array(first[~is_label] + 1)), _NUMBER, pa.float64())
     except pa.ArrowInvalid:
         return None
     row_of = (np.cumsum(is_label) - 1)[~is_label]

@@ -24,6 +24,10 @@ class NpzFile:
         self._path = path
         self._labelled = labelled
 
+    def names(self) -> list[str]:
+        """Return no names: the columns have none."""
+        return []
+
     def pieces(self) -> Iterator[RawMatrix]:
         """Yield all rows at once."""
         yield read_npz(self._path, labelled=self._labelled)

@@ -8,6 +8,7 @@ from functools import partial
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from dpcore.data.readers.places import parquet_files
 from dpcore.data.readers.raw_table import RawTable, check_names
 from dpcore.data.schema.schema import Schema
 from dpcore.errors import DataError
@@ -20,43 +21,53 @@ _BUFFER = 2**16
 
 
 class ParquetFile:
-    """The schema's columns of a Parquet file, read in batches."""
+    """The schema's columns of a Parquet file, or of those of a folder or a pattern one after the
+    other in the order of their names, read in batches. Each has the columns of the schema."""
 
     def __init__(self, path: str, schema: Schema, *, labelled: bool = True) -> None:
         self._path = path
         self._schema = schema
         self._labelled = labelled
 
+    def names(self) -> list[str]:
+        """Return the names of the columns of the first file."""
+        return [name for name, _ in read_parquet_types(self._path)]
+
     def pieces(self) -> Iterator[RawTable]:
-        """Yield the rows, a batch at a time, one at least; DataError if the file is unreadable or
+        """Yield the rows, a batch at a time, one at least; DataError if a file is unreadable or
         lacks a column."""
-        names = [name for name, _ in read_parquet_types(self._path)]
-        wanted = check_names(names, self._schema, self._path, self._labelled)
-        before = 0
-        for table in self._tables(wanted):
-            columns = {name: table.column(name) for name in wanted}
-            yield RawTable(columns, table.num_rows, self._path, partial(_where, before))
-            before += table.num_rows
+        for path in parquet_files(self._path):
+            yield from self._of_one(path)
 
     def check(self) -> None:
         """Raise the DataError of a file that cannot be read to its end."""
         for _ in self.pieces():
             pass
 
-    def _tables(self, wanted: list[str]) -> Iterator[pa.Table]:
-        try:
-            # A buffer for each column, instead of whole row groups ahead.
-            with pq.ParquetFile(self._path, pre_buffer=False, buffer_size=_BUFFER) as file:
-                missing = file.metadata.num_rows
-                if missing == 0:
-                    yield file.read(columns=wanted)
-                for batch in file.iter_batches(BATCH_ROWS, columns=wanted):
-                    missing -= batch.num_rows
-                    yield pa.Table.from_batches([batch])
-                if missing:
-                    raise ValueError("Its groups have another number of rows than the whole.")
-        except (pa.ArrowException, OSError, ValueError) as error:
-            raise _unreadable(self._path, error) from None
+    def _of_one(self, path: str) -> Iterator[RawTable]:
+        names = [name for name, _ in read_parquet_types(path)]
+        wanted = check_names(names, self._schema, path, self._labelled)
+        before = 0
+        for table in _tables(path, wanted):
+            columns = {name: table.column(name) for name in wanted}
+            yield RawTable(columns, table.num_rows, path, partial(_where, before))
+            before += table.num_rows
+
+
+def _tables(path: str, wanted: list[str]) -> Iterator[pa.Table]:
+    try:
+        # A buffer for each column, instead of whole row groups ahead.
+        with pq.ParquetFile(path, pre_buffer=False, buffer_size=_BUFFER) as file:
+            missing = file.metadata.num_rows
+            if missing == 0:
+                yield file.read(columns=wanted)
+            for batch in file.iter_batches(BATCH_ROWS, columns=wanted):
+                missing -= batch.num_rows
+                yield pa.Table.from_batches([batch])
+            if missing:
+                raise ValueError("Its groups have another number of rows than the whole.")
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise _unreadable(path, error) from None
 
 
 def _where(before: int, row: int) -> str:
@@ -64,7 +75,9 @@ def _where(before: int, row: int) -> str:
 
 
 def read_parquet_types(path: str) -> list[tuple[str, pa.DataType]]:
-    """Return the names and types of the columns, without reading a row."""
+    """Return the names and types of the columns, those of the first of several files, without
+    reading a row."""
+    path = parquet_files(path)[0]
     try:
         arrow = pq.ParquetFile(path).schema_arrow
     except FileNotFoundError:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import gzip
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import IO, Any
 
 from dpcore.data.readers.lines import trimmed
+from dpcore.data.readers.places import open_bytes
 from dpcore.data.readers.records import count_lines
 from dpcore.errors import DataError
 
@@ -40,14 +40,14 @@ class Piece:
     is_rest: bool = True
 
 
-def read_pieces(path: str, cut: Cut) -> Iterator[Piece]:
+def read_pieces(path: str, cut: Cut) -> Generator[Piece, None, None]:
     """Yield the pieces of a file, one at least; a gzip file (by its name) is unpacked.
 
     Raises DataError if it cannot be read or unpacked to its end.
     """
     with file_errors(path):
         is_packed = path.lower().endswith(".gz")
-        opened: Any = gzip.open(path) if is_packed else Path(path).open("rb")
+        opened: Any = gzip.open(path) if is_packed else open_bytes(path)
     with opened as file:
         yield from _cut(file, path, cut)
 

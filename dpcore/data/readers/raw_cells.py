@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
 
-from dpcore.data.cells.typed import Cells, convert_column, is_empty
+from dpcore.data.cells.readings import convert_column
+from dpcore.data.cells.typed import Cells, empty_cells
 from dpcore.data.readers.raw_matrix import RawMatrix
-from dpcore.data.schema.columns import Categorical, Label, Numeric
+from dpcore.data.schema.columns import FeatureColumn, Label, Numeric
 from dpcore.data.stream import open_rows
 
 if TYPE_CHECKING:
@@ -65,43 +65,20 @@ def checked_names(schema: Schema) -> tuple[tuple[str, str], ...]:
 
 
 def _of_cells(
-    given: Cells,
-    column: Numeric | Categorical | Label,
-    schema: Schema,
-    raw: RawTable | RawMatrix,
+    given: Cells, column: FeatureColumn | Label, schema: Schema, raw: RawTable | RawMatrix
 ) -> list[int]:
     if isinstance(column, Label) and column.lower is not None and column.upper is not None:
         column = Numeric(column.name, column.lower, column.upper)
-    cells, fault, _ = convert_column(given, column, schema.missing, raw.source)
+    cells, fault, _ = convert_column(given, column, schema.notation, raw.source)
+    empty = empty_cells(given, schema.notation)
     outside = cells < 0 if fault is None else fault
-    below = above = 0
-    if isinstance(column, Numeric):
-        below = int((~outside & (cells < column.lower)).sum())
-        above = int((~outside & (cells > column.upper)).sum())
-    empty = _n_empty(given, outside, schema.missing)
-    return [below, above, int(outside.sum()) - empty, empty]
-
-
-def _n_empty(cells: Cells, outside: np.ndarray, missing: tuple[str, ...]) -> int:
-    """Return how many of the cells outside hold no value, read as they are or as text."""
-    if isinstance(cells, np.ndarray):
-        return sum(is_empty(cells, row, missing) for row in np.flatnonzero(outside).tolist())
-    array = cells.filter(pa.array(outside))
-    kind = array.type.value_type if pa.types.is_dictionary(array.type) else array.type
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
-        kind = pa.binary()  # A Parquet file's text may be any bytes.
-    words = {"", *missing}
-    return sum(
-        entry["counts"]
-        for entry in array.cast(kind).value_counts().to_pylist()
-        if _is_empty(entry["values"], words)
-    )
-
-
-def _is_empty(value: object, words: set[str]) -> bool:
-    if isinstance(value, bytes):
-        value = value.decode("utf-8", "replace").strip()
-    return value is None or (isinstance(value, str) and value in words)
+    below = above = np.zeros_like(empty)
+    if not isinstance(column, Label) and column.bounds is not None:
+        lower, upper = column.bounds
+        counted = outside | empty
+        below, above = ~counted & (cells < lower), ~counted & (cells > upper)
+    # No cell is in two of them: the sensitivity of CellCounts rests on that.
+    return [int(bin.sum()) for bin in (below, above, outside & ~empty, empty)]
 
 
 def _of_rows(raw: RawMatrix, schema: Schema) -> list[int]:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.data.cells.typed import Cells, convert_column
+from dpcore.data.cells.readings import convert_column
+from dpcore.data.cells.typed import Cells
 from dpcore.data.readers import BadRows
 from dpcore.data.schema.schema import Schema
 from dpcore.errors import BadRowError, DataError
@@ -40,9 +41,9 @@ class RawMatrix:
 
 def conform_matrix(
     raw: RawMatrix, schema: Schema, *, labelled: bool = True, bad_rows: BadRows = "refuse"
-) -> tuple[Matrix, np.ndarray | None]:
+) -> tuple[Matrix, np.ndarray | None, np.ndarray | None]:
     """Return features times the schema's ``feature_scale``, rows scaled down to the row norm with
-    the intercept inside it, and labels.
+    the intercept inside it; labels; and which rows were kept, None for all.
 
     Raises DataError for a width that is not the schema's, and, unless ``bad_rows`` is ``"drop"``,
     for the first row with a value that is not finite or a label outside the schema's classes.
@@ -54,10 +55,10 @@ def conform_matrix(
     layout = matrix_layout_of(raw.X)
     bad = ~layout.finite_rows(raw.X)
     reasons = [(bad, "a value is not a finite number")]
-    y = None
+    y = kept = None
     if labelled:
         labels = raw.one_label_each()
-        y, fault, reason = convert_column(labels, schema.label, schema.missing, raw.source)
+        y, fault, reason = convert_column(labels, schema.label, schema.notation, raw.source)
         if fault is not None:
             reasons.append((fault, reason))
             bad = bad | fault
@@ -67,7 +68,8 @@ def conform_matrix(
             row = int(np.argmax(bad))
             reason = next(text for fault, text in reasons if fault[row])
             raise BadRowError(f"{raw.source}, {raw.where(row)}: {reason}.")
-        X, y = X[~bad], y if y is None else y[~bad]
+        kept = ~bad
+        X, y = X[kept], y if y is None else y[kept]
     if schema.feature_scale != 1.0:
         X = X * schema.feature_scale
-    return layout.scale_rows(X, schema.row_norm, schema.intercept), y
+    return layout.scale_rows(X, schema.row_norm, schema.intercept), y, kept

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from functools import partial
 
@@ -21,11 +22,14 @@ from dpcore.data.readers.csv import (
 )
 from dpcore.data.readers.lines import first_line, utf8_lines
 from dpcore.data.readers.pieces import Piece, read_pieces
+from dpcore.data.readers.places import STDIN
 from dpcore.data.readers.raw_matrix import RawMatrix
 from dpcore.data.readers.raw_table import RawTable, check_names
 from dpcore.data.readers.records import whole_records
+from dpcore.data.readers.separators import looks_separated
 from dpcore.data.readers.whitespace import to_single_spaces
 from dpcore.data.schema.schema import Schema
+from dpcore.errors import DataError, InvalidInputError
 
 __all__ = ["TextFile", "read_text"]
 
@@ -60,6 +64,21 @@ class TextFile:
         self._separator = " " if self._blanks else separator
         self._quote = None if self._blanks else '"'
 
+    def names(self) -> list[str]:
+        """Return the names of the header's columns; InvalidInputError for a file without one."""
+        if self._path == STDIN:
+            raise InvalidInputError(
+                "Standard input can be read once only, so that no wildcard of the schema is known "
+                "beforehand; list the columns, or name a file."
+            )
+        if not self._schema.header:
+            raise InvalidInputError(
+                f"{self._path} has no header (header = false), so that no wildcard of the schema "
+                "has a name to stand for; list the columns."
+            )
+        with closing(self._pieces()) as pieces:
+            return self._header(self._utf8(next(pieces)).content)
+
     def pieces(self) -> Iterator[RawTable | RawMatrix]:
         """Yield the rows, a piece of the file at a time, one at least."""
         layout: Delimited | None = None
@@ -86,7 +105,7 @@ class TextFile:
         text = self._utf8(Piece(content))
         return self._rows(text, self._layout(text))
 
-    def _pieces(self) -> Iterator[Piece]:
+    def _pieces(self) -> Generator[Piece, None, None]:
         quote = None if self._drop else self._quote
         return read_pieces(
             self._path, partial(whole_records, separator=self._separator, quote=quote)
@@ -108,7 +127,7 @@ class TextFile:
             return raw
         X = np.empty((raw.n_rows, self._schema.width))
         for j in range(self._schema.width):
-            X[:, j] = to_numbers(raw.columns[_feature(j)], self._schema.missing)
+            X[:, j] = to_numbers(raw.columns[_feature(j)], self._schema.notation)
         return RawMatrix(X, raw.columns.get(_LABEL), raw.source, raw.where)
 
     def _layout(self, first: Piece) -> Delimited:
@@ -121,21 +140,25 @@ class TextFile:
             self._separator,
             self._quote,
             self._schema.header,
-            self._schema.missing,
+            self._schema.notation,
             self._drop,
         )
 
     def _columns(self, content: bytes) -> tuple[list[str], dict[str, pa.DataType]]:
         schema = self._schema
         if schema.header:
-            head = first_line(content)[0] if self._drop else content
-            names = read_header(head, self._path, self._separator, self._quote)
+            names = self._header(content)
         else:
             names = [column.name for column in schema.columns]
             if self._lacks_label(content, len(names)):
                 names.remove(schema.label.name)
-        wanted = set(check_names(names, schema, self._path, self._labelled))
+        with _told_of_another_separator(names, self._separator):
+            wanted = set(check_names(names, schema, self._path, self._labelled))
         return names, {c.name: arrow_type(c) for c in schema.columns if c.name in wanted}
+
+    def _header(self, content: bytes) -> list[str]:
+        head = first_line(content)[0] if self._drop else content
+        return read_header(head, self._path, self._separator, self._quote)
 
     def _unnamed(self, content: bytes) -> tuple[list[str], dict[str, pa.DataType]]:
         """Return names and types of numbers and, last, the label. What is no number becomes NaN."""
@@ -152,6 +175,15 @@ class TextFile:
         if self._labelled:
             return False
         return first_width(content, self._separator, self._quote) == width - 1
+
+
+@contextmanager
+def _told_of_another_separator(header: list[str], by: str) -> Iterator[None]:
+    """Add to the error of a header that does not fit the schema what it looks like."""
+    try:
+        yield
+    except DataError as error:
+        raise DataError(f"{error}{looks_separated(header, by)}") from None
 
 
 def read_text(content: bytes, source: str, schema: Schema) -> RawTable | RawMatrix:

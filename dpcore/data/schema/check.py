@@ -16,8 +16,10 @@ from dpcore.accountants.calibrate import noise_multiplier
 from dpcore.accountants.gdp import GdpAccountant
 from dpcore.accountants.pure import PureAccountant
 from dpcore.data.readers import format_of, is_typed
+from dpcore.data.readers.places import refuse_stdin
 from dpcore.data.readers.raw_cells import BINS, RawCells, checked_names, raw_cells
 from dpcore.data.schema.cell_counts import CellCounts
+from dpcore.data.stream import named_schema
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.loading import schema_reasons
 from dpcore.fitting.reporting import charged_in
@@ -99,6 +101,8 @@ def check_schema(
             f"The rows of the store {path} are encoded: what was clamped or unknown is not told "
             "apart there any more. Check the file that it was converted from."
         )
+    refuse_stdin(path)
+    schema = named_schema(path, schema)
     columns, rows = checked_names(schema), _RawRows(path, schema)
     # Read through once before anything is charged: a file may be damaged at its end.
     exact = rows.answer(CellCounts(len(columns)))

@@ -1,29 +1,28 @@
 """The schema of a table, all public: columns, bounds, categories, classes. Encoding uses no more.
 
-A schema is a TOML file::
+A schema is a TOML file; ``dpcore.data.schema.keys`` has all of its keys::
 
-    rows = 48842              # optional: a public figure for the number of rows (not a count of
-                              # the rows at hand, where their number is private)
-    capacity = 1000000        # optional: rows that the exact sums must hold
-    row_norm = 2.0            # optional: rows are scaled down to this l2 norm; by default to the
-                              # bound that follows from the columns, so that none is scaled
-    intercept = true          # default: a constant column of ones, the last, inside the row norm
-    header = true             # default: the first line of the file names the columns
-    separator = ","           # default; or "whitespace"; by the suffix .tsv a tab, by .dat blanks
-    missing = ["", "NA"]      # default [""]: cells that hold no value
+    rows = 48842              # a public figure for the number of rows (not a count of the rows at
+                              # hand, where their number is private)
+    missing = ["", "NA"]      # words for no value
 
     [columns]                 # in the order of the features; of the file, where it has no header
-    age = { kind = "numeric", lower = 17, upper = 90 }
+    age = { kind = "numeric", lower = 17, upper = 90, fill = 40 }
     city = { kind = "categorical", categories = ["Bern", "Basel", "Genf"] }
+    "x*" = { kind = "boolean" }
     id = { kind = "drop" }
     income = { kind = "label", classes = ["<=50K", ">50K"] }
+
+    [[crosses]]
+    columns = ["city", "x1"]
 
 The label is one of: ``classes = [negative, positive]``, where either may be a list of values;
 ``positive = [...]``, every other value being negative; ``lower`` and ``upper`` for a real-valued
 target, which is mapped from these bounds to [-1, 1] for the fit and back for predictions. A missing
-number or label is a malformed row; a missing category is all zeros. Where all of a column's
-categories or classes are ``true`` or ``false`` (text, in any case, or TOML's own), cells are met in
-any case: ``TRUE``, ``True`` and a Parquet boolean are ``true``.
+label is a malformed row; so is a missing number without ``fill`` or ``indicator``; a missing
+category is all zeros, or what these keys say. Where all of a column's categories or classes are
+``true`` or ``false`` (text, in any case, or TOML's own), cells are met in any case: ``TRUE``,
+``True`` and a Parquet boolean are ``true``.
 
 Files without named columns (LIBSVM, npz, a plain array) have ``width = 123``, the number of
 features without the intercept, beside the label and a ``row_norm`` (default 1). Their values are
@@ -36,34 +35,28 @@ from __future__ import annotations
 import functools
 import math
 import os
-import re
 import tomllib
-from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from typing import Any
 
-from dpcore.data.schema.columns import (
-    PLACEHOLDER,
-    Categorical,
-    Column,
-    Drop,
-    Label,
-    Numeric,
-    check_keys,
-    column_from_dict,
-)
+from dpcore.data.schema.columns import Column, Drop, FeatureColumn, Label, column_from_dict
+from dpcore.data.schema.consistency import INTERCEPT, check_consistency
+from dpcore.data.schema.crosses import Cross, Crossed, crossed, crosses_of
+from dpcore.data.schema.document import column_entries, typed_value
+from dpcore.data.schema.keys import TOP_KEYS
+from dpcore.data.schema.notation import Notation
+from dpcore.data.schema.parts import Part
 from dpcore.data.schema.shipped import schema_text
 from dpcore.data.schema.toml_writer import format_document
+from dpcore.data.schema.values import check_keys
+from dpcore.data.schema.wildcards import expanded
 from dpcore.errors import InvalidInputError
 
-__all__ = ["Schema"]
+__all__ = ["INTERCEPT", "Schema"]
 
-INTERCEPT = "intercept"
-_SEPARATOR = re.compile(r"[ !#-/:-@\[-`{-~]")
-"""Printable, no letter, digit or quote."""
-_LEAST_NORM, _LARGEST_NORM, _STORED_BITS = 2.0**-8, 2.0**512, 8
+_STORED_BITS = 8
 """Features as given are stored with norms up to 2^8: exact sums leave room for 2^12, but then none
 for the noise of a small budget (at 2^10 dp-gd is refused at epsilon = 1)."""
 
@@ -77,6 +70,8 @@ class Schema:
     columns : in order; exactly one is a ``Label``.
     width : the number of unnamed features, where only the label is in ``columns``.
     norm : the ``row_norm`` that was set, or ``None`` for the bound that follows.
+    crosses : columns whose levels are combined.
+    wildcards : names of columns that stand for some of a file's, until ``for_names`` says which.
     from_data : whether bounds or categories were taken from the rows themselves: a fit is then
         not private.
 
@@ -92,17 +87,19 @@ class Schema:
     header: bool = True
     separator: str = ","
     missing: tuple[str, ...] = ("",)
+    decimal: str = "."
+    thousands: str = ""
     from_data: bool = False
+    crosses: tuple[Cross, ...] = ()
+    wildcards: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        _check_columns(self.columns, self.width, self.intercept)
-        _check_counts(self)
-        if self.separator not in ("whitespace", "\t") and not _SEPARATOR.fullmatch(self.separator):
-            raise InvalidInputError(
-                f'Expected separator={self.separator!r} to be one character or "whitespace".'
-            )
-        for column in self.columns:
-            _check_not_missing(column, self.missing)
+        check_consistency(self)
+
+    @functools.cached_property
+    def notation(self) -> Notation:
+        """How cells of text are written."""
+        return Notation(self.missing, self.decimal, self.thousands)
 
     @functools.cached_property
     def label(self) -> Label:
@@ -110,9 +107,32 @@ class Schema:
         return next(c for c in self.columns if isinstance(c, Label))
 
     @functools.cached_property
-    def features(self) -> tuple[Numeric | Categorical, ...]:
-        """The columns that are encoded, in order."""
-        return tuple(c for c in self.columns if isinstance(c, (Numeric, Categorical)))
+    def features(self) -> tuple[FeatureColumn, ...]:
+        """The columns that are encoded, in order; InvalidInputError while they are not known."""
+        if self.wildcards:
+            raise InvalidInputError(
+                f"The schema's {self.wildcards[0]!r} stands for columns of a file or a frame with "
+                "names: these rows have none."
+            )
+        return tuple(c for c in self.columns if not isinstance(c, (Label, Drop)))
+
+    @property
+    def encoding(self) -> tuple[Any, ...]:
+        """All that encoded rows depend on besides the cells' notation: rows of equal encodings are
+        of one kind."""
+        return self.columns, self.crosses, self.width, self.norm, self.intercept
+
+    @functools.cached_property
+    def crossed(self) -> tuple[Crossed, ...]:
+        """The crosses, each with its columns."""
+        return tuple(crossed(cross, self.features) for cross in self.crosses)
+
+    @functools.cached_property
+    def parts(self) -> tuple[Part, ...]:
+        """The features of these columns and crosses, as rows hold them, in order, without the
+        intercept."""
+        own = (part for column in self.features for part in column.parts)
+        return (*own, *(cross.part for cross in self.crossed))
 
     @functools.cached_property
     def feature_names(self) -> tuple[str, ...]:
@@ -120,7 +140,7 @@ class Schema:
         if self.width is not None:
             names = [f"x{i}" for i in range(1, self.width + 1)]
         else:
-            names = [name for column in self.features for name in _names(column)]
+            names = [name for part in self.parts for name in part.names]
         return (*names, INTERCEPT) if self.intercept else tuple(names)
 
     @functools.cached_property
@@ -128,26 +148,30 @@ class Schema:
         """The number of encoded features, the intercept included."""
         if self.width is not None:
             return self.width + self.intercept
-        return self.intercept + sum(
-            len(c.categories) if isinstance(c, Categorical) else 1 for c in self.features
-        )
+        return self.intercept + sum(len(part.names) for part in self.parts)
 
     @property
-    def has_categories(self) -> bool:
-        return any(isinstance(c, Categorical) for c in self.features)
+    def has_codes(self) -> bool:
+        """Whether rows hold some of their features as codes."""
+        return any(part.is_code for part in self.parts)
+
+    @functools.cached_property
+    def square(self) -> int:
+        """An upper bound of the square of every encoded row's l2 norm, of named columns: the sum
+        of what each column's kind states, 1 for each cross, and 1 for the intercept."""
+        own = sum(column.square for column in self.features)
+        return own + len(self.crosses) + self.intercept
 
     @property
     def raw_norm_bound(self) -> float:
         """An upper bound of every encoded row's l2 norm before it is scaled down, rounded up.
 
-        Each numeric column adds at most 1 to the square, each categorical at most one 1, the
-        intercept 1. Unnamed features are scaled down while loading: there it is ``row_norm``.
+        Unnamed features are scaled down while loading: there it is ``row_norm``.
         """
         if self.width is not None:
             return self.row_norm
-        squares = len(self.features) + self.intercept
-        root = math.sqrt(squares)
-        return root if Fraction(root) ** 2 >= squares else math.nextafter(root, math.inf)
+        root = math.sqrt(self.square)
+        return root if Fraction(root) ** 2 >= self.square else math.nextafter(root, math.inf)
 
     @property
     def feature_scale(self) -> float:
@@ -174,23 +198,36 @@ class Schema:
         """
         if not isinstance(data, Mapping):
             raise InvalidInputError("Expected a schema to be a table of keys.")
-        known = ["row_norm" if f.name == "norm" else f.name for f in fields(cls)]
-        check_keys("the schema", data, known)
-        columns = tuple(column_from_dict(name, c) for name, c in _pairs(data.get("columns")))
-        values = {key: _typed(key, value) for key, value in data.items() if key != "columns"}
+        check_keys("the schema", data, [*(key.name for key in TOP_KEYS), "columns", "crosses"])
+        columns = tuple(
+            column_from_dict(name, c) for name, c in column_entries(data.get("columns"))
+        )
+        tables = {"columns", "crosses"}
+        values = {key: typed_value(key, value) for key, value in data.items() if key not in tables}
         if "row_norm" in values:
             values["norm"] = values.pop("row_norm")
-        return cls(columns, **values)
+        if isinstance(data["columns"], Mapping):
+            values.setdefault("wildcards", _with_a_star(columns))
+        return cls(columns, crosses=crosses_of(data.get("crosses", ())), **values)
+
+    def for_names(self, names: Sequence[str]) -> Schema:
+        """Return the schema of columns of these names: its wildcards stand for some of them."""
+        if not self.wildcards:
+            return self
+        columns = expanded(self.columns, self.wildcards, names)
+        return replace(self, columns=columns, wildcards=())
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-able description; the columns are a list, so that their order is kept."""
         data: dict[str, Any] = {}
         for field in fields(self):
             value = getattr(self, field.name)
-            if field.name != "columns" and value != field.default:
+            if field.name not in ("columns", "crosses") and value != field.default:
                 key = "row_norm" if field.name == "norm" else field.name
                 data[key] = list(value) if isinstance(value, tuple) else value
         data["columns"] = [{"name": c.name, **c.to_dict()} for c in self.columns]
+        if self.crosses:
+            data["crosses"] = [cross.to_dict() for cross in self.crosses]
         return data
 
     @classmethod
@@ -211,84 +248,12 @@ class Schema:
 
     def to_toml(self) -> str:
         """Return the TOML text that ``from_toml`` reads back as an equal schema."""
-        data = self.to_dict()
+        data = self.to_dict() | {"wildcards": list(self.wildcards)}
+        if self.wildcards == _with_a_star(self.columns):
+            del data["wildcards"]
         return format_document(data | {"columns": {c.name: c.to_dict() for c in self.columns}})
 
 
-def _names(column: Numeric | Categorical) -> list[str]:
-    if isinstance(column, Numeric):
-        return [column.name]
-    return [f"{column.name}={_short(c)}" for c in column.categories]
-
-
-def _short(value: str | float) -> str:
-    return f"{value:g}" if isinstance(value, float) else value
-
-
-def _pairs(columns: Any) -> Iterable[tuple[str, Any]]:
-    if isinstance(columns, Mapping):
-        return columns.items()
-    if not isinstance(columns, (list, tuple)):
-        raise InvalidInputError("Expected columns to be a table of columns.")
-    if not all(isinstance(c, Mapping) and "name" in c for c in columns):
-        raise InvalidInputError("Expected every entry of columns to have a name.")
-    return [(c["name"], {k: v for k, v in c.items() if k != "name"}) for c in columns]
-
-
-def _typed(key: str, value: Any) -> Any:
-    """Return a top-level value with its field's type, or raise InvalidInputError."""
-    if value == PLACEHOLDER:
-        raise InvalidInputError(f"The {key} in the schema is still to be filled in.")
-    if key in ("intercept", "header", "from_data"):
-        ok = isinstance(value, bool)
-    elif key in ("rows", "capacity", "width"):
-        ok = isinstance(value, int) and not isinstance(value, bool)
-    elif key == "row_norm":
-        ok = isinstance(value, (int, float)) and not isinstance(value, bool)
-        value = min(max(value, -1.0), 1e300) * 1.0 if ok else value
-    elif key == "missing":
-        ok = isinstance(value, (list, tuple)) and all(isinstance(v, str) for v in value)
-        value = tuple(value) if ok else value
-    else:
-        ok = isinstance(value, str)
-    if not ok:
-        raise InvalidInputError(f"The value of {key} in the schema has the wrong type.")
-    return value
-
-
-def _check_columns(columns: tuple[Column, ...], width: int | None, intercept: bool) -> None:
-    repeated = [n for n, k in Counter(c.name for c in columns).items() if k > 1]
-    if repeated:
-        raise InvalidInputError(f"Duplicate column {repeated[0]!r} in the schema.")
-    labels = [c.name for c in columns if isinstance(c, Label)]
-    if len(labels) != 1:
-        found = f"columns {labels[0]!r} and {labels[1]!r} are labels" if labels else "none is"
-        raise InvalidInputError(f"Expected one column of kind label in the schema; {found}.")
-    n_used = sum(not isinstance(c, (Label, Drop)) for c in columns)
-    if width is None and n_used == 0:
-        raise InvalidInputError("The schema has no columns to learn from.")
-    if width is not None and len(columns) > 1:
-        raise InvalidInputError("A schema with a width has no columns but the label.")
-    if intercept and any(c.name == INTERCEPT for c in columns if not isinstance(c, (Label, Drop))):
-        raise InvalidInputError(f"A column named {INTERCEPT!r} needs intercept = false.")
-
-
-def _check_counts(schema: Schema) -> None:
-    for key, bits in (("width", 31), ("rows", 40), ("capacity", 40)):
-        value = getattr(schema, key)
-        if value is not None and not 1 <= value < 2**bits:
-            raise InvalidInputError(f"Expected 1 <= {key} < 2^{bits} in the schema.")
-    if schema.norm is not None and not _LEAST_NORM <= schema.norm <= _LARGEST_NORM:
-        raise InvalidInputError(f"Expected 2^-8 <= row_norm={schema.norm} <= 2^512.")
-
-
-def _check_not_missing(column: Column, missing: tuple[str, ...]) -> None:
-    if isinstance(column, Label):
-        values = column.negative + column.positive
-    else:
-        values = column.categories if isinstance(column, Categorical) else ()
-    for value in values:
-        if value in missing:
-            raise InvalidInputError(
-                f"Value {value!r} of column {column.name!r} is also in missing = [...]."
-            )
+def _with_a_star(columns: Sequence[Column]) -> tuple[str, ...]:
+    """Return the names that are wildcards in a table of columns which does not list them."""
+    return tuple(c.name for c in columns if "*" in c.name and not isinstance(c, Label))

@@ -13,12 +13,18 @@ _WIDTH = 100
 
 
 def format_document(data: Mapping[str, Any]) -> str:
-    """Return TOML of ``data``: scalars first, then each table as a section of inline tables."""
-    lines = [f"{_key(k)} = {format_value(v)}" for k, v in data.items() if not _is_table(v)]
-    for name, table in data.items():
-        if _is_table(table):
+    """Return TOML of ``data``: scalars first, then each table as a section of inline tables, and
+    each list of tables as sections of the same name."""
+    nested = {name: value for name, value in data.items() if _is_table(value) or _has_tables(value)}
+    lines = [f"{_key(k)} = {format_value(v)}" for k, v in data.items() if k not in nested]
+    for name, value in nested.items():
+        if _is_table(value):
             lines += ["", f"[{_key(name)}]"]
-            lines += [f"{_key(k)} = {format_table(v)}" for k, v in table.items()]
+            lines += [f"{_key(k)} = {format_table(v)}" for k, v in value.items()]
+        else:
+            for table in value:
+                lines += ["", f"[[{_key(name)}]]"]
+                lines += [f"{_key(k)} = {format_value(v)}" for k, v in table.items()]
     return "\n".join(lines) + "\n"
 
 
@@ -63,3 +69,7 @@ def _key(name: str) -> str:
 
 def _is_table(value: Any) -> bool:
     return isinstance(value, Mapping)
+
+
+def _has_tables(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(map(_is_table, value))

@@ -15,7 +15,7 @@ from dpcore.data.blocks.coded import CodedRows
 from dpcore.data.cells.encode import coded_layout
 from dpcore.data.readers import BadRows, format_of, is_typed
 from dpcore.data.store.format import HEADER, STORE_ROWS, BlockForm, Description, digest
-from dpcore.data.stream import encoded_batches
+from dpcore.data.stream import encoded_batches, named_schema
 from dpcore.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -53,6 +53,7 @@ def convert(
             "train on the file itself."
         )
     check_target(out)
+    schema = named_schema(source, schema, format)
     pieces = encoded_batches(source, schema, format=format, bad_rows=bad_rows)
     with _replacement(os.fspath(out)) as file:
         writer = _Writer(file, schema, bad_rows == "drop", is_typed(os.fspath(source), format))

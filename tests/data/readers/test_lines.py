@@ -9,9 +9,9 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from dpcore.data.cells.vocabulary import NUMBER
 from dpcore.data.dataset import load_file, width_schema
 from dpcore.data.readers import lines
+from dpcore.data.schema.notation import Notation
 from dpcore.data.schema.schema import Schema
 
 NAMED = {
@@ -72,7 +72,7 @@ CELLS = st.sampled_from(
     + [b"\xef\xbb\xbf", b"\xef\xbb\xbf1", b"\xff", b"\xe2\x82", "\u2028".encode(), b"\x0b", b"#"]
     + [b"1:2", b"2:1", b":", b"3:", b"nan", b"1e999", b"-0", b"0x1", b"1_0", b"+1"]
     + ["\xa01".encode(), b" ", b" 1 ", b"\x1c1", b"\xc2\x85", b"NA", b" NA"]
-) | st.from_regex(NUMBER, fullmatch=True).map(lambda text: text.strip().encode())
+) | st.from_regex(Notation().pattern, fullmatch=True).map(lambda text: text.strip().encode())
 LONG = st.builds(
     lambda piece, times, end: piece * times + end,
     st.sampled_from([b'"', b"x", b'"x', b",", b"1", b"\xff", b'"",', b" ", b"1:1 ", b"0"]),

@@ -74,7 +74,7 @@ BAD_ROWS = [
     ("x,a,1,no", r"line 3, column 'age': the cell is not a finite number"),
     ("0x10,a,1,no", r"line 3, column 'age'"),
     ("1_0,a,1,no", r"line 3, column 'age'"),
-    (",a,1,no", r"line 3, column 'age': the cell is empty; fill it in\."),
+    (",a,1,no", r"line 3, column 'age': the cell is empty; fill it in, or set fill = VALUE"),
     ("  ,a,1,no", r"line 3, column 'age': the cell is empty"),
     ("NA,a,1,no", r"line 3, column 'age'"),
     ("nan,a,1,no", r"line 3, column 'age'"),

@@ -126,7 +126,7 @@ def test_features_are_found_again_for_predictions(make):
     plan = make_plan(Settings(seed=1))
     model = fit_dataset(plan, load_file(source, schema))
     expected, found = (
-        np.concatenate([model.margins(rows) for rows in feature_pieces(path, schema)])
+        np.concatenate([model.margins(rows) for rows, _ in feature_pieces(path, schema)])
         for path in (source, store)
     )
     assert np.array_equal(found, expected)

@@ -1,0 +1,109 @@
+"""The cells of a column as plain numbers, by the column's kind: each is a function of that cell, of
+the schema and of the declared type of the column (``dpcore.data.cells.typed``)."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from dpcore.data.cells.dates import to_days
+from dpcore.data.cells.typed import Cells, UnreadTypeError, empty_cells, to_codes, to_numbers
+from dpcore.data.cells.unit import scale_to_unit
+from dpcore.data.cells.vocabulary import ABSENT, UNKNOWN
+from dpcore.data.cells.words import to_buckets, to_truth
+from dpcore.data.schema.columns import (
+    Boolean,
+    Categorical,
+    Date,
+    FeatureColumn,
+    Hashed,
+    Label,
+    Ordinal,
+)
+from dpcore.data.schema.notation import Notation
+from dpcore.errors import DataError
+
+__all__ = ["Reading", "convert_column", "is_empty"]
+
+_NO_NUMBER = (
+    "the cell is not a finite number (if it is a word for no value, list it in missing = [...] of "
+    "the schema)"
+)
+
+Reading = tuple[np.ndarray, np.ndarray | None, str]
+"""Cells as numbers, which of them are faults (bool or None), and the reason.
+
+Those of categories and buckets are int32, the level's position, -1 for none. All others are
+float64: a number, the position of an ordinal level, 0 or 1 for false or true, the days of a date
+since 1970-01-01; NaN where the cell is empty and the schema says what becomes of it.
+"""
+
+
+def convert_column(
+    cells: Cells, column: FeatureColumn | Label, notation: Notation, source: str
+) -> Reading:
+    """Return the reading of a column; DataError for a type that has none."""
+    try:
+        if isinstance(column, Label):
+            return _label(cells, column, notation)
+        if isinstance(column, (Categorical, Hashed)):
+            return _levels(cells, column, notation), None, ""
+        numbers, reason = _numbers(cells, column, notation)
+        bad = ~np.isfinite(numbers)
+        if (column.indicator or column.fill is not None) and bad.any():
+            bad &= ~empty_cells(cells, notation)
+        return numbers, bad, reason
+    except UnreadTypeError as error:
+        raise DataError(f"{source}: column {column.name!r} {error}") from None
+    except (pa.ArrowException, UnicodeError) as error:
+        raise DataError(
+            f"{source}: column {column.name!r} cannot be read as {column.kind} "
+            f"({type(error).__name__})."
+        ) from None
+
+
+def is_empty(cells: Cells, row: int, notation: Notation) -> bool:
+    """Return whether a cell holds no value."""
+    one = cells[row : row + 1] if isinstance(cells, np.ndarray) else cells.slice(row, 1)
+    return bool(empty_cells(one, notation)[0])
+
+
+def _numbers(cells: Cells, column: FeatureColumn, notation: Notation) -> tuple[np.ndarray, str]:
+    """Return plain numbers, NaN for what is none, and the reason that it is none."""
+    if isinstance(column, Ordinal):
+        levels = to_codes(cells, column.levels, notation)
+        return np.where(levels < 0, np.nan, levels), "the cell is none of the levels in the schema"
+    if isinstance(column, Boolean):
+        return to_truth(cells, notation), "the cell is no truth value, such as true, yes or 1"
+    if isinstance(column, Date):
+        written = column.format or "2024-02-29"
+        return to_days(cells, column, notation), f"the cell is no date that is written as {written}"
+    return to_numbers(cells, notation), _NO_NUMBER
+
+
+def _levels(cells: Cells, column: Categorical | Hashed, notation: Notation) -> np.ndarray:
+    """Return each cell's level: that of an empty cell is the fill's, or the last, or none."""
+    if isinstance(column, Hashed):
+        codes, last = to_buckets(cells, column, notation), column.buckets
+        fill = None if column.fill is None else column.bucket(column.fill)
+    else:
+        codes, last = to_codes(cells, column.categories, notation), len(column.categories)
+        fill = None if column.fill is None else column.categories.index(column.fill)
+    unknown, codes = codes < 0, np.maximum(codes, UNKNOWN)
+    level = last if column.indicator else fill
+    if level is not None:
+        codes[unknown & empty_cells(cells, notation)] = level
+    return np.asarray(codes)
+
+
+def _label(cells: Cells, column: Label, notation: Notation) -> Reading:
+    if column.lower is not None and column.upper is not None:
+        numbers = to_numbers(cells, notation)
+        y = 2.0 * scale_to_unit(numbers, column.lower, column.upper) - 1.0
+        return y, ~np.isfinite(numbers), "the label is not a finite number"
+    codes = to_codes(cells, column.negative + column.positive, notation)
+    y = np.where(codes < len(column.negative), -1.0, 1.0)
+    if column.negative:
+        return y, codes < 0, "the label is not one of the schema's classes"
+    y[codes < 0] = -1.0
+    return y, codes == ABSENT, "the label is missing"

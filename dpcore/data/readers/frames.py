@@ -1,0 +1,90 @@
+"""Frames: rows in memory under names, of pandas, polars, pyarrow or anything that speaks Arrow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+
+from dpcore.data.cells.typed import Cells
+from dpcore.data.readers.in_memory import typed_cells
+from dpcore.data.readers.raw_table import RawTable, check_names
+from dpcore.data.schema.schema import Schema
+from dpcore.errors import DataError
+
+__all__ = ["declares_truth", "frame_names", "frame_of", "frame_schema", "frame_table", "is_frame"]
+
+_SOURCE = "the frame"
+
+
+def is_frame(X: Any) -> bool:
+    """Return whether rows in memory have names of columns."""
+    return _is_pandas(X) or isinstance(X, pa.Table)
+
+
+def frame_of(X: Any) -> Any:
+    """Return a frame of pandas or of Arrow for rows that are one, and other rows as they are.
+
+    What has ``__arrow_c_stream__`` is taken at its word: a polars or pyarrow table, a batch, a
+    reader of batches, a relation of a database.
+    Raises DataError for a stream of Arrow that has no columns.
+    """
+    if _is_pandas(X) or isinstance(X, pa.Table):
+        return X
+    if isinstance(X, pa.RecordBatch) or hasattr(X, "__arrow_c_stream__"):
+        try:
+            return pa.table(X)
+        except (pa.ArrowException, TypeError, ValueError):
+            raise DataError(
+                f"{_SOURCE}: this stream of Arrow is no table of named columns; give a frame."
+            ) from None
+    return X
+
+
+def frame_names(frame: Any) -> list[str]:
+    """Return the names of a frame's columns."""
+    names = frame.column_names if isinstance(frame, pa.Table) else frame.columns
+    return [str(name) for name in names]
+
+
+def frame_schema(frame: Any) -> pa.Schema:
+    """Return the names and types of a frame's columns, those of objects without one."""
+    if isinstance(frame, pa.Table):
+        return frame.schema
+    return pa.Schema.from_pandas(frame.iloc[:0], preserve_index=False)
+
+
+def frame_table(
+    frame: Any, schema: Schema, labelled: bool, where: Callable[[int], str]
+) -> RawTable:
+    """Return the columns of a frame that the schema wants; DataError for names or types that do
+    not fit."""
+    names = frame_names(frame)
+    wanted = check_names(names, schema, _SOURCE, labelled)
+    columns = {name: _cells(frame, names.index(name), name) for name in wanted}
+    return RawTable(columns, len(frame), _SOURCE, where)
+
+
+def declares_truth(column: Any) -> bool:
+    """Return whether a column declares that it holds truth values."""
+    if isinstance(column, (pa.Array, pa.ChunkedArray)):
+        return bool(pa.types.is_boolean(column.type))
+    return getattr(getattr(column, "dtype", None), "kind", "") == "b"
+
+
+def _cells(frame: Any, place: int, name: str) -> Cells:
+    if isinstance(frame, pa.Table):
+        return frame.column(place)
+    series = frame.iloc[:, place]
+    try:
+        return typed_cells(series)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        raise DataError(
+            f"{_SOURCE}: column {name!r} is of type {series.dtype}, which holds neither numbers "
+            "nor text."
+        ) from None
+
+
+def _is_pandas(X: Any) -> bool:
+    return hasattr(X, "iloc") and hasattr(X, "columns")

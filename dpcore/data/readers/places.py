@@ -1,0 +1,52 @@
+"""Where rows are read from: a file, standard input, or the Parquet files of a folder."""
+
+from __future__ import annotations
+
+import glob
+import os
+import sys
+from contextlib import AbstractContextManager, nullcontext
+from typing import IO
+
+from dpcore.errors import DataError, InvalidInputError
+
+__all__ = ["STDIN", "is_there", "open_bytes", "parquet_files", "refuse_stdin"]
+
+STDIN = "-"
+"""The name of standard input: delimited text, read once."""
+
+
+def open_bytes(path: str) -> AbstractContextManager[IO[bytes]]:
+    """Open a file for reading bytes, or hand out standard input, which stays open. Raises OSError
+    or ValueError."""
+    return nullcontext(sys.stdin.buffer) if path == STDIN else open(path, "rb")
+
+
+def refuse_stdin(path: str) -> None:
+    """Raise InvalidInputError for standard input, where rows are read more than once."""
+    if path == STDIN:
+        raise InvalidInputError("Standard input can be read once only; name a file.")
+
+
+def is_there(path: str) -> bool:
+    """Return whether rows can be looked for there: a file, a folder, a pattern that some files
+    meet, or standard input."""
+    return path == STDIN or os.path.exists(path) or bool(_matches(path))
+
+
+def parquet_files(path: str) -> list[str]:
+    """Return the Parquet files of a folder or of a pattern, in the order of their names, or the
+    one file; DataError if there is none."""
+    if os.path.isdir(path):
+        names = (n for n in os.listdir(path) if n.lower().endswith((".parquet", ".pq")))
+        found = [os.path.join(path, name) for name in sorted(names)]
+        if not found:
+            raise DataError(f"The folder {path!r} has no Parquet file (.parquet, .pq) in it.")
+        return found
+    if os.path.exists(path) or not (found := _matches(path)):
+        return [path]
+    return found
+
+
+def _matches(path: str) -> list[str]:
+    return sorted(glob.glob(path)) if glob.has_magic(path) else []

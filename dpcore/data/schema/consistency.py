@@ -1,0 +1,86 @@
+"""Checks of a schema as a whole: whether its keys contradict each other."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from dpcore.data.schema.columns import Column, Drop, Label
+from dpcore.data.schema.crosses import crossed
+from dpcore.data.schema.levels import Categorical, Ordinal
+from dpcore.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from dpcore.data.schema.schema import Schema
+
+__all__ = ["INTERCEPT", "check_consistency"]
+
+INTERCEPT = "intercept"
+"""The name of the intercept among the features."""
+
+_SEPARATOR = re.compile(r"[ !#-/:-@\[-`{-~]")
+"""Printable, no letter, digit or quote."""
+_MOST_CROSSES = 1000
+_LEAST_NORM, _LARGEST_NORM = 2.0**-8, 2.0**512
+
+
+def check_consistency(schema: Schema) -> None:
+    """Raise InvalidInputError for a schema that contradicts itself."""
+    _check_columns(schema.columns, schema.width, schema.intercept)
+    _check_counts(schema)
+    if schema.separator not in ("whitespace", "\t") and not _SEPARATOR.fullmatch(schema.separator):
+        raise InvalidInputError(
+            f'Expected separator={schema.separator!r} to be one character or "whitespace".'
+        )
+    for column in schema.columns:
+        _check_not_missing(column, schema.notation.missing)
+    names = {column.name for column in schema.columns} - {schema.label.name}
+    if not names.issuperset(schema.wildcards):
+        raise InvalidInputError("Expected wildcards to be names of columns, not of the label.")
+    crosses = schema.crosses
+    if len(set(crosses)) < len(crosses) or len(crosses) > _MOST_CROSSES:
+        raise InvalidInputError(f"Expected up to {_MOST_CROSSES} crosses, no two alike.")
+    if not schema.wildcards:  # Until then the columns are not known.
+        for cross in crosses:
+            crossed(cross, schema.features)
+
+
+def _check_columns(columns: Sequence[Column], width: int | None, intercept: bool) -> None:
+    repeated = [n for n, k in Counter(c.name for c in columns).items() if k > 1]
+    if repeated:
+        raise InvalidInputError(f"Duplicate column {repeated[0]!r} in the schema.")
+    labels = [c.name for c in columns if isinstance(c, Label)]
+    if len(labels) != 1:
+        found = f"columns {labels[0]!r} and {labels[1]!r} are labels" if labels else "none is"
+        raise InvalidInputError(f"Expected one column of kind label in the schema; {found}.")
+    n_used = sum(not isinstance(c, (Label, Drop)) for c in columns)
+    if width is None and n_used == 0:
+        raise InvalidInputError("The schema has no columns to learn from.")
+    if width is not None and len(columns) > 1:
+        raise InvalidInputError("A schema with a width has no columns but the label.")
+    if intercept and any(c.name == INTERCEPT for c in columns if not isinstance(c, (Label, Drop))):
+        raise InvalidInputError(f"A column named {INTERCEPT!r} needs intercept = false.")
+
+
+def _check_counts(schema: Schema) -> None:
+    for key, bits in (("width", 31), ("rows", 40), ("capacity", 40)):
+        value = getattr(schema, key)
+        if value is not None and not 1 <= value < 2**bits:
+            raise InvalidInputError(f"Expected 1 <= {key} < 2^{bits} in the schema.")
+    if schema.norm is not None and not _LEAST_NORM <= schema.norm <= _LARGEST_NORM:
+        raise InvalidInputError(f"Expected 2^-8 <= row_norm={schema.norm} <= 2^512.")
+
+
+def _check_not_missing(column: Column, missing: tuple[str, ...]) -> None:
+    if isinstance(column, Label):
+        values = column.negative + column.positive
+    else:
+        values = column.levels if isinstance(column, (Categorical, Ordinal)) else ()
+    for value in values:
+        if value in missing:
+            raise InvalidInputError(
+                f"Value {value!r} of column {column.name!r} is also in missing = [...]; for a "
+                "category of the empty cell, set indicator = true."
+            )

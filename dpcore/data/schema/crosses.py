@@ -1,0 +1,93 @@
+"""Crosses of columns: a feature for each combination of their public levels."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+from dpcore.data.schema.keys import CROSS_KEYS
+from dpcore.data.schema.parts import Part
+from dpcore.data.schema.values import check_keys, short
+from dpcore.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from dpcore.data.schema.columns import FeatureColumn
+
+__all__ = ["Cross", "Crossed", "crossed", "crosses_of"]
+
+_MOST_LEVELS = 2**20
+
+
+@dataclass(frozen=True)
+class Cross:
+    """The columns whose levels are combined.
+
+    A row is in one combination at most, in none if one of its cells has no level: the features add
+    at most 1 to the square of its l2 norm.
+    """
+
+    columns: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"columns": list(self.columns)}
+
+
+@dataclass(frozen=True)
+class Crossed:
+    """The columns of a cross: ``levels`` counts those of each, with the empty cell's."""
+
+    columns: tuple[FeatureColumn, ...]
+
+    @cached_property
+    def levels(self) -> tuple[int, ...]:
+        return tuple(len(column.levels) + column.indicator for column in self.columns)
+
+    @cached_property
+    def part(self) -> Part:
+        words = [
+            [*map(short, column.levels), *(["empty"] if column.indicator else [])]
+            for column in self.columns
+        ]
+        name = "*".join(column.name for column in self.columns)
+        return Part(tuple(f"{name}={'*'.join(some)}" for some in product(*words)), is_code=True)
+
+
+def crosses_of(entries: Any) -> tuple[Cross, ...]:
+    """Return what the tables of ``[[crosses]]`` describe, in order."""
+    if not isinstance(entries, (list, tuple)):
+        raise InvalidInputError("Expected crosses to be a list of tables, [[crosses]].")
+    return tuple(map(_cross, entries))
+
+
+def _cross(data: Any) -> Cross:
+    if not isinstance(data, Mapping):
+        raise InvalidInputError("Expected every entry of crosses to be a table.")
+    check_keys("an entry of crosses", data, (key.name for key in CROSS_KEYS))
+    names = data.get("columns")
+    if not isinstance(names, (list, tuple)) or not all(isinstance(n, str) for n in names):
+        raise InvalidInputError("Expected columns of an entry of crosses to be a list of names.")
+    if len(names) < 2 or len(set(names)) < len(names):
+        raise InvalidInputError("Expected two different columns or more in an entry of crosses.")
+    return Cross(tuple(names))
+
+
+def crossed(cross: Cross, features: Sequence[FeatureColumn]) -> Crossed:
+    """Return the columns of a cross; InvalidInputError for a name of none, or of no levels."""
+    known = {column.name: column for column in features}
+    for name in cross.columns:
+        if name not in known:
+            raise InvalidInputError(f"The schema has no column {name!r} to cross.")
+        if not known[name].levels:
+            raise InvalidInputError(
+                f"Column {name!r} cannot be crossed, since it has no levels; give a number bins."
+            )
+    found = Crossed(tuple(known[name] for name in cross.columns))
+    if math.prod(found.levels) > _MOST_LEVELS:
+        raise InvalidInputError(
+            f"The cross of {' and '.join(map(repr, cross.columns))} has more than 2^20 levels."
+        )
+    return found

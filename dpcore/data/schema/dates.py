@@ -1,0 +1,142 @@
+"""Columns of dates."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any, ClassVar
+
+from dpcore.data.schema.parts import Part, empty_keys, with_empty
+from dpcore.data.schema.values import PLACEHOLDER, Entry
+from dpcore.errors import InvalidInputError
+
+__all__ = ["EPOCH", "Date", "date_from", "date_pattern"]
+
+EPOCH = date(1970, 1, 1).toordinal()
+"""The day that is 0 among plain numbers."""
+
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+_PARTS = ("year", "month", "weekday")
+_ZONE = "(?: ?(?:Z|[+-][0-9]{2}:?[0-9]{2}))?"
+_TIME = f"(?:[T ][0-9]{{2}}:[0-9]{{2}}(?::[0-9]{{2}}(?:[.,][0-9]+)?)?{_ZONE})?"
+_ISO = f"(?P<Y>[0-9]{{4}})-(?P<m>[0-9]{{2}})-(?P<d>[0-9]{{2}}){_TIME}"
+_DIRECTIVES = {
+    "%Y": "(?P<Y>[0-9]{4})",
+    "%m": "(?P<m>[0-9]{1,2})",
+    "%d": "(?P<d>[0-9]{1,2})",
+    "%H": "[0-9]{1,2}",
+    "%M": "[0-9]{1,2}",
+    "%S": "[0-9]{1,2}",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Date:
+    """A day, clamped to the public [lower, upper] and mapped to [0, 1], and by ``calendar`` some of
+    its parts, one-hot each: the year of the clamped day, the month and the weekday of the day
+    itself.
+
+    The time of a day is left out. A text has the day that it names; a time stamp that knows its
+    zone has its day in UTC. ``format`` : of text; by default ISO 8601, as in 2024-02-29.
+
+    The day's feature adds at most 1 to the square of a row's l2 norm, and each part one 1. An empty
+    cell counts as ``fill``; with ``indicator`` alone day and parts are 0 where it is 1, with both
+    it adds 1.
+    """
+
+    kind: ClassVar[str] = "date"
+    takes_numbers: ClassVar[bool] = False
+    levels: ClassVar[tuple[str, ...]] = ()
+    name: str
+    lower: date
+    upper: date
+    calendar: tuple[str, ...] = ()
+    format: str | None = None
+    fill: date | None = None
+    indicator: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.lower < self.upper:
+            raise InvalidInputError(
+                f"Expected lower={self.lower} < upper={self.upper} in column {self.name!r}."
+            )
+        if len(set(self.calendar)) < len(self.calendar) or not set(self.calendar) <= set(_PARTS):
+            raise InvalidInputError(
+                f"Expected parts of column {self.name!r} to be some of {', '.join(_PARTS)}."
+            )
+        date_pattern(self.name, self.format)
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return float(self.lower.toordinal() - EPOCH), float(self.upper.toordinal() - EPOCH)
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        first = with_empty(self.name, (Part((self.name,)),), self.indicator)
+        return (*first, *(self._part(key) for key in self.calendar))
+
+    def _part(self, key: str) -> Part:
+        years = range(self.lower.year, self.upper.year + 1)
+        names = {"year": years, "month": _MONTHS, "weekday": _WEEKDAYS}[key]
+        return Part(tuple(f"{self.name}.{key}={name}" for name in names), is_code=True)
+
+    @property
+    def square(self) -> int:
+        return 1 + len(self.calendar) + (self.indicator and self.fill is not None)
+
+    def to_dict(self) -> dict[str, Any]:
+        data: dict[str, Any] = {"kind": self.kind, "lower": str(self.lower)}
+        data["upper"] = str(self.upper)
+        if self.calendar:
+            data["parts"] = list(self.calendar)
+        if self.format is not None:
+            data["format"] = self.format
+        return data | empty_keys(None if self.fill is None else str(self.fill), self.indicator)
+
+
+def date_pattern(name: str, format: str | None) -> re.Pattern[str]:
+    """Return what texts of a format match, with the groups Y, m and d."""
+    if format is None:
+        return re.compile(_ISO)
+    words = re.split("(%.)", format)
+    known = [word for word in words if word in _DIRECTIVES]
+    if any(w.startswith("%") and w not in _DIRECTIVES for w in words) or not all(
+        known.count(directive) == 1 for directive in ("%Y", "%m", "%d")
+    ):
+        raise InvalidInputError(
+            f"Expected format of column {name!r} to have %Y, %m and %d once each, and else %H, %M "
+            'and %S alone, as in "%d.%m.%Y".'
+        )
+    return re.compile("".join(_DIRECTIVES.get(word, re.escape(word)) for word in words))
+
+
+def date_from(name: str, entry: Entry) -> Date:
+    calendar = tuple(map(str, entry.values("parts"))) if "parts" in entry.data else ()
+    return Date(
+        name,
+        _day(entry, "lower"),
+        _day(entry, "upper"),
+        calendar,
+        entry.text("format") if "format" in entry.data else None,
+        _day(entry, "fill") if "fill" in entry.data else None,
+        entry.flag("indicator"),
+    )
+
+
+def _day(entry: Entry, key: str) -> date:
+    """Return a date of TOML's own or a text in ISO 8601."""
+    if key not in entry.data:
+        raise InvalidInputError(f"Missing {key} in {entry.where}.")
+    value = entry.data[key]
+    if value == PLACEHOLDER:
+        raise InvalidInputError(f"The {key} of {entry.where} is still to be filled in.")
+    if isinstance(value, date) and not isinstance(value, datetime):
+        return value
+    try:
+        if isinstance(value, str) and re.fullmatch("[0-9]{4}-[0-9]{2}-[0-9]{2}", value):
+            return date.fromisoformat(value)
+    except ValueError:
+        pass
+    raise InvalidInputError(f"Expected {key} of {entry.where} to be a date, as in 2024-02-29.")

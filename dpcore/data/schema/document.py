@@ -1,0 +1,43 @@
+"""The top level of a schema's TOML or JSON: its keys by type, and its columns in order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from dpcore.data.schema.values import PLACEHOLDER
+from dpcore.errors import InvalidInputError
+
+__all__ = ["column_entries", "typed_value"]
+
+
+def column_entries(columns: Any) -> Iterable[tuple[str, Any]]:
+    """Return name and table of each column, of a table of columns or a list of named ones."""
+    if isinstance(columns, Mapping):
+        return columns.items()
+    if not isinstance(columns, (list, tuple)):
+        raise InvalidInputError("Expected columns to be a table of columns.")
+    if not all(isinstance(c, Mapping) and "name" in c for c in columns):
+        raise InvalidInputError("Expected every entry of columns to have a name.")
+    return [(c["name"], {k: v for k, v in c.items() if k != "name"}) for c in columns]
+
+
+def typed_value(key: str, value: Any) -> Any:
+    """Return a top-level value with its field's type, or raise InvalidInputError."""
+    if value == PLACEHOLDER:
+        raise InvalidInputError(f"The {key} in the schema is still to be filled in.")
+    if key in ("intercept", "header", "from_data"):
+        ok = isinstance(value, bool)
+    elif key in ("rows", "capacity", "width"):
+        ok = isinstance(value, int) and not isinstance(value, bool)
+    elif key == "row_norm":
+        ok = isinstance(value, (int, float)) and not isinstance(value, bool)
+        value = min(max(value, -1.0), 1e300) * 1.0 if ok else value
+    elif key in ("missing", "wildcards"):
+        ok = isinstance(value, (list, tuple)) and all(isinstance(v, str) for v in value)
+        value = tuple(value) if ok else value
+    else:
+        ok = isinstance(value, str)
+    if not ok:
+        raise InvalidInputError(f"The value of {key} in the schema has the wrong type.")
+    return value

@@ -1,0 +1,129 @@
+"""A schema taken from the rows: it leaks, says so, and marks every model that is fitted with it."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from dpcore.data.readers import format_of
+from dpcore.data.readers.column_types import file_types, type_of
+from dpcore.data.readers.places import parquet_files, refuse_stdin
+from dpcore.data.schema.columns import Boolean, Categorical, Column, Date, Drop, Label, Numeric
+from dpcore.data.schema.schema import Schema
+from dpcore.data.schema.template import check_target
+from dpcore.data.schema.toml_writer import format_table
+from dpcore.errors import DataError, InvalidInputError
+
+__all__ = ["document_from_data", "schema_from_data"]
+
+_MAX_CATEGORIES = 1000
+
+
+def schema_from_data(path: str | os.PathLike[str], target: str) -> Schema:
+    """Return a schema whose types, bounds, categories and classes are those of the rows.
+
+    It is marked ``from_data``: smallest and largest values and rare categories are single rows'
+    values, so a model fitted with it is not private. The label's classes are in ascending order.
+
+    A text column of more than a thousand values is dropped.
+
+    Raises DataError if the file cannot be read, InvalidInputError for a target that is no column or
+    has not two values.
+    """
+    import pyarrow as pa
+
+    refuse_stdin(os.fspath(path))
+    table, separator = _read_all(os.fspath(path))
+    check_target(target, table.column_names, os.fspath(path))
+    try:
+        columns = tuple(
+            _label_from(name, array) if name == target else _from(name, array)
+            for name, array in zip(table.column_names, table.columns, strict=True)
+        )
+    except pa.ArrowException as error:
+        raise DataError(f"{path}: a column cannot be read ({type(error).__name__}).") from None
+    return Schema(columns, separator=separator, from_data=True)
+
+
+def document_from_data(path: str | os.PathLike[str], target: str) -> str:
+    """Return ``schema_from_data`` as TOML that says why columns are dropped. Raises as it does."""
+    dropped = format_table(Drop("").to_dict())
+    reason = f"  # more than {_MAX_CATEGORIES} distinct values"
+    lines = schema_from_data(path, target).to_toml().splitlines()
+    return "".join(f"{x}{reason if x.endswith(dropped) else ''}\n" for x in lines)
+
+
+def _read_all(source: str) -> tuple[Any, str]:
+    """Return the table of a file, and the separator of its cells."""
+    import pyarrow as pa
+    import pyarrow.csv as pacsv
+    import pyarrow.parquet as pq
+
+    from dpcore.data.readers.content import arrow_reader, read_bytes
+    from dpcore.data.readers.lines import utf8_lines
+
+    columns, separator = file_types(source)
+    names = [name for name, _ in columns]
+    if len(set(names)) < len(names):
+        raise DataError(f"{source}: duplicate column names.")
+    try:
+        if format_of(source) == "parquet":
+            # As in dpcore.compare.results: threads may outlive the process's own.
+            files = [pq.ParquetFile(path).read(use_threads=False) for path in parquet_files(source)]
+            return pa.concat_tables(files), separator
+        table = pacsv.read_csv(
+            arrow_reader(utf8_lines(read_bytes(source), source) + b"\n"),
+            read_options=pacsv.ReadOptions(column_names=names, skip_rows_after_names=1),
+            parse_options=pacsv.ParseOptions(delimiter=separator),
+        )
+        return table, separator
+    except (pa.ArrowException, OSError) as error:
+        raise DataError(f"{source}: cannot be read ({type(error).__name__}).") from None
+
+
+def _from(name: str, array: Any) -> Column:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind, has_empty = type_of(array.type), array.null_count > 0
+    if kind == "boolean":
+        return Boolean(name, indicator=has_empty)
+    if kind == "date":
+        try:
+            ends = pc.min_max(array.cast(pa.date32(), safe=False)).as_py()
+        except (OverflowError, ValueError):  # Python's dates end with the year 9999.
+            return Drop(name)
+        lower, upper = ends["min"], ends["max"]
+        if lower is None or lower == upper:
+            return Drop(name)
+        return Date(name, lower, upper, indicator=has_empty)
+    if kind == "number":
+        numbers = array.cast(pa.float64(), safe=False)
+        ends = pc.min_max(numbers.filter(pc.is_finite(numbers))).as_py()
+        lower, upper = ends["min"], ends["max"]
+        if lower is None:
+            return Numeric(name, 0.0, 1.0, indicator=has_empty)
+        upper = upper if upper > lower else lower + max(1.0, abs(lower))
+        return Numeric(name, lower, upper, indicator=has_empty)
+    categories = _distinct(array)
+    if len(categories) > _MAX_CATEGORIES:
+        return Drop(name)
+    return Categorical(name, categories or ("none",))
+
+
+def _label_from(name: str, array: Any) -> Label:
+    values = _distinct(array)
+    if len(values) != 2:
+        raise InvalidInputError(f"The target {name!r} has not exactly two values.")
+    return Label(name, (values[0],), (values[1],))
+
+
+def _distinct(array: Any) -> tuple[str | int | float, ...]:
+    """Return the distinct values in ascending order: numbers where all are, else text."""
+    import pyarrow as pa
+
+    if type_of(array.type) == "number":
+        numbers = sorted(set(array.cast(pa.float64(), safe=False).drop_null().to_pylist()))
+        return tuple(int(x) if x.is_integer() and abs(x) < 2**53 else x for x in numbers)
+    words = {word.strip() for word in array.cast(pa.string()).unique().drop_null().to_pylist()}
+    return tuple(sorted(words - {""}))

@@ -1,0 +1,143 @@
+"""Columns of public levels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from dpcore.data.schema.parts import Part, empty_keys, level_parts, with_empty
+from dpcore.data.schema.values import (
+    Entry,
+    Value,
+    are_numbers,
+    check_distinct,
+    check_one_of_both,
+    short,
+)
+from dpcore.errors import InvalidInputError
+
+__all__ = ["Boolean", "Categorical", "Ordinal", "boolean_from", "categorical_from", "ordinal_from"]
+
+
+@dataclass(frozen=True, slots=True)
+class Categorical:
+    """One of the public categories, one-hot; a value that is none of them is all zeros.
+
+    ``fill`` : the category that an empty cell counts as. ``indicator`` : whether the empty cell is
+    a category of its own, the last. At most one feature is 1: they add at most 1 to the square of a
+    row's l2 norm.
+    """
+
+    kind: ClassVar[str] = "categorical"
+    square: ClassVar[int] = 1
+    bounds: ClassVar[None] = None
+    name: str
+    categories: tuple[Value, ...]
+    fill: Value | None = None
+    indicator: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.categories:
+            raise InvalidInputError(f"Column {self.name!r} has no categories.")
+        check_distinct(self.name, "categories", self.categories)
+        check_one_of_both(self.name, self.fill, self.indicator)
+
+    @property
+    def takes_numbers(self) -> bool:
+        return are_numbers(self.categories)
+
+    @property
+    def levels(self) -> tuple[Value, ...]:
+        return self.categories
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        return level_parts(self.name, tuple(map(short, self.categories)), self.indicator)
+
+    def to_dict(self) -> dict[str, Any]:
+        data = {"kind": self.kind, "categories": list(self.categories)}
+        return data | empty_keys(self.fill, self.indicator)
+
+
+@dataclass(frozen=True, slots=True)
+class Ordinal:
+    """One of the public levels, lowest first, as its position mapped to [0, 1]: one feature.
+
+    A value that is none of them is a malformed row: there is no place for it among the others.
+    ``fill`` and ``indicator`` as of a number, and the square of the norm too.
+    """
+
+    kind: ClassVar[str] = "ordinal"
+    name: str
+    levels: tuple[Value, ...]
+    fill: Value | None = None
+    indicator: bool = False
+
+    def __post_init__(self) -> None:
+        if len(self.levels) < 2:
+            raise InvalidInputError(f"Expected two levels or more in column {self.name!r}.")
+        check_distinct(self.name, "levels", self.levels)
+
+    @property
+    def takes_numbers(self) -> bool:
+        return are_numbers(self.levels)
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return 0.0, len(self.levels) - 1.0
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        return with_empty(self.name, (Part((self.name,)),), self.indicator)
+
+    @property
+    def square(self) -> int:
+        return 1 + (self.indicator and self.fill is not None)
+
+    def to_dict(self) -> dict[str, Any]:
+        data = {"kind": self.kind, "levels": list(self.levels)}
+        return data | empty_keys(self.fill, self.indicator)
+
+
+@dataclass(frozen=True, slots=True)
+class Boolean:
+    """A truth value, as one feature: 1 for true and 0 for false.
+
+    Cells are true, t, yes, y, on or 1, and false, f, no, n, off or 0, in any case; anything else is
+    a malformed row. ``fill`` and ``indicator`` as of a number, and the square of the norm too.
+    """
+
+    kind: ClassVar[str] = "boolean"
+    takes_numbers: ClassVar[bool] = False
+    levels: ClassVar[tuple[str, ...]] = ("false", "true")
+    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    name: str
+    fill: bool | None = None
+    indicator: bool = False
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        return with_empty(self.name, (Part((self.name,)),), self.indicator)
+
+    @property
+    def square(self) -> int:
+        return 1 + (self.indicator and self.fill is not None)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"kind": self.kind} | empty_keys(self.fill, self.indicator)
+
+
+def categorical_from(name: str, entry: Entry) -> Categorical:
+    categories = entry.values("categories")
+    fill = entry.one_of("fill", categories)
+    return Categorical(name, categories, fill, entry.flag("indicator"))
+
+
+def ordinal_from(name: str, entry: Entry) -> Ordinal:
+    levels = entry.values("levels")
+    return Ordinal(name, levels, entry.one_of("fill", levels), entry.flag("indicator"))
+
+
+def boolean_from(name: str, entry: Entry) -> Boolean:
+    fill = entry.flag("fill") if "fill" in entry.data else None
+    return Boolean(name, fill, entry.flag("indicator"))

@@ -1,0 +1,175 @@
+"""Values of a schema's keys, each checked as it is read, with its column in the message."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from dpcore.errors import InvalidInputError
+
+__all__ = [
+    "PLACEHOLDER",
+    "Entry",
+    "Value",
+    "are_numbers",
+    "check_bounds",
+    "check_distinct",
+    "check_keys",
+    "check_one_of_both",
+    "is_boolean",
+    "short",
+]
+
+PLACEHOLDER = "FILL-IN"
+"""Stands in a schema template where public knowledge is wanted; no schema validates with it."""
+
+Value: TypeAlias = str | int | float
+"""A category or class: text without surrounding spaces, or a finite number."""
+
+_EXACT = 2**53
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A table of keys in a schema. Each method returns a key's value, or raises InvalidInputError
+    that names ``where`` the table is."""
+
+    where: str
+    data: Mapping[str, Any]
+
+    def number(self, key: str) -> float:
+        if key not in self.data:
+            raise InvalidInputError(f"Missing {key} in {self.where}.")
+        return float(self._finite(key, self.data[key]))
+
+    def number_or_none(self, key: str) -> float | None:
+        return None if key not in self.data else self.number(key)
+
+    def numbers(self, key: str) -> tuple[float, ...]:
+        """Return a list of numbers."""
+        values = self.data[key]
+        if not isinstance(values, (list, tuple)):
+            raise InvalidInputError(f"Expected {key} of {self.where} to be a list of numbers.")
+        return tuple(float(self._finite(key, value)) for value in values)
+
+    def whole(self, key: str) -> int:
+        """Return a whole number."""
+        number = self.number(key)
+        if not number.is_integer():
+            raise InvalidInputError(f"Expected {key} of {self.where} to be a whole number.")
+        return int(number)
+
+    def text(self, key: str) -> str:
+        value = self.data[key]
+        if not isinstance(value, str) or value == PLACEHOLDER:
+            raise InvalidInputError(f"Expected {key} of {self.where} to be text.")
+        return value
+
+    def flag(self, key: str) -> bool:
+        """Return true or false; false if the key is not there."""
+        value = self.data.get(key, False)
+        if not isinstance(value, bool):
+            raise InvalidInputError(f"Expected {key} of {self.where} to be true or false.")
+        return value
+
+    def values(self, key: str, given: Any = None) -> tuple[Value, ...]:
+        """Return categories or classes (of ``given``, or the key's); all text if one is, since a
+        file's column has one type."""
+        values, where = self.data.get(key) if given is None else given, self.where
+        if not isinstance(values, (list, tuple)) or not values:
+            raise InvalidInputError(f"Expected {key} of {where} to be a list that is not empty.")
+        for value in values:
+            if not isinstance(value, (str, int, float)):
+                raise InvalidInputError(f"Expected {key} of {where} to hold text or numbers.")
+            if value == PLACEHOLDER:
+                raise InvalidInputError(f"The {key} of {where} are still to be filled in.")
+            if isinstance(value, str) and value != value.strip():
+                raise InvalidInputError(
+                    f"Value {value!r} of {where} has outer spaces; cells are stripped of theirs."
+                )
+        if all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in values):
+            return tuple(self._finite(key, v) for v in values)
+        return tuple(_as_text(v) for v in values)
+
+    def one_of(self, key: str, values: tuple[Value, ...]) -> Value | None:
+        """Return a value that is one of ``values``, None if the key is not there."""
+        if key not in self.data:
+            return None
+        (value,) = self.values(key, [self.data[key]])
+        if not isinstance(values[0], type(value)) and isinstance(values[0], str):
+            value = _as_text(value)
+        if value not in values:
+            raise InvalidInputError(f"Expected {key} of {self.where} to be one of its values.")
+        return values[values.index(value)]
+
+    def _finite(self, key: str, value: Any) -> int | float:
+        """Return a finite number, whole numbers that float64 holds as they were given."""
+        if value == PLACEHOLDER:
+            raise InvalidInputError(f"The {key} of {self.where} is still to be filled in.")
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            if isinstance(value, int) and abs(value) < _EXACT:
+                return value
+            try:
+                number = float(value)
+            except OverflowError:
+                number = math.inf
+            if math.isfinite(number):
+                return number
+        raise InvalidInputError(f"Expected {key} of {self.where} to be a finite number.")
+
+
+def are_numbers(values: Iterable[Value]) -> bool:
+    """Return whether categories or classes are numbers: cells are then compared as such."""
+    return not any(isinstance(value, str) for value in values)
+
+
+def is_boolean(word: str) -> bool:
+    """Return whether a category or class is a truth value, in whatever case it is written."""
+    return word.lower() in ("true", "false")
+
+
+def check_keys(where: str, data: Mapping[str, Any], known: Iterable[str]) -> None:
+    """Raise InvalidInputError, with the nearest known name, for a key that is not known."""
+    known = list(known)
+    for key in data:
+        if key not in known:
+            near = difflib.get_close_matches(str(key), known, n=1)
+            hint = f" Did you mean {near[0]!r}?" if near else ""
+            raise InvalidInputError(
+                f"Unknown key {key!r} in {where}.{hint} Known: {', '.join(known)}."
+            )
+
+
+def check_bounds(name: str, lower: float | None, upper: float | None) -> None:
+    if lower is None or upper is None or not lower < upper:
+        raise InvalidInputError(
+            f"Expected lower={lower} < upper={upper} in column {name!r} (public bounds)."
+        )
+    if not math.isfinite(upper - lower):
+        raise InvalidInputError(f"The bounds of column {name!r} are too far apart.")
+
+
+def check_distinct(name: str, what: str, values: tuple[Value, ...]) -> None:
+    if len({str(v) for v in values}) < len(values) or len(set(values)) < len(values):
+        raise InvalidInputError(f"Duplicate values among the {what} of column {name!r}.")
+
+
+def check_one_of_both(name: str, fill: Any, indicator: bool) -> None:
+    """Refuse a fill beside an indicator: an empty cell is one level."""
+    if fill is not None and indicator:
+        raise InvalidInputError(
+            f"Expected fill or indicator in column {name!r}, not both: an empty cell is either the "
+            "level that fill names or a level of its own."
+        )
+
+
+def short(value: Value) -> str:
+    """Return a category or a number as the name of a feature has it."""
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _as_text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,42 @@
+"""Columns of a schema whose name has a *: they stand for columns of a file, by its header."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Sequence
+
+from dpcore.data.schema.columns import Column, Drop
+from dpcore.errors import InvalidInputError
+
+__all__ = ["expanded"]
+
+
+def expanded(
+    columns: Sequence[Column], wildcards: Sequence[str], names: Sequence[str]
+) -> tuple[Column, ...]:
+    """Return the columns with each wildcard replaced by those of ``names`` that it means: the
+    names are public, as the header of a file is.
+
+    A name belongs to the column of that name, or else to the first wildcard that fits it; those of
+    a wildcard are in the order of ``names``.
+    Raises InvalidInputError for a wildcard that means none, unless it is dropped.
+    """
+    patterns = {w: re.compile("(?s)" + ".*".join(map(re.escape, w.split("*")))) for w in wildcards}
+    listed = {column.name for column in columns} - set(wildcards)
+    found: dict[str, list[str]] = {wildcard: [] for wildcard in wildcards}
+    for name in names:
+        fits = (w for w in wildcards if name not in listed and patterns[w].fullmatch(name))
+        if (first := next(fits, None)) is not None:
+            found[first].append(name)
+    out: list[Column] = []
+    for column in columns:
+        if column.name not in found:
+            out.append(column)
+            continue
+        if not found[column.name] and not isinstance(column, Drop):
+            raise InvalidInputError(
+                f"No column of the rows is named as {column.name!r} in the schema says."
+            )
+        out += [dataclasses.replace(column, name=name) for name in found[column.name]]
+    return tuple(out)

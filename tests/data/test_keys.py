@@ -1,0 +1,52 @@
+"""The table of a schema's keys: each is known to the schema, and the document is the table."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from dpcore.data.schema.columns import column_from_dict
+from dpcore.data.schema.keys import COLUMN_KINDS, CROSS_KEYS, TOP_KEYS, reference
+from dpcore.data.schema.schema import Schema
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "schema.md"
+WHOLE = {
+    "numeric": ["lower", "upper"],
+    "categorical": ["categories"],
+    "ordinal": ["levels"],
+    "date": ["lower", "upper"],
+    "hashed": ["buckets"],
+    "label": ["classes"],
+}
+INSTEAD = {"bins", "knots", "positive"}
+
+
+@pytest.mark.parametrize("kind", COLUMN_KINDS)
+def test_every_key_of_a_kind_is_read_as_its_example_says(kind):
+    keys = {key.name: tomllib.loads(f"x = {key.example}")["x"] for key in COLUMN_KINDS[kind][1]}
+    for name, value in keys.items():
+        data = {key: keys[key] for key in WHOLE.get(kind, [])} | {name: value}
+        if name in INSTEAD:
+            data = {name: value}
+        if name in ("lower", "upper"):
+            data = {"lower": keys["lower"], "upper": keys["upper"]}
+        if name == "fill" and kind == "hashed":
+            value = data["fill"] = "02139"
+        column = column_from_dict("x", {"kind": kind} | data)
+        assert name in column.to_dict()
+    assert column_from_dict("x", {"kind": kind} | {k: keys[k] for k in WHOLE.get(kind, [])})
+
+
+def test_the_examples_of_other_keys_are_toml():
+    for key in (*TOP_KEYS, *CROSS_KEYS):
+        assert key.name in tomllib.loads(f"{key.name} = {key.example}")
+    text = "".join(f"{k.name} = {k.example}\n" for k in TOP_KEYS if k.name != "width")
+    columns = '[columns]\nx = { kind = "boolean" }\ny = { kind = "label", classes = [0, 1] }\n'
+    assert Schema.from_toml(text + columns).capacity == 1000000
+
+
+@pytest.mark.skipif(not DOCUMENT.is_file(), reason="needs the documents of a checkout")
+def test_the_document_is_the_table():
+    written = re.search(r"<!-- keys -->\n```\n(.*?)```\n", DOCUMENT.read_text(), re.DOTALL)
+    assert written and written[1] == reference(), "Put there what dpcore schema --help-keys prints."

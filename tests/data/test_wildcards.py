@@ -1,0 +1,84 @@
+"""Wildcards: one line of a schema for columns that are alike, by the header alone."""
+
+import pandas as pd
+import pytest
+
+from dpcore import fit
+from dpcore.data.dataset import load_file
+from dpcore.data.readers.arrays import dataset_from_arrays
+from dpcore.data.schema.check import check_schema
+from dpcore.data.schema.schema import Schema
+from dpcore.data.store import convert
+from dpcore.errors import InvalidInputError
+from dpcore.model.model import load_model
+
+TOML = """
+[columns]
+"x*" = { kind = "numeric", lower = 0, upper = 4 }
+x2 = { kind = "boolean" }
+"*b" = { kind = "categorical", categories = ["u", "v"] }
+"*" = { kind = "drop" }
+y = { kind = "label", classes = [0, 1] }
+"""
+SCHEMA = Schema.from_toml(TOML)
+ROWS = "id,x10,x2,b,y,x1,xb\n7,4,1,u,0,0,2\n8,1,0,v,1,3,4\n"
+NAMES = ("x10", "x1", "xb", "x2", "b=u", "b=v", "intercept")
+
+
+@pytest.fixture
+def csv(tmp_path):
+    path = tmp_path / "f.csv"
+    path.write_text(ROWS)
+    return path
+
+
+def test_a_wildcard_stands_for_what_is_not_named_otherwise(csv, tmp_path):
+    data = load_file(csv, SCHEMA)
+    assert data.feature_names == NAMES and data.schema.wildcards == ()
+    assert data.X.toarray()[0].tolist() == [1, 0, 0.5, 1, 1, 0, 1]
+    frame = pd.read_csv(csv)
+    assert dataset_from_arrays(frame, schema=SCHEMA).schema == data.schema
+    frame.to_parquet(tmp_path / "f.parquet")
+    assert load_file(tmp_path / "f.parquet", SCHEMA).schema == data.schema
+    convert(csv, tmp_path / "f.dpcore", SCHEMA)
+    assert load_file(tmp_path / "f.dpcore", SCHEMA).schema == data.schema
+    assert [name for name, _ in check_schema(str(csv), SCHEMA).columns] == [
+        "x10", "x1", "xb", "x2", "b", "y"
+    ]  # fmt: skip
+
+
+def test_a_model_names_the_columns(csv, tmp_path):
+    model = fit(str(csv), schema=SCHEMA, epsilon=1.0, seed=0)
+    model.save(tmp_path / "m.json")
+    again = load_model(tmp_path / "m.json")
+    assert again.feature_names == NAMES[:-1]
+    assert again.decision_function(str(csv)).tolist() == model.decision_function(str(csv)).tolist()
+
+
+def test_a_schema_with_wildcards_comes_back():
+    assert SCHEMA.wildcards == ("x*", "*b", "*")
+    assert Schema.from_toml(SCHEMA.to_toml()) == SCHEMA == Schema.from_dict(SCHEMA.to_dict())
+    named = SCHEMA.for_names(["x*", "y", "xb", "b"])
+    assert [c.name for c in named.columns] == ["x*", "xb", "x2", "b", "y"] and not named.wildcards
+    assert Schema.from_toml(named.to_toml()) == named == Schema.from_dict(named.to_dict())
+
+
+def test_a_wildcard_that_is_of_no_use_is_refused(csv):
+    none = Schema.from_toml(TOML.replace('"*b"', '"*c"'))
+    with pytest.raises(InvalidInputError, match=r"named as '\*c' in the schema"):
+        load_file(csv, none)
+    for name in ("z*", "y"):
+        with pytest.raises(InvalidInputError, match="names of columns, not of the label"):
+            Schema.from_toml(f"wildcards = ['{name}']\n{TOML}")
+    csv.write_text(ROWS.split("\n", 1)[1])
+    with pytest.raises(InvalidInputError, match="has no header .header = false."):
+        load_file(csv, Schema.from_toml("header = false\n" + TOML))
+    with pytest.raises(InvalidInputError, match="these rows have none"):
+        dataset_from_arrays([[1.0]], [0], schema=SCHEMA)
+
+
+def test_crosses_are_of_the_columns_that_there_are(csv):
+    crossed = TOML + '\n[[crosses]]\ncolumns = ["b", "x2"]\n'
+    assert load_file(csv, Schema.from_toml(crossed)).feature_names[6] == "b*x2=u*false"
+    with pytest.raises(InvalidInputError, match="no column 'c' to cross"):
+        load_file(csv, Schema.from_toml(crossed.replace('"b", "x2"', '"c", "x2"')))
