@@ -40,7 +40,9 @@ def score_of(model: Model, X: Any, y: Any, sample_weight: Any) -> float:
     weights = _weights(sample_weight, predicted.shape[0])
     if model.schema.label.is_real:
         return _r2(_targets(labels), predicted, weights)
-    truth, fault, reason = convert_column(labels, model.schema.label, model.schema.notation, _SOURCE)
+    truth, fault, reason = convert_column(
+        labels, model.schema.label, model.schema.notation, _SOURCE
+    )
     if fault is not None and fault.any():
         raise DataError(f"{_SOURCE}: {reason}.")
     return _mean((predicted > 0) == (truth > 0), weights)
