@@ -128,6 +128,7 @@ def test_a_refusal_under_gdp_searches_for_one_budget_only(monkeypatch):
     assert not searches
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(st.floats(-3, 1), st.floats(-12, -0.1), st.floats(-2, 3))
 def test_the_epsilon_that_gdp_says_is_enough_is_and_one_percent_less_is_not(eps, delta, noise):

@@ -173,8 +173,10 @@ def test_users_who_keep_their_rows_are_told_of_too(run, folder, monkeypatch):
     arguments = ("--algo", "sgd-maj", "--data", "rows.csv", "--schema", "schema.toml")
     result = run("train", *arguments, "--relation", "replace-one")
     assert result.exit_code == 130
-    assert line(result).startswith("dpcore: stopped. Charged, and spent: ")
-    assert "rounds of the user who may join most; no model" in line(result)
+    warned, stopped = result.stderr.splitlines()
+    assert warned.startswith("dpcore: noise dominates this run")
+    assert stopped.startswith("dpcore: stopped. Charged, and spent: ")
+    assert "rounds of the user who may join most; no model" in stopped
 
 
 def test_a_name_that_the_terminal_cannot_show_ends_no_run(folder):

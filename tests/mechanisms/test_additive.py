@@ -35,6 +35,7 @@ def rho_of(event):
     return eps * mpmath.tanh(eps / 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism, law", [
     (Gaussian, "gaussian"), (Laplace, "laplace"), (Geometric, "geometric"),
 ])  # fmt: skip

@@ -105,6 +105,7 @@ def test_lazy_digits_of_a_few_bits_have_the_exact_law(laws, pair, scale, bits):
     assert laws.p_value(samples, getattr(laws, law), scale.steps) > laws.FALSE_ALARM
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("law", ["gaussian", "laplace", "exponential"])
 @pytest.mark.parametrize("scale", [GridScale(1, 1), GridScale(5, 1)])
 def test_the_naive_twin_has_the_exact_law(laws, naive, law, scale):

@@ -41,6 +41,7 @@ def cells(rows, feature):
     return [int(min(max(x, 0.0), 1.0) * 65536) for x in rows.X[:, feature].tolist()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "query",
     [

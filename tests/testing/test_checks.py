@@ -214,6 +214,7 @@ class ReleasesComparisons(Honest):
         return w - self.rate * (gradient / n + problem.l2 * w)
 
 
+@pytest.mark.slow
 @parametrize_with_checks([Honest()])
 def test_an_honest_optimizer_passes(optimizer, check):
     check(optimizer)

@@ -96,12 +96,14 @@ class NoNoise(Course):
         return super().fresh(scale, shape) * 0
 
 
+@pytest.mark.slow
 def test_honest_ones_pass():
     tested = check_interactive(Several.of)
     assert "times the claim" in tested.power
     assert check_interactive(lambda problem: Sparse.of(problem)).not_tested
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fields", "reason"),
     [

@@ -141,6 +141,7 @@ class Planned(Sampled):
         return Solution(w, "Done.")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "check", [check_outputs_released, check_never_overspends, check_tiny_budget_refused]
 )

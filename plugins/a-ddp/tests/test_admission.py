@@ -20,6 +20,7 @@ OPTIMIZERS = [
 ]
 
 
+@pytest.mark.slow
 @parametrize_with_checks(OPTIMIZERS)
 def test_the_default_is_admitted(optimizer, check):
     check(optimizer)

@@ -51,6 +51,7 @@ def users_file(tmp_path, *lines, head="user,epsilon,delta,rows"):
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("trust", ["local", "secure-aggregation"])
 @pytest.mark.parametrize("algo", ALGORITHMS)
 def test_every_output_names_budget_relation_accountant_and_trust_model(
@@ -151,6 +152,7 @@ def test_an_algorithm_without_users_takes_none(table, option, value):
     assert f"dp-agd takes no {option}: all its rows are in one place" in shown.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [

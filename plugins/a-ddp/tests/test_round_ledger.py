@@ -74,6 +74,7 @@ def killed_between(path, method):
     open_with_file(path, ledger_class=Fatal).answer(0, W)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("method", "after"), [("charge", Declined), ("store", Reply)])
 def test_killed_between_debit_and_send(tmp_path, method, after):
     path = str(tmp_path / "a.ledger")

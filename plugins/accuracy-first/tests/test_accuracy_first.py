@@ -31,6 +31,7 @@ def loss_of(kind):
     return Squared() if "squared-loss" in kind.needs else Logistic()
 
 
+@pytest.mark.slow
 @parametrize_with_checks([kind(**kind.checked_with) for kind in ALL])
 def test_it_is_admitted(optimizer, check):
     check(optimizer)

@@ -135,6 +135,7 @@ WALKS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("optimizer", WALKS, ids=lambda each: each.name)
 def test_a_run_with_the_papers_parameters_is_within_its_sensitivities(optimizer):
     rows = make_rows(60, seed=3)

@@ -13,6 +13,7 @@ from dpcore_baselines.outpert import OutPert
 from dpcore_baselines.privgene import PrivGene
 
 
+@pytest.mark.slow
 @parametrize_with_checks([ObjPert(), OutPert(), PrivGene(), NonPrivate(), Majority()])
 def test_the_default_is_admitted(optimizer, check):
     check(optimizer)

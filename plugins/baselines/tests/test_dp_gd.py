@@ -28,6 +28,7 @@ from dpcore_baselines.standardize import from_moments
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
 
 
+@pytest.mark.slow
 @parametrize_with_checks([DpGd(), DpGd(moments_share=0.0, averaging=-1.0, steps=60, time=2000.0)])
 def test_it_is_admitted(optimizer, check):
     check(optimizer)

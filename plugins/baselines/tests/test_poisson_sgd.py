@@ -24,6 +24,7 @@ ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLAC
 BOTH = (SgdMa, SgdAdv)
 
 
+@pytest.mark.slow
 @parametrize_with_checks([SgdMa(steps=25), SgdAdv(steps=25)])
 def test_it_is_admitted(optimizer, check):
     check(optimizer)
@@ -112,6 +113,7 @@ def test_parameters_out_of_range_are_refused(make, wrong):
         make(**wrong)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("make", "accountant"),
     [(SgdMa, "sampling-composition"), (SgdAdv, "advanced-composition")],

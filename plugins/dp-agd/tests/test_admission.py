@@ -17,6 +17,7 @@ from dpcore.testing.tables import Rows, make_rows, neighbours
 from dpcore_dp_agd.optimizer import DpAgd
 
 
+@pytest.mark.slow
 @parametrize_with_checks([DpAgd()])
 def test_the_default_is_admitted(optimizer, check):
     check(optimizer)
@@ -30,6 +31,7 @@ def test_other_slots_are_admitted(optimizer, check):
     check(optimizer)
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(
     st.sampled_from([ADD, REPLACE]),

@@ -25,6 +25,7 @@ _spec.loader.exec_module(naive)
 RELATIONS = (NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", [Logistic(), Squared()])
 @pytest.mark.parametrize(
     "make_query",

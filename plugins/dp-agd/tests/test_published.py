@@ -59,6 +59,7 @@ class Unmarked(DpAgd):
         return minimize_as_published(problem, session)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [None, 3])
 def test_the_published_selection_voids_the_statement_whoever_releases_it(seed):
     X, y = np.random.default_rng(0).normal(size=(60, 3)), np.resize([-1.0, 1.0], 60)

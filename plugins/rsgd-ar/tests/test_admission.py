@@ -12,6 +12,7 @@ from dpcore_rsgd_ar.psgd import Psgd
 from dpcore_rsgd_ar.rsgd_ar import RsgdAr
 
 
+@pytest.mark.slow
 @parametrize_with_checks([RsgdAr(), Psgd(), Nsgd(), OutpertGd(), BoltOn()])
 def test_the_default_is_admitted(optimizer, check):
     check(optimizer)

@@ -63,6 +63,7 @@ def test_one_release_takes_the_whole_budget_and_no_more(optimizer, loss):
     assert np.isfinite(solution.w).all()
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(
     st.floats(0.05, 8.0),

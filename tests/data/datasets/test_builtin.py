@@ -48,6 +48,7 @@ def test_the_best_predictor_of_census_sim_is_linear_and_right_in_85_percent():
     assert 0.84 < model.score(data.X[30_000:].tocsr(), data.y[30_000:]) < 0.86
 
 
+@pytest.mark.slow
 @pytest.mark.data
 @needs_files
 @pytest.mark.parametrize(
