@@ -10,6 +10,7 @@ import pyarrow as pa
 from dpcore.data.cells.readings import convert_column
 from dpcore.data.cells.typed import to_numbers
 from dpcore.data.readers.in_memory import labels_of
+from dpcore.data.schema.notation import Notation
 from dpcore.errors import DataError
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def _mean(values: np.ndarray, weights: np.ndarray) -> float:
 
 def _targets(labels: Cells) -> np.ndarray:
     try:
-        numbers = to_numbers(labels, ())
+        numbers = to_numbers(labels, Notation(missing=()))
     except pa.ArrowException:
         numbers = np.full(1, np.nan)
     if not np.isfinite(numbers).all():

@@ -110,7 +110,9 @@ def check_widths(piece: Piece, layout: Delimited) -> None:
     lines, content = _records_of(piece, layout)
     for line, n_cells in records(content, layout.separator, layout.quote):
         if n_cells != len(layout.names):
-            alone = [first_line(content)[0].decode("utf-8", "replace")] if n_cells == 1 else []
+            # The first line of a file is in its first piece, however it is cut.
+            is_first = n_cells == 1 and lines + line == 1
+            alone = [first_line(content)[0].decode("utf-8", "replace")] if is_first else []
             raise DataError(
                 f"{layout.source}, line {lines + line}: {n_cells} cells, expected "
                 f"{len(layout.names)}.{looks_separated(alone, layout.separator)}"

@@ -1,4 +1,4 @@
-"""How the cells of a text are written: words for no value, and numbers."""
+"""The notation of a text's cells: words for no value, and numbers."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Notation:
         return re.compile(self.pattern)
 
     def number(self, word: str) -> float:
-        """Return a text as a number, NaN for one that is none or means no value."""
+        """Return a text as a number, NaN if it is none or means no value."""
         word = word.strip()
         if word in self.missing or not self._compiled.match(word):
             return math.nan
