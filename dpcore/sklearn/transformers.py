@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -30,7 +31,7 @@ _LABEL = {"lower": 0.0, "upper": 1.0}
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class PublicTransformer(TransformerMixin, BaseEstimator):
+class PublicTransformer(ABC, TransformerMixin, BaseEstimator):
     """A transformer whose fit takes the number of columns and their names, and reads no cell."""
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -46,8 +47,9 @@ class PublicTransformer(TransformerMixin, BaseEstimator):
         validate_data(self, X, reset=False, skip_check_array=True)
         return columns_of(X), self._schema(names)
 
+    @abstractmethod
     def _schema(self, names: Sequence[str]) -> Schema:
-        raise NotImplementedError
+        """Return the schema that the parameters and the columns' names make."""
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from dpcore.data.schema.parts import Part, empty_keys, level_parts, with_empty
+from dpcore.data.schema.parts import OneNumber, Part, empty_keys, level_parts
 from dpcore.data.schema.values import (
     Entry,
     Value,
@@ -60,7 +60,7 @@ class Categorical:
 
 
 @dataclass(frozen=True, slots=True)
-class Ordinal:
+class Ordinal(OneNumber):
     """One of the public levels, lowest first, as its position mapped to [0, 1]: one feature.
 
     A value that is none of them is a malformed row: there is no place for it among the others.
@@ -86,21 +86,13 @@ class Ordinal:
     def bounds(self) -> tuple[float, float]:
         return 0.0, len(self.levels) - 1.0
 
-    @property
-    def parts(self) -> tuple[Part, ...]:
-        return with_empty(self.name, (Part((self.name,)),), self.indicator)
-
-    @property
-    def square(self) -> int:
-        return 1 + (self.indicator and self.fill is not None)
-
     def to_dict(self) -> dict[str, Any]:
         data = {"kind": self.kind, "levels": list(self.levels)}
         return data | empty_keys(self.fill, self.indicator)
 
 
 @dataclass(frozen=True, slots=True)
-class Boolean:
+class Boolean(OneNumber):
     """A truth value, as one feature: 1 for true and 0 for false.
 
     Cells are true, t, yes, y, on or 1, and false, f, no, n, off or 0, in any case; anything else is
@@ -114,14 +106,6 @@ class Boolean:
     name: str
     fill: bool | None = None
     indicator: bool = False
-
-    @property
-    def parts(self) -> tuple[Part, ...]:
-        return with_empty(self.name, (Part((self.name,)),), self.indicator)
-
-    @property
-    def square(self) -> int:
-        return 1 + (self.indicator and self.fill is not None)
 
     def to_dict(self) -> dict[str, Any]:
         return {"kind": self.kind} | empty_keys(self.fill, self.indicator)

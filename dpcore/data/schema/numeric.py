@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, ClassVar, Literal
 
-from dpcore.data.schema.parts import Part, empty_keys, level_parts, with_empty
+from dpcore.data.schema.parts import OneNumber, Part, empty_keys, level_parts, with_empty
 from dpcore.data.schema.values import Entry, check_bounds, check_one_of_both
 from dpcore.errors import InvalidInputError
 
@@ -19,7 +19,7 @@ _LEAST_RATIO = 1.0 + 2.0**-20
 
 
 @dataclass(frozen=True, slots=True)
-class Numeric:
+class Numeric(OneNumber):
     """A number, clamped to the public [lower, upper] and mapped to [0, 1], by its logarithm if
     ``scale`` is ``"log"``.
 
@@ -53,14 +53,6 @@ class Numeric:
     def bounds(self) -> tuple[float, float]:
         """The bounds that cells are clamped to, in the unit of plain numbers."""
         return self.lower, self.upper
-
-    @property
-    def parts(self) -> tuple[Part, ...]:
-        return with_empty(self.name, (Part((self.name,)),), self.indicator)
-
-    @property
-    def square(self) -> int:
-        return 1 + (self.indicator and self.fill is not None)
 
     def to_dict(self) -> dict[str, Any]:
         data: dict[str, Any] = {"kind": self.kind, "lower": self.lower, "upper": self.upper}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Part", "empty_keys", "level_parts", "with_empty"]
+__all__ = ["OneNumber", "Part", "empty_keys", "level_parts", "with_empty"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +21,26 @@ class Part:
 
     names: tuple[str, ...]
     is_code: bool = False
+
+
+class OneNumber:
+    """The features of a column whose cells become one number in [0, 1], and perhaps one more that
+    is 1 where the cell is empty."""
+
+    __slots__ = ()
+    name: str
+    fill: Any
+    indicator: bool
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        return with_empty(self.name, (Part((self.name,)),), self.indicator)
+
+    @property
+    def square(self) -> int:
+        """The most that the features add to the square of a row's norm: 1 for the number; another 1
+        only where an empty cell has a number, its ``fill``, beside its indicator."""
+        return 1 + (self.indicator and self.fill is not None)
 
 
 def level_parts(name: str, levels: tuple[str, ...], indicator: bool) -> tuple[Part, ...]:
