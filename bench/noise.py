@@ -3,7 +3,8 @@
 10,000 users of 124 coordinates each. Forms take turns in one run: exact normal deviates in bulk,
 those drawn one at a time, Skellam numbers in bulk, NumPy's normal deviates rounded down (floats of
 a generator that is no secure one: what an unsafe implementation would take) and the same amount of
-``os.urandom`` alone. Figures are medians of CPU time a deviate; last, wall time on two threads.
+``os.urandom`` and of ``ssl.RAND_bytes`` alone. Figures are medians of CPU time a deviate; last,
+wall time on two threads.
 
     python bench/noise.py [--repeats 15]
 """
@@ -15,6 +16,7 @@ import one_thread  # noqa: F401  (before NumPy)
 # isort: split
 import argparse
 import os
+import ssl
 import time
 from collections import defaultdict
 from collections.abc import Callable
@@ -45,7 +47,8 @@ def forms(noise: SystemNoise) -> dict[str, tuple[int, Callable[[], object]]]:
         scale = GridScale(1 << bits)
         taken = NormalLaw(scale).bits
         made[f"normal in bulk, 2^{bits}"] = COUNT, partial(noise.gaussian, scale, COUNT)
-        made[f"os.urandom, {taken} bits"] = COUNT, partial(os.urandom, COUNT * taken // 8)
+        for draw, name in ((os.urandom, "os.urandom"), (ssl.RAND_bytes, "ssl.RAND_bytes")):
+            made[f"{name}, {taken} bits"] = COUNT, partial(draw, COUNT * taken // 8)
     for bits in SKELLAM_BITS:
         variance = Fraction(1 << 2 * bits)
         skellam_law(variance)
@@ -93,11 +96,11 @@ def main() -> None:
     print(f"{'form':26} {'ns':>8} {'one at a time':>14} {'NumPy':>8}    (times)")
     for name, ns in found.items():
         print(f"{name:26} {ns:8.1f} {slow / ns:14.1f} {ns / unsafe:8.2f}")
-    entropy = found[f"os.urandom, {NormalLaw(GridScale(1 << 16)).bits} bits"]
+    entropy = found[f"ssl.RAND_bytes, {NormalLaw(GridScale(1 << 16)).bits} bits"]
     print(
         f"\nNormal in bulk at 2^16 steps: {bulk:.1f} ns ({TO_REACH_NS:g} to reach), "
         f"{slow / bulk:.0f} times faster than one at a time, {bulk / unsafe:.2f} times NumPy's "
-        f"unsafe one; {entropy / bulk:.0%} of it is os.urandom."
+        f"unsafe one; {entropy / bulk:.0%} of it is for random words."
     )
     one, two = (wall(repeats, threads) for threads in (1, 2))
     print(

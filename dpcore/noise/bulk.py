@@ -31,8 +31,9 @@ from dpcore.noise.tail import tail_bounds
 
 __all__ = ["BulkLaw", "LazyUniform", "NormalLaw", "draw_bulk", "normal_law"]
 
-_CHUNK = 1 << 16
-"""Deviates of a chunk: a multiple of 64, so that their bits fill whole words."""
+_CHUNK = 1 << 14
+"""Deviates of a chunk: a multiple of 64, so that their bits fill whole words, and so few that the
+words come from memory that is at hand (new pages took a third of a draw)."""
 _LEAST_PART = 1 << 13
 """Deviates of a thread: for fewer, to wake one takes longer than it saves."""
 _LEAST_BITS, _SPARE_BITS = 16, 9

@@ -70,21 +70,25 @@ class Inheriting(SystemEntropy):
 
 entropy = {kind}()
 entropy.words(3)
+entropy.words(5000)
 read, write = os.pipe()
 child = os.fork()
 if child == 0:
-    os.write(write, entropy.words(4).tobytes())
+    os.write(write, entropy.words({n}).tobytes()[:32])
     os._exit(0)
 os.waitpid(child, 0)
-print(os.read(read, 32).hex(), entropy.words(4).tobytes().hex())
+print(os.read(read, 32).hex(), entropy.words({n}).tobytes()[:32].hex())
 """
 
 
 @needs_fork
-@pytest.mark.parametrize("kind, same", [("SystemEntropy", False), ("Inheriting", True)])
-def test_a_forked_child_draws_other_words(kind, same):
+@pytest.mark.parametrize(
+    "kind, n, same",
+    [("SystemEntropy", 4, False), ("SystemEntropy", 5000, False), ("Inheriting", 4, True)],
+)
+def test_a_forked_child_draws_other_words(kind, n, same):
     # The broken twin keeps the parent's buffer, so both processes draw the same noise.
-    script = FORK.format(kind=kind)
+    script = FORK.format(kind=kind, n=n)
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     child, parent = run.stdout.split()
     assert len(child) == len(parent) == 64
