@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.compare.folds import fold_numbers
+from dpcore.compare.folds import fold_numbers, unit_coins
 from dpcore.data.readers.places import refuse_stdin
 from dpcore.fitting.loading import DataRequest, load_data
 from dpcore.privacy.relations import parse_relation
@@ -75,15 +75,17 @@ class Rows:
             schema = self._comparison.schema if private else None
             request = DataRequest(name, None if schema is None else Path(schema))
             refuse_stdin(request.data)
-            data = load_data(request, self._relation, self._threads)
+            coins = unit_coins(name, self._key)
+            data = load_data(request, self._relation, self._threads, coins=coins)
             numbers = fold_numbers(
                 name,
-                int(data.train.y.size),
+                data.train.n_units,
                 self._comparison.folds,
                 self._relation,
                 key=self._key if private else None,
             )
-            self._data = name, data, numbers
+            units = data.train.units  # A unit is in one fold.
+            self._data = name, data, numbers if units is None else numbers[units]
         return self._data[1:]
 
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["Fitter"]
 
 FITTED, FAILED = "fitted", "failed"
-_STATED = ("accountant", "budget", "spent", "unit", "private", "most_rows")
+_STATED = ("accountant", "budget", "spent", "unit", "private", "most_rows", "unit_of_protection")
 """Keys of the privacy statement that a row copies from its model."""
 
 
@@ -177,6 +177,7 @@ class Fitter:
             "seed": None,
             "chosen": None,
             "most_rows": None,
+            "unit_of_protection": None,
             "parts_not_from_dpcore": "[]",
         }
 

@@ -11,9 +11,11 @@ import numpy as np
 from dpcore.errors import InvalidInputError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from dpcore.privacy.sensitivity import NeighboringRelation
 
-__all__ = ["fold_key", "fold_numbers"]
+__all__ = ["fold_key", "fold_numbers", "unit_coins"]
 
 _BENCHMARK_SEED = 2018
 
@@ -28,6 +30,16 @@ def fold_key(seed: int | None) -> bytes:
     return hashlib.sha256(f"dpcore folds {seed}".encode()).digest()
 
 
+def unit_coins(name: str, key: bytes) -> Callable[[int], bytes]:
+    """Return what draws the bytes that decide which rows of a unit are kept: the same in every
+    process of a comparison, so that its rows are bounded once."""
+    return lambda n: _stream(key + b"units of ", name, n)
+
+
+def _stream(key: bytes, name: str, n: int) -> bytes:
+    return hashlib.shake_256(key + name.encode("utf-8", "surrogateescape")).digest(n)
+
+
 def fold_numbers(
     name: str,
     n_rows: int,
@@ -36,7 +48,8 @@ def fold_numbers(
     *,
     key: bytes | None,
 ) -> np.ndarray:
-    """Return the fold of every row, int64 of shape (n_rows,).
+    """Return the fold of every row, int64 of shape (n_rows,); where units have several rows, it is
+    asked of the units.
 
     Parameters
     ----------
@@ -57,8 +70,7 @@ def fold_numbers(
         raise InvalidInputError(f"Expected folds={folds} <= {n_rows}, the rows of {name}.")
     if key is None:
         return _cut(np.random.default_rng(_BENCHMARK_SEED).permutation(n_rows), folds)
-    stream = hashlib.shake_256(key + name.encode("utf-8", "surrogateescape")).digest(8 * n_rows)
-    words = np.frombuffer(stream, dtype="<u8")
+    words = np.frombuffer(_stream(key, name, 8 * n_rows), dtype="<u8")
     if size_is_public:
         # Of equal words, of chance below n^2 2^-65, the first row's comes first.
         return _cut(np.argsort(words, kind="stable"), folds)

@@ -35,6 +35,7 @@ def notes_of(rows: Sequence[Mapping[str, Any]], means: Sequence[Mean]) -> list[s
         _failures(rows),
         _untested(means),
         _below_constant(rows),
+        _units(rows),
         _provisos(rows),
     )
     return [note for notes in told for note in notes]
@@ -88,6 +89,13 @@ def _below_constant(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
                 f"{data}: below the constant model, the commoner class for every row "
                 f"({constant:.2f} %): {_listed(below)}."
             )
+
+
+def _units(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    pairs = dict.fromkeys((row["data"], row.get("unit_of_protection")) for row in rows)
+    for data, unit in pairs:
+        if unit is not None and unit != "one row":
+            yield f"{data}: protected, and on one side of a fold: {unit}."
 
 
 def _provisos(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:

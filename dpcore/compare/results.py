@@ -25,6 +25,7 @@ _ADDED = pa.schema(
     [
         ("chosen", pa.string()),
         ("most_rows", pa.int64()),
+        ("unit_of_protection", pa.string()),
         ("parts_not_from_dpcore", pa.string()),
     ]
 )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from dpcore.data.readers import BadRows, format_of, is_typed
 from dpcore.data.schema.schema import Schema
 from dpcore.data.stream import encoded_batches, feature_batches, named_schema
+from dpcore.data.units import Coins, UnitIds, bounded, dense, require_bounded
 from dpcore.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -34,6 +35,8 @@ class Dataset:
     y : float64 of shape (n_rows,): -1 and +1, or a regression's clamped target scaled to [-1, 1].
     schema : the public description; from it alone follow the figures below.
     is_generated : whether no row is of a person or thing: their figures are no secret.
+    units : the unit of each row, from 0 without a gap, where the schema has units; at most
+        ``rows_per_unit`` rows have the same.
     rows_dropped : whether rows that did not satisfy the schema were left out, so that the number of
         rows must not be public.
     typed_by : ``"frame"`` or ``"file"`` where another program gave the columns their types, from
@@ -47,6 +50,19 @@ class Dataset:
     is_generated: bool = False
     rows_dropped: bool = False
     typed_by: Literal["frame", "file"] | None = None
+    units: np.ndarray | None = None
+
+    def __post_init__(self) -> None:
+        if (self.units is None) != (self.schema.unit is None):
+            raise InvalidInputError(
+                f"The guarantee is for units by {self.schema.unit!r}, whose ids {self.name} does "
+                "not come with; give a file or a frame."
+            )
+
+    @property
+    def n_units(self) -> int:
+        """The number of units, rows where the schema has none: private under add-or-remove-one."""
+        return int(self.X.shape[0]) if self.units is None else int(self.units.max(initial=-1)) + 1
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -87,12 +103,23 @@ class Dataset:
         rows: tuple[Rows, np.ndarray | None],
         schema: Schema,
         is_generated: bool = False,
+        ids: UnitIds | None = None,
+        coins: Coins = os.urandom,
     ) -> Dataset:
-        """Return the data set of encoded (X, y); InvalidInputError if the labels are not there."""
+        """Return the data set of encoded (X, y); InvalidInputError if the labels are not there.
+
+        ``ids`` : of their units, where the schema has units: by ``coins``, fresh random bytes, at
+        most ``rows_per_unit`` rows of each are kept (``dpcore.data.units``).
+        """
         X, y = rows
         if y is None:
             raise InvalidInputError(f"{name}: the rows have no labels.")
-        return cls(name, X, y, schema, is_generated)
+        if ids is None or schema.units is None:
+            return cls(name, X, y, schema, is_generated)
+        units = ids.units()
+        kept = bounded(units, schema.units.rows_per_unit, coins)
+        whole = cls(name, X, y, schema, is_generated, units=dense(units))
+        return whole if kept.all() else whole.take(kept)
 
     def take(self, mask: np.ndarray) -> Dataset:
         """Return the rows where the bool array ``mask`` of shape (n_rows,) is true."""
@@ -100,18 +127,22 @@ class Dataset:
         from dpcore.data.blocks.layouts import layout_of
 
         X = layout_of(self.X).freeze(self.X[mask])
-        return replace(self, X=X, y=freeze(self.y[mask]))
+        units = None if self.units is None else dense(self.units[mask])
+        return replace(self, X=X, y=freeze(self.y[mask]), units=units)
 
     def table(self) -> Table:
         """Return the rows in blocks, as an engine takes them."""
         from dpcore.data.blocks.table import Table
 
+        if self.units is not None and self.schema.units is not None:
+            require_bounded(self.units, self.schema.units.rows_per_unit)
         return Table.from_matrix(
             self.X,
             self.y,
             row_norm=self.row_norm,
             raw_norm_bound=self.raw_norm_bound,
             capacity=self.capacity,
+            units=self.units,
         )
 
     def __repr__(self) -> str:
@@ -166,9 +197,10 @@ def load_file(
     format: str | None = None,
     bad_rows: BadRows = "refuse",
     name: str | None = None,
+    coins: Coins = os.urandom,
 ) -> Dataset:
     """Return the encoded rows of a file, read only; ``target`` : the label's name, if it is to be
-    confirmed.
+    confirmed. ``coins`` : as ``Dataset.from_rows`` takes them.
 
     Raises InvalidInputError without a schema or for another target than its label, and DataError
     (file, line, column: for the owner's eyes) for a file that cannot be read or, unless
@@ -184,8 +216,10 @@ def load_file(
         raise InvalidInputError(_advice(source, format))
     _check_target(target, schema)
     schema = named_schema(source, schema, format)
-    pieces = encoded_batches(source, schema, format=format, bad_rows=bad_rows)
-    data = Dataset.from_rows(name or os.path.basename(source), assemble(pieces), schema)
+    ids = None if schema.unit is None else UnitIds()
+    pieces = encoded_batches(source, schema, format=format, bad_rows=bad_rows, ids=ids)
+    rows = assemble(pieces)
+    data = Dataset.from_rows(name or os.path.basename(source), rows, schema, ids=ids, coins=coins)
     typed_by: Literal["file"] | None = "file" if is_typed(source, format) else None
     return replace(data, rows_dropped=bad_rows == "drop", typed_by=typed_by)
 
@@ -214,6 +248,8 @@ def _load_store(path: str, schema: Schema | None, target: str | None, name: str 
     own = description.schema
     _check_target(target, own)
     schema = schema and schema.for_names([column.name for column in own.columns])
+    if schema is not None and schema.unit is not None:
+        raise InvalidInputError(f"The store {path} holds no ids of units; train on its source.")
     if schema is not None and schema.encoding != own.encoding:
         raise InvalidInputError(
             f"The rows of {path} were converted with another schema than this run's; convert them "

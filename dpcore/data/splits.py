@@ -1,4 +1,5 @@
-"""Splitting private rows into two parts, so that one row more or less moves one row.
+"""Splitting private rows into two parts, so that one row more or less moves one row; where units
+have several rows, the units are what is split, each with all of its rows.
 
 A fixed-size or seeded split of n rows depends on n, and on every row's place: under
 add-or-remove-one a neighbour would move many rows. There each row has a coin of its own.

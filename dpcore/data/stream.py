@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from dpcore.data.readers.raw_matrix import RawMatrix
     from dpcore.data.readers.raw_table import RawTable
     from dpcore.data.schema.schema import Schema
+    from dpcore.data.units import UnitIds
 
 __all__ = ["encode_piece", "encoded_batches", "feature_batches", "named_schema", "open_rows"]
 
@@ -57,19 +58,21 @@ def encoded_batches(
     format: str | None = None,
     bad_rows: BadRows = "refuse",
     labelled: bool = True,
+    ids: UnitIds | None = None,
 ) -> Iterator[tuple[np.ndarray | csr_matrix | CodedRows, np.ndarray | None]]:
     """Return the pieces (X, y) of a file's encoded rows, in order; one at least.
 
     X is of shape (n, n_features): coded rows where the schema has categories, else float64 in C
     order or CSR; y is float64 of shape (n,), None where the label was not asked for. Neither the
-    rows nor a message depends on where the pieces end. The arrays are the caller's.
+    rows nor a message depends on where the pieces end. The arrays are the caller's. ``ids`` : gets
+    those of the rows' units, where the schema has units.
 
     Raises InvalidInputError at once for a schema that does not fit the format, and DataError on the
     way (file, line, column: for the owner's eyes) for a file that cannot be read or, unless
     ``bad_rows`` is ``"drop"``, for the first row that does not satisfy the schema.
     """
     file = open_rows(os.fspath(path), schema, format, bad_rows, labelled)
-    return _encoded(file, os.fspath(path), schema, bad_rows, labelled)
+    return _encoded(file, os.fspath(path), schema, bad_rows, labelled, ids)
 
 
 def feature_batches(
@@ -90,11 +93,17 @@ def feature_batches(
 
 
 def _encoded(
-    file: _File, path: str, schema: Schema, bad_rows: BadRows, labelled: bool
+    file: _File,
+    path: str,
+    schema: Schema,
+    bad_rows: BadRows,
+    labelled: bool,
+    ids: UnitIds | None,
 ) -> Iterator[tuple[np.ndarray | csr_matrix | CodedRows, np.ndarray | None]]:
     with _checked(file, path):
         for raw in file.pieces():
-            yield encode_piece(raw, schema, bad_rows=bad_rows, labelled=labelled)
+            X, y, _ = _encode(raw, schema, bad_rows, labelled, ids)
+            yield X, y
 
 
 @contextmanager
@@ -121,7 +130,11 @@ def encode_piece(
 
 
 def _encode(
-    raw: RawTable | RawMatrix, schema: Schema, bad_rows: BadRows, labelled: bool
+    raw: RawTable | RawMatrix,
+    schema: Schema,
+    bad_rows: BadRows,
+    labelled: bool,
+    ids: UnitIds | None = None,
 ) -> tuple[np.ndarray | csr_matrix | CodedRows, np.ndarray | None, np.ndarray | None]:
     """Return encoded rows, labels, and which rows were kept, None for all."""
     from dpcore.data.cells.conform import conform
@@ -131,6 +144,8 @@ def _encode(
     if isinstance(raw, RawMatrix):
         return conform_matrix(raw, schema, labelled=labelled, bad_rows=bad_rows)
     columns = conform(raw, schema, labelled=labelled, bad_rows=bad_rows)
+    if ids is not None and columns.ids is not None:
+        ids.add(columns.ids)
     return *encode(columns, schema), columns.kept
 
 

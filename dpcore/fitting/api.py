@@ -10,11 +10,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dpcore.data.readers.frames import declares_truth, frame_names, frame_of, is_frame
+from dpcore.data.units import coins_of
 from dpcore.errors import DpcoreWarning, InvalidInputError
 from dpcore.fitting.cautions import cautions_of
 from dpcore.fitting.loading import schema_reasons
 from dpcore.fitting.plan import make_plan
-from dpcore.fitting.rows import dataset_of, schema_of
+from dpcore.fitting.rows import dataset_of, schema_of, with_units
 from dpcore.fitting.run import finish, fit_dataset
 from dpcore.fitting.settings import Settings
 from dpcore.session.charges import Charges
@@ -58,6 +59,8 @@ def fit(
     as_published: bool = False,
     users: Any = None,
     trust: str | None = None,
+    unit: str | None = None,
+    rows_per_unit: int | None = None,
     seed: int | None = None,
 ) -> Model:
     """Return a private linear model of the rows, with its statement in ``privacy``.
@@ -104,6 +107,9 @@ def fit(
         Parameters of the loss too: ``{"loss.tau": 0.9}``.
     users, trust : where rows stay with users: a path or ``dpcore.plugin.User`` objects, who own the
         rows in their order, and what their server sees; by default users of one budget, and local.
+    unit, rows_per_unit : the column of a frame or file that says whose a row is, and at most how
+        many rows of each are used: the guarantee is then for all rows of one value of it. They are
+        the schema's, where that has them.
     seed : makes the run repeatable and the result not private.
 
     Raises
@@ -165,7 +171,8 @@ def fit(
         )
     public: dict[str, Any] = {"classes": classes, "target_bounds": target_bounds, "bounds": bounds}
     public |= {"row_norm": row_norm, "n0": n0, "capacity": capacity}
-    dataset = dataset_of(X, y, schema, intercept, **public)
+    schema, coins = with_units(schema, unit, rows_per_unit), coins_of(settings.seed, "units")
+    dataset = dataset_of(X, y, schema, intercept, coins=coins, **public)
     charges = Charges()
     with charges.told():
         model = fit_dataset(plan, dataset, schema_reasons(dataset.schema), charges=charges)

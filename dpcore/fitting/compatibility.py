@@ -10,10 +10,13 @@ from dpcore.losses.facts import loss_facts
 from dpcore.registry.declarations import optimizer_facts
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from dpcore.data.schema.schema import Schema
     from dpcore.protocols import Accountant, Loss
     from dpcore.protocols.optimizer import Optimizer
     from dpcore.protocols.problem import Problem
+    from dpcore.registry.declarations import OptimizerFacts
 
 __all__ = ["check_fits", "check_label"]
 
@@ -38,6 +41,11 @@ def check_fits(optimizer: Optimizer, problem: Problem, accountant: Accountant) -
         raise InvalidInputError(
             f"{name} has no guarantee under {relation}; it has one under: "
             f"{', '.join(stated.relations)}."
+        )
+    if problem.rows_per_unit is not None and not stated.for_units:
+        raise InvalidInputError(
+            f"{name} has a guarantee for one row, and this run's is for units of several rows (the "
+            f"schema's unit){_for_units(relation)}."
         )
     loss = problem.loss
     facts = loss_facts(loss)
@@ -73,16 +81,26 @@ def _instead(need: str, relation: str) -> str:
     """Return the end of a sentence: which installed algorithms of a session do without l2."""
     if need != "strong-convexity":
         return ""
+    able = _installed(relation, lambda facts: not {need, "user-pool"} & {*facts.needs})
+    return f", or choose an algorithm that does without: {', '.join(able)}" if able else ""
+
+
+def _for_units(relation: str) -> str:
+    """Return the end of a sentence: which installed algorithms run over units of several rows."""
+    able = _installed(relation, lambda facts: facts.for_units)
+    return f"; these run over units: {', '.join(able)}" if able else ""
+
+
+def _installed(relation: str, fits: Callable[[OptimizerFacts], bool]) -> list[str]:
+    """Return the names of the installed algorithms that fit, under the relation."""
     from dpcore.registry.catalogue import load_registry
 
     registry, able = load_registry(), []
     for entry in registry.entries("optimizer"):
         try:
-            factory = registry.load("optimizer", entry.name)
-            facts = optimizer_facts(factory)
-            fits = relation in facts.relations and not {need, "user-pool"} & {*facts.needs}
-            if fits and facts.private:
-                able.append(entry.name)
+            facts = optimizer_facts(registry.load("optimizer", entry.name))
         except RegistryError:
             continue
-    return f", or choose an algorithm that does without: {', '.join(able)}" if able else ""
+        if relation in facts.relations and facts.private and fits(facts):
+            able.append(entry.name)
+    return able

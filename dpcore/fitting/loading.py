@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from dpcore.data.dataset import Dataset, feature_pieces, load_file
 from dpcore.data.readers import format_of
 from dpcore.data.readers.places import is_there
 from dpcore.data.schema.schema import Schema
 from dpcore.data.splits import split_rows
+from dpcore.data.units import Coins, coins_of
 from dpcore.errors import DataError, InvalidInputError, near_names
 from dpcore.exact.grid import BLOCK_ROWS
+from dpcore.fitting.rows import with_units
 from dpcore.privacy.statement import foreign_parts, part_of
 from dpcore.registry.catalogue import load_registry
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from dpcore.data.blocks.layouts import Rows
     from dpcore.data.readers import BadRows
     from dpcore.privacy.sensitivity import NeighboringRelation
@@ -44,7 +46,8 @@ class DataRequest:
 
     ``data`` : a registered name or a path. ``target`` : the label column that is meant; it has to
     be the schema's. ``bad_rows`` : ``"refuse"``, or ``"drop"`` where the number of rows is private.
-    ``test``, ``test_fraction`` : what to report on, without privacy; at most one.
+    ``test``, ``test_fraction`` : what to report on, without privacy; at most one. ``unit``,
+    ``rows_per_unit`` : the schema's, where they are not in its file.
     """
 
     data: str = "census-sim"
@@ -54,6 +57,8 @@ class DataRequest:
     schema_from_data: bool = False
     test: Path | None = None
     test_fraction: float | None = None
+    unit: str | None = None
+    rows_per_unit: int | None = None
 
 
 @dataclass(frozen=True)
@@ -89,8 +94,10 @@ def load_data(
     relation: NeighboringRelation,
     threads: int | None = None,
     seed: int | None = None,
+    coins: Coins | None = None,
 ) -> Data:
-    """Return the data that were asked for. ``seed`` : makes the rows held out repeatable.
+    """Return the data that were asked for. ``seed`` : makes the rows held out, and those kept of
+    each unit, repeatable. ``coins`` : the bytes that decide the latter, in place of those.
 
     Raises InvalidInputError, RegistryError or DataError (for the owner's eyes), all before anything
     is spent.
@@ -98,15 +105,18 @@ def load_data(
     _check_request(request)
     _check_drop(request, relation)
     with reading_threads(threads):
-        return _load(request, relation, seed)
+        return _load(request, relation, seed, coins or coins_of(seed, "units"))
 
 
-def _load(request: DataRequest, relation: NeighboringRelation, seed: int | None) -> Data:
-    dataset, parts = _open(request)
+def _load(
+    request: DataRequest, relation: NeighboringRelation, seed: int | None, coins: Coins
+) -> Data:
+    dataset, parts = _open(request, coins)
     why_not_private = schema_reasons(dataset.schema)
     if request.test is not None:
         _require_file(request.test)
-        test = load_file(request.test, dataset.schema, bad_rows=request.bad_rows)  # type: ignore[arg-type]
+        schema = dataset.schema.with_units(None)  # Whose rows are tested on does not matter.
+        test = load_file(request.test, schema, bad_rows=request.bad_rows)  # type: ignore[arg-type]
         return Data(dataset, test, why_not_private=why_not_private, parts=parts)
     if request.test_fraction is None:
         return Data(dataset, why_not_private=why_not_private, parts=parts)
@@ -131,12 +141,11 @@ def reading_threads(threads: int | None) -> Iterator[None]:
 def split(
     dataset: Dataset, fraction: float, relation: NeighboringRelation, seed: int | None
 ) -> tuple[Dataset, Dataset]:
-    """Return the rows kept and the rows held out: by a coin per row under add-or-remove-one, of a
-    fixed size where the number of rows is public."""
-    draw: Callable[[int], bytes] = os.urandom
-    if seed is not None:
-        draw = np.random.default_rng((seed, 1)).bytes
-    held_out = split_rows(int(dataset.X.shape[0]), fraction, relation, draw)
+    """Return the rows kept and the rows held out: by a coin per row (or unit) under
+    add-or-remove-one, of a fixed size where the number of rows (or units) is public."""
+    held_out = split_rows(dataset.n_units, fraction, relation, coins_of(seed, "split"))
+    if dataset.units is not None:  # A unit is on one side.
+        held_out = held_out[dataset.units]
     return dataset.take(~held_out), dataset.take(held_out)
 
 
@@ -162,11 +171,11 @@ def _check_drop(request: DataRequest, relation: NeighboringRelation) -> None:
         )
 
 
-def _open(request: DataRequest) -> tuple[Dataset, tuple[str, ...]]:
+def _open(request: DataRequest, coins: Coins) -> tuple[Dataset, tuple[str, ...]]:
     registry = load_registry()
     if request.data in registry.names("dataset"):
-        for option, value in (("schema", request.schema), ("target", request.target)):
-            if value is not None:
+        for option in ("schema", "target", "unit", "rows_per_unit"):
+            if getattr(request, option) is not None:
                 raise InvalidInputError(f"The data set {request.data} has its own {option}.")
         if request.schema_from_data:
             raise InvalidInputError(f"The data set {request.data} has its own schema.")
@@ -174,12 +183,13 @@ def _open(request: DataRequest) -> tuple[Dataset, tuple[str, ...]]:
         return load(), (part_of(load), registry.get("dataset", request.data).target)
     _require_known(request.data)
     _require_file(request.data)
-    schema = _schema(request)
+    schema = with_units(_schema(request), request.unit, request.rows_per_unit)
     data = load_file(
         request.data,
         schema,
         target=request.target,
         bad_rows=request.bad_rows,  # type: ignore[arg-type]
+        coins=coins,
     )
     names = [column.name for column in data.schema.columns]
     if schema is not None and schema.for_names(names) != data.schema:

@@ -32,12 +32,13 @@ class Ready:
 def check_dataset(plan: Plan, dataset: Dataset, kept_fraction: float = 1.0) -> Ready:
     """Return the fit of a plan to a data set; InvalidInputError if they do not fit each other."""
     check_drop(plan.relation, dataset)
-    return check_public(plan, dataset.schema, int(dataset.X.shape[0]), kept_fraction)
+    return check_public(plan, dataset.schema, dataset.n_units, kept_fraction)
 
 
-def check_public(plan: Plan, schema: Schema, n_rows: int, kept_fraction: float = 1.0) -> Ready:
-    """Return the fit of a plan to so many rows; InvalidInputError if they do not fit each other."""
-    problem = _problem(plan, schema, n_rows, kept_fraction)
+def check_public(plan: Plan, schema: Schema, n_units: int, kept_fraction: float = 1.0) -> Ready:
+    """Return the fit of a plan to so many units, rows where the schema has none; InvalidInputError
+    if they do not fit each other."""
+    problem = _problem(plan, schema, n_units, kept_fraction)
     check_fits(plan.optimizer, problem, plan.accountant)
     planned = with_planned_accountant(plan, problem)
     check_fits(planned.optimizer, problem, planned.accountant)
@@ -55,14 +56,18 @@ def check_drop(relation: NeighboringRelation, dataset: Dataset) -> None:
         )
 
 
-def _problem(plan: Plan, schema: Schema, n_rows: int, kept_fraction: float) -> Problem:
+def _problem(plan: Plan, schema: Schema, n_units: int, kept_fraction: float) -> Problem:
     """Return the public facts; InvalidInputError where the loss or the size does not fit."""
     check_label(plan.loss, schema)
-    n = n_rows if plan.relation.size_is_public else None
-    if n is not None and n < 2:
+    units = schema.units
+    if plan.relation.size_is_public and n_units < 2:
+        things = "rows" if units is None else "units"
         raise InvalidInputError(
-            f"Under {plan.relation.value} a table needs at least 2 rows, and this one has {n}."
+            f"Under {plan.relation.value} a table needs at least 2 {things}, and this one has "
+            f"{n_units}."
         )
+    # Units are replaced by others with more rows or fewer: their number alone is public.
+    n = n_units if plan.relation.size_is_public and units is None else None
     capacity = {"capacity": schema.capacity} if schema.capacity else {}
     problem = Problem(
         loss=plan.loss,
@@ -74,6 +79,7 @@ def _problem(plan: Plan, schema: Schema, n_rows: int, kept_fraction: float) -> P
         n=n,
         n0=None if schema.rows is None else max(1, round(schema.rows * kept_fraction)),
         intercept=schema.intercept,
+        rows_per_unit=None if units is None else units.rows_per_unit,
         **capacity,
     )
     return with_default_l2(problem, plan)

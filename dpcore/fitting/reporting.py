@@ -62,17 +62,17 @@ def state(
     session: TableSession,
     why_not_private: tuple[str, ...],
     trusted: tuple[str, ...],
-    typed_by: str | None,
+    dataset: Dataset,
 ) -> PrivacyStatement:
-    """Return the privacy statement of a run. ``trusted`` : parts beside those the session saw.
-    ``typed_by`` : the data set's."""
+    """Return the privacy statement of a run. ``trusted`` : parts beside those the session saw."""
     return state_session(
         session,
         plan.accountant,
         (*plan.why_not_private(), *_released(plan, session), *why_not_private),
         trusted,
-        typed_by,
-        n0=None if plan.relation.size_is_public else problem.n0,
+        dataset.typed_by,
+        n0=problem.n0 if problem.n is None else None,
+        units=dataset.schema.units,
         figure=figure_of(plan.settings),
         ex_post_epsilon=_ex_post(plan, session),
     )

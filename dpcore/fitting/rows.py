@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 from dpcore.data.dataset import load_file
 from dpcore.data.readers.array_columns import leave_to_schema
 from dpcore.data.readers.arrays import dataset_from_arrays
+from dpcore.data.units import Coins
 from dpcore.errors import InvalidInputError, advised_on_bad_rows
 
 if TYPE_CHECKING:
     from dpcore.data.dataset import Dataset
     from dpcore.data.schema.schema import Schema
 
-__all__ = ["dataset_of", "schema_of"]
+__all__ = ["dataset_of", "schema_of", "with_units"]
 
 _ADVICE = (
     "Where the number of rows is private (add-or-remove-one), such rows may be left out before the "
@@ -38,10 +39,34 @@ def schema_of(schema: Any) -> Schema | None:
     return schema
 
 
-def dataset_of(X: Any, y: Any, schema: Schema | None, intercept: bool, **public: Any) -> Dataset:
+def with_units(schema: Schema | None, unit: str | None, rows_per_unit: int | None) -> Schema | None:
+    """Return the schema with the units that were asked for beside it, if any were."""
+    if unit is None and rows_per_unit is None:
+        return schema
+    if schema is None:
+        raise InvalidInputError("Expected unit, a column's name, beside a schema of the columns.")
+    if unit is not None and schema.unit not in (None, unit):
+        raise InvalidInputError(
+            f"The schema's unit is {schema.unit!r}, not {unit!r}; name it in one place."
+        )
+    return schema.with_units(
+        unit or schema.unit, rows_per_unit or schema.rows_per_unit, schema.unit_missing
+    )
+
+
+def dataset_of(
+    X: Any,
+    y: Any,
+    schema: Schema | None,
+    intercept: bool,
+    *,
+    coins: Coins = os.urandom,
+    **public: Any,
+) -> Dataset:
     """Return the rows of ``X``, arrays, a frame or a path.
 
     ``public`` : classes, target_bounds, bounds, row_norm, n0 and capacity, which a schema replaces.
+    ``coins`` : as ``Dataset.from_rows`` takes them.
     Raises InvalidInputError and DataError as ``load_file`` and ``dataset_from_arrays`` do.
     """
     is_path = isinstance(X, (str, os.PathLike))
@@ -49,5 +74,5 @@ def dataset_of(X: Any, y: Any, schema: Schema | None, intercept: bool, **public:
     with advised_on_bad_rows(_ADVICE if named or public["classes"] is not None else _CLASSES):
         if is_path:
             leave_to_schema("the schema of the file", y=y, **public)
-            return load_file(X, schema)
-        return dataset_from_arrays(X, y, schema=schema, intercept=intercept, **public)
+            return load_file(X, schema, coins=coins)
+        return dataset_from_arrays(X, y, schema=schema, intercept=intercept, coins=coins, **public)

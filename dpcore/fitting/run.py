@@ -49,7 +49,8 @@ class Training:
 
     Parameters
     ----------
-    facts : public facts for the report: algo, data, n_features, and n_train under replace-one only.
+    facts : public facts for the report: algo, data, n_features, and under replace-one only n_train,
+        the number of rows, or units_train.
     seconds : of the whole run; printed, in no file.
     diagnostics : figures computed without privacy; empty unless a test was asked for.
     generated : ``accuracy_figures`` of the rows trained on, where those are generated, no secret.
@@ -138,7 +139,7 @@ def finish(
         "n_features": len(model.feature_names),
     }
     if plan.relation.size_is_public:
-        facts["n_train"] = int(dataset.X.shape[0])
+        facts["n_train" if dataset.units is None else "units_train"] = dataset.n_units
     seconds = time.perf_counter() - started
     training = Training(model, facts, seconds, diagnostics, rows_dropped=dataset.rows_dropped)
     return replace(training, model=replace(model, report=training.report()))
@@ -187,14 +188,13 @@ def fit_dataset(
         problem=problem,
     )
     charges.follow(lambda: charged_in(session))
-    typed_by = dataset.typed_by
     with charges.told():
         try:
             solution = run_optimizer(
                 plan.optimizer, plan.entry, problem, session, secret_rows=secret
             )
         except TargetNotMetError as error:
-            statement = state(plan, problem, session, why_not_private, trusted, typed_by)
+            statement = state(plan, problem, session, why_not_private, trusted, dataset)
             raise not_met(error, statement, dataset) from None
-        statement = state(plan, problem, session, why_not_private, trusted, typed_by)
+        statement = state(plan, problem, session, why_not_private, trusted, dataset)
         return make_model(plan, dataset.schema, problem.l2, solution, summarise(session), statement)

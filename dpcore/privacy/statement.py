@@ -13,11 +13,17 @@ from typing import Any
 
 from dpcore.exact.rounding import exact as _exact
 from dpcore.privacy.first_party import is_ours
+from dpcore.privacy.units import Units
 
 __all__ = ["NOTIONS", "PrivacyStatement", "foreign_parts", "part_of", "running_versions"]
 
 _IN_FILES = {"relation": "neighboring_relation"}
 """Fields that reports and model files spell in another way."""
+_CHANGES = {
+    "add-or-remove-one": "adding or removing any one row",
+    "replace-one": "replacing any one row",
+    "replace-special": "swapping any one row for one that contributes nothing",
+}
 NOTIONS = {"rho": "zCDP", "mu": "GDP"}
 """The notions of privacy that have these figures: Bun & Steinke 2016; Dong, Roth & Su 2022."""
 
@@ -29,7 +35,7 @@ class PrivacyStatement:
     Parameters
     ----------
     epsilon, delta : the budget that the filter enforced. That is the guarantee, if it is private.
-    relation : which tables count as neighbours; the unit of protection is one row.
+    relation : which tables count as neighbours; the unit of protection is one row, or ``units``.
     accountant, conversion : the filter, and the rule that turned (epsilon, delta) into its unit.
     unit : what ``budget`` and ``spent`` count, such as rho.
     budget, spent : figures of the filter. ``spent`` is book-keeping: a filter is not an odometer
@@ -49,6 +55,8 @@ class PrivacyStatement:
         all of their cells, were taken as public.
     figure : name and value of the budget where that was a figure of the filter, ``("rho", 0.1)`` or
         ``("mu", 0.5)``: epsilon is then what it comes to at delta.
+    units : of several rows, where those are what is protected. n0, capacity and most_rows are
+        numbers of rows all the same.
     users : where rows stay with users: ``count``, least and largest ``epsilon`` and ``delta`` of
         their budgets, ``trust_model`` and ``server_sees``; epsilon and delta are the largest then.
     """
@@ -70,6 +78,7 @@ class PrivacyStatement:
     ex_post_epsilon: float | None = None
     typed_by: str | None = None
     figure: tuple[str, float] | None = None
+    units: Units | None = None
     users: dict[str, Any] | None = None
 
     @property
@@ -82,7 +91,8 @@ class PrivacyStatement:
         if not self.private:
             reasons = "; ".join(self.why_not_private)
             return f"NOT PRIVATE: {reasons}; no epsilon and no delta are guaranteed."
-        tables = f"{self.relation} of a row"
+        protected = "a row" if self.units is None else f"all rows of a {self.units.thing}"
+        tables = f"{self.relation} of {protected}"
         if self.most_rows is not None:
             tables += f", among tables of at most {self.most_rows:,} rows"
             if self.most_rows == self.capacity:
@@ -134,11 +144,9 @@ class PrivacyStatement:
 
     def _in_words(self) -> str:
         """Return the definition: P(S) <= e^epsilon P'(S) + delta for every set S of outcomes."""
-        change = {
-            "add-or-remove-one": "adding or removing any one row",
-            "replace-one": "replacing any one row",
-            "replace-special": "swapping any one row for one that contributes nothing",
-        }.get(self.relation, f"a change of one row ({self.relation})")
+        change = _CHANGES.get(self.relation, f"a change of one row ({self.relation})")
+        if self.units is not None:
+            change = self.units.changed(self.relation)
         extra = f", plus at most {_exact(self.delta)}" if self.delta else ""
         public = f" n0 = {self.n0} was taken as a public number of rows." if self.n0 else ""
         if self.capacity is not None and self.capacity != self.most_rows:
@@ -146,14 +154,23 @@ class PrivacyStatement:
                 f" capacity = {self.capacity} was taken as the largest number of rows: sums over "
                 "more may wrap around, which costs accuracy, not privacy."
             )
+        of_units = "" if self.units is None else self.units.note
         return (
             f"In words: {change} changes the probability of any outcome by a factor of at most "
-            f"{_factor(self.epsilon)}{extra}.{public}"
+            f"{_factor(self.epsilon)}{extra}.{of_units}{public}"
         )
+
+    def _unit_of_protection(self) -> str:
+        if self.units is not None:
+            return f"all rows of one {self.units.thing}, {self.units.used}"
+        return "one row" if self.users is None else "one row of a user"
 
     def to_dict(self, subject: str = "This model") -> dict[str, Any]:
         """Return the statement as JSON-able data, its sentence included."""
         data = {_IN_FILES.get(name, name): value for name, value in asdict(self).items()}
+        del data["units"]
+        if self.units is not None:
+            data["units"] = self.units.to_dict()
         if self.users is None:
             del data["users"]
         figure = data.pop("figure")
@@ -163,7 +180,7 @@ class PrivacyStatement:
             "private": self.private,
             "why_not_private": list(data.pop("why_not_private")),
             "sentence": self.sentence(subject),
-            "unit_of_protection": "one row" if self.users is None else "one row of a user",
+            "unit_of_protection": self._unit_of_protection(),
             **data,
             "parts_not_from_dpcore": list(self.parts_not_from_dpcore),
             "spent_is": "book-keeping of the filter; the guarantee is epsilon and delta",

@@ -29,7 +29,7 @@ _PLAIN = (type(None), bool, int, float, complex, str, bytes, Fraction, Decimal, 
 NUMPY_SCALARS = frozenset(np.sctypeDict.values())
 """NumPy's own types of numbers: a subclass may do anything, whatever it calls its module."""
 _FUNCTIONS = (FunctionType, BuiltinFunctionType, type)
-_FACTS = ("n_features", "row_norm", "raw_norm_bound", "relation", "n")
+_FACTS = ("n_features", "row_norm", "raw_norm_bound", "relation", "n", "rows_per_unit")
 _MOST_PARTS = 10_000
 
 

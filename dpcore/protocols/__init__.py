@@ -228,6 +228,10 @@ class TableQuery(Protocol):
 
     One release, charged as one. It runs inside the trust boundary, on an engine that has the whole
     table at hand and so offers ``answer_table(query, noise)``; another one refuses it uncharged.
+
+    Where units have several rows it is refused, unless its class states ``draws_units = True``: it
+    is then the sum ``query`` over some of the units (``Table.units``), each with all of its rows,
+    by coins that do not depend on the rows.
     """
 
     kind: ClassVar[str]

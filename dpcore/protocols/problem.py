@@ -32,11 +32,14 @@ class Problem:
     row_norm : public bound of the l2 norm of every (scaled) row.
     raw_norm_bound : public bound of the l2 norm of every row as stored, before its factor.
     relation : the neighbouring relation of the run.
-    n : the number of rows under replace-one; ``None`` under add-or-remove-one, where it is private.
+    n : the number of rows under replace-one; ``None`` where it is private: under add-or-remove-one,
+        and where units have several rows.
     n0 : the schema's public figure for the number of rows, or ``None``.
     capacity : public upper figure of the number of rows, for the grid of the sums. More rows than
         that cost utility, never privacy.
     intercept : whether the last column is 1 in every row.
+    rows_per_unit : the rows of a unit at most, where the relation is between units of several rows;
+        ``None`` where it is between rows.
     """
 
     loss: Loss
@@ -49,12 +52,15 @@ class Problem:
     n0: int | None = None
     capacity: int = 2**27
     intercept: bool = False
+    rows_per_unit: int | None = None
 
     def __post_init__(self) -> None:
         for name in ("l2", "row_norm", "raw_norm_bound"):
             object.__setattr__(self, name, float(getattr(self, name)))  # and no subclass of it
         if self.n is not None and not self.relation.size_is_public:
             raise InvalidInputError("The number of rows is private under add-or-remove-one.")
+        if self.n is not None and self.rows_per_unit is not None:
+            raise InvalidInputError("The number of rows is private where units have several.")
         if not (math.isfinite(self.l2) and self.l2 >= 0):
             raise InvalidInputError(f"Expected l2={self.l2!r} to be finite and >= 0.")
         if self.n_features < 1:
@@ -64,6 +70,11 @@ class Problem:
     def n_public(self) -> int | None:
         """``n`` where it is public, else the schema's ``n0``, else ``None``."""
         return self.n if self.n is not None else self.n0
+
+    @property
+    def rows_changed(self) -> int:
+        """Largest number of row contributions in which the sums over two neighbours differ."""
+        return self.relation.rows_changed * (self.rows_per_unit or 1)
 
     @property
     def unsure_capacity(self) -> int | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -56,11 +56,11 @@ class _Sample:
 
     def answer_table(self, table: Table, noise: NoiseSource) -> np.ndarray:
         total = self.query.start()
-        for part in self._parts(table, self._places(table.n_rows, noise)):
+        for part in self._parts(table, self._places(table, noise)):
             total = total + self.query.answer_block(part)
         return total
 
-    def _places(self, n_rows: int, noise: NoiseSource) -> np.ndarray:
+    def _places(self, table: Table, noise: NoiseSource) -> np.ndarray:
         """Return the places of the rows in the sample, sorted int64."""
         raise NotImplementedError
 
@@ -88,6 +88,9 @@ class PoissonSample(_Sample):
     under replace-one and replace-special the two rows share one. So what a row in the sample can
     move is the sum's own sensitivity under the relation, and every other row's coin is the same.
 
+    Where units have several rows, a unit has a coin, and all of its rows join or none: read "unit"
+    for "row" above.
+
     Parameters
     ----------
     query : a sum over rows; no derived or table query, no other sample.
@@ -97,6 +100,8 @@ class PoissonSample(_Sample):
 
     query: Query
     sampling_probability: float
+
+    draws_units: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         self._require_sum()
@@ -127,9 +132,13 @@ class PoissonSample(_Sample):
                 "replaced, so that a Poisson sample of it is not accounted for under replace-one."
             )
 
-    def _places(self, n_rows: int, noise: NoiseSource) -> np.ndarray:
+    def _places(self, table: Table, noise: NoiseSource) -> np.ndarray:
         weight = int(Fraction(self.sampling_probability) * 2**_COIN_BITS)
-        return np.flatnonzero(noise.coins(n_rows, weight))
+        units = table.units
+        if units is None:
+            return np.flatnonzero(noise.coins(table.n_rows, weight))
+        joined = noise.coins(int(units.max(initial=-1)) + 1, weight)
+        return np.flatnonzero(joined[units])
 
 
 @sealed
@@ -170,7 +179,7 @@ class FixedSizeSample(_Sample):
         """Return what the release costs, given what it costs over all rows."""
         return SampledWithoutReplacementDpEvent(self.n, self.sample_size, event, relation)
 
-    def _places(self, n_rows: int, noise: NoiseSource) -> np.ndarray:
-        if n_rows != self.n:
+    def _places(self, table: Table, noise: NoiseSource) -> np.ndarray:
+        if table.n_rows != self.n:
             raise InvalidInputError(f"Expected a table of n={self.n!r} rows.")
         return noise.subset(self.n, self.sample_size)

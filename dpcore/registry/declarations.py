@@ -1,7 +1,7 @@
 """Tables of the facts that the class of a registered part states, by kind, checked at loading.
 
-The protocols (``dpcore.protocols``) say what a part must have; these tables say all that is read of
-a class by name, with its type and its default. Nothing else of a class is asked for.
+The protocols (``dpcore.protocols``) say what a part must have; these say all that is read of it by
+name, with type and default. Nothing else of a class is asked for.
 """
 
 from __future__ import annotations
@@ -117,14 +117,15 @@ class OptimizerFacts:
         "these only algo, accountant, conversion, preset, use and params are taken.",
         None,
     )
+    for_units: bool = fact(
+        TRUTH, "True where it releases sums over rows alone: it takes units of several rows.", False
+    )
     private: bool = fact(TRUTH, "False where it promises no privacy.", True)
     without_noise: bool = fact(TRUTH, "True where its users add no noise: no promise.", False)
     as_published: bool = fact(
         TRUTH, "A field: true runs its authors' code (`--as-published`), not private.", False
     )
-    published_options: tuple[str, ...] = fact(
-        TEXTS, "The fields that its authors' code takes too.", ()
-    )
+    published_options: tuple[str, ...] = fact(TEXTS, "The fields its authors' code takes too.", ())
     published_is: str = fact(
         TEXT, "A clause that says why that code is not private.", "which is not sound"
     )

@@ -11,6 +11,7 @@ from dpcore.privacy.trusted import TrustedParts
 from dpcore.session.exchange import Known, require_whole
 from dpcore.session.one_process import OneProcess
 from dpcore.session.rehearsal import Rehearsal
+from dpcore.session.units import sensitivity_of_units
 
 if TYPE_CHECKING:
     from dpcore.noise.source import NoiseSource
@@ -41,6 +42,7 @@ class ExactAnswers(OneProcess):
         self._relation = relation
         self._noise = noise
         self._takes_shares = takes_shares
+        self._rows_per_unit = None if problem is None else problem.rows_per_unit
         self._parts = TrustedParts((engine, accountant), problem)
         self._rehearsal = Rehearsal(engine, problem)
 
@@ -59,6 +61,8 @@ class ExactAnswers(OneProcess):
         return parts
 
     def _sensitivity(self, query: Query | DerivedQuery | TableQuery) -> Sensitivity:
+        if self._rows_per_unit is not None:
+            return sensitivity_of_units(query, self._relation, self._rows_per_unit)
         sensitivity = query.sensitivity(self._relation)
         if sensitivity.relation is not self._relation:
             raise InvalidInputError(

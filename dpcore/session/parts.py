@@ -61,6 +61,11 @@ class WholeSession(TableSession):
                     f"two parts at a time if they were by {column!r} too."
                 )
             self._column = column
+        if self._rows_per_unit is not None:
+            raise InvalidInputError(
+                "Rows in parts are for units of one row: those of a unit of several may be in more "
+                "than one part. Ask of all rows."
+            )
         if self._relation is NeighboringRelation.REPLACE_SPECIAL:
             raise InvalidInputError(
                 "Expected parts under add-or-remove-one or replace-one: under replace-special "

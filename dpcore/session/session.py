@@ -25,6 +25,7 @@ from dpcore.session.exchange import (
     require_within,
 )
 from dpcore.session.ledger import Ledger, LedgerEntry
+from dpcore.session.units import refuse_for_units
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -119,6 +120,8 @@ class TableSession(ExactAnswers):
             self._require_idle()
             copies: Copies = {}
             mechanism = private_copy(mechanism, copies)
+            if self._rows_per_unit is not None:
+                refuse_for_units(mechanism)
             base, reference = mechanism.base, mechanism.reference
             require_whole(base)
             require_whole(reference)

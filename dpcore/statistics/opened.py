@@ -40,6 +40,10 @@ class Opened:
     def statement(self, door: WholeSession) -> PrivacyStatement:
         """Return the statement of what was released through the door and its parts."""
         reasons = (*self.why_not_private, *unpromised(door))
-        n0 = None if door.relation.size_is_public else self.problem.n0
+        public: dict[str, Any] = {
+            "n0": self.problem.n0 if self.problem.n is None else None,
+            "figure": self.figure,
+            "units": self.schema.units,
+        }
         stated = reasons, self.trusted, self.typed_by
-        return state_session(door, self.accountant, *stated, n0=n0, figure=self.figure)
+        return state_session(door, self.accountant, *stated, **public)

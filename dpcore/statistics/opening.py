@@ -161,7 +161,8 @@ def _rows(
 
 
 def _problem(dataset: Dataset, relation: NeighboringRelation) -> Problem:
-    schema, n = dataset.schema, int(dataset.X.shape[0]) if relation.size_is_public else None
+    schema, units = dataset.schema, dataset.schema.units
+    n = dataset.n_units if relation.size_is_public and units is None else None
     loss = load_registry().load("loss", "ridge" if schema.label.is_real else "logistic")()
     capacity = {"capacity": schema.capacity} if schema.capacity else {}
     return Problem(
@@ -174,5 +175,6 @@ def _problem(dataset: Dataset, relation: NeighboringRelation) -> Problem:
         n=n,
         n0=schema.rows,
         intercept=schema.intercept,
+        rows_per_unit=None if units is None else units.rows_per_unit,
         **capacity,
     )

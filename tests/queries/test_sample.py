@@ -81,9 +81,9 @@ class Places:
 
 def drawn(sample, n, draws):
     """Return which rows joined each of so many samples, bool of shape (draws, n)."""
-    noise, joined = SeededNoise(3), np.zeros((draws, n), dtype=bool)
+    noise, joined, table = SeededNoise(3), np.zeros((draws, n), dtype=bool), numbered(n)
     for k in range(draws):
-        joined[k, sample._places(n, noise)] = True
+        joined[k, sample._places(table, noise)] = True
     return joined
 
 

@@ -36,6 +36,7 @@ class Table:
     n_features : public width, intercept included.
     raw_norm_bound, row_norm : public bounds of the raw and of the scaled rows' l2 norms.
     capacity : public upper figure for the number of rows.
+    units : the unit of each row, from 0 without a gap; ``None`` where each is one.
     """
 
     def __init__(
@@ -46,6 +47,7 @@ class Table:
         raw_norm_bound: float,
         row_norm: float,
         capacity: int = CAPACITY,
+        units: np.ndarray | None = None,
     ) -> None:
         self.blocks = tuple(blocks)
         if any(block.n_rows > BLOCK_ROWS for block in self.blocks):
@@ -56,6 +58,9 @@ class Table:
         self.raw_norm_bound = raw_norm_bound
         self.row_norm = row_norm
         self.capacity = capacity
+        self.units = units
+        if units is not None and units.shape != (self.n_rows,):
+            raise DataError("The number of rows with a unit is not the number of rows.")
 
     @property
     def n_rows(self) -> int:
@@ -65,16 +70,19 @@ class Table:
     def without_rows(self) -> Table:
         """Return a table of no rows in a block of the same form, for what asks nothing of rows."""
         none = np.empty(0, dtype=np.int64)
-        return self.with_blocks([block.take(none) for block in self.blocks[:1]])
+        units = None if self.units is None else none
+        return self.with_blocks([block.take(none) for block in self.blocks[:1]], units)
 
-    def with_blocks(self, blocks: Sequence[Block]) -> Table:
-        """Return a table of these blocks, whose rows are some of this one's, and its bounds."""
+    def with_blocks(self, blocks: Sequence[Block], units: np.ndarray | None = None) -> Table:
+        """Return a table of these blocks, whose rows, of these ``units``, are some of this one's,
+        and its bounds."""
         return Table(
             blocks,
             n_features=self.n_features,
             raw_norm_bound=self.raw_norm_bound,
             row_norm=self.row_norm,
             capacity=self.capacity,
+            units=units,
         )
 
     def __repr__(self) -> str:
@@ -89,6 +97,7 @@ class Table:
         row_norm: float,
         raw_norm_bound: float,
         capacity: int | None = None,
+        units: np.ndarray | None = None,
     ) -> Table:
         """Return the table of a dense (n_samples, n_features) array, a SciPy CSR matrix, coded rows
         or the rows of a store, which stay in their file.
@@ -122,4 +131,5 @@ class Table:
             raw_norm_bound=raw_norm_bound,
             row_norm=row_norm,
             capacity=capacity or CAPACITY,
+            units=units,
         )

@@ -11,15 +11,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dpcore.data.cells.ids import ids_of
 from dpcore.data.cells.readings import convert_column, is_empty
+from dpcore.data.cells.typed import UnreadTypeError
 from dpcore.data.readers import BadRows
 from dpcore.data.readers.raw_table import RawTable
 from dpcore.data.schema.notation import Notation
 from dpcore.data.schema.schema import Schema
-from dpcore.errors import BadRowError
+from dpcore.errors import BadRowError, DataError
+from dpcore.privacy.units import Units
 
 __all__ = ["Columns", "conform"]
 
+_NO_ID = (
+    "the cell is no id of a unit: expected text or a whole number (where a row without one is to "
+    'be a unit by itself, set unit_missing = "row" in the schema)'
+)
 _EMPTY = (
     "the cell is empty; fill it in, or set fill = VALUE or indicator = true in the column's schema"
 )
@@ -32,11 +39,14 @@ class Columns:
     ``values[name]`` : ndarray of shape (n_rows,): what ``dpcore.data.cells.readings`` makes of a
     column's cells; float64 for the label, -1 and +1 or the target scaled to [-1, 1], absent where
     it was not asked for. ``kept`` : bool, one for each row that was given, None if all were kept.
+    ``ids`` : of the rows' units, as ``dpcore.data.cells.ids`` has them; None where the schema has
+    no units, or with the label.
     """
 
     values: dict[str, np.ndarray]
     n_rows: int
     kept: np.ndarray | None = None
+    ids: np.ndarray | None = None
 
 
 def conform(
@@ -58,24 +68,42 @@ def conform(
         if fault is not None and fault.any():
             faults.append((column.name, reason, fault))
             bad |= fault
+    ids = None
+    if labelled and schema.units is not None:
+        ids, fault = _ids(raw, schema.units, schema.notation)
+        if fault.any():
+            faults.append((schema.units.column, _NO_ID, fault))
+            bad |= fault
     if not faults:
-        return Columns(values, raw.n_rows)
+        return Columns(values, raw.n_rows, ids=ids)
     if bad_rows != "drop":
-        raise _first_fault(raw, faults, schema.notation, schema.label.name)
+        raise _first_fault(raw, faults, schema)
     kept = ~bad
-    return Columns({name: cells[kept] for name, cells in values.items()}, int(kept.sum()), kept)
+    values = {name: cells[kept] for name, cells in values.items()}
+    return Columns(values, int(kept.sum()), kept, None if ids is None else ids[kept])
+
+
+def _ids(raw: RawTable, units: Units, notation: Notation) -> tuple[np.ndarray, np.ndarray]:
+    """Return the ids of the rows' units, and which rows are bad for want of one."""
+    try:
+        ids, bad = ids_of(raw.columns[units.column], notation)
+    except UnreadTypeError as error:
+        raise DataError(f"{raw.source}: column {units.column!r} {error}") from None
+    if units.missing == "refuse":
+        bad |= np.fromiter((id is None for id in ids), bool, len(ids))
+    return ids, bad
 
 
 def _first_fault(
     raw: RawTable,
     faults: list[tuple[str, str, np.ndarray]],
-    notation: Notation,
-    label: str,
+    schema: Schema,
 ) -> BadRowError:
     row, name, reason = min(
         ((int(np.argmax(fault)), name, reason) for name, reason, fault in faults),
         key=lambda entry: entry[0],
     )
-    if name != label and is_empty(raw.columns[name], row, notation):
+    itself = (schema.label.name, schema.unit)
+    if name not in itself and is_empty(raw.columns[name], row, schema.notation):
         reason = _EMPTY
     return BadRowError(f"{raw.source}, {raw.where(row)}, column {name!r}: {reason}.")

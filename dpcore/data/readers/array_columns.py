@@ -55,6 +55,10 @@ def array_table(
     there; DataError for anything but real numbers of the schema's width.
     """
     source = "the array"
+    if schema.unit is not None and labelled:
+        raise InvalidInputError(
+            f"An array has no column {schema.unit!r} of ids: a schema with a unit needs a frame."
+        )
     if any(column.kind != "numeric" for column in schema.features):
         raise InvalidInputError("A schema with named columns needs a pandas frame.")
     if sparse.issparse(X):

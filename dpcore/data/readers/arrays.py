@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ from dpcore.data.readers.in_memory import canonical_csr, labels_of, real_matrix
 from dpcore.data.readers.raw_matrix import RawMatrix, conform_matrix
 from dpcore.data.readers.raw_table import RawTable
 from dpcore.data.schema.schema import Schema
+from dpcore.data.units import Coins, UnitIds
 from dpcore.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -39,6 +41,7 @@ def dataset_from_arrays(
     intercept: bool = True,
     n0: int | None = None,
     capacity: int | None = None,
+    coins: Coins = os.urandom,
 ) -> Dataset:
     """Return the data set of rows in memory.
 
@@ -55,7 +58,7 @@ def dataset_from_arrays(
         clamped to them and mapped to [0, 1], as a schema's numeric columns are. Not for sparse X.
     row_norm : public l2 bound that rows are scaled down to, after ``bounds`` and the intercept's 1
         included; ``None`` for the bound that follows from ``bounds``, so that no row is.
-    schema : replaces all of the other options.
+    schema : replaces all of the other options but ``coins``, which are ``Dataset.from_rows``'s.
 
     Raises DataError (row numbers are for the owner's eyes) for values that are not finite, labels
     outside the classes, no columns; InvalidInputError for options that do not fit.
@@ -83,7 +86,7 @@ def dataset_from_arrays(
             capacity=capacity,
         )
     if schema.width is None:
-        return _from_columns(X, y, schema)
+        return _from_columns(X, y, schema, coins)
     if y is None:
         raise InvalidInputError("Expected y, the labels of the rows of X.")
     raw = RawMatrix(X, labels_of(y, _SOURCE, X.shape[0]), _SOURCE, _row)
@@ -98,11 +101,14 @@ def features_from_arrays(X: Any, schema: Schema) -> Any:
     return conform_matrix(RawMatrix(_matrix(X), None, _SOURCE, _row), schema, labelled=False)[0]
 
 
-def _from_columns(X: Any, y: Any, schema: Schema) -> Dataset:
+def _from_columns(X: Any, y: Any, schema: Schema, coins: Coins) -> Dataset:
     framed = is_frame(X)
     schema = schema.for_names(frame_names(X)) if framed else schema
-    rows = encode(conform(_table(X, y, schema, True), schema), schema)
-    data = Dataset.from_rows("frame" if framed else "array", rows, schema)
+    columns, ids = conform(_table(X, y, schema, True), schema), UnitIds()
+    if columns.ids is not None:
+        ids.add(columns.ids)
+    rows, name = encode(columns, schema), "frame" if framed else "array"
+    data = Dataset.from_rows(name, rows, schema, ids=ids, coins=coins)
     return replace(data, typed_by="frame" if framed else None)
 
 

@@ -36,7 +36,8 @@ def check_names(
 ) -> list[str]:
     """Return the names of the columns to convert, if the source's names are the schema's.
 
-    A dropped column may be absent, and so may the label where ``labelled`` is false.
+    A dropped column may be absent, and so may the label and the units' ids where ``labelled`` is
+    false: whose rows are scored does not matter.
     Raises DataError for duplicate, missing and unknown columns.
     """
     repeated = [name for name, k in Counter(names).items() if k > 1]
@@ -45,10 +46,12 @@ def check_names(
     present = set(names)
     wanted = []
     for column in schema.columns:
-        if isinstance(column, Drop) or (isinstance(column, Label) and not labelled):
+        is_id = column.name == schema.unit and labelled
+        if isinstance(column, Drop) and not is_id or isinstance(column, Label) and not labelled:
             continue
         if column.name not in present:
             what = "label column" if isinstance(column, Label) else "column"
+            what = "column of ids (unit)" if is_id else what
             raise DataError(f"{source}: no {what} {column.name!r}.{_near(column.name, names)}")
         wanted.append(column.name)
     unknown = present.difference(column.name for column in schema.columns)

@@ -103,6 +103,11 @@ def check_schema(
         )
     refuse_stdin(path)
     schema = named_schema(path, schema)
+    if epsilon is not None and schema.unit is not None:
+        raise InvalidInputError(
+            "A release of how a schema fits protects one row, not all rows of one "
+            f"{schema.unit!r}: leave unit out of this schema, or check it exactly, for the owner."
+        )
     columns, rows = checked_names(schema), _RawRows(path, schema)
     # Read through once before anything is charged: a file may be damaged at its end.
     exact = rows.answer(CellCounts(len(columns)))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from dpcore.data.schema.columns import Column, Drop, Label
 from dpcore.data.schema.crosses import crossed
 from dpcore.data.schema.levels import Categorical, Ordinal
+from dpcore.data.schema.units import check_unit_column
 from dpcore.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ _LEAST_NORM, _LARGEST_NORM = 2.0**-8, 2.0**512
 
 def check_consistency(schema: Schema) -> None:
     """Raise InvalidInputError for a schema that contradicts itself."""
+    check_unit_column(schema.units, schema.columns, schema.width)
     _check_columns(schema.columns, schema.width, schema.intercept)
     _check_counts(schema)
     if schema.separator not in ("whitespace", "\t") and not _SEPARATOR.fullmatch(schema.separator):

@@ -28,7 +28,7 @@ def typed_value(key: str, value: Any) -> Any:
         raise InvalidInputError(f"The {key} in the schema is still to be filled in.")
     if key in ("intercept", "header", "from_data"):
         ok = isinstance(value, bool)
-    elif key in ("rows", "capacity", "width"):
+    elif key in ("rows", "capacity", "width", "rows_per_unit"):
         ok = isinstance(value, int) and not isinstance(value, bool)
     elif key == "row_norm":
         ok = isinstance(value, (int, float)) and not isinstance(value, bool)

@@ -20,7 +20,7 @@ class Key:
 
 
 TOP_KEYS = (
-    Key("rows", "50000", "a public figure for the number of rows; no default"),
+    Key("rows", "50000", "a public figure for the number of rows, not of units; no default"),
     Key("capacity", "1000000", "rows that the exact sums must hold; default 2^27"),
     Key("row_norm", "2.0", "rows are scaled down to this l2 norm; default: none is scaled"),
     Key("intercept", "true", "a constant column of ones, the last, in the row norm; default"),
@@ -32,6 +32,9 @@ TOP_KEYS = (
     Key("decimal", '","', 'what is before the decimals of numbers in text; default "."'),
     Key("thousands", '"."', "what may be between groups of three digits in text; default: nothing"),
     Key("width", "123", "number of features of a file without columns, beside the label alone"),
+    Key("unit", '"patient_id"', "the column that says whose a row is; no feature; default: none"),
+    Key("rows_per_unit", "5", "at most so many rows of each are used; needed beside unit"),
+    Key("unit_missing", '"row"', 'a row without an id is one by itself; default "refuse"'),
     Key("wildcards", "[]", "names in [columns] whose * stands for any text; default: all with a *"),
     Key("from_data", "true", "bounds or categories were read off the rows: models are not private"),
 )

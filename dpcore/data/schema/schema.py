@@ -50,9 +50,11 @@ from dpcore.data.schema.notation import Notation
 from dpcore.data.schema.parts import Part
 from dpcore.data.schema.shipped import schema_text
 from dpcore.data.schema.toml_writer import format_document
+from dpcore.data.schema.units import units_of
 from dpcore.data.schema.values import check_keys
 from dpcore.data.schema.wildcards import expanded
 from dpcore.errors import InvalidInputError
+from dpcore.privacy.units import Units
 
 __all__ = ["INTERCEPT", "Schema"]
 
@@ -72,6 +74,7 @@ class Schema:
     norm : the ``row_norm`` that was set, or ``None`` for the bound that follows.
     crosses : columns whose levels are combined.
     wildcards : names of columns that stand for some of a file's, until ``for_names`` says which.
+    unit, rows_per_unit, unit_missing : as ``units`` has them.
     from_data : whether bounds or categories were taken from the rows themselves: a fit is then
         not private.
 
@@ -92,9 +95,32 @@ class Schema:
     from_data: bool = False
     crosses: tuple[Cross, ...] = ()
     wildcards: tuple[str, ...] = ()
+    unit: str | None = None
+    rows_per_unit: int | None = None
+    unit_missing: str = "refuse"
 
     def __post_init__(self) -> None:
         check_consistency(self)
+
+    @property
+    def units(self) -> Units | None:
+        """The units of several rows that the guarantee is for; ``None`` for rows."""
+        return units_of(self.unit, self.rows_per_unit, self.unit_missing)
+
+    def with_units(
+        self, unit: str | None, rows_per_unit: int | None = None, missing: str = "refuse"
+    ) -> Schema:
+        """Return the schema whose guarantee is for units, ``None`` for rows. The column of ids is
+        dropped, named or not."""
+        known = {column.name for column in self.columns}
+        ids = () if unit is None or unit in known else (Drop(unit),)
+        return replace(
+            self,
+            columns=(*self.columns, *ids),
+            unit=unit,
+            rows_per_unit=rows_per_unit,
+            unit_missing=missing,
+        )
 
     @functools.cached_property
     def notation(self) -> Notation:
@@ -208,7 +234,10 @@ class Schema:
             values["norm"] = values.pop("row_norm")
         if isinstance(data["columns"], Mapping):
             values.setdefault("wildcards", _with_a_star(columns))
-        return cls(columns, crosses=crosses_of(data.get("crosses", ())), **values)
+        unit, k = values.pop("unit", None), values.pop("rows_per_unit", None)
+        missing = values.pop("unit_missing", "refuse")
+        schema = cls(columns, crosses=crosses_of(data.get("crosses", ())), **values)
+        return schema.with_units(unit, k, missing)
 
     def for_names(self, names: Sequence[str]) -> Schema:
         """Return the schema of columns of these names: its wildcards stand for some of them."""

@@ -42,8 +42,8 @@ def convert(
     The file can be read by its owner only. ``on_piece`` gets the number of rows written so far.
 
     Raises InvalidInputError for a source that is a store, a schema with a width (a store has named
-    columns), a path that cannot be written (a full disk too: nothing is left behind) or that
-    another process is writing, and as ``encoded_batches`` does.
+    columns) or units (it has no ids), a path that cannot be written (a full disk too: nothing is
+    left behind) or that another process is writing, and as ``encoded_batches`` does.
     """
     if format_of(os.fspath(source), format) == "dpcore":
         raise InvalidInputError(f"{os.fspath(source)} is a store already; copy the file.")
@@ -51,6 +51,11 @@ def convert(
         raise InvalidInputError(
             "A store has named columns, and this schema describes unnamed features by a width; "
             "train on the file itself."
+        )
+    if schema.unit is not None:
+        raise InvalidInputError(
+            f"A store holds no ids, and this schema's guarantee is for units by {schema.unit!r}: "
+            "train on the file itself, which has to fit in memory."
         )
     check_target(out)
     schema = named_schema(source, schema, format)

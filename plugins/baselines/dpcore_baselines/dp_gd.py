@@ -106,6 +106,7 @@ class DpGd:
     slots: ClassVar[dict[str, Slot]] = {"noise": Slot(("gaussian",), takes=("l2",))}
     relations: ClassVar[tuple[str, ...]] = ("add-or-remove-one", "replace-one")
     needs: ClassVar[tuple[str, ...]] = ()
+    for_units: ClassVar[bool] = True
     theorem: ClassVar[str] = (
         "composition of Gaussian mechanisms: Dong, Roth & Su 2022, Corollary 3.3, fully adaptive: "
         "Smith & Thakurta 2022; conversion: Balle & Wang 2018, Theorem 8; clipped sums: Abadi et "
@@ -125,7 +126,7 @@ class DpGd:
         require_several(self, session.accountant, event, event)
         self._refuse_hopeless(problem, session)
         n = float(problem.n_public or self._count(session))
-        mu = 1 / self._noise(session, 1).noise_multiplier / problem.relation.rows_changed
+        mu = 1 / self._noise(session, 1).noise_multiplier / problem.rows_changed
         u = max(defaults.signal(n, mu, problem.n_features), 1e-6)
         columns, length = self._standardize(problem, session, n)
         loss, momentum = problem.loss, self.momentum
@@ -168,7 +169,7 @@ class DpGd:
         multiplier = mechanism.noise_multiplier
         query = ColumnMoments(problem, MOMENTS_CLIP * problem.row_norm, multiplier)
         moments = session.release(query, mechanism)
-        deviation = multiplier * query.sensitivity(problem.relation).bound
+        deviation = multiplier * query.clip * problem.rows_changed
         return from_moments(problem, moments, n, deviation)
 
     def _descend(self, problem: Problem, session: PrivacySession, run: _Run) -> np.ndarray:

@@ -79,6 +79,7 @@ class PoissonSgd:
     slots: ClassVar[dict[str, Slot]] = {"noise": Slot(("gaussian",), takes=("l2",))}
     relations: ClassVar[tuple[str, ...]] = ("add-or-remove-one",)
     needs: ClassVar[tuple[str, ...]] = ("fixed-schedule",)
+    for_units: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_ranges(self)

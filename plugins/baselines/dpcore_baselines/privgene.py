@@ -85,6 +85,7 @@ class PrivGene:
     }
     relations: ClassVar[tuple[str, ...]] = ("add-or-remove-one", "replace-one")
     needs: ClassVar[tuple[str, ...]] = ("fixed-schedule",)
+    for_units: ClassVar[bool] = True
     theorem: ClassVar[str] = (
         "McSherry & Talwar 2007 (exponential mechanism), of bounded range (Dong, Durfee & Rogers "
         "2020), range^2/8 in zCDP (Cesar & Rogers 2021); the range from the candidates' distances "

@@ -37,6 +37,8 @@ class Batch:
     is as far apart as one of all rows (Bun, Dwork, Rothblum & Steinke 2018, section 1). Accountants
     of samples plan for a fixed schedule, while this run chooses its shares as it goes.
 
+    Where units have several rows, a unit has a coin, and all of its rows join or none.
+
     A batch of a fixed size, as the authors draw it, moves by twice the clip when a row is added to
     the table, since another row leaves the batch for it. Hence the coins.
 
@@ -49,6 +51,8 @@ class Batch:
     query: Query
     sampling_probability: float
     _sample: PoissonSample = field(init=False, repr=False)
+
+    draws_units: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         sample = PoissonSample(self.query, self.sampling_probability)

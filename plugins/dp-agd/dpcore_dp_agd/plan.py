@@ -68,7 +68,7 @@ def plan_run(
         mu = 1 / noise_multiplier(
             accountant, mechanisms["gradient"].nominal_event, accountant.remaining
         )
-        mu /= problem.relation.rows_changed
+        mu /= problem.rows_changed
         u = max(defaults.signal(max(n * sampled, 1.0), mu, problem.n_features), 1e-6)
     gradient_share, selection_share = _shares(options, accountant, u)
     steps = accountant.remaining / (gradient_share + selection_share)

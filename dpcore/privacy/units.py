@@ -1,0 +1,78 @@
+"""Units of several rows: whose addition, removal or replacement a guarantee is for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from dpcore.errors import InvalidInputError
+from dpcore.exact.grid import BLOCK_ROWS
+
+__all__ = ["MISSING_IDS", "Units"]
+
+MISSING_IDS = ("refuse", "row")
+"""A row without an id is a bad row, or a unit by itself: never in one pool with others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Units:
+    """All rows of one value of a column are one unit, and at most ``rows_per_unit`` of them are used.
+
+    Parameters
+    ----------
+    column : the column of ids, which is no feature.
+    rows_per_unit : k, from 1 to the rows of a block.
+    missing : ``"refuse"`` or ``"row"``.
+    """
+
+    column: str
+    rows_per_unit: int
+    missing: Literal["refuse", "row"] = "refuse"
+
+    def __post_init__(self) -> None:
+        k = self.rows_per_unit
+        if type(k) is not int or not 1 <= k <= BLOCK_ROWS:
+            raise InvalidInputError(
+                f"Expected 1 <= rows_per_unit={k!r} <= {BLOCK_ROWS}: how many rows of one value of "
+                f"unit={self.column!r} are used at most."
+            )
+        if self.missing not in MISSING_IDS:
+            raise InvalidInputError(
+                f"Expected unit_missing={self.missing!r} to be {' or '.join(MISSING_IDS)}."
+            )
+
+    @property
+    def thing(self) -> str:
+        """The name of a unit, without an article."""
+        return f"value of {self.column!r}"
+
+    @property
+    def used(self) -> str:
+        """How many rows of a unit are used, as a clause."""
+        if self.rows_per_unit == 1:
+            return "of which at most one is used"
+        return f"of which at most {self.rows_per_unit:,} are used"
+
+    def changed(self, relation: str) -> str:
+        """Return the change between two neighbouring tables, in words."""
+        if relation == "replace-one":
+            k = "one" if self.rows_per_unit == 1 else f"{self.rows_per_unit:,}"
+            return f"replacing all rows of any one {self.thing} by others (at most {k} of either)"
+        how = "adding or removing"
+        if relation != "add-or-remove-one":
+            how = f"a change ({relation}) of"
+        return f"{how} all rows of any one {self.thing}, {self.used},"
+
+    @property
+    def note(self) -> str:
+        """The sentence about rows without an id and about what is counted, with a blank before."""
+        without = " Rows without an id: per row." if self.missing == "row" else ""
+        return f"{without} n0 and capacity count rows."
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON-able data."""
+        return {
+            "column": self.column,
+            "rows_per_unit": self.rows_per_unit,
+            "rows_without_an_id": "per row" if self.missing == "row" else "refused",
+        }

@@ -1,0 +1,72 @@
+"""The distance of an answer between tables that differ in a unit of several rows.
+
+Theorem. Let f be a sum over rows, with ||f(D) - f(D')|| <= B and a range of change of at most R for
+any two tables where one has one row more. Then for tables that differ in all rows of one unit,
+at most k on either side: under add-or-remove-one (of a unit) ||f(D) - f(D')|| <= k B, and the range
+is at most k R; under replace-one 2 k B and 2 k R, whatever the two numbers of rows are. Proof: D'
+is reached from D by removing up to k rows and adding up to k, one at a time; a norm and the range
+of a vector (max - min, a seminorm) obey the triangle inequality at each of these at most k or 2 k
+steps. What the query states under replace-one is of no use here: it takes the number of rows as
+fixed, and a unit's is not.
+
+A sample that draws units (``draws_units``), each with all of its rows, moves by no more, and a unit
+is in it with the sampler's probability, independently of others: the sampler's event holds with
+units for rows.
+
+Nothing else is released: an answer that is derived from sums or that goes through the table in its
+own way, a random choice of sensitivities, a mechanism that answers several questions, and a sample
+of a fixed size each rest on a theorem for one row, or on a public number of rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any, NoReturn
+
+from dpcore.errors import InvalidInputError
+from dpcore.exact.rounding import float_up
+from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
+
+__all__ = ["refuse_for_units", "sensitivity_of_units"]
+
+_RELATIONS = (NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE)
+_FITS = (
+    "Units of several rows fit sums over rows and Poisson samples of units, by one release each; "
+    "algorithms that make no other: dpcore info NAME."
+)
+
+
+def sensitivity_of_units(query: Any, relation: NeighboringRelation, k: int) -> Sensitivity:
+    """Return the sensitivity of a query between tables that differ in a unit of up to k rows.
+
+    Raises InvalidInputError for a query without one by the theorem above.
+    """
+    total = query.query if getattr(type(query), "draws_units", False) else query
+    is_whole = hasattr(total, "derive") or hasattr(total, "answer_table")
+    if is_whole or not hasattr(total, "answer_block") or relation not in _RELATIONS:
+        refuse_for_units(total)
+    of_row = total.sensitivity(NeighboringRelation.ADD_OR_REMOVE_ONE)
+    if type(of_row) is not Sensitivity or of_row.relation is not _RELATIONS[0]:
+        refuse_for_units(total)
+    steps = k * relation.rows_changed
+    change = of_row.change_range
+    return replace(
+        of_row,
+        bound=_times(steps, of_row.bound),
+        change_range=None if change is None else _times(steps, change),
+        relation=relation,
+    )
+
+
+def refuse_for_units(part: Any) -> NoReturn:
+    """Raise InvalidInputError for what is not known to hold for units of several rows."""
+    raise InvalidInputError(
+        f"{type(part).__name__} has a guarantee for one row, and this run's is for units of "
+        f"several rows. {_FITS}"
+    )
+
+
+def _times(steps: int, bound: float) -> float:
+    """Return the product, rounded up."""
+    return float_up(steps * Fraction(bound))
