@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dpcore.cli.diagnostics import figures_of, verdict_of
 from dpcore.cli.interrupts import ended_as_interrupted
 from dpcore.cli.progress import budget_progress, rounds_progress
 from dpcore.cli.streams import tell_outlook
@@ -24,8 +25,6 @@ from dpcore.registry.parameters import parse_assignment
 from dpcore.session.charges import Charges
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from dpcore.fitting.run import Training
 
 __all__ = ["train_command"]
@@ -140,6 +139,16 @@ def train_command(
         float | None, typer.Option(help="Hold out rows and report on them, without privacy.")
     ] = None,
     test: Annotated[Path | None, typer.Option(help="A second file to report on.")] = None,
+    unit: Annotated[
+        str | None,
+        typer.Option(
+            help="Column that says whose a row is: the guarantee is for all rows of one value of "
+            "it, and not for one row. The schema's key, as --rows-per-unit."
+        ),
+    ] = None,
+    rows_per_unit: Annotated[
+        int | None, typer.Option(help="At most so many rows of each value of --unit are used.")
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="Model file to write.")] = None,
     seed: Annotated[
         int | None, typer.Option(help="Repeatable noise, for tests and figures: not private.")
@@ -188,7 +197,9 @@ def train_command(
     from dpcore.fitting.loading import DataRequest
     from dpcore.fitting.run import train
 
-    request = DataRequest(data, schema, target, bad_rows, schema_from_data, test, test_fraction)
+    held_out = (test, test_fraction)
+    units = (unit, rows_per_unit)
+    request = DataRequest(data, schema, target, bad_rows, schema_from_data, *held_out, *units)
     charges, hidden = Charges(), quiet or as_json
     asks_users = "user-pool" in plan.optimizer.needs
     with ended_as_interrupted(), charges.told():
@@ -230,7 +241,8 @@ def _assignments(texts: list[str] | None, option: str) -> dict[str, str]:
 
 def _print(training: Training, out: Path | None) -> None:
     report = training.report()
-    rows = f", {report['n_train']} rows" if "n_train" in report else ""
+    counted = {"n_train": "rows", "units_train": "units"}
+    rows = "".join(f", {report[key]} {what}" for key, what in counted.items() if key in report)
     releases = ", ".join(f"{count} {kind}" for kind, count in report["releases"].items())
     lines = [
         f"Fitted {report['algo']} on {report['data']}: {_loss(report)} loss, l2 "
@@ -253,14 +265,14 @@ def _print(training: Training, out: Path | None) -> None:
             f"charged by {report['accountant']} ({report['conversion']})."
         )
     if training.diagnostics:
-        shown = ", ".join(_figures(training.diagnostics))
+        shown = ", ".join(figures_of(training.diagnostics))
         lines.append(f"Computed WITHOUT privacy, in no file: {shown}.")
-        lines += _verdict(training.diagnostics)
+        lines += verdict_of(training.diagnostics)
     else:
         if training.generated is not None:
             figure = f"{training.generated['test_accuracy']:.2%}"
             lines.append(f"Accuracy on these rows: {figure} (they are generated, so no secret).")
-            lines += _verdict(training.generated)
+            lines += verdict_of(training.generated)
         lines.append("No test asked for; --test-fraction 0.2 holds rows out and reports on them.")
     lines.append(f"Model: {out}" if out else "Model: not kept; --out model.json writes it.")
     typer.echo("\n".join(lines))
@@ -278,23 +290,3 @@ def _chosen(report: dict[str, Any]) -> list[str]:
 def _up(epsilon: float) -> str:
     """Return four digits, rounded up."""
     return str(+Decimal(epsilon).normalize(Context(prec=4, rounding=ROUND_CEILING)))
-
-
-def _verdict(figures: Mapping[str, Any]) -> list[str]:
-    return [figures["verdict"]] if figures["verdict"] else []
-
-
-def _figures(diagnostics: Mapping[str, Any]) -> list[str]:
-    told = ("majority_accuracy", "majority_class", "verdict")
-    texts = [_figure(name, value) for name, value in diagnostics.items() if name not in told]
-    if diagnostics.get("majority_accuracy") is not None:
-        share = f"{diagnostics['majority_accuracy']:.2%}"
-        texts.append(f"always {diagnostics['majority_class']!r}: {share}")
-    return texts
-
-
-def _figure(name: str, value: float | None) -> str:
-    label = name.replace("_", " ")
-    if value is None:
-        return f"{label} undefined"
-    return f"{label} {value:.2%}" if name.endswith("accuracy") else f"{label} {value:.4f}"

@@ -25,11 +25,11 @@ _ADDED = pa.schema(
     [
         ("chosen", pa.string()),
         ("most_rows", pa.int64()),
-        ("unit_of_protection", pa.string()),
         ("parts_not_from_dpcore", pa.string()),
+        ("unit_of_protection", pa.string()),
     ]
 )
-"""Columns that older files of this version have not; null there."""
+"""Columns that older files of this version have not, or not all of them; null there."""
 _OLD_COLUMNS = pa.schema(
     [
         *((name, pa.string()) for name in ("data", "algorithm", "distribution", "parameters")),
@@ -89,8 +89,9 @@ def read_results(path: str | os.PathLike[str]) -> Results:
         raise DataError(f"{name!r} is not a whole results file of dpcore compare.") from error
     described = _description(table.schema.metadata or {})
     names = [_RENAMED.get(name, name) for name in table.schema.names]
-    known = (_COLUMNS.names, _OLD_COLUMNS.names)
-    if described.get("format") != FORMAT or names not in known:
+    n_added = len(names) - len(_OLD_COLUMNS.names)
+    is_known = n_added >= 0 and names == _COLUMNS.names[: len(names)]
+    if described.get("format") != FORMAT or not is_known:
         raise DataError(f"{name!r} is not a results file of dpcore compare.")
     version = described.get("format_version")
     if version != FORMAT_VERSION:

@@ -16,7 +16,7 @@ MISSING_IDS = ("refuse", "row")
 
 @dataclass(frozen=True, slots=True)
 class Units:
-    """All rows of one value of a column are one unit, and at most ``rows_per_unit`` of them are used.
+    """All rows of one value of a column are one unit; at most ``rows_per_unit`` of them are used.
 
     Parameters
     ----------

@@ -77,6 +77,7 @@ class QuantileScores:
     candidates: tuple[float, ...]
 
     kind: ClassVar[str] = "quantile"
+    by_each_row: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.q <= 1.0:

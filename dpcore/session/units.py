@@ -13,9 +13,12 @@ A sample that draws units (``draws_units``), each with all of its rows, moves by
 is in it with the sampler's probability, independently of others: the sampler's event holds with
 units for rows.
 
-Nothing else is released: an answer that is derived from sums or that goes through the table in its
-own way, a random choice of sensitivities, a mechanism that answers several questions, and a sample
-of a fixed size each rest on a theorem for one row, or on a public number of rows.
+An answer that is derived from sums without random choices obeys the same, where its bound holds for
+any two tables with one row more or less: its class states so, by ``by_each_row = True``.
+
+Nothing else is released: another derived answer, a pass through the table, a random choice of
+sensitivities, a mechanism that answers several questions, and a sample of a fixed size each rest on
+a theorem for one row, or on a public number of rows.
 """
 
 from __future__ import annotations
@@ -43,8 +46,9 @@ def sensitivity_of_units(query: Any, relation: NeighboringRelation, k: int) -> S
     Raises InvalidInputError for a query without one by the theorem above.
     """
     total = query.query if getattr(type(query), "draws_units", False) else query
-    is_whole = hasattr(total, "derive") or hasattr(total, "answer_table")
-    if is_whole or not hasattr(total, "answer_block") or relation not in _RELATIONS:
+    is_sum = hasattr(total, "answer_block") and not hasattr(total, "derive")
+    is_proved = hasattr(total, "derive") and getattr(type(total), "by_each_row", False)
+    if not (is_sum or is_proved) or hasattr(total, "answer_table") or relation not in _RELATIONS:
         refuse_for_units(total)
     of_row = total.sensitivity(NeighboringRelation.ADD_OR_REMOVE_ONE)
     if type(of_row) is not Sensitivity or of_row.relation is not _RELATIONS[0]:

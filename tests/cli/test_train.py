@@ -50,6 +50,19 @@ def test_rows_are_counted_under_replace_one_only(train):
     assert "6" not in train("--seed", "1").stdout.split("Coefficients")[0]
 
 
+def test_units_are_named_on_the_command_line_and_their_rows_are_not_counted(train, folder):
+    rows = folder / "rows.csv"
+    lines = rows.read_text().splitlines()
+    ids = ["id", *(f"p{i // 2}" for i in range(len(lines) - 1))]
+    rows.write_text("".join(f"{id},{line}\n" for id, line in zip(ids, lines, strict=True)))
+    units = ("--unit", "id", "--rows-per-unit", "2", "--relation", "replace-one")
+    refused = train(*units)
+    assert refused.exit_code == 2 and "stub has a guarantee for one row" in refused.stderr
+    shown = train(*units, "--algo", "dp-gd", "--epsilon", "9").stdout
+    assert "3 units" in shown and "6 rows" not in shown
+    assert "all rows of any one value of 'id' by others (at most 2 of either)" in shown
+
+
 def test_a_foreign_query_is_named(train):
     shown = report(train("--json"))
     assert shown["parts_not_from_dpcore"] == ["dpcore_stub:RowCount"]

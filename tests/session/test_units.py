@@ -22,8 +22,10 @@ from dpcore.queries import (
     ColumnMoments,
     FixedSizeSample,
     PoissonSample,
+    QuantileScores,
     RowCount,
 )
+from dpcore.queries.columns import NumericColumn
 from dpcore.session.parts import WholeSession
 from dpcore.session.session import TableSession
 from dpcore.session.units import sensitivity_of_units
@@ -65,6 +67,12 @@ def sums(problem):
         ColumnMoments(problem, 1.5),
         ClippedLossLine(problem, point, -point, np.arange(4) / 4, 2.0),
     ]
+
+
+def test_a_derived_answer_whose_class_says_so_is_taken_k_times():
+    column = NumericColumn(0, 0.0, 1.0)
+    query = QuantileScores(column, 0.5, (0.25, 0.75))
+    assert sensitivity_of_units(query, REPLACE, K).change_range == 2 * K * 1.0
 
 
 def sizes(change, sensitivity):
