@@ -4,6 +4,7 @@ import math
 from fractions import Fraction
 
 import mpmath
+import numpy as np
 
 
 def fractions_of(row):
@@ -75,3 +76,22 @@ def clipped_total(values, clip, bits):
         v = clip if math.isnan(v) else min(max(v, 0.0), clip)
         total += int(Fraction(v) * 2**bits)
     return total
+
+
+def rows_added_to_units(rows, c, units, scale, sums):
+    """Return the sums with each row's steps, cut towards zero, added to its unit's."""
+    out = sums.copy()
+    for row, weight, unit in zip(rows, c, units, strict=True):
+        out[unit] += np.trunc(weight * row * scale).astype(np.int64)
+    return out
+
+
+def clipped_units(sums, limit):
+    """Return the total of vectors, each scaled down to a norm of ``limit``, in exact fractions but
+    for the root."""
+    total = [0] * sums.shape[1]
+    for unit in sums.tolist():
+        norm = math.sqrt(sum(step * step for step in unit))
+        factor = Fraction(1) if norm <= limit else Fraction(limit) / Fraction(norm)
+        total = [t + math.trunc(step * factor) for t, step in zip(total, unit, strict=True)]
+    return np.array(total, dtype=object)

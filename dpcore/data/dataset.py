@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from dpcore.data.readers import BadRows, format_of, is_typed
 from dpcore.data.schema.schema import Schema
 from dpcore.data.stream import encoded_batches, feature_batches, named_schema
-from dpcore.data.units import Coins, UnitIds, bounded, dense, require_bounded
+from dpcore.data.units import Coins, UnitIds, dense, kept_places, require_bounded
 from dpcore.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -117,12 +117,12 @@ class Dataset:
         if ids is None or schema.units is None:
             return cls(name, X, y, schema, is_generated)
         units = ids.units()
-        kept = bounded(units, schema.units.rows_per_unit, coins)
         whole = cls(name, X, y, schema, is_generated, units=dense(units))
-        return whole if kept.all() else whole.take(kept)
+        return whole.take(kept_places(units, schema.units.rows_per_unit, coins))
 
     def take(self, mask: np.ndarray) -> Dataset:
-        """Return the rows where the bool array ``mask`` of shape (n_rows,) is true."""
+        """Return the rows where the bool array ``mask`` of shape (n_rows,) is true, or, of rows in
+        memory, those at some places in their order."""
         from dpcore.data.blocks.frozen import freeze
         from dpcore.data.blocks.layouts import layout_of
 

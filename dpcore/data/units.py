@@ -22,9 +22,19 @@ from typing import Literal
 
 import numpy as np
 
-from dpcore.errors import InvalidInputError
+from dpcore.errors import DataError, InvalidInputError
+from dpcore.exact.grid import BLOCK_ROWS
 
-__all__ = ["Coins", "UnitIds", "bounded", "coins_of", "dense", "require_bounded"]
+__all__ = [
+    "Coins",
+    "UnitIds",
+    "bounded",
+    "coins_of",
+    "dense",
+    "ends_of_blocks",
+    "kept_places",
+    "require_bounded",
+]
 
 Coins = Callable[[int], bytes]
 """Returns as many fresh random bytes."""
@@ -86,11 +96,37 @@ def bounded(units: np.ndarray, rows_per_unit: int, coins: Coins = os.urandom) ->
     return kept
 
 
+def kept_places(units: np.ndarray, rows_per_unit: int, coins: Coins) -> np.ndarray:
+    """Return the places of the rows that are ``bounded``, int64, those of a unit side by side."""
+    order = np.argsort(units, kind="stable")
+    return np.asarray(order[bounded(units, rows_per_unit, coins)[order]])
+
+
 def dense(units: np.ndarray) -> np.ndarray:
     """Return the units numbered from 0 without a gap, in the same order: int64, read only."""
     numbers = np.unique(units, return_inverse=True)[1].astype(np.int64).reshape(units.shape)
     numbers.setflags(write=False)
     return numbers
+
+
+def ends_of_blocks(units: np.ndarray, n_rows: int) -> list[int]:
+    """Return 0 and the places where blocks end, so that the rows of a unit are in one block.
+
+    Raises DataError unless each row has a unit and the rows of each are side by side, at most as
+    many as a block holds.
+    """
+    if units.shape != (n_rows,):
+        raise DataError("The number of rows with a unit is not the number of rows.")
+    first = np.flatnonzero(np.diff(units, prepend=units[:1] - 1))
+    if first.size != np.unique(units).size:
+        raise DataError("The rows of a unit are not side by side.")
+    edges, ends = np.append(first, n_rows), [0]
+    while ends[-1] < n_rows:
+        end = int(edges[np.searchsorted(edges, ends[-1] + BLOCK_ROWS, "right") - 1])
+        if end == ends[-1]:
+            raise DataError(f"A unit has more rows than a block of {BLOCK_ROWS}.")
+        ends.append(end)
+    return ends
 
 
 def require_bounded(units: np.ndarray, rows_per_unit: int) -> None:

@@ -35,6 +35,7 @@ from dpcore.queries import (
     QuantileScores,
     RowCount,
     StandardizedGradientSum,
+    UnitGradientSum,
 )
 from dpcore.queries.gram import GramMatrix
 from dpcore.registry.hookspecs import hookimpl
@@ -73,6 +74,7 @@ __all__ = [
     "Solution",
     "StandardizedGradientSum",
     "TargetNotMetError",
+    "UnitGradientSum",
     "UnsupportedEventError",
     "User",
     "UserPool",

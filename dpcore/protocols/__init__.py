@@ -178,6 +178,9 @@ class Query(Protocol):
     Where the sensitivity itself holds up to some number of rows, that is ``most_rows``
     (``DerivedQuery``).
 
+    ``clips_units = True`` in its class says that it bounds what a unit of several rows contributes
+    (``block.units``), and that its sensitivity is between tables that differ in one unit.
+
     A query or mechanism whose claim is known not to hold, kept for comparison, states
     ``private: ClassVar[bool] = False``: a run that released it is not private.
     """
@@ -208,9 +211,9 @@ class DerivedQuery(Protocol):
     Where the sensitivity holds up to some number of rows alone, ``most_rows`` says so, an int, and
     the statement of the run does: this query's or any other's.
 
-    ``by_each_row = True`` in its class says that ``derive`` makes no random choice and that the bound
-    under add-or-remove-one holds for any two tables with one row more or less, so that k rows move
-    the answer by k times it. Without it the answer is refused where units have several rows.
+    ``by_each_row = True`` in its class says that ``derive`` makes no random choice and that the
+    bound under add-or-remove-one holds for any two tables with one row more or less, so that k rows
+    move the answer by k times it. Without it units of several rows are refused.
     """
 
     kind: ClassVar[str]

@@ -9,6 +9,7 @@ from dpcore.queries.numeric_sums import NumericSums
 from dpcore.queries.quantile import QuantileScores
 from dpcore.queries.sample import FixedSizeSample, PoissonSample
 from dpcore.queries.standardized import StandardizedGradientSum
+from dpcore.queries.unit_gradient import UnitGradientSum
 
 __all__ = [
     "ClippedGradientSum",
@@ -21,4 +22,5 @@ __all__ = [
     "QuantileScores",
     "RowCount",
     "StandardizedGradientSum",
+    "UnitGradientSum",
 ]

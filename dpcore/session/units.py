@@ -16,6 +16,9 @@ units for rows.
 An answer that is derived from sums without random choices obeys the same, where its bound holds for
 any two tables with one row more or less: its class states so, by ``by_each_row = True``.
 
+A sum whose parts are those of whole units (``clips_units``) states its sensitivity between units
+itself, and is taken at its word.
+
 Nothing else is released: another derived answer, a pass through the table, a random choice of
 sensitivities, a mechanism that answers several questions, and a sample of a fixed size each rest on
 a theorem for one row, or on a public number of rows.
@@ -50,9 +53,13 @@ def sensitivity_of_units(query: Any, relation: NeighboringRelation, k: int) -> S
     is_proved = hasattr(total, "derive") and getattr(type(total), "by_each_row", False)
     if not (is_sum or is_proved) or hasattr(total, "answer_table") or relation not in _RELATIONS:
         refuse_for_units(total)
-    of_row = total.sensitivity(NeighboringRelation.ADD_OR_REMOVE_ONE)
-    if type(of_row) is not Sensitivity or of_row.relation is not _RELATIONS[0]:
+    clips_units = getattr(type(total), "clips_units", False)
+    asked = relation if clips_units else NeighboringRelation.ADD_OR_REMOVE_ONE
+    of_row = total.sensitivity(asked)
+    if type(of_row) is not Sensitivity or of_row.relation is not asked:
         refuse_for_units(total)
+    if clips_units:
+        return of_row
     steps = k * relation.rows_changed
     change = of_row.change_range
     return replace(

@@ -48,8 +48,9 @@ def table_of(mask):
     whole = ROWS.table()
     (block,) = whole.blocks
     places = np.flatnonzero(mask)
-    units = np.unique(UNITS[places], return_inverse=True)[1]
-    return whole.with_blocks([block.take(places)], units)
+    part = block.take(places)
+    part.units = np.unique(UNITS[places], return_inverse=True)[1]
+    return whole.with_blocks([part])
 
 
 def session(relation=ADD, kind=TableSession, accountant=ZcdpAccountant, **options):

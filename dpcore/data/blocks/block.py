@@ -70,6 +70,9 @@ class Block(Protocol):
     """float64 of shape (n_rows,): -1 and +1, or a regression's target in [-1, 1]."""
     factor: np.ndarray
     """float64 of shape (n_rows,), in (0, 1]: the scale of each row."""
+    units: np.ndarray | None
+    """int64 of shape (n_rows,): the unit of each row, all of whose rows are in this block; ``None``
+    where each row is one."""
 
     def margins(self, w: np.ndarray) -> np.ndarray:
         """Return ``x.w`` for every (scaled) row, float64 of shape (n_rows,): a pure function of the

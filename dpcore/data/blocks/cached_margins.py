@@ -33,6 +33,9 @@ class CachedMargins:
     path : of the table. ``row_norm`` : the l2 norm that factors scale the rows down to.
     """
 
+    units: np.ndarray | None = None
+    """Set by the table, where units have several rows."""
+
     def __init__(
         self,
         y: np.ndarray,
@@ -114,6 +117,7 @@ class CachedMargins:
         part.y, part.n_rows = self.y[places], places.size
         part._norms = {norm: values[places] for norm, values in self._norms.items()}
         part.factor = self.factor[places]
+        part.units = None if self.units is None else self.units[places]
         part._is_scaled = bool((part.factor != 1.0).any())
         part._forget()
         part._take_cells(places)

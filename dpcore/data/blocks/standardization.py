@@ -85,11 +85,12 @@ class Standardization:
         return cls(whole, shifts, constant)
 
     def map_sums(self, sums: np.ndarray) -> np.ndarray:
-        """Return the standardised rows' sums from the rows' own, int64 modulo 2^64, in steps
-        2^6 times finer: an integer map, which keeps what is equal modulo 2^64 so."""
+        """Return the standardised rows' sums from the rows' own, int64 modulo 2^64 of shape
+        (..., n_features), in steps 2^6 times finer: an integer map, which keeps what is equal
+        modulo 2^64 so."""
         mapped: np.ndarray = self.scales * sums
         if self.constant is not None:
-            mapped -= self.shifts * sums[self.constant : self.constant + 1]
+            mapped -= self.shifts * sums[..., self.constant : self.constant + 1]
         return mapped
 
     def pull_back(self, v: np.ndarray) -> np.ndarray:

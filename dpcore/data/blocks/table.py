@@ -9,12 +9,15 @@ truncated, alike in every layout, so every layout releases the same bits.
 
 from __future__ import annotations
 
+import functools
 import math
-from typing import TYPE_CHECKING
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dpcore.data.blocks.truncation import MOST_FEATURES, require_finite
+from dpcore.data.units import ends_of_blocks
 from dpcore.errors import DataError, InvalidInputError
 from dpcore.exact.grid import BLOCK_ROWS, CAPACITY, LARGEST_NORM
 
@@ -36,7 +39,6 @@ class Table:
     n_features : public width, intercept included.
     raw_norm_bound, row_norm : public bounds of the raw and of the scaled rows' l2 norms.
     capacity : public upper figure for the number of rows.
-    units : the unit of each row, from 0 without a gap; ``None`` where each is one.
     """
 
     def __init__(
@@ -47,7 +49,6 @@ class Table:
         raw_norm_bound: float,
         row_norm: float,
         capacity: int = CAPACITY,
-        units: np.ndarray | None = None,
     ) -> None:
         self.blocks = tuple(blocks)
         if any(block.n_rows > BLOCK_ROWS for block in self.blocks):
@@ -58,9 +59,13 @@ class Table:
         self.raw_norm_bound = raw_norm_bound
         self.row_norm = row_norm
         self.capacity = capacity
-        self.units = units
-        if units is not None and units.shape != (self.n_rows,):
-            raise DataError("The number of rows with a unit is not the number of rows.")
+
+    @functools.cached_property
+    def units(self) -> np.ndarray | None:
+        """The unit of each row, int64 of shape (n_rows,); ``None`` where each is one."""
+        of_blocks = [block.units for block in self.blocks]
+        known = [units for units in of_blocks if units is not None]
+        return np.concatenate(known) if known and len(known) == len(of_blocks) else None
 
     @property
     def n_rows(self) -> int:
@@ -70,19 +75,16 @@ class Table:
     def without_rows(self) -> Table:
         """Return a table of no rows in a block of the same form, for what asks nothing of rows."""
         none = np.empty(0, dtype=np.int64)
-        units = None if self.units is None else none
-        return self.with_blocks([block.take(none) for block in self.blocks[:1]], units)
+        return self.with_blocks([block.take(none) for block in self.blocks[:1]])
 
-    def with_blocks(self, blocks: Sequence[Block], units: np.ndarray | None = None) -> Table:
-        """Return a table of these blocks, whose rows, of these ``units``, are some of this one's,
-        and its bounds."""
+    def with_blocks(self, blocks: Sequence[Block]) -> Table:
+        """Return a table of these blocks, whose rows are some of this one's, and its bounds."""
         return Table(
             blocks,
             n_features=self.n_features,
             raw_norm_bound=self.raw_norm_bound,
             row_norm=self.row_norm,
             capacity=self.capacity,
-            units=units,
         )
 
     def __repr__(self) -> str:
@@ -105,7 +107,8 @@ class Table:
         Values are truncated towards zero to the feature grid; a row above ``raw_norm_bound`` is
         shrunk until its integers satisfy the bound. ``y`` : float64 of shape (n_samples,). Arrays
         are copied, but for those that are stored as they are and that cannot change
-        (``dpcore.data.blocks.frozen``).
+        (``dpcore.data.blocks.frozen``). ``units`` : of the rows, those of each side by side; they
+        are in one block.
 
         Raises InvalidInputError for bounds that are not finite and positive or a width of zero,
         DataError for values that are not finite or lengths that differ.
@@ -124,12 +127,20 @@ class Table:
         if y.shape != (X.shape[0],):
             raise DataError("The number of labels is not the number of rows.")
         require_finite(y)
-        path = LinePath(raw_norm_bound)
+        layout, path = layout_of(X), LinePath(raw_norm_bound)
+        if units is None:
+            blocks = layout.blocks(X, y, path, row_norm)
+        else:
+            blocks = []
+            for begin, end in pairwise(ends_of_blocks(units, X.shape[0])):
+                rows: Any = X
+                (block,) = layout.blocks(rows[begin:end], y[begin:end], path, row_norm)
+                block.units = units[begin:end]
+                blocks.append(block)
         return cls(
-            layout_of(X).blocks(X, y, path, row_norm),
+            blocks,
             n_features=int(X.shape[1]),
             raw_norm_bound=raw_norm_bound,
             row_norm=row_norm,
             capacity=capacity or CAPACITY,
-            units=units,
         )

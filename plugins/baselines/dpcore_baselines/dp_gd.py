@@ -12,10 +12,12 @@ import numpy as np
 
 from dpcore.plugin import (
     ColumnMoments,
+    InvalidInputError,
     RowCount,
     Slot,
     Solution,
     StandardizedGradientSum,
+    UnitGradientSum,
     check_ranges,
     mechanism_in,
     noise_multiplier,
@@ -48,7 +50,8 @@ class DpGd:
     Privacy: Gaussian mechanisms whose mu^2 add up (Dong, Roth & Su 2022, Corollary 3.3; chosen from
     earlier outputs: Smith & Thakurta 2022), turned into (epsilon, delta) exactly (Balle & Wang
     2018, Theorem 8). A row contributes at most the clip to a sum: sensitivity ``clip`` under
-    add-or-remove-one, ``2 clip`` under replace-one. Other noise of an l2 bound
+    add-or-remove-one, ``2 clip`` under replace-one. Where units have several rows, at most k, it is
+    k times that, or, with ``clip_unit``, so much for the sum of a unit. Other noise of an l2 bound
     (``--use noise=gamma --accountant zcdp``) is charged by its own event.
 
     Fields left at ``None`` are fixed functions of public facts and of the released number of rows
@@ -99,6 +102,10 @@ class DpGd:
         "1",
         range=(0, 1, "()"),
     )
+    clip_unit: bool = option(
+        False,
+        "for units of up to k rows: clip the sum of a unit's gradients, by sqrt(k) times the rule",
+    )
     use: Mapping[str, str] = field(default_factory=dict)
 
     name: ClassVar[str] = "dp-gd"
@@ -122,11 +129,14 @@ class DpGd:
         check_ranges(self)
 
     def minimize(self, problem: Problem, session: PrivacySession) -> Solution:
+        if self.clip_unit and problem.rows_per_unit is None:
+            raise InvalidInputError("clip_unit needs units of several rows: unit in the schema.")
         event = mechanism_in(self, "noise", session.accountant).nominal_event(1.0)
         require_several(self, session.accountant, event, event)
         self._refuse_hopeless(problem, session)
         n = float(problem.n_public or self._count(session))
-        mu = 1 / self._noise(session, 1).noise_multiplier / problem.rows_changed
+        root = math.sqrt(problem.rows_per_unit or 1) if self.clip_unit else 1.0
+        mu = 1 / self._noise(session, 1).noise_multiplier * root / problem.rows_changed
         u = max(defaults.signal(n, mu, problem.n_features), 1e-6)
         columns, length = self._standardize(problem, session, n)
         loss, momentum = problem.loss, self.momentum
@@ -136,7 +146,7 @@ class DpGd:
         run = _Run(
             n=n,
             columns=columns,
-            clip=(self.clip or defaults.clip_for(u)) * length,
+            clip=(self.clip or defaults.clip_for(u) * root) * length,
             steps=self.steps or steps,
             time=time / length**2,
         )
@@ -176,12 +186,11 @@ class DpGd:
         """Return the averaged iterate, of the rows as they are. The descent is in ``v``, the
         standardised rows' parameters."""
         mechanism = self._noise(session, run.steps)
+        clipped_sum = UnitGradientSum if self.clip_unit else StandardizedGradientSum
 
         def gradient(v: np.ndarray) -> np.ndarray:
             w = round_parameters(run.columns.pull_back(v), problem.raw_norm_bound)
-            query = StandardizedGradientSum(
-                problem, w, run.columns, run.clip, mechanism.noise_multiplier
-            )
+            query = clipped_sum(problem, w, run.columns, run.clip, mechanism.noise_multiplier)
             total = session.release(query, mechanism)
             mean: np.ndarray = total / run.n + problem.l2 * run.columns.map_gradient(w)
             return mean

@@ -1,0 +1,142 @@
+"""The sum over units of gradients that are clipped unit by unit, not row by row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from dpcore.data.blocks.standardization import SCALE_BITS
+from dpcore.errors import InvalidInputError
+from dpcore.exact.compiled import njit
+from dpcore.exact.grid import FEATURE_BITS
+from dpcore.privacy.sealed import sealed
+from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
+from dpcore.queries.clipping import clip_coefficients
+from dpcore.queries.gradient import ClippedGradients
+
+if TYPE_CHECKING:
+    from dpcore.data.blocks.block import Block
+    from dpcore.data.blocks.standardization import Standardization
+    from dpcore.protocols.problem import Problem
+
+__all__ = ["UnitGradientSum", "add_clipped_units", "add_rows_to_units"]
+
+_CELLS = 2**22
+"""Cells of rows that are unfolded at a time."""
+
+
+@sealed
+@dataclass(frozen=True, slots=True, eq=False)
+class UnitGradientSum(ClippedGradients):
+    """``sum_u clip(sum of l'(x_i.w, y_i) phi_i over the rows i of unit u)``, phi_i the standardised
+    row: the gradient of a whole unit is scaled down to norm ``clip``.
+
+    Sensitivity between tables that differ in one unit, however many rows it has: a unit contributes
+    a vector of l2 norm at most ``clip``, so that the sum moves by at most ``clip`` under
+    add-or-remove-one and ``2 clip`` under replace-one (Abadi et al. 2016, section 3.1, of units in
+    the place of rows; for users: McMahan, Ramage, Talwar & Zhang 2018). In integers it holds
+    exactly, whatever the unit's rows are: each row makes whole numbers by itself, those of a unit
+    are added and mapped in int64 (modulo 2^64), and of what results the norm is bounded above, the
+    factor rounded down and each coordinate truncated towards zero (``add_clipped_units``). A row is
+    clipped to ``clip`` before, so that no sum of a unit wraps around.
+
+    Parameters
+    ----------
+    problem : public facts of a run whose units have several rows.
+    w : float64 of shape (n_features,), a released value, of the rows as they are.
+    standardization : the map, of public or released figures.
+    clip : the bound of a unit's gradient. ``noise_multiplier`` : the noise the answer will get.
+    """
+
+    problem: Problem
+    w: np.ndarray
+    standardization: Standardization
+    clip: float
+    noise_multiplier: float = 1.0
+    bits: int = field(init=False)
+
+    thread_safe: ClassVar[bool] = True
+    clips_units: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if self.problem.rows_per_unit is None:
+            raise InvalidInputError("Expected units of several rows, whose sums are clipped.")
+        self._take_grids(widest=float(self.clip) * 2.0**SCALE_BITS)
+
+    def answer_block(self, block: Block) -> np.ndarray:
+        total = self.start()
+        limit = self.clip * 2.0 ** (FEATURE_BITS + self.bits + SCALE_BITS)
+        for part in _pieces(block):
+            add_clipped_units(self._unit_sums(part), limit, total)
+        return total
+
+    def _unit_sums(self, block: Block) -> np.ndarray:
+        """Return the sum of each unit's standardised gradients, int64 modulo 2^64."""
+        if block.units is None:
+            raise InvalidInputError("Expected blocks of rows that have units.")
+        c, factor = self._slopes(block), np.ones(block.n_rows)
+        norms = block.standardized_norms(self.standardization)
+        norms = np.maximum(norms, np.ldexp(block.row_norms("l2"), -SCALE_BITS))
+        clip_coefficients(c, factor, norms, self.clip, 2.0**self.bits)
+        ids, units = np.unique(block.units, return_inverse=True)
+        sums = np.zeros((ids.size, self.w.size), dtype=np.int64)
+        scale = 2.0 ** (FEATURE_BITS + self.bits)
+        add_rows_to_units(block.rows(), c, units.reshape(-1), scale, sums)
+        return self.standardization.map_sums(sums)
+
+    def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
+        bits = FEATURE_BITS + self.bits + SCALE_BITS
+        return Sensitivity("l2", self.clip * relation.rows_changed, relation, grid_bits=bits)
+
+
+def _pieces(block: Block) -> Iterator[Block]:
+    """Yield the rows, those of a unit together, so many that unfolded they are few cells."""
+    most = max(1, _CELLS // block.n_features)
+    if block.n_rows <= most or block.units is None:
+        yield block
+        return
+    order = np.argsort(block.units, kind="stable")
+    edges = np.append(np.flatnonzero(np.diff(block.units[order], prepend=-1)), block.n_rows)
+    begin = 0
+    while begin < block.n_rows:
+        within = edges[(edges > begin) & (edges <= begin + most)]
+        end = int(within.max() if within.size else edges[edges > begin].min())
+        yield block.take(order[begin:end])
+        begin = end
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def add_rows_to_units(
+    rows: np.ndarray, c: np.ndarray, units: np.ndarray, scale: float, sums: np.ndarray
+) -> None:
+    """Add each row, times its coefficient and truncated to 1 / scale, to its unit's sums."""
+    for i in range(rows.shape[0]):
+        for j in range(rows.shape[1]):
+            sums[units[i], j] += np.int64(c[i] * rows[i, j] * scale)
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def add_clipped_units(sums: np.ndarray, limit: float, total: np.ndarray) -> None:
+    """Add each unit's vector, scaled down to an l2 norm of at most ``limit`` steps, to the total.
+
+    The sum of d squares rounds down by less than (d + 4) 2^-53 of it, its root and a quotient by
+    less than 2^-52: ``norm`` is an upper bound, and 2^-50 taken off the factor leaves every product
+    below the real coordinate times limit / norm, and truncation towards zero below that.
+    """
+    slack = 1.0 + (sums.shape[1] + 8.0) * 2.220446049250313e-16
+    for u in range(sums.shape[0]):
+        square = 0.0
+        for j in range(sums.shape[1]):
+            size = float(sums[u, j])
+            square += size * size
+        norm = np.sqrt(square) * slack
+        if norm <= limit:
+            for j in range(sums.shape[1]):
+                total[j] += sums[u, j]
+        else:
+            factor = limit / norm * (1.0 - 8.881784197001252e-16)
+            for j in range(sums.shape[1]):
+                total[j] += np.int64(float(sums[u, j]) * factor)
