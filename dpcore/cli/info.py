@@ -83,6 +83,7 @@ def _describe_optimizer(target: Any) -> dict[str, Any]:
         "needs": list(stated.needs),
         "privacy_definition": _privacy_definition(target),
         "neighboring_relations": list(stated.relations),
+        "for_units": stated.for_units,
         "theorem": stated.theorem,
         "departures": list(stated.departures),
         "as_published": "as_published" in inspect.signature(target).parameters,
@@ -169,6 +170,8 @@ def _beside(held: dict[str, Any]) -> str:
 def _print_optimizer(facts: dict[str, Any]) -> None:
     typer.echo(f"  privacy: {facts['privacy_definition']}")
     typer.echo(f"  neighboring relations: {', '.join(facts['neighboring_relations'])}")
+    if facts["for_units"]:
+        typer.echo("  neighbours may also differ in a unit of several rows: unit in the schema")
     typer.echo(f"  theorem: {facts['theorem'] or 'not stated'}")
     typer.echo(f"  needs: {', '.join(facts['needs']) or 'nothing'}")
     typer.echo(f"  accountant: {facts['accountant']}, unless you or a preset names another")

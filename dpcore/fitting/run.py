@@ -82,7 +82,7 @@ class Training:
             "private": privacy["private"],
             "why_not_private": privacy["why_not_private"],
             "sentence": privacy["sentence"],
-            **{key: privacy[key] for key in ("rho", "mu", "users") if key in privacy},
+            **{key: privacy[key] for key in ("rho", "mu", "users", "units") if key in privacy},
             "parts_not_from_dpcore": privacy["parts_not_from_dpcore"],
             "seconds": round(self.seconds, 3),
             "coef_norm": float(np.linalg.norm(model.coef)),
