@@ -65,9 +65,8 @@ class Units:
 
     @property
     def note(self) -> str:
-        """The sentence about rows without an id and about what is counted, with a blank before."""
-        without = " Rows without an id: per row." if self.missing == "row" else ""
-        return f"{without} n0 and capacity count rows."
+        """The sentence about rows without an id, with a blank before, if they are used."""
+        return " Rows without an id: per row." if self.missing == "row" else ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON-able data."""

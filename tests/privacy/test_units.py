@@ -28,7 +28,7 @@ def test_the_sentence_says_whose_addition_or_removal_is_protected():
         "a value of 'patient_id', as enforced by the zcdp filter (tight conversion). In words: "
         "adding or removing all rows of any one value of 'patient_id', of which at most 5 are "
         "used, changes the probability of any outcome by a factor of at most e^0.4 = 1.50, plus at "
-        "most 1e-08. n0 and capacity count rows."
+        "most 1e-08."
     )
 
 
@@ -40,6 +40,9 @@ def test_replacement_and_rows_without_an_id_have_words_too():
     )
     assert expected in sentence
     assert "Rows without an id: per row." in sentence
+    counted = replace(STATEMENT, n0=900, capacity=4096).sentence()
+    assert "n0 = 900 was taken as a public number of rows" in counted
+    assert "capacity = 4096 was taken as the largest number of rows" in counted
 
 
 def test_the_statement_keeps_the_units_as_data():

@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
+from dpcore.accountants.gdp import GdpAccountant
 from dpcore.accountants.pure import PureAccountant
 from dpcore.accountants.zcdp import ZcdpAccountant
 from dpcore.data.blocks.table import Table
@@ -30,8 +31,11 @@ from dpcore.session.parts import WholeSession
 from dpcore.session.session import TableSession
 from dpcore.session.units import sensitivity_of_units
 from dpcore.testing.tables import make_problem, make_rows
+from dpcore_baselines.dp_gd import DpGd
+from dpcore_baselines.privgene import PrivGene
 from dpcore_dp_agd.batch import Batch, PublishedBatch
 from dpcore_dp_agd.loss_line import ClippedLossLine
+from dpcore_dp_agd.optimizer import DpAgd
 
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
 SPECIAL = NeighboringRelation.REPLACE_SPECIAL
@@ -251,3 +255,38 @@ def test_bounding_after_sampling_would_take_units_too_often():
     # 200 coins of chance 1/4: a deviation of .031.
     assert abs(np.unique(units[places]).size / 200 - 0.25) < 0.16
     assert broken > 0.8  # 1 - (3/4)^8 = .9
+
+
+class Recorded(TableSession):
+    """A session that keeps the questions of a run; of a sample, the sum that it is of."""
+
+    def _exact(self, query, known=()):
+        self.asked = [*getattr(self, "asked", ()), getattr(query, "query", query)]
+        return super()._exact(query, known)
+
+
+@pytest.mark.parametrize("relation", [ADD, REPLACE])
+@pytest.mark.parametrize(
+    "optimizer",
+    [DpGd(steps=4), DpGd(steps=4, clip_unit=True), DpAgd(steps=4), DpAgd(steps=4, batch_size=30)]
+    + [PrivGene(generations=3)],
+    ids=["dp-gd", "clipped units", "dp-agd", "batches", "privgene"],
+)
+def test_no_release_of_an_algorithm_moves_further_than_its_noise_hides(optimizer, relation):
+    accountant = ZcdpAccountant.from_budget(5.0, 1e-6)
+    if isinstance(optimizer, DpGd):
+        accountant = GdpAccountant.from_budget(5.0, 1e-6)
+    engine, problem = LocalEngine(table_of(UNITS < 15)), PROBLEMS[relation]
+    door = Recorded(engine, accountant, relation, SeededNoise(2), problem=problem)
+    optimizer.minimize(problem, door)
+    assert len(door.asked) >= 3
+    for unit in (0, 7, 14):
+        kept = (UNITS < 15) & (UNITS != unit)
+        if relation is REPLACE:
+            kept |= UNITS == 16
+        for query in door.asked:
+            stated = sensitivity_of_units(query, relation, K)
+            change = engine.answer(query) - LocalEngine(table_of(kept)).answer(query)
+            norm, spread = sizes(change, stated)
+            assert norm <= stated.bound
+            assert stated.change_range is None or spread <= stated.change_range

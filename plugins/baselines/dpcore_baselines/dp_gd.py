@@ -224,7 +224,8 @@ class DpGd:
         w = np.zeros(problem.n_features)
         multiplier = mechanism.noise_multiplier
         query = StandardizedGradientSum(problem, w, unchanged(problem), clip, multiplier)
-        mechanism.event(query.sensitivity(problem.relation))
+        widest_noise = type(mechanism)(multiplier * (problem.rows_per_unit or 1))
+        widest_noise.event(query.sensitivity(problem.relation))
         ColumnMoments(problem, MOMENTS_CLIP * problem.row_norm, multiplier)
 
 

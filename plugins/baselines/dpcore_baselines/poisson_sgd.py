@@ -156,4 +156,5 @@ class PoissonSgd:
         clip = (self.clip or 2.0) * problem.row_norm
         w = np.zeros(problem.n_features)
         query = ClippedGradientSum(problem, w, clip, "l2", mechanism.noise_multiplier)
-        mechanism.event(query.sensitivity(problem.relation))
+        widest = type(mechanism)(mechanism.noise_multiplier * (problem.rows_per_unit or 1))
+        widest.event(query.sensitivity(problem.relation))

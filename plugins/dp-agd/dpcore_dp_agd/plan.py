@@ -132,7 +132,8 @@ def _fits(options: Options, mechanism: Any, problem: Problem, accountant: Accoun
         multiplier = noise_multiplier(accountant, mechanism.nominal_event, share)
         w = np.zeros(problem.n_features)
         query = ClippedGradientSum(problem, w, clip, mechanism.needs, multiplier)
-        mechanism(multiplier).event(query.sensitivity(problem.relation))
+        widest = mechanism(multiplier * (problem.rows_per_unit or 1))
+        widest.event(query.sensitivity(problem.relation))
     except InvalidInputError:
         return False
     return True
