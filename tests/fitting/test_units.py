@@ -8,6 +8,7 @@ import pytest
 
 import dpcore
 from dpcore.compare.data_rows import Rows
+from dpcore.compare.notes import notes_of
 from dpcore.compare.settings import Comparison
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.loading import DataRequest, load_data
@@ -143,3 +144,11 @@ def test_the_statement_of_rows_is_as_it_was(frame):
     privacy = dpcore.fit(frame.drop(columns="id"), schema=KEYS, epsilon=4.0).privacy
     assert "units" not in privacy and "any one row" in privacy["sentence"]
     assert json.dumps(privacy)
+
+
+def test_a_note_of_a_comparison_says_what_is_protected():
+    row = {"data": "d", "algorithm": "a", "status": "fitted", "unit_of_protection": "one row"}
+    assert notes_of([row], []) == []
+    unit = row | {"unit_of_protection": "all rows of one value of 'id'"}
+    expected = "d: protected, and on one side of a fold: all rows of one value of 'id'."
+    assert notes_of([row, unit], []) == [expected]
