@@ -11,18 +11,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpcore.data.cells.readings import convert_column, is_empty
+from dpcore.data.cells.readings import convert_column, why_no_value
 from dpcore.data.readers import BadRows
 from dpcore.data.readers.raw_table import RawTable
-from dpcore.data.schema.notation import Notation
+from dpcore.data.schema.columns import FeatureColumn, Label
 from dpcore.data.schema.schema import Schema
 from dpcore.errors import BadRowError
 
 __all__ = ["Columns", "conform"]
-
-_EMPTY = (
-    "the cell is empty; fill it in, or set fill = VALUE or indicator = true in the column's schema"
-)
 
 
 @dataclass(frozen=True)
@@ -49,33 +45,32 @@ def conform(
     """
     values: dict[str, np.ndarray] = {}
     bad = np.zeros(raw.n_rows, dtype=bool)
-    faults: list[tuple[str, str, np.ndarray]] = []
-    wanted = [*schema.features, *([schema.label] if labelled else [])]
+    faults: list[tuple[FeatureColumn | Label, str, np.ndarray]] = []
+    wanted: list[FeatureColumn | Label] = [*schema.features]
+    wanted += [schema.label] if labelled else []
     for column in wanted:
         given = raw.columns[column.name]
         numbers, fault, reason = convert_column(given, column, schema.notation, raw.source)
         values[column.name] = numbers
         if fault is not None and fault.any():
-            faults.append((column.name, reason, fault))
+            faults.append((column, reason, fault))
             bad |= fault
     if not faults:
         return Columns(values, raw.n_rows)
     if bad_rows != "drop":
-        raise _first_fault(raw, faults, schema.notation, schema.label.name)
+        raise _first_fault(raw, faults, schema)
     kept = ~bad
     return Columns({name: cells[kept] for name, cells in values.items()}, int(kept.sum()), kept)
 
 
 def _first_fault(
-    raw: RawTable,
-    faults: list[tuple[str, str, np.ndarray]],
-    notation: Notation,
-    label: str,
+    raw: RawTable, faults: list[tuple[FeatureColumn | Label, str, np.ndarray]], schema: Schema
 ) -> BadRowError:
-    row, name, reason = min(
-        ((int(np.argmax(fault)), name, reason) for name, reason, fault in faults),
+    row, column, reason = min(
+        ((int(np.argmax(fault)), column, reason) for column, reason, fault in faults),
         key=lambda entry: entry[0],
     )
-    if name != label and is_empty(raw.columns[name], row, notation):
-        reason = _EMPTY
-    return BadRowError(f"{raw.source}, {raw.where(row)}, column {name!r}: {reason}.")
+    if not isinstance(column, Label):
+        cells = raw.columns[column.name]
+        reason = why_no_value(cells, row, column, schema.notation) or reason
+    return BadRowError(f"{raw.source}, {raw.where(row)}, column {column.name!r}: {reason}.")

@@ -48,7 +48,8 @@ FeatureColumn: TypeAlias = (
 * ``levels``, the public values that it may have, empty if there is no list of them;
 * ``bounds``, to which its plain numbers are clamped, or None;
 * ``takes_numbers``, whether its cells are numbers where they could be text;
-* ``fill`` and ``indicator``, which say what an empty cell becomes.
+* ``fill`` and ``indicator``, which say what an empty cell becomes;
+* ``missing``, words for no value beside those of the table.
 """
 Column: TypeAlias = FeatureColumn | Label | Drop
 

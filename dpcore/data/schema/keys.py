@@ -28,7 +28,7 @@ TOP_KEYS = (
     Key(
         "separator", '","', 'one character, "\\t" or "whitespace"; default: by the name of the file'
     ),
-    Key("missing", '["", "NA"]', 'words for no value; default [""]'),
+    Key("missing", '["", "NA"]', 'words for no value; default [""]; "-9" is the number -9 too'),
     Key("decimal", '","', 'what is before the decimals of numbers in text; default "."'),
     Key("thousands", '"."', "what may be between groups of three digits in text; default: nothing"),
     Key("width", "123", "number of features of a file without columns, beside the label alone"),
@@ -38,6 +38,7 @@ TOP_KEYS = (
 
 _FILL = Key("fill", "40", "what an empty cell counts as")
 _INDICATOR = Key("indicator", "true", "a feature of its own says that the cell is empty")
+_MISSING = Key("missing", '["-9"]', "words for no value here, beside those of the table")
 
 COLUMN_KINDS: dict[str, tuple[str, tuple[Key, ...]]] = {
     "numeric": (
@@ -50,6 +51,7 @@ COLUMN_KINDS: dict[str, tuple[str, tuple[Key, ...]]] = {
             Key("knots", "[0, 10, 50]", "in place of bounds: where the slope may change"),
             _FILL,
             _INDICATOR,
+            _MISSING,
         ),
     ),
     "categorical": (
@@ -58,6 +60,7 @@ COLUMN_KINDS: dict[str, tuple[str, tuple[Key, ...]]] = {
             Key("categories", '["Bern", "Basel"]', "text or numbers; true and false in any case"),
             Key("fill", '"Bern"', "the category that an empty cell counts as"),
             Key("indicator", "true", "the empty cell is a category of its own, the last"),
+            _MISSING,
         ),
     ),
     "ordinal": (
@@ -66,11 +69,12 @@ COLUMN_KINDS: dict[str, tuple[str, tuple[Key, ...]]] = {
             Key("levels", '["low", "mid", "high"]', "lowest first; any other value is a bad row"),
             Key("fill", '"mid"', "the level that an empty cell counts as"),
             _INDICATOR,
+            _MISSING,
         ),
     ),
     "boolean": (
         "a truth value: true, t, yes, y, on, 1; false, f, no, n, off, 0",
-        (Key("fill", "false", "what an empty cell counts as"), _INDICATOR),
+        (Key("fill", "false", "what an empty cell counts as"), _INDICATOR, _MISSING),
     ),
     "date": (
         "a day between public bounds",
@@ -81,6 +85,7 @@ COLUMN_KINDS: dict[str, tuple[str, tuple[Key, ...]]] = {
             Key("format", '"%d.%m.%Y"', "of text, by %Y %m %d %H %M %S; default ISO 8601"),
             Key("fill", "2020-01-01", "the day that an empty cell counts as"),
             _INDICATOR,
+            _MISSING,
         ),
     ),
     "hashed": (
@@ -90,6 +95,7 @@ COLUMN_KINDS: dict[str, tuple[str, tuple[Key, ...]]] = {
             Key("numbers", "true", "cells are numbers: 3, 3.0 and \"3\" are one"),
             Key("fill", '"02139"', "the value that an empty cell counts as"),
             Key("indicator", "true", "the empty cell is a bucket of its own, the last"),
+            _MISSING,
         ),
     ),
     "label": (
@@ -99,6 +105,7 @@ COLUMN_KINDS: dict[str, tuple[str, tuple[Key, ...]]] = {
             Key("positive", '["yes"]', "in place of classes: any other value is negative"),
             Key("lower", "0", "in place of classes: the lower bound of a number to predict"),
             Key("upper", "1e6", "and the upper bound"),
+            _MISSING,
         ),
     ),
     "drop": ("not used", ()),

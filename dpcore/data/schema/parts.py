@@ -56,10 +56,11 @@ def with_empty(name: str, parts: tuple[Part, ...], indicator: bool) -> tuple[Par
     return (*parts, Part((_indicator(name),))) if indicator else parts
 
 
-def empty_keys(fill: Any, indicator: bool) -> dict[str, Any]:
-    """Return the keys of a column that say what an empty cell becomes."""
+def empty_keys(fill: Any, indicator: bool, missing: tuple[str, ...]) -> dict[str, Any]:
+    """Return the keys of a column that say which cells are empty, and what they become."""
     data = {} if fill is None else {"fill": fill}
-    return data | ({"indicator": True} if indicator else {})
+    data |= {"indicator": True} if indicator else {}
+    return data | ({"missing": list(missing)} if missing else {})
 
 
 def _indicator(name: str) -> str:
