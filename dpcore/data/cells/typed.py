@@ -203,14 +203,14 @@ def _is_number(kind: pa.DataType) -> bool:
 
 
 def is_text(kind: pa.DataType) -> bool:
-    """Return whether cells of a declared type are text, or bytes that may be."""
+    """Return whether cells of a declared type are text, or bytes that may be. Those of a fixed size
+    are none: polars hands out the addresses of Python objects as such."""
     tests = (
         pa.types.is_string,
         pa.types.is_large_string,
         pa.types.is_string_view,
         pa.types.is_binary,
         pa.types.is_large_binary,
-        pa.types.is_fixed_size_binary,
     )
     return any(test(kind) for test in tests)
 

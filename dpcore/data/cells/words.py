@@ -15,8 +15,8 @@ from dpcore.data.schema.notation import Notation
 __all__ = ["to_buckets", "to_truth"]
 
 _TRUTH = {
-    **dict.fromkeys(("true", "t", "yes", "y", "on", "1"), 1.0),
-    **dict.fromkeys(("false", "f", "no", "n", "off", "0"), 0.0),
+    **dict.fromkeys(("true", "t", "yes", "y", "on", "1", "1.0"), 1.0),
+    **dict.fromkeys(("false", "f", "no", "n", "off", "0", "0.0"), 0.0),
 }
 
 

@@ -56,7 +56,9 @@ def array_table(
     """
     source = "the array"
     if any(column.kind != "numeric" for column in schema.features):
-        raise InvalidInputError("A schema with named columns needs a pandas frame.")
+        raise InvalidInputError(
+            "A schema with categories or dates needs a frame, of pandas, polars or pyarrow."
+        )
     if sparse.issparse(X):
         raise InvalidInputError(
             "Sparse rows cannot be mapped to bounds of columns: zeros would not stay zeros. Pass "

@@ -28,7 +28,7 @@ def frame_of(X: Any) -> Any:
 
     What has ``__arrow_c_stream__`` is taken at its word: a polars or pyarrow table, a batch, a
     reader of batches, a relation of a database.
-    Raises DataError for a stream of Arrow that has no columns.
+    Raises DataError for a stream of Arrow that has no columns or ends early, and for a lazy frame.
     """
     if _is_pandas(X) or isinstance(X, pa.Table):
         return X
@@ -39,6 +39,10 @@ def frame_of(X: Any) -> Any:
             raise DataError(
                 f"{_SOURCE}: this stream of Arrow is no table of named columns; give a frame."
             ) from None
+        except OSError:
+            raise DataError(f"{_SOURCE}: this stream of Arrow broke off before its end.") from None
+    if hasattr(X, "lazy") and hasattr(X, "collect"):
+        raise DataError(f"{_SOURCE} is lazy, so that it has no rows yet: pass frame.collect().")
     return X
 
 

@@ -73,7 +73,7 @@ COLUMN_KINDS: dict[str, tuple[str, tuple[Key, ...]]] = {
         ),
     ),
     "boolean": (
-        "a truth value: true, t, yes, y, on, 1; false, f, no, n, off, 0",
+        "a truth value: true, t, yes, y, on, 1, 1.0; false, f, no, n, off, 0, 0.0",
         (Key("fill", "false", "what an empty cell counts as"), _INDICATOR, _MISSING),
     ),
     "date": (

@@ -97,8 +97,9 @@ class Ordinal(OneNumber):
 class Boolean(OneNumber):
     """A truth value, as one feature: 1 for true and 0 for false.
 
-    Cells are true, t, yes, y, on or 1, and false, f, no, n, off or 0, in any case; anything else is
-    a malformed row. ``fill`` and ``indicator`` as of a number, and the square of the norm too.
+    Cells are true, t, yes, y, on, 1 or 1.0, and false, f, no, n, off, 0 or 0.0, in any case;
+    anything else is a malformed row. ``fill`` and ``indicator`` as of a number, and the square of
+    the norm too.
     """
 
     kind: ClassVar[str] = "boolean"
