@@ -143,7 +143,8 @@ def test_folders_and_patterns(train, folder):
         ("empty", "has no Parquet file"),
         ("empty/*.parquet", "no such file"),
         ("mixed", "column 'age'"),
-        ("mixed/[b]*", "column 'age'"),
+        ("mixed/[b].parquet", "column 'age'"),
+        ("mixed/[b]*", "let it end in"),
     ):
         refused(train("--data", data, "--out", "m.json"), text, folder, before)
 
