@@ -20,7 +20,7 @@ from dpcore.fitting.fixed_schedule import fixed_schedule
 from dpcore.fitting.loading import are_ours_and_generated
 from dpcore.fitting.optimizer_run import run_optimizer
 from dpcore.fitting.public_facts import check_dataset
-from dpcore.fitting.reporting import charged_in, not_met, state, summarise
+from dpcore.fitting.reporting import bound_of, charged_in, not_met, state, summarise
 from dpcore.fitting.users import fit_users, open_pool
 from dpcore.model.model import Model
 from dpcore.noise.source import SeededNoise, SystemNoise
@@ -165,6 +165,7 @@ def fit_dataset(
     ready = check_dataset(plan, dataset, kept_fraction)
     plan, problem = ready.plan, ready.problem
     charges = charges or Charges()
+    charges.bound = bound_of(plan, why_not_private)
     trusted = (part_of(plan.loss), *plan.targets, *parts)
     secret = not are_ours_and_generated(dataset, parts)
     if "user-pool" in plan.optimizer.needs:
