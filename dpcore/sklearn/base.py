@@ -15,12 +15,13 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from dpcore.data.readers.array_columns import leave_to_schema
+from dpcore.data.readers.frames import is_frame
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.api import fit
 from dpcore.fitting.rows import schema_of
 from dpcore.sklearn.fits import FITS
 from dpcore.sklearn.public import described_schema, with_label_ascending
-from dpcore.sklearn.rows import given_labels, given_rows, is_frame, names_of
+from dpcore.sklearn.rows import given_labels, given_rows, names_of
 
 if TYPE_CHECKING:
     from typing import Self
@@ -105,22 +106,23 @@ class PrivateEstimator(ABC, BaseEstimator):
         if schema is None:
             schema, own = self._described(rows, labels)
         else:
-            schema = self._with_schema(schema, X)
+            schema = self._with_schema(schema, rows)
         if self.schema_from_data:
             schema = replace(schema, from_data=True)
-        model = fit(
-            rows,
-            labels,
-            schema=schema,
-            algo=self.algo,
-            epsilon=self.epsilon,
-            delta=self.delta,
-            loss=self.loss,
-            l2=self.l2,
-            relation=self.relation,
-            accountant=self.accountant,
-            seed=self._seed(),
-        )
+        with FITS.with_those_that_break():
+            model = fit(
+                rows,
+                labels,
+                schema=schema,
+                algo=self.algo,
+                epsilon=self.epsilon,
+                delta=self.delta,
+                loss=self.loss,
+                l2=self.l2,
+                relation=self.relation,
+                accountant=self.accountant,
+                seed=self._seed(),
+            )
         self.model_: Model = model if own is None else replace(model, class_values=own)
         FITS.add(self.model_)
         return self
@@ -178,10 +180,10 @@ class PrivateEstimator(ABC, BaseEstimator):
         )
         return replace(schema, from_data=is_from_data), own
 
-    def _with_schema(self, schema: Schema, X: Any) -> Schema:
+    def _with_schema(self, schema: Schema, rows: Any) -> Schema:
         others = {"bounds": self.bounds, "categories": self.categories, "n_public": self.n_public}
         leave_to_schema("the schema", **others, **self._left_to_schema())
-        if is_frame(X) and schema.label.name in names_of(X):
+        if is_frame(rows) and schema.label.name in names_of(rows):
             raise InvalidInputError(
                 f"The label {schema.label.name!r} is a column of X: leave it out of X and pass it "
                 "as y."

@@ -13,7 +13,15 @@ from dpcore.data.readers.raw_table import RawTable, check_names
 from dpcore.data.schema.schema import Schema
 from dpcore.errors import DataError
 
-__all__ = ["declares_truth", "frame_names", "frame_of", "frame_schema", "frame_table", "is_frame"]
+__all__ = [
+    "declares_truth",
+    "frame_cells",
+    "frame_names",
+    "frame_of",
+    "frame_schema",
+    "frame_table",
+    "is_frame",
+]
 
 _SOURCE = "the frame"
 
@@ -66,7 +74,7 @@ def frame_table(
     not fit."""
     names = frame_names(frame)
     wanted = check_names(names, schema, _SOURCE, labelled)
-    columns = {name: _cells(frame, names.index(name), name) for name in wanted}
+    columns = {name: frame_cells(frame, names.index(name)) for name in wanted}
     return RawTable(columns, len(frame), _SOURCE, where)
 
 
@@ -77,7 +85,8 @@ def declares_truth(column: Any) -> bool:
     return getattr(getattr(column, "dtype", None), "kind", "") == "b"
 
 
-def _cells(frame: Any, place: int, name: str) -> Cells:
+def frame_cells(frame: Any, place: int) -> Cells:
+    """Return the cells of a frame's column; DataError for a type that holds no cells."""
     if isinstance(frame, pa.Table):
         return frame.column(place)
     series = frame.iloc[:, place]
@@ -85,8 +94,8 @@ def _cells(frame: Any, place: int, name: str) -> Cells:
         return typed_cells(series)
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
         raise DataError(
-            f"{_SOURCE}: column {name!r} is of type {series.dtype}, which holds neither numbers "
-            "nor text."
+            f"{_SOURCE}: column {str(series.name)!r} is of type {series.dtype}, which holds no "
+            "numbers and no text."
         ) from None
 
 

@@ -263,7 +263,7 @@ def test_a_boolean_column_meets_truth_values_in_any_case(tmp_path, values):
 
 
 def test_an_index_of_pandas_is_no_column(tmp_path):
-    frame = pd.DataFrame({"age": [9.0, 1.0, 2.0], "y": ["no", "no", "yes"]})
+    frame = pd.DataFrame({"age": [0.0, 1.0, 9.0, 2.0], "y": ["no", "no", "no", "yes"]})
     frame[frame["age"] < 5].to_parquet(tmp_path / "f.parquet")
     assert pq.read_schema(tmp_path / "f.parquet").names[-1] == "__index_level_0__"
     label = {"y": {"kind": "label", "classes": ["no", "yes"]}}
@@ -273,7 +273,7 @@ def test_an_index_of_pandas_is_no_column(tmp_path):
     assert load_file(tmp_path / "f.parquet", numbers).feature_names == ("age", "intercept")
     assert "__index" not in schema_template(tmp_path / "f.parquet")
     taken = schema_from_data(tmp_path / "f.parquet", "y")
-    assert load_file(tmp_path / "f.parquet", taken).y.tolist() == [-1, 1]
+    assert load_file(tmp_path / "f.parquet", taken).y.tolist() == [-1, -1, 1]
 
 
 def test_parquet_duplicates_empty_and_cut(tmp_path):
