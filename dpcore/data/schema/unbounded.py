@@ -87,8 +87,8 @@ def _known(key: str, entry: Entry) -> float | None:
 
 
 def with_private_bounds(data: Any) -> Any:
-    """Return what a schema says of a column, its bounds private if it is numeric and has none:
-    none at all, or one that is still to be filled in."""
+    """Return what a schema says of a column, each bound private that a numeric column lacks or
+    has still to be filled in."""
     if not isinstance(data, Mapping) or data.get("kind") != Numeric.kind:
         return data
     if any(key in data for key in ("bins", "knots")):
