@@ -53,7 +53,7 @@ def train_command(
         typer.Option("--schema-from-data", help="Read bounds and categories off the rows: leaks."),
     ] = False,
     private_bounds: Annotated[
-        bool, typer.Option("--private-bounds", help="Release bounds that the schema has not.")
+        bool, typer.Option("--private-bounds", help="Release the bounds that the schema lacks.")
     ] = False,
     target: Annotated[str | None, typer.Option(help="Label column of a data file.")] = None,
     loss: Annotated[str, typer.Option(help="Loss; see dpcore list losses.")] = "logistic",

@@ -44,7 +44,7 @@ COLUMN_KINDS: dict[str, tuple[str, tuple[Key, ...]]] = {
         "a number between public bounds, in public bins, or piecewise linear between public knots",
         (
             Key("lower", "17", 'the lower bound; values are clamped to it; "private": released'),
-            Key("upper", "90", "the upper bound"),
+            Key("upper", "90", 'the upper bound; or "private"'),
             Key("scale", '"log"', "the number counts by its logarithm; needs lower > 0"),
             Key("bins", "[18, 30, 65]", "in place of bounds: edges of intervals, one-hot"),
             Key("knots", "[0, 10, 50]", "in place of bounds: where the slope may change"),
