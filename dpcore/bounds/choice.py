@@ -45,7 +45,7 @@ def _leaf(levels: Sequence[np.ndarray], deviation: float) -> int:
     """Return the leaf of the lower quantile: level by level, the bin in which the rank is passed.
 
     Noise on bins without rows would add up, so that at the coarser levels what is not well above it
-    counts as nothing. Where the rank is not passed within a bin, its first part is taken.
+    counts as nothing.
     """
     seen = _without_noise(levels[0], deviation)
     rank = max(TAIL * seen.sum(), _SEEN * deviation)
@@ -66,11 +66,9 @@ def _without_noise(counts: np.ndarray, deviation: float) -> np.ndarray:
 
 
 def _passed(counts: np.ndarray, rank: float) -> tuple[int, float]:
-    """Return the first place up to which there are so many, and what is left of them there; the
-    first place of all where there never are."""
-    up_to = np.cumsum(counts)
-    reached = np.flatnonzero((up_to >= rank) & (counts > 0))
-    if not reached.size:
-        return 0, rank
-    place = int(reached[0])
+    """Return the first place up to which there are so many, or the last that has any, and what is
+    left of the rank there."""
+    up_to, some = np.cumsum(counts), counts > 0
+    reached = np.flatnonzero(some & (up_to >= rank))
+    place = int(reached[0]) if reached.size else int(np.flatnonzero(some).max(initial=0))
     return place, rank - float(up_to[place] - counts[place])

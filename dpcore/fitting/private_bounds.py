@@ -102,8 +102,8 @@ def with_bounds(
         return Bounded(dataset, plan.accountant)
     query, mechanism, spread = _release_of(plan.accountant, len(schema.unbounded))
     _load_kernels(ready, dataset, noise)
-    rows = WaitingRows(dataset.X, schema)
-    session = TableSession(rows, plan.accountant, plan.relation, noise, on_release)
+    engine, asked = WaitingRows(dataset), (plan.accountant, plan.relation, noise, on_release)
+    session = TableSession(engine, *asked, problem=ready.problem)
     charges.follow(lambda: charged_in(session))
     counts = session.release(query, mechanism)
     deviation = spread * mechanism.noise_multiplier * query.sensitivity(plan.relation).bound

@@ -19,20 +19,15 @@ CELLS = (np.nan, 0.0, -0.0, 1.0, 1.01, 1.5, -1.0, 1e300, -np.inf)
 
 
 def counts(rows, n_columns=2, query=BinCounts):
-    cells = np.array(rows, dtype=np.float64).reshape(-1, n_columns + 1)
-    # A column that waits for nothing is between the others.
-    return query(n_columns).answer_block(WaitingCells(cells, (0, *range(2, n_columns + 1))))
-
-
-def row(*cells):
-    return (cells[0], 99.0, *cells[1:])
+    cells = np.array(rows, dtype=np.float64).reshape(-1, n_columns)
+    return query(n_columns).answer_block(WaitingCells(cells.T))
 
 
 def apart(norm, relation, query=BinCounts):
     """Return how far apart the counts of neighbouring tables of few rows are at most."""
     order = {"l1": 1, "l2": 2}[norm]
-    some = [row(*cells) for cells in product(CELLS, repeat=2)]
-    others = [row(2.0, np.nan)]
+    some = list(product(CELLS, repeat=2))
+    others = [(2.0, np.nan)]
     found = [counts([*others, one], query=query) for one in some]
     none = counts(others, query=query)
     pairs = [(one, none) for one in found]
@@ -78,7 +73,7 @@ def test_a_twin_whose_bins_rest_on_other_rows_is_found():
 
 
 def test_a_cell_counts_once_at_each_level_and_an_empty_one_nowhere():
-    answer = counts([row(3.0, np.nan), row(-2.0, 0.0), row(np.nan, np.nan)])
+    answer = counts([(3.0, np.nan), (-2.0, 0.0), (np.nan, np.nan)])
     per_level = np.split(answer.reshape(2, -1), np.cumsum(SIZES)[:-1], axis=1)
     assert [level.sum(axis=1).tolist() for level in per_level] == [[2, 1]] * 3
     coarse, middle, fine = (level[0] for level in per_level)

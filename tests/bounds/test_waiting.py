@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_matrix
 
 import dpcore
 from dpcore.bounds.counts import BinCounts
@@ -78,16 +79,42 @@ def test_rows_are_encoded_as_they_would_have_been_at_once(path, schema):
 @pytest.mark.parametrize("schema", [DENSE, CODED])
 def test_cells_are_counted_as_the_source_has_them(path, schema):
     waiting = loaded(path, schema)
-    block = next(WaitingRows(waiting.X, schema).blocks())
+    block = next(WaitingRows(waiting).blocks())
     assert block.column(0).tolist() == [17.0, -3.25, 1e12, 0.1]
     assert block.column(1)[1:].tolist() == [1e6, 0.1, 1e-300] and np.isnan(block.column(1)[0])
     assert block.column(2)[[0, 2, 3]].tolist() == [-1e300, 0.123456789, 2.5]
     query = BinCounts(len(schema.unbounded))
     # Each at three levels; one cell each of pay and gap is empty.
-    assert WaitingRows(waiting.X, schema).answer(query).sum() == 3 * (4 + 3 + 3)
+    assert WaitingRows(waiting).answer(query).sum() == 3 * (4 + 3 + 3)
     halves = (waiting.take(np.arange(4) < 2), waiting.take(np.arange(4) >= 2))
-    parts = sum(WaitingRows(half.X, schema).answer(query) for half in halves)
-    assert parts.tolist() == WaitingRows(waiting.X, schema).answer(query).tolist()
+    parts = sum(WaitingRows(half).answer(query) for half in halves)
+    assert parts.tolist() == WaitingRows(waiting).answer(query).tolist()
+
+
+@pytest.mark.parametrize("name", ["age", "day"])
+def test_a_target_may_wait_beside_columns_or_alone(path, name):
+    label = {"kind": "label", "lower": "private", "upper": 20.0}
+    schema = schema_of(name, columns=WAITING | {"label": label})
+    assert Schema.from_toml(schema.to_toml()) == schema and schema.label.is_real
+    path.write_text(ROWS.replace(",0\n", ",-7.25\n"))
+    waiting, known = loaded(path, schema), bounded_schema(schema, BOUNDS | {"label": (-3.0, 20.0)})
+    cells = next(WaitingRows(waiting).blocks()).column(len(schema.unbounded) - 1)
+    assert cells.tolist() == waiting.y.tolist() == [-7.25, 1.0, 1.0, -7.25]
+    at_once = loaded(path, known)
+    same(encoded_rows(waiting, known).y, at_once.y)
+    same(encoded_rows(waiting, known).X, at_once.X)
+    assert known.label.scale == (8.5, 11.5) and at_once.y.min() == -1.0
+
+
+def test_a_target_of_unnamed_features_may_wait():
+    label = {"kind": "label", "lower": "private", "upper": "private"}
+    schema = Schema.from_dict({"width": 2, "columns": {"label": label}})
+    waiting = dataset_from_arrays(csr_matrix(np.eye(2)), [3.0, 500.0], schema=schema)
+    assert next(WaitingRows(waiting).blocks()).column(0).tolist() == [3.0, 500.0]
+    known = encoded_rows(waiting, bounded_schema(schema, {"label": (0.0, 1000.0)}))
+    assert known.y.tolist() == [-0.994, 0.0] and known.X is waiting.X
+    with pytest.raises(InvalidInputError, match="classes or private bounds"):
+        Schema.from_dict({"width": 2, "columns": {"label": label | {"classes": [0, 1]}}})
 
 
 def test_a_cell_that_is_no_finite_number_is_a_bad_row(path):

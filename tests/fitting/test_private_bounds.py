@@ -19,7 +19,7 @@ from dpcore.model.model import load_model
 from dpcore.session.session import TableSession
 
 RELATIONS = ("add-or-remove-one", "replace-one")
-N = 3000
+N = 5000
 DRAW = np.random.default_rng(3)
 X = np.column_stack([DRAW.normal(40, 10, N), DRAW.exponential(3e4, N)])
 Y = np.where(X[:, 0] + DRAW.normal(0, 5, N) > 40, 1, -1)
@@ -73,11 +73,11 @@ def charges_of(model, sessions):
 )
 def test_bounds_are_charged_to_the_runs_own_budget(accountant, mechanism, relation):
     sessions, delta = [], 0.0 if accountant == "pure" else 1e-6
-    settings = Settings(accountant=accountant, delta=delta, relation=relation)
+    settings = Settings(epsilon=2.0, delta=delta, accountant=accountant, relation=relation)
     model = fitted(settings, sessions)
     charges_of(model, sessions)
     assert sessions[0].ledger[0].mechanism == mechanism
-    assert model.privacy["private"] and model.privacy["epsilon"] == 1.0
+    assert model.privacy["private"] and model.privacy["epsilon"] == 2.0
     assert model.privacy["accountant"] == accountant
     for column, low, high in zip(model.schema.features, (0, 0), (200, 1e6), strict=True):
         assert low <= column.lower < column.upper <= high
@@ -128,6 +128,17 @@ def test_the_statement_names_the_columns_and_the_share(tmp_path):
     assert model.score(X, Y) > 0.7
 
 
+def test_a_target_has_private_bounds_too():
+    """Predictions are in the target's own unit, between bounds that were released."""
+    label = {"kind": "label", "lower": "private", "upper": "private"}
+    columns = {"x": {"kind": "numeric", "lower": 0, "upper": 80}, "y": label}
+    target = 1e4 + 1e3 * X[:, 0]
+    model = fit(X[:, :1], target, schema={"columns": columns}, loss="ridge", epsilon=5.0)
+    assert model.privacy["private_bounds"]["columns"] == ["y"]
+    assert 1e4 < model.schema.label.lower < 4e4 and 6e4 < model.schema.label.upper < 1e5
+    assert model.score(X[:, :1], target) > 0.8
+
+
 def test_rows_held_out_are_not_in_the_release(tmp_path, monkeypatch):
     rows = "\n".join(f"{j % 7},{j % 2}" for j in range(400))
     (tmp_path / "rows.csv").write_text(f"x,y\n{rows}\n")
@@ -150,9 +161,9 @@ def test_rows_held_out_are_not_in_the_release(tmp_path, monkeypatch):
     asked = []
     original = private_bounds.WaitingRows
 
-    def watched(X, schema):
-        asked.append(X.shape[0])
-        return original(X, schema)
+    def watched(dataset):
+        asked.append(dataset.X.shape[0])
+        return original(dataset)
 
     monkeypatch.setattr(private_bounds, "WaitingRows", watched)
     monkeypatch.setattr(run, "diagnose", lambda _, __, train, test: {"rows": len(train.y)})

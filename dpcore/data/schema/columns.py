@@ -18,7 +18,13 @@ from dpcore.data.schema.levels import (
     ordinal_from,
 )
 from dpcore.data.schema.numeric import Binned, Numeric, Piecewise, numeric_from
-from dpcore.data.schema.unbounded import Unbounded, has_private_bounds, unbounded_from
+from dpcore.data.schema.unbounded import (
+    Unbounded,
+    UnboundedLabel,
+    has_private_bounds,
+    unbounded_from,
+    unbounded_label_from,
+)
 from dpcore.data.schema.values import PLACEHOLDER, Entry, check_keys
 from dpcore.errors import InvalidInputError
 
@@ -36,6 +42,7 @@ __all__ = [
     "Ordinal",
     "Piecewise",
     "Unbounded",
+    "UnboundedLabel",
     "column_from_dict",
 ]
 
@@ -60,6 +67,11 @@ def _number_from(name: str, entry: Entry) -> Column:
     return unbounded_from(name, entry) if is_private else numeric_from(name, entry)
 
 
+def _target_from(name: str, entry: Entry) -> Column:
+    is_private = has_private_bounds(entry)
+    return unbounded_label_from(name, entry) if is_private else label_from(name, entry)
+
+
 _READERS: dict[str, Callable[[str, Entry], Column]] = {
     "numeric": _number_from,
     "categorical": categorical_from,
@@ -67,7 +79,7 @@ _READERS: dict[str, Callable[[str, Entry], Column]] = {
     "boolean": boolean_from,
     "date": date_from,
     "hashed": hashed_from,
-    "label": label_from,
+    "label": _target_from,
     "drop": lambda name, _: Drop(name),
 }
 

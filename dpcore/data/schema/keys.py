@@ -98,7 +98,7 @@ COLUMN_KINDS: dict[str, tuple[str, tuple[Key, ...]]] = {
             Key("classes", '["no", ["yes", "y"]]', "negative and positive, each a value or a list"),
             Key("positive", '["yes"]', "in place of classes: any other value is negative"),
             Key("lower", "0", "in place of classes: the lower bound of a number to predict"),
-            Key("upper", "1e6", "and the upper bound"),
+            Key("upper", "1e6", 'and the upper bound; or "private", each'),
         ),
     ),
     "drop": ("not used", ()),

@@ -47,6 +47,7 @@ from dpcore.data.schema.columns import (
     FeatureColumn,
     Label,
     Unbounded,
+    UnboundedLabel,
     column_from_dict,
 )
 from dpcore.data.schema.consistency import INTERCEPT, check_consistency
@@ -125,9 +126,9 @@ class Schema:
         return tuple(c for c in self.columns if not isinstance(c, (Label, Drop)))
 
     @functools.cached_property
-    def unbounded(self) -> tuple[Unbounded, ...]:
-        """The columns whose bounds are still to be released, in order."""
-        return tuple(c for c in self.columns if isinstance(c, Unbounded))
+    def unbounded(self) -> tuple[Unbounded | UnboundedLabel, ...]:
+        """The columns whose bounds are still to be released, in order, the label's too."""
+        return tuple(c for c in self.columns if isinstance(c, (Unbounded, UnboundedLabel)))
 
     def require_private_bounds(self) -> Schema:
         """Return the schema; InvalidInputError if no bound of it is to be released."""

@@ -7,12 +7,21 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from dpcore.bounds.bins import LARGEST
+from dpcore.data.schema.label import Label
 from dpcore.data.schema.numeric import Numeric
 from dpcore.data.schema.parts import OneNumber, Part, empty_keys, with_empty
 from dpcore.data.schema.values import PLACEHOLDER, Entry
 from dpcore.errors import InvalidInputError
 
-__all__ = ["PRIVATE", "Unbounded", "has_private_bounds", "unbounded_from", "with_private_bounds"]
+__all__ = [
+    "PRIVATE",
+    "Unbounded",
+    "UnboundedLabel",
+    "has_private_bounds",
+    "unbounded_from",
+    "unbounded_label_from",
+    "with_private_bounds",
+]
 
 PRIVATE = "private"
 """In the place of a bound: it is released from the rows, within the run's budget."""
@@ -41,13 +50,7 @@ class Unbounded(OneNumber):
     indicator: bool = False
 
     def __post_init__(self) -> None:
-        for key in _BOUNDS:
-            known = getattr(self, key)
-            if known is not None and not abs(known) <= LARGEST:
-                raise InvalidInputError(
-                    f"Expected {key} of column {self.name!r}, beside a private bound, to be "
-                    "within 2^40 of 0."
-                )
+        _check_known(self)
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -59,9 +62,42 @@ class Unbounded(OneNumber):
         return Numeric(self.name, lower, upper, self.fill, self.indicator)
 
     def to_dict(self) -> dict[str, Any]:
-        bounds = {key: getattr(self, key) for key in _BOUNDS}
-        private = {key: PRIVATE if bound is None else bound for key, bound in bounds.items()}
-        return {"kind": self.kind, **private, **empty_keys(self.fill, self.indicator)}
+        return {"kind": self.kind, **_written(self), **empty_keys(self.fill, self.indicator)}
+
+
+@dataclass(frozen=True, slots=True)
+class UnboundedLabel(Label):
+    """A real-valued target whose bounds, or one of them (``None``), are released before rows are
+    encoded: it is a ``Label`` with bounds then."""
+
+    def __post_init__(self) -> None:
+        _check_known(self)
+
+    @property
+    def is_real(self) -> bool:
+        return True
+
+    def between(self, lower: float, upper: float) -> Label:
+        """Return the label with bounds."""
+        return Label(self.name, lower=lower, upper=upper)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"kind": self.kind, **_written(self)}
+
+
+def _check_known(column: Unbounded | UnboundedLabel) -> None:
+    for key in _BOUNDS:
+        known = getattr(column, key)
+        if known is not None and not abs(known) <= LARGEST:
+            raise InvalidInputError(
+                f"Expected {key} of column {column.name!r}, beside a private bound, to be within "
+                "2^40 of 0."
+            )
+
+
+def _written(column: Unbounded | UnboundedLabel) -> dict[str, float | str]:
+    bounds = {key: getattr(column, key) for key in _BOUNDS}
+    return {key: PRIVATE if bound is None else bound for key, bound in bounds.items()}
 
 
 def has_private_bounds(entry: Entry) -> bool:
@@ -76,10 +112,15 @@ def unbounded_from(name: str, entry: Entry) -> Unbounded:
                 f"Expected public bounds, not private ones, beside {key} in {entry.where}: "
                 "private bounds are of a number on a linear scale."
             )
-    known = {key: _known(key, entry) for key in _BOUNDS}
-    return Unbounded(
-        name, **known, fill=entry.number_or_none("fill"), indicator=entry.flag("indicator")
-    )
+    bounds = _known("lower", entry), _known("upper", entry)
+    return Unbounded(name, *bounds, entry.number_or_none("fill"), entry.flag("indicator"))
+
+
+def unbounded_label_from(name: str, entry: Entry) -> UnboundedLabel:
+    for key in ("classes", "positive"):
+        if key in entry.data:
+            raise InvalidInputError(f"Expected {key} or private bounds in {entry.where}, not both.")
+    return UnboundedLabel(name, lower=_known("lower", entry), upper=_known("upper", entry))
 
 
 def _known(key: str, entry: Entry) -> float | None:
