@@ -105,13 +105,11 @@ def with_bounds(
     engine, asked = WaitingRows(dataset), (plan.accountant, plan.relation, noise, on_release)
     session = TableSession(engine, *asked, problem=ready.problem)
     charges.follow(lambda: charged_in(session))
-    counts = session.release(query, mechanism)
+    counts = session.release(query, mechanism).reshape(query.n_columns, -1)
     deviation = spread * mechanism.noise_multiplier * query.sensitivity(plan.relation).bound
     bounds = {
         column.name: bounds_of(own, deviation, column.lower, column.upper)
-        for column, own in zip(
-            schema.unbounded, counts.reshape(len(schema.unbounded), -1), strict=True
-        )
+        for column, own in zip(schema.unbounded, counts, strict=True)
     }
     return Bounded(
         encoded_rows(dataset, bounded_schema(schema, bounds)),

@@ -42,6 +42,7 @@ __all__ = [
     "train",
 ]
 
+_WHERE_GIVEN = ("rho", "mu", "users", "private_bounds")
 OnRelease = Callable[[TableSession], None] | None
 
 
@@ -83,7 +84,7 @@ class Training:
             "private": privacy["private"],
             "why_not_private": privacy["why_not_private"],
             "sentence": privacy["sentence"],
-            **{key: privacy[key] for key in ("rho", "mu", "users") if key in privacy},
+            **{key: privacy[key] for key in _WHERE_GIVEN if key in privacy},
             "parts_not_from_dpcore": privacy["parts_not_from_dpcore"],
             "seconds": round(self.seconds, 3),
             "coef_norm": float(np.linalg.norm(model.coef)),

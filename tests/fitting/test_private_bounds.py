@@ -1,5 +1,6 @@
 """Private bounds in a fit: released first, from the rows trained on, out of its own budget."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -27,6 +28,10 @@ Y = np.where(X[:, 0] + DRAW.normal(0, 5, N) > 40, 1, -1)
 
 def waiting(rows=slice(None), **options):
     return dataset_from_arrays(X[rows], Y[rows], private_bounds=True, row_norm=None, **options)
+
+
+FEW = {"steps": "3"}
+QUICK = Settings("dp-gd", params=FEW)
 
 
 def fitted(settings, sessions=None):
@@ -73,7 +78,9 @@ def charges_of(model, sessions):
 )
 def test_bounds_are_charged_to_the_runs_own_budget(accountant, mechanism, relation):
     sessions, delta = [], 0.0 if accountant == "pure" else 1e-6
-    settings = Settings(epsilon=2.0, delta=delta, accountant=accountant, relation=relation)
+    budget = {"epsilon": 2.0, "delta": delta, "accountant": accountant, "relation": relation}
+    own = {} if accountant == "pure" else {"algo": "dp-gd", "params": FEW}
+    settings = Settings(**budget, **own)
     model = fitted(settings, sessions)
     charges_of(model, sessions)
     assert sessions[0].ledger[0].mechanism == mechanism
@@ -90,7 +97,7 @@ def test_a_share_that_is_not_charged_is_found(monkeypatch):
 
     monkeypatch.setattr(run, "with_bounds", unspent)
     sessions = []
-    model = fitted(Settings(), sessions)
+    model = fitted(QUICK, sessions)
     with pytest.raises(AssertionError):
         charges_of(model, sessions)
 
@@ -105,27 +112,28 @@ def follow_from(model, released):
 
 
 def test_bounds_follow_from_what_the_door_gave_out(released):
-    follow_from(fitted(Settings()), released)
+    follow_from(fitted(QUICK), released)
 
 
 def test_bounds_that_are_read_off_the_rows_are_found(released, monkeypatch):
     ends = [(column.min(), column.max()) for column in X.T]
     monkeypatch.setattr(private_bounds, "bounds_of", lambda *_: ends[0])
     with pytest.raises(AssertionError):
-        follow_from(fitted(Settings()), released)
+        follow_from(fitted(QUICK), released)
 
 
 def test_the_statement_names_the_columns_and_the_share(tmp_path):
-    model = fit(X, Y, private_bounds=True, row_norm=None)
+    quick = {"algo": "dp-gd", "params": FEW, "row_norm": None}
+    model = fit(X, Y, private_bounds=True, **quick)
     sentence = model.privacy["sentence"]
     assert model.privacy["private_bounds"] == {"columns": ["x1", "x2"], "share": 0.1}
     assert "bounds of 'x1', 'x2' were not public: they were released from the rows" in sentence
     assert "for 10% of the same budget" in sentence
+    assert model.report["private_bounds"] == model.privacy["private_bounds"]
     model.save(tmp_path / "model.json")
     again = load_model(tmp_path / "model.json")
     assert again.privacy == model.privacy and not again.schema.unbounded
-    assert "private_bounds" not in fit(X, Y, bounds=(0, 100), row_norm=None).privacy
-    assert model.score(X, Y) > 0.7
+    assert "private_bounds" not in fit(X, Y, bounds=(0, 100), **quick).privacy
 
 
 def test_a_target_has_private_bounds_too():
@@ -152,7 +160,7 @@ def test_rows_held_out_are_not_in_the_release(tmp_path, monkeypatch):
         test=tmp_path / "test.csv",
         private_bounds=True,
     )
-    plan = make_plan(Settings(epsilon=50.0, delta=1e-6))
+    plan = make_plan(replace(QUICK, epsilon=50.0))
     trained = train(plan, request)
     (column,) = trained.model.schema.features
     assert (column.lower, column.upper) == (0.0, 6.125)
