@@ -31,9 +31,10 @@ from dpcore.noise.tail import tail_bounds
 
 __all__ = ["BulkLaw", "LazyUniform", "NormalLaw", "draw_bulk", "normal_law"]
 
-_CHUNK = 1 << 14
-"""Deviates of a chunk: a multiple of 64, so that their bits fill whole words, and so few that the
-words come from memory that is at hand (new pages took a third of a draw)."""
+_CHUNK, _LARGE_CHUNK = 1 << 14, 1 << 16
+"""Deviates of a chunk: multiples of 64, so that their bits fill whole words. Few, so that the words
+come from memory that is at hand (new pages took a third of a draw); more where the draw is large,
+so that threads seldom meet at the interpreter's lock."""
 _LEAST_PART = 1 << 13
 """Deviates of a thread: for fewer, to wake one takes longer than it saves."""
 _LEAST_BITS, _SPARE_BITS = 16, 9
@@ -163,7 +164,9 @@ def draw_bulk(entropy: Entropy, law: BulkLaw, size: int, threads: int) -> np.nda
     """
     out = np.empty(size, dtype=np.int64)
     helpers = 0 if entropy.seeded else max(0, min(threads, size // _LEAST_PART) - 1)
-    length = min(_CHUNK, 64 * -(-size // (64 * (helpers + 1)))) if helpers else _CHUNK
+    length = _CHUNK if size < 8 * _CHUNK else _LARGE_CHUNK
+    if helpers:
+        length = min(length, 64 * -(-size // (64 * (helpers + 1))))
     left = deque((start, out[start : start + length]) for start in range(0, size, length))
     found: list[np.ndarray] = []
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -26,7 +25,7 @@ from dpcore.plugin.parts import (
     load_noise,
     load_now,
 )
-from dpcore_a_ddp.begun import begun
+from dpcore_a_ddp.noise_ahead import NoiseAhead
 from dpcore_a_ddp.one_process_pool import OneProcessPool
 from dpcore_a_ddp.pooled_rows import PooledRows
 from dpcore_a_ddp.round_rules import TRUST_MODELS, GradientRounds
@@ -49,8 +48,8 @@ class InProcessPool(OneProcessPool):
     """A ``UserPool`` whose users are vectorised over.
 
     A user joins a round only if one round more stays within its budget, and is charged before its
-    sample and its noise are drawn. How many rounds that makes follows from its budget and the rules
-    alone, so it is worked out once, when the rules are agreed on.
+    sample is drawn and its noise is taken. How many rounds that makes follows from its budget and
+    the rules alone, so it is worked out once, when the rules are agreed on.
 
     Parameters
     ----------
@@ -100,6 +99,7 @@ class InProcessPool(OneProcessPool):
         else:
             self._noises = tuple(SeededNoise(user_seed(seed, user.name)) for user in users)
         self._seeded = seed is not None
+        self._ahead: NoiseAhead | None = None
         self._account = Account(RoundsLeft.none(len(self.users)), Ledger[JoinedRound]())
         self._next = 0
         self._held = self.rounds_allowed
@@ -181,6 +181,7 @@ class InProcessPool(OneProcessPool):
         with self._lock:
             self._require_no_rules()
             self._rules, self._held, ledger = rules, held, self._account.ledger
+            self._ahead = NoiseAhead.of(rules, self._noises[0], len(self.users), self._threads)
             self._account = Account(RoundsLeft(limits, np.zeros_like(limits)), ledger)
         return limits.copy()
 
@@ -234,19 +235,16 @@ class InProcessPool(OneProcessPool):
     ) -> np.ndarray:
         """Return the messages from one stream; where the server gets their sum alone, and all users
         are in it, that sum as one message: the shares add up to Skellam noise of a known law."""
-        noise = self._noises[0]
-        drawn: Callable[[], np.ndarray]
-        is_sum = rules.is_secure and joined.size == len(self.users)
-        if is_sum:
-            drawn = partial(rules.draw_sum, noise, joined.size)
-        else:
-            shape = (joined.size, rules.n_features)
-            drawn = begun(partial(self._noise, rules, noise, shape), self._threads)
+        noise, shape = self._noises[0], (joined.size, rules.n_features)
         rows, places = self._draw(rules, joined, visits, noise)
         c = self._rows.coefficients(query, rows, self._loss)
-        out = drawn()
-        if is_sum:
-            out, places = out[np.newaxis], np.zeros_like(places)
+        if rules.is_secure and joined.size == len(self.users):
+            out = rules.draw_sum(noise, joined.size)[np.newaxis]
+            places = np.zeros_like(places)
+        elif self._ahead is not None:
+            out = self._ahead.take(shape)
+        else:
+            out = self._noise(rules, noise, shape)
         self._rows.add_gradients(query, rows, places, c, out)
         return out
 

@@ -19,7 +19,7 @@ _DOMINATED = 2.0
 """Slopes of the logistic loss are a half where a run begins, so that the mean gradient is at most
 half as long as it can be anywhere."""
 _LONG = 5.0
-_SECONDS_A_ROUND, _SECONDS_A_VALUE = 2e-4, 2e-8
+_SECONDS_A_ROUND, _SECONDS_A_VALUE = 2e-4, 1e-8
 """Of one processor of 2023, about: for a forecast only."""
 
 
