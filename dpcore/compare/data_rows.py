@@ -76,6 +76,7 @@ class Rows:
             request = DataRequest(name, None if schema is None else Path(schema))
             refuse_stdin(request.data)
             data = load_data(request, self._relation, self._threads)
+            data.train.schema.require_bounds()
             numbers = fold_numbers(
                 name,
                 int(data.train.y.size),

@@ -103,9 +103,11 @@ class Dataset:
         return replace(self, X=X, y=freeze(self.y[mask]))
 
     def table(self) -> Table:
-        """Return the rows in blocks, as an engine takes them."""
+        """Return the rows in blocks, as an engine takes them; InvalidInputError while bounds of
+        columns are still to be released."""
         from dpcore.data.blocks.table import Table
 
+        self.schema.require_bounds()
         return Table.from_matrix(
             self.X,
             self.y,
@@ -210,6 +212,8 @@ def _load_store(path: str, schema: Schema | None, target: str | None, name: str 
     """Return the rows of a store, which has a schema of its own: another one must agree with it."""
     from dpcore.data.store import open_store
 
+    if schema is not None:
+        schema.require_bounds()
     X, y, description = open_store(path)
     own = description.schema
     _check_target(target, own)

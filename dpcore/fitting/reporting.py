@@ -74,9 +74,10 @@ def state(
     why_not_private: tuple[str, ...],
     trusted: tuple[str, ...],
     typed_by: str | None,
+    private_bounds: dict[str, Any] | None,
 ) -> PrivacyStatement:
     """Return the privacy statement of a run. ``trusted`` : parts beside those the session saw.
-    ``typed_by`` : the data set's."""
+    ``typed_by`` : the data set's. ``private_bounds`` : what is stated of them."""
     return state_session(
         session,
         plan.accountant,
@@ -86,6 +87,7 @@ def state(
         n0=None if plan.relation.size_is_public else problem.n0,
         figure=figure_of(plan.settings),
         ex_post_epsilon=_ex_post(plan, session),
+        private_bounds=private_bounds,
     )
 
 

@@ -51,6 +51,8 @@ class PrivacyStatement:
         ``("mu", 0.5)``: epsilon is then what it comes to at delta.
     users : where rows stay with users: ``count``, least and largest ``epsilon`` and ``delta`` of
         their budgets, ``trust_model`` and ``server_sees``; epsilon and delta are the largest then.
+    private_bounds : where bounds of columns were released within the budget: ``columns``, and the
+        ``share`` of the budget that it took.
     """
 
     epsilon: float
@@ -71,6 +73,7 @@ class PrivacyStatement:
     typed_by: str | None = None
     figure: tuple[str, float] | None = None
     users: dict[str, Any] | None = None
+    private_bounds: dict[str, Any] | None = None
 
     @property
     def private(self) -> bool:
@@ -98,7 +101,7 @@ class PrivacyStatement:
         return (
             f"{subject} is {self._claim()} under {tables}, as enforced by the "
             f"{self.accountant} filter ({self.conversion} conversion){trust}. {self._in_words()}"
-            f"{self._ex_post()}{self._of_users()}"
+            f"{self._ex_post()}{self._of_users()}{self._of_bounds()}"
         )
 
     def _claim(self) -> str:
@@ -132,6 +135,15 @@ class PrivacyStatement:
             f"{self.users['server_sees']}."
         )
 
+    def _of_bounds(self) -> str:
+        if self.private_bounds is None:
+            return ""
+        names = ", ".join(map(repr, self.private_bounds["columns"]))
+        return (
+            f" The bounds of {names} were not public: they were released from the rows, for "
+            f"{self.private_bounds['share']:.0%} of the same budget, and the guarantee is for both."
+        )
+
     def _in_words(self) -> str:
         """Return the definition: P(S) <= e^epsilon P'(S) + delta for every set S of outcomes."""
         change = {
@@ -154,8 +166,9 @@ class PrivacyStatement:
     def to_dict(self, subject: str = "This model") -> dict[str, Any]:
         """Return the statement as JSON-able data, its sentence included."""
         data = {_IN_FILES.get(name, name): value for name, value in asdict(self).items()}
-        if self.users is None:
-            del data["users"]
+        for optional in ("users", "private_bounds"):
+            if data[optional] is None:
+                del data[optional]
         figure = data.pop("figure")
         if figure is not None:
             data[figure[0]] = figure[1]

@@ -48,6 +48,8 @@ class PrivateEstimator(ABC, BaseEstimator):
     bounds : public (lower, upper) of the columns, each a number or one per column without
         categories, or a mapping of names to such pairs. Cells are clamped to them and mapped to
         [0, 1]. They come from a codebook or common sense, never from the rows.
+    private_bounds : whether bounds of columns that have neither bounds nor categories, or of those
+        of the schema, are released from the rows, for a tenth of the budget.
     categories : public categories of a frame's columns, as ``{"city": ["Bern", "Basel"]}``.
     schema : in place of bounds, categories, classes or target_bounds and n_public: a Schema, its
         keys as a mapping, the path of its TOML file or the name of a shipped one.
@@ -71,6 +73,7 @@ class PrivateEstimator(ABC, BaseEstimator):
     delta: float = 1e-8
     algo: str = "auto"
     bounds: Sequence[Any] | Mapping[str, Any] | None = None
+    private_bounds: bool = False
     categories: Mapping[str, Sequence[Any]] | None = None
     schema: Schema | Mapping[str, Any] | str | os.PathLike[str] | None = None
     loss: str = "logistic"
@@ -91,7 +94,7 @@ class PrivateEstimator(ABC, BaseEstimator):
         """
         _refuse(metadata)
         self._check_parameters()
-        schema = schema_of(self.schema)
+        schema = schema_of(self.schema, self.private_bounds)
         has_width = schema is not None and schema.width is not None
         rows = given_rows(
             self,
@@ -175,8 +178,9 @@ class PrivateEstimator(ABC, BaseEstimator):
                 "array by PublicEncoder."
             )
         own, label, is_from_data = self._label(labels)
+        names, private = names_of(rows), self.private_bounds
         schema = described_schema(
-            names_of(rows), self.bounds, self.categories, label, self.n_public
+            names, self.bounds, self.categories, label, self.n_public, private
         )
         return replace(schema, from_data=is_from_data), own
 

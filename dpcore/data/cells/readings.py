@@ -126,11 +126,18 @@ def _levels(cells: Cells, column: Categorical | Hashed, notation: Notation) -> n
     return np.asarray(codes)
 
 
+def target_of(column: Label, numbers: np.ndarray) -> np.ndarray:
+    """Return a real-valued target between its bounds as [-1, 1]; as it is while it waits for
+    them."""
+    if column.lower is None or column.upper is None:
+        return numbers
+    return 2.0 * scale_to_unit(numbers, column.lower, column.upper) - 1.0
+
+
 def _label(cells: Cells, column: Label, notation: Notation) -> Reading:
-    if column.lower is not None and column.upper is not None:
+    if column.is_real:
         numbers = to_numbers(cells, notation)
-        y = 2.0 * scale_to_unit(numbers, column.lower, column.upper) - 1.0
-        return y, ~np.isfinite(numbers), "the label is not a finite number"
+        return target_of(column, numbers), ~np.isfinite(numbers), "the label is not a finite number"
     codes = to_codes(cells, column.negative + column.positive, notation)
     y = np.where(codes < len(column.negative), -1.0, 1.0)
     if column.negative:

@@ -44,8 +44,8 @@ COLUMN_KINDS: dict[str, tuple[str, tuple[Key, ...]]] = {
     "numeric": (
         "a number between public bounds, in public bins, or piecewise linear between public knots",
         (
-            Key("lower", "17", "the lower bound; values are clamped to it"),
-            Key("upper", "90", "the upper bound"),
+            Key("lower", "17", 'the lower bound; values are clamped to it; "private": released'),
+            Key("upper", "90", 'the upper bound; or "private"'),
             Key("scale", '"log"', "the number counts by its logarithm; needs lower > 0"),
             Key("bins", "[18, 30, 65]", "in place of bounds: edges of intervals, one-hot"),
             Key("knots", "[0, 10, 50]", "in place of bounds: where the slope may change"),
@@ -104,7 +104,7 @@ COLUMN_KINDS: dict[str, tuple[str, tuple[Key, ...]]] = {
             Key("classes", '["no", ["yes", "y"]]', "negative and positive, each a value or a list"),
             Key("positive", '["yes"]', "in place of classes: any other value is negative"),
             Key("lower", "0", "in place of classes: the lower bound of a number to predict"),
-            Key("upper", "1e6", "and the upper bound"),
+            Key("upper", "1e6", 'and the upper bound; or "private", each'),
             _MISSING,
         ),
     ),

@@ -17,10 +17,13 @@ class Part:
     names : a name for each feature.
     is_code : whether at most one of them is 1 and the others are 0, so that a row holds one small
         integer for all of them; otherwise each is a number in [0, 1].
+    in_waiting : whether rows hold the number itself in the feature's place, NaN for an empty cell,
+        until its bounds are known.
     """
 
     names: tuple[str, ...]
     is_code: bool = False
+    in_waiting: bool = False
 
 
 class OneNumber:

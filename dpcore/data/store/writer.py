@@ -52,6 +52,7 @@ def convert(
             "A store has named columns, and this schema describes unnamed features by a width; "
             "train on the file itself."
         )
+    schema.require_bounds()
     check_target(out)
     schema = named_schema(source, schema, format)
     pieces = encoded_batches(source, schema, format=format, bad_rows=bad_rows)
