@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["GramRidge"]
 
-_TELLING = 25
+_TELLING = 50
 """Rows over the deviation of their counts from which on these say more than a guess."""
 
 
@@ -41,13 +41,13 @@ class GramRidge:
     """
 
     lengths_share: float = option(
-        0.05, "share of the budget for counting rows by their length", "1", range=(0, 0.5, "()")
+        0.02, "share of the budget for counting rows by their length", "1", range=(0, 0.5, "()")
     )
     longer: float = option(
         0.1, "share of the rows that may be longer than the unit", "1", range=(0, 1, "()")
     )
     intercept_weight: float = option(
-        0.5, "length of the intercept's column over that of the rows", "1", range=(0, 1, "(]")
+        0.35, "length of the intercept's column over that of the rows", "1", range=(0, 1, "(]")
     )
     use: Mapping[str, str] = field(default_factory=dict)
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CLASSES", "RowLengths", "length_within"]
 
-CLASSES = 14
+CLASSES, _PER_HALVING = 28, 6
 _ROOT = math.sqrt(2.0) * (1 + 2.0**-50)
 
 
@@ -26,7 +26,7 @@ _ROOT = math.sqrt(2.0) * (1 + 2.0**-50)
 @dataclass(frozen=True, slots=True, eq=False)
 class RowLengths:
     """How many rows have an image of a length in each of some classes, the longest first: class k
-    is from ``longest 2^-(k + 1)/2`` up to ``longest 2^-k/2``, the first and the last are open.
+    is from ``longest 2^-((k + 1) / 6)`` up to ``longest 2^-(k / 6)``; the first and last are open.
 
     A row is in one class: its count moves by 1 under add-or-remove-one and replace-special, and two
     of them by 1 under replace-one, sqrt(2) in l2 (Dwork, McSherry, Nissim & Smith 2006).
@@ -46,7 +46,7 @@ class RowLengths:
     def edges(self) -> np.ndarray:
         """The upper ends of the classes, falling, float64 of shape (CLASSES,)."""
         longest = self.row_map.longest(self.problem.row_norm)
-        return np.asarray(longest * 2.0 ** (-np.arange(CLASSES) / 2))
+        return np.asarray(longest * 2.0 ** (-np.arange(CLASSES) / _PER_HALVING))
 
     def start(self) -> np.ndarray:
         return np.zeros(CLASSES, dtype=np.int64)

@@ -6,7 +6,7 @@ import numpy as np
 
 __all__ = ["posterior_mean"]
 
-_SCALES = np.geomspace(2.0**-6, 2.0**6, 49)
+_SCALES = np.geomspace(2.0**-5, 2.0**4, 37)
 """Prior deviations of a coefficient, all as likely: rows and targets are of size 1 at most."""
 
 
