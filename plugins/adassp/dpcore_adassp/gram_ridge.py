@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
@@ -22,6 +23,8 @@ __all__ = ["GramRidge"]
 
 _TELLING = 50
 """Rows over the deviation of their counts from which on these say more than a guess."""
+_ABOVE = 20
+"""How far the products of rows of middle length are to be above the noise, about."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,10 +83,17 @@ class GramRidge:
         deviation = mechanism.noise_multiplier * lengths.sensitivity(problem.relation).bound
         n = float(problem.n_public or max(1.0, counts.sum()))
         length, unit = row_map.usual(problem.row_norm) / 2, row_map.usual(problem.row_norm)
-        if n > _TELLING * deviation:
-            length = unit = length_within(lengths.edges, counts, n, self.longer, deviation)
-        query = Products(problem, row_map, length, unit / length)
         mechanism = noise_of(self, session, 1)
+        if n > _TELLING * deviation:
+            noise = mechanism.noise_multiplier * math.sqrt(2 * problem.n_features)
+            # As long as leaves the middle rows' products well above the noise.
+            room = math.sqrt(n / (_ABOVE * noise))
+            half, most, all_rows = (
+                length_within(lengths.edges, counts, n, share, deviation)
+                for share in (0.5, self.longer, 0.0)
+            )
+            length = unit = min(all_rows, max(most, half * room))
+        query = Products(problem, row_map, length, unit / length)
         matrix, vector = unpacked(session.release(query, mechanism), problem.n_features)
         if problem.l2:
             matrix += n * problem.l2 / length**2 * row_map.squares()

@@ -189,7 +189,6 @@ def test_steps_are_no_larger_than_an_l2_allows(loss):
     public = {"classes": (0, 1), "bounds": ([0, 0], [90, 1e6]), "row_norm": None, "seed": 1}
     model = fit(X, (X[:, 0] > 40) * 1, loss=loss, algo="dp-gd", epsilon=5.0, l2=0.25, **public)
     assert np.abs(model.coef).max() < 2
-    assert model.score(X, (X[:, 0] > 40) * 1) > 0.8
 
 
 def test_a_small_l2_alters_no_step():
