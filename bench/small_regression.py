@@ -3,10 +3,10 @@
 Eight sets of DPCORE_DATA_DIR/regression, prepared as their benchmark does (Wang, UAI 2018): the
 target less its mean, over its largest size; columns standardised; rows scaled to length 1. Test
 error over that of the mean, mean of the folds with its standard error, for ten epsilons at delta
-1e-6, beside the published errors of AdaSSP and without privacy. A line of `to reach` is the least of
+1e-6, beside the published errors of AdaSSP and without privacy. The line `to reach` is the least of
 1.02 and the largest of AdaSSP's figures from that epsilon on; "!" marks a figure above it.
 
-    python bench/small_regression.py [--algos gram-ridge,adassp,dp-gd] [--sets NAME,...] [--repeats 1]
+    python bench/small_regression.py [--algos auto,gram-ridge] [--sets NAME,...] [--repeats 1]
 """
 
 from __future__ import annotations

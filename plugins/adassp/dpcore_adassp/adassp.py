@@ -40,7 +40,10 @@ class AdaSsp:
     """
 
     failure: float = option(
-        0.05, "chance that the noise is beyond the penalty, rho of the paper", "1", range=(0, 1, "()")
+        0.05,
+        "chance that the noise is beyond the penalty, rho of the paper",
+        "1",
+        range=(0, 1, "()"),
     )
     use: Mapping[str, str] = field(default_factory=dict)
 

@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
-import numpy as np
-
 from dpcore.plugin import Slot, Solution, check_ranges, option, round_parameters
 from dpcore_adassp.lengths import RowLengths, length_within
 from dpcore_adassp.products import Products, unpacked

@@ -55,7 +55,7 @@ class RowMap:
     @classmethod
     def of(cls, problem: Problem, weight: float) -> Self:
         """Return the map of a problem: centred where its public facts say that every column lies
-        between 0 and 1, the square of a row's length being at most the number of columns and no less."""
+        between 0 and 1: the square of a row's length is bounded by the number of columns."""
         width = problem.n_features
         between = abs(problem.raw_norm_bound**2 - width) <= width * (_UP - 1.0)
         centred = problem.intercept and width > 1 and between

@@ -23,7 +23,10 @@ def test_a_large_budget_finds_the_rule(algo, relation):
     X, y = table()
     model = fit(X, y, bounds=(-1, 1), algo=algo, relation=relation, epsilon=300.0, **PUBLIC)
     assert np.mean((model.predict(X) - y) ** 2) < 0.004
-    kinds = {"adassp": {"eigenvalue": 1, "products": 2}, "gram-ridge": {"lengths": 1, "products": 1}}
+    kinds = {
+        "adassp": {"eigenvalue": 1, "products": 2},
+        "gram-ridge": {"lengths": 1, "products": 1},
+    }
     assert model.report["releases"] == kinds[algo]
     assert model.privacy["parts_not_from_dpcore"] == []
 

@@ -76,7 +76,9 @@ def test_sums_are_those_of_the_formula(row_map, length, stretch):
 
 @pytest.mark.parametrize("part", PARTS)
 def test_no_row_moves_the_sums_by_more_than_is_declared(part):
-    check_query(lambda problem: Products(problem, RowMap(problem.n_features, False), 1.2, 1.5, part))
+    check_query(
+        lambda problem: Products(problem, RowMap(problem.n_features, False), 1.2, 1.5, part)
+    )
 
 
 def test_the_images_of_centred_rows_keep_within_it_too():
