@@ -73,7 +73,7 @@ class AdaSsp:
         rows, length = RowMap(problem.n_features, problem.intercept), problem.row_norm
         squares = Products(problem, rows, length, part="squares")
         targets = Products(problem, rows, length, part="targets")
-        queries = (SmallestEigenvalue(squares), squares, targets)
+        queries: list[Any] = [SmallestEigenvalue(squares), squares, targets]
         noise = noise_of(self, session, (1 - _COUNT_SHARE) / 3)
         for query in queries:  # before anything is spent
             noise.event(query.sensitivity(problem.relation))

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 __all__ = ["Products", "unpacked"]
 
 _ONE, _PAIR, _WEIGHT_BITS = 32, 45, 5
-"""An off-diagonal product counts 45/32 times, a little less than the root of 2: the l2 norm of what
-a row adds is then that of the whole matrix, of which it is one half."""
+"""An off-diagonal product counts 45/32 times, a little less than the root of 2: the l2 norm of the
+triangle that a row adds is then that of its whole matrix."""
 
 Part = Literal["all", "squares", "targets"]
 
