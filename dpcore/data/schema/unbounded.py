@@ -48,6 +48,7 @@ class Unbounded(OneNumber):
     upper: float | None = None
     fill: float | None = None
     indicator: bool = False
+    missing: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         _check_known(self)
@@ -59,10 +60,14 @@ class Unbounded(OneNumber):
 
     def between(self, lower: float, upper: float) -> Numeric:
         """Return the column with bounds."""
-        return Numeric(self.name, lower, upper, self.fill, self.indicator)
+        return Numeric(self.name, lower, upper, self.fill, self.indicator, missing=self.missing)
 
     def to_dict(self) -> dict[str, Any]:
-        return {"kind": self.kind, **_written(self), **empty_keys(self.fill, self.indicator)}
+        return {
+            "kind": self.kind,
+            **_written(self),
+            **empty_keys(self.fill, self.indicator, self.missing),
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +84,10 @@ class UnboundedLabel(Label):
 
     def between(self, lower: float, upper: float) -> Label:
         """Return the label with bounds."""
-        return Label(self.name, lower=lower, upper=upper)
+        return Label(self.name, lower=lower, upper=upper, missing=self.missing)
 
     def to_dict(self) -> dict[str, Any]:
-        return {"kind": self.kind, **_written(self)}
+        return {"kind": self.kind, **_written(self)} | empty_keys(None, False, self.missing)
 
 
 def _check_known(column: Unbounded | UnboundedLabel) -> None:
@@ -113,14 +118,16 @@ def unbounded_from(name: str, entry: Entry) -> Unbounded:
                 "private bounds are of a number on a linear scale."
             )
     bounds = _known("lower", entry), _known("upper", entry)
-    return Unbounded(name, *bounds, entry.number_or_none("fill"), entry.flag("indicator"))
+    flags = entry.flag("indicator"), entry.words("missing")
+    return Unbounded(name, *bounds, entry.number_or_none("fill"), *flags)
 
 
 def unbounded_label_from(name: str, entry: Entry) -> UnboundedLabel:
     for key in ("classes", "positive"):
         if key in entry.data:
             raise InvalidInputError(f"Expected {key} or private bounds in {entry.where}, not both.")
-    return UnboundedLabel(name, lower=_known("lower", entry), upper=_known("upper", entry))
+    lower, upper = _known("lower", entry), _known("upper", entry)
+    return UnboundedLabel(name, lower=lower, upper=upper, missing=entry.words("missing"))
 
 
 def _known(key: str, entry: Entry) -> float | None:
