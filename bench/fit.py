@@ -24,6 +24,7 @@ import sys
 import tempfile
 import time
 from collections import defaultdict
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +58,7 @@ Fits = dict[str, list[Fit]]
 def make_environments(folder: Path, python: str) -> None:
     """Make each library's environment in ``folder``, unless it is there."""
     for name, packages in LIBRARIES.items():
-        if not _has(folder, name):
+        if not has_environment(folder, name):
             subprocess.run([python, "-m", "venv", "--clear", str(folder / name)], check=True)
             pip = [str(_python(folder, name)), "-m", "pip", "install", "--quiet"]
             subprocess.run([*pip, *packages], check=True)
@@ -67,7 +68,7 @@ def _python(folder: Path, name: str) -> Path:
     return folder / name / "bin" / "python"
 
 
-def _has(folder: Path | None, name: str) -> bool:
+def has_environment(folder: Path | None, name: str) -> bool:
     return folder is not None and any((folder / name).glob(f"lib/*/site-packages/{name}"))
 
 
@@ -102,13 +103,14 @@ def own_settings(epsilon: float) -> dict[str, Settings]:
     }
 
 
-def other_fits(name: str, folder: Path, rows: Path, epsilon: float) -> Fits:
-    """Return the fits of one library, by setting, from a process of its own."""
+def other_fits(name: str, folder: Path, rows: Sequence[Path], epsilon: float) -> Fits:
+    """Return the fits of one library to each file of rows, by setting, from a process of its
+    own."""
     script = Path(__file__).with_name("others") / f"{name}_fit.py"
     options = ["--epsilon", str(epsilon), "--delta", str(DELTA), "--repeats", "1"]
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
     done = subprocess.run(
-        [str(_python(folder, name)), str(script), str(rows), *options],
+        [str(_python(folder, name)), str(script), *map(str, rows), *options],
         env=environment,
         capture_output=True,
         text=True,
@@ -145,8 +147,8 @@ def measure(folder: Path | None, epsilon: float, rounds: int, repeats: int) -> F
                 for name, form in settings.items():
                     fits[name].append(own_fit(train, test, form))
             for name in LIBRARIES:
-                if folder is not None and _has(folder, name):
-                    for setting, found in other_fits(name, folder, rows, epsilon).items():
+                if folder is not None and has_environment(folder, name):
+                    for setting, found in other_fits(name, folder, [rows], epsilon).items():
                         fits[setting] += found
     return fits
 
@@ -219,7 +221,7 @@ def main() -> None:
         make_environments(chosen.make_environments, chosen.python)
     folder = chosen.environments or chosen.make_environments
     report(measure(folder, chosen.epsilon, chosen.rounds, chosen.repeats), chosen.epsilon)
-    absent = [name for name in LIBRARIES if not _has(folder, name)]
+    absent = [name for name in LIBRARIES if not has_environment(folder, name)]
     if absent:
         print(
             f"\nNot measured, without an environment: {', '.join(absent)}. Make them with "

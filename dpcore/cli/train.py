@@ -45,14 +45,14 @@ def train_command(
     ] = "census-sim",
     schema: Annotated[
         Path | None,
-        typer.Option(
-            help="Schema (TOML) of a file, or the name of a shipped one, such as ipums-br (dpcore "
-            "schema --list); a store has its own."
-        ),
+        typer.Option(help="Schema (TOML) of a file, or a shipped one's name (schema --list)."),
     ] = None,
     schema_from_data: Annotated[
         bool,
         typer.Option("--schema-from-data", help="Read bounds and categories off the rows: leaks."),
+    ] = False,
+    private_bounds: Annotated[
+        bool, typer.Option("--private-bounds", help="Release the bounds that the schema lacks.")
     ] = False,
     target: Annotated[str | None, typer.Option(help="Label column of a data file.")] = None,
     loss: Annotated[str, typer.Option(help="Loss; see dpcore list losses.")] = "logistic",
@@ -99,8 +99,7 @@ def train_command(
         ),
     ] = None,
     accountant: Annotated[
-        str | None,
-        typer.Option(help="Accountant; what the algorithm names by default (dpcore info)."),
+        str | None, typer.Option(help="Accountant; the algorithm's own by default (dpcore info).")
     ] = None,
     conversion: Annotated[
         str | None, typer.Option(help="The accountant's rule from (epsilon, delta) to its unit.")
@@ -197,9 +196,8 @@ def train_command(
     from dpcore.fitting.loading import DataRequest
     from dpcore.fitting.run import train
 
-    held_out = (test, test_fraction)
-    units = (unit, rows_per_unit)
-    request = DataRequest(data, schema, target, bad_rows, schema_from_data, *held_out, *units)
+    rows = data, schema, target, bad_rows, schema_from_data
+    request = DataRequest(*rows, test, test_fraction, unit, rows_per_unit, private_bounds)
     charges, hidden = Charges(), quiet or as_json
     asks_users = "user-pool" in plan.optimizer.needs
     with ended_as_interrupted(), charges.told():

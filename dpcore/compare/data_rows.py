@@ -10,6 +10,7 @@ import numpy as np
 
 from dpcore.compare.folds import fold_numbers, unit_coins
 from dpcore.data.readers.places import refuse_stdin
+from dpcore.data.schema.unbounded import require_bounds
 from dpcore.fitting.loading import DataRequest, load_data
 from dpcore.privacy.relations import parse_relation
 from dpcore.registry.catalogue import load_registry
@@ -77,6 +78,7 @@ class Rows:
             refuse_stdin(request.data)
             coins = unit_coins(name, self._key)
             data = load_data(request, self._relation, self._threads, coins=coins)
+            require_bounds(data.train.schema)
             numbers = fold_numbers(
                 name,
                 data.train.n_units,

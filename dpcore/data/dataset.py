@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from dpcore.data.readers import BadRows, format_of, is_typed
 from dpcore.data.schema.schema import Schema
+from dpcore.data.schema.unbounded import require_bounds
 from dpcore.data.stream import encoded_batches, feature_batches, named_schema
 from dpcore.data.units import Coins, UnitIds, dense, kept_places, require_bounded
 from dpcore.errors import InvalidInputError
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from dpcore.data.blocks.layouts import Rows
     from dpcore.data.blocks.table import Table
 
-__all__ = ["Dataset", "feature_pieces", "load_file", "width_schema"]
+__all__ = ["Dataset", "feature_pieces", "load_file"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,12 +131,18 @@ class Dataset:
         units = None if self.units is None else dense(self.units[mask])
         return replace(self, X=X, y=freeze(self.y[mask]), units=units)
 
-    def table(self) -> Table:
-        """Return the rows in blocks, as an engine takes them."""
-        from dpcore.data.blocks.table import Table
-
+    def require_bounded(self) -> None:
+        """Raise InvalidInputError for more rows of a unit than are used."""
         if self.units is not None and self.schema.units is not None:
             require_bounded(self.units, self.schema.units.rows_per_unit)
+
+    def table(self) -> Table:
+        """Return the rows in blocks, as an engine takes them; InvalidInputError while bounds of
+        columns are still to be released."""
+        from dpcore.data.blocks.table import Table
+
+        self.require_bounded()
+        require_bounds(self.schema)
         return Table.from_matrix(
             self.X,
             self.y,
@@ -147,46 +154,6 @@ class Dataset:
 
     def __repr__(self) -> str:
         return f"Dataset({self.name!r}, n_features={self.n_features})"
-
-
-def width_schema(
-    width: int,
-    *,
-    classes: Sequence[Any] | None = None,
-    target_bounds: Sequence[float] | None = None,
-    row_norm: float | None = None,
-    intercept: bool = True,
-    rows: int | None = None,
-    capacity: int | None = None,
-    header: bool = False,
-    separator: str = "whitespace",
-) -> Schema:
-    """Return the schema of ``width`` unnamed features and a label.
-
-    ``classes`` : the values that mean -1 and +1, each one value or a list; by default -1 and 1.
-    ``target_bounds`` : (lower, upper) of a real-valued target, instead of classes.
-    """
-    if classes is not None and target_bounds is not None:
-        raise InvalidInputError("Expected classes or target_bounds of the label, not both.")
-    label: dict[str, Any] = {"kind": "label"}
-    if target_bounds is not None:
-        lower, upper = _pair("target_bounds = (lower, upper)", target_bounds)
-        label |= {"lower": lower, "upper": upper}
-    else:
-        label["classes"] = _pair(
-            "classes = (negative, positive)", (-1, 1) if classes is None else classes
-        )
-    data = {
-        "width": width,
-        "row_norm": row_norm,
-        "intercept": intercept,
-        "rows": rows,
-        "capacity": capacity,
-        "header": header,
-        "separator": separator,
-        "columns": {"label": label},
-    }
-    return Schema.from_dict({k: _plain(v) for k, v in data.items() if v is not None})
 
 
 def load_file(
@@ -244,6 +211,8 @@ def _load_store(path: str, schema: Schema | None, target: str | None, name: str 
     """Return the rows of a store, which has a schema of its own: another one must agree with it."""
     from dpcore.data.store import open_store
 
+    if schema is not None:
+        require_bounds(schema)
     X, y, description = open_store(path)
     own = description.schema
     _check_target(target, own)
@@ -281,20 +250,3 @@ def _advice(path: str, format: str | None) -> str:
         f"{path} needs a schema with its width, its label's classes and its row_norm: write one "
         f"from `dpcore schema {path} > schema.toml`."
     )
-
-
-def _pair(what: str, values: Any) -> list[Any]:
-    try:
-        if isinstance(values, (set, frozenset)):
-            raise TypeError  # It has no first and no second.
-        first, second = values
-    except (TypeError, ValueError):
-        raise InvalidInputError(f"Expected {what} of the label.") from None
-    return [_plain(first), _plain(second)]
-
-
-def _plain(value: Any) -> Any:
-    """Return a NumPy scalar or a sequence of them as plain Python values."""
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    return value.item() if hasattr(value, "item") and getattr(value, "ndim", 0) == 0 else value

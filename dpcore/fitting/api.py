@@ -41,6 +41,7 @@ def fit(
     classes: Sequence[Any] | None = None,
     target_bounds: Sequence[float] | None = None,
     bounds: Sequence[Any] | None = None,
+    private_bounds: bool = False,
     row_norm: float | None = 1.0,
     intercept: bool = True,
     n0: int | None = None,
@@ -83,6 +84,8 @@ def fit(
         Cells are clamped to them and mapped to [0, 1], as a schema's numeric columns are. They come
         from a codebook or common sense, never from the rows (``X.min(axis=0)`` is not private). Not
         for sparse rows, whose zeros would not stay zeros.
+    private_bounds : whether bounds of numeric columns that have none, of an array or a schema, are
+        released from the rows, for a tenth of the budget: noisy quantiles, named in the statement.
     row_norm : public l2 norm that rows, after ``bounds`` and with the intercept's 1, are scaled
         down to. Rows of unscaled features are mostly longer, and lose what tells them apart: give
         ``bounds``. ``None``, with ``bounds`` only: the norm that follows from them, which scales no
@@ -161,7 +164,7 @@ def fit(
         seed=seed,
     )
     plan = make_plan(settings)
-    X, schema = frame_of(X), schema_of(schema)
+    X, schema = frame_of(X), schema_of(schema, private_bounds)
     named = schema is not None or isinstance(X, (str, os.PathLike))
     is_left_out = target_bounds is None and (classes is None or bounds is not None)
     if is_left_out and not (named or plan.loss.classification):
@@ -171,6 +174,7 @@ def fit(
         )
     public: dict[str, Any] = {"classes": classes, "target_bounds": target_bounds, "bounds": bounds}
     public |= {"row_norm": row_norm, "n0": n0, "capacity": capacity}
+    public["private_bounds"] = private_bounds
     schema, coins = with_units(schema, unit, rows_per_unit), coins_of(settings.seed, "units")
     dataset = dataset_of(X, y, schema, intercept, coins=coins, **public)
     charges = Charges()

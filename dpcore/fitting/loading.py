@@ -47,7 +47,8 @@ class DataRequest:
     ``data`` : a registered name or a path. ``target`` : the label column that is meant; it has to
     be the schema's. ``bad_rows`` : ``"refuse"``, or ``"drop"`` where the number of rows is private.
     ``test``, ``test_fraction`` : what to report on, without privacy; at most one. ``unit``,
-    ``rows_per_unit`` : the schema's, where they are not in its file.
+    ``rows_per_unit`` : the schema's, where they are not in its file. ``private_bounds`` : whether
+    those of the schema's numeric columns that have none are released.
     """
 
     data: str = "census-sim"
@@ -59,6 +60,7 @@ class DataRequest:
     test_fraction: float | None = None
     unit: str | None = None
     rows_per_unit: int | None = None
+    private_bounds: bool = False
 
 
 @dataclass(frozen=True)
@@ -159,6 +161,8 @@ def _check_request(request: DataRequest) -> None:
         raise InvalidInputError(f"Expected 0 < test-fraction={fraction} < 1.")
     if request.schema is not None and request.schema_from_data:
         raise InvalidInputError("Expected one of schema and schema-from-data, not both.")
+    if request.private_bounds and request.schema is None:
+        raise InvalidInputError("Expected --schema, without bounds, beside --private-bounds.")
 
 
 def _check_drop(request: DataRequest, relation: NeighboringRelation) -> None:
@@ -273,7 +277,7 @@ def _schema(request: DataRequest) -> Schema | None:
         return schema_from_data(request.data, request.target)
     if request.schema is None:
         return None
-    schema = Schema.read(request.schema)
+    schema = Schema.read(request.schema, request.private_bounds)
     if request.target is not None and request.target != schema.label.name:
         raise InvalidInputError(
             f"The label of {os.fspath(request.schema)} is {schema.label.name!r}, "

@@ -15,16 +15,17 @@ from dpcore.fitting.settings import figure_of
 from dpcore.privacy.events import ComposedDpEvent, DpEvent, NonPrivateDpEvent
 from dpcore.privacy.statement import PrivacyStatement, foreign_parts
 from dpcore.registry.declarations import optimizer_facts
+from dpcore.session.charges import Bound, Figures
 
 if TYPE_CHECKING:
     from dpcore.data.dataset import Dataset
     from dpcore.fitting.plan import Plan
     from dpcore.protocols import Accountant
     from dpcore.protocols.problem import Problem
-    from dpcore.session.charges import Figures
     from dpcore.session.session import TableSession
 
 __all__ = [
+    "bound_of",
     "charged_in",
     "not_met",
     "plain",
@@ -39,6 +40,16 @@ def charged_in(session: TableSession) -> Figures | None:
     """Return what a session's releases were charged; ``None`` where there was none."""
     used = session.accountant
     return (used.spent, used.budget, used.unit) if session.ledger else None
+
+
+def bound_of(plan: Plan, why_not_private: tuple[str, ...]) -> Bound:
+    """Return the most that a run of the plan costs."""
+    return Bound(
+        plan.accountant.epsilon,
+        _delta(plan.accountant),
+        plan.relation.value,
+        not (plan.why_not_private() or why_not_private),
+    )
 
 
 def not_met(
@@ -63,8 +74,10 @@ def state(
     why_not_private: tuple[str, ...],
     trusted: tuple[str, ...],
     dataset: Dataset,
+    private_bounds: dict[str, Any] | None,
 ) -> PrivacyStatement:
-    """Return the privacy statement of a run. ``trusted`` : parts beside those the session saw."""
+    """Return the privacy statement of a run. ``trusted`` : parts beside those the session saw.
+    ``private_bounds`` : what is stated of them."""
     return state_session(
         session,
         plan.accountant,
@@ -75,6 +88,7 @@ def state(
         units=dataset.schema.units,
         figure=figure_of(plan.settings),
         ex_post_epsilon=_ex_post(plan, session),
+        private_bounds=private_bounds,
     )
 
 

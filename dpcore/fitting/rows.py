@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dpcore.data.dataset import load_file
 from dpcore.data.readers.array_columns import leave_to_schema
 from dpcore.data.readers.arrays import dataset_from_arrays
+from dpcore.data.schema.unbounded import require_private_bounds
 from dpcore.data.units import Coins
 from dpcore.errors import InvalidInputError, advised_on_bad_rows
 
@@ -25,18 +26,18 @@ _ADVICE = (
 _CLASSES = "The classes are -1 and 1 unless you name them: classes=(negative, positive)."
 
 
-def schema_of(schema: Any) -> Schema | None:
+def schema_of(schema: Any, private_bounds: bool = False) -> Schema | None:
     """Return the schema of a Schema, its keys as a mapping, the path of its TOML file or the
-    name of a shipped one."""
+    name of a shipped one. ``private_bounds`` : those of its numeric columns without any."""
     from dpcore.data.schema.schema import Schema
 
     if isinstance(schema, Mapping):
-        return Schema.from_dict(schema)
+        return Schema.from_dict(schema, private_bounds)
     if isinstance(schema, (str, os.PathLike)):
-        return Schema.read(schema)
+        return Schema.read(schema, private_bounds)
     if not (schema is None or isinstance(schema, Schema)):
         raise InvalidInputError("Expected schema to be a Schema, a mapping, a path or a name.")
-    return schema
+    return require_private_bounds(schema) if schema and private_bounds else schema
 
 
 def with_units(schema: Schema | None, unit: str | None, rows_per_unit: int | None) -> Schema | None:
@@ -65,14 +66,17 @@ def dataset_of(
 ) -> Dataset:
     """Return the rows of ``X``, arrays, a frame or a path.
 
-    ``public`` : classes, target_bounds, bounds, row_norm, n0 and capacity, which a schema replaces.
-    ``coins`` : as ``Dataset.from_rows`` takes them.
+    ``public`` : classes, target_bounds, bounds, row_norm, n0 and capacity, which a schema replaces;
+    ``private_bounds``, which it has taken up already. ``coins`` : as ``Dataset.from_rows`` takes
+    them.
     Raises InvalidInputError and DataError as ``load_file`` and ``dataset_from_arrays`` do.
     """
     is_path = isinstance(X, (str, os.PathLike))
     named = schema is not None or is_path
     with advised_on_bad_rows(_ADVICE if named or public["classes"] is not None else _CLASSES):
         if is_path:
+            if public.pop("private_bounds", False) and schema is None:
+                raise InvalidInputError("Expected a schema, without bounds, beside private_bounds.")
             leave_to_schema("the schema of the file", y=y, **public)
             return load_file(X, schema, coins=coins)
         return dataset_from_arrays(X, y, schema=schema, intercept=intercept, coins=coins, **public)

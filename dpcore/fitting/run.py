@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpcore.bounds.waiting import encoded_rows
 from dpcore.data.blocks.row_norms import describe_scaling
 from dpcore.errors import TargetNotMetError
 from dpcore.fitting.diagnostics import accuracy_figures, diagnose
@@ -19,8 +20,9 @@ from dpcore.fitting.fitted import make_model
 from dpcore.fitting.fixed_schedule import fixed_schedule
 from dpcore.fitting.loading import are_ours_and_generated
 from dpcore.fitting.optimizer_run import run_optimizer
+from dpcore.fitting.private_bounds import check_private_bounds, with_bounds
 from dpcore.fitting.public_facts import check_dataset
-from dpcore.fitting.reporting import charged_in, not_met, state, summarise
+from dpcore.fitting.reporting import bound_of, charged_in, not_met, state, summarise
 from dpcore.fitting.users import fit_users, open_pool
 from dpcore.model.model import Model
 from dpcore.noise.source import SeededNoise, SystemNoise
@@ -40,6 +42,7 @@ __all__ = [
     "train",
 ]
 
+_WHERE_GIVEN = ("rho", "mu", "units", "users", "private_bounds")
 OnRelease = Callable[[TableSession], None] | None
 
 
@@ -82,7 +85,7 @@ class Training:
             "private": privacy["private"],
             "why_not_private": privacy["why_not_private"],
             "sentence": privacy["sentence"],
-            **{key: privacy[key] for key in ("rho", "mu", "users", "units") if key in privacy},
+            **{key: privacy[key] for key in _WHERE_GIVEN if key in privacy},
             "parts_not_from_dpcore": privacy["parts_not_from_dpcore"],
             "seconds": round(self.seconds, 3),
             "coef_norm": float(np.linalg.norm(model.coef)),
@@ -116,7 +119,8 @@ def train(
     )
     diagnostics: dict[str, Any] = {}
     if data.test is not None:
-        diagnostics = diagnose(plan.loss, model, data.train, data.test)
+        parts = encoded_rows(data.train, model.schema), encoded_rows(data.test, model.schema)
+        diagnostics = diagnose(plan.loss, model, *parts)
     training = finish(plan, model, data.train, started, diagnostics)
     if data.is_ours_and_generated and plan.loss.classification:
         figures = accuracy_figures(model, model.margins(data.train.X), data.train.y)
@@ -166,8 +170,10 @@ def fit_dataset(
     ready = check_dataset(plan, dataset, kept_fraction)
     plan, problem = ready.plan, ready.problem
     charges = charges or Charges()
+    charges.bound = bound_of(plan, why_not_private)
     trusted = (part_of(plan.loss), *plan.targets, *parts)
     secret = not are_ours_and_generated(dataset, parts)
+    check_private_bounds(plan, dataset.schema)
     if "user-pool" in plan.optimizer.needs:
         with charges.told():
             pool, typed_by = open_pool(plan, dataset), dataset.typed_by
@@ -175,26 +181,29 @@ def fit_dataset(
                 plan, problem, pool, charges, trusted, why_not_private, typed_by, secret
             )
             return make_model(plan, dataset.schema, problem.l2, solution, (), statement)
-    table = table or dataset.table()
     noise = SystemNoise() if plan.settings.seed is None else SeededNoise(plan.settings.seed)
     engine: Any = plan.engine
-    session = TableSession(
-        engine(table, threads=plan.settings.threads),
-        plan.accountant,
-        plan.relation,
-        noise,
-        on_release=on_release,
-        schedule=fixed_schedule(plan, problem),
-        problem=problem,
-    )
-    charges.follow(lambda: charged_in(session))
     with charges.told():
+        bounded = with_bounds(ready, dataset, noise, on_release, charges)
+        dataset = bounded.dataset
+        session = TableSession(
+            engine(table or dataset.table(), threads=plan.settings.threads),
+            bounded.accountant,
+            plan.relation,
+            noise,
+            on_release=on_release,
+            schedule=fixed_schedule(plan, problem),
+            problem=problem,
+            earlier=bounded.charged,
+        )
+        charges.follow(lambda: charged_in(session))
+        others = why_not_private, trusted, dataset, bounded.stated
         try:
             solution = run_optimizer(
                 plan.optimizer, plan.entry, problem, session, secret_rows=secret
             )
         except TargetNotMetError as error:
-            statement = state(plan, problem, session, why_not_private, trusted, dataset)
+            statement = state(plan, problem, session, *others)
             raise not_met(error, statement, dataset) from None
-        statement = state(plan, problem, session, why_not_private, trusted, dataset)
+        statement = state(plan, problem, session, *others)
         return make_model(plan, dataset.schema, problem.l2, solution, summarise(session), statement)

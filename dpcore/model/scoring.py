@@ -10,11 +10,11 @@ import pyarrow as pa
 from dpcore.data.cells.readings import convert_column
 from dpcore.data.cells.typed import to_numbers
 from dpcore.data.readers.in_memory import labels_of
-from dpcore.data.schema.notation import Notation
 from dpcore.errors import DataError
 
 if TYPE_CHECKING:
     from dpcore.data.cells.typed import Cells
+    from dpcore.data.schema.schema import Schema
     from dpcore.model.model import Model
 
 __all__ = ["odds_to_probabilities", "score_of"]
@@ -40,7 +40,7 @@ def score_of(model: Model, X: Any, y: Any, sample_weight: Any) -> float:
     labels = labels_of(y, _SOURCE, predicted.shape[0])
     weights = _weights(sample_weight, predicted.shape[0])
     if model.schema.label.is_real:
-        return _r2(_targets(labels), predicted, weights)
+        return _r2(_targets(labels, model.schema), predicted, weights)
     truth, fault, reason = convert_column(
         labels, model.schema.label, model.schema.notation, _SOURCE
     )
@@ -64,9 +64,9 @@ def _mean(values: np.ndarray, weights: np.ndarray) -> float:
     return float(np.average(values, weights=weights)) if weights.any() else float("nan")
 
 
-def _targets(labels: Cells) -> np.ndarray:
+def _targets(labels: Cells, schema: Schema) -> np.ndarray:
     try:
-        numbers = to_numbers(labels, Notation(missing=()))
+        numbers = to_numbers(labels, schema.notation.with_words(schema.label.missing))
     except pa.ArrowException:
         numbers = np.full(1, np.nan)
     if not np.isfinite(numbers).all():

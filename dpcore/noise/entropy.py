@@ -14,6 +14,8 @@ from dpcore.errors import InvalidInputError
 __all__ = ["Entropy", "SeededEntropy", "SystemEntropy", "Unshareable"]
 
 _BUFFER_WORDS = 2048
+_PIECE_WORDS = 1 << 20
+_SEED_BYTES = 48
 _SEEDED_BLOCK_BYTES = 8192
 
 
@@ -50,12 +52,9 @@ class SystemEntropy(Unshareable):
     """Words from ``os.urandom``, through a buffer that is zeroed as it is used.
 
     A forked child starts with an empty buffer of its own, so it never draws the parent's words. One
-    thread draws at a time, but a request larger than any buffer does not touch it: OpenSSL answers
-    that (``ssl.RAND_bytes``), some fifteen times as fast as the system. Its generator (NIST SP
-    800-90A, AES-256 in counter mode) is seeded, and seeded anew at intervals, by the system; every
-    thread and every forked child has its own; what it has handed out cannot be worked out from the
-    state it keeps. The system's own words are a cipher's as well. (The bytes objects that both
-    return are freed, not zeroed.)
+    thread draws at a time, but a request larger than any buffer does not touch it: OpenSSL
+    stretches fresh words of the system to that (``_stretched``), some fifteen times as fast as the
+    system gives them. (The bytes objects that both return are freed, not zeroed.)
 
     ``words`` raises OSError if there is no entropy: ``ssl.SSLError`` is one.
     """
@@ -74,7 +73,7 @@ class SystemEntropy(Unshareable):
 
     def words(self, n: int) -> np.ndarray:
         if n > 2 * _BUFFER_WORDS:
-            return np.frombuffer(ssl.RAND_bytes(8 * n), dtype=np.uint64).copy()
+            return _stretched(n)
         if self._pid != os.getpid():
             self._forget()
         with self._lock:
@@ -96,6 +95,21 @@ class SystemEntropy(Unshareable):
         old, self._buffer = self._buffer, refilled
         self._used = 0
         old[:] = 0
+
+
+def _stretched(n: int) -> np.ndarray:
+    """Return words of OpenSSL's generator (NIST SP 800-90A, AES-256 in counter mode), uint64.
+
+    The system seeds it. It notices a fork by the number of the process alone, which a namespace or
+    a reused number can make equal, and a copied machine not at all: so each piece begins with a
+    seed of its own, which every generator of OpenSSL takes up before it gives a byte.
+    """
+    words = np.empty(n, dtype=np.uint64)
+    for start in range(0, n, _PIECE_WORDS):
+        piece = words[start : start + _PIECE_WORDS]
+        ssl.RAND_add(os.urandom(_SEED_BYTES), _SEED_BYTES)
+        piece[:] = np.frombuffer(ssl.RAND_bytes(piece.nbytes), dtype=np.uint64)
+    return words
 
 
 _all_system_entropies: "weakref.WeakSet[SystemEntropy]" = weakref.WeakSet()

@@ -25,6 +25,7 @@ DISTRIBUTIONS = {
     _CORE: "dpcore",
     HOLDS_USERS: "dpcore_a_ddp",
     "dpcore-accuracy-first": "dpcore_accuracy_first",
+    "dpcore-adassp": "dpcore_adassp",
     CHOOSES_AN_ALGORITHM: "dpcore_baselines",
     "dpcore-dp-agd": "dpcore_dp_agd",
     "dpcore-rsgd-ar": "dpcore_rsgd_ar",

@@ -59,6 +59,8 @@ class PrivacyStatement:
         numbers of rows all the same.
     users : where rows stay with users: ``count``, least and largest ``epsilon`` and ``delta`` of
         their budgets, ``trust_model`` and ``server_sees``; epsilon and delta are the largest then.
+    private_bounds : where bounds of columns were released within the budget: ``columns``, and the
+        ``share`` of the budget that it took.
     """
 
     epsilon: float
@@ -80,6 +82,7 @@ class PrivacyStatement:
     figure: tuple[str, float] | None = None
     units: Units | None = None
     users: dict[str, Any] | None = None
+    private_bounds: dict[str, Any] | None = None
 
     @property
     def private(self) -> bool:
@@ -108,7 +111,7 @@ class PrivacyStatement:
         return (
             f"{subject} is {self._claim()} under {tables}, as enforced by the "
             f"{self.accountant} filter ({self.conversion} conversion){trust}. {self._in_words()}"
-            f"{self._ex_post()}{self._of_users()}"
+            f"{self._ex_post()}{self._of_users()}{self._of_bounds()}"
         )
 
     def _claim(self) -> str:
@@ -142,6 +145,15 @@ class PrivacyStatement:
             f"{self.users['server_sees']}."
         )
 
+    def _of_bounds(self) -> str:
+        if self.private_bounds is None:
+            return ""
+        names = ", ".join(map(repr, self.private_bounds["columns"]))
+        return (
+            f" The bounds of {names} were not public: they were released from the rows, for "
+            f"{self.private_bounds['share']:.0%} of the same budget, and the guarantee is for both."
+        )
+
     def _in_words(self) -> str:
         """Return the definition: P(S) <= e^epsilon P'(S) + delta for every set S of outcomes."""
         change = _CHANGES.get(self.relation, f"a change of one row ({self.relation})")
@@ -168,11 +180,10 @@ class PrivacyStatement:
     def to_dict(self, subject: str = "This model") -> dict[str, Any]:
         """Return the statement as JSON-able data, its sentence included."""
         data = {_IN_FILES.get(name, name): value for name, value in asdict(self).items()}
-        del data["units"]
-        if self.units is not None:
-            data["units"] = self.units.to_dict()
-        if self.users is None:
-            del data["users"]
+        data["units"] = None if self.units is None else self.units.to_dict()
+        for optional in ("units", "users", "private_bounds"):
+            if data[optional] is None:
+                del data[optional]
         figure = data.pop("figure")
         if figure is not None:
             data[figure[0]] = figure[1]

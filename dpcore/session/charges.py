@@ -4,24 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
-__all__ = ["Charges", "Figures"]
+__all__ = ["Bound", "Charges", "Figures", "charged_by"]
 
 Figures = tuple[float, float, str]
 """Spent, budget and unit: functions of the events, so public."""
 
-_TOLD = "dpcore_charges_are_told"
+_CHARGED = "dpcore_charged"
+
+
+@dataclass(frozen=True)
+class Bound:
+    """The most that a run costs, known before it begins: its whole budget, under a relation.
+
+    ``private`` : whether it guarantees anything.
+    """
+
+    epsilon: float
+    delta: float
+    relation: str
+    private: bool
 
 
 class Charges:
     """The charges of one run so far, and the fate of its model.
 
     ``fate`` : returns the end of the sentence about the model, looked up when the run ends.
+    ``bound`` : the most that the run costs, where its caller is to know.
     """
 
     def __init__(self) -> None:
         self._figures: Callable[[], Figures | None] | None = None
         self.fate: Callable[[], str] = lambda: "no model of this run was kept"
+        self.bound: Bound | None = None
 
     def follow(self, figures: Callable[[], Figures | None]) -> None:
         """Ask ``figures``, which returns ``None`` while nothing was charged, from now on."""
@@ -41,8 +57,8 @@ class Charges:
         try:
             yield
         except BaseException as error:
-            if self._figures is not None and not hasattr(error, _TOLD):
-                setattr(error, _TOLD, True)
+            if self._figures is not None and not hasattr(error, _CHARGED):
+                setattr(error, _CHARGED, None if self.figures is None else self.bound)
                 error.add_note(self._sentence())
             raise
 
@@ -52,3 +68,9 @@ class Charges:
             return f"Nothing was charged; {self.fate()}."
         spent, budget, unit = figures
         return f"Charged, and spent: {spent!r} of {budget!r} {unit}; {self.fate()}."
+
+
+def charged_by(error: BaseException) -> Bound | None:
+    """Return the most that the run cost which an error ended; None where nothing was charged."""
+    bound: Bound | None = getattr(error, _CHARGED, None)
+    return bound

@@ -56,6 +56,8 @@ class TableSession(ExactAnswers):
     on_release : called with the session after each release (progress); sees public facts only.
     schedule : what the releases are held to, where the accountant is not fully adaptive.
     problem : the run's public facts, which those of a query are held to.
+    earlier : the ledger of releases of the same run, over the same rows, that ``accountant`` was
+        charged already.
     takes_shares : whether mechanisms that draw a share of their noise are released: by a user whose
         answers leave masked, and by nobody else.
     """
@@ -75,9 +77,13 @@ class TableSession(ExactAnswers):
         schedule: FixedSchedule | None = None,
         problem: Problem | None = None,
         takes_shares: bool = False,
+        earlier: tuple[LedgerEntry, ...] = (),
     ) -> None:
         super().__init__(engine, accountant, relation, noise, problem, takes_shares)
-        self._account = Account(copy.deepcopy(accountant), Ledger[LedgerEntry](), schedule)
+        ledger = Ledger[LedgerEntry]()
+        for entry in earlier:
+            ledger.charge(entry)
+        self._account = Account(copy.deepcopy(accountant), ledger, schedule)
         self._on_release = on_release
         self._lock = threading.Lock()
         self._open: OpenMechanism | None = None

@@ -15,12 +15,13 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from dpcore.data.readers.array_columns import leave_to_schema
+from dpcore.data.readers.frames import is_frame
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.api import fit
 from dpcore.fitting.rows import schema_of
 from dpcore.sklearn.fits import FITS
 from dpcore.sklearn.public import described_schema, with_label_ascending
-from dpcore.sklearn.rows import given_labels, given_rows, is_frame, names_of
+from dpcore.sklearn.rows import given_labels, given_rows, names_of
 
 if TYPE_CHECKING:
     from typing import Self
@@ -47,6 +48,8 @@ class PrivateEstimator(ABC, BaseEstimator):
     bounds : public (lower, upper) of the columns, each a number or one per column without
         categories, or a mapping of names to such pairs. Cells are clamped to them and mapped to
         [0, 1]. They come from a codebook or common sense, never from the rows.
+    private_bounds : whether bounds of columns that have neither bounds nor categories, or of those
+        of the schema, are released from the rows, for a tenth of the budget.
     categories : public categories of a frame's columns, as ``{"city": ["Bern", "Basel"]}``.
     schema : in place of bounds, categories, classes or target_bounds and n_public: a Schema, its
         keys as a mapping, the path of its TOML file or the name of a shipped one.
@@ -70,6 +73,7 @@ class PrivateEstimator(ABC, BaseEstimator):
     delta: float = 1e-8
     algo: str = "auto"
     bounds: Sequence[Any] | Mapping[str, Any] | None = None
+    private_bounds: bool = False
     categories: Mapping[str, Sequence[Any]] | None = None
     schema: Schema | Mapping[str, Any] | str | os.PathLike[str] | None = None
     loss: str = "logistic"
@@ -90,7 +94,7 @@ class PrivateEstimator(ABC, BaseEstimator):
         """
         _refuse(metadata)
         self._check_parameters()
-        schema = schema_of(self.schema)
+        schema = schema_of(self.schema, self.private_bounds)
         has_width = schema is not None and schema.width is not None
         rows = given_rows(
             self,
@@ -105,22 +109,23 @@ class PrivateEstimator(ABC, BaseEstimator):
         if schema is None:
             schema, own = self._described(rows, labels)
         else:
-            schema = self._with_schema(schema, X)
+            schema = self._with_schema(schema, rows)
         if self.schema_from_data:
             schema = replace(schema, from_data=True)
-        model = fit(
-            rows,
-            labels,
-            schema=schema,
-            algo=self.algo,
-            epsilon=self.epsilon,
-            delta=self.delta,
-            loss=self.loss,
-            l2=self.l2,
-            relation=self.relation,
-            accountant=self.accountant,
-            seed=self._seed(),
-        )
+        with FITS.with_those_that_break():
+            model = fit(
+                rows,
+                labels,
+                schema=schema,
+                algo=self.algo,
+                epsilon=self.epsilon,
+                delta=self.delta,
+                loss=self.loss,
+                l2=self.l2,
+                relation=self.relation,
+                accountant=self.accountant,
+                seed=self._seed(),
+            )
         self.model_: Model = model if own is None else replace(model, class_values=own)
         FITS.add(self.model_)
         return self
@@ -173,15 +178,16 @@ class PrivateEstimator(ABC, BaseEstimator):
                 "array by PublicEncoder."
             )
         own, label, is_from_data = self._label(labels)
+        names, private = names_of(rows), self.private_bounds
         schema = described_schema(
-            names_of(rows), self.bounds, self.categories, label, self.n_public
+            names, self.bounds, self.categories, label, self.n_public, private
         )
         return replace(schema, from_data=is_from_data), own
 
-    def _with_schema(self, schema: Schema, X: Any) -> Schema:
+    def _with_schema(self, schema: Schema, rows: Any) -> Schema:
         others = {"bounds": self.bounds, "categories": self.categories, "n_public": self.n_public}
         leave_to_schema("the schema", **others, **self._left_to_schema())
-        if is_frame(X) and schema.label.name in names_of(X):
+        if is_frame(rows) and schema.label.name in names_of(rows):
             raise InvalidInputError(
                 f"The label {schema.label.name!r} is a column of X: leave it out of X and pass it "
                 "as y."

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import threading
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dpcore.errors import DpcoreWarning
 from dpcore.exact.rounding import exact, float_up
+from dpcore.session.charges import Bound, charged_by
 
 if TYPE_CHECKING:
     from dpcore.model.model import Model
@@ -25,23 +28,43 @@ class Fits:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._count, self._not_private = 0, 0
+        self._count = self._not_private = self._broken = 0
+        self._has_warned = False
         self._epsilon, self._delta = Fraction(0), Fraction(0)
         self._relations: set[str] = set()
 
     def add(self, model: Model) -> None:
-        """Count a fit, and warn if it is the second."""
+        """Count a fit, and warn, once, if there was one before."""
+        privacy = model.privacy
+        keys = ("epsilon", "delta", "neighboring_relation", "private")
         with self._lock:
-            privacy = model.privacy
-            self._count += 1
-            self._not_private += not privacy["private"]
-            if privacy["private"]:
-                self._epsilon += Fraction(privacy["epsilon"])
-                self._delta += Fraction(privacy["delta"])
-                self._relations.add(privacy["neighboring_relation"])
-            is_second, message = self._count == 2, self._message()
-        if is_second:
+            self._count_in(Bound(*(privacy[key] for key in keys)))
+            warns, self._has_warned = self._count > 1 and not self._has_warned, self._count > 1
+            message = self._message()
+        if warns:
             warnings.warn(message, DpcoreWarning, stacklevel=3)
+
+    @contextmanager
+    def with_those_that_break(self) -> Iterator[None]:
+        """Count a fit in the block that breaks after a charge, at its whole budget: the next fit
+        warns of it, and the error says what was charged."""
+        try:
+            yield
+        except BaseException as error:
+            bound = charged_by(error)
+            if bound is not None:
+                with self._lock:
+                    self._broken += 1
+                    self._count_in(bound)
+            raise
+
+    def _count_in(self, bound: Bound) -> None:
+        self._count += 1
+        self._not_private += not bound.private
+        if bound.private:
+            self._epsilon += Fraction(bound.epsilon)
+            self._delta += Fraction(bound.delta)
+            self._relations.add(bound.relation)
 
     def _message(self) -> str:
         spent = "none of them is private"
@@ -52,9 +75,10 @@ class Fits:
             )
         if self._relations and self._not_private:
             spent += f", and {self._not_private} of them is not private at all"
+        broken = f" ({self._broken} broke off, and counts in full)" if self._broken else ""
         return (
-            f"{self._count} fits in this process: {spent}. For rows that were in several fits, "
-            "budgets add up, folds and searches included; further fits are not warned of."
+            f"{self._count} fits in this process{broken}: {spent}. For rows that were in several "
+            "fits, budgets add up, folds and searches included; further fits are not warned of."
         )
 
 

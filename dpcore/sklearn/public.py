@@ -30,31 +30,32 @@ def described_schema(
     categories: Mapping[Any, Sequence[Any]] | None,
     label: Mapping[str, Any],
     n_public: int | None,
+    private_bounds: bool = False,
 ) -> Schema:
     """Return the schema of columns with these names, in order, and a label beside them.
 
     ``bounds`` : (lower, upper), each a number or one for each column without categories, or a
-    mapping of names to such pairs. ``categories`` : of columns by name.
+    mapping of names to such pairs. ``categories`` : of columns by name. ``private_bounds`` : of
+    columns without either.
     Raises InvalidInputError for names that are not there, and columns without either.
     """
     listed = {str(name): values for name, values in (categories or {}).items()}
     _check_known(listed, names, "categories")
     numeric = [name for name in names if name not in listed]
-    pairs = _pairs(bounds, numeric)
+    pairs = {} if bounds is None and private_bounds else _pairs(bounds, numeric, private_bounds)
     columns: list[dict[str, Any]] = []
     for name in names:
         if name in listed:
             values = [plain(value) for value in listed[name]]
             columns.append({"name": name, "kind": "categorical", "categories": values})
         else:
-            lower, upper = pairs[name]
-            columns.append({"name": name, "kind": "numeric", "lower": lower, "upper": upper})
+            columns.append({"name": name, "kind": "numeric", **pairs.get(name, {})})
     called = "label"
     while called in names:
         called += "_"
     columns.append({"name": called, "kind": "label", **label})
     rows = {} if n_public is None else {"rows": plain(n_public)}
-    return Schema.from_dict({"columns": columns, **rows})
+    return Schema.from_dict({"columns": columns, **rows}, private_bounds)
 
 
 def classes_label(classes: Any) -> tuple[list[Any], dict[str, Any]]:
@@ -109,13 +110,15 @@ def plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _pairs(bounds: Any, names: Sequence[str]) -> dict[str, tuple[float, float]]:
+def _pairs(bounds: Any, names: Sequence[str], may_lack: bool) -> dict[str, dict[str, float]]:
+    """Return what a schema says of the bounds of each column, by name."""
     if isinstance(bounds, Mapping):
         given = {str(name): pair for name, pair in bounds.items()}
         _check_known(given, names, "bounds")
-        if missing := [name for name in names if name not in given]:
+        missing = [name for name in names if name not in given]
+        if missing and not may_lack:
             raise InvalidInputError(f"Column {missing[0]!r} has neither bounds nor categories.")
-        return {name: _pair(name, given[name]) for name in names}
+        return {name: _pair(name, given[name]) for name in names if name in given}
     if not names:
         return {}
     if bounds is None:
@@ -127,14 +130,14 @@ def _pairs(bounds: Any, names: Sequence[str]) -> dict[str, tuple[float, float]]:
             f"Expected bounds=(lower, upper), each a number or one for each of {len(names)} "
             "columns without categories, or a mapping of names to pairs."
         ) from None
-    pairs = zip(lower.tolist(), upper.tolist(), strict=True)
-    return dict(zip(names, pairs, strict=True))
+    pairs = zip(names, lower.tolist(), upper.tolist(), strict=True)
+    return {name: {"lower": low, "upper": high} for name, low, high in pairs}
 
 
-def _pair(name: str, pair: Any) -> tuple[float, float]:
+def _pair(name: str, pair: Any) -> dict[str, float]:
     try:
         lower, upper = pair
-        return float(lower), float(upper)
+        return {"lower": float(lower), "upper": float(upper)}
     except (TypeError, ValueError):
         raise InvalidInputError(
             f"Expected bounds of column {name!r} to be (lower, upper)."

@@ -9,11 +9,13 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 from scipy import sparse
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.validation import validate_data
 
-from dpcore.data.readers.in_memory import real_matrix, typed_cells
+from dpcore.data.readers.frames import frame_cells, frame_names, frame_of, is_frame
+from dpcore.data.readers.in_memory import real_matrix, streams, typed_cells
 from dpcore.errors import DataError
 
 if TYPE_CHECKING:
@@ -24,7 +26,6 @@ __all__ = [
     "columns_of",
     "given_labels",
     "given_rows",
-    "is_frame",
     "names_of",
 ]
 
@@ -36,6 +37,7 @@ _CONTINUOUS = (
     "Unknown label type: continuous. A number with a fraction is no class; PrivateRidge predicts "
     "numbers."
 )
+_COLUMN_VECTOR = "A column-vector y was passed when a 1d array was expected: pass y.ravel()."
 _NO_NUMBER = (
     "X has a cell that is NaN, infinite, empty or no number. Rows without a value have to be left "
     "out, or filled with public values, before."
@@ -45,14 +47,14 @@ _NO_NUMBER = (
 def given_rows(
     estimator: Any, X: Any, *, reset: bool, named: bool, takes_sparse: bool, takes_empty: bool
 ) -> Any:
-    """Return a frame as it is if ``named``, and anything else as a matrix of numbers.
+    """Return a frame, of pandas or Arrow, if ``named``, and anything else as a matrix of numbers.
 
     ``reset`` : whether the estimator is to take over width and names; otherwise they are compared.
     ``takes_empty`` : whether a schema says what becomes of a cell without a finite number.
     Raises DataError for anything else, and TypeError for a cell that is neither text nor number.
     """
-    if is_frame(X) and named:
-        rows = X
+    if named and is_frame(frame := frame_of(X)):
+        rows = frame
     elif sparse.issparse(X) and takes_sparse:
         rows = X
     else:
@@ -65,19 +67,31 @@ def given_labels(y: Any, who: str) -> Any:
     """Return labels as one column; DataError if there are none, or more columns."""
     if y is None:
         raise DataError(f"{who} requires y to be passed, but the target y is None.")
+    y = _arrow_labels(y)
+    if isinstance(y, pa.ChunkedArray):
+        return y
     labels = y if hasattr(y, "dtype") else np.asarray(y, dtype=object)
     if getattr(labels.dtype, "kind", "") == "c":
         raise DataError("Complex data not supported: y holds complex numbers.")
     if labels.ndim == 2 and labels.shape[1] == 1:
-        warnings.warn(
-            "A column-vector y was passed when a 1d array was expected: pass y.ravel().",
-            DataConversionWarning,
-            stacklevel=3,
-        )
+        warnings.warn(_COLUMN_VECTOR, DataConversionWarning, stacklevel=3)
         labels = np.asanyarray(labels).reshape(-1)  # A mask stays, and is refused.
     if labels.ndim != 1:
         raise DataError(f"Expected y of 1 dimension, found {labels.ndim}.")
     return labels
+
+
+def _arrow_labels(y: Any) -> Any:
+    """Return labels of Arrow or polars as a column of Arrow, and others as they are."""
+    if hasattr(y, "columns") and streams(y):
+        frame = frame_of(y)
+        if frame.num_columns != 1:
+            raise DataError("Expected y of 1 dimension, found 2.")
+        warnings.warn(_COLUMN_VECTOR, DataConversionWarning, stacklevel=4)
+        return frame.column(0)
+    if isinstance(y, pa.Array):
+        return pa.chunked_array([y])
+    return pa.chunked_array(y) if streams(y) else y
 
 
 def classes_in(labels: Any) -> list[Any]:
@@ -103,21 +117,19 @@ def classes_in(labels: Any) -> list[Any]:
     return list(values.tolist())
 
 
-def is_frame(X: Any) -> bool:
-    return hasattr(X, "columns") and hasattr(X, "iloc")
-
-
 def names_of(X: Any) -> list[str]:
     """Return the names of a frame's columns, or of an array's: x1, x2, ..."""
-    if is_frame(X):
-        return [str(name) for name in X.columns]
+    frame = frame_of(X)
+    if is_frame(frame):
+        return frame_names(frame)
     return [f"x{j + 1}" for j in range(_two_dimensional(X).shape[1])]
 
 
 def columns_of(X: Any) -> list[Cells]:
     """Return the columns of a frame or an array, each of the type that it declares."""
-    if is_frame(X):
-        return [typed_cells(X.iloc[:, j]) for j in range(X.shape[1])]
+    frame = frame_of(X)
+    if is_frame(frame):
+        return [frame_cells(frame, j) for j in range(frame.shape[1])]
     return [typed_cells(column) for column in _two_dimensional(X).T]
 
 

@@ -7,6 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from dpcore.registry.catalogue import load_registry
+from dpcore.session.ledger import Ledger
 
 STUB = Path(__file__).parents[1] / "stub_plugin"
 
@@ -73,3 +74,18 @@ def train(run, folder):
         )
 
     return invoke
+
+
+@pytest.fixture
+def charged(monkeypatch):
+    """Every charge of every session: a refusal has to come before the first."""
+    charges = []
+    charge = Ledger.charge
+
+    def recorded(self, *arguments):
+        charges.append(arguments)
+        return charge(self, *arguments)
+
+    monkeypatch.setattr(Ledger, "charge", recorded)
+    yield charges
+    assert charges == []

@@ -3,8 +3,9 @@
 import json
 
 import pytest
+from refusals import refused
 
-from dpcore.session.ledger import Ledger
+pytestmark = pytest.mark.usefixtures("charged")
 
 BUDGETS = [
     (["--epsilon", "0"], "epsilon"),
@@ -86,31 +87,6 @@ FILES = {
     "nothing": ("", "rows.csv"),
     "binary": ("\x00\x01\x02\x7f", "rows.csv"),
 }
-
-
-@pytest.fixture(autouse=True)
-def charged(monkeypatch):
-    """Every charge of every session: a refusal has to come before the first."""
-    charges = []
-    charge = Ledger.charge
-
-    def recorded(self, *arguments):
-        charges.append(arguments)
-        return charge(self, *arguments)
-
-    monkeypatch.setattr(Ledger, "charge", recorded)
-    yield charges
-    assert charges == []
-
-
-def refused(result, text, folder, before):
-    assert result.exit_code == 2, result.stdout
-    assert result.stdout == ""
-    lines = result.stderr.splitlines()
-    assert len(lines) == 1 and lines[0].startswith("dpcore: "), result.stderr
-    assert text in lines[0]
-    assert "Traceback" not in result.stderr
-    assert sorted(folder.iterdir()) == before
 
 
 @pytest.mark.parametrize(("arguments", "text"), [*BUDGETS, *NAMES, *DATA])

@@ -279,3 +279,27 @@ def test_what_is_said_of_a_run_beforehand_goes_to_standard_error(capsys):
     hush(False)
     logging.getLogger("dpcore").info("dpcore: long")
     assert capsys.readouterr().err == "dpcore: long\n"
+
+
+def test_private_bounds_are_asked_for_by_a_flag(run, folder):
+    rows = "".join(f"{20 + j % 50},{j % 2}\n" for j in range(500))
+    (folder / "ages.csv").write_text(f"age,label\n{rows}")
+    bare = '[columns]\nage = { kind = "numeric" }\nlabel = { kind = "label", classes = [0, 1] }\n'
+    (folder / "bare.toml").write_text(bare)
+    quick = ("--algo", "dp-gd", "--set", "steps=3")
+    asked = ("train", "--data", "ages.csv", "--schema", "bare.toml", "--epsilon", "5", *quick)
+    assert "Missing lower in column 'age'" in run(*asked).stderr
+    shown = report(run(*asked, "--private-bounds", "--out", "m.json", "--json"))
+    assert shown["private_bounds"] == {"columns": ["age"], "share": 0.1}
+    assert (
+        shown["releases"]["bounds"] == 1 and "bounds of 'age' were not public" in shown["sentence"]
+    )
+    (age, _) = json.loads((folder / "m.json").read_text())["schema"]["columns"]
+    assert age["lower"] < age["upper"]
+    lines = run("predict", "m.json", "--data", "ages.csv", "--out", "-").stdout.splitlines()
+    assert len(lines) == 501
+    assert "Expected --schema" in run("train", "--data", "ages.csv", "--private-bounds").stderr
+    half = bare.replace('numeric" }', 'numeric", lower = 30, upper = "private" }')
+    (folder / "m.toml").write_text(half)
+    checked = run("schema", "--check", "ages.csv", "m.toml")
+    assert checked.exit_code == 0, checked.stderr

@@ -9,8 +9,8 @@ from scipy import sparse
 
 from dpcore import Schema, fit, load_model
 from dpcore.data.blocks.row_norms import describe_scaling
-from dpcore.data.dataset import width_schema
 from dpcore.data.readers.arrays import dataset_from_arrays, features_from_arrays
+from dpcore.data.schema.width import width_schema
 from dpcore.errors import DataError, InvalidInputError
 
 LOWER, UPPER = [-50.0, 0.0, 1.0], [50.0, 1e6, 1.5]

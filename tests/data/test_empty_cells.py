@@ -131,3 +131,11 @@ def test_keys_that_cannot_be(column, text):
 def test_toml_and_json_bring_the_keys_back(name):
     schema = schema_of(COLUMNS[name])
     assert Schema.from_toml(schema.to_toml()) == schema == Schema.from_dict(schema.to_dict())
+
+
+def test_truth_values_with_gaps_are_as_pandas_writes_them(tmp_path):
+    schema = schema_of({"flag": {"kind": "boolean", "fill": True}})
+    frame = pd.DataFrame({"flag": [1, None, 0], "y": [0, 1, 1]})
+    frame.to_csv(tmp_path / "f.csv", index=False)
+    assert "1.0" in (tmp_path / "f.csv").read_text()
+    assert features(load_file(tmp_path / "f.csv", schema)) == [[1], [1], [0]]

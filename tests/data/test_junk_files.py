@@ -9,10 +9,11 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from dpcore.data.dataset import load_file, width_schema
+from dpcore.data.dataset import load_file
 from dpcore.data.schema.from_data import schema_from_data
 from dpcore.data.schema.schema import Schema
 from dpcore.data.schema.template import schema_template
+from dpcore.data.schema.width import width_schema
 from dpcore.errors import DataError, InvalidInputError
 
 CSV = b'age,city,id,y\n1,a,"x, y",no\n2.5,b,,yes\n7,"a",3,no\n'

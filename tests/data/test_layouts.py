@@ -14,7 +14,8 @@ from dpcore.data.blocks.frozen import freeze, share
 from dpcore.data.blocks.layout import Layout
 from dpcore.data.blocks.table import Table
 from dpcore.data.blocks.truncation import truncate_rows
-from dpcore.data.dataset import Dataset, width_schema
+from dpcore.data.dataset import Dataset
+from dpcore.data.schema.width import width_schema
 from dpcore.engines.local import LocalEngine
 from dpcore.errors import InvalidInputError
 from dpcore.exact.grid import BLOCK_ROWS

@@ -129,7 +129,7 @@ BAD = [
     ("separator = '\"'\n" + column(X), "separator"),
     ("width = 3\n" + column(X), "no columns but the label"),
     ("width = 'FILL-IN'\n" + column(X), "width in the schema is still to be filled in"),
-    ("missing = [3]\n" + column(X), "wrong type"),
+    ("missing = [3]\n" + column(X), "missing of the schema to be a list of texts"),
 ]
 
 

@@ -6,11 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpcore.data.dataset import width_schema
 from dpcore.data.readers.raw_cells import checked_names, raw_cells
 from dpcore.data.schema.cell_counts import CellCounts
 from dpcore.data.schema.check import check_schema
 from dpcore.data.schema.schema import Schema
+from dpcore.data.schema.width import width_schema
 from dpcore.data.store import convert
 from dpcore.errors import DataError, InvalidInputError
 from dpcore.privacy.sensitivity import NeighboringRelation

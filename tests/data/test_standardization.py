@@ -89,6 +89,17 @@ def test_margins_agree_with_those_of_the_standardised_rows():
     assert np.allclose(map_.map_gradient(g), steps)
 
 
+@pytest.mark.parametrize("constant", [WIDTH - 1, None])
+def test_parameters_are_lengthened_by_no_more_than_the_stretch(constant):
+    rng = np.random.default_rng(8)
+    for _ in range(20):
+        scales, means = np.exp(rng.uniform(0, 5, WIDTH)), rng.normal(size=WIDTH)
+        map_ = Standardization.nearest(scales, means, constant)
+        matrix = np.array([map_.pull_back(unit) for unit in np.eye(WIDTH)])
+        most = np.linalg.norm(matrix, 2) ** 2
+        assert most <= map_.squared_stretch * (1 + 1e-12) <= 3.1 * most
+
+
 def test_a_column_of_ones_is_centred_by_its_shift():
     map_ = Standardization.nearest(np.array([2.0, 1.0]), np.array([0.25, 0.9]), 1)
     assert map_.map_sums(np.array([2**14, 2**16])).tolist() == [0, 2**22]

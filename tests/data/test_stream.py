@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from dpcore.data.blocks.coded import CodedRows
-from dpcore.data.dataset import load_file, width_schema
+from dpcore.data.dataset import load_file
 from dpcore.data.readers import parquet, pieces
 from dpcore.data.schema.schema import Schema
+from dpcore.data.schema.width import width_schema
 from dpcore.data.stream import encoded_batches
 from dpcore.errors import DataError, InvalidInputError
 

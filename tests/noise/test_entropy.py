@@ -2,6 +2,7 @@ import copy
 import linecache
 import os
 import pickle
+import ssl
 import subprocess
 import sys
 import threading
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 from dpcore.errors import InvalidInputError
+from dpcore.noise import entropy
 from dpcore.noise.entropy import SeededEntropy, SystemEntropy
 from dpcore.noise.source import SystemNoise
 
@@ -93,6 +95,54 @@ def test_a_forked_child_draws_other_words(kind, n, same):
     child, parent = run.stdout.split()
     assert len(child) == len(parent) == 64
     assert (child == parent) is same
+
+
+SAME_NUMBER = """
+import ctypes, os, ssl
+from dpcore.noise.entropy import SystemEntropy
+
+if {unseeded}:
+    ssl.RAND_add = lambda *_: None
+SystemEntropy().words(5000)
+if ctypes.CDLL(None).unshare(0x20000000):
+    raise SystemExit("no namespace")
+read, write = os.pipe()
+child = os.fork()
+words = SystemEntropy().words(5000).tobytes()[:32]
+if child == 0:
+    os.write(write, words)
+    os._exit(0)
+os.waitpid(child, 0)
+print(os.getpid(), os.read(read, 32).hex(), words.hex())
+"""
+
+
+@needs_fork
+@pytest.mark.parametrize("unseeded", [False, True])
+def test_a_child_of_the_same_number_draws_other_words(unseeded):
+    # As in a container: both are number 1, each of its own namespace. The broken twin trusts
+    # OpenSSL to notice the fork.
+    alone = ["unshare", "--pid", "--fork", "--mount-proc", sys.executable, "-c"]
+    command = [*alone, SAME_NUMBER.format(unseeded=unseeded)]
+    try:
+        run = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    except FileNotFoundError:
+        pytest.skip("no unshare on this system")
+    if run.returncode:
+        pytest.skip(f"no namespaces of processes here: {run.stderr.strip()[-80:]}")
+    number, child, parent = run.stdout.split()
+    assert number == "1" and len(child) == len(parent) == 64
+    assert (child == parent) is unseeded
+
+
+def test_large_requests_are_seeded_by_the_system_piece_by_piece(monkeypatch):
+    seeds, pieces, add, give = [], [], ssl.RAND_add, ssl.RAND_bytes
+    monkeypatch.setattr(entropy, "_PIECE_WORDS", 2000)
+    monkeypatch.setattr(ssl, "RAND_add", lambda seed, n: seeds.append(seed) or add(seed, n))
+    monkeypatch.setattr(ssl, "RAND_bytes", lambda n: pieces.append(n) or give(n))
+    words = SystemEntropy().words(5000)
+    assert pieces == [16000, 16000, 8000] and np.unique(words).size == 5000
+    assert len(set(seeds)) == 3 and {len(seed) for seed in seeds} == {48}
 
 
 def test_the_process_is_checked_at_each_draw(monkeypatch):

@@ -267,3 +267,21 @@ def test_sparse_rows_need_a_schema_with_a_width(table):
     clf = svc(bounds=None, schema={"width": 2, "columns": label})
     clf.fit(sparse.csr_array(X / 100), y)
     assert np.array_equal(clf.predict(sparse.csr_array(X / 100)), clf.predict(X / 100))
+
+
+def test_bounds_that_nobody_knows_are_released(table, frame):
+    X, y = table
+    clf = PrivateLogisticRegression(private_bounds=True, random_state=7).fit(X, y)
+    model = fit(X, y, classes=(0, 1), private_bounds=True, row_norm=None, seed=7)
+    assert np.array_equal(clf.coef_, model.coef_) and clf.model_.schema == model.schema
+    assert clf.model_.privacy["private_bounds"] == {"columns": ["x1", "x2"], "share": 0.1}
+    rows, labels = frame
+    parts = {"bounds": {"age": (0, 90)}, "categories": {"city": ["Bern"]}, "private_bounds": True}
+    some = svc(classes=("no", "yes"), **parts).fit(rows.assign(pay=X[:, 1]), labels)
+    assert some.model_.privacy["private_bounds"]["columns"] == ["pay"]
+    bare = {"columns": SCHEMA["columns"] | {"age": {"kind": "numeric", "lower": 0}}}
+    own = svc(bounds=None, schema=bare, private_bounds=True).fit(rows, labels)
+    (age, _) = own.model_.schema.features
+    assert age.lower == 0 < age.upper
+    with pytest.raises(InvalidInputError, match="the schema has none"):
+        svc(private_bounds=True).fit(X, y)

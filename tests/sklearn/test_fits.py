@@ -51,6 +51,33 @@ def test_a_refused_fit_does_not_count():
     assert told(svc()) == []
 
 
+@pytest.mark.parametrize("place", ["run.make_model", "api.finish"])
+def test_a_fit_that_broke_after_a_charge_counts_in_full(place, monkeypatch):
+    def broken(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(f"dpcore.fitting.{place}", broken)
+        with pytest.raises(KeyboardInterrupt):
+            svc(epsilon=0.25, delta=2**-20).fit(X, Y)
+    ((message, _),) = told(svc(epsilon=0.5, delta=2**-20), svc())
+    assert message.startswith(
+        "2 fits in this process (1 broke off, and counts in full): together they spent "
+        "epsilon = 0.75 and delta = 1.9073486328125e-06 under add-or-remove-one."
+    )
+
+
+def test_a_fit_that_broke_before_a_charge_does_not(monkeypatch):
+    def broken(*_, **__):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("dpcore.fitting.run.run_optimizer", broken)
+        with pytest.raises(KeyboardInterrupt):
+            svc().fit(X, Y)
+    assert told(svc()) == []
+
+
 def test_fits_that_are_not_private_have_no_sum():
     ((message, _),) = told(svc(random_state=1), svc())
     assert "epsilon = 1 " in message and "1 of them is not private at all" in message

@@ -100,6 +100,15 @@ class Standardization:
             w[self.constant] -= math.ldexp(float(self.shifts @ v), -SCALE_BITS)
         return w
 
+    @property
+    def squared_stretch(self) -> float:
+        """A bound of ``||pull_back(v)||^2 / ||v||^2``: the largest scale's square, and of the
+        constant column, by Cauchy and Schwarz, those of its scale and of all shifts."""
+        square = int(np.square(self.scales).max())
+        if self.constant is not None:
+            square += int(self.scales[self.constant]) ** 2 + int(np.square(self.shifts).sum())
+        return math.ldexp(float(square), -2 * SCALE_BITS)
+
     def map_gradient(self, g: np.ndarray) -> np.ndarray:
         """Return the gradient in ``v`` of a function of ``w`` whose gradient is ``g``: float64."""
         mapped: np.ndarray = np.ldexp(self.scales * g, -SCALE_BITS)

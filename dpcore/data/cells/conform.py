@@ -12,10 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpcore.data.cells.ids import ids_of
-from dpcore.data.cells.readings import convert_column, is_empty
+from dpcore.data.cells.readings import convert_column, why_no_value
 from dpcore.data.cells.typed import UnreadTypeError
 from dpcore.data.readers import BadRows
 from dpcore.data.readers.raw_table import RawTable
+from dpcore.data.schema.columns import Column, Drop, FeatureColumn, Label
 from dpcore.data.schema.notation import Notation
 from dpcore.data.schema.schema import Schema
 from dpcore.errors import BadRowError, DataError
@@ -26,9 +27,6 @@ __all__ = ["Columns", "conform"]
 _NO_ID = (
     "the cell is no id of a unit: expected text or a whole number (where a row without one is to "
     'be a unit by itself, set unit_missing = "row" in the schema)'
-)
-_EMPTY = (
-    "the cell is empty; fill it in, or set fill = VALUE or indicator = true in the column's schema"
 )
 
 
@@ -59,20 +57,21 @@ def conform(
     """
     values: dict[str, np.ndarray] = {}
     bad = np.zeros(raw.n_rows, dtype=bool)
-    faults: list[tuple[str, str, np.ndarray]] = []
-    wanted = [*schema.features, *([schema.label] if labelled else [])]
+    faults: list[tuple[Column, str, np.ndarray]] = []
+    wanted: list[FeatureColumn | Label] = [*schema.features]
+    wanted += [schema.label] if labelled else []
     for column in wanted:
         given = raw.columns[column.name]
         numbers, fault, reason = convert_column(given, column, schema.notation, raw.source)
         values[column.name] = numbers
         if fault is not None and fault.any():
-            faults.append((column.name, reason, fault))
+            faults.append((column, reason, fault))
             bad |= fault
     ids = None
     if labelled and schema.units is not None:
         ids, fault = _ids(raw, schema.units, schema.notation)
         if fault.any():
-            faults.append((schema.units.column, _NO_ID, fault))
+            faults.append((Drop(schema.units.column), _NO_ID, fault))
             bad |= fault
     if not faults:
         return Columns(values, raw.n_rows, ids=ids)
@@ -95,15 +94,13 @@ def _ids(raw: RawTable, units: Units, notation: Notation) -> tuple[np.ndarray, n
 
 
 def _first_fault(
-    raw: RawTable,
-    faults: list[tuple[str, str, np.ndarray]],
-    schema: Schema,
+    raw: RawTable, faults: list[tuple[Column, str, np.ndarray]], schema: Schema
 ) -> BadRowError:
-    row, name, reason = min(
-        ((int(np.argmax(fault)), name, reason) for name, reason, fault in faults),
+    row, column, reason = min(
+        ((int(np.argmax(fault)), column, reason) for column, reason, fault in faults),
         key=lambda entry: entry[0],
     )
-    itself = (schema.label.name, schema.unit)
-    if name not in itself and is_empty(raw.columns[name], row, schema.notation):
-        reason = _EMPTY
-    return BadRowError(f"{raw.source}, {raw.where(row)}, column {name!r}: {reason}.")
+    if not isinstance(column, (Label, Drop)):
+        cells = raw.columns[column.name]
+        reason = why_no_value(cells, row, column, schema.notation) or reason
+    return BadRowError(f"{raw.source}, {raw.where(row)}, column {column.name!r}: {reason}.")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from dpcore.data.schema.parts import Part
     from dpcore.data.schema.schema import Schema
 
-__all__ = ["coded_layout", "encode"]
+__all__ = ["coded_layout", "encode", "on_grid"]
 
 
 def encode(columns: Columns, schema: Schema) -> tuple[np.ndarray | CodedRows, np.ndarray | None]:
@@ -27,11 +27,12 @@ def encode(columns: Columns, schema: Schema) -> tuple[np.ndarray | CodedRows, np
     -------
     X : of shape (n_rows, n_features), in [0, 1], truncated to the feature grid: coded rows if some
         features are held as codes, dense float64 in C order otherwise. The intercept, a column of
-        ones, is the last.
+        ones, is the last. Columns that wait for bounds are numbers as they
+        are (``dpcore.bounds.waiting``).
     y : float64 of shape (n_rows,), or None where the label was not asked for.
     """
     layout = coded_layout(schema)
-    form = np.float32 if schema.has_codes else np.float64
+    form = np.float32 if schema.has_codes and not schema.unbounded else np.float64
     numbers = np.ones((columns.n_rows, layout.numeric.size), dtype=form)
     codes = np.empty((columns.n_rows, layout.starts.size - 1), dtype=layout.code_type)
     at = coded = 0
@@ -42,7 +43,8 @@ def encode(columns: Columns, schema: Schema) -> tuple[np.ndarray | CodedRows, np
             codes[:, coded] = start + np.where(values >= 0, values, width)
             coded += 1
         else:
-            numbers[:, at : at + width] = _on_grid(values).reshape(-1, width)
+            held = values if part.in_waiting else on_grid(values)
+            numbers[:, at : at + width] = held.reshape(-1, width)
             at += width
     y = columns.values.get(schema.label.name)
     return CodedRows(layout, numbers, codes) if schema.has_codes else numbers, y
@@ -58,7 +60,7 @@ def _parts(columns: Columns, schema: Schema) -> Iterator[tuple[Part, np.ndarray]
         yield part, crossed_codes(cross, columns.values)
 
 
-def _on_grid(unit: np.ndarray) -> np.ndarray:
+def on_grid(unit: np.ndarray) -> np.ndarray:
     """Return numbers in [0, 1], truncated in float64: float32 would round to nearest, and up to 1
     at that."""
     np.ldexp(unit, FEATURE_BITS, out=unit)

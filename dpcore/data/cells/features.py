@@ -18,18 +18,20 @@ from dpcore.data.schema.columns import (
     Numeric,
     Ordinal,
     Piecewise,
+    Unbounded,
 )
 from dpcore.data.schema.crosses import Crossed
 from dpcore.data.schema.dates import EPOCH
 
 __all__ = ["crossed_codes", "features_of"]
 
-_Number: TypeAlias = Numeric | Piecewise | Binned | Ordinal | Boolean | Date
+_Number: TypeAlias = Numeric | Unbounded | Piecewise | Binned | Ordinal | Boolean | Date
 
 
 def features_of(column: FeatureColumn, values: np.ndarray) -> tuple[np.ndarray, ...]:
     """Return what rows hold of each of the column's ``parts``: float64 in [0, 1] of shape (n_rows,)
-    or (n_rows, n_features), new arrays; or int codes of shape (n_rows,), -1 for no level.
+    or (n_rows, n_features), new arrays; or int codes of shape (n_rows,), -1 for no level; or, where
+    bounds are still to be released, the values as they are.
 
     ``values`` : of the column's cells, as ``dpcore.data.cells.readings`` makes them. Where it is
     NaN, the cell is empty: it is the column's fill, or all features are 0 but for the indicator.
@@ -39,11 +41,13 @@ def features_of(column: FeatureColumn, values: np.ndarray) -> tuple[np.ndarray, 
     if isinstance(column, Binned):
         return (_bins(column, values),)
     empty = np.isnan(values)
+    indicator = (empty.astype(np.float64),) if column.indicator else ()
+    if isinstance(column, Unbounded):
+        return values, *indicator
     filled = np.where(empty, _fill(column), values) if empty.any() else values
     unit = _unit(column, filled)
     if column.fill is None:
         unit[empty] = 0.0
-    indicator = (empty.astype(np.float64),) if column.indicator else ()
     if not isinstance(column, Date):
         return unit, *indicator
     none = empty if column.fill is None else np.zeros_like(empty)

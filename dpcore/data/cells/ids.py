@@ -24,6 +24,8 @@ __all__ = ["ids_of"]
 
 _LOSSY = 2.0**53
 _NO_TEXT = "\ufffd"
+_BLANK = Notation()
+"""Words for no value are compared with normal forms, not with numbers that were rounded."""
 
 
 def ids_of(cells: Cells, notation: Notation) -> tuple[np.ndarray, np.ndarray]:
@@ -51,8 +53,13 @@ def _of_chunk(chunk: pa.Array, empty: Container[str]) -> list[Any]:
 
 def _normal(cell: Any, empty: Container[str]) -> str | bool | None:
     """Return the normal form, None for an empty cell, False for what is no id."""
-    if is_missing_object(cell, empty):
+    if is_missing_object(cell, _BLANK):
         return None
+    form = _form(cell)
+    return None if form in empty else form
+
+
+def _form(cell: Any) -> str | bool:
     if isinstance(cell, (str, bytes)):
         word = text_of(cell).strip()
         return _NO_TEXT not in word and word

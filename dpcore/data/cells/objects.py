@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Container, Iterable
+from collections.abc import Iterable
 from decimal import Decimal
 from numbers import Real
 from typing import Any
@@ -64,12 +64,12 @@ def object_codes(cells: np.ndarray, vocabulary: Vocabulary) -> np.ndarray:
     return codes
 
 
-def is_missing_object(cell: Any, words: Container[str]) -> bool:
-    """Return whether the cell is what Python, NumPy or pandas put where there is no value, or a
-    text that is one of ``words``."""
+def is_missing_object(cell: Any, notation: Notation) -> bool:
+    """Return whether the cell is what Python, NumPy or pandas put where there is no value, a blank
+    text, or one of the words or numbers for it."""
     if isinstance(cell, (str, bytes)):
-        return text_of(cell).strip() in words
-    return _is_none(cell)
+        return text_of(cell).strip() in notation.empty
+    return _is_none(cell) or is_number(cell) and notation.means_none(float_of(cell))
 
 
 def _is_none(cell: Any) -> bool:
@@ -82,9 +82,9 @@ def _is_none(cell: Any) -> bool:
 def _number(cell: Any, notation: Notation) -> float:
     if isinstance(cell, (str, bytes)):
         return notation.number(text_of(cell))
-    if isinstance(cell, (bool, np.bool_)) or is_number(cell):
+    if isinstance(cell, (bool, np.bool_)):
         return float_of(cell)
-    return np.nan
+    return float_of(cell) if not is_missing_object(cell, notation) and is_number(cell) else np.nan
 
 
 def is_number(cell: Any) -> bool:

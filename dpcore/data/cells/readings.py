@@ -7,7 +7,14 @@ import numpy as np
 import pyarrow as pa
 
 from dpcore.data.cells.dates import to_days
-from dpcore.data.cells.typed import Cells, UnreadTypeError, empty_cells, to_codes, to_numbers
+from dpcore.data.cells.typed import (
+    Cells,
+    UnreadTypeError,
+    empty_cells,
+    text_at,
+    to_codes,
+    to_numbers,
+)
 from dpcore.data.cells.unit import scale_to_unit
 from dpcore.data.cells.vocabulary import ABSENT, UNKNOWN
 from dpcore.data.cells.words import to_buckets, to_truth
@@ -23,12 +30,20 @@ from dpcore.data.schema.columns import (
 from dpcore.data.schema.notation import Notation
 from dpcore.errors import DataError
 
-__all__ = ["Reading", "convert_column", "is_empty"]
+__all__ = ["Reading", "convert_column", "why_no_value"]
 
 _NO_NUMBER = (
     "the cell is not a finite number (if it is a word for no value, list it in missing = [...] of "
-    "the schema)"
+    "the column or of the schema)"
 )
+_EMPTY = (
+    "the cell is empty; fill it in, or set fill = VALUE or indicator = true in the column's schema"
+)
+_USUAL_WORDS = frozenset(
+    ("na", "n/a", "n.a.", "#n/a", "#na", "<na>", "nan", "null", "(null)", "none", "nil", "nat")
+    + ("missing", "unknown", "-", "--", ".", "?", "\\n")
+)
+"""Words of programs and people for no value, in lower case: a public list."""
 
 Reading = tuple[np.ndarray, np.ndarray | None, str]
 """Cells as numbers, which of them are faults (bool or None), and the reason.
@@ -42,7 +57,11 @@ since 1970-01-01; NaN where the cell is empty and the schema says what becomes o
 def convert_column(
     cells: Cells, column: FeatureColumn | Label, notation: Notation, source: str
 ) -> Reading:
-    """Return the reading of a column; DataError for a type that has none."""
+    """Return the reading of a column; DataError for a type that has none.
+
+    ``notation`` : the table's, to which the column adds its own words for no value.
+    """
+    notation = notation.with_words(column.missing)
     try:
         if isinstance(column, Label):
             return _label(cells, column, notation)
@@ -62,10 +81,21 @@ def convert_column(
         ) from None
 
 
-def is_empty(cells: Cells, row: int, notation: Notation) -> bool:
-    """Return whether a cell holds no value."""
+def why_no_value(cells: Cells, row: int, column: FeatureColumn, notation: Notation) -> str | None:
+    """Return what to do about a cell that holds no value, or a word that usually means so; None
+    for any other. No cell's text is in it but a word of the public list."""
     one = cells[row : row + 1] if isinstance(cells, np.ndarray) else cells.slice(row, 1)
-    return bool(empty_cells(one, notation)[0])
+    if empty_cells(one, notation.with_words(column.missing))[0]:
+        return _EMPTY
+    word = text_at(cells, row)
+    if word is None or word.lower() not in _USUAL_WORDS:
+        return None
+    reason = (
+        f'the cell is "{word}"; if that is a word for no value, list it in missing = [...] of the '
+        "column or of the schema"
+    )
+    is_said = column.indicator or column.fill is not None
+    return reason if is_said else f"{reason}, with fill = VALUE or indicator = true in the column"
 
 
 def _numbers(cells: Cells, column: FeatureColumn, notation: Notation) -> tuple[np.ndarray, str]:
@@ -96,11 +126,18 @@ def _levels(cells: Cells, column: Categorical | Hashed, notation: Notation) -> n
     return np.asarray(codes)
 
 
+def target_of(column: Label, numbers: np.ndarray) -> np.ndarray:
+    """Return a real-valued target between its bounds as [-1, 1]; as it is while it waits for
+    them."""
+    if column.lower is None or column.upper is None:
+        return numbers
+    return 2.0 * scale_to_unit(numbers, column.lower, column.upper) - 1.0
+
+
 def _label(cells: Cells, column: Label, notation: Notation) -> Reading:
-    if column.lower is not None and column.upper is not None:
+    if column.is_real:
         numbers = to_numbers(cells, notation)
-        y = 2.0 * scale_to_unit(numbers, column.lower, column.upper) - 1.0
-        return y, ~np.isfinite(numbers), "the label is not a finite number"
+        return target_of(column, numbers), ~np.isfinite(numbers), "the label is not a finite number"
     codes = to_codes(cells, column.negative + column.positive, notation)
     y = np.where(codes < len(column.negative), -1.0, 1.0)
     if column.negative:

@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dpcore.data.cells.objects import is_missing_object, object_codes, object_numbers
+from dpcore.data.cells.objects import is_missing_object, object_codes, object_numbers, text_of
 from dpcore.data.cells.vocabulary import ABSENT, UNKNOWN, Vocabulary
 from dpcore.data.schema.values import Value, are_numbers
 
@@ -35,6 +35,7 @@ __all__ = [
     "empty_cells",
     "is_text",
     "plain_numbers",
+    "text_at",
     "to_codes",
     "to_numbers",
 ]
@@ -51,7 +52,7 @@ def empty_cells(cells: Cells, notation: Notation) -> np.ndarray:
     """Return which cells hold no value, bool of shape (n_cells,): none at all, not a number (NaN),
     or a text that is blank or one of the words for it."""
     if isinstance(cells, np.ndarray):
-        found = (is_missing_object(cell, notation.empty) for cell in cells)
+        found = (is_missing_object(cell, notation) for cell in cells)
         return np.fromiter(found, bool, len(cells))
     kind = _value_type(cells.type)
     if is_text(kind):
@@ -60,6 +61,16 @@ def empty_cells(cells: Cells, notation: Notation) -> np.ndarray:
     if _is_number(kind):
         return np.asarray(np.isnan(to_numbers(cells, notation)))
     return np.asarray(_to_numpy(cells.is_null().cast(pa.int64()), np.int64(1)) == 1)
+
+
+def text_at(cells: Cells, row: int) -> str | None:
+    """Return a cell's text without outer spaces, None for a cell that is no text."""
+    cell: object = None
+    if isinstance(cells, np.ndarray):
+        cell = cells[row]
+    elif is_text(_value_type(cells.type)):
+        cell = cells.slice(row, 1).cast(pa.binary()).to_pylist()[0]
+    return text_of(cell).strip() if isinstance(cell, (str, bytes)) else None
 
 
 def to_codes(cells: Cells, values: tuple[Value, ...], notation: Notation) -> np.ndarray:
@@ -159,7 +170,10 @@ def to_numbers(cells: Cells, notation: Notation) -> np.ndarray:
         array = _parse(_text(array), notation)
     elif kind != pa.float64():
         array = array.cast(pa.float64(), safe=False)
-    return _to_numpy(array, np.float64("nan"))
+    numbers = _to_numpy(array, np.float64("nan"))
+    if notation.numbers and _is_number(kind):
+        return np.where(np.isin(numbers, notation.numbers), np.nan, numbers)
+    return numbers
 
 
 def _to_numpy(array: pa.ChunkedArray, null: np.float64 | np.int64) -> np.ndarray:
@@ -189,14 +203,14 @@ def _is_number(kind: pa.DataType) -> bool:
 
 
 def is_text(kind: pa.DataType) -> bool:
-    """Return whether cells of a declared type are text, or bytes that may be."""
+    """Return whether cells of a declared type are text, or bytes that may be. Those of a fixed size
+    are none: polars hands out the addresses of Python objects as such."""
     tests = (
         pa.types.is_string,
         pa.types.is_large_string,
         pa.types.is_string_view,
         pa.types.is_binary,
         pa.types.is_large_binary,
-        pa.types.is_fixed_size_binary,
     )
     return any(test(kind) for test in tests)
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 import numpy as np
 
-from dpcore.data.schema.values import is_boolean
+from dpcore.data.schema.values import is_boolean, is_whole
 
 __all__ = ["ABSENT", "UNKNOWN", "Vocabulary"]
 
@@ -15,9 +14,6 @@ UNKNOWN = -1
 """The code of a cell that is none of the listed values."""
 ABSENT = -2
 """The code of a cell that holds no value."""
-
-_WHOLE = re.compile(r"0|-?[1-9][0-9]{0,15}")
-_EXACT = 2**53
 
 
 class Vocabulary:
@@ -31,7 +27,7 @@ class Vocabulary:
 
     def __init__(self, texts: Sequence[str], missing: Sequence[str]) -> None:
         self.texts = tuple(texts)
-        self.takes_numbers = all(map(_is_whole, texts))
+        self.takes_numbers = all(map(is_whole, texts))
         self.takes_booleans = all(map(is_boolean, texts))
         self._code = dict.fromkeys(missing, ABSENT)
         self._code.update((text, i) for i, text in enumerate(texts))
@@ -53,13 +49,9 @@ class Vocabulary:
         """Return the codes, int32, of float64 values, among which NaN means that there is none."""
         if not self.takes_numbers:
             return np.where(np.isnan(values), ABSENT, UNKNOWN).astype(np.int32)
-        known = {int(text): code for text, code in self._code.items() if _is_whole(text)}
+        known = {int(text): code for text, code in self._code.items() if is_whole(text)}
         numbers = np.array(sorted(known), dtype=np.float64)
         codes = np.array([known[int(number)] for number in numbers], dtype=np.int32)
         at = np.minimum(np.searchsorted(numbers, values), len(numbers) - 1)
         found = np.where(numbers[at] == values, codes[at], np.int32(UNKNOWN))
         return np.where(np.isnan(values), np.int32(ABSENT), found)
-
-
-def _is_whole(text: str) -> bool:
-    return _WHOLE.fullmatch(text) is not None and abs(int(text)) < _EXACT

@@ -7,7 +7,7 @@ import functools
 import numpy as np
 import pyarrow as pa
 
-from dpcore.data.cells.objects import float_of, is_number, text_of
+from dpcore.data.cells.objects import float_of, is_missing_object, is_number, text_of
 from dpcore.data.cells.typed import Cells, UnreadTypeError, by_text, is_text, to_numbers
 from dpcore.data.schema.hashed import Hashed
 from dpcore.data.schema.notation import Notation
@@ -15,8 +15,8 @@ from dpcore.data.schema.notation import Notation
 __all__ = ["to_buckets", "to_truth"]
 
 _TRUTH = {
-    **dict.fromkeys(("true", "t", "yes", "y", "on", "1"), 1.0),
-    **dict.fromkeys(("false", "f", "no", "n", "off", "0"), 0.0),
+    **dict.fromkeys(("true", "t", "yes", "y", "on", "1", "1.0"), 1.0),
+    **dict.fromkeys(("false", "f", "no", "n", "off", "0", "0.0"), 0.0),
 }
 
 
@@ -36,9 +36,11 @@ def _truth_of(cell: object, notation: Notation) -> float:
     if isinstance(cell, (str, bytes)):
         word = text_of(cell).strip()
         return np.nan if word in notation.missing else _TRUTH.get(word.lower(), np.nan)
-    if isinstance(cell, (bool, np.bool_)) or is_number(cell):
-        return float_of(cell) if float_of(cell) in (0.0, 1.0) else np.nan
-    return np.nan
+    if isinstance(cell, (bool, np.bool_)):
+        return float_of(cell)
+    if is_missing_object(cell, notation) or not is_number(cell):
+        return np.nan
+    return float_of(cell) if float_of(cell) in (0.0, 1.0) else np.nan
 
 
 def to_buckets(cells: Cells, column: Hashed, notation: Notation) -> np.ndarray:

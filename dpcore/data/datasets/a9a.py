@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import math
 
-from dpcore.data.dataset import Dataset, width_schema
+from dpcore.data.dataset import Dataset
 from dpcore.data.datasets.fetch import RemoteFile, fetch
 from dpcore.data.schema.schema import Schema
+from dpcore.data.schema.width import width_schema
 
 __all__ = ["FILES", "load", "schema"]
 

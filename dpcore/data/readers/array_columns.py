@@ -10,25 +10,31 @@ import numpy as np
 import pyarrow as pa
 from scipy import sparse
 
-from dpcore.data.dataset import width_schema
 from dpcore.data.readers.in_memory import labels_of, real_matrix
 from dpcore.data.readers.raw_table import RawTable
-from dpcore.data.schema.columns import Numeric
+from dpcore.data.schema.columns import Numeric, Unbounded
 from dpcore.data.schema.schema import Schema
+from dpcore.data.schema.width import width_schema
 from dpcore.errors import DataError, InvalidInputError
 
 __all__ = ["array_schema", "array_table", "leave_to_schema"]
 
 
 def array_schema(
-    width: int, bounds: Sequence[Any] | None, row_norm: float | None, **options: Any
+    width: int,
+    bounds: Sequence[Any] | None,
+    row_norm: float | None,
+    private_bounds: bool = False,
+    **options: Any,
 ) -> Schema:
-    """Return the schema of ``width`` unnamed features, or, with ``bounds``, of as many numeric
-    columns x1, x2, ...
+    """Return the schema of ``width`` unnamed features, or, with ``bounds`` or private ones, of as
+    many numeric columns x1, x2, ...
 
     ``bounds`` : (lower, upper), each a number or one per column. ``options`` : of ``width_schema``.
     """
-    if bounds is None:
+    if bounds is not None and private_bounds:
+        raise InvalidInputError("Expected bounds or private_bounds, not both.")
+    if bounds is None and not private_bounds:
         if row_norm is None:
             raise InvalidInputError(
                 "Expected row_norm to be a number: without bounds=(lower, upper) of the columns no "
@@ -36,14 +42,20 @@ def array_schema(
             )
         return width_schema(width, row_norm=row_norm, **options)
     schema = width_schema(width, row_norm=row_norm, header=True, separator=",", **options)
+    names = [f"x{j + 1}" for j in range(width)]
+    columns = map(Unbounded, names) if bounds is None else _bounded(names, bounds)
+    return replace(schema, width=None, columns=(*columns, schema.label))
+
+
+def _bounded(names: list[str], bounds: Sequence[Any]) -> list[Numeric]:
+    width = len(names)
     try:
         lower, upper = (np.broadcast_to(np.asarray(b, np.float64), width).tolist() for b in bounds)
     except (TypeError, ValueError):
         raise InvalidInputError(
             f"Expected bounds = (lower, upper), each a number or one for each of {width} columns."
         ) from None
-    columns = [Numeric(f"x{j + 1}", lower[j], upper[j]) for j in range(width)]
-    return replace(schema, width=None, columns=(*columns, schema.label))
+    return [Numeric(name, lower[j], upper[j]) for j, name in enumerate(names)]
 
 
 def array_table(
@@ -60,7 +72,9 @@ def array_table(
             f"An array has no column {schema.unit!r} of ids: a schema with a unit needs a frame."
         )
     if any(column.kind != "numeric" for column in schema.features):
-        raise InvalidInputError("A schema with named columns needs a pandas frame.")
+        raise InvalidInputError(
+            "A schema with categories or dates needs a frame, of pandas, polars or pyarrow."
+        )
     if sparse.issparse(X):
         raise InvalidInputError(
             "Sparse rows cannot be mapped to bounds of columns: zeros would not stay zeros. Pass "

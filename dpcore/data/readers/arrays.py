@@ -36,6 +36,7 @@ def dataset_from_arrays(
     classes: Sequence[Any] | None = None,
     target_bounds: Sequence[float] | None = None,
     bounds: Sequence[Any] | None = None,
+    private_bounds: bool = False,
     row_norm: float | None = 1.0,
     schema: Schema | None = None,
     intercept: bool = True,
@@ -56,6 +57,7 @@ def dataset_from_arrays(
     target_bounds : (lower, upper) of a real-valued target, instead of ``classes``.
     bounds : public (lower, upper) of the columns, each a number or one per column: cells are
         clamped to them and mapped to [0, 1], as a schema's numeric columns are. Not for sparse X.
+    private_bounds : whether columns of an array have bounds that are still to be released.
     row_norm : public l2 bound that rows are scaled down to, after ``bounds`` and the intercept's 1
         included; ``None`` for the bound that follows from ``bounds``, so that no row is.
     schema : replaces all of the other options but ``coins``, which are ``Dataset.from_rows``'s.
@@ -79,6 +81,7 @@ def dataset_from_arrays(
             X.shape[1],
             bounds,
             row_norm,
+            private_bounds,
             classes=classes,
             target_bounds=target_bounds,
             intercept=intercept,

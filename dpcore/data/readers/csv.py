@@ -205,7 +205,9 @@ def _parse(
 
 def arrow_type(column: Column) -> pa.DataType:
     """Return the type that a column's cells are first tried as."""
-    return _TEXT if isinstance(column, Drop) or not column.takes_numbers else pa.float64()
+    if isinstance(column, Drop) or not column.takes_numbers or column.missing:
+        return _TEXT  # Arrow knows words for no value of a file only, not of a column.
+    return pa.float64()
 
 
 def _holds_nan(column: pa.ChunkedArray) -> bool:

@@ -13,7 +13,15 @@ from dpcore.data.readers.raw_table import RawTable, check_names
 from dpcore.data.schema.schema import Schema
 from dpcore.errors import DataError
 
-__all__ = ["declares_truth", "frame_names", "frame_of", "frame_schema", "frame_table", "is_frame"]
+__all__ = [
+    "declares_truth",
+    "frame_cells",
+    "frame_names",
+    "frame_of",
+    "frame_schema",
+    "frame_table",
+    "is_frame",
+]
 
 _SOURCE = "the frame"
 
@@ -28,7 +36,7 @@ def frame_of(X: Any) -> Any:
 
     What has ``__arrow_c_stream__`` is taken at its word: a polars or pyarrow table, a batch, a
     reader of batches, a relation of a database.
-    Raises DataError for a stream of Arrow that has no columns.
+    Raises DataError for a stream of Arrow that has no columns or ends early, and for a lazy frame.
     """
     if _is_pandas(X) or isinstance(X, pa.Table):
         return X
@@ -39,6 +47,10 @@ def frame_of(X: Any) -> Any:
             raise DataError(
                 f"{_SOURCE}: this stream of Arrow is no table of named columns; give a frame."
             ) from None
+        except OSError:
+            raise DataError(f"{_SOURCE}: this stream of Arrow broke off before its end.") from None
+    if hasattr(X, "lazy") and hasattr(X, "collect"):
+        raise DataError(f"{_SOURCE} is lazy, so that it has no rows yet: pass frame.collect().")
     return X
 
 
@@ -62,7 +74,7 @@ def frame_table(
     not fit."""
     names = frame_names(frame)
     wanted = check_names(names, schema, _SOURCE, labelled)
-    columns = {name: _cells(frame, names.index(name), name) for name in wanted}
+    columns = {name: frame_cells(frame, names.index(name)) for name in wanted}
     return RawTable(columns, len(frame), _SOURCE, where)
 
 
@@ -73,7 +85,8 @@ def declares_truth(column: Any) -> bool:
     return getattr(getattr(column, "dtype", None), "kind", "") == "b"
 
 
-def _cells(frame: Any, place: int, name: str) -> Cells:
+def frame_cells(frame: Any, place: int) -> Cells:
+    """Return the cells of a frame's column; DataError for a type that holds no cells."""
     if isinstance(frame, pa.Table):
         return frame.column(place)
     series = frame.iloc[:, place]
@@ -81,8 +94,8 @@ def _cells(frame: Any, place: int, name: str) -> Cells:
         return typed_cells(series)
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
         raise DataError(
-            f"{_SOURCE}: column {name!r} is of type {series.dtype}, which holds neither numbers "
-            "nor text."
+            f"{_SOURCE}: column {str(series.name)!r} is of type {series.dtype}, which holds no "
+            "numbers and no text."
         ) from None
 
 

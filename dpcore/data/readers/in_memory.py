@@ -17,7 +17,7 @@ from dpcore.data.cells.typed import Cells
 from dpcore.data.schema.notation import Notation
 from dpcore.errors import DataError
 
-__all__ = ["canonical_csr", "labels_of", "real_matrix", "typed_cells"]
+__all__ = ["canonical_csr", "labels_of", "real_matrix", "streams", "typed_cells"]
 
 
 def real_matrix(X: Any, source: str) -> np.ndarray:
@@ -100,7 +100,7 @@ def labels_of(y: Any, source: str, n_rows: int) -> Cells:
     """
     _require_no_mask(y, f"{source}: y")
     try:
-        if isinstance(y, (pa.Array, pa.ChunkedArray)) or _streams(y):
+        if isinstance(y, (pa.Array, pa.ChunkedArray)) or streams(y):
             cells: Cells = pa.chunked_array([y] if isinstance(y, pa.Array) else y)
         else:
             cells = typed_cells(y) if hasattr(y, "dtype") else as_objects(y)
@@ -111,7 +111,7 @@ def labels_of(y: Any, source: str, n_rows: int) -> Cells:
     return cells
 
 
-def _streams(y: Any) -> bool:
+def streams(y: Any) -> bool:
     """Return whether labels are a column of Arrow, as one of polars is; pandas has its own way."""
     return hasattr(y, "__arrow_c_stream__") and not hasattr(y, "iloc")
 

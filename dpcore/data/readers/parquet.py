@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import partial
 
@@ -17,6 +18,8 @@ __all__ = ["BATCH_ROWS", "ParquetFile", "read_parquet_types"]
 
 BATCH_ROWS = 2**15
 """How many rows are read at a time. No row and no message depends on it."""
+_INDEX = re.compile("__index_level_[0-9]+__")
+"""The name that pandas gives an index without one."""
 _BUFFER = 2**16
 
 
@@ -76,7 +79,7 @@ def _where(before: int, row: int) -> str:
 
 def read_parquet_types(path: str) -> list[tuple[str, pa.DataType]]:
     """Return the names and types of the columns, those of the first of several files, without
-    reading a row."""
+    reading a row. An index that pandas has put beside the columns is none of them."""
     path = parquet_files(path)[0]
     try:
         arrow = pq.ParquetFile(path).schema_arrow
@@ -84,7 +87,7 @@ def read_parquet_types(path: str) -> list[tuple[str, pa.DataType]]:
         raise DataError(f"No such file: {path}.") from None
     except (pa.ArrowException, OSError, ValueError) as error:
         raise _unreadable(path, error) from None
-    return [(field.name, field.type) for field in arrow]
+    return [(field.name, field.type) for field in arrow if not _INDEX.fullmatch(field.name)]
 
 
 def _unreadable(path: str, error: Exception) -> DataError:

@@ -68,9 +68,9 @@ def _of_cells(
     given: Cells, column: FeatureColumn | Label, schema: Schema, raw: RawTable | RawMatrix
 ) -> list[int]:
     if isinstance(column, Label) and column.lower is not None and column.upper is not None:
-        column = Numeric(column.name, column.lower, column.upper)
+        column = Numeric(column.name, column.lower, column.upper, missing=column.missing)
     cells, fault, _ = convert_column(given, column, schema.notation, raw.source)
-    empty = empty_cells(given, schema.notation)
+    empty = empty_cells(given, schema.notation.with_words(column.missing))
     outside = cells < 0 if fault is None else fault
     below = above = np.zeros_like(empty)
     if not isinstance(column, Label) and column.bounds is not None:

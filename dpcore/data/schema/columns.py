@@ -18,6 +18,13 @@ from dpcore.data.schema.levels import (
     ordinal_from,
 )
 from dpcore.data.schema.numeric import Binned, Numeric, Piecewise, numeric_from
+from dpcore.data.schema.unbounded import (
+    Unbounded,
+    UnboundedLabel,
+    has_private_bounds,
+    unbounded_from,
+    unbounded_label_from,
+)
 from dpcore.data.schema.values import PLACEHOLDER, Entry, check_keys
 from dpcore.errors import InvalidInputError
 
@@ -34,11 +41,13 @@ __all__ = [
     "Numeric",
     "Ordinal",
     "Piecewise",
+    "Unbounded",
+    "UnboundedLabel",
     "column_from_dict",
 ]
 
 FeatureColumn: TypeAlias = (
-    Numeric | Binned | Piecewise | Categorical | Ordinal | Boolean | Hashed | Date
+    Numeric | Unbounded | Binned | Piecewise | Categorical | Ordinal | Boolean | Hashed | Date
 )
 """A column that becomes features. Each has
 
@@ -48,18 +57,30 @@ FeatureColumn: TypeAlias = (
 * ``levels``, the public values that it may have, empty if there is no list of them;
 * ``bounds``, to which its plain numbers are clamped, or None;
 * ``takes_numbers``, whether its cells are numbers where they could be text;
-* ``fill`` and ``indicator``, which say what an empty cell becomes.
+* ``fill`` and ``indicator``, which say what an empty cell becomes;
+* ``missing``, words for no value beside those of the table.
 """
 Column: TypeAlias = FeatureColumn | Label | Drop
 
+
+def _number_from(name: str, entry: Entry) -> Column:
+    is_private = has_private_bounds(entry)
+    return unbounded_from(name, entry) if is_private else numeric_from(name, entry)
+
+
+def _target_from(name: str, entry: Entry) -> Column:
+    is_private = has_private_bounds(entry)
+    return unbounded_label_from(name, entry) if is_private else label_from(name, entry)
+
+
 _READERS: dict[str, Callable[[str, Entry], Column]] = {
-    "numeric": numeric_from,
+    "numeric": _number_from,
     "categorical": categorical_from,
     "ordinal": ordinal_from,
     "boolean": boolean_from,
     "date": date_from,
     "hashed": hashed_from,
-    "label": label_from,
+    "label": _target_from,
     "drop": lambda name, _: Drop(name),
 }
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from dpcore.data.schema.columns import Column, Drop, Label
 from dpcore.data.schema.crosses import crossed
 from dpcore.data.schema.levels import Categorical, Ordinal
+from dpcore.data.schema.notation import Notation
 from dpcore.data.schema.units import check_unit_column
 from dpcore.errors import InvalidInputError
 
@@ -37,7 +38,7 @@ def check_consistency(schema: Schema) -> None:
             f'Expected separator={schema.separator!r} to be one character or "whitespace".'
         )
     for column in schema.columns:
-        _check_not_missing(column, schema.notation.missing)
+        _check_not_missing(column, schema.notation)
     names = {column.name for column in schema.columns} - {schema.label.name}
     if not names.issuperset(schema.wildcards):
         raise InvalidInputError("Expected wildcards to be names of columns, not of the label.")
@@ -75,13 +76,16 @@ def _check_counts(schema: Schema) -> None:
         raise InvalidInputError(f"Expected 2^-8 <= row_norm={schema.norm} <= 2^512.")
 
 
-def _check_not_missing(column: Column, missing: tuple[str, ...]) -> None:
+def _check_not_missing(column: Column, notation: Notation) -> None:
+    if isinstance(column, Drop):
+        return
+    notation = notation.with_words(column.missing)
     if isinstance(column, Label):
         values = column.negative + column.positive
     else:
         values = column.levels if isinstance(column, (Categorical, Ordinal)) else ()
     for value in values:
-        if value in missing:
+        if notation.means_none(value):
             raise InvalidInputError(
                 f"Value {value!r} of column {column.name!r} is also in missing = [...]; for a "
                 "category of the empty cell, set indicator = true."

@@ -56,6 +56,7 @@ class Date:
     format: str | None = None
     fill: date | None = None
     indicator: bool = False
+    missing: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.lower < self.upper:
@@ -93,7 +94,8 @@ class Date:
             data["parts"] = list(self.calendar)
         if self.format is not None:
             data["format"] = self.format
-        return data | empty_keys(None if self.fill is None else str(self.fill), self.indicator)
+        fill = None if self.fill is None else str(self.fill)
+        return data | empty_keys(fill, self.indicator, self.missing)
 
 
 def date_pattern(name: str, format: str | None) -> re.Pattern[str]:
@@ -122,6 +124,7 @@ def date_from(name: str, entry: Entry) -> Date:
         entry.text("format") if "format" in entry.data else None,
         _day(entry, "fill") if "fill" in entry.data else None,
         entry.flag("indicator"),
+        entry.words("missing"),
     )
 
 

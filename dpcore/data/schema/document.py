@@ -36,6 +36,10 @@ def typed_value(key: str, value: Any) -> Any:
     elif key in ("missing", "wildcards"):
         ok = isinstance(value, (list, tuple)) and all(isinstance(v, str) for v in value)
         value = tuple(value) if ok else value
+        if not ok:
+            raise InvalidInputError(
+                f'Expected {key} of the schema to be a list of texts, as in ["", "-9"].'
+            )
     else:
         ok = isinstance(value, str)
     if not ok:

@@ -69,8 +69,9 @@ def _read_all(source: str) -> tuple[Any, str]:
     try:
         if format_of(source) == "parquet":
             # As in dpcore.compare.results: threads may outlive the process's own.
-            files = [pq.ParquetFile(path).read(use_threads=False) for path in parquet_files(source)]
-            return pa.concat_tables(files), separator
+            files = map(pq.ParquetFile, parquet_files(source))
+            tables = [file.read(columns=names, use_threads=False) for file in files]
+            return pa.concat_tables(tables), separator
         table = pacsv.read_csv(
             arrow_reader(utf8_lines(read_bytes(source), source) + b"\n"),
             read_options=pacsv.ReadOptions(column_names=names, skip_rows_after_names=1),

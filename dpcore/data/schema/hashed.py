@@ -37,6 +37,7 @@ class Hashed:
     numbers: bool = False
     fill: Value | None = None
     indicator: bool = False
+    missing: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not 2 <= self.buckets <= _LARGEST:
@@ -69,7 +70,7 @@ class Hashed:
         data: dict[str, Any] = {"kind": self.kind, "buckets": self.buckets}
         if self.numbers:
             data["numbers"] = True
-        return data | empty_keys(self.fill, self.indicator)
+        return data | empty_keys(self.fill, self.indicator, self.missing)
 
 
 def hashed_from(name: str, entry: Entry) -> Hashed:
@@ -77,4 +78,5 @@ def hashed_from(name: str, entry: Entry) -> Hashed:
     fill: Value | None = None
     if "fill" in entry.data:
         fill = entry.number("fill") if numbers else entry.text("fill")
-    return Hashed(name, entry.whole("buckets"), numbers, fill, entry.flag("indicator"))
+    flags = entry.flag("indicator"), entry.words("missing")
+    return Hashed(name, entry.whole("buckets"), numbers, fill, *flags)

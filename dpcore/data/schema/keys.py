@@ -28,7 +28,7 @@ TOP_KEYS = (
     Key(
         "separator", '","', 'one character, "\\t" or "whitespace"; default: by the name of the file'
     ),
-    Key("missing", '["", "NA"]', 'words for no value; default [""]'),
+    Key("missing", '["", "NA"]', 'words for no value; default [""]; "-9" is the number -9 too'),
     Key("decimal", '","', 'what is before the decimals of numbers in text; default "."'),
     Key("thousands", '"."', "what may be between groups of three digits in text; default: nothing"),
     Key("width", "123", "number of features of a file without columns, beside the label alone"),
@@ -41,18 +41,20 @@ TOP_KEYS = (
 
 _FILL = Key("fill", "40", "what an empty cell counts as")
 _INDICATOR = Key("indicator", "true", "a feature of its own says that the cell is empty")
+_MISSING = Key("missing", '["-9"]', "words for no value here, beside those of the table")
 
 COLUMN_KINDS: dict[str, tuple[str, tuple[Key, ...]]] = {
     "numeric": (
         "a number between public bounds, in public bins, or piecewise linear between public knots",
         (
-            Key("lower", "17", "the lower bound; values are clamped to it"),
-            Key("upper", "90", "the upper bound"),
+            Key("lower", "17", 'the lower bound; values are clamped to it; "private": released'),
+            Key("upper", "90", 'the upper bound; or "private"'),
             Key("scale", '"log"', "the number counts by its logarithm; needs lower > 0"),
             Key("bins", "[18, 30, 65]", "in place of bounds: edges of intervals, one-hot"),
             Key("knots", "[0, 10, 50]", "in place of bounds: where the slope may change"),
             _FILL,
             _INDICATOR,
+            _MISSING,
         ),
     ),
     "categorical": (
@@ -61,6 +63,7 @@ COLUMN_KINDS: dict[str, tuple[str, tuple[Key, ...]]] = {
             Key("categories", '["Bern", "Basel"]', "text or numbers; true and false in any case"),
             Key("fill", '"Bern"', "the category that an empty cell counts as"),
             Key("indicator", "true", "the empty cell is a category of its own, the last"),
+            _MISSING,
         ),
     ),
     "ordinal": (
@@ -69,11 +72,12 @@ COLUMN_KINDS: dict[str, tuple[str, tuple[Key, ...]]] = {
             Key("levels", '["low", "mid", "high"]', "lowest first; any other value is a bad row"),
             Key("fill", '"mid"', "the level that an empty cell counts as"),
             _INDICATOR,
+            _MISSING,
         ),
     ),
     "boolean": (
-        "a truth value: true, t, yes, y, on, 1; false, f, no, n, off, 0",
-        (Key("fill", "false", "what an empty cell counts as"), _INDICATOR),
+        "a truth value: true, t, yes, y, on, 1, 1.0; false, f, no, n, off, 0, 0.0",
+        (Key("fill", "false", "what an empty cell counts as"), _INDICATOR, _MISSING),
     ),
     "date": (
         "a day between public bounds",
@@ -84,6 +88,7 @@ COLUMN_KINDS: dict[str, tuple[str, tuple[Key, ...]]] = {
             Key("format", '"%d.%m.%Y"', "of text, by %Y %m %d %H %M %S; default ISO 8601"),
             Key("fill", "2020-01-01", "the day that an empty cell counts as"),
             _INDICATOR,
+            _MISSING,
         ),
     ),
     "hashed": (
@@ -93,6 +98,7 @@ COLUMN_KINDS: dict[str, tuple[str, tuple[Key, ...]]] = {
             Key("numbers", "true", "cells are numbers: 3, 3.0 and \"3\" are one"),
             Key("fill", '"02139"', "the value that an empty cell counts as"),
             Key("indicator", "true", "the empty cell is a bucket of its own, the last"),
+            _MISSING,
         ),
     ),
     "label": (
@@ -101,7 +107,8 @@ COLUMN_KINDS: dict[str, tuple[str, tuple[Key, ...]]] = {
             Key("classes", '["no", ["yes", "y"]]', "negative and positive, each a value or a list"),
             Key("positive", '["yes"]', "in place of classes: any other value is negative"),
             Key("lower", "0", "in place of classes: the lower bound of a number to predict"),
-            Key("upper", "1e6", "and the upper bound"),
+            Key("upper", "1e6", 'and the upper bound; or "private", each'),
+            _MISSING,
         ),
     ),
     "drop": ("not used", ()),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from dpcore.data.schema.parts import empty_keys
 from dpcore.data.schema.values import Entry, Value, are_numbers, check_bounds, check_distinct
 from dpcore.errors import InvalidInputError
 
@@ -20,6 +21,7 @@ class Label:
     negative, positive : values that mean -1 and +1. An empty ``negative`` means every other value.
     lower, upper : for a real-valued target instead, the bounds it is clamped to. They are mapped to
         [-1, 1], so that no unit of the target is too large or too small for a fit.
+    missing : words for no value, beside those of the table.
     """
 
     kind: ClassVar[str] = "label"
@@ -28,6 +30,7 @@ class Label:
     positive: tuple[Value, ...] = ()
     lower: float | None = None
     upper: float | None = None
+    missing: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.is_real:
@@ -57,12 +60,15 @@ class Label:
         return self.lower / 2 + self.upper / 2, (self.upper - self.lower) / 2
 
     def to_dict(self) -> dict[str, Any]:
+        data: dict[str, Any] = {"kind": self.kind}
         if self.is_real:
-            return {"kind": self.kind, "lower": self.lower, "upper": self.upper}
-        if not self.negative:
-            return {"kind": self.kind, "positive": list(self.positive)}
-        classes = [v[0] if len(v) == 1 else list(v) for v in (self.negative, self.positive)]
-        return {"kind": self.kind, "classes": classes}
+            data |= {"lower": self.lower, "upper": self.upper}
+        elif not self.negative:
+            data["positive"] = list(self.positive)
+        else:
+            sides = (self.negative, self.positive)
+            data["classes"] = [v[0] if len(v) == 1 else list(v) for v in sides]
+        return data | empty_keys(None, False, self.missing)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +83,7 @@ class Drop:
 
 
 def label_from(name: str, entry: Entry) -> Label:
-    where, data = entry.where, entry.data
+    where, data, missing = entry.where, entry.data, entry.words("missing")
     given = [key for key in ("classes", "positive") if key in data]
     given += ["lower, upper"] if "lower" in data or "upper" in data else []
     if len(given) > 1:
@@ -92,9 +98,10 @@ def label_from(name: str, entry: Entry) -> Label:
         if not all(sides):
             raise InvalidInputError(f"A class of {where} has no values.")
         negative, positive = (entry.values("classes", side) for side in sides)
-        return Label(name, negative, positive)
+        return Label(name, negative, positive, missing=missing)
     if "positive" in data:
-        return Label(name, positive=entry.values("positive"))
+        return Label(name, positive=entry.values("positive"), missing=missing)
     if "lower" in data or "upper" in data:
-        return Label(name, lower=entry.number("lower"), upper=entry.number("upper"))
+        lower, upper = entry.number("lower"), entry.number("upper")
+        return Label(name, lower=lower, upper=upper, missing=missing)
     return Label(name)

@@ -35,6 +35,7 @@ class Categorical:
     categories: tuple[Value, ...]
     fill: Value | None = None
     indicator: bool = False
+    missing: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.categories:
@@ -56,7 +57,7 @@ class Categorical:
 
     def to_dict(self) -> dict[str, Any]:
         data = {"kind": self.kind, "categories": list(self.categories)}
-        return data | empty_keys(self.fill, self.indicator)
+        return data | empty_keys(self.fill, self.indicator, self.missing)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +73,7 @@ class Ordinal(OneNumber):
     levels: tuple[Value, ...]
     fill: Value | None = None
     indicator: bool = False
+    missing: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if len(self.levels) < 2:
@@ -88,15 +90,16 @@ class Ordinal(OneNumber):
 
     def to_dict(self) -> dict[str, Any]:
         data = {"kind": self.kind, "levels": list(self.levels)}
-        return data | empty_keys(self.fill, self.indicator)
+        return data | empty_keys(self.fill, self.indicator, self.missing)
 
 
 @dataclass(frozen=True, slots=True)
 class Boolean(OneNumber):
     """A truth value, as one feature: 1 for true and 0 for false.
 
-    Cells are true, t, yes, y, on or 1, and false, f, no, n, off or 0, in any case; anything else is
-    a malformed row. ``fill`` and ``indicator`` as of a number, and the square of the norm too.
+    Cells are true, t, yes, y, on, 1 or 1.0, and false, f, no, n, off, 0 or 0.0, in any case;
+    anything else is a malformed row. ``fill`` and ``indicator`` as of a number, and the square of
+    the norm too.
     """
 
     kind: ClassVar[str] = "boolean"
@@ -106,22 +109,24 @@ class Boolean(OneNumber):
     name: str
     fill: bool | None = None
     indicator: bool = False
+    missing: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        return {"kind": self.kind} | empty_keys(self.fill, self.indicator)
+        return {"kind": self.kind} | empty_keys(self.fill, self.indicator, self.missing)
 
 
 def categorical_from(name: str, entry: Entry) -> Categorical:
     categories = entry.values("categories")
     fill = entry.one_of("fill", categories)
-    return Categorical(name, categories, fill, entry.flag("indicator"))
+    return Categorical(name, categories, fill, entry.flag("indicator"), entry.words("missing"))
 
 
 def ordinal_from(name: str, entry: Entry) -> Ordinal:
     levels = entry.values("levels")
-    return Ordinal(name, levels, entry.one_of("fill", levels), entry.flag("indicator"))
+    fill = entry.one_of("fill", levels)
+    return Ordinal(name, levels, fill, entry.flag("indicator"), entry.words("missing"))
 
 
 def boolean_from(name: str, entry: Entry) -> Boolean:
     fill = entry.flag("fill") if "fill" in entry.data else None
-    return Boolean(name, fill, entry.flag("indicator"))
+    return Boolean(name, fill, entry.flag("indicator"), entry.words("missing"))

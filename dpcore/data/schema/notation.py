@@ -5,8 +5,9 @@ from __future__ import annotations
 import functools
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from dpcore.data.schema.values import Value, is_whole
 from dpcore.errors import InvalidInputError
 
 __all__ = ["Notation"]
@@ -18,7 +19,8 @@ _THOUSANDS = ("", ".", ",", " ", "'", "_", "\u2019", "\u00a0", "\u202f")
 class Notation:
     """Parameters
     ----------
-    missing : the words that mean that there is no value.
+    missing : the words that mean that there is no value. The text of a whole number, such as -9,
+        is that number too, where cells are numbers.
     decimal : the character before the decimals of a number.
     thousands : the character between groups of three digits, which may be there or not; empty for
         none.
@@ -36,6 +38,19 @@ class Notation:
                 f"Expected thousands={self.thousands!r} to be empty, a point, comma, blank, "
                 "apostrophe or underscore, and not the decimal's."
             )
+
+    def with_words(self, words: tuple[str, ...]) -> Notation:
+        """Return the notation of a column that has words for no value beside the table's."""
+        return replace(self, missing=(*self.missing, *words)) if words else self
+
+    def means_none(self, value: Value) -> bool:
+        """Return whether a text or a number means that there is no value."""
+        return value in (self.missing if isinstance(value, str) else self.numbers)
+
+    @functools.cached_property
+    def numbers(self) -> tuple[float, ...]:
+        """The numbers that mean that there is no value."""
+        return tuple(float(word) for word in self.missing if is_whole(word))
 
     @functools.cached_property
     def empty(self) -> frozenset[str]:

@@ -38,6 +38,7 @@ class Numeric(OneNumber):
     fill: float | None = None
     indicator: bool = False
     scale: Scale = "linear"
+    missing: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         check_bounds(self.name, self.lower, self.upper)
@@ -58,7 +59,7 @@ class Numeric(OneNumber):
         data: dict[str, Any] = {"kind": self.kind, "lower": self.lower, "upper": self.upper}
         if self.scale != "linear":
             data["scale"] = self.scale
-        return data | empty_keys(self.fill, self.indicator)
+        return data | empty_keys(self.fill, self.indicator, self.missing)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +79,7 @@ class Binned:
     bins: tuple[float, ...]
     fill: float | None = None
     indicator: bool = False
+    missing: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         _check_ascending(self.name, "bins", self.bins, 1)
@@ -94,7 +96,7 @@ class Binned:
 
     def to_dict(self) -> dict[str, Any]:
         data = {"kind": self.kind, "bins": list(self.bins)}
-        return data | empty_keys(self.fill, self.indicator)
+        return data | empty_keys(self.fill, self.indicator, self.missing)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +117,7 @@ class Piecewise:
     knots: tuple[float, ...]
     fill: float | None = None
     indicator: bool = False
+    missing: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         _check_ascending(self.name, "knots", self.knots, 2)
@@ -134,11 +137,12 @@ class Piecewise:
 
     def to_dict(self) -> dict[str, Any]:
         data = {"kind": self.kind, "knots": list(self.knots)}
-        return data | empty_keys(self.fill, self.indicator)
+        return data | empty_keys(self.fill, self.indicator, self.missing)
 
 
 def numeric_from(name: str, entry: Entry) -> Numeric | Binned | Piecewise:
     fill, indicator = entry.number_or_none("fill"), entry.flag("indicator")
+    missing = entry.words("missing")
     given = [key for key in ("bins", "knots", "scale") if key in entry.data]
     if len(given) > 1:
         raise InvalidInputError(f"Expected one of {' and '.join(given)} in {entry.where}.")
@@ -146,11 +150,12 @@ def numeric_from(name: str, entry: Entry) -> Numeric | Binned | Piecewise:
         if key in entry.data and ("lower" in entry.data or "upper" in entry.data):
             raise InvalidInputError(f"Expected {key} or lower and upper in {entry.where}.")
     if "bins" in entry.data:
-        return Binned(name, entry.numbers("bins"), fill, indicator)
+        return Binned(name, entry.numbers("bins"), fill, indicator, missing)
     if "knots" in entry.data:
-        return Piecewise(name, entry.numbers("knots"), fill, indicator)
+        return Piecewise(name, entry.numbers("knots"), fill, indicator, missing)
     bounds = entry.number("lower"), entry.number("upper")
-    return Numeric(name, *bounds, fill, indicator, entry.data.get("scale", "linear"))
+    scale = entry.data.get("scale", "linear")
+    return Numeric(name, *bounds, fill, indicator, scale, missing)
 
 
 def _written(number: float) -> str:

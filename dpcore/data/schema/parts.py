@@ -17,10 +17,13 @@ class Part:
     names : a name for each feature.
     is_code : whether at most one of them is 1 and the others are 0, so that a row holds one small
         integer for all of them; otherwise each is a number in [0, 1].
+    in_waiting : whether rows hold the number itself in the feature's place, NaN for an empty cell,
+        until its bounds are known.
     """
 
     names: tuple[str, ...]
     is_code: bool = False
+    in_waiting: bool = False
 
 
 class OneNumber:
@@ -56,10 +59,11 @@ def with_empty(name: str, parts: tuple[Part, ...], indicator: bool) -> tuple[Par
     return (*parts, Part((_indicator(name),))) if indicator else parts
 
 
-def empty_keys(fill: Any, indicator: bool) -> dict[str, Any]:
-    """Return the keys of a column that say what an empty cell becomes."""
+def empty_keys(fill: Any, indicator: bool, missing: tuple[str, ...]) -> dict[str, Any]:
+    """Return the keys of a column that say which cells are empty, and what they become."""
     data = {} if fill is None else {"fill": fill}
-    return data | ({"indicator": True} if indicator else {})
+    data |= {"indicator": True} if indicator else {}
+    return data | ({"missing": list(missing)} if missing else {})
 
 
 def _indicator(name: str) -> str:

@@ -41,7 +41,15 @@ from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from typing import Any
 
-from dpcore.data.schema.columns import Column, Drop, FeatureColumn, Label, column_from_dict
+from dpcore.data.schema.columns import (
+    Column,
+    Drop,
+    FeatureColumn,
+    Label,
+    Unbounded,
+    UnboundedLabel,
+    column_from_dict,
+)
 from dpcore.data.schema.consistency import INTERCEPT, check_consistency
 from dpcore.data.schema.crosses import Cross, Crossed, crossed, crosses_of
 from dpcore.data.schema.document import column_entries, typed_value
@@ -50,9 +58,10 @@ from dpcore.data.schema.notation import Notation
 from dpcore.data.schema.parts import Part
 from dpcore.data.schema.shipped import schema_text
 from dpcore.data.schema.toml_writer import format_document
+from dpcore.data.schema.unbounded import require_private_bounds, with_private_bounds
 from dpcore.data.schema.units import units_of
 from dpcore.data.schema.values import check_keys
-from dpcore.data.schema.wildcards import expanded
+from dpcore.data.schema.wildcards import expanded, with_a_star
 from dpcore.errors import InvalidInputError
 from dpcore.privacy.units import Units
 
@@ -114,13 +123,8 @@ class Schema:
         dropped, named or not."""
         known = {column.name for column in self.columns}
         ids = () if unit is None or unit in known else (Drop(unit),)
-        return replace(
-            self,
-            columns=(*self.columns, *ids),
-            unit=unit,
-            rows_per_unit=rows_per_unit,
-            unit_missing=missing,
-        )
+        keys: dict[str, Any] = {"rows_per_unit": rows_per_unit, "unit_missing": missing}
+        return replace(self, columns=(*self.columns, *ids), unit=unit, **keys)
 
     @functools.cached_property
     def notation(self) -> Notation:
@@ -141,6 +145,11 @@ class Schema:
                 "names: these rows have none."
             )
         return tuple(c for c in self.columns if not isinstance(c, (Label, Drop)))
+
+    @functools.cached_property
+    def unbounded(self) -> tuple[Unbounded | UnboundedLabel, ...]:
+        """The columns whose bounds are still to be released, in order, the label's too."""
+        return tuple(c for c in self.columns if isinstance(c, (Unbounded, UnboundedLabel)))
 
     @property
     def encoding(self) -> tuple[Any, ...]:
@@ -216,28 +225,31 @@ class Schema:
         return 1.0 if self.width is not None else self.raw_norm_bound
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Schema:
+    def from_dict(cls, data: Mapping[str, Any], private_bounds: bool = False) -> Schema:
         """Return the schema that ``to_dict`` or the TOML file describes.
 
-        ``columns`` may be a table, or a list of tables with a ``name`` each.
+        ``columns`` may be a table, or a list of tables with a ``name`` each. ``private_bounds`` :
+        whether numeric columns without bounds have private ones.
         Raises InvalidInputError for unknown keys and wrong values.
         """
         if not isinstance(data, Mapping):
             raise InvalidInputError("Expected a schema to be a table of keys.")
         check_keys("the schema", data, [*(key.name for key in TOP_KEYS), "columns", "crosses"])
+        described = with_private_bounds if private_bounds else (lambda entry: entry)
         columns = tuple(
-            column_from_dict(name, c) for name, c in column_entries(data.get("columns"))
+            column_from_dict(name, described(c)) for name, c in column_entries(data.get("columns"))
         )
         tables = {"columns", "crosses"}
         values = {key: typed_value(key, value) for key, value in data.items() if key not in tables}
         if "row_norm" in values:
             values["norm"] = values.pop("row_norm")
         if isinstance(data["columns"], Mapping):
-            values.setdefault("wildcards", _with_a_star(columns))
+            values.setdefault("wildcards", with_a_star(columns))
         unit, k = values.pop("unit", None), values.pop("rows_per_unit", None)
         missing = values.pop("unit_missing", "refuse")
         schema = cls(columns, crosses=crosses_of(data.get("crosses", ())), **values)
-        return schema.with_units(unit, k, missing)
+        schema = schema.with_units(unit, k, missing)
+        return require_private_bounds(schema) if private_bounds else schema
 
     def for_names(self, names: Sequence[str]) -> Schema:
         """Return the schema of columns of these names: its wildcards stand for some of them."""
@@ -260,29 +272,26 @@ class Schema:
         return data
 
     @classmethod
-    def from_toml(cls, text: str, source: str = "the schema") -> Schema:
+    def from_toml(
+        cls, text: str, source: str = "the schema", private_bounds: bool = False
+    ) -> Schema:
         """Return the schema of TOML text. InvalidInputError names ``source`` if it is none."""
         try:
-            return cls.from_dict(tomllib.loads(text))
+            return cls.from_dict(tomllib.loads(text), private_bounds)
         except (tomllib.TOMLDecodeError, RecursionError) as error:
             raise InvalidInputError(f"{source} is not TOML: {error}") from None
         except InvalidInputError as error:
             raise InvalidInputError(f"{source}: {error}") from None
 
     @classmethod
-    def read(cls, path: str | os.PathLike[str]) -> Schema:
+    def read(cls, path: str | os.PathLike[str], private_bounds: bool = False) -> Schema:
         """Return the schema of a TOML file, or the shipped one of that name where there is no such
         file; InvalidInputError if it cannot be read or is wrong."""
-        return cls.from_toml(schema_text(path), os.fspath(path))
+        return cls.from_toml(schema_text(path), os.fspath(path), private_bounds)
 
     def to_toml(self) -> str:
         """Return the TOML text that ``from_toml`` reads back as an equal schema."""
         data = self.to_dict() | {"wildcards": list(self.wildcards)}
-        if self.wildcards == _with_a_star(self.columns):
+        if self.wildcards == with_a_star(self.columns):
             del data["wildcards"]
         return format_document(data | {"columns": {c.name: c.to_dict() for c in self.columns}})
-
-
-def _with_a_star(columns: Sequence[Column]) -> tuple[str, ...]:
-    """Return the names that are wildcards in a table of columns which does not list them."""
-    return tuple(c.name for c in columns if "*" in c.name and not isinstance(c, Label))

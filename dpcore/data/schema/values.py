@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import math
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -20,6 +21,7 @@ __all__ = [
     "check_keys",
     "check_one_of_both",
     "is_boolean",
+    "is_whole",
     "short",
 ]
 
@@ -30,6 +32,7 @@ Value: TypeAlias = str | int | float
 """A category or class: text without surrounding spaces, or a finite number."""
 
 _EXACT = 2**53
+_WHOLE = re.compile(r"0|-?[1-9][0-9]{0,15}")
 
 
 @dataclass(frozen=True)
@@ -68,6 +71,17 @@ class Entry:
             raise InvalidInputError(f"Expected {key} of {self.where} to be text.")
         return value
 
+    def words(self, key: str) -> tuple[str, ...]:
+        """Return a list of texts; none if the key is not there."""
+        words = self.data.get(key, ())
+        if not isinstance(words, (list, tuple)) or not all(isinstance(w, str) for w in words):
+            raise InvalidInputError(
+                f'Expected {key} of {self.where} to be a list of texts, as in ["NA", "-9"].'
+            )
+        for word in words:
+            self._check_text(word)
+        return tuple(words)
+
     def flag(self, key: str) -> bool:
         """Return true or false; false if the key is not there."""
         value = self.data.get(key, False)
@@ -86,10 +100,8 @@ class Entry:
                 raise InvalidInputError(f"Expected {key} of {where} to hold text or numbers.")
             if value == PLACEHOLDER:
                 raise InvalidInputError(f"The {key} of {where} are still to be filled in.")
-            if isinstance(value, str) and value != value.strip():
-                raise InvalidInputError(
-                    f"Value {value!r} of {where} has outer spaces; cells are stripped of theirs."
-                )
+            if isinstance(value, str):
+                self._check_text(value)
         if all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in values):
             return tuple(self._finite(key, v) for v in values)
         return tuple(_as_text(v) for v in values)
@@ -104,6 +116,12 @@ class Entry:
         if value not in values:
             raise InvalidInputError(f"Expected {key} of {self.where} to be one of its values.")
         return values[values.index(value)]
+
+    def _check_text(self, text: str) -> None:
+        if text != text.strip():
+            raise InvalidInputError(
+                f"Value {text!r} of {self.where} has outer spaces; cells are stripped of theirs."
+            )
 
     def _finite(self, key: str, value: Any) -> int | float:
         """Return a finite number, whole numbers that float64 holds as they were given."""
@@ -129,6 +147,11 @@ def are_numbers(values: Iterable[Value]) -> bool:
 def is_boolean(word: str) -> bool:
     """Return whether a category or class is a truth value, in whatever case it is written."""
     return word.lower() in ("true", "false")
+
+
+def is_whole(text: str) -> bool:
+    """Return whether a text is the canonical one of a whole number below 2^53 in size."""
+    return _WHOLE.fullmatch(text) is not None and abs(int(text)) < _EXACT
 
 
 def check_keys(where: str, data: Mapping[str, Any], known: Iterable[str]) -> None:

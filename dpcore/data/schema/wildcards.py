@@ -6,10 +6,10 @@ import dataclasses
 import re
 from collections.abc import Sequence
 
-from dpcore.data.schema.columns import Column, Drop
+from dpcore.data.schema.columns import Column, Drop, Label
 from dpcore.errors import InvalidInputError
 
-__all__ = ["expanded"]
+__all__ = ["expanded", "with_a_star"]
 
 
 def expanded(
@@ -40,3 +40,8 @@ def expanded(
             )
         out += [dataclasses.replace(column, name=name) for name in found[column.name]]
     return tuple(out)
+
+
+def with_a_star(columns: Sequence[Column]) -> tuple[str, ...]:
+    """Return the names that are wildcards in a table of columns which does not list them."""
+    return tuple(c.name for c in columns if "*" in c.name and not isinstance(c, Label))

@@ -14,6 +14,7 @@ import numpy as np
 from dpcore.data.blocks.coded import CodedRows
 from dpcore.data.cells.encode import coded_layout
 from dpcore.data.readers import BadRows, format_of, is_typed
+from dpcore.data.schema.unbounded import require_bounds
 from dpcore.data.store.format import HEADER, STORE_ROWS, BlockForm, Description, digest
 from dpcore.data.stream import encoded_batches, named_schema
 from dpcore.errors import InvalidInputError
@@ -57,6 +58,7 @@ def convert(
             f"A store holds no ids, and this schema's guarantee is for units by {schema.unit!r}: "
             "train on the file itself, which has to fit in memory."
         )
+    require_bounds(schema)
     check_target(out)
     schema = named_schema(source, schema, format)
     pieces = encoded_batches(source, schema, format=format, bad_rows=bad_rows)

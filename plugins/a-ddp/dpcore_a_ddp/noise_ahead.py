@@ -29,7 +29,7 @@ class NoiseAhead:
 
     def __init__(self, rules: GradientRounds, noise: NoiseSource) -> None:
         self._rules, self._noise = rules, noise
-        self._shape: _Shape = (0, 0)
+        self._shape: _Shape | None = None
         self._ready: list[np.ndarray] = []
         self._coming: Future[list[np.ndarray]]
         self._thread = ThreadPoolExecutor(1, "dpcore-users")
@@ -49,16 +49,18 @@ class NoiseAhead:
         if not shape[0]:
             return np.empty(shape, dtype=np.int64)
         if shape != self._shape:
-            self._ready, self._shape = [], shape
-            self._coming = self._begun()
+            # An interrupt leaves no shape, so that the next round begins anew.
+            self._shape = None
+            self._ready, self._coming = [], self._begun(shape)
+            self._shape = shape
         if not self._ready:
             # An interrupt from here on loses a batch, and hands none out twice.
-            done, self._coming = self._coming, self._begun()
+            done, self._coming = self._coming, self._begun(shape)
             self._ready = done.result()
         return self._ready.pop()
 
-    def _begun(self) -> Future[list[np.ndarray]]:
-        return self._thread.submit(self._batch, self._shape)
+    def _begun(self, shape: _Shape) -> Future[list[np.ndarray]]:
+        return self._thread.submit(self._batch, shape)
 
     def _batch(self, shape: _Shape) -> list[np.ndarray]:
         """Return arrays that share no memory: who holds one must not find the next in it."""

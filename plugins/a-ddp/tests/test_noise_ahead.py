@@ -79,6 +79,23 @@ def test_an_interrupted_wait_loses_noise_and_repeats_none():
     assert not np.isin(found, lost).any() and not np.isin(found, first).any()
 
 
+def test_an_interrupt_while_users_leave_begins_anew(monkeypatch):
+    ahead = NoiseAhead(Rules(), SystemNoise())
+    ahead.take((USERS, WIDTH))
+    begun = ahead._begun
+
+    def interrupted(shape):
+        begun(shape)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(ahead, "_begun", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            ahead.take((USERS - 1, WIDTH))
+    for users in (USERS - 1, USERS, USERS - 1):
+        assert ahead.take((users, WIDTH)).shape == (users, WIDTH)
+
+
 def test_a_draw_that_fails_fails_the_round():
     class Empty(Rules):
         def draw(self, noise, shape, threads=1):

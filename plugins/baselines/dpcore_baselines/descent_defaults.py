@@ -22,7 +22,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from dpcore.plugin import Loss
 
-__all__ = ["MOST_STEPS", "clip_for", "largest_step", "signal", "steps_for", "time_for"]
+__all__ = [
+    "MOST_STEPS",
+    "clip_for",
+    "largest_step",
+    "regularised_step",
+    "signal",
+    "steps_for",
+    "time_for",
+]
 
 FEWEST_STEPS, MOST_STEPS = 50, 400
 _CURVATURE = 0.25
@@ -64,8 +72,21 @@ def steps_for(time: float, loss: Loss, momentum: float, *, standardized: bool) -
 
 def largest_step(loss: Loss, momentum: float) -> float:
     """Return the step below which gradient descent with momentum swings up in no direction, on rows
-    whose typical length is 1: 2 (1 + beta) / (1 - beta) over the curvature (Polyak 1964)."""
-    return 2 * (1 + momentum) / (1 - momentum) / _curvature(loss)
+    whose typical length is 1."""
+    return _limit(momentum) / _curvature(loss)
+
+
+def regularised_step(step: float, curvature: float, momentum: float) -> float:
+    """Return the step, or what a regulariser of this curvature (l2 times the largest factor by
+    which standardisation lengthens parameters, squared) allows: half of its limit, so that the
+    regulariser alone brings iterates together, and clipped gradients cannot take them far."""
+    return min(step, _limit(momentum) / 2 / curvature) if curvature > 0 else step
+
+
+def _limit(momentum: float) -> float:
+    """Return the step times the curvature at which descent with momentum begins to swing up:
+    2 (1 + beta) / (1 - beta) (Polyak 1964)."""
+    return 2 * (1 + momentum) / (1 - momentum)
 
 
 def _has_corner(loss: Loss) -> bool:

@@ -139,22 +139,36 @@ class DpGd:
         mu = 1 / self._noise(session, 1).noise_multiplier * root / problem.rows_changed
         u = max(defaults.signal(n, mu, problem.n_features), 1e-6)
         columns, length = self._standardize(problem, session, n)
-        loss, momentum = problem.loss, self.momentum
-        standardized = self._moments_share(problem) > 0
-        time = self.time or defaults.time_for(u, loss, momentum, standardized=standardized)
-        steps = defaults.steps_for(time, loss, momentum, standardized=standardized)
+        steps, time = self._plan_steps(problem, u, columns, length)
         run = _Run(
             n=n,
             columns=columns,
             clip=(self.clip or defaults.clip_for(u) * root) * length,
-            steps=self.steps or steps,
-            time=time / length**2,
+            steps=steps,
+            time=time,
         )
         w = self._descend(problem, session, run)
         details: dict[str, Any] = {"steps": run.steps, "clip": run.clip, "time": run.time, "u": u}
         if u < 10:
             details["warning"] = "the budget is small for this many features: expect noise."
         return Solution(w=w, status="All planned steps were taken.", details=details)
+
+    def _plan_steps(
+        self, problem: Problem, u: float, columns: Standardization, length: float
+    ) -> tuple[int, float]:
+        """Return the number of steps and the sum of their sizes: none larger than l2 allows."""
+        loss, momentum = problem.loss, self.momentum
+        standardized = self._moments_share(problem) > 0
+        time = self.time or defaults.time_for(u, loss, momentum, standardized=standardized)
+        steps = self.steps or defaults.steps_for(time, loss, momentum, standardized=standardized)
+        time /= length**2
+        regularised = problem.l2 * columns.squared_stretch
+        step = defaults.regularised_step(time / steps, regularised, momentum)
+        if step < time / steps:
+            # What the most steps do not reach, an l2 so strong hardly needs.
+            steps = self.steps or min(defaults.MOST_STEPS, math.ceil(time / step))
+            time = min(time, steps * step)
+        return steps, time
 
     def _count(self, session: PrivacySession) -> float:
         """Return a noisy number of rows, at least 1."""

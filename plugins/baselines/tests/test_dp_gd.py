@@ -180,6 +180,23 @@ def test_ridge_takes_the_rows_as_they_are_unless_told_otherwise():
     assert errors[None] < 0.5 * errors[0.1], errors
 
 
+@pytest.mark.parametrize("loss", ["huber-svm", "logistic"])
+def test_steps_are_no_larger_than_an_l2_allows(loss):
+    # Scales of up to 16, squared, times l2 and a step of 40: parameters grew until a release was
+    # refused, after all the charges before it.
+    rng = np.random.default_rng(5)
+    X = rng.uniform(0, 1, (600, 2)) * [90, 1e6]
+    public = {"classes": (0, 1), "bounds": ([0, 0], [90, 1e6]), "row_norm": None, "seed": 1}
+    model = fit(X, (X[:, 0] > 40) * 1, loss=loss, algo="dp-gd", epsilon=5.0, l2=0.25, **public)
+    assert np.abs(model.coef).max() < 2
+
+
+def test_a_small_l2_alters_no_step():
+    assert defaults.regularised_step(40.0, 0.0, 0.85) == 40.0
+    assert defaults.regularised_step(40.0, 0.1, 0.85) == 40.0
+    assert defaults.regularised_step(40.0, 2.0, 0.5) == pytest.approx(1.5)
+
+
 def test_an_empty_table_trains():
     model = fit(np.zeros((0, 3)), np.zeros(0), classes=(0, 1), algo="dp-gd", epsilon=1.0)
     assert model.privacy["private"] and np.isfinite(model.w).all()

@@ -5,6 +5,7 @@ import pickle
 from functools import cache
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -14,8 +15,11 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.datasets import dump_svmlight_file
 
-from dpcore.data.dataset import load_file, width_schema
+from dpcore.data.dataset import load_file
+from dpcore.data.schema.from_data import schema_from_data
 from dpcore.data.schema.schema import Schema
+from dpcore.data.schema.template import schema_template
+from dpcore.data.schema.width import width_schema
 from dpcore.errors import DataError, InvalidInputError
 
 WIDE = width_schema(3, row_norm=200)
@@ -257,6 +261,20 @@ def test_a_boolean_column_meets_truth_values_in_any_case(tmp_path, values):
     (tmp_path / "f.parquet").write_bytes(parquet({"k": flags, "y": flags}))
     data = load_file(tmp_path / "f.parquet", schema)
     assert data.X.toarray().tolist() == [[0, 1, 1], [1, 0, 1]] and data.y.tolist() == [1, -1]
+
+
+def test_an_index_of_pandas_is_no_column(tmp_path):
+    frame = pd.DataFrame({"age": [0.0, 1.0, 9.0, 2.0], "y": ["no", "no", "no", "yes"]})
+    frame[frame["age"] < 5].to_parquet(tmp_path / "f.parquet")
+    assert pq.read_schema(tmp_path / "f.parquet").names[-1] == "__index_level_0__"
+    label = {"y": {"kind": "label", "classes": ["no", "yes"]}}
+    numbers = Schema.from_dict(
+        {"columns": {"*": {"kind": "numeric", "lower": 0, "upper": 2}} | label}
+    )
+    assert load_file(tmp_path / "f.parquet", numbers).feature_names == ("age", "intercept")
+    assert "__index" not in schema_template(tmp_path / "f.parquet")
+    taken = schema_from_data(tmp_path / "f.parquet", "y")
+    assert load_file(tmp_path / "f.parquet", taken).y.tolist() == [-1, -1, 1]
 
 
 def test_parquet_duplicates_empty_and_cut(tmp_path):

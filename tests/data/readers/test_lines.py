@@ -9,10 +9,11 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from dpcore.data.dataset import load_file, width_schema
+from dpcore.data.dataset import load_file
 from dpcore.data.readers import lines
 from dpcore.data.schema.notation import Notation
 from dpcore.data.schema.schema import Schema
+from dpcore.data.schema.width import width_schema
 
 NAMED = {
     "missing": ["", "NA"],

@@ -10,8 +10,9 @@ from features import load_features
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpcore.data.dataset import load_file, width_schema
+from dpcore.data.dataset import load_file
 from dpcore.data.schema.schema import Schema
+from dpcore.data.schema.width import width_schema
 from dpcore.errors import DataError, InvalidInputError
 
 SCHEMA = Schema.from_toml("""

@@ -1,0 +1,1 @@
+"""Bounds of columns that nobody knows: released from the run's own budget, before encoding."""

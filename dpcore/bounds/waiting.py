@@ -1,0 +1,115 @@
+"""Rows whose numbers wait for bounds: asked for their counts as they are, then encoded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcore.data.blocks.coded import CodedRows
+from dpcore.data.blocks.frozen import freeze
+from dpcore.data.blocks.layouts import layout_of
+from dpcore.data.cells.encode import on_grid
+from dpcore.data.cells.features import features_of
+from dpcore.data.cells.readings import target_of
+from dpcore.data.schema.columns import Label, UnboundedLabel
+from dpcore.exact.grid import BLOCK_ROWS
+
+if TYPE_CHECKING:
+    from dpcore.data.blocks.layouts import Rows
+    from dpcore.data.dataset import Dataset
+    from dpcore.data.schema.schema import Schema
+    from dpcore.protocols import Query
+
+__all__ = ["WaitingCells", "WaitingRows", "bounded_schema", "encoded_rows"]
+
+
+class WaitingCells:
+    """Some rows' cells of the columns in waiting, as the source has them.
+
+    ``columns`` : float64 of shape (n_rows,) each; NaN for an empty cell.
+    """
+
+    def __init__(self, columns: Sequence[np.ndarray]) -> None:
+        self._columns = columns
+
+    def column(self, j: int) -> np.ndarray:
+        """Return the cells of the j-th column in waiting, in C order."""
+        return np.ascontiguousarray(self._columns[j])
+
+
+class WaitingRows:
+    """An engine over the cells in waiting of encoded rows; no other query can be asked of it.
+
+    InvalidInputError for more rows of a unit than are used.
+    """
+
+    def __init__(self, dataset: Dataset) -> None:
+        dataset.require_bounded()
+        X, y, places = dataset.X, dataset.y, _places(dataset.schema)
+        self._columns = [
+            y if isinstance(column, Label) else _numbers_of(X)[:, places[column.name]]
+            for column in dataset.schema.unbounded
+        ]
+
+    def blocks(self) -> Iterator[WaitingCells]:
+        for begin in range(0, len(self._columns[0]), BLOCK_ROWS):
+            yield WaitingCells([cells[begin : begin + BLOCK_ROWS] for cells in self._columns])
+
+    def answer(self, query: Query) -> np.ndarray:
+        total = query.start()
+        for block in self.blocks():
+            total += query.answer_block(block)  # type: ignore[arg-type]
+        return total
+
+
+def bounded_schema(schema: Schema, bounds: Mapping[str, tuple[float, float]]) -> Schema:
+    """Return the schema with these bounds of its columns in waiting."""
+    found = {column.name: column.between(*bounds[column.name]) for column in schema.unbounded}
+    columns = (found.get(column.name, column) for column in schema.columns)
+    return replace(schema, columns=tuple(columns))
+
+
+def encoded_rows(dataset: Dataset, schema: Schema) -> Dataset:
+    """Return the data set as the bounded schema encodes it, to the bit; the same one if none of its
+    columns waits. The rows in waiting stay as they are."""
+    if not dataset.schema.unbounded:
+        return dataset
+    y = dataset.y
+    if isinstance(dataset.schema.label, UnboundedLabel):
+        y = freeze(target_of(schema.label, y))
+    X, places = dataset.X, _places(dataset.schema)
+    if places:
+        X = _encoded(X, schema, places)
+    return replace(dataset, X=X, y=y, schema=schema)
+
+
+def _encoded(X: Rows, schema: Schema, places: Mapping[str, int]) -> Rows:
+    numbers = _numbers_of(X).copy()
+    for column in schema.features:
+        if column.name in places:
+            cells = numbers[:, places[column.name]]
+            numbers[:, places[column.name]] = on_grid(features_of(column, cells)[0])
+    rows: Any = numbers
+    if isinstance(X, CodedRows):
+        rows = CodedRows(X.layout, numbers.astype(np.float32), X.codes)
+    frozen: Rows = layout_of(rows).freeze(rows)
+    return frozen
+
+
+def _numbers_of(X: Rows) -> np.ndarray:
+    numbers = X.numeric if isinstance(X, CodedRows) else X
+    assert isinstance(numbers, np.ndarray)
+    return numbers
+
+
+def _places(schema: Schema) -> dict[str, int]:
+    """Return the place of each feature in waiting among the stored numbers."""
+    places, at = {}, 0
+    for part in schema.parts if schema.width is None else ():
+        if part.in_waiting:
+            places[part.names[0]] = at
+        at += 0 if part.is_code else len(part.names)
+    return places

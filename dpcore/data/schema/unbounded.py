@@ -1,0 +1,168 @@
+"""Columns of numbers whose bounds nobody knows: ``"private"`` in the schema, until released."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from dpcore.bounds.bins import LARGEST
+from dpcore.data.schema.label import Label
+from dpcore.data.schema.numeric import Numeric
+from dpcore.data.schema.parts import OneNumber, Part, empty_keys, with_empty
+from dpcore.data.schema.values import PLACEHOLDER, Entry
+from dpcore.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from dpcore.data.schema.schema import Schema
+
+__all__ = [
+    "PRIVATE",
+    "Unbounded",
+    "UnboundedLabel",
+    "has_private_bounds",
+    "require_bounds",
+    "require_private_bounds",
+    "unbounded_from",
+    "unbounded_label_from",
+    "with_private_bounds",
+]
+
+PRIVATE = "private"
+"""In the place of a bound: it is released from the rows, within the run's budget."""
+_BOUNDS = ("lower", "upper")
+
+
+@dataclass(frozen=True, slots=True)
+class Unbounded(OneNumber):
+    """A number whose bounds, or one of them, are released before rows are encoded: it is a
+    ``Numeric`` then, and has the same features. Until then rows hold the number itself.
+
+    Parameters
+    ----------
+    lower, upper : ``None`` for a private one. A known one lies within the public range that bounds
+        are looked for in.
+    """
+
+    kind: ClassVar[str] = "numeric"
+    takes_numbers: ClassVar[bool] = True
+    levels: ClassVar[tuple[str, ...]] = ()
+    bounds: ClassVar[None] = None
+    name: str
+    lower: float | None = None
+    upper: float | None = None
+    fill: float | None = None
+    indicator: bool = False
+    missing: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        _check_known(self)
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        own = Part((self.name,), in_waiting=True)
+        return with_empty(self.name, (own,), self.indicator)
+
+    def between(self, lower: float, upper: float) -> Numeric:
+        """Return the column with bounds."""
+        return Numeric(self.name, lower, upper, self.fill, self.indicator, missing=self.missing)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "kind": self.kind,
+            **_written(self),
+            **empty_keys(self.fill, self.indicator, self.missing),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class UnboundedLabel(Label):
+    """A real-valued target whose bounds, or one of them (``None``), are released before rows are
+    encoded: it is a ``Label`` with bounds then."""
+
+    def __post_init__(self) -> None:
+        _check_known(self)
+
+    @property
+    def is_real(self) -> bool:
+        return True
+
+    def between(self, lower: float, upper: float) -> Label:
+        """Return the label with bounds."""
+        return Label(self.name, lower=lower, upper=upper, missing=self.missing)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"kind": self.kind, **_written(self)} | empty_keys(None, False, self.missing)
+
+
+def _check_known(column: Unbounded | UnboundedLabel) -> None:
+    for key in _BOUNDS:
+        known = getattr(column, key)
+        if known is not None and not abs(known) <= LARGEST:
+            raise InvalidInputError(
+                f"Expected {key} of column {column.name!r}, beside a private bound, to be within "
+                "2^40 of 0."
+            )
+
+
+def _written(column: Unbounded | UnboundedLabel) -> dict[str, float | str]:
+    bounds = {key: getattr(column, key) for key in _BOUNDS}
+    return {key: PRIVATE if bound is None else bound for key, bound in bounds.items()}
+
+
+def has_private_bounds(entry: Entry) -> bool:
+    """Return whether a bound of the column is private."""
+    return any(entry.data.get(key) == PRIVATE for key in _BOUNDS)
+
+
+def unbounded_from(name: str, entry: Entry) -> Unbounded:
+    for key in ("bins", "knots", "scale"):
+        if key in entry.data:
+            raise InvalidInputError(
+                f"Expected public bounds, not private ones, beside {key} in {entry.where}: "
+                "private bounds are of a number on a linear scale."
+            )
+    bounds = _known("lower", entry), _known("upper", entry)
+    flags = entry.flag("indicator"), entry.words("missing")
+    return Unbounded(name, *bounds, entry.number_or_none("fill"), *flags)
+
+
+def unbounded_label_from(name: str, entry: Entry) -> UnboundedLabel:
+    for key in ("classes", "positive"):
+        if key in entry.data:
+            raise InvalidInputError(f"Expected {key} or private bounds in {entry.where}, not both.")
+    lower, upper = _known("lower", entry), _known("upper", entry)
+    return UnboundedLabel(name, lower=lower, upper=upper, missing=entry.words("missing"))
+
+
+def _known(key: str, entry: Entry) -> float | None:
+    return None if entry.data.get(key) == PRIVATE else entry.number(key)
+
+
+def with_private_bounds(data: Any) -> Any:
+    """Return what a schema says of a column, each bound private that a numeric column lacks or
+    has still to be filled in."""
+    if not isinstance(data, Mapping) or data.get("kind") != Numeric.kind:
+        return data
+    if any(key in data for key in ("bins", "knots")):
+        return data
+    missing = [key for key in _BOUNDS if data.get(key, PLACEHOLDER) == PLACEHOLDER]
+    return {**data, **dict.fromkeys(missing, PRIVATE)}
+
+
+def require_private_bounds(schema: Schema) -> Schema:
+    """Return the schema; InvalidInputError if no bound of it is to be released."""
+    if not schema.unbounded:
+        raise InvalidInputError(
+            "Private bounds are those of numeric columns without any, and the schema has none."
+        )
+    return schema
+
+
+def require_bounds(schema: Schema) -> None:
+    """Raise InvalidInputError for columns whose bounds are still to be released."""
+    if schema.unbounded:
+        raise InvalidInputError(
+            f"The bounds of column {schema.unbounded[0].name!r} are private: a fit of one model "
+            "releases them, within its own budget. Here bounds have to be public."
+        )

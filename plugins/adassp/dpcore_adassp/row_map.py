@@ -1,0 +1,104 @@
+"""Rows mapped by public figures before their products are summed."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+
+from dpcore.plugin import InvalidInputError
+from dpcore.plugin.parts import sealed
+
+if TYPE_CHECKING:
+    from dpcore.plugin import Problem
+    from dpcore.plugin.parts import Block
+
+__all__ = ["RowMap"]
+
+_UP = 1.0 + 2.0**-40
+"""Above the rounding of a sum of squares over up to 2^11 columns, and of its root."""
+_MOST_COLUMNS = 2**11
+
+
+@sealed
+@dataclass(frozen=True, slots=True)
+class RowMap:
+    """phi_j = 2 x_j - x_c, or x_j itself, and phi_c = weight x_c of the constant column c.
+
+    The first takes the middle of [0, 1] off every column, which a row scaled down keeps in scale,
+    and brings it to [-1, 1]. The map is linear and public, and a row's image is a function of that
+    row alone: products and sums are taken entry by entry, in the order of the columns.
+
+    Parameters
+    ----------
+    width : the number of columns, the constant one included.
+    intercept : whether the last column is the constant one; no other is taken for it.
+    centred : whether the middle is taken off; needs the constant column.
+    weight : of the constant column, > 0 and at most 1.
+    """
+
+    width: int
+    intercept: bool
+    centred: bool = False
+    weight: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not (0 < self.weight <= 1 and 1 <= self.width <= _MOST_COLUMNS):
+            raise InvalidInputError(
+                f"Expected at most {_MOST_COLUMNS} columns, and a weight in (0, 1]."
+            )
+        if self.centred and not self.intercept:
+            raise InvalidInputError("Columns are centred by the intercept's, and there is none.")
+
+    @classmethod
+    def of(cls, problem: Problem, weight: float) -> Self:
+        """Return the map of a problem: centred where its public facts say that every column lies
+        between 0 and 1: the square of a row's length is bounded by the number of columns."""
+        width = problem.n_features
+        between = abs(problem.raw_norm_bound**2 - width) <= width * (_UP - 1.0)
+        centred = problem.intercept and width > 1 and between
+        return cls(width, problem.intercept, centred, weight)
+
+    def apply(self, block: Block) -> tuple[np.ndarray, np.ndarray]:
+        """Return the images of a block's rows, float64 of shape (n_rows, width), and upper bounds
+        of their l2 norms."""
+        rows = block.rows()
+        if self.intercept:
+            last = rows[:, -1].copy()
+            if self.centred:
+                rows *= 2.0
+                rows -= last[:, np.newaxis]
+            rows[:, -1] = self.weight * last
+        squares = np.zeros(block.n_rows)
+        for column in rows.T:  # one after the other: a sum's order must not follow the layout
+            squares += column * column
+        return rows, np.sqrt(squares) * _UP
+
+    def longest(self, row_norm: float) -> float:
+        """Return an upper bound of the length of the image of a row of length ``row_norm``, where
+        it is known to be so; a figure for scales, on which no sensitivity rests."""
+        if not self.centred:
+            return row_norm
+        return min(1.0, row_norm) * math.sqrt(self.width - 1 + self.weight**2)
+
+    def usual(self, row_norm: float) -> float:
+        """Return the length of the image of a row whose columns, the middle taken off, are together
+        as long as the intercept's 1: a guess, for scales."""
+        if not self.intercept:
+            return row_norm
+        before = 1 + (self.width - 1 + 1) / 4 if self.centred else 2.0
+        return min(1.0, row_norm / math.sqrt(before)) * math.sqrt(1 + self.weight**2)
+
+    def pull_back(self, v: np.ndarray) -> np.ndarray:
+        """Return the ``w`` with ``x.w = phi.v`` for every row, float64."""
+        w: np.ndarray = v * (2.0 if self.centred else 1.0)
+        if self.intercept:
+            w[-1] = self.weight * v[-1] - (v[:-1].sum() if self.centred else 0.0)
+        return w
+
+    def squares(self) -> np.ndarray:
+        """Return A with ``||pull_back(v)||^2 = v'A v``, float64 of shape (width, width)."""
+        basis = np.array([self.pull_back(unit) for unit in np.eye(self.width)])
+        return np.asarray(basis @ basis.T)

@@ -1,0 +1,45 @@
+"""Shares of a budget, and the refusal of accountants that hold one release."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from dpcore.plugin import RowCount, UnsupportedEventError, mechanism_in, noise_multiplier
+from dpcore.plugin.parts import accountant_facts, accountants_for
+
+if TYPE_CHECKING:
+    from dpcore.plugin import PrivacySession, Problem
+
+__all__ = ["noise_of", "penalty_rows", "require_several"]
+
+
+def noise_of(optimizer: Any, session: PrivacySession, share: float | Fraction) -> Any:
+    """Return the mechanism that takes this share of what is left of the budget."""
+    accountant, kind = session.accountant, mechanism_in(optimizer, "noise", session.accountant)
+    cost = Fraction(accountant.remaining) * Fraction(share)
+    return kind(noise_multiplier(accountant, kind.nominal_event, cost))
+
+
+def require_several(optimizer: Any, session: PrivacySession) -> None:
+    """Raise UnsupportedEventError, before the first release, for an accountant that holds one."""
+    accountant = session.accountant
+    event = mechanism_in(optimizer, "noise", accountant).nominal_event(1.0)
+    if accountant.supports(event) and not accountant_facts(accountant).holds_several:
+        raise UnsupportedEventError(
+            f"{optimizer.name} makes two or more releases, and the {accountant.name} accountant "
+            f"holds one; choose {accountants_for(optimizer, event, event)}."
+        )
+
+
+def penalty_rows(
+    optimizer: Any, problem: Problem, session: PrivacySession, share: float | Fraction
+) -> float:
+    """Return the rows that the regulariser counts times its weight: of a public number, or of a
+    noisy one, which takes this share of what is left; 0 without a regulariser."""
+    if problem.l2 == 0:
+        return 0.0
+    if problem.n_public is not None:
+        return problem.l2 * problem.n_public
+    mechanism = noise_of(optimizer, session, share)
+    return problem.l2 * max(1.0, float(session.release(RowCount(mechanism.needs), mechanism)[0]))

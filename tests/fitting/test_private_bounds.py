@@ -1,0 +1,206 @@
+"""Private bounds in a fit: released first, from the rows trained on, out of its own budget."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from dpcore import fit
+from dpcore.bounds.choice import bounds_of
+from dpcore.data.readers.arrays import dataset_from_arrays
+from dpcore.errors import InvalidInputError
+from dpcore.fitting import private_bounds, run
+from dpcore.fitting.loading import DataRequest
+from dpcore.fitting.plan import make_plan
+from dpcore.fitting.private_bounds import SHARE, Bounded, with_bounds
+from dpcore.fitting.run import fit_dataset, train
+from dpcore.fitting.settings import Settings
+from dpcore.model.model import load_model
+from dpcore.session.session import TableSession
+
+RELATIONS = ("add-or-remove-one", "replace-one")
+N = 5000
+DRAW = np.random.default_rng(3)
+X = np.column_stack([DRAW.normal(40, 10, N), DRAW.exponential(3e4, N)])
+Y = np.where(X[:, 0] + DRAW.normal(0, 5, N) > 40, 1, -1)
+
+
+def waiting(rows=slice(None), **options):
+    return dataset_from_arrays(X[rows], Y[rows], private_bounds=True, row_norm=None, **options)
+
+
+FEW = {"steps": "3"}
+QUICK = Settings("dp-gd", params=FEW)
+
+
+def fitted(settings, sessions=None):
+    """Return the model of a fit, whose sessions are kept in a list."""
+    on_release = None if sessions is None else sessions.append
+    return fit_dataset(make_plan(settings), waiting(), on_release=on_release)
+
+
+class Door(TableSession):
+    """A session that keeps what it released."""
+
+    released: list = []
+
+    def release(self, query, mechanism):
+        value = super().release(query, mechanism)
+        self.released.append((query.kind, mechanism.scale(query.sensitivity(self.relation)), value))
+        return value
+
+
+@pytest.fixture
+def released(monkeypatch):
+    Door.released = []
+    monkeypatch.setattr(private_bounds, "TableSession", Door)
+    return Door.released
+
+
+def charges_of(model, sessions):
+    """Raise AssertionError unless bounds and fit are charged to one budget, in one ledger."""
+    privacy, (first, last) = model.privacy, (sessions[0].ledger, sessions[-1].ledger)
+    assert last[: len(first)] == first and [e.kind for e in first] == ["bounds"]
+    assert [entry.index for entry in last] == list(range(len(last))) and len(last) > 1
+    budget, share = Fraction(privacy["budget"]), SHARE * Fraction(privacy["budget"])
+    assert 0.999 * share < Fraction(first[0].cost) <= share * (1 + Fraction(1, 2**40))
+    rest = sum(Fraction(entry.cost) for entry in last[1:])
+    assert Fraction(privacy["spent"]) <= budget and rest <= budget - share * Fraction(999, 1000)
+    assert abs(Fraction(privacy["spent"]) - rest - Fraction(first[0].cost)) < budget / 10**9
+    assert privacy["releases"]["bounds"] == 1 == model.ledger[0]["count"]
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize(
+    ("accountant", "mechanism"),
+    [("gdp", "Gaussian"), ("zcdp", "Gaussian"), ("rdp", "Gaussian"), ("pure", "Geometric")],
+)
+def test_bounds_are_charged_to_the_runs_own_budget(accountant, mechanism, relation):
+    sessions, delta = [], 0.0 if accountant == "pure" else 1e-6
+    budget = {"epsilon": 2.0, "delta": delta, "accountant": accountant, "relation": relation}
+    own = {} if accountant == "pure" else {"algo": "dp-gd", "params": FEW}
+    settings = Settings(**budget, **own)
+    model = fitted(settings, sessions)
+    charges_of(model, sessions)
+    assert sessions[0].ledger[0].mechanism == mechanism
+    assert model.privacy["private"] and model.privacy["epsilon"] == 2.0
+    assert model.privacy["accountant"] == accountant
+    for column, low, high in zip(model.schema.features, (0, 0), (200, 1e6), strict=True):
+        assert low <= column.lower < column.upper <= high
+
+
+def test_a_share_that_is_not_charged_is_found(monkeypatch):
+    def unspent(ready, *others):
+        bounded = with_bounds(ready, *others)
+        return Bounded(bounded.dataset, ready.plan.accountant, (), bounded.stated)
+
+    monkeypatch.setattr(run, "with_bounds", unspent)
+    sessions = []
+    model = fitted(QUICK, sessions)
+    with pytest.raises(AssertionError):
+        charges_of(model, sessions)
+
+
+def follow_from(model, released):
+    """Raise AssertionError unless the model's bounds follow from what the door gave out."""
+    ((kind, scale, counts),) = released
+    assert kind == "bounds"
+    deviation = float(scale.over(1.0, 0))
+    for column, own in zip(model.schema.features, counts.reshape(2, -1), strict=True):
+        assert (column.lower, column.upper) == bounds_of(own, deviation, None, None)
+
+
+def test_bounds_follow_from_what_the_door_gave_out(released):
+    follow_from(fitted(QUICK), released)
+
+
+def test_bounds_that_are_read_off_the_rows_are_found(released, monkeypatch):
+    ends = [(column.min(), column.max()) for column in X.T]
+    monkeypatch.setattr(private_bounds, "bounds_of", lambda *_: ends[0])
+    with pytest.raises(AssertionError):
+        follow_from(fitted(QUICK), released)
+
+
+def test_the_statement_names_the_columns_and_the_share(tmp_path):
+    quick = {"algo": "dp-gd", "params": FEW, "row_norm": None}
+    model = fit(X, Y, private_bounds=True, **quick)
+    sentence = model.privacy["sentence"]
+    assert model.privacy["private_bounds"] == {"columns": ["x1", "x2"], "share": 0.1}
+    assert "bounds of 'x1', 'x2' were not public: they were released from the rows" in sentence
+    assert "for 10% of the same budget" in sentence
+    assert model.report["private_bounds"] == model.privacy["private_bounds"]
+    model.save(tmp_path / "model.json")
+    again = load_model(tmp_path / "model.json")
+    assert again.privacy == model.privacy and not again.schema.unbounded
+    assert "private_bounds" not in fit(X, Y, bounds=(0, 100), **quick).privacy
+
+
+def test_a_target_has_private_bounds_too():
+    """Predictions are in the target's own unit, between bounds that were released."""
+    label = {"kind": "label", "lower": "private", "upper": "private"}
+    columns = {"x": {"kind": "numeric", "lower": 0, "upper": 80}, "y": label}
+    target = 1e4 + 1e3 * X[:, 0]
+    quick = {"algo": "dp-gd", "params": {"steps": "20"}, "loss": "ridge", "epsilon": 5.0}
+    model = fit(X[:, :1], target, schema={"columns": columns}, **quick)
+    assert model.privacy["private_bounds"]["columns"] == ["y"]
+    assert 1e4 < model.schema.label.lower < 4e4 and 6e4 < model.schema.label.upper < 1e5
+    assert abs(np.median(model.predict(X[:, :1])) - np.median(target)) < 1e4
+
+
+def test_rows_held_out_are_not_in_the_release(tmp_path, monkeypatch):
+    rows = "\n".join(f"{j % 7},{j % 2}" for j in range(400))
+    (tmp_path / "rows.csv").write_text(f"x,y\n{rows}\n")
+    (tmp_path / "test.csv").write_text("x,y\n" + "1e9,0\n-1e9,1\n" * 300)
+    (tmp_path / "schema.toml").write_text(
+        '[columns]\nx = { kind = "numeric" }\ny = { kind = "label", classes = [0, 1] }\n'
+    )
+    request = DataRequest(
+        str(tmp_path / "rows.csv"),
+        tmp_path / "schema.toml",
+        test=tmp_path / "test.csv",
+        private_bounds=True,
+    )
+    plan = make_plan(replace(QUICK, epsilon=50.0))
+    trained = train(plan, request)
+    (column,) = trained.model.schema.features
+    assert (column.lower, column.upper) == (0.0, 6.125)
+    assert trained.diagnostics["test_accuracy"] is not None
+
+    asked = []
+    original = private_bounds.WaitingRows
+
+    def watched(dataset):
+        asked.append(dataset.X.shape[0])
+        return original(dataset)
+
+    monkeypatch.setattr(private_bounds, "WaitingRows", watched)
+    monkeypatch.setattr(run, "diagnose", lambda _, __, train, test: {"rows": len(train.y)})
+    part = DataRequest(
+        str(tmp_path / "rows.csv"),
+        tmp_path / "schema.toml",
+        test_fraction=0.5,
+        private_bounds=True,
+    )
+    trained = train(plan, part)
+    assert asked == [trained.diagnostics["rows"]] and 100 < asked[0] < 300
+
+
+@pytest.mark.parametrize(
+    ("settings", "reason"),
+    [
+        (Settings("sgd-adv", delta=1e-6), "fixed schedule"),
+        (Settings("objpert"), "bounds one release"),
+        (Settings("a-ddp"), "rows stay with users"),
+        (Settings("output-nr", targets={"target_accuracy": 0.7}), "epsilon is an output"),
+        (Settings("nonprivate"), "is no filter of a budget"),
+        (Settings("dp-agd", as_published=True), "authors' code"),
+    ],
+    ids=lambda value: getattr(value, "algo", None),
+)
+def test_what_cannot_leave_a_share_is_refused_before_anything_is_spent(settings, reason):
+    def no_release(session):
+        raise AssertionError("something was released")
+
+    with pytest.raises(InvalidInputError, match=f"bounds of column 'x1' are private.*{reason}"):
+        fit_dataset(make_plan(settings), waiting(), on_release=no_release)
