@@ -66,13 +66,13 @@ def check_fits(optimizer: Optimizer, problem: Problem, accountant: Accountant) -
         if need in ("fixed-schedule", "user-pool"):
             continue
         if unmet[need]:
-            raise InvalidInputError(f"{name} needs {advice[need]}{_instead(need, relation)}.")
+            lacking = {each for each in unmet if unmet[each]}
+            ending = _instead(relation, lacking) if need == "strong-convexity" else ""
+            raise InvalidInputError(f"{name} needs {advice[need]}{ending}.")
 
 
-def _instead(need: str, relation: str) -> str:
+def _instead(relation: str, unmet: set[str]) -> str:
     """Return the end of a sentence: which installed algorithms of a session do without l2."""
-    if need != "strong-convexity":
-        return ""
     from dpcore.registry.catalogue import load_registry
 
     registry, able = load_registry(), []
@@ -80,7 +80,7 @@ def _instead(need: str, relation: str) -> str:
         try:
             factory = registry.load("optimizer", entry.name)
             facts = optimizer_facts(factory)
-            fits = relation in facts.relations and not {need, "user-pool"} & {*facts.needs}
+            fits = relation in facts.relations and not {*unmet, "user-pool"} & {*facts.needs}
             if fits and facts.private:
                 able.append(entry.name)
         except RegistryError:

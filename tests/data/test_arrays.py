@@ -130,7 +130,7 @@ BAD = [
     (lambda: dataset_from_arrays(X, [1, 1], classes=1), InvalidInputError, "negative, positive"),
     (lambda: dataset_from_arrays(X, X, classes=(0, 1), target_bounds=(0, 1)), InvalidInputError,
      "not both"),
-    (lambda: dataset_from_arrays(X, [1, 1], schema=SCHEMA), InvalidInputError, "needs a frame, of pandas, polars"),
+    (lambda: dataset_from_arrays(X, [1, 1], schema=SCHEMA), InvalidInputError, "needs a frame, of"),
     (lambda: dataset_from_arrays(X, schema=SCHEMA, n0=3), InvalidInputError, "n0 to be left"),
     (lambda: dataset_from_arrays(FRAME, ["no"] * 2), InvalidInputError, "needs a schema"),
     (lambda: dataset_from_arrays(FRAME, ["no"] * 2, schema=SCHEMA), InvalidInputError, "leave y"),
