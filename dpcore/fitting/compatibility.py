@@ -74,14 +74,14 @@ def check_fits(optimizer: Optimizer, problem: Problem, accountant: Accountant) -
         if need in ("fixed-schedule", "user-pool"):
             continue
         if unmet[need]:
-            raise InvalidInputError(f"{name} needs {advice[need]}{_instead(need, relation)}.")
+            lacking = {each for each in unmet if unmet[each]}
+            ending = _instead(relation, lacking) if need == "strong-convexity" else ""
+            raise InvalidInputError(f"{name} needs {advice[need]}{ending}.")
 
 
-def _instead(need: str, relation: str) -> str:
+def _instead(relation: str, unmet: set[str]) -> str:
     """Return the end of a sentence: which installed algorithms of a session do without l2."""
-    if need != "strong-convexity":
-        return ""
-    able = _installed(relation, lambda facts: not {need, "user-pool"} & {*facts.needs})
+    able = _installed(relation, lambda facts: not {*unmet, "user-pool"} & {*facts.needs})
     return f", or choose an algorithm that does without: {', '.join(able)}" if able else ""
 
 

@@ -86,8 +86,9 @@ def test_bounds_are_charged_to_the_runs_own_budget(accountant, mechanism, relati
     assert sessions[0].ledger[0].mechanism == mechanism
     assert model.privacy["private"] and model.privacy["epsilon"] == 2.0
     assert model.privacy["accountant"] == accountant
-    for column, low, high in zip(model.schema.features, (0, 0), (200, 1e6), strict=True):
-        assert low <= column.lower < column.upper <= high
+    # Noise may move the least rank beyond the first row, into the bins next to 0.
+    for column, high in zip(model.schema.features, (200, 1e6), strict=True):
+        assert -1 <= column.lower < column.upper <= high
 
 
 def test_a_share_that_is_not_charged_is_found(monkeypatch):
@@ -141,8 +142,8 @@ def test_a_target_has_private_bounds_too():
     label = {"kind": "label", "lower": "private", "upper": "private"}
     columns = {"x": {"kind": "numeric", "lower": 0, "upper": 80}, "y": label}
     target = 1e4 + 1e3 * X[:, 0]
-    quick = {"algo": "dp-gd", "params": {"steps": "20"}, "loss": "ridge", "epsilon": 5.0}
-    model = fit(X[:, :1], target, schema={"columns": columns}, **quick)
+    asked = {"algo": "dp-gd", "loss": "ridge", "epsilon": 5.0}
+    model = fit(X[:, :1], target, schema={"columns": columns}, **asked)
     assert model.privacy["private_bounds"]["columns"] == ["y"]
     assert 1e4 < model.schema.label.lower < 4e4 and 6e4 < model.schema.label.upper < 1e5
     assert abs(np.median(model.predict(X[:, :1])) - np.median(target)) < 1e4

@@ -1,0 +1,121 @@
+"""Private bounds in a fit whose guarantee is for units of several rows."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dpcore
+from dpcore.bounds.choice import bounds_of
+from dpcore.fitting import private_bounds
+from dpcore.fitting.loading import DataRequest
+from dpcore.fitting.plan import make_plan
+from dpcore.fitting.run import train
+from dpcore.fitting.settings import Settings
+from dpcore.session.session import TableSession
+
+K, N_UNITS = 3, 240
+LABEL = {"kind": "label", "classes": ["n", "p"]}
+SCHEMA = {"columns": {"x": {"kind": "numeric"}, "y": LABEL}, "unit": "id", "rows_per_unit": K}
+OF_A_ROW = {"l1": 3.0, "l2": 3.0**0.5}
+"""The norm of a row's counts of one column."""
+
+
+@pytest.fixture
+def frame():
+    rng = np.random.default_rng(0)
+    x = rng.uniform(100.0, 200.0, 5 * N_UNITS)
+    labels = np.where(x + 20 * rng.normal(size=x.size) > 150, "p", "n")
+    return pd.DataFrame({"id": [f"p{i % N_UNITS}" for i in range(x.size)], "x": x, "y": labels})
+
+
+class Door(TableSession):
+    """A session that keeps what it released, and how."""
+
+    released: list = []
+
+    def release(self, query, mechanism):
+        value = super().release(query, mechanism)
+        sensitivity = self._sensitivity(query)
+        scale = float(mechanism.scale(sensitivity).over(1.0, 0))
+        self.released.append((sensitivity, scale, value))
+        return value
+
+
+@pytest.fixture
+def released(monkeypatch):
+    Door.released = []
+    monkeypatch.setattr(private_bounds, "TableSession", Door)
+    return Door.released
+
+
+def fitted(frame, algo="dp-gd", relation="add-or-remove-one", **options):
+    params = {"steps": 3} if algo == "dp-gd" else {}
+    asked = {"algo": algo, "relation": relation, "params": params, "private_bounds": True}
+    return dpcore.fit(frame, schema=SCHEMA, epsilon=4.0, **asked, **options)
+
+
+def require_units(released, relation):
+    """Raise AssertionError unless the release is charged for all rows of a unit."""
+    ((sensitivity, _, _),) = released
+    steps = K if relation == "add-or-remove-one" else 2 * K
+    least = steps * OF_A_ROW[sensitivity.norm]
+    assert sensitivity.relation.value == relation
+    assert least <= sensitivity.bound * (1 + 1e-15) and sensitivity.bound < least * 1.001
+
+
+@pytest.mark.parametrize("relation", ["add-or-remove-one", "replace-one"])
+@pytest.mark.parametrize(
+    ("algo", "options", "spread"),
+    [("dp-gd", {}, 1.0), ("privgene", {"delta": 0.0, "accountant": "pure"}, 2**0.5)],
+    ids=["normal", "geometric"],
+)
+def test_bounds_are_charged_for_all_rows_of_a_unit(
+    frame, released, algo, options, spread, relation
+):
+    model = fitted(frame, algo, relation, **options)
+    require_units(released, relation)
+    privacy, (column,) = model.privacy, model.schema.features
+    assert privacy["private"] and privacy["epsilon"] == 4.0
+    assert privacy["units"]["rows_per_unit"] == K
+    assert privacy["private_bounds"] == {"columns": ["x"], "share": 0.1}
+    assert model.ledger[0]["kind"] == "bounds" == next(iter(privacy["releases"]))
+    for part in ("any one value of 'id'", "bounds of 'x' were not public"):
+        assert part in privacy["sentence"]
+    # The choice reckons with as much noise as was added.
+    _, scale, counts = released[0]
+    assert (column.lower, column.upper) == bounds_of(counts, spread * scale, None, None)
+
+
+def test_a_charge_for_one_row_is_found(frame, released, monkeypatch):
+    class OfRows(Door):
+        def __init__(self, *args, problem=None, **options):
+            super().__init__(*args, **options)
+
+    monkeypatch.setattr(private_bounds, "TableSession", OfRows)
+    fitted(frame)
+    with pytest.raises(AssertionError):
+        require_units(released, "add-or-remove-one")
+
+
+def test_bounds_are_of_the_rows_that_are_kept(frame, released, tmp_path):
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    columns = "[columns]\nx = { kind = 'numeric' }\ny = { kind = 'label', classes = ['n', 'p'] }\n"
+    (tmp_path / "schema.toml").write_text(columns)
+    names = {"unit": "id", "rows_per_unit": K, "private_bounds": True}
+    request = DataRequest(str(tmp_path / "rows.csv"), tmp_path / "schema.toml", **names)
+    training = train(make_plan(Settings("dp-gd", epsilon=1e4, params={"steps": 3})), request)
+    ((_, _, counts),) = released
+    assert abs(counts[:16].sum() - K * N_UNITS) < 10
+    (column,) = training.model.schema.features
+    assert 90 < column.lower < 110 and 190 < column.upper < 210
+    assert training.report()["units"]["rows_per_unit"] == K
+    assert training.report()["private_bounds"]["columns"] == ["x"]
+
+
+def test_rows_stay_with_their_units_once_they_are_encoded(frame):
+    params = {"steps": 3, "clip_unit": True}
+    asked = {"algo": "dp-gd", "relation": "replace-one", "params": params, "epsilon": 4.0}
+    columns = {"x": {"kind": "numeric", "lower": "private", "upper": 200}, "y": LABEL}
+    model = dpcore.fit(frame, schema=SCHEMA | {"columns": columns}, **asked)
+    assert model.report["units_train"] == N_UNITS
+    assert model.privacy["releases"]["bounds"] == 1
