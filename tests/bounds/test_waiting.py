@@ -1,5 +1,7 @@
 """Rows whose columns wait for bounds: asked as they are, then what encoding at once makes them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -188,3 +190,15 @@ def test_columns_of_an_array_may_wait():
     assert data.X[:, :2].tolist() == X.tolist() and len(data.schema.unbounded) == 2
     with pytest.raises(InvalidInputError, match="bounds or private_bounds"):
         dataset_from_arrays(X, [1, -1], private_bounds=True, bounds=(0, 1))
+
+
+def test_more_rows_of_a_unit_than_are_used_are_not_asked():
+    keys = {"columns": {name: WAITING[name] for name in ("age", "label")}}
+    units = Schema.from_dict({**keys, "unit": "id", "rows_per_unit": 2})
+    frame = pd.DataFrame({"id": ["a", "b", "a"], "age": [1.0, 2.0, 3.0], "label": [0, 1, 0]})
+    data = dataset_from_arrays(frame, schema=units)
+    assert WaitingRows(data).answer(BinCounts(1))[:16].sum() == 3
+    with pytest.raises(InvalidInputError, match="at most rows_per_unit=2"):
+        WaitingRows(replace(data, units=np.zeros(3, dtype=np.int64)))
+    bounded = encoded_rows(data, bounded_schema(units, {"age": (0.0, 4.0)}))
+    assert bounded.units.tolist() == data.units.tolist() and bounded.schema.units == units.units

@@ -54,6 +54,18 @@ def frame(ids):
     return pd.DataFrame({"id": ids, "x": np.linspace(0, 1, n), "y": ["n", "p"] * (n // 2)})
 
 
+def test_words_for_no_value_are_compared_with_ids_exactly():
+    cells = objects("-9", -9, -9.0, " -9", "-09", -8)
+    found, bad = ids_of(cells, Notation(missing=("", "-9")))
+    assert found.tolist() == [None] * 4 + ["-09", "-8"] and not bad.any()
+    large = 2**60 + 1  # Its float64 is that of 2^60.
+    found, _ = ids_of(objects(large, 2**60), Notation(missing=(str(2**60),)))
+    assert found.tolist() == [str(large), None]
+    near = 2**53 - 1
+    found, _ = ids_of(objects(near, near - 1), Notation(missing=(str(near),)))
+    assert found.tolist() == [None, str(near - 1)]
+
+
 def test_one_id_has_one_form_whatever_the_source():
     expected = ["7", "-3"]
     assert forms(objects("7", " -3\t")) == forms(objects(7, np.int32(-3))) == expected

@@ -105,7 +105,7 @@ def test_bounds_are_of_the_rows_that_are_kept(frame, released, tmp_path):
     request = DataRequest(str(tmp_path / "rows.csv"), tmp_path / "schema.toml", **names)
     training = train(make_plan(Settings("dp-gd", epsilon=1e4, params={"steps": 3})), request)
     ((_, _, counts),) = released
-    assert abs(counts[:16].sum() - K * N_UNITS) < 10
+    assert abs(counts[:16].max() - K * N_UNITS) < 5  # Of all numbers from 1 to 255.
     (column,) = training.model.schema.features
     assert 90 < column.lower < 110 and 190 < column.upper < 210
     assert training.report()["units"]["rows_per_unit"] == K
