@@ -28,6 +28,8 @@ FACETS = ("data", "algorithm")
 _STYLE = {**STYLE, "font.size": 9.5}
 _PANEL = (4.6, 3.7)
 """Width and height of a panel in inches."""
+_LEGEND_COLUMNS, _LEGEND_LINE = 3, 0.2
+"""Of names, where so many are not too wide; inches of a line."""
 _PER_INCH = 18
 """Letters of the caption."""
 _SPREAD = 0.4
@@ -214,12 +216,19 @@ def _add_legend(figure: Any) -> None:
             entries.setdefault(label, handle)
     levels = [*(shown_name(name) for name in REFERENCES), FLOOR]
     labels = sorted(entries, key=lambda label: label in levels)
-    figure.legend(
-        [entries[label] for label in labels],
-        labels,
-        loc="outside upper center",
-        ncols=3,
-        frameon=False,
-        fontsize=8.5,
-        handlelength=3.2,
-    )
+    handles = [entries[label] for label in labels]
+    for columns in range(_LEGEND_COLUMNS, 0, -1):
+        legend = figure.legend(
+            handles,
+            labels,
+            loc="outside upper center",
+            ncols=columns,
+            frameon=False,
+            fontsize=8.5,
+            handlelength=3.2,
+        )
+        if columns == 1 or legend.get_window_extent().width <= figure.bbox.width:
+            break
+        legend.remove()
+    more = -(-len(labels) // columns) - -(-len(labels) // _LEGEND_COLUMNS)
+    figure.set_figheight(figure.get_figheight() + _LEGEND_LINE * more)

@@ -68,6 +68,18 @@ def test_every_line_is_named_once_and_unsound_ones_are_marked(means):
     ]
 
 
+def test_names_of_lines_are_within_the_picture(means):
+    both = draw(means, SETTINGS, "accuracy")
+    long = [m if m.epsilon is None else replace(m, algorithm=f"{m.algorithm:x<12}") for m in means]
+    one = draw([m for m in long if m.data == "a"], SETTINGS, "accuracy")
+    for figure, columns in ((both, 3), (one, 2)):
+        (legend,) = figure.legends
+        assert legend.get_window_extent().width <= figure.bbox.width
+        assert legend._ncols == columns
+    # Fewer names side by side take more lines.
+    assert one.get_figheight() > both.get_figheight()
+
+
 def test_lines_differ_without_colour(means):
     first, second = draw(means, SETTINGS, "accuracy").axes
     assert [axis.get_title() for axis in (first, second)] == ["a", "b"]
