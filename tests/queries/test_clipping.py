@@ -25,7 +25,7 @@ def clipped(c, norm, clip, bits=20, factor=1.0):
     return float(c[0])
 
 
-@settings(max_examples=300)
+@settings(max_examples=300, deadline=None)
 @given(
     st.floats(-1e6, 1e6),
     st.integers(1, 2**40),
