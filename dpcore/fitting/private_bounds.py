@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -14,9 +15,11 @@ from dpcore.bounds.choice import bounds_of
 from dpcore.bounds.counts import BinCounts
 from dpcore.bounds.waiting import WaitingRows, bounded_schema, encoded_rows
 from dpcore.errors import InvalidInputError
+from dpcore.fitting.optimizer_run import run_optimizer
 from dpcore.fitting.reporting import charged_in
 from dpcore.mechanisms.gaussian import Gaussian
 from dpcore.mechanisms.geometric import Geometric
+from dpcore.noise.source import SeededNoise
 from dpcore.queries.count import RowCount
 from dpcore.registry.declarations import accountant_facts, optimizer_facts
 from dpcore.session.rehearsal import load_noise
@@ -104,7 +107,7 @@ def with_bounds(
     if not schema.unbounded:
         return Bounded(dataset, plan.accountant)
     query, mechanism, spread = _release_of(plan.accountant, len(schema.unbounded))
-    _load_kernels(ready, dataset, noise)
+    _rehearse(ready, dataset, query, mechanism)
     engine, asked = WaitingRows(dataset), (plan.accountant, plan.relation, noise, on_release)
     session = TableSession(engine, *asked, problem=ready.problem)
     charges.follow(lambda: charged_in(session))
@@ -142,15 +145,36 @@ def _moved(query: BinCounts, problem: Problem) -> float:
     return (of_rows if k is None else sensitivity_of_units(query, relation, k)).bound
 
 
-def _load_kernels(ready: Ready, dataset: Dataset, noise: NoiseSource) -> None:
-    """Load what the run's usual sums over encoded rows need, of no rows, before any charge."""
-    plan, schema = ready.plan, dataset.schema
+class _Rehearsed(BaseException):
+    """A run over no rows came to its first release. No error, for optimizers that catch those."""
+
+
+def _rehearse(
+    ready: Ready, dataset: Dataset, query: BinCounts, mechanism: Gaussian | Geometric
+) -> None:
+    """Load what the run needs, and raise what refuses it, before any charge: the run goes over no
+    rows, with noise that is nobody's, up to the first release after that of the bounds."""
+    plan, schema, problem = ready.plan, dataset.schema, ready.problem
     load_noise(in_bulk=True)
     bounds = {column.name: (0.0, 1.0) for column in schema.unbounded}
     none = dataset.take(np.zeros(dataset.X.shape[0], dtype=bool))
-    table = encoded_rows(none, bounded_schema(schema, bounds)).table()
+    table, nobodys = encoded_rows(none, bounded_schema(schema, bounds)).table(), SeededNoise(0)
+    asked = plan.accountant, plan.relation, nobodys
+    first = TableSession(WaitingRows(none), *asked, problem=problem)
+    first.release(query, mechanism)
     engine: Any = plan.engine
     usual = TableSession(
-        engine(table, threads=1), plan.accountant, plan.relation, noise, problem=ready.problem
+        engine(table, threads=1),
+        first.accountant,
+        *asked[1:],
+        on_release=_stop,
+        problem=problem,
+        earlier=first.ledger,
     )
     usual.rehearse(RowCount("l2"))
+    with suppress(_Rehearsed):
+        run_optimizer(plan.optimizer, plan.entry, problem, usual, secret_rows=True)
+
+
+def _stop(session: TableSession) -> None:
+    raise _Rehearsed

@@ -50,9 +50,8 @@ def with_units(schema: Schema | None, unit: str | None, rows_per_unit: int | Non
         raise InvalidInputError(
             f"The schema's unit is {schema.unit!r}, not {unit!r}; name it in one place."
         )
-    return schema.with_units(
-        unit or schema.unit, rows_per_unit or schema.rows_per_unit, schema.unit_missing
-    )
+    k = schema.rows_per_unit if rows_per_unit is None else rows_per_unit
+    return schema.with_units(unit or schema.unit, k, schema.unit_missing)
 
 
 def dataset_of(

@@ -17,7 +17,7 @@ from dpcore.registry.declarations import TARGETS
 
 OF_ROWS = {
     *("X", "y", "classes", "target_bounds", "bounds", "row_norm", "intercept", "n0", "capacity"),
-    *("schema", "private_bounds"),
+    *("schema", "private_bounds", "unit", "rows_per_unit"),
 }
 """What ``fit`` is told of rows in memory, in place of a file and its schema."""
 OF_A_COMMAND = {"out", "as_json", "quiet"}

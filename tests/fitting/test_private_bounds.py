@@ -9,7 +9,7 @@ import pytest
 from dpcore import fit
 from dpcore.bounds.choice import bounds_of
 from dpcore.data.readers.arrays import dataset_from_arrays
-from dpcore.errors import InvalidInputError
+from dpcore.errors import DpcoreError, InvalidInputError
 from dpcore.fitting import private_bounds, run
 from dpcore.fitting.loading import DataRequest
 from dpcore.fitting.plan import make_plan
@@ -41,12 +41,14 @@ def fitted(settings, sessions=None):
 
 
 class Door(TableSession):
-    """A session that keeps what it released."""
+    """A session that keeps what it released, but for what a rehearsal did."""
 
     released: list = []
 
     def release(self, query, mechanism):
         value = super().release(query, mechanism)
+        if self._noise.seeded:
+            return value
         self.released.append((query.kind, mechanism.scale(query.sensitivity(self.relation)), value))
         return value
 
@@ -172,7 +174,7 @@ def test_rows_held_out_are_not_in_the_release(tmp_path, monkeypatch):
     original = private_bounds.WaitingRows
 
     def watched(dataset):
-        asked.append(dataset.X.shape[0])
+        asked.append(dataset.X.shape[0])  # No rows, for the rehearsal, and then the kept ones.
         return original(dataset)
 
     monkeypatch.setattr(private_bounds, "WaitingRows", watched)
@@ -184,7 +186,7 @@ def test_rows_held_out_are_not_in_the_release(tmp_path, monkeypatch):
         private_bounds=True,
     )
     trained = train(plan, part)
-    assert asked == [trained.diagnostics["rows"]] and 100 < asked[0] < 300
+    assert asked == [0, trained.diagnostics["rows"]] and 100 < asked[1] < 300
 
 
 @pytest.mark.parametrize(
@@ -205,3 +207,22 @@ def test_what_cannot_leave_a_share_is_refused_before_anything_is_spent(settings,
 
     with pytest.raises(InvalidInputError, match=f"bounds of column 'x1' are private.*{reason}"):
         fit_dataset(make_plan(settings), waiting(), on_release=no_release)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"algo": "dp-gd", "accountant": "pure", "delta": 0.0},
+        {"algo": "sgd-ma", "accountant": "gdp"},
+        {"algo": "dp-gd", "params": {"clip_unit": "true"}},
+        {"algo": "dp-gd", "epsilon": 1e-9, "delta": 1e-12},
+    ],
+)
+def test_a_run_that_refuses_itself_is_not_charged_for_bounds(asked):
+    columns = [{"kind": "numeric", "lower": "private", "upper": "private"} for _ in "ab"]
+    schema = {
+        "columns": {"x1": columns[0], "x2": columns[1], "y": {"kind": "label", "classes": [0, 1]}}
+    }
+    with pytest.raises(DpcoreError) as refused:
+        fit(X, Y, schema=schema, **asked)
+    assert not any("Charged" in note for note in getattr(refused.value, "__notes__", ()))

@@ -152,3 +152,17 @@ def test_a_note_of_a_comparison_says_what_is_protected():
     unit = row | {"unit_of_protection": "all rows of one value of 'id'"}
     expected = "d: protected, and on one side of a fold: all rows of one value of 'id'."
     assert notes_of([row, unit], []) == [expected]
+
+
+def test_labels_may_be_given_apart_from_the_frame(frame):
+    X, y, schema = frame[["id", "x"]], frame["y"], {**KEYS, **UNITS}
+    model = dpcore.fit(X, y, schema=schema, algo="dp-gd", epsilon=4.0, params={"steps": 3})
+    assert model.privacy["units"]["rows_per_unit"] == 3
+    assert len(model.predict(X)) == len(model.predict(X[["x"]])) == 1200
+    opened = dpcore.open_session(X, y, schema=schema, epsilon=50.0)
+    assert abs(opened.count(share=0.5) - 720) < 100
+
+
+def test_no_rows_of_a_unit_are_refused(frame):
+    with pytest.raises(InvalidInputError, match="rows_per_unit=0"):
+        dpcore.fit(frame, schema=KEYS, unit="id", rows_per_unit=0)

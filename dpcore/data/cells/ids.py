@@ -1,7 +1,8 @@
 """Ids of units in their normal form, in which they are compared exactly, cell by cell.
 
-Text is taken without the blanks around it; a whole number as its decimal digits, so that 7, 7.0 and
-" 7" are one id whatever type a program gave the column, and "007" is another. A blank cell, one of
+Text is taken without the blanks around it; a whole number as its decimal digits, also where text
+has it with a point and zeros, as programs write a column with a gap. So 7, 7.0, " 7" and "7.0" are
+one id whatever type a program gave the column, and "007" is another. A blank cell, one of
 the schema's words for no value, and what says that it is none have no id. Anything else (a
 fraction, a float64 of 2^53 or more, for which two ids may have become one, a truth value, a date,
 bytes that are no text) is none either, and its row is a bad row.
@@ -9,6 +10,7 @@ bytes that are no text) is none either, and its row is a bad row.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container
 from numbers import Integral
 from typing import Any
@@ -24,6 +26,7 @@ __all__ = ["ids_of"]
 
 _LOSSY = 2.0**53
 _NO_TEXT = "\ufffd"
+_WHOLE = re.compile("(-?(?:0|[1-9][0-9]{0,999}))(?:[.]0+)?")
 _BLANK = Notation()
 """Words for no value are compared with normal forms, not with numbers that were rounded."""
 
@@ -62,7 +65,9 @@ def _normal(cell: Any, empty: Container[str]) -> str | bool | None:
 def _form(cell: Any) -> str | bool:
     if isinstance(cell, (str, bytes)):
         word = text_of(cell).strip()
-        return _NO_TEXT not in word and word
+        whole = _WHOLE.fullmatch(word)
+        word = word if whole is None else str(int(whole[1]))
+        return _NO_TEXT not in word and word.isprintable() and word
     if isinstance(cell, Integral) and not isinstance(cell, bool):
         return str(int(cell))
     # np.float64 is a float, and the shorter floats are none.

@@ -122,7 +122,7 @@ def _table(X: Any, y: Any, schema: Schema, labelled: bool) -> RawTable:
     label = schema.label.name
     if y is not None and label in frame_names(X):
         raise InvalidInputError(f"The label {label!r} is a column of the frame: leave y out.")
-    table = frame_table(X, schema, labelled and y is None, _row)
+    table = frame_table(X, schema, labelled and y is None, labelled, _row)
     if y is None:
         return table
     return replace(table, columns={**table.columns, label: labels_of(y, table.source, len(X))})

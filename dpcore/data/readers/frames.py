@@ -68,12 +68,12 @@ def frame_schema(frame: Any) -> pa.Schema:
 
 
 def frame_table(
-    frame: Any, schema: Schema, labelled: bool, where: Callable[[int], str]
+    frame: Any, schema: Schema, labelled: bool, with_ids: bool, where: Callable[[int], str]
 ) -> RawTable:
     """Return the columns of a frame that the schema wants; DataError for names or types that do
     not fit."""
     names = frame_names(frame)
-    wanted = check_names(names, schema, _SOURCE, labelled)
+    wanted = check_names(names, schema, _SOURCE, labelled, with_ids)
     columns = {name: frame_cells(frame, names.index(name)) for name in wanted}
     return RawTable(columns, len(frame), _SOURCE, where)
 

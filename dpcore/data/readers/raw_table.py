@@ -32,12 +32,16 @@ class RawTable:
 
 
 def check_names(
-    names: Sequence[str], schema: Schema, source: str, labelled: bool = True
+    names: Sequence[str],
+    schema: Schema,
+    source: str,
+    labelled: bool = True,
+    with_ids: bool | None = None,
 ) -> list[str]:
     """Return the names of the columns to convert, if the source's names are the schema's.
 
-    A dropped column may be absent, and so may the label and the units' ids where ``labelled`` is
-    false: whose rows are scored does not matter.
+    A dropped column may be absent, and so may the label where ``labelled`` is false, and the units'
+    ids where ``with_ids`` is (by default as ``labelled``): whose rows are scored does not matter.
     Raises DataError for duplicate, missing and unknown columns.
     """
     repeated = [name for name, k in Counter(names).items() if k > 1]
@@ -46,7 +50,7 @@ def check_names(
     present = set(names)
     wanted = []
     for column in schema.columns:
-        is_id = column.name == schema.unit and labelled
+        is_id = column.name == schema.unit and (labelled if with_ids is None else with_ids)
         if isinstance(column, Drop) and not is_id or isinstance(column, Label) and not labelled:
             continue
         if column.name not in present:

@@ -1,5 +1,3 @@
-import threading
-
 import numpy as np
 import pytest
 
@@ -113,12 +111,3 @@ def test_noise_is_drawn_ahead_where_that_changes_nothing():
     assert NoiseAhead.of(rules, SystemNoise(), 10**6, 2) is None
     rules.noise_multiplier = 0
     assert NoiseAhead.of(rules, SystemNoise(), USERS, 2) is None
-
-
-def test_threads_end_with_what_began_them():
-    before = threading.active_count()
-    taken(NoiseAhead, SHAPES[:1])
-    for thread in threading.enumerate():
-        if thread.name.startswith("dpcore-users"):
-            thread.join(10)
-    assert threading.active_count() <= before
