@@ -155,7 +155,7 @@ def test_streams_of_arrow(kind):
     def read(cells):
         columns = dict.fromkeys(KINDS, arrow(cells, kind)) | {"y": [0] * len(cells)}
         frame = frame_of(pa.table(columns).to_reader(max_chunksize=2))
-        return frame_table(frame, SCHEMA, True, str)
+        return frame_table(frame, SCHEMA, True, True, str)
 
     check_law(read, [cell for cell in CELLS if arrow([cell], kind) is not None])
 
