@@ -100,13 +100,12 @@ def test_adult_is_below_the_commoner_class_where_noise_dominates_and_above_where
 
     data = load_registry().load("dataset", "adult")()
     common = float((data.y == majority_label(data.table())).mean())
-    for trust, learns in (("local", False), ("secure-aggregation", True)):
-        plan = make_plan(
-            Settings(
-                algo="a-ddp", epsilon=2.0, delta=1e-8, relation="replace-one", trust=trust,
-                params={"most_rounds": 1000}, seed=None,
-            )
-        )  # fmt: skip
+    short = {"epsilon": 2.0, "params": {"most_rounds": 1000}}
+    # Five folds of the second had 82.9 ± .4 %: 20 deviations of a fit above the commoner class.
+    least = {"epsilon": 8.0, "preset": "least-noise"}
+    for trust, asked, learns in (("local", short, False), ("secure-aggregation", least, True)):
+        relation = {"delta": 1e-8, "relation": "replace-one", "trust": trust}
+        plan = make_plan(Settings(algo="a-ddp", **relation, **asked))
         model = fit_dataset(plan, data)
         right = float(((model.margins(data.X) > 0) == (data.y > 0)).mean())
         assert (right > common) == learns, right
