@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore.accountants.calibrate import noise_multiplier
-from dpcore.bounds.choice import bounds_of
+from dpcore.bounds.choice import CountNoise, bounds_of
 from dpcore.bounds.counts import BinCounts
 from dpcore.bounds.waiting import WaitingRows, bounded_schema, encoded_rows
 from dpcore.errors import InvalidInputError
@@ -113,8 +113,9 @@ def with_bounds(
     charges.follow(lambda: charged_in(session))
     counts = session.release(query, mechanism).reshape(query.n_columns, -1)
     deviation = spread * mechanism.noise_multiplier * _moved(query, ready.problem)
+    added = CountNoise(deviation, isinstance(mechanism, Gaussian), query.n_columns)
     bounds = {
-        column.name: bounds_of(own, deviation, column.lower, column.upper)
+        column.name: bounds_of(own, added, column.lower, column.upper)
         for column, own in zip(schema.unbounded, counts, strict=True)
     }
     return Bounded(
