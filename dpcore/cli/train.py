@@ -21,6 +21,7 @@ from dpcore.fitting.plan import make_plan
 from dpcore.fitting.settings import Settings
 from dpcore.model.file import check_replaceable
 from dpcore.model.outfile import check_writable, refuse_inputs
+from dpcore.model.shown import shown_bounds
 from dpcore.registry.parameters import parse_assignment
 from dpcore.session.charges import Charges
 
@@ -247,6 +248,7 @@ def _print(training: Training, out: Path | None) -> None:
         f"{report['l2']:g}, {report['n_features']} features{rows}.",
         *_chosen(report),
         f"Rows: {report['scaling']}",
+        *_released(training),
         f"Coefficients of norm {report['coef_norm']:.4g}; releases: {releases or 'none'}.",
         f"Status: {report['status']}",
         f"Privacy: {training.model.privacy['sentence']}",
@@ -283,6 +285,11 @@ def _loss(report: dict[str, Any]) -> str:
 def _chosen(report: dict[str, Any]) -> list[str]:
     by = report["chosen_by"]
     return [f"Chosen by {by['name']}: {by['why']}."] if by else []
+
+
+def _released(training: Training) -> list[str]:
+    shown = shown_bounds(training.model)
+    return [f"Bounds released: {shown}."] if shown else []
 
 
 def _up(epsilon: float) -> str:

@@ -10,7 +10,7 @@ from dpcore.fitting.losses import shown_loss
 if TYPE_CHECKING:
     from dpcore.model.model import Model
 
-__all__ = ["html_of", "text_of"]
+__all__ = ["html_of", "shown_bounds", "text_of"]
 
 _MOST_NAMES = 8
 
@@ -30,6 +30,8 @@ def html_of(model: Model) -> str:
         "Rows": _columns(model),
         "Run": model.status,
     }
+    if model.released_bounds:
+        facts["Bounds released"] = shown_bounds(model)
     rows = "".join(f"<tr><th>{k}</th><td>{escape(v)}</td></tr>" for k, v in facts.items())
     named = [*zip(model.feature_names, model.coef, strict=True)]
     if model.schema.intercept:
@@ -41,6 +43,12 @@ def html_of(model: Model) -> str:
         f"<table>{rows}</table><details><summary>{len(named)} coefficients</summary>"
         f"<table>{weights}</table></details>"
     )
+
+
+def shown_bounds(model: Model) -> str:
+    """Return the bounds that the fit released, column by column."""
+    bounds = model.released_bounds.items()
+    return "; ".join(f"{name} {lower:.6g} to {upper:.6g}" for name, (lower, upper) in bounds)
 
 
 def _fitted(model: Model) -> str:

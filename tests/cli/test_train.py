@@ -295,7 +295,10 @@ def test_private_bounds_are_asked_for_by_a_flag(run, folder):
         shown["releases"]["bounds"] == 1 and "bounds of 'age' were not public" in shown["sentence"]
     )
     (age, _) = json.loads((folder / "m.json").read_text())["schema"]["columns"]
-    assert age["lower"] < age["upper"]
+    assert shown["released_bounds"] == {"age": [age["lower"], age["upper"]]}
+    printed = run(*asked, "--private-bounds", "--out", "n.json").stdout
+    (age, _) = json.loads((folder / "n.json").read_text())["schema"]["columns"]
+    assert f"Bounds released: age {age['lower']:g} to {age['upper']:g}.\n" in printed
     lines = run("predict", "m.json", "--data", "ages.csv", "--out", "-").stdout.splitlines()
     assert len(lines) == 501
     assert "Expected --schema" in run("train", "--data", "ages.csv", "--private-bounds").stderr

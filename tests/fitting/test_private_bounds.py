@@ -136,7 +136,11 @@ def test_the_statement_names_the_columns_and_the_share(tmp_path):
     model.save(tmp_path / "model.json")
     again = load_model(tmp_path / "model.json")
     assert again.privacy == model.privacy and not again.schema.unbounded
-    assert "private_bounds" not in fit(X, Y, bounds=(0, 100), **quick).privacy
+    assert again.released_bounds == {c.name: (c.lower, c.upper) for c in model.schema.features}
+    assert "<th>Bounds released</th><td>x1 " in again._repr_html_()
+    public = fit(X, Y, bounds=(0, 100), **quick)
+    assert "private_bounds" not in public.privacy and not public.released_bounds
+    assert "released_bounds" not in public.report and "released" not in public._repr_html_()
 
 
 def test_a_target_has_private_bounds_too():
@@ -146,7 +150,8 @@ def test_a_target_has_private_bounds_too():
     target = 1e4 + 1e3 * X[:, 0]
     asked = {"algo": "dp-gd", "loss": "ridge", "epsilon": 5.0}
     model = fit(X[:, :1], target, schema={"columns": columns}, **asked)
-    assert model.privacy["private_bounds"]["columns"] == ["y"]
+    label = model.schema.label
+    assert model.released_bounds == {"y": (label.lower, label.upper)}
     assert 1e4 < model.schema.label.lower < 4e4 and 6e4 < model.schema.label.upper < 1e5
     assert abs(np.median(model.predict(X[:, :1])) - np.median(target)) < 1e4
 
