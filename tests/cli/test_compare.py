@@ -178,7 +178,7 @@ def test_other_settings_are_refused_with_advice(compare):
     assert compare("--out", "r.parquet", "--quiet").exit_code == 0
     done = compare("--out", "r.parquet", "--repeats", "3")
     assert done.exit_code == 2
-    assert "(repeats). Choose another --out, or remove it" in done.stderr
+    assert "(repeats: 1 then, 3 now). Choose another --out, or remove it" in done.stderr
 
 
 PLOTS = [
