@@ -18,7 +18,7 @@ from dpcore.errors import InvalidInputError, TargetNotMetError, advised_on_bad_r
 from dpcore.fitting.cautions import cautions_of
 from dpcore.fitting.losses import shown_loss
 from dpcore.fitting.plan import make_plan
-from dpcore.fitting.settings import Settings
+from dpcore.fitting.settings import Settings, has_units
 from dpcore.model.file import check_replaceable
 from dpcore.model.outfile import check_writable, refuse_inputs
 from dpcore.model.shown import shown_bounds
@@ -186,6 +186,7 @@ def train_command(
         as_published=as_published,
         users=users,
         trust=trust,
+        units=has_units(schema, unit, private_bounds),
         seed=seed,
     )
     if out is not None:

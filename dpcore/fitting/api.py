@@ -140,6 +140,7 @@ def fit(
     scaled down.
     """
     started = time.perf_counter()
+    schema = with_units(schema_of(schema, private_bounds), unit, rows_per_unit)
     settings = Settings(
         algo=algo,
         loss=loss,
@@ -161,10 +162,11 @@ def fit(
         as_published=as_published,
         users=users,
         trust=trust,
+        units=schema is not None and schema.unit is not None,
         seed=seed,
     )
     plan = make_plan(settings)
-    X, schema = frame_of(X), schema_of(schema, private_bounds)
+    X = frame_of(X)
     named = schema is not None or isinstance(X, (str, os.PathLike))
     is_left_out = target_bounds is None and (classes is None or bounds is not None)
     if is_left_out and not (named or plan.loss.classification):
@@ -175,7 +177,7 @@ def fit(
     public: dict[str, Any] = {"classes": classes, "target_bounds": target_bounds, "bounds": bounds}
     public |= {"row_norm": row_norm, "n0": n0, "capacity": capacity}
     public["private_bounds"] = private_bounds
-    schema, coins = with_units(schema, unit, rows_per_unit), coins_of(settings.seed, "units")
+    coins = coins_of(settings.seed, "units")
     dataset = dataset_of(X, y, schema, intercept, coins=coins, **public)
     charges = Charges()
     with charges.told():

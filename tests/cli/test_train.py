@@ -61,6 +61,8 @@ def test_units_are_named_on_the_command_line_and_their_rows_are_not_counted(trai
     shown = train(*units, "--algo", "dp-gd", "--epsilon", "9").stdout
     assert "3 units" in shown and "6 rows" not in shown
     assert "all rows of any one value of 'id' by others (at most 2 of either)" in shown
+    pure = report(train(*units, "--algo", "auto", "--epsilon", "9", "--delta", "0", "--json"))
+    assert pure["algo"] == "privgene" and pure["chosen_by"]["name"] == "auto"
 
 
 def test_a_foreign_query_is_named(train):
