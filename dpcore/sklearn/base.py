@@ -18,10 +18,10 @@ from dpcore.data.readers.array_columns import leave_to_schema
 from dpcore.data.readers.frames import is_frame
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.api import fit
-from dpcore.fitting.rows import schema_of
+from dpcore.fitting.rows import schema_of, with_units
 from dpcore.sklearn.fits import FITS
 from dpcore.sklearn.public import described_schema, with_label_ascending
-from dpcore.sklearn.rows import given_labels, given_rows, names_of
+from dpcore.sklearn.rows import given_labels, given_rows, names_of, without_ids
 
 if TYPE_CHECKING:
     from typing import Self
@@ -58,6 +58,10 @@ class PrivateEstimator(ABC, BaseEstimator):
     relation : which tables are neighbours; ``None`` for add-or-remove-one, or the first that the
         algorithm declares.
     n_public : a public figure for the number of rows. Never ``len(X)``, which is private.
+    unit, rows_per_unit : a frame's column that says whose a row is, and how many rows of one value
+        are used at most: the guarantee is for all rows of one value. They are the schema's keys
+        too. The column is no feature: ``n_features_in_`` and ``feature_names_in_`` are without it,
+        and rows to predict may come without it.
     accountant : ``None`` for what the algorithm names.
     schema_from_data : says that bounds, categories or a step before this one were taken from the
         rows, and marks the model as not private.
@@ -80,6 +84,8 @@ class PrivateEstimator(ABC, BaseEstimator):
     l2: float | None = None
     relation: str | None = None
     n_public: int | None = None
+    unit: str | None = None
+    rows_per_unit: int | None = None
     accountant: str | None = None
     schema_from_data: bool = False
     random_state: Any = None
@@ -96,6 +102,7 @@ class PrivateEstimator(ABC, BaseEstimator):
         self._check_parameters()
         schema = schema_of(self.schema, self.private_bounds)
         has_width = schema is not None and schema.width is not None
+        unit = self.unit if schema is None else self.unit or schema.unit
         rows = given_rows(
             self,
             X,
@@ -103,13 +110,16 @@ class PrivateEstimator(ABC, BaseEstimator):
             named=not has_width,
             takes_sparse=has_width,
             takes_empty=schema is not None,
+            unit=unit,
         )
         labels = given_labels(y, type(self).__name__)
         own = None
         if schema is None:
-            schema, own = self._described(rows, labels)
+            schema, own = self._described(without_ids(rows, unit), labels)
         else:
             schema = self._with_schema(schema, rows)
+        schema = with_units(schema, self.unit, self.rows_per_unit)
+        assert schema is not None
         if self.schema_from_data:
             schema = replace(schema, from_data=True)
         with FITS.with_those_that_break():
@@ -196,14 +206,17 @@ class PrivateEstimator(ABC, BaseEstimator):
 
     def _checked(self, X: Any) -> Any:
         check_is_fitted(self)
-        return given_rows(
+        unit = self.model_.schema.unit
+        rows = given_rows(
             self,
             X,
             reset=False,
             named=self.model_.privacy["typed_by"] == "frame",
             takes_sparse=self.model_.schema.width is not None,
             takes_empty=self.schema is not None,
+            unit=unit,
         )
+        return without_ids(rows, unit)
 
     def _seed(self) -> int | None:
         state = self.random_state

@@ -27,6 +27,7 @@ __all__ = [
     "given_labels",
     "given_rows",
     "names_of",
+    "without_ids",
 ]
 
 _MANY = (
@@ -45,12 +46,20 @@ _NO_NUMBER = (
 
 
 def given_rows(
-    estimator: Any, X: Any, *, reset: bool, named: bool, takes_sparse: bool, takes_empty: bool
+    estimator: Any,
+    X: Any,
+    *,
+    reset: bool,
+    named: bool,
+    takes_sparse: bool,
+    takes_empty: bool,
+    unit: str | None = None,
 ) -> Any:
     """Return a frame, of pandas or Arrow, if ``named``, and anything else as a matrix of numbers.
 
     ``reset`` : whether the estimator is to take over width and names; otherwise they are compared.
     ``takes_empty`` : whether a schema says what becomes of a cell without a finite number.
+    ``unit`` : the column of ids, which counts neither in the width nor among the names.
     Raises DataError for anything else, and TypeError for a cell that is neither text nor number.
     """
     if named and is_frame(frame := frame_of(X)):
@@ -59,8 +68,20 @@ def given_rows(
         rows = X
     else:
         rows = _matrix(X, takes_empty)
-    validate_data(estimator, X, reset=reset, skip_check_array=True)
+    validate_data(estimator, without_ids(X, unit), reset=reset, skip_check_array=True)
     return rows
+
+
+def without_ids(X: Any, unit: str | None) -> Any:
+    """Return a frame without the column of ids, and other rows, or a frame without one, as they
+    are."""
+    if unit is None or not (hasattr(X, "iloc") or hasattr(X, "select")):
+        return X
+    names = X.column_names if isinstance(X, (pa.Table, pa.RecordBatch)) else list(X.columns)
+    if unit not in names:
+        return X
+    others = [name for name in names if name != unit]
+    return X[others] if hasattr(X, "iloc") else X.select(others)
 
 
 def given_labels(y: Any, who: str) -> Any:
