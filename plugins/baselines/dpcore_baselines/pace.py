@@ -18,7 +18,7 @@ _OF_THE_LIMIT = 0.5
 class Pace:
     """Steps that add up to a time and grow evenly from a safe first one.
 
-    A safe step is short for any rows that may come; most rows bear one that is ten times as long,
+    A safe step is short for any rows that may come; most rows bear steps ten times as long,
     and fewer passes over them do. Steps too long for the rows swing along the direction of most
     curvature, ever wider, and that shows in the released gradients g at points v: the mean
     curvature on the way from v to v' is (g' - g).(v' - v) / ||v' - v||^2. The largest that is seen,
