@@ -26,6 +26,7 @@ __all__ = [
     "MOST_STEPS",
     "clip_for",
     "largest_step",
+    "limit_for",
     "regularised_step",
     "signal",
     "steps_for",
@@ -63,11 +64,18 @@ def time_for(u: float, loss: Loss, momentum: float, *, standardized: bool) -> fl
 
 
 def steps_for(time: float, loss: Loss, momentum: float, *, standardized: bool) -> int:
-    """Return the number of steps: as few as are stable, since more only cost time."""
-    if standardized and _has_corner(loss):
-        return FEWEST_STEPS
-    fewest = math.ceil(time / largest_step(loss, momentum))
+    """Return the number of steps: few and long for two classes, whose rows mostly bear them; else
+    as few as are stable for any rows, since far ones may weigh much."""
+    few = standardized if _has_corner(loss) else loss.classification
+    fewest = 0 if few else math.ceil(time / largest_step(loss, momentum))
     return min(MOST_STEPS, max(FEWEST_STEPS, fewest))
+
+
+def limit_for(loss: Loss, momentum: float) -> float:
+    """Return the step times the curvature at which descent swings ever wider; ``inf`` for a loss
+    with a corner, which no step is short for: the mean of many rounds it off."""
+    corner = math.isfinite(loss.lipschitz) and loss.smoothness > _CURVATURE
+    return math.inf if corner else _limit(momentum)
 
 
 def largest_step(loss: Loss, momentum: float) -> float:
@@ -76,11 +84,11 @@ def largest_step(loss: Loss, momentum: float) -> float:
     return _limit(momentum) / _curvature(loss)
 
 
-def regularised_step(step: float, curvature: float, momentum: float) -> float:
-    """Return the step, or what a regulariser of this curvature (l2 times the largest factor by
+def regularised_step(curvature: float, momentum: float) -> float:
+    """Return the longest step that a regulariser of this curvature (l2 times the largest factor by
     which standardisation lengthens parameters, squared) allows: half of its limit, so that the
     regulariser alone brings iterates together, and clipped gradients cannot take them far."""
-    return min(step, _limit(momentum) / 2 / curvature) if curvature > 0 else step
+    return _limit(momentum) / 2 / curvature if curvature > 0 else math.inf
 
 
 def _limit(momentum: float) -> float:
@@ -92,8 +100,7 @@ def _limit(momentum: float) -> float:
 def _has_corner(loss: Loss) -> bool:
     """Return whether the slope of a loss of two classes turns within a part of the margins: faster
     than a logistic one."""
-    bounded = math.isfinite(loss.lipschitz) and loss.smoothness > _CURVATURE
-    return bounded and loss.classification
+    return math.isinf(limit_for(loss, 0.0)) and loss.classification
 
 
 def _curvature(loss: Loss) -> float:
