@@ -102,6 +102,11 @@ def with_bounds(
     and what follows has what is left: the filter's own theorem bounds both together. Where units
     have several rows, the door multiplies the sensitivity of this sum over the rows that are kept
     (``dpcore.session.units``). ``ready`` has passed ``check_private_bounds``.
+
+    There is no exponential mechanism beside it, on ranks and for two quantiles of each column
+    (Kaplan, Schnapp & Stemmer 2022): at the same price a fit is as accurate. Of models of adult and
+    bank at epsilon .1, .4 and 2, pure and under zCDP, it is better by .09 points at most and worse
+    by up to .17 (``bench/private_bounds_exponential.py``, eight fits each).
     """
     plan, schema = ready.plan, dataset.schema
     if not schema.unbounded:
