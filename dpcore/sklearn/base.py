@@ -16,12 +16,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from dpcore.data.readers.array_columns import leave_to_schema
 from dpcore.data.readers.frames import is_frame
-from dpcore.errors import InvalidInputError
+from dpcore.errors import InvalidInputError, advised_on_bad_rows
 from dpcore.fitting.api import fit
 from dpcore.fitting.rows import schema_of
 from dpcore.sklearn.fits import FITS
 from dpcore.sklearn.public import described_schema, with_label_ascending
-from dpcore.sklearn.rows import given_labels, given_rows, names_of
+from dpcore.sklearn.rows import called_of, given_labels, given_rows, names_of
 
 if TYPE_CHECKING:
     from typing import Self
@@ -29,11 +29,16 @@ if TYPE_CHECKING:
     from dpcore.data.schema.schema import Schema
     from dpcore.model.model import Model
 
-__all__ = ["PrivateEstimator"]
+__all__ = ["WITHOUT_SCORE", "PrivateEstimator"]
 
 _WEIGHTS = (
     "sample_weight is refused: with a weight a row could count more than once, and the guarantee "
     "is for rows that count once. Rows of weight 0 may be left out before the fit."
+)
+
+WITHOUT_SCORE = (
+    "An estimator refuses such rows, as scikit-learn's own do; its model_ leaves them without a "
+    "score, as in clf.model_.predict(X)."
 )
 
 
@@ -133,7 +138,8 @@ class PrivateEstimator(ABC, BaseEstimator):
     def predict(self, X: Any) -> np.ndarray:
         """Return the predicted class or value of every row."""
         rows = self._checked(X)
-        return self.model_.predict(rows)
+        with advised_on_bad_rows(WITHOUT_SCORE):
+            return self.model_.predict(rows, bad_rows="refuse")
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy or the R2: an exact figure of these rows, which no epsilon covers."""
@@ -180,7 +186,7 @@ class PrivateEstimator(ABC, BaseEstimator):
         own, label, is_from_data = self._label(labels)
         names, private = names_of(rows), self.private_bounds
         schema = described_schema(
-            names, self.bounds, self.categories, label, self.n_public, private
+            names, self.bounds, self.categories, label, self.n_public, private, called_of(labels)
         )
         return replace(schema, from_data=is_from_data), own
 

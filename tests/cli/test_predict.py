@@ -55,8 +55,8 @@ def test_a_bad_row_at_the_end_leaves_no_output_if_so_asked(run, saved, folder, s
     assert sorted(folder.iterdir()) == before
     assert done.stderr == (
         "dpcore: rows.csv, line 8, column 'age': the cell is empty; fill it in, or set fill = "
-        "VALUE or indicator = true in the column's schema. Without --bad-rows refuse such a row "
-        "has an empty score.\n"
+        "VALUE or indicator = true for the column in a schema. Without --bad-rows refuse such a "
+        "row has an empty score.\n"
     )
 
 
@@ -69,7 +69,7 @@ def test_a_row_without_a_score_has_its_line(run, saved, folder, some, out):
     (folder / NAME).write_text("\n".join(rows) + "\n")
     done = run("predict", saved, "--data", NAME, *out)
     assert done.exit_code == 0 and max(some[1:]) < 4
-    told = "4 of 10 rows have no score: a cell is empty, or not what the schema says; --bad-rows"
+    told = "4 of 10 rows have no score: a cell is empty, or not what the schema says. --bad-rows"
     assert told in done.stderr
     text = Path("p.csv").read_text() if out else done.stdout
     expected = [whole[0], ",", *whole[1:4], ",", *whole[4:], ",", ","]
