@@ -291,7 +291,10 @@ def main() -> None:
     has_other = warm_fits.has_environment(chosen.environments, "diffprivlib")
     if not has_other:
         print("diffprivlib is left out: name its environment (fit.py --make-environments).")
-    asked = chosen.tables.split(",") if chosen.tables else [table.name for table in TABLES]
+    known = [table.name for table in TABLES]
+    asked = chosen.tables.split(",") if chosen.tables else known
+    if unknown := [name for name in asked if name not in known]:
+        parser.error(f"no table {unknown[0]!r}; known: {', '.join(known)}")
     measured = {}
     print_heads()
     for table in TABLES:

@@ -38,11 +38,13 @@ class PureBudgetError(InvalidInputError):
 
 @contextmanager
 def advised_on_bad_rows(advice: str) -> Iterator[None]:
-    """Add to the error of a row that does not satisfy the schema what its reader can do."""
+    """Add to the error of a row that does not satisfy the schema what its reader can do, if
+    anything."""
     try:
         yield
     except BadRowError as error:
-        error.add_note(advice)
+        if advice:
+            error.add_note(advice)
         raise
 
 

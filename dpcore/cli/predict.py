@@ -6,6 +6,7 @@ import csv
 import io
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,6 +17,7 @@ from dpcore.model.outfile import check_writable, refuse_inputs, spooled, write_w
 
 if TYPE_CHECKING:
     from dpcore.data.readers import BadRows
+    from dpcore.data.schema.schema import Schema
     from dpcore.model.model import Model
 
 __all__ = ["predict_command"]
@@ -34,6 +36,17 @@ def predict_command(
             "not needed."
         ),
     ],
+    separator: Annotated[
+        str | None,
+        typer.Option(
+            help="What is between the cells of this file, where it is not what the model's schema "
+            "says: one character, \\t or whitespace."
+        ),
+    ] = None,
+    decimal: Annotated[
+        str | None,
+        typer.Option(help="What is before the decimals of numbers in this file, likewise: . or ,"),
+    ] = None,
     out: Annotated[
         Path | None, typer.Option(help="CSV file to write; standard output for - or if none.")
     ] = None,
@@ -61,7 +74,7 @@ def predict_command(
     if not fitted.privacy["private"]:
         reasons = "; ".join(fitted.privacy["why_not_private"])
         typer.echo(f"dpcore: the model is not private: {reasons}", err=True)
-    output = _Output(fitted, data, reading)
+    output = _Output(fitted, _schema_of_file(fitted, separator, decimal), data, reading)
     with advised_on_bad_rows(_ADVICE):
         if out is not None:
             write_whole(out, output.lines())
@@ -75,12 +88,23 @@ def predict_command(
         typer.echo(f"dpcore: {told}", err=True)
 
 
+def _schema_of_file(model: Model, separator: str | None, decimal: str | None) -> Schema:
+    """Return the model's schema, in the notation of the file to be read."""
+    schema = model.schema
+    if separator is not None:
+        schema = replace(schema, separator="\t" if separator == r"\t" else separator)
+    if decimal is not None:
+        thousands = "" if schema.thousands == decimal else schema.thousands
+        schema = replace(schema, decimal=decimal, thousands=thousands)
+    return schema
+
+
 class _Output:
     """The lines of the output, and the number of rows without a score among them."""
 
-    def __init__(self, model: Model, data: str, bad_rows: BadRows) -> None:
+    def __init__(self, model: Model, schema: Schema, data: str, bad_rows: BadRows) -> None:
         self.n_rows = self.n_blank = 0
-        self._model, self._data, self._bad_rows = model, data, bad_rows
+        self._model, self._schema, self._data, self._bad_rows = model, schema, data, bad_rows
 
     def lines(self) -> Iterator[bytes]:
         """Yield the output in pieces."""
@@ -90,7 +114,7 @@ class _Output:
         from dpcore.model.margins import margins_in_pieces
 
         yield b"log_odds,label\n" if self._model.has_log_odds else b"margin,label\n"
-        pieces = feature_rows(self._data, self._model.schema, self._bad_rows)
+        pieces = feature_rows(self._data, self._schema, self._bad_rows)
         for margins in margins_in_pieces(self._model, pieces):
             labels = self._model.labels(margins).tolist()
             pairs = zip(margins.tolist(), labels, strict=True)

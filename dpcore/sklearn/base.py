@@ -36,6 +36,11 @@ _WEIGHTS = (
     "is for rows that count once. Rows of weight 0 may be left out before the fit."
 )
 
+_ITS_WORDS = (
+    "Of this estimator, classes=(...) are the labels, 0 and 1 unless you name them, "
+    "categories={...} the values of text columns, and bounds those of numbers; what becomes of "
+    "empty cells, dates and words for no value is said by schema=, in place of these."
+)
 WITHOUT_SCORE = (
     "An estimator refuses such rows, as scikit-learn's own do; its model_ leaves them without a "
     "score, as in clf.model_.predict(X)."
@@ -117,7 +122,8 @@ class PrivateEstimator(ABC, BaseEstimator):
             schema = self._with_schema(schema, rows)
         if self.schema_from_data:
             schema = replace(schema, from_data=True)
-        with FITS.with_those_that_break():
+        advice = _ITS_WORDS if self.schema is None else ""
+        with FITS.with_those_that_break(), advised_on_bad_rows(advice):
             model = fit(
                 rows,
                 labels,

@@ -24,7 +24,8 @@ __all__ = [
 
 _NO_BOUNDS = (
     "Expected public bounds=(lower, upper) of the columns, from a codebook or common sense and "
-    "never from the rows, or a schema."
+    "never from the rows. An estimator takes a schema in their place, or private_bounds=True, "
+    "which releases them for a tenth of its budget."
 )
 _NO_CLASSES = (
     "Expected classes to be two public values, as in classes=('no', 'yes'), or 'from-labels', "
@@ -141,7 +142,10 @@ def _pairs(bounds: Any, names: Sequence[str], may_lack: bool) -> dict[str, dict[
         _check_known(given, names, "bounds")
         missing = [name for name in names if name not in given]
         if missing and not may_lack:
-            raise InvalidInputError(f"Column {missing[0]!r} has neither bounds nor categories.")
+            raise InvalidInputError(
+                f"Column {missing[0]!r} has neither bounds nor categories. (With "
+                "private_bounds=True an estimator releases the bounds of numbers.)"
+            )
         return {name: _pair(name, given[name]) for name in names if name in given}
     if not names:
         return {}

@@ -151,7 +151,7 @@ def test_what_can_be_done_about_a_bad_row_is_what_the_command_can_do(run, folder
         with pytest.raises(DataError, match="the cell is empty; fill it in") as caught:
             fit(rows, schema="schema.toml")
         (note,) = caught.value.__notes__
-        assert "--bad-rows drop" in note and "add-or-remove-one" in note
+        assert ("--bad-rows drop" in note) == ("file" in command) and "add-or-remove-one" in note
         return
     asked = {
         "train": ("train", "--data", NAME, *schema),
@@ -177,3 +177,18 @@ def test_labels_are_utf_8_whatever_the_terminal_says(run, folder):
 def test_the_raw_column_is_named_by_the_loss(run, train, folder):
     assert train("--out", "svm.json", "--loss", "huber-svm", "--quiet").exit_code == 0
     assert run("predict", "svm.json", "--data", NAME).stdout.startswith("margin,label\n")
+
+
+def test_a_file_in_another_notation_is_said_to_be(run, saved, folder):
+    whole = run("predict", saved, "--data", NAME).stdout
+    lines = (folder / NAME).read_text().replace(",", ";").replace("0;", "0,0;")
+    Path("other.csv").write_text(lines)
+    told = run("predict", saved, "--data", "other.csv").stderr
+    assert "looks semicolon-separated" in told and "--separator ';' of dpcore predict" in told
+    blank = run("predict", saved, "--data", "other.csv", "--separator", ";")
+    assert "6 of 6 rows have no score" in blank.stderr
+    asked = ("predict", saved, "--data", "other.csv", "--separator", ";", "--decimal", ",")
+    assert run(*asked).stdout == whole
+    Path("tabs.csv").write_text((folder / NAME).read_text().replace(",", "\t"))
+    assert run("predict", saved, "--data", "tabs.csv", "--separator", r"\t").stdout == whole
+    assert "to be one character" in run(*asked, "--separator", "xx").stderr

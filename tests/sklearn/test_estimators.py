@@ -274,7 +274,10 @@ def test_bounds_that_nobody_knows_are_released(table, frame):
     X, y = table
     clf = PrivateLogisticRegression(private_bounds=True, random_state=7).fit(X, y)
     model = fit(X, y, classes=(0, 1), private_bounds=True, row_norm=None, seed=7)
-    assert np.array_equal(clf.coef_, model.coef_) and clf.model_.schema.features == model.schema.features
+    assert (
+        np.array_equal(clf.coef_, model.coef_)
+        and clf.model_.schema.features == model.schema.features
+    )
     assert clf.model_.privacy["private_bounds"] == {"columns": ["x1", "x2"], "share": 0.1}
     rows, labels = frame
     parts = {"bounds": {"age": (0, 90)}, "categories": {"city": ["Bern"]}, "private_bounds": True}

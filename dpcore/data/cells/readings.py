@@ -35,6 +35,9 @@ _NO_NUMBER = (
     "the cell is not a finite number (if it is a word for no value, list it in missing = [...] of "
     "the column or of the schema)"
 )
+_NO_TRUTH = (
+    "the cell is no truth value, such as true, yes or 1 (other words are categories or levels)"
+)
 _FORMAT = 'format = "%d.%m.%Y", or as they are, in the column\'s schema says how dates are written'
 
 Reading = tuple[np.ndarray, np.ndarray | None, str]
@@ -67,9 +70,10 @@ def convert_column(
     except UnreadTypeError as error:
         raise DataError(f"{source}: column {column.name!r} {error}") from None
     except (pa.ArrowException, UnicodeError) as error:
+        kind = getattr(cells, "type", "object")
         raise DataError(
-            f"{source}: column {column.name!r} cannot be read as {column.kind} "
-            f"({type(error).__name__})."
+            f"{source}: column {column.name!r} cannot be read as {column.kind}: it is of type "
+            f"{kind} ({type(error).__name__})."
         ) from None
 
 
@@ -79,7 +83,7 @@ def _numbers(cells: Cells, column: FeatureColumn, notation: Notation) -> tuple[n
         levels = to_codes(cells, column.levels, notation)
         return np.where(levels < 0, np.nan, levels), "the cell is none of the column's levels"
     if isinstance(column, Boolean):
-        return to_truth(cells, notation), "the cell is no truth value, such as true, yes or 1"
+        return to_truth(cells, notation), _NO_TRUTH
     if isinstance(column, Date):
         written = column.format or "2024-02-29"
         reason = f"the cell is no date that is written as {written}; {_FORMAT}"
