@@ -4,13 +4,12 @@ score."""
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.errors import DpcoreWarning, InvalidInputError
+from dpcore.errors import InvalidInputError, warn_caller
 
 if TYPE_CHECKING:
     from dpcore.data.blocks.layouts import Rows
@@ -23,14 +22,13 @@ __all__ = ["margins_in_pieces", "margins_of", "reading_of", "words_of_blanks"]
 def margins_of(model: Model, X: Any, bad_rows: str) -> np.ndarray:
     """Return the margin of every row of an array, a frame or a file.
 
-    Warns, once, with the number of rows without a score; the warning is laid to the caller's
-    caller.
+    Warns, once, with the number of rows without a score.
     """
     pieces = _pieces(model, X, reading_of(bad_rows))
     margins = np.concatenate([np.zeros(0), *margins_in_pieces(model, pieces)])
     if n_blank := int(np.isnan(margins).sum()):
         told = words_of_blanks(n_blank, margins.size, "bad_rows='refuse'")
-        warnings.warn(told, DpcoreWarning, stacklevel=3)
+        warn_caller(told)
     return margins
 
 

@@ -19,7 +19,6 @@ from dpcore.data.readers.frames import is_frame
 from dpcore.errors import InvalidInputError, advised_on_bad_rows
 from dpcore.fitting.api import fit
 from dpcore.fitting.rows import schema_of
-from dpcore.sklearn.fits import FITS
 from dpcore.sklearn.public import described_schema, with_label_ascending
 from dpcore.sklearn.rows import called_of, given_labels, given_rows, names_of
 
@@ -123,7 +122,7 @@ class PrivateEstimator(ABC, BaseEstimator):
         if self.schema_from_data:
             schema = replace(schema, from_data=True)
         advice = _ITS_WORDS if self.schema is None else ""
-        with FITS.with_those_that_break(), advised_on_bad_rows(advice):
+        with advised_on_bad_rows(advice):
             model = fit(
                 rows,
                 labels,
@@ -138,7 +137,6 @@ class PrivateEstimator(ABC, BaseEstimator):
                 seed=self._seed(),
             )
         self.model_: Model = model if own is None else replace(model, class_values=own)
-        FITS.add(self.model_)
         return self
 
     def predict(self, X: Any) -> np.ndarray:
