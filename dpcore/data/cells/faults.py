@@ -50,7 +50,7 @@ def _on_word(word: str, column: FeatureColumn) -> str:
 def _on_notation(word: str, notation: Notation) -> str | None:
     """Return which marks, set in the schema, would make a number of a text; None if none would."""
     own, other = notation.decimal, "," if notation.decimal == "." else "."
-    ways = {
+    marks_of = {
         f'decimal = "{other}"': (other, ""),
         f'thousands = "{other}"': (own, other),
         f'decimal = "{other}" with thousands = "{own}"': (other, own),
@@ -58,10 +58,11 @@ def _on_notation(word: str, notation: Notation) -> str | None:
         f'decimal = "{other}" with thousands = " "': (other, " "),
     }
     fitting = [
-        way for way, marks in ways.items() if not math.isnan(Notation((), *marks).number(word))
+        way for way, marks in marks_of.items() if not math.isnan(Notation((), *marks).number(word))
     ]
     if not fitting:
         return None
     # The text 1,234 is a number in two ways; one that needs two marks says less of the others.
     both = [way for way in fitting if " with " not in way] or fitting
-    return f"the cell looks like a number in another notation: {' or '.join(both)} in the schema"
+    ways = " or ".join(both)
+    return f"the cell looks like a number in another notation: {ways} in the schema says so"

@@ -81,7 +81,7 @@ def _numbers(cells: Cells, column: FeatureColumn, notation: Notation) -> tuple[n
     """Return plain numbers, NaN for what is none, and the reason that it is none."""
     if isinstance(column, Ordinal):
         levels = to_codes(cells, column.levels, notation)
-        return np.where(levels < 0, np.nan, levels), "the cell is none of the column's levels"
+        return np.where(levels < 0, np.nan, levels), "the cell is none of the levels"
     if isinstance(column, Boolean):
         return to_truth(cells, notation), _NO_TRUTH
     if isinstance(column, Date):
