@@ -54,8 +54,9 @@ def reading_of(bad_rows: str) -> BadRows:
 
 def words_of_blanks(n_blank: int, n_rows: int, option: str) -> str:
     """Return a sentence on rows without a score; ``option`` : which asks for their refusal."""
+    have = "has" if n_blank == 1 else "have"
     return (
-        f"{n_blank:,} of {n_rows:,} rows have no score: a cell is empty, or not what the schema "
+        f"{n_blank:,} of {n_rows:,} rows {have} no score: a cell is empty, or not what the schema "
         f"says. {option} tells the first, and why; a model that was trained with fill = VALUE or "
         "indicator = true for a column scores its empty cells."
     )
