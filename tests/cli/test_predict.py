@@ -128,6 +128,15 @@ def test_a_data_set_of_another_encoding_is_refused(run, saved, data, text):
     assert done.exit_code == 2 and done.stdout == "" and text in done.stderr
 
 
+def test_a_column_too_many_is_to_be_removed_from_the_file(run, saved, folder):
+    Path("more.csv").write_text("age,city,note\n1,Bern,x\n")
+    told = run("predict", saved, "--data", "more.csv").stderr
+    assert told == (
+        "dpcore: more.csv: column 'note' is not among those that the model was trained with; "
+        "remove the column.\n"
+    )
+
+
 def test_a_column_that_the_data_set_has_not(run, folder):
     for name in ("schema.toml", NAME):
         (folder / name).write_text((folder / name).read_text().replace("age", "length"))
