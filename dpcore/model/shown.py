@@ -27,7 +27,7 @@ def html_of(model: Model) -> str:
     facts = {
         "Model": fitted_in_words(model),
         "Privacy": model.privacy["sentence"],
-        "Columns": _columns(model),
+        "Rows": _columns(model),
         "Run": model.status,
     }
     rows = "".join(f"<tr><th>{k}</th><td>{escape(v)}</td></tr>" for k, v in facts.items())
