@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from decimal import ROUND_CEILING, Context, Decimal
 from functools import partial
@@ -13,7 +14,7 @@ import typer
 from dpcore.cli.diagnostics import figures_of, verdict_of
 from dpcore.cli.interrupts import ended_as_interrupted
 from dpcore.cli.progress import budget_progress, rounds_progress
-from dpcore.cli.streams import tell_outlook
+from dpcore.cli.streams import tell_outlook, was_told
 from dpcore.errors import InvalidInputError, TargetNotMetError, advised_on_bad_rows
 from dpcore.fitting.cautions import cautions_of
 from dpcore.fitting.losses import shown_loss
@@ -228,7 +229,7 @@ def _tell(training: Training, out: Path | None, *, as_json: bool, quiet: bool) -
         if training.rows_dropped:
             typer.echo(_DROPPED, err=True)
     if not quiet:
-        for caution in cautions_of(training.model):
+        for caution in itertools.filterfalse(was_told, cautions_of(training.model)):
             typer.echo(f"dpcore: warning: {caution}", err=True)
 
 

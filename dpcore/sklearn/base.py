@@ -16,12 +16,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from dpcore.data.readers.array_columns import leave_to_schema
 from dpcore.data.readers.frames import is_frame
-from dpcore.errors import InvalidInputError
+from dpcore.errors import InvalidInputError, advised_on_bad_rows
 from dpcore.fitting.api import fit
 from dpcore.fitting.rows import schema_of, with_units
-from dpcore.sklearn.fits import FITS
 from dpcore.sklearn.public import described_schema, with_label_ascending
-from dpcore.sklearn.rows import given_labels, given_rows, names_of, without_ids
+from dpcore.sklearn.rows import called_of, given_labels, given_rows, names_of, without_ids
 
 if TYPE_CHECKING:
     from typing import Self
@@ -29,11 +28,21 @@ if TYPE_CHECKING:
     from dpcore.data.schema.schema import Schema
     from dpcore.model.model import Model
 
-__all__ = ["PrivateEstimator"]
+__all__ = ["WITHOUT_SCORE", "PrivateEstimator"]
 
 _WEIGHTS = (
     "sample_weight is refused: with a weight a row could count more than once, and the guarantee "
     "is for rows that count once. Rows of weight 0 may be left out before the fit."
+)
+
+_ITS_WORDS = (
+    "Of this estimator, classes=(...) are the labels, 0 and 1 unless you name them, "
+    "categories={...} the values of text columns, and bounds those of numbers; what becomes of "
+    "empty cells, dates and words for no value is said by schema=, in place of these."
+)
+WITHOUT_SCORE = (
+    "An estimator refuses such rows, as scikit-learn's own do; its model_ leaves them without a "
+    "score, as in clf.model_.predict(X)."
 )
 
 
@@ -122,7 +131,8 @@ class PrivateEstimator(ABC, BaseEstimator):
         assert schema is not None
         if self.schema_from_data:
             schema = replace(schema, from_data=True)
-        with FITS.with_those_that_break():
+        advice = _ITS_WORDS if self.schema is None else ""
+        with advised_on_bad_rows(advice):
             model = fit(
                 rows,
                 labels,
@@ -137,13 +147,13 @@ class PrivateEstimator(ABC, BaseEstimator):
                 seed=self._seed(),
             )
         self.model_: Model = model if own is None else replace(model, class_values=own)
-        FITS.add(self.model_)
         return self
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the predicted class or value of every row."""
         rows = self._checked(X)
-        return self.model_.predict(rows)
+        with advised_on_bad_rows(WITHOUT_SCORE):
+            return self.model_.predict(rows, bad_rows="refuse")
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy or the R2: an exact figure of these rows, which no epsilon covers."""
@@ -190,7 +200,7 @@ class PrivateEstimator(ABC, BaseEstimator):
         own, label, is_from_data = self._label(labels)
         names, private = names_of(rows), self.private_bounds
         schema = described_schema(
-            names, self.bounds, self.categories, label, self.n_public, private
+            names, self.bounds, self.categories, label, self.n_public, private, called_of(labels)
         )
         return replace(schema, from_data=is_from_data), own
 

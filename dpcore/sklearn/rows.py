@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from dpcore.data.cells.typed import Cells
 
 __all__ = [
+    "called_of",
     "classes_in",
     "columns_of",
     "given_labels",
@@ -40,8 +41,10 @@ _CONTINUOUS = (
 )
 _COLUMN_VECTOR = "A column-vector y was passed when a 1d array was expected: pass y.ravel()."
 _NO_NUMBER = (
-    "X has a cell that is NaN, infinite, empty or no number. Rows without a value have to be left "
-    "out, or filled with public values, before."
+    "X has a cell that is NaN, infinite, empty or no number. Leave rows without a value out, or "
+    "say what one counts as: PublicScaler(fill=...) before, or a schema with fill = VALUE or "
+    "indicator = true. A fitted estimator's model_, as in clf.model_.predict(X), leaves such rows "
+    "without a score."
 )
 
 
@@ -136,6 +139,12 @@ def classes_in(labels: Any) -> list[Any]:
             f"Two classes are needed; there is {'one class' if values.size else 'none'}."
         )
     return list(values.tolist())
+
+
+def called_of(labels: Any) -> str:
+    """Return the name of labels that are a named column, and "y" for others."""
+    name = getattr(labels, "name", None)
+    return name if isinstance(name, str) and name.strip() else "y"
 
 
 def names_of(X: Any) -> list[str]:

@@ -28,7 +28,7 @@ def test_results_table_and_figure(compare, run, folder):
     for text in ("stub-rows: test accuracy in %", "nonprivate (not private)", "95 % interval"):
         assert text in done.stdout
     assert "computed WITHOUT privacy" in done.stdout and "itself a release" in done.stdout
-    assert (folder / "f.svg").read_text().startswith("<?xml")
+    assert (folder / "f.svg").read_text().startswith("<?xml") and "\nFigure: f.svg\n" in done.stdout
     again = run("plot", "r.parquet", "--out", "g.svg", "--markdown")
     assert "| epsilon | 0.5 | 1 |\n| --- | --- | --- |\n| stub |" in again.stdout
     assert (folder / "f.svg").read_bytes() == (folder / "g.svg").read_bytes()

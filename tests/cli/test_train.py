@@ -290,7 +290,7 @@ def test_private_bounds_are_asked_for_by_a_flag(run, folder):
     (folder / "bare.toml").write_text(bare)
     quick = ("--algo", "dp-gd", "--set", "steps=3")
     asked = ("train", "--data", "ages.csv", "--schema", "bare.toml", "--epsilon", "5", *quick)
-    assert "Missing lower in column 'age'" in run(*asked).stderr
+    assert "Missing lower in column 'age'; where nobody knows it: " in run(*asked).stderr
     shown = report(run(*asked, "--private-bounds", "--out", "m.json", "--json"))
     assert shown["private_bounds"] == {"columns": ["age"], "share": 0.1}
     assert (
@@ -300,7 +300,9 @@ def test_private_bounds_are_asked_for_by_a_flag(run, folder):
     assert shown["released_bounds"] == {"age": [age["lower"], age["upper"]]}
     printed = run(*asked, "--private-bounds", "--out", "n.json").stdout
     (age, _) = json.loads((folder / "n.json").read_text())["schema"]["columns"]
-    assert f"Bounds released: age {age['lower']:g} to {age['upper']:g}.\n" in printed
+    bounds = f"age {age['lower']:g} to {age['upper']:g}"
+    assert f"Bounds released: {bounds}.\n" in printed
+    assert f"  bounds released: {bounds}\n" in run("info", "n.json").stdout
     lines = run("predict", "m.json", "--data", "ages.csv", "--out", "-").stdout.splitlines()
     assert len(lines) == 501
     assert "Expected --schema" in run("train", "--data", "ages.csv", "--private-bounds").stderr
