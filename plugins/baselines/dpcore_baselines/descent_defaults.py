@@ -4,7 +4,8 @@ The one fact that drives them is the signal that the budget buys,
 
     u = n mu / sqrt(d),
 
-the rows times the Gaussian-DP parameter of the whole budget over the root of the width: the length
+the rows times the Gaussian-DP parameter of the whole budget over the root of the width (of many
+columns, those that count: ``effective_width``): the length
 of a sum of n unit gradients over the length of the noise, were the budget spent on one release.
 Lengths are in units of the typical length of a standardised row, and a run's time is the sum of its
 step sizes in the units that go with it. On standardised rows, a loss with a corner, the hinge or
@@ -24,9 +25,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MOST_STEPS",
+    "NARROW",
     "clip_for",
+    "effective_width",
     "largest_step",
     "limit_for",
+    "moments_share_for",
     "regularised_step",
     "signal",
     "steps_for",
@@ -34,15 +38,30 @@ __all__ = [
 ]
 
 FEWEST_STEPS, MOST_STEPS = 50, 400
+NARROW = 128
+"""Columns: of more, those that show no sign of themselves in released moments are left out."""
 _CURVATURE = 0.25
 _OF_A_TARGET = 2.5
 """Stands for the curvature of a bounded slope on a real-valued target: it stays as large however
 near the target is, and a step of 10 is what averaging makes up for (a step of 40 is not)."""
 
 
-def signal(n: float, mu: float, n_features: int) -> float:
+def signal(n: float, mu: float, width: float) -> float:
     """Return u. ``n`` : a public figure or noisy count, > 0; ``mu`` : of the whole budget."""
-    return n * mu / math.sqrt(n_features)
+    return n * mu / math.sqrt(width)
+
+
+def effective_width(n_features: int, length: float) -> float:
+    """Return the number of columns that count in the signal: all of a narrow table, and of a wide
+    one about as many standardised columns as give its rows their typical length."""
+    return min(n_features, max(NARROW, 1.3 * length**2))
+
+
+def moments_share_for(n_features: int) -> float:
+    """Return the share of the budget for the columns' moments: .1 of a narrow table, rising to .25
+    at 2^14 columns, of which the moments must tell the common ones."""
+    doublings = math.log2(max(NARROW, n_features) / NARROW)
+    return 0.1 + 0.15 * min(1.0, doublings / 7)
 
 
 def clip_for(u: float) -> float:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DpGd"]
 
-_U = "u = n mu / sqrt(n_features), mu of the whole budget"
+_U = "u = n mu / sqrt(columns that count), mu of the whole budget"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,7 +96,7 @@ class DpGd:
         None,
         "share of the budget for the columns' moments; 0: the rows as they are",
         "1",
-        "0.1; 0 for real-valued targets",
+        "0.1 of up to 128 columns, rising to 0.25 of 2^14; 0 for real-valued targets",
         range=(0, 1, "[)"),
     )
     count_share: float = option(
@@ -141,12 +141,13 @@ class DpGd:
         n = float(problem.n_public or self._count(session))
         root = math.sqrt(problem.rows_per_unit or 1) if self.clip_unit else 1.0
         mu = 1 / self._noise(session, 1).noise_multiplier * root / problem.rows_changed
-        u = max(defaults.signal(n, mu, problem.n_features), 1e-6)
-        columns, length = self._standardize(problem, session, n)
+        columns, length, width = self._standardize(problem, session, n)
+        u = max(defaults.signal(n, mu, width), 1e-6)
         clip = (self.clip or defaults.clip_for(u) * root) * length
         pace = self._pace(problem, u, columns, length)
         w = self._descend(problem, session, _Run(n=n, columns=columns, clip=clip, pace=pace))
         details: dict[str, Any] = {"steps": pace.steps, "clip": clip, "time": pace.time, "u": u}
+        details["columns"] = int(np.count_nonzero(columns.scales))
         if u < 10:
             details["warning"] = "the budget is small for this many features: expect noise."
         return Solution(w=w, status="All planned steps were taken.", details=details)
@@ -179,20 +180,25 @@ class DpGd:
         rows are missed by much."""
         if self.moments_share is not None:
             return self.moments_share
-        return 0.1 if problem.loss.classification else 0.0
+        if not problem.loss.classification:
+            return 0.0
+        return defaults.moments_share_for(problem.n_features)
 
     def _standardize(
         self, problem: Problem, session: PrivacySession, n: float
-    ) -> tuple[Standardization, float]:
+    ) -> tuple[Standardization, float, float]:
+        """Return the map, the typical length of a row under it, and the number of columns that
+        count."""
         moments_share = self._moments_share(problem)
         if moments_share == 0:
-            return unchanged(problem), problem.row_norm
+            return unchanged(problem), problem.row_norm, problem.n_features
         mechanism = self._noise(session, 1 / Fraction(moments_share))
         multiplier = mechanism.noise_multiplier
         query = ColumnMoments(problem, MOMENTS_CLIP * problem.row_norm, multiplier)
         moments = session.release(query, mechanism)
         deviation = multiplier * query.clip * problem.rows_changed
-        return from_moments(problem, moments, n, deviation)
+        columns, length = from_moments(problem, moments, n, deviation)
+        return columns, length, defaults.effective_width(problem.n_features, length)
 
     def _descend(self, problem: Problem, session: PrivacySession, run: _Run) -> np.ndarray:
         """Return the averaged iterate, of the rows as they are. The descent is in ``v``, the
@@ -208,6 +214,7 @@ class DpGd:
             w = round_parameters(columns.pull_back(descent.v), problem.raw_norm_bound)
             query = clipped_sum(problem, w, columns, run.clip, mechanism.noise_multiplier)
             gradient = session.release(query, mechanism) / n + l2 * columns.map_gradient(w)
+            gradient[columns.scales == 0] = 0.0  # There is nothing but noise.
             deviation = mechanism.noise_multiplier * run.clip * problem.rows_changed / n
             descent.move(gradient, pace.next_step(descent.v, gradient, deviation))
         return round_parameters(columns.pull_back(descent.average), problem.raw_norm_bound)
