@@ -13,7 +13,7 @@ import numpy as np
 from dpcore.accountants.calibrate import noise_multiplier
 from dpcore.bounds.choice import CountNoise, bounds_of
 from dpcore.bounds.counts import BinCounts
-from dpcore.bounds.waiting import WaitingRows, bounded_schema, encoded_rows
+from dpcore.bounds.waiting import WaitingRows, bounded_schema, encoded_rows, rehearsed_rows
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.optimizer_run import run_optimizer
 from dpcore.fitting.reporting import charged_in
@@ -162,9 +162,8 @@ def _rehearse(
     rows, with noise that is nobody's, up to the first release after that of the bounds."""
     plan, schema, problem = ready.plan, dataset.schema, ready.problem
     load_noise(in_bulk=True)
-    bounds = {column.name: (0.0, 1.0) for column in schema.unbounded}
     none = dataset.take(np.zeros(dataset.X.shape[0], dtype=bool))
-    table, nobodys = encoded_rows(none, bounded_schema(schema, bounds)).table(), SeededNoise(0)
+    table, nobodys = rehearsed_rows(dataset, schema).table(), SeededNoise(0)
     asked = plan.accountant, plan.relation, nobodys
     first = TableSession(WaitingRows(none), *asked, problem=problem)
     first.release(query, mechanism)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.bounds.waiting import encoded_rows
+from dpcore.bounds.waiting import encoded_rows, rehearsed_rows
 from dpcore.data.blocks.row_norms import describe_scaling
 from dpcore.errors import TargetNotMetError
 from dpcore.fitting.diagnostics import accuracy_figures, diagnose
@@ -110,6 +110,8 @@ def train(
     started = time.perf_counter()
     settings = plan.settings
     data = load_data(request, plan.relation, settings.threads, settings.seed)
+    if data.test is not None and data.train.schema.unbounded:
+        rehearsed_rows(data.test, data.train.schema)
     model = fit_dataset(
         plan,
         data.train,
