@@ -174,7 +174,7 @@ def fit_dataset(
     ready = check_dataset(plan, dataset, kept_fraction)
     plan, problem = ready.plan, ready.problem
     charges = charges or Charges()
-    charges.bound = bound_of(plan, why_not_private)
+    charges.bound = bound_of(plan, dataset.schema.units, why_not_private)
     trusted = (part_of(plan.loss), *plan.targets, *parts)
     secret = not are_ours_and_generated(dataset, parts)
     check_private_bounds(plan, dataset.schema)
