@@ -32,9 +32,10 @@ if TYPE_CHECKING:
     from dpcore.fitting.plan import Plan
     from dpcore.fitting.public_facts import Ready
     from dpcore.noise.source import NoiseSource
-    from dpcore.protocols import Accountant
+    from dpcore.protocols import Accountant, DerivedQuery, Query, TableQuery
     from dpcore.protocols.problem import Problem
     from dpcore.session.charges import Charges
+    from dpcore.session.exchange import Known
     from dpcore.session.ledger import LedgerEntry
 
 __all__ = ["SHARE", "Bounded", "check_private_bounds", "with_bounds"]
@@ -155,6 +156,17 @@ class _Rehearsed(BaseException):
     """A run over no rows came to its first release. No error, for optimizers that catch those."""
 
 
+class _NoRows(TableSession):
+    """A session over no rows in the place of so many as are public: a pass through the table, or a
+    sample of a fixed size, which hold that number, end the rehearsal where rows would be asked. No
+    session loads their kernels before a charge (``dpcore.session.rehearsal``)."""
+
+    def _exact(self, query: Query | DerivedQuery | TableQuery, known: Known = ()) -> np.ndarray:
+        if self.relation.size_is_public and hasattr(query, "answer_table"):
+            raise _Rehearsed
+        return super()._exact(query, known)
+
+
 def _rehearse(
     ready: Ready, dataset: Dataset, query: BinCounts, mechanism: Gaussian | Geometric
 ) -> None:
@@ -168,7 +180,7 @@ def _rehearse(
     first = TableSession(WaitingRows(none), *asked, problem=problem)
     first.release(query, mechanism)
     engine: Any = plan.engine
-    usual = TableSession(
+    usual = _NoRows(
         engine(table, threads=1),
         first.accountant,
         *asked[1:],
