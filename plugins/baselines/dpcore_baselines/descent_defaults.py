@@ -39,6 +39,7 @@ __all__ = [
     "limit_for",
     "moments_share_for",
     "regularised_step",
+    "shrinkage_for",
     "signal",
     "steps_for",
     "tells_the_majority",
@@ -53,7 +54,7 @@ TELLING = 60.0
 """n mu from which on a column as good as the intercept's stands out of the noise, whichever the
 shares of the classes are, but for nearly even ones."""
 _LASTING = TELLING / 6
-_MIDDLING = 42.0
+_MIDDLING, _NOT_SHRUNK = 42.0, 100.0
 _CURVATURE = 0.25
 _OF_A_TARGET = 2.5
 """Stands for the curvature of a bounded slope on a real-valued target: it stays as large however
@@ -94,6 +95,12 @@ def clip_for(u: float) -> float:
     """Return the clip of a row's gradient over the typical length of a row."""
     clip: float = min(2.0, max(0.05, 0.2 * (u / _MIDDLING) ** 0.3))
     return clip
+
+
+def shrinkage_for(u: float) -> float:
+    """Return what all coefficients of standardised columns but the intercept's count for, once the
+    descent is over: noise in them is paid for by the commoner class, whose rows are the most."""
+    return min(1.0, 0.8 + 0.2 * u / _NOT_SHRUNK)
 
 
 def time_for(u: float, loss: Loss, momentum: float, *, standardized: bool) -> float:

@@ -150,7 +150,8 @@ class DpGd:
         clip = (self.clip or defaults.clip_for(u) * root) * length
         lasting = max(defaults.lasting_signal(n, mu, width, problem.loss), 1e-6)
         pace = self._pace(problem, lasting, columns, length)
-        w = self._descend(problem, session, _Run(n=n, columns=columns, clip=clip, pace=pace))
+        run = _Run(n, columns, clip, defaults.shrinkage_for(u), pace)
+        w = self._descend(problem, session, run)
         details: dict[str, Any] = {"steps": pace.steps, "clip": clip, "time": pace.time, "u": u}
         details["columns"] = int(np.count_nonzero(columns.scales))
         if problem.loss.classification and not defaults.tells_the_majority(n, mu):
@@ -224,7 +225,10 @@ class DpGd:
             gradient[columns.scales == 0] = 0.0  # There is nothing but noise.
             deviation = mechanism.noise_multiplier * run.clip * problem.rows_changed / n
             descent.move(gradient, pace.next_step(descent.v, gradient, deviation))
-        return round_parameters(columns.pull_back(descent.average), problem.raw_norm_bound)
+        v = descent.average
+        if columns.constant is not None and problem.loss.classification:
+            v = np.where(np.arange(width) == columns.constant, v, v * run.shrinkage)
+        return round_parameters(columns.pull_back(v), problem.raw_norm_bound)
 
     def _noise(self, session: PrivacySession, parts: Fraction | int) -> Any:
         """Return the mechanism of one of so many equal parts of what is left of the budget."""
@@ -257,4 +261,5 @@ class _Run:
     n: float
     columns: Standardization
     clip: float
+    shrinkage: float
     pace: Pace

@@ -271,6 +271,26 @@ def test_on_small_tables_of_two_classes_the_time_follows_one_column():
         assert lasting(n, width, loss) == defaults.signal(n, 0.1, width)
 
 
+def test_where_the_signal_is_small_the_intercept_counts_for_more():
+    shares = [defaults.shrinkage_for(u) for u in (0.0, 50.0, 100.0, 1e6)]
+    assert shares == pytest.approx([0.8, 0.9, 1.0, 1.0])
+
+
+def test_columns_count_for_less_than_the_intercept_and_only_of_two_classes(monkeypatch):
+    X, y = table(300)
+    words = dict(row_norm=1.5, epsilon=1.0, n0=300, algo="dp-gd", seed=5)
+    kinds = {"logistic": {"classes": (0, 1)}, "ridge": {"target_bounds": (0, 1)}}
+    for loss, public in kinds.items():
+        public |= {"loss": loss, "params": {"moments_share": 0.1}}
+        model = fit(X, y, **words, **public)
+        with monkeypatch.context() as patched:
+            patched.setattr(defaults, "shrinkage_for", lambda u: 1.0)
+            whole = fit(X, y, **words, **public)
+        share = defaults.shrinkage_for(model.details["u"]) if loss == "logistic" else 1.0
+        assert model.coef == pytest.approx(share * whole.coef, rel=1e-3)
+        assert model.intercept != 0 and model.ledger == whole.ledger
+
+
 def test_a_budget_that_does_not_tell_the_majority_says_how_many_rows_would():
     mu = math.sqrt(GdpAccountant.from_budget(1.0, 1e-6).budget)
     enough = math.ceil(60 / mu)
