@@ -51,8 +51,8 @@ _MOST_LONG_STEPS = 80
 NARROW = 128
 """Columns: of more, those that show no sign of themselves in released moments are left out."""
 TELLING = 60.0
-"""n mu from which on a column as good as the intercept's stands out of the noise, whichever the
-shares of the classes are, but for nearly even ones."""
+"""n mu from which on the sum of a column as good as the intercept's is well above its noise,
+whichever the shares of the classes are, but for nearly even ones."""
 _LASTING = TELLING / 6
 _MIDDLING, _NOT_SHRUNK = 42.0, 100.0
 _CURVATURE = 0.25
@@ -74,7 +74,7 @@ def effective_width(n_features: int, length: float) -> float:
 
 def moments_share_for(n_features: int) -> float:
     """Return the share of the budget for the columns' moments: .1 of a narrow table, rising to .25
-    at 2^14 columns, of which the moments must tell the common ones."""
+    at 2^14 columns, where the moments must tell the common ones."""
     doublings = math.log2(max(NARROW, n_features) / NARROW)
     return 0.1 + 0.15 * min(1.0, doublings / 7)
 
