@@ -61,8 +61,8 @@ class DpGd:
 
     Fields left at ``None`` are fixed functions of public facts and of the released number of rows
     (``dpcore_baselines.descent_defaults``). Steps grow from a safe one, and are held to what the
-    released gradients say of the loss's curvature (``dpcore_baselines.pace``). Of two classes, where
-    u is below 100, the columns' coefficients are scaled down once the steps are over.
+    released gradients say of the loss's curvature (``dpcore_baselines.pace``). Of two
+    classes, where u is below 100, columns' coefficients are scaled down once the steps are over.
     """
 
     steps: int | None = option(
