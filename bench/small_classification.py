@@ -137,6 +137,8 @@ def main() -> None:
     )
     parser.add_argument("--data", action="append", choices=NAMES)
     parser.add_argument("--samples", type=int, default=40)
+    parser.add_argument("--least", type=int, default=0, help="leave smaller samples out")
+    parser.add_argument("--most", type=int, default=10**6, help="leave larger samples out")
     asked = parser.parse_args()
     warnings.simplefilter("ignore", DpcoreWarning)
     for name in asked.data or NAMES:
@@ -144,6 +146,8 @@ def main() -> None:
         print(f"{name}, {source.loss}")
         print("    rows  epsilon     n mu  commoner    auto (error)  non-private")
         for size in source.sizes:
+            if not asked.least <= (size or source.training or len(source.y)) <= asked.most:
+                continue
             for epsilon in source.epsilons:
                 print_line(source, size, epsilon, samples=asked.samples)
 
