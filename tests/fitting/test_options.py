@@ -62,4 +62,4 @@ def test_every_setting_is_passed_on(module):
         for node in ast.walk(tree)
         if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Settings"
     ]
-    assert {keyword.arg for keyword in call.keywords} == set(settings_fields())
+    assert {keyword.arg for keyword in call.keywords} == {*settings_fields(), "units"}
