@@ -125,7 +125,8 @@ def fit(
     Warns
     -----
     DpcoreWarning : of a model that was fitted: a large epsilon or delta, or noise to be expected;
-        of the second fit in a process, once, with the sum of the budgets.
+        of the second fit in a process, once, with the sum of the budgets under each relation and
+        unit of protection.
 
     Examples
     --------
