@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from dpcore.plugin import Problem
     from dpcore.plugin.parts import Block
 
-__all__ = ["RowMap"]
+__all__ = ["RowMap", "lengths_of"]
 
 _UP = 1.0 + 2.0**-40
 """Above the rounding of a sum of squares over up to 2^11 columns, and of its root."""
@@ -53,7 +53,7 @@ class RowMap:
             raise InvalidInputError("Columns are centred by the intercept's, and there is none.")
 
     @classmethod
-    def of(cls, problem: Problem, weight: float) -> Self:
+    def of(cls, problem: Problem, weight: float = 1.0) -> Self:
         """Return the map of a problem: centred where its public facts say that every column lies
         between 0 and 1: the square of a row's length is bounded by the number of columns."""
         width = problem.n_features
@@ -71,17 +71,12 @@ class RowMap:
                 rows *= 2.0
                 rows -= last[:, np.newaxis]
             rows[:, -1] = self.weight * last
-        squares = np.zeros(block.n_rows)
-        for column in rows.T:  # one after the other: a sum's order must not follow the layout
-            squares += column * column
-        return rows, np.sqrt(squares) * _UP
+        return rows, lengths_of(rows)
 
     def longest(self, row_norm: float) -> float:
-        """Return an upper bound of the length of the image of a row of length ``row_norm``, where
-        it is known to be so; a figure for scales, on which no sensitivity rests."""
-        if not self.centred:
-            return row_norm
-        return min(1.0, row_norm) * math.sqrt(self.width - 1 + self.weight**2)
+        """Return about the largest length of a row's image, the intercept's column left out; a
+        figure for scales, on which no sensitivity rests."""
+        return min(1.0, row_norm) * math.sqrt(self.width - 1) if self.centred else row_norm
 
     def usual(self, row_norm: float) -> float:
         """Return the length of the image of a row whose columns, the middle taken off, are together
@@ -102,3 +97,11 @@ class RowMap:
         """Return A with ``||pull_back(v)||^2 = v'A v``, float64 of shape (width, width)."""
         basis = np.array([self.pull_back(unit) for unit in np.eye(self.width)])
         return np.asarray(basis @ basis.T)
+
+
+def lengths_of(rows: np.ndarray) -> np.ndarray:
+    """Return upper bounds of the rows' l2 norms, float64 of shape (n_rows,)."""
+    squares = np.zeros(len(rows))
+    for column in rows.T:  # one after the other: a sum's order must not follow the layout
+        squares += column * column
+    return np.asarray(np.sqrt(squares) * _UP)
