@@ -118,13 +118,13 @@ class GramRidge:
 
     def _refuse_hopeless(self, problem: Problem, session: PrivacySession) -> None:
         """Raise InvalidInputError if the noise of any share does not fit the grid."""
-        for query in looks(problem):
+        first, second = looks(problem)
+        for query in (first, second):
             _fits(noise_of(self, session, self.looks_share / 2), query, problem)
-        query = Products(problem, looks(problem)[1].row_map, 1.0)
-        left = 1 - self.looks_share
-        _fits(noise_of(self, session, left * self.squares_share), query, problem)
+        squares, left = Products(problem, second.row_map, 1.0), 1 - self.looks_share
+        _fits(noise_of(self, session, left * self.squares_share), squares, problem)
         one = noise_of(self, session, left * (1 - self.squares_share) / self.steps)
-        _fits(one, replace(query, part="targets"), problem)
+        _fits(one, replace(squares, part="targets"), problem)
 
 
 def _fits(mechanism: Any, query: Any, problem: Problem) -> None:

@@ -19,8 +19,9 @@ __all__ = ["Level", "level_within"]
 
 _BITS = 20
 _UP = 1 + 2.0**-50
-_SURE = 2.0
-"""Deviations of its noise at which a level counts for half or more."""
+_SURE = 4.0
+"""Deviations of its noise from which on a level counts fully: a false one costs much where targets
+are far smaller than their bounds."""
 
 
 @sealed
@@ -64,9 +65,9 @@ class Level:
 
 
 def level_within(squares: float, products: float, deviation: float) -> float:
-    """Return the coefficient of the intercept's column alone, in [-1, 1]: shrunk as far as its
-    noise makes it doubtful, 0 where the rows are drowned. Post-processing."""
-    if squares <= _SURE * deviation:
+    """Return the coefficient of the intercept's column alone, in [-1, 1]: shrunk towards 0 as far
+    as its noise makes it doubtful. Post-processing."""
+    if squares <= 2 * deviation:
         return 0.0
-    level, error = products / squares, deviation / squares
-    return max(-1.0, min(1.0, level * min(1.0, (level / (_SURE * error)) ** 2)))
+    sure = min(1.0, abs(products) / (_SURE * deviation))
+    return max(-1.0, min(1.0, products / squares * sure**4))

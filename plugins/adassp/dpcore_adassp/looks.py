@@ -29,6 +29,9 @@ _ABOVE = 20
 _USUAL_SIZE = 0.35
 """The mean size of targets between well-chosen bounds, about their level: a guess."""
 _LEAST = 2.0**-10
+_SURE = 3
+"""Deviations of its noise by which the size of targets is larger, surely, than what is taken for
+the least."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +94,7 @@ def look(optimizer: Any, share: float, problem: Problem, session: PrivacySession
     if size - deviation < _USUAL_SIZE * n:
         most = min(most, _USUAL_SIZE)
     most = min(1.0, max(_LEAST, most))
-    least = (size - 2 * deviation) / (n + 2 * error)
+    least = (size - _SURE * deviation) / (n + _SURE * error)
     row_map, usual = second.row_map, second.row_map.usual(problem.row_norm)
     seen = Look(
         row_map=row_map,
