@@ -161,6 +161,8 @@ class DpGd:
         standardized = self._moments_share(problem) > 0
         time = self.time or defaults.time_for(u, loss, momentum, standardized=standardized)
         steps = self.steps or defaults.steps_for(time, loss, momentum, standardized=standardized)
+        if math.isinf(loss.lipschitz):  # a slope without a bound: longer steps would swing up
+            time = min(time, steps * defaults.largest_step(loss, momentum))
         time /= length**2
         regularised = problem.l2 * columns.squared_stretch
         step = defaults.regularised_step(time / steps, regularised, momentum)
