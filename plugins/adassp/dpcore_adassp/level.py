@@ -55,7 +55,7 @@ class Level:
             column = np.clip(block.rows()[:, -1], -1.0, 1.0)
             numbers[:, 1] = column * column
             numbers[:, 2] = column * bounded_labels(block)
-        return np.trunc(np.ldexp(numbers, _BITS)).astype(np.int64).sum(axis=0)
+        return np.asarray(np.trunc(np.ldexp(numbers, _BITS)).astype(np.int64).sum(axis=0))
 
     def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
         square = 1

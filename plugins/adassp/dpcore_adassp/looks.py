@@ -59,7 +59,7 @@ class Look:
     def clip(self) -> float:
         """The size to which residuals are held: about that of targets, more where the signal is
         large, so that fewer of them are cut."""
-        clip = self.most * min(4.0, max(0.5, self.signal / 100) ** 0.3)
+        clip: float = self.most * min(4.0, max(0.5, self.signal / 100) ** 0.3)
         return min(2.0, max(_LEAST, clip))
 
     def start(self) -> np.ndarray:
@@ -80,36 +80,41 @@ def look(optimizer: Any, share: float, problem: Problem, session: PrivacySession
     mu = 1 / noise_of(optimizer, session, 1).noise_multiplier / problem.rows_changed
     first, second = looks(problem)
     mechanism = noise_of(optimizer, session, share / 2)
-    count, squares, products = session.release(first, mechanism)
+    count, squares, products = map(float, session.release(first, mechanism))
     error = deviation_of(mechanism, first, problem)
-    level = level_within(float(squares), float(products), error)
+    level = level_within(squares, products, error)
+    if problem.n_public is not None:
+        count, error = float(problem.n_public), 0.0
     second = replace(second, level=level)
     mechanism = noise_of(optimizer, session, share / (2 - share))
-    *counts, size = session.release(second, mechanism)
+    *counts, size = map(float, session.release(second, mechanism))
     deviation = deviation_of(mechanism, second, problem)
-    if problem.n_public is not None:
-        count, error = problem.n_public, 0.0
-    n = max(1.0, float(count))
-    most = (size + deviation) / (n - error) if n > error else 1.0
-    if size - deviation < _USUAL_SIZE * n:
-        most = min(most, _USUAL_SIZE)
-    most = min(1.0, max(_LEAST, most))
-    least = (size - _SURE * deviation) / (n + _SURE * error)
-    row_map, usual = second.row_map, second.row_map.usual(problem.row_norm)
+    rows = max(1.0, count)
+    least, most = _sizes_between(size, deviation, rows, error)
+    usual = second.row_map.usual(problem.row_norm)
     seen = Look(
-        row_map=row_map,
-        rows=n,
-        signal=n * mu / math.sqrt(problem.n_features),
+        row_map=second.row_map,
+        rows=rows,
+        signal=rows * mu / math.sqrt(problem.n_features),
         level=level,
-        least=min(most, max(_LEAST, least)),
+        least=least,
         most=most,
         length=usual / 2,
         unit=usual,
     )
-    if n <= _TELLING * deviation:
+    if rows <= _TELLING * deviation:
         return seen
-    length = _usual_length(second.edges, np.array(counts), n, deviation, seen.signal)
-    return _held_to(seen, length, float(squares) / n)
+    length = _usual_length(second.edges, np.array(counts), rows, deviation, seen.signal)
+    return _held_to(seen, length, squares / rows)
+
+
+def _sizes_between(size: float, deviation: float, rows: float, error: float) -> tuple[float, float]:
+    """Return the least and the largest that the mean size of targets is likely to be, from its
+    noisy sum and a noisy number of rows."""
+    least = max(_LEAST, (size - _SURE * deviation) / (rows + _SURE * error))
+    most = (size + deviation) / (rows - error) if rows > error else 1.0
+    most = min(1.0 if least > _USUAL_SIZE else _USUAL_SIZE, max(_LEAST, most))
+    return min(least, most), most
 
 
 def _usual_length(
