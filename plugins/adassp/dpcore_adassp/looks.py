@@ -36,7 +36,7 @@ the least."""
 
 @dataclass(frozen=True)
 class Look:
-    """What is known of a table before its products: public figures and released ones.
+    """A table as two looks show it: public figures and released ones.
 
     Parameters
     ----------
