@@ -29,9 +29,9 @@ _LOOSEST, _WIDEST = 2.0**-4, 2.0**3
 class GramRidge:
     """Fits a ridge regression whatever the number of rows: where they are few, the mean.
 
-    Two looks at the table, a hundredth and more of the budget each: how many rows there are and the
-    level of their targets; then how long the rows are and how far targets are from that level.
-    Rows are mapped by a public map that takes the middle off columns between bounds, and held to a
+    Two looks at the table, 3 % of the budget each: how many rows there are, the level of their
+    targets and the means of columns between bounds; then how long rows are and how far targets are
+    from that level. The means are taken off where they are sure, and rows are held to a
     length. Then X'X is released once, and the sum of clipped residuals times rows ``steps`` times,
     each at the coefficients that are likely by then. Residuals are smaller than targets, so that
     they need less noise, and the nearer a point is to the solution the less the noise in X'X does.
@@ -41,7 +41,7 @@ class GramRidge:
     Privacy: Gaussian mechanisms whose mu^2 add up (Dong, Roth & Su 2022, Corollary 3.3; queries
     that follow from earlier outcomes: Smith & Thakurta 2022), turned into (epsilon, delta) exactly
     (Balle & Wang 2018, Theorem 8). The l2 sensitivities, add-or-remove-one and replace-one, are
-    proved at ``Level`` (sqrt(3), sqrt(5)), ``RowSizes`` (sqrt(2), sqrt(3)) and ``Products`` (X'X:
+    proved at ``Level`` (2, 3), ``RowSizes`` (sqrt(2), sqrt(3)) and ``Products`` (X'X:
     1, sqrt(2); residuals: 1, 2). Units of k rows move each sum by k or 2 k times as much as one row
     more. Other noise of an l2 bound is charged by its own event.
     """
@@ -136,7 +136,7 @@ def _fits(mechanism: Any, query: Any, problem: Problem) -> None:
 def _details(seen: Look) -> dict[str, Any]:
     """Return what the report tells of a run: released figures."""
     details: dict[str, Any] = {"rows": seen.rows, "length": seen.length, "level": seen.level}
-    details |= {"clip": seen.clip, "u": seen.signal, "centred": seen.row_map.centred}
+    details |= {"clip": seen.clip, "u": seen.signal, "centred": seen.row_map.middles is not None}
     if seen.signal < 10:
         details["warning"] = "the budget is small for this many features: expect the mean."
     return details

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore_adassp.level import Level, level_within
+from dpcore_adassp.level import Level, level_within, middles_within
 from dpcore_adassp.row_map import RowMap
 from dpcore_adassp.shares import deviation_of, noise_of
 from dpcore_adassp.sizes import RowSizes, length_within
@@ -72,7 +72,8 @@ class Look:
 
 def looks(problem: Problem) -> tuple[Level, RowSizes]:
     """Return the two queries, the second one at a level of 0."""
-    return Level(problem), RowSizes(problem, RowMap.of(problem, _WEIGHT))
+    row_map = RowMap.of(problem, _WEIGHT)
+    return Level(problem, columns=row_map.middles is not None), RowSizes(problem, row_map)
 
 
 def look(optimizer: Any, share: float, problem: Problem, session: PrivacySession) -> Look:
@@ -80,20 +81,24 @@ def look(optimizer: Any, share: float, problem: Problem, session: PrivacySession
     mu = 1 / noise_of(optimizer, session, 1).noise_multiplier / problem.rows_changed
     first, second = looks(problem)
     mechanism = noise_of(optimizer, session, share / 2)
-    count, squares, products = map(float, session.release(first, mechanism))
+    answer = session.release(first, mechanism)
+    count, squares, products = map(float, answer[:3])
     error = deviation_of(mechanism, first, problem)
-    level = level_within(squares, products, error)
+    level, row_map = level_within(squares, products, error), second.row_map
+    if first.columns:
+        middles = middles_within(squares, answer[3:], error, problem.row_norm)
+        row_map = replace(row_map, middles=middles)
     if problem.n_public is not None:
         count, error = float(problem.n_public), 0.0
-    second = replace(second, level=level)
+    second = replace(second, row_map=row_map, level=level)
     mechanism = noise_of(optimizer, session, share / (2 - share))
     *counts, size = map(float, session.release(second, mechanism))
     deviation = deviation_of(mechanism, second, problem)
     rows = max(1.0, count)
     least, most = _sizes_between(size, deviation, rows, error)
-    usual = second.row_map.usual(problem.row_norm)
+    usual = row_map.usual(problem.row_norm)
     seen = Look(
-        row_map=second.row_map,
+        row_map=row_map,
         rows=rows,
         signal=rows * mu / math.sqrt(problem.n_features),
         level=level,

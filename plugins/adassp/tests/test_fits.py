@@ -64,6 +64,15 @@ def test_targets_about_another_level_than_0_are_fitted_as_well():
     assert max(moved) < 0.15 and np.mean(moved) < 2 * np.mean(centred) + 0.05
 
 
+def test_columns_that_crowd_at_one_end_of_their_bounds_are_fitted_as_well():
+    rng = np.random.default_rng(2)
+    X = np.exp(0.5 * rng.normal(size=(4000, 4)))
+    y = np.log(X) @ [0.2, -0.2, 0.1, 0.1]
+    X = 2 * X / X.max(axis=0) - 1
+    # With 1/2 taken off, whatever the columns' means: 0.28 and more.
+    assert np.mean(errors_over_the_means(X, y, 3, epsilon=1.0)) < 0.2
+
+
 def test_the_posterior_is_least_squares_without_noise_and_its_start_in_noise():
     rng = np.random.default_rng(0)
     P = rng.normal(size=(300, 3)) / 2

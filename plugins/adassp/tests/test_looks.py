@@ -12,7 +12,7 @@ from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
 from dpcore.testing import check_query
 from dpcore.testing.queries import check_contributions
 from dpcore.testing.tables import make_problem, make_rows
-from dpcore_adassp.level import Level, level_within
+from dpcore_adassp.level import Level, level_within, middles_within
 from dpcore_adassp.row_map import RowMap
 from dpcore_adassp.sizes import CLASSES, RowSizes, length_within
 
@@ -27,19 +27,26 @@ def sizes(problem, level=0.4):
     return RowSizes(problem, RowMap(problem.n_features, problem.intercept), level)
 
 
-@pytest.mark.parametrize("query", [Level, sizes])
-@pytest.mark.parametrize("intercept", [False, True])
+def columns(problem):
+    return Level(replace(problem, intercept=True), columns=True)
+
+
+@pytest.mark.parametrize(
+    ("query", "intercept"),
+    [(Level, False), (Level, True), (columns, True), (sizes, False), (sizes, True)],
+)
 def test_no_row_moves_them_by_more_than_is_declared(query, intercept):
     check_query(lambda problem: query(replace(problem, intercept=intercept)), evaluations=60)
 
 
 @dataclass(frozen=True)
 class FreeTargets(Level):
-    """A broken twin: counts targets as nothing."""
+    """A broken twin: counts targets, or columns, as nothing."""
 
     def sensitivity(self, relation):
-        bits = super().sensitivity(relation).grid_bits
-        return Sensitivity("l2", 1.0, relation, grid_bits=bits)
+        stated = super().sensitivity(relation)
+        bound = 3**0.5 if self.columns and relation is ADD else 1.0
+        return Sensitivity("l2", bound, relation, grid_bits=stated.grid_bits)
 
 
 @dataclass(frozen=True)
@@ -57,7 +64,11 @@ def test_a_bound_that_forgets_the_targets_is_exceeded(relation):
     rows = make_rows(30, seed=1)
     rows.X[:, -1] = 1.0
     problem = of(rows, relation)
-    for made in (FreeTargets(problem), FreeSizes(problem, RowMap(5, True), 1.0)):
+    for made in (
+        FreeTargets(problem),
+        FreeTargets(problem, columns=True),
+        FreeSizes(problem, RowMap(5, True), 1.0),
+    ):
         with pytest.raises(AssertionError):
             check_contributions(made, relation)
 
@@ -79,6 +90,22 @@ def test_the_answers_are_those_of_the_formula(intercept):
     assert size == pytest.approx(np.minimum(1, abs(rows.y - 0.4 * c)).sum(), abs=50 * 2.0**-13)
     with pytest.raises(InvalidInputError, match="level"):
         sizes(problem, np.nan)
+
+
+def test_the_sums_of_columns_are_those_of_the_formula():
+    rows = make_rows(50, seed=2)
+    X = rows.X * np.minimum(1, rows.row_norm / np.linalg.norm(rows.X, axis=1))[:, np.newaxis]
+    found = LocalEngine(rows.table()).answer(columns(of(rows))) * 2.0**-20
+    assert found[3:] == pytest.approx(X[:, -1] @ X[:, :-1] / rows.row_norm, abs=50 * 2.0**-13)
+    with pytest.raises(InvalidInputError, match="intercept"):
+        Level(of(rows, intercept=False), columns=True)
+
+
+def test_a_middle_is_moved_as_far_as_it_is_sure():
+    sums = np.array([10.0, 50.0, 90.0, -30.0])
+    assert middles_within(100.0, sums, 0.01, 1.0) == pytest.approx((0.1, 0.5, 0.9, 0.0))
+    assert middles_within(100.0, sums, 30.0, 1.0) == pytest.approx([0.5] * 4, abs=0.1)
+    assert middles_within(100.0, sums, 60.0, 1.0) == (0.5,) * 4
 
 
 def test_a_level_counts_as_far_as_it_is_sure():

@@ -20,7 +20,7 @@ from dpcore_adassp.smallest_eigenvalue import SmallestEigenvalue
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
 PARTS = ("squares", "targets")
 AT = np.array([0.5, -1.0, 0.25, 0.0, 2.0])
-CENTRED = RowMap(5, True, centred=True, weight=0.25)
+CENTRED = RowMap(5, True, (0.5, 0.25, 0.0, 1.0), weight=0.25)
 
 
 def problem_of(rows, relation=ADD):
@@ -39,7 +39,9 @@ def naive_image(row, row_map):
     """Return phi of one row, from the formula."""
     if not row_map.intercept:
         return row
-    image = [2 * x - row[-1] if row_map.centred else x for x in row[:-1]]
+    middles = row_map.middles
+    pairs = enumerate(row[:-1])
+    image = [2 * (x - middles[j] * row[-1]) if middles else x for j, x in pairs]
     return np.array([*image, row_map.weight * row[-1]])
 
 
@@ -163,7 +165,10 @@ def test_a_map_and_its_pull_back_agree():
 
 def test_bad_maps_and_lengths_are_refused():
     with pytest.raises(InvalidInputError, match="centred"):
-        RowMap(5, False, centred=True)
+        RowMap(5, False, (0.5,) * 4)
+    for middles in ((0.5,) * 5, (0.5, 0.5, 0.5, 1.5)):
+        with pytest.raises(InvalidInputError, match="middle"):
+            RowMap(5, True, middles)
     with pytest.raises(InvalidInputError, match="weight"):
         RowMap(5, True, weight=2.0)
     with pytest.raises(InvalidInputError, match="length"):
