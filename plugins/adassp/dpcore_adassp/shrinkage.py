@@ -9,7 +9,7 @@ import numpy as np
 __all__ = ["Posterior", "scales_between", "wiener"]
 
 _PER_HALVING = 4
-_SPIKE = 0.25
+_SPIKE = 0.5
 """The prior density of a scale tau goes as tau^-(1 + this): small scales are the likelier."""
 _OF_MEAN = 4
 """Variances of the mean eigenvalue's noise that count, since the trace is not known to be large."""
@@ -38,7 +38,9 @@ def wiener(matrix: np.ndarray, sigma: float) -> tuple[np.ndarray, float]:
 def scales_between(least: float, most: float) -> np.ndarray:
     """Return scales of a prior from ``least`` to ``most`` or just above, evenly in logarithms."""
     halvings = math.log2(most / least)
-    return np.asarray(least * 2.0 ** (np.arange(math.ceil(halvings * _PER_HALVING) + 1) / 4))
+    return np.asarray(
+        least * 2.0 ** (np.arange(math.ceil(halvings * _PER_HALVING) + 1) / _PER_HALVING)
+    )
 
 
 class Posterior:
