@@ -85,7 +85,7 @@ class Level:
 def level_within(squares: float, products: float, deviation: float) -> float:
     """Return the coefficient of the intercept's column alone, in [-1, 1]: shrunk towards 0 as far
     as its noise makes it doubtful. Post-processing."""
-    if squares <= 2 * deviation:
+    if squares <= _SURE * deviation:
         return 0.0
     sure = min(1.0, abs(products) / (_SURE * deviation))
     return max(-1.0, min(1.0, products / squares * sure**4))
@@ -96,7 +96,7 @@ def middles_within(
 ) -> tuple[float, ...]:
     """Return the means of columns in [0, 1], of rows whose intercept is 1: each as far from 1/2 as
     it surely is. Post-processing."""
-    if squares <= 2 * deviation:
+    if squares <= _SURE * deviation:
         return (0.5,) * len(sums)
     apart = sums * row_norm / squares - 0.5
     sure = np.minimum(1.0, np.abs(apart) * squares / (_SURE_OF_MIDDLE * deviation * row_norm))
