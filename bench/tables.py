@@ -288,10 +288,13 @@ def main() -> None:
     parser.add_argument("--tables", help="some of them, by commas")
     parser.add_argument("--repeats", type=int, default=2, help="private fits of each fold")
     chosen = parser.parse_args()
+    known = [table.name for table in TABLES]
+    asked = chosen.tables.split(",") if chosen.tables else known
+    if unknown := [name for name in asked if name not in known]:
+        parser.error(f"no table {unknown[0]!r}; known: {', '.join(known)}")
     has_other = warm_fits.has_environment(chosen.environments, "diffprivlib")
     if not has_other:
         print("diffprivlib is left out: name its environment (fit.py --make-environments).")
-    asked = chosen.tables.split(",") if chosen.tables else [table.name for table in TABLES]
     measured = {}
     print_heads()
     for table in TABLES:

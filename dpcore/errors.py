@@ -1,6 +1,8 @@
 """Errors a caller can meet. A message never holds a private value: no row, no exact answer."""
 
 import difflib
+import sys
+import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -21,6 +23,7 @@ __all__ = [
     "UnsupportedEventError",
     "advised_on_bad_rows",
     "near_names",
+    "warn_caller",
 ]
 
 
@@ -38,11 +41,13 @@ class PureBudgetError(InvalidInputError):
 
 @contextmanager
 def advised_on_bad_rows(advice: str) -> Iterator[None]:
-    """Add to the error of a row that does not satisfy the schema what its reader can do."""
+    """Add to the error of a row that does not satisfy the schema what its reader can do, if
+    anything."""
     try:
         yield
     except BadRowError as error:
-        error.add_note(advice)
+        if advice:
+            error.add_note(advice)
         raise
 
 
@@ -91,6 +96,14 @@ class RegistryError(DpcoreError, LookupError):
 
 class DpcoreWarning(UserWarning):
     """A warning to the owner of a model about it: the command line prints the same."""
+
+
+def warn_caller(message: str) -> None:
+    """Warn the owner of a model, at the first line outside this package that led here."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("dpcore."):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, DpcoreWarning, stacklevel=level)
 
 
 def near_names(name: str, known: Iterable[str]) -> str:

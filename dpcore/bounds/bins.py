@@ -5,9 +5,10 @@ sub-steps of equal width in each power of two, so that a leaf is as wide as 1/32
 less, whatever their unit, and no logarithm is rounded. Numbers smaller than 2^-24 (6e-8) are in the
 two leaves beside 0, and those of 2^40 (1e12) and above in the last one of their sign.
 
-Each level divides a bin in sixteen. A count from one end adds up fifteen bins of each of the three
-levels at most, and the variance on each grows with the number of levels, normal, or with its
-square, geometric: 3 * 3 * 15 = 135 and 405 times that of one level. Halves would take 144 and 1728.
+Sixteen leaves, half a power of two, are a bin of the coarser level, which tells where rows are, and
+the leaves where in there. A third level, of 8 powers of two, would tell no more: bins side by side
+are added up as they are needed, and each level adds to the noise of all (normal noise by a square
+root, geometric noise in proportion).
 """
 
 from __future__ import annotations
@@ -16,13 +17,12 @@ import math
 
 import numpy as np
 
-__all__ = ["BRANCHES", "LARGEST", "LEAVES", "LEVELS", "edge", "leaves_of"]
+__all__ = ["BINS", "BRANCHES", "LARGEST", "LEAVES", "edge", "leaves_of"]
 
 BRANCHES = 16
-"""Into how many parts each level divides the bins of the level above."""
-LEVELS = 3
-"""16 nodes of 8 powers of two each, 256 of half a power, 4096 leaves."""
-LEAVES = BRANCHES**LEVELS
+"""The number of leaves in a bin of the coarser level."""
+BINS = 256
+LEAVES = BINS * BRANCHES
 
 _LEAST_EXPONENT = -24
 _SUB_BITS = 5

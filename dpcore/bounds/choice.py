@@ -1,74 +1,124 @@
-"""Bounds from noisy counts and public figures alone: post-processing of the release."""
+"""Bounds from noisy counts and public figures alone: post-processing of the release.
+
+Where there are no rows, noise is all that is counted. A bin, or a run of bins side by side, is
+taken to have rows only where its count is above what noise alone comes to, but for a chance of
+``CHANCE`` for all bins of all columns together. Bounds lie at the ends of bins that have rows by
+this rule, and so no farther out than rows are; rows too few for it are clamped.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from dataclasses import dataclass
+from statistics import NormalDist
 
 import numpy as np
 
-from dpcore.bounds.bins import BRANCHES, LEAVES, edge
+from dpcore.bounds.bins import BINS, BRANCHES, LEAVES, edge
 from dpcore.bounds.counts import SIZES
 
-__all__ = ["TAIL", "bounds_of"]
+__all__ = ["CHANCE", "NO_ROWS_SEEN", "TAIL", "CountNoise", "bounds_of"]
 
 TAIL = 0.01
 """The share of cells beyond each of the two bounds, as far as noise lets one tell."""
-_SEEN = 4.0
-"""Counts below so many deviations of the noise pass for none, and so do smaller tails: one of a
-column's thirty bins without rows is above with a chance of 1 in 1,000."""
+CHANCE = 1 / 2000
+"""The chance that noise passes for rows somewhere, in all columns of a release together."""
+NO_ROWS_SEEN = (-1.0, 1.0)
+"""Bounds of a column in which no rows are seen above the noise."""
+
+_RUNS = (1, 2, 4, 8)
+"""How many bins side by side are looked at together; the shorter runs first."""
+_CLEAR = 2.0
+"""Of how many deviations leaves are above noise: a leaf is not far from any other of its bin."""
+
+
+@dataclass(frozen=True)
+class CountNoise:
+    """Noise on the counts of a release, independent and alike on each.
+
+    Parameters
+    ----------
+    deviation : of one count. ``normal`` : or else geometric. ``n_columns`` : of the release.
+    """
+
+    deviation: float
+    normal: bool
+    n_columns: int
+
+    def most(self, n_counts: int) -> float:
+        """Return what the noise of so many counts comes to in sum, but for ``CHANCE``.
+
+        One geometric deviate is beyond x with probability exp(-sqrt(2) x / deviation) / 2 at most.
+        Sums are taken as normal ones of their deviation, and what one geometric deviate has beyond
+        a normal one is added once.
+        """
+        chance = CHANCE / (BINS * len(_RUNS) * self.n_columns)
+        normal = -NormalDist().inv_cdf(chance)
+        one = normal if self.normal else -math.log(2 * chance) / math.sqrt(2)
+        return self.deviation * (normal * math.sqrt(n_counts) + one - normal)
 
 
 def bounds_of(
-    counts: np.ndarray, deviation: float, lower: float | None, upper: float | None
+    counts: np.ndarray, noise: CountNoise, lower: float | None, upper: float | None
 ) -> tuple[float, float]:
     """Return bounds of a column, edges of bins: the known one, and quantiles where it is ``None``.
 
-    A bound that is not below the other is moved away from it by the larger of 1 and the known
-    bound's size. Two quantiles that have crossed change places.
+    Where no rows are seen, ``NO_ROWS_SEEN`` takes the place of the quantiles. A bound that is not
+    below the other is moved away from it by the larger of 1 and the known bound's size. Two
+    quantiles that have crossed change places.
 
-    ``counts`` : noisy, float64, of all levels of the column. ``deviation`` : of the noise on each.
+    ``counts`` : noisy, float64, of both levels of the column. ``noise`` : what was added.
     """
-    levels = np.split(counts, np.cumsum(SIZES)[:-1])
-    below = _leaf(levels, deviation)
-    above = LEAVES - 1 - _leaf([level[::-1] for level in levels], deviation)
+    below, above = _quantiles(counts, noise)
     if lower is None and upper is None:
-        return edge(min(below, above)), edge(max(below, above) + 1)
+        return below, above
     if lower is None:
         assert upper is not None
-        found = edge(below)
-        return (found if found < upper else upper - max(1.0, abs(upper))), upper
-    found = edge(above + 1)
-    return lower, (found if found > lower else lower + max(1.0, abs(lower)))
+        return (below if below < upper else upper - max(1.0, abs(upper))), upper
+    return lower, (above if above > lower else lower + max(1.0, abs(lower)))
 
 
-def _leaf(levels: Sequence[np.ndarray], deviation: float) -> int:
-    """Return the leaf of the lower quantile: level by level, the bin in which the rank is passed.
+def _quantiles(counts: np.ndarray, noise: CountNoise) -> tuple[float, float]:
+    """Return the edges around the leaves of the two quantiles."""
+    coarse, leaves = counts[: SIZES[0]], counts[SIZES[0] :]
+    seen = _with_rows(coarse, noise)
+    if not seen.any():
+        return NO_ROWS_SEEN
+    rows = np.where(seen, np.maximum(coarse, 0.0), 0.0)
+    below = _leaf(rows, seen, leaves, noise)
+    above = LEAVES - 1 - _leaf(rows[::-1], seen[::-1], leaves[::-1], noise)
+    return edge(min(below, above)), edge(max(below, above) + 1)
 
-    Noise on bins without rows would add up, so that at the coarser levels what is not well above it
-    counts as nothing.
+
+def _with_rows(counts: np.ndarray, noise: CountNoise) -> np.ndarray:
+    """Return which bins are taken to have rows, bool: those that are above noise by themselves, and
+    of longer runs of others that are above it together the middle half."""
+    seen = np.zeros(counts.size, dtype=bool)
+    up_to = np.append(0.0, np.cumsum(counts))
+    for length in _RUNS:
+        seen_up_to = np.append(0, np.cumsum(seen))
+        others = seen_up_to[length:] == seen_up_to[:-length]
+        above = up_to[length:] - up_to[:-length] > noise.most(length)
+        margin = length // 4
+        for first in np.flatnonzero(others & above):
+            seen[first + margin : first + length - margin] = True
+    return seen
+
+
+def _leaf(rows: np.ndarray, seen: np.ndarray, leaves: np.ndarray, noise: CountNoise) -> int:
+    """Return the leaf of the lower quantile: in the bin in which the rank is passed, the leaf up to
+    which there are so many, and more than noise is apt to make of them; the first if none is.
+
+    The bin's own count is better than the sum of its leaves': their difference is shared evenly
+    (least squares; Hay, Rastogi, Miklau & Suciu 2010, section 4.1).
     """
-    seen = _without_noise(levels[0], deviation)
-    rank = max(TAIL * seen.sum(), _SEEN * deviation)
-    place, rank = _passed(seen, rank)
-    for size, level in zip(SIZES[1:], levels[1:], strict=True):
-        parts = level[place * BRANCHES : (place + 1) * BRANCHES]
-        if size < LEAVES:
-            parts = _without_noise(parts, deviation)
-        part, rank = _passed(parts, rank)
-        place = place * BRANCHES + part
-    return place
-
-
-def _without_noise(counts: np.ndarray, deviation: float) -> np.ndarray:
-    """Return the counts that are seen above the noise, the others 0; the largest is always seen."""
-    least = min(_SEEN * deviation, counts.max())
-    return np.where(counts >= least, np.maximum(counts, 0.0), 0.0)
-
-
-def _passed(counts: np.ndarray, rank: float) -> tuple[int, float]:
-    """Return the first place up to which there are so many, or the last that has any, and what is
-    left of the rank there."""
-    up_to, some = np.cumsum(counts), counts > 0
-    reached = np.flatnonzero(some & (up_to >= rank))
-    place = int(reached[0]) if reached.size else int(np.flatnonzero(some).max(initial=0))
-    return place, rank - float(up_to[place] - counts[place])
+    up_to = np.cumsum(rows)
+    rank = TAIL * up_to[-1]
+    place = int(np.flatnonzero(seen & (up_to >= rank))[0])
+    rank -= up_to[place] - rows[place]
+    own = leaves[place * BRANCHES : (place + 1) * BRANCHES]
+    n_leaves = np.arange(1, BRANCHES + 1)
+    inside = np.cumsum(own) + n_leaves * (rows[place] - own.sum()) / (BRANCHES + 1)
+    spread = noise.deviation * np.sqrt(n_leaves * (1 - n_leaves / (BRANCHES + 1)))
+    reached = np.flatnonzero((inside >= rank) & (inside >= _CLEAR * spread))
+    return place * BRANCHES + (int(reached[0]) if reached.size else 0)

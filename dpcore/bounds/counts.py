@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from dpcore.bounds.bins import BRANCHES, LEAVES, LEVELS, leaves_of
+from dpcore.bounds.bins import BINS, LEAVES, leaves_of
 from dpcore.exact.rounding import float_up, sqrt_up
 from dpcore.privacy.sealed import sealed
 from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
@@ -18,20 +18,20 @@ if TYPE_CHECKING:
 
 __all__ = ["SIZES", "BinCounts"]
 
-SIZES = tuple(BRANCHES ** (level + 1) for level in range(LEVELS))
+SIZES = (BINS, LEAVES)
 """The number of bins of each level, the coarsest first."""
 
 
 @sealed
 @dataclass(frozen=True, slots=True)
 class BinCounts:
-    """How many cells of each of m columns are in each bin of each of the three levels.
+    """How many cells of each of m columns are in each bin of each of the two levels.
 
     A sum over rows of vectors of 0 and 1. Of a row, a column's cell is in one leaf, by itself
     alone (``leaves_of``), and so in one bin of each level, or, if it is empty, in none. So the row
-    has l1 norm 3 m and l2 norm sqrt(3 m) at most: the sensitivity under add-or-remove-one and
-    replace-special. Under replace-one in each of the 3 m histograms one bin may lose and another
-    gain a row: 6 m in l1, sqrt(6 m) in l2 (Dwork, McSherry, Nissim & Smith 2006, of a histogram;
+    has l1 norm 2 m and l2 norm sqrt(2 m) at most: the sensitivity under add-or-remove-one and
+    replace-special. Under replace-one in each of the 2 m histograms one bin may lose and another
+    gain a row: 4 m in l1, sqrt(4 m) in l2 (Dwork, McSherry, Nissim & Smith 2006, of a histogram;
     Hay, Rastogi, Miklau & Suciu 2010, section 4, of several levels).
 
     Parameters
@@ -57,6 +57,6 @@ class BinCounts:
         return np.concatenate([leaves.reshape(size, -1).sum(axis=1) for size in SIZES])
 
     def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
-        changes = LEVELS * self.n_columns * relation.rows_changed
+        changes = len(SIZES) * self.n_columns * relation.rows_changed
         bound = changes if self.norm == "l1" else float_up(sqrt_up(Fraction(changes)))
         return Sensitivity(self.norm, float(bound), relation)

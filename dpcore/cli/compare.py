@@ -173,6 +173,8 @@ def compare_command(
         from dpcore.compare.figure import write_figure
 
         write_figure(plot, means, results.settings, measure)
+        if not (quiet or as_json):
+            typer.echo(f"Figure: {plot}")
     if failed := all_failed(results.rows):
         typer.echo(f"dpcore: all fits of {', '.join(failed)} failed.", err=True)
         raise typer.Exit(_ALL_FAILED)

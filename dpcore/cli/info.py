@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+from dpcore.cli.info_model import is_model_file, print_model, print_schema
 from dpcore.fitting.losses import has_parameters
 from dpcore.fitting.slots import others_for
 from dpcore.registry.catalogue import Entry, load_registry
@@ -36,10 +37,16 @@ _NOT_PRIVATE = "none: NOT PRIVATE, whatever epsilon and delta are"
 
 
 def info_command(
-    name: Annotated[str, typer.Argument(help="Any registered name; see dpcore list.")],
+    name: Annotated[
+        str, typer.Argument(help="Any registered name (see dpcore list), or a model file.")
+    ],
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Show parameters, slots, needs, relations, theorem and departures of one entry."""
+    """Show parameters, slots, needs, relations, theorem and departures of one entry, or what a
+    model predicts, from which columns, and what it guarantees."""
+    if is_model_file(name):
+        print_model(name, as_json=as_json)
+        return
     registry = load_registry()
     entries = registry.find(name)
     described = [describe(entry, registry.load(entry.kind, entry.name)) for entry in entries]
@@ -114,7 +121,7 @@ def _print(facts: dict[str, Any]) -> None:
         _print_optimizer(facts)
         return
     if "schema" in facts:
-        _print_schema(facts["schema"])
+        print_schema(facts["schema"])
     for name in ("needs", "unit", "fully_adaptive", "classification", "lipschitz", "smoothness"):
         if name in facts:
             typer.echo(f"  {name}: {facts[name]}")
@@ -123,26 +130,6 @@ def _print(facts: dict[str, Any]) -> None:
     if facts.get("parameters"):
         typer.echo("parameters (--set loss.NAME=VALUE); the figures above are of the defaults")
         _print_parameters(facts["parameters"])
-
-
-def _print_schema(schema: dict[str, Any]) -> None:
-    for key in ("rows", "capacity", "width", "row_norm"):
-        if key in schema:
-            typer.echo(f"  {key}: {schema[key]:.15g}")
-    typer.echo("columns")
-    for column in schema["columns"]:
-        typer.echo(f"  {column['name']}: {column['kind']}{_public(column)}")
-
-
-def _public(column: dict[str, Any]) -> str:
-    """Return what the schema says of a column's values."""
-    if "lower" in column:
-        return f" in [{column['lower']:.15g}, {column['upper']:.15g}]"
-    if "categories" in column:
-        return f", {len(column['categories'])} categories"
-    if "classes" in column:
-        return ", {!r} or {!r}".format(*column["classes"])
-    return f", {column['positive']!r} or another" if "positive" in column else ""
 
 
 def _default(parameter: dict[str, Any]) -> Any:

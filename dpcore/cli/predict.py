@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dpcore.errors import InvalidInputError, advised_on_bad_rows
+from dpcore.errors import advised_on_bad_rows
 from dpcore.model.outfile import check_writable, refuse_inputs, spooled, write_whole
 
 if TYPE_CHECKING:
     from dpcore.data.readers import BadRows
+    from dpcore.data.schema.schema import Schema
     from dpcore.model.model import Model
 
 __all__ = ["predict_command"]
@@ -33,6 +36,17 @@ def predict_command(
             "not needed."
         ),
     ],
+    separator: Annotated[
+        str | None,
+        typer.Option(
+            help="What is between the cells of this file, where it is not what the model's schema "
+            "says: one character, \\t or whitespace."
+        ),
+    ] = None,
+    decimal: Annotated[
+        str | None,
+        typer.Option(help="What is before the decimals of numbers in this file, likewise: . or ,"),
+    ] = None,
     out: Annotated[
         Path | None, typer.Option(help="CSV file to write; standard output for - or if none.")
     ] = None,
@@ -46,8 +60,9 @@ def predict_command(
 ) -> None:
     """Write a CSV line of log_odds and label for each row (margin and label, where the loss is not
     logistic). Predictions on rows are not private."""
-    if bad_rows not in ("blank", "refuse"):
-        raise InvalidInputError(f"Expected bad-rows={bad_rows!r} to be blank or refuse.")
+    from dpcore.model.margins import reading_of, words_of_blanks
+
+    reading = reading_of(bad_rows)
     if out == Path("-"):
         out = None
     if out is not None:
@@ -59,7 +74,7 @@ def predict_command(
     if not fitted.privacy["private"]:
         reasons = "; ".join(fitted.privacy["why_not_private"])
         typer.echo(f"dpcore: the model is not private: {reasons}", err=True)
-    output = _Output(fitted, data, bad_rows == "blank")
+    output = _Output(fitted, _schema_of_file(fitted, separator, decimal), data, reading)
     with advised_on_bad_rows(_ADVICE):
         if out is not None:
             write_whole(out, output.lines())
@@ -69,33 +84,43 @@ def predict_command(
                 while piece := whole.read(_ECHOED):
                     typer.echo(piece, nl=False)
     if output.n_blank:
-        typer.echo(
-            f"dpcore: {output.n_blank:,} of {output.n_rows:,} rows have no score: a cell is empty, "
-            "or not what the schema says; --bad-rows refuse tells the first, and why.",
-            err=True,
-        )
+        told = words_of_blanks(output.n_blank, output.n_rows, "--bad-rows refuse")
+        typer.echo(f"dpcore: {told}", err=True)
+
+
+def _schema_of_file(model: Model, separator: str | None, decimal: str | None) -> Schema:
+    """Return the model's schema, in the notation of the file to be read."""
+    schema = model.schema
+    if separator is not None:
+        schema = replace(schema, separator="\t" if separator == r"\t" else separator)
+    if decimal is not None:
+        thousands = "" if schema.thousands == decimal else schema.thousands
+        schema = replace(schema, decimal=decimal, thousands=thousands)
+    return schema
 
 
 class _Output:
     """The lines of the output, and the number of rows without a score among them."""
 
-    def __init__(self, model: Model, data: str, blank: bool) -> None:
+    def __init__(self, model: Model, schema: Schema, data: str, bad_rows: BadRows) -> None:
         self.n_rows = self.n_blank = 0
-        self._model, self._data, self._blank = model, data, blank
+        self._model, self._schema, self._data, self._bad_rows = model, schema, data, bad_rows
 
     def lines(self) -> Iterator[bytes]:
         """Yield the output in pieces."""
+        import numpy as np
+
         from dpcore.fitting.loading import feature_rows
+        from dpcore.model.margins import margins_in_pieces
 
         yield b"log_odds,label\n" if self._model.has_log_odds else b"margin,label\n"
-        bad_rows: BadRows = "drop" if self._blank else "refuse"
-        for rows, kept in feature_rows(self._data, self._model.schema, bad_rows):
-            margins = self._model.margins(rows)
-            known = zip(margins.tolist(), self._model.labels(margins).tolist(), strict=True)
-            places = [True] * rows.shape[0] if kept is None else kept.tolist()
-            self.n_rows += len(places)
-            self.n_blank += len(places) - rows.shape[0]
+        pieces = feature_rows(self._data, self._schema, self._bad_rows)
+        for margins in margins_in_pieces(self._model, pieces):
+            labels = self._model.labels(margins).tolist()
+            pairs = zip(margins.tolist(), labels, strict=True)
+            self.n_rows += margins.size
+            self.n_blank += int(np.isnan(margins).sum())
             buffer = io.StringIO()
-            pairs = (next(known) if is_known else ("", "") for is_known in places)
-            csv.writer(buffer, lineterminator="\n").writerows(pairs)
+            lines = (("", "") if math.isnan(pair[0]) else pair for pair in pairs)
+            csv.writer(buffer, lineterminator="\n").writerows(lines)
             yield buffer.getvalue().encode("utf-8")

@@ -6,7 +6,7 @@ import logging
 import os
 import sys
 
-__all__ = ["hush", "open_closed_streams", "tell_outlook"]
+__all__ = ["hush", "open_closed_streams", "tell_outlook", "was_told"]
 
 
 def open_closed_streams() -> None:
@@ -30,6 +30,7 @@ def hush(quiet: bool) -> None:
 def tell_outlook(quiet: bool) -> None:
     """Print what the library says of a run before it starts, beside its warnings, or neither."""
     hush(quiet)
+    _ON_STDERR.told.clear()
     logger = logging.getLogger("dpcore")
     if not quiet:
         logger.setLevel(logging.INFO)
@@ -37,11 +38,21 @@ def tell_outlook(quiet: bool) -> None:
             logger.addHandler(_ON_STDERR)
 
 
+def was_told(sentence: str) -> bool:
+    """Return whether the library said a sentence before the run."""
+    return any(sentence in told for told in _ON_STDERR.told)
+
+
 class _OnStderr(logging.Handler):
     """Prints to what standard error is at the time: beside a bar, above it."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.told: list[str] = []
+
     def emit(self, record: logging.LogRecord) -> None:
-        print(record.getMessage(), file=sys.stderr)
+        self.told.append(record.getMessage())
+        print(self.told[-1], file=sys.stderr)
 
 
 _ON_STDERR = _OnStderr()

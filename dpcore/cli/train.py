@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from decimal import ROUND_CEILING, Context, Decimal
 from functools import partial
@@ -13,14 +14,15 @@ import typer
 from dpcore.cli.diagnostics import figures_of, verdict_of
 from dpcore.cli.interrupts import ended_as_interrupted
 from dpcore.cli.progress import budget_progress, rounds_progress
-from dpcore.cli.streams import tell_outlook
+from dpcore.cli.streams import tell_outlook, was_told
 from dpcore.errors import InvalidInputError, TargetNotMetError, advised_on_bad_rows
 from dpcore.fitting.cautions import cautions_of
 from dpcore.fitting.losses import shown_loss
 from dpcore.fitting.plan import make_plan
-from dpcore.fitting.settings import Settings
+from dpcore.fitting.settings import Settings, has_units
 from dpcore.model.file import check_replaceable
 from dpcore.model.outfile import check_writable, refuse_inputs
+from dpcore.model.shown import shown_bounds
 from dpcore.registry.parameters import parse_assignment
 from dpcore.session.charges import Charges
 
@@ -185,6 +187,7 @@ def train_command(
         as_published=as_published,
         users=users,
         trust=trust,
+        units=has_units(schema, unit, private_bounds),
         seed=seed,
     )
     if out is not None:
@@ -226,7 +229,7 @@ def _tell(training: Training, out: Path | None, *, as_json: bool, quiet: bool) -
         if training.rows_dropped:
             typer.echo(_DROPPED, err=True)
     if not quiet:
-        for caution in cautions_of(training.model):
+        for caution in itertools.filterfalse(was_told, cautions_of(training.model)):
             typer.echo(f"dpcore: warning: {caution}", err=True)
 
 
@@ -247,6 +250,7 @@ def _print(training: Training, out: Path | None) -> None:
         f"{report['l2']:g}, {report['n_features']} features{rows}.",
         *_chosen(report),
         f"Rows: {report['scaling']}",
+        *_released(training),
         f"Coefficients of norm {report['coef_norm']:.4g}; releases: {releases or 'none'}.",
         f"Status: {report['status']}",
         f"Privacy: {training.model.privacy['sentence']}",
@@ -283,6 +287,11 @@ def _loss(report: dict[str, Any]) -> str:
 def _chosen(report: dict[str, Any]) -> list[str]:
     by = report["chosen_by"]
     return [f"Chosen by {by['name']}: {by['why']}."] if by else []
+
+
+def _released(training: Training) -> list[str]:
+    shown = shown_bounds(training.model)
+    return [f"Bounds released: {shown}."] if shown else []
 
 
 def _up(epsilon: float) -> str:

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from dpcore.compare.settings import Comparison
     from dpcore.data.blocks.table import Table
     from dpcore.data.dataset import Dataset
-    from dpcore.data.readers.places import refuse_stdin
-from dpcore.fitting.loading import Data
+    from dpcore.fitting.loading import Data
 
 __all__ = ["Fold", "Rows", "is_private"]
 

@@ -10,7 +10,8 @@ from io import FileIO
 from pathlib import Path
 from typing import Any
 
-from dpcore.compare.results import refuse_other, with_new_names
+from dpcore.compare.agreement import refuse_other
+from dpcore.compare.results import with_new_names
 from dpcore.errors import DataError, DpcoreError, InvalidInputError
 
 try:

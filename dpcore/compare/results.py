@@ -14,10 +14,10 @@ import pyarrow.parquet as pq
 
 from dpcore.compare.settings import STATEMENT
 from dpcore.compare.table import EXACT, MEASURES
-from dpcore.errors import DataError, InvalidInputError
+from dpcore.errors import DataError
 from dpcore.model.outfile import write_whole
 
-__all__ = ["Results", "read_results", "refuse_other", "with_new_names", "write_results"]
+__all__ = ["Results", "read_results", "with_new_names", "write_results"]
 
 FORMAT, FORMAT_VERSION = "dpcore comparison", 1
 _KEY = b"dpcore"
@@ -120,14 +120,3 @@ def _description(metadata: Mapping[bytes, bytes]) -> dict[str, Any]:
     except ValueError:
         return {}
     return description if isinstance(description, dict) else {}
-
-
-def refuse_other(path: str, known: Mapping[str, Any], asked: Mapping[str, Any]) -> None:
-    """Raise InvalidInputError, naming them, if the settings that made a file are not those asked
-    for."""
-    differing = [key for key in {**known, **asked} if known.get(key) != asked.get(key)]
-    if differing:
-        raise InvalidInputError(
-            f"{path!r} is of a comparison with other settings ({', '.join(sorted(differing))}). "
-            "Choose another --out, or remove it to begin anew."
-        )

@@ -8,11 +8,12 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dpcore.compare.agreement import refuse_other, settings_of
 from dpcore.compare.data_rows import is_private
 from dpcore.compare.fitting import Fitter
 from dpcore.compare.folds import fold_key
 from dpcore.compare.journal import Journal, cell_of, journal_path, open_journal
-from dpcore.compare.results import Results, read_results, refuse_other, write_results
+from dpcore.compare.results import Results, read_results, write_results
 from dpcore.compare.settings import cells_of
 from dpcore.compare.workers import fit_in_processes
 from dpcore.data.schema.shipped import is_shipped
@@ -57,7 +58,7 @@ def run(
 
     Raises InvalidInputError for an ``out`` of other settings.
     """
-    settings = comparison.to_dict()
+    settings = settings_of(comparison)
     if out is not None and os.path.isfile(out):
         finished = read_results(out)
         refuse_other(os.fspath(out), finished.settings, settings)

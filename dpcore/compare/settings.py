@@ -9,7 +9,7 @@ from typing import Any
 
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.losses import OF_LOSS, shown_loss
-from dpcore.fitting.settings import Settings
+from dpcore.fitting.settings import DEFAULT_ALGORITHM, Settings, has_units
 from dpcore.privacy.sensitivity import NeighboringRelation
 
 __all__ = [
@@ -118,6 +118,7 @@ class Comparison:
     ) -> Settings:
         """Return one fit of an algorithm as ``dpcore train`` would be asked for it."""
         algo, _, variant = label.partition(":")
+        is_chosen = algo == DEFAULT_ALGORITHM
         of_loss = {f"{OF_LOSS}.{name}": value for name, value in self.loss_params.items()}
         return Settings(
             algo=algo,
@@ -131,6 +132,7 @@ class Comparison:
             preset=variant if variant and variant != AS_PUBLISHED else None,
             as_published=variant == AS_PUBLISHED,
             trust=self.trust,
+            units=is_chosen and has_units(self.schema),
             seed=seed,
         )
 

@@ -180,7 +180,7 @@ def load_file(
     if format_of(source, format) == "dpcore":
         return _load_store(source, schema, target, name)
     if schema is None:
-        raise InvalidInputError(_advice(source, format))
+        raise InvalidInputError(_advice(source, format, target))
     _check_target(target, schema)
     schema = named_schema(source, schema, format)
     ids = None if schema.unit is None else UnitIds()
@@ -239,14 +239,15 @@ def _check_target(target: str | None, schema: Schema) -> None:
         )
 
 
-def _advice(path: str, format: str | None) -> str:
-    form = format_of(path, format)
+def _advice(path: str, format: str | None, target: str | None) -> str:
+    form, asked = format_of(path, format), "" if target is None else f" --target {target}"
+    command = f"`dpcore schema {path}{asked} > schema.toml`"
     if form in ("csv", "parquet"):
         return (
-            f"{path} needs a schema of its public bounds and categories: write one from "
-            f"`dpcore schema {path} > schema.toml`, or train with --schema-from-data (not private)."
+            f"{path} needs a schema of its public bounds and categories: write one from {command}, "
+            "or train with --schema-from-data (not private)."
         )
     return (
         f"{path} needs a schema with its width, its label's classes and its row_norm: write one "
-        f"from `dpcore schema {path} > schema.toml`."
+        f"from {command}."
     )

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 import time
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dpcore.data.readers.frames import declares_truth, frame_names, frame_of, is_frame
 from dpcore.data.units import coins_of
-from dpcore.errors import DpcoreWarning, InvalidInputError
+from dpcore.errors import InvalidInputError, warn_caller
 from dpcore.fitting.cautions import cautions_of
+from dpcore.fitting.fits import FITS
 from dpcore.fitting.loading import schema_reasons
 from dpcore.fitting.plan import make_plan
 from dpcore.fitting.rows import dataset_of, schema_of, with_units
@@ -124,7 +124,8 @@ def fit(
 
     Warns
     -----
-    DpcoreWarning : of a model that was fitted: a large epsilon or delta, or noise to be expected.
+    DpcoreWarning : of a model that was fitted: a large epsilon or delta, or noise to be expected;
+        of the second fit in a process, once, with the sum of the budgets.
 
     Examples
     --------
@@ -140,6 +141,7 @@ def fit(
     scaled down.
     """
     started = time.perf_counter()
+    schema = with_units(schema_of(schema, private_bounds), unit, rows_per_unit)
     settings = Settings(
         algo=algo,
         loss=loss,
@@ -161,10 +163,11 @@ def fit(
         as_published=as_published,
         users=users,
         trust=trust,
+        units=schema is not None and schema.unit is not None,
         seed=seed,
     )
     plan = make_plan(settings)
-    X, schema = frame_of(X), schema_of(schema, private_bounds)
+    X = frame_of(X)
     named = schema is not None or isinstance(X, (str, os.PathLike))
     is_left_out = target_bounds is None and (classes is None or bounds is not None)
     if is_left_out and not (named or plan.loss.classification):
@@ -175,16 +178,18 @@ def fit(
     public: dict[str, Any] = {"classes": classes, "target_bounds": target_bounds, "bounds": bounds}
     public |= {"row_norm": row_norm, "n0": n0, "capacity": capacity}
     public["private_bounds"] = private_bounds
-    schema, coins = with_units(schema, unit, rows_per_unit), coins_of(settings.seed, "units")
+    coins = coins_of(settings.seed, "units")
     dataset = dataset_of(X, y, schema, intercept, coins=coins, **public)
     charges = Charges()
-    with charges.told():
+    with FITS.with_those_that_break(), charges.told():
         model = fit_dataset(plan, dataset, schema_reasons(dataset.schema), charges=charges)
         own = _own_classes(classes) if classes is not None else _truth_classes(X, y, model.schema)
         model = replace(model, class_values=own)
         for caution in cautions_of(model):
-            warnings.warn(caution, DpcoreWarning, stacklevel=2)
-        return finish(plan, model, dataset, started, {}).model
+            warn_caller(caution)
+        model = finish(plan, model, dataset, started, {}).model
+    FITS.add(model)
+    return model
 
 
 def _truth_classes(X: Any, y: Any, schema: Schema) -> tuple[bool, bool] | None:

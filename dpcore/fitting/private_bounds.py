@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore.accountants.calibrate import noise_multiplier
-from dpcore.bounds.choice import bounds_of
+from dpcore.bounds.choice import CountNoise, bounds_of
 from dpcore.bounds.counts import BinCounts
 from dpcore.bounds.waiting import WaitingRows, bounded_schema, encoded_rows
 from dpcore.errors import InvalidInputError
@@ -102,6 +102,11 @@ def with_bounds(
     and what follows has what is left: the filter's own theorem bounds both together. Where units
     have several rows, the door multiplies the sensitivity of this sum over the rows that are kept
     (``dpcore.session.units``). ``ready`` has passed ``check_private_bounds``.
+
+    There is no exponential mechanism beside it, on ranks and for two quantiles of each column
+    (Kaplan, Schnapp & Stemmer 2022): at the same price a fit is as accurate. Of models of adult and
+    bank at epsilon .1, .4 and 2, pure and under zCDP, it is better by .09 points at most and worse
+    by up to .17 (``bench/private_bounds_exponential.py``, eight fits each).
     """
     plan, schema = ready.plan, dataset.schema
     if not schema.unbounded:
@@ -113,8 +118,9 @@ def with_bounds(
     charges.follow(lambda: charged_in(session))
     counts = session.release(query, mechanism).reshape(query.n_columns, -1)
     deviation = spread * mechanism.noise_multiplier * _moved(query, ready.problem)
+    added = CountNoise(deviation, isinstance(mechanism, Gaussian), query.n_columns)
     bounds = {
-        column.name: bounds_of(own, deviation, column.lower, column.upper)
+        column.name: bounds_of(own, added, column.lower, column.upper)
         for column, own in zip(schema.unbounded, counts, strict=True)
     }
     return Bounded(

@@ -21,8 +21,9 @@ __all__ = ["dataset_of", "schema_of", "with_units"]
 
 _ADVICE = (
     "Where the number of rows is private (add-or-remove-one), such rows may be left out before the "
-    "fit, or by dpcore convert --bad-rows drop."
+    "fit"
 )
+_OF_FRAMES, _OF_FILES = f"{_ADVICE}.", f"{_ADVICE}, or by dpcore convert --bad-rows drop."
 _CLASSES = "The classes are -1 and 1 unless you name them: classes=(negative, positive)."
 
 
@@ -72,7 +73,8 @@ def dataset_of(
     """
     is_path = isinstance(X, (str, os.PathLike))
     named = schema is not None or is_path
-    with advised_on_bad_rows(_ADVICE if named or public["classes"] is not None else _CLASSES):
+    advice = _OF_FRAMES if named or public["classes"] is not None else _CLASSES
+    with advised_on_bad_rows(_OF_FILES if is_path else advice):
         if is_path:
             if public.pop("private_bounds", False) and schema is None:
                 raise InvalidInputError("Expected a schema, without bounds, beside private_bounds.")

@@ -73,6 +73,7 @@ class Training:
         pair = ("epsilon", "delta", "ex_post_epsilon")
         statement = (*pair, "neighboring_relation", "accountant", "conversion")
         counted = ("budget", "spent", "unit", "releases")
+        bounds = {name: list(pair) for name, pair in model.released_bounds.items()}
         report = {
             **self.facts,
             "scaling": describe_scaling(model.schema),
@@ -86,6 +87,7 @@ class Training:
             "why_not_private": privacy["why_not_private"],
             "sentence": privacy["sentence"],
             **{key: privacy[key] for key in _WHERE_GIVEN if key in privacy},
+            **({"released_bounds": bounds} if bounds else {}),
             "parts_not_from_dpcore": privacy["parts_not_from_dpcore"],
             "seconds": round(self.seconds, 3),
             "coef_norm": float(np.linalg.norm(model.coef)),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import numbers
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,7 +14,14 @@ from dpcore.errors import InvalidInputError
 from dpcore.privacy.relations import parse_relation
 from dpcore.registry.parameters import convert
 
-__all__ = ["DEFAULT_ALGORITHM", "FIGURES", "Settings", "checked_settings", "figure_of"]
+__all__ = [
+    "DEFAULT_ALGORITHM",
+    "FIGURES",
+    "Settings",
+    "checked_settings",
+    "figure_of",
+    "has_units",
+]
 
 FIGURES = {"rho": "zcdp", "mu": "gdp"}
 """Budgets that are the figure of a filter, by its accountant."""
@@ -45,6 +53,8 @@ class Settings:
     users : the path of a file of users and their budgets, or ``dpcore.plugin.User`` objects, for
         algorithms whose rows stay with users; ``None`` for users of one budget.
     trust : what the server sees there; ``None`` for ``local``.
+    units : whether neighbours differ in units of several rows, as the schema or the request says;
+        a choice of algorithm may go by it.
     seed : makes the run repeatable and the result not private; ``None`` for real noise.
     """
 
@@ -68,6 +78,7 @@ class Settings:
     as_published: bool = False
     users: Any = None
     trust: str | None = None
+    units: bool = False
     seed: int | None = None
 
 
@@ -94,6 +105,17 @@ def figure_of(settings: Settings) -> tuple[str, float] | None:
     """Return the name and value of the figure that is the budget; ``None`` where epsilon is."""
     given = [(name, getattr(settings, name)) for name in FIGURES]
     return next(((name, value) for name, value in given if value is not None), None)
+
+
+def has_units(
+    schema: str | os.PathLike[str] | None, unit: str | None = None, private_bounds: bool = False
+) -> bool:
+    """Return whether rows are of units: by a column that is asked for, or by the schema's file."""
+    if unit is not None or schema is None:
+        return unit is not None
+    from dpcore.data.schema.schema import Schema
+
+    return Schema.read(schema, private_bounds).unit is not None
 
 
 def _with_accountant_of_figure(settings: Settings) -> Settings:

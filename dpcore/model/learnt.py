@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +23,7 @@ class LearntFacts:
     w: np.ndarray
     schema: Schema
     loss: str
+    privacy: Mapping[str, Any]
     class_values: tuple[Any, Any] | None
 
     @property
@@ -82,6 +84,13 @@ class LearntFacts:
         if self.schema.width is not None:
             raise AttributeError("The columns of this model have no names.")
         return np.array([column.name for column in self.schema.features], dtype=object)
+
+    @property
+    def released_bounds(self) -> dict[str, tuple[float, float]]:
+        """Bounds of the columns whose bounds the fit released, one of each pair or both."""
+        names = self.privacy.get("private_bounds", {"columns": ()})["columns"]
+        columns: dict[str, Any] = {column.name: column for column in self.schema.columns}
+        return {name: (columns[name].lower, columns[name].upper) for name in names}
 
     @property
     def has_log_odds(self) -> bool:

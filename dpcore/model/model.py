@@ -15,6 +15,7 @@ from dpcore.data.schema.schema import Schema
 from dpcore.errors import DpcoreError, InvalidInputError, ModelFileError
 from dpcore.model.file import fate_of, read_model_file, write_model_file
 from dpcore.model.learnt import LearntFacts, classes_of
+from dpcore.model.margins import margins_of
 from dpcore.model.scoring import odds_to_probabilities, score_of
 from dpcore.model.shown import html_of, text_of
 from dpcore.registry.catalogue import load_registry
@@ -59,34 +60,29 @@ class Model(LearntFacts):
     loss_parameters: Mapping[str, Any] = field(default_factory=dict)
     report: Mapping[str, Any] = field(default_factory=dict)
 
-    def decision_function(self, X: Any) -> np.ndarray:
+    def decision_function(self, X: Any, bad_rows: str = "blank") -> np.ndarray:
         """Return the margin of every row, float64 of shape (n_rows,); above 0: positive class.
         For a regression, the predicted value.
 
         X : what ``fit`` takes: an array or CSR matrix of the same width, a frame with the schema's
         columns, or the path of a file, which is read in pieces. A row is scaled down to the public
         row norm, as in training.
+        bad_rows : ``"blank"`` gives NaN to a row with a cell that does not satisfy the schema, such
+        as an empty one without a fill, and warns of how many there are; ``"refuse"`` refuses them.
 
-        Raises DataError or InvalidInputError for rows that do not satisfy the schema.
+        Raises DataError or InvalidInputError for what are no such rows.
         """
-        if isinstance(X, (str, os.PathLike)):
-            from dpcore.data.dataset import feature_pieces
-
-            pieces = feature_pieces(X, self.schema)
-            margins = np.concatenate([np.zeros(0), *(self.margins(rows) for rows, _ in pieces)])
-        else:
-            from dpcore.data.readers.arrays import features_from_arrays
-
-            margins = self.margins(features_from_arrays(X, self.schema))
+        margins = margins_of(self, X, bad_rows)
         return self.labels(margins) if self.schema.label.is_real else margins
 
-    def predict(self, X: Any) -> np.ndarray:
-        """Return the predicted class of every row, or the predicted value of a regression."""
-        scores = self.decision_function(X)
-        return scores if self.schema.label.is_real else self.labels(scores)
+    def predict(self, X: Any, bad_rows: str = "blank") -> np.ndarray:
+        """Return the predicted class of every row, or the predicted value of a regression; for a
+        row without a score None, in an array of objects, or NaN."""
+        return self.labels(margins_of(self, X, bad_rows))
 
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Return the probabilities of ``classes_`` for every row, of shape (n_rows, 2).
+    def predict_proba(self, X: Any, bad_rows: str = "blank") -> np.ndarray:
+        """Return the probabilities of ``classes_`` for every row, of shape (n_rows, 2), NaN for a
+        row without a score.
 
         Raises InvalidInputError for a loss whose margins are no log odds.
         """
@@ -95,14 +91,14 @@ class Model(LearntFacts):
                 f"The margins of the loss {self.loss} are no log odds: only a logistic model has "
                 "probabilities."
             )
-        return odds_to_probabilities(self.decision_function(X))
+        return odds_to_probabilities(margins_of(self, X, bad_rows))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy on labelled rows, or the R2 of a regression: an exact figure of these
         rows, which no epsilon covers.
 
-        Raises as ``predict`` does, and DataError for labels that are none of the classes, or no
-        numbers.
+        Raises as ``predict`` does, and DataError for rows without a score and for labels that are
+        none of the classes, or no numbers.
         """
         return score_of(self, X, y, sample_weight)
 
@@ -119,12 +115,16 @@ class Model(LearntFacts):
         return np.concatenate([block.margins(self.w) for block in table.blocks])
 
     def labels(self, margins: np.ndarray) -> np.ndarray:
-        """Return the class that each margin says, or, for a regression, the value in the
-        target's own unit, which may lie outside its bounds."""
+        """Return the class that each margin says, None where it is NaN; for a regression, the value
+        in the target's own unit, which may lie outside its bounds."""
         if self.classes is None:
             middle, half = self.schema.label.scale
             return middle + half * margins
-        return self.classes_[(margins > 0).astype(np.intp)]
+        labels, blank = self.classes_[(margins > 0).astype(np.intp)], np.isnan(margins)
+        if blank.any():
+            labels = labels.astype(object)
+            labels[blank] = None
+        return labels
 
     def __repr__(self) -> str:
         return text_of(self)

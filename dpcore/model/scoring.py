@@ -10,7 +10,7 @@ import pyarrow as pa
 from dpcore.data.cells.readings import convert_column
 from dpcore.data.cells.typed import to_numbers
 from dpcore.data.readers.in_memory import labels_of
-from dpcore.errors import DataError
+from dpcore.errors import DataError, advised_on_bad_rows
 
 if TYPE_CHECKING:
     from dpcore.data.cells.typed import Cells
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["odds_to_probabilities", "score_of"]
 
 _SOURCE = "the labels"
+_ADVICE = "Such a row has no score: leave it, and its label, out."
 
 
 def odds_to_probabilities(log_odds: np.ndarray) -> np.ndarray:
@@ -36,7 +37,8 @@ def score_of(model: Model, X: Any, y: Any, sample_weight: Any) -> float:
     Labels are read as training reads them, but for a target's bounds: the R2 is that of the target
     as given. It is NaN for no rows, an R2 for fewer than two.
     """
-    predicted = model.decision_function(X)
+    with advised_on_bad_rows(_ADVICE):
+        predicted = model.decision_function(X, bad_rows="refuse")
     labels = labels_of(y, _SOURCE, predicted.shape[0])
     weights = _weights(sample_weight, predicted.shape[0])
     if model.schema.label.is_real:

@@ -10,7 +10,7 @@ from dpcore.fitting.losses import shown_loss
 if TYPE_CHECKING:
     from dpcore.model.model import Model
 
-__all__ = ["html_of", "text_of"]
+__all__ = ["fitted_in_words", "html_of", "shown_bounds", "text_of"]
 
 _MOST_NAMES = 8
 
@@ -18,18 +18,20 @@ _MOST_NAMES = 8
 def text_of(model: Model) -> str:
     """Return three lines: what was fitted, what is guaranteed, and which columns a row has."""
     claim = model.privacy["sentence"].partition(" In words:")[0]
-    lines = f"Model: {_fitted(model)}", claim, f"Rows: {_columns(model)}"
+    lines = f"Model: {fitted_in_words(model)}", claim, f"It takes rows of {_columns(model)}."
     return "\n".join(" ".join(line.split()) for line in lines)
 
 
 def html_of(model: Model) -> str:
     """Return a small table of the same, with the whole sentence and all coefficients."""
     facts = {
-        "Model": _fitted(model),
+        "Model": fitted_in_words(model),
         "Privacy": model.privacy["sentence"],
         "Rows": _columns(model),
         "Run": model.status,
     }
+    if model.released_bounds:
+        facts["Bounds released"] = shown_bounds(model)
     rows = "".join(f"<tr><th>{k}</th><td>{escape(v)}</td></tr>" for k, v in facts.items())
     named = [*zip(model.feature_names, model.coef, strict=True)]
     if model.schema.intercept:
@@ -43,7 +45,14 @@ def html_of(model: Model) -> str:
     )
 
 
-def _fitted(model: Model) -> str:
+def shown_bounds(model: Model) -> str:
+    """Return the bounds that the fit released, column by column."""
+    bounds = model.released_bounds.items()
+    return "; ".join(f"{name} {lower:.6g} to {upper:.6g}" for name, (lower, upper) in bounds)
+
+
+def fitted_in_words(model: Model) -> str:
+    """Return what the model predicts, and how it was fitted."""
     label = model.schema.label
     kind = f"a number from {label.lower:g} to {label.upper:g}" if label.is_real else "two classes"
     if model.classes is not None:
@@ -59,4 +68,4 @@ def _columns(model: Model) -> str:
         return f"{model.schema.width} columns without names"
     names = [column.name for column in model.schema.features]
     more = f", and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-    return ", ".join(names[:_MOST_NAMES]) + more
+    return f"{len(names)} columns: {', '.join(names[:_MOST_NAMES])}{more}"

@@ -11,7 +11,7 @@ from dpcore.privacy.trusted import TrustedParts
 from dpcore.session.exchange import Known, require_whole
 from dpcore.session.one_process import OneProcess
 from dpcore.session.rehearsal import Rehearsal
-from dpcore.session.units import sensitivity_of_units
+from dpcore.session.units import RequireUnits, sensitivity_of_units
 
 if TYPE_CHECKING:
     from dpcore.noise.source import NoiseSource
@@ -119,6 +119,9 @@ class ExactAnswers(OneProcess):
                 f"{type(query).__name__} goes through the rows in its own way, and the engine "
                 f"{type(self._engine).__name__} has no table at hand; use --engine local."
             )
+        if hasattr(query, "answer_table") and self._rows_per_unit is not None:
+            engine: Any = self._engine
+            engine.answer_table(RequireUnits(), self._noise)
 
     @property
     def relation(self) -> NeighboringRelation:

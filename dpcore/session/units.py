@@ -11,7 +11,8 @@ fixed, and a unit's is not.
 
 A sample that draws units (``draws_units``), each with all of its rows, moves by no more, and a unit
 is in it with the sampler's probability, independently of others: the sampler's event holds with
-units for rows.
+units for rows. It needs a table that says whose its rows are (``RequireUnits``): with a coin for
+each row a unit of k rows would be in the sample k times as often as is charged.
 
 An answer that is derived from sums without random choices obeys the same, where its bound holds for
 any two tables with one row more or less: its class states so, by ``by_each_row = True``.
@@ -28,13 +29,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
 
 from dpcore.errors import InvalidInputError
 from dpcore.exact.rounding import float_up
 from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
 
-__all__ = ["refuse_for_units", "sensitivity_of_units"]
+if TYPE_CHECKING:
+    from dpcore.data.blocks.table import Table
+    from dpcore.noise.source import NoiseSource
+
+__all__ = ["RequireUnits", "refuse_for_units", "sensitivity_of_units"]
 
 _RELATIONS = (NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE)
 _FITS = (
@@ -68,6 +75,19 @@ def sensitivity_of_units(query: Any, relation: NeighboringRelation, k: int) -> S
         change_range=None if change is None else _times(steps, change),
         relation=relation,
     )
+
+
+class RequireUnits:
+    """A query whose answer says nothing: it raises InvalidInputError where a table does not say
+    whose its rows are."""
+
+    def answer_table(self, table: Table, noise: NoiseSource) -> np.ndarray:
+        if table.units is None:
+            raise InvalidInputError(
+                "This run's guarantee is for units of several rows, and its table was built "
+                "without them: expected Table.from_matrix(..., units=...)."
+            )
+        return np.empty(0)
 
 
 def refuse_for_units(part: Any) -> NoReturn:

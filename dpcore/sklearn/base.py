@@ -16,12 +16,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from dpcore.data.readers.array_columns import leave_to_schema
 from dpcore.data.readers.frames import is_frame
-from dpcore.errors import InvalidInputError
+from dpcore.errors import InvalidInputError, advised_on_bad_rows
 from dpcore.fitting.api import fit
-from dpcore.fitting.rows import schema_of
-from dpcore.sklearn.fits import FITS
+from dpcore.fitting.rows import schema_of, with_units
 from dpcore.sklearn.public import described_schema, with_label_ascending
-from dpcore.sklearn.rows import given_labels, given_rows, names_of
+from dpcore.sklearn.rows import called_of, given_labels, given_rows, names_of, without_ids
 
 if TYPE_CHECKING:
     from typing import Self
@@ -29,11 +28,21 @@ if TYPE_CHECKING:
     from dpcore.data.schema.schema import Schema
     from dpcore.model.model import Model
 
-__all__ = ["PrivateEstimator"]
+__all__ = ["WITHOUT_SCORE", "PrivateEstimator"]
 
 _WEIGHTS = (
     "sample_weight is refused: with a weight a row could count more than once, and the guarantee "
     "is for rows that count once. Rows of weight 0 may be left out before the fit."
+)
+
+_ITS_WORDS = (
+    "Of this estimator, classes=(...) are the labels, 0 and 1 unless you name them, "
+    "categories={...} the values of text columns, and bounds those of numbers; what becomes of "
+    "empty cells, dates and words for no value is said by schema=, in place of these."
+)
+WITHOUT_SCORE = (
+    "An estimator refuses such rows, as scikit-learn's own do; its model_ leaves them without a "
+    "score, as in clf.model_.predict(X)."
 )
 
 
@@ -58,6 +67,10 @@ class PrivateEstimator(ABC, BaseEstimator):
     relation : which tables are neighbours; ``None`` for add-or-remove-one, or the first that the
         algorithm declares.
     n_public : a public figure for the number of rows. Never ``len(X)``, which is private.
+    unit, rows_per_unit : a frame's column that says whose a row is, and how many rows of one value
+        are used at most: the guarantee is for all rows of one value. They are the schema's keys
+        too. The column is no feature: ``n_features_in_`` and ``feature_names_in_`` are without it,
+        and rows to predict may come without it.
     accountant : ``None`` for what the algorithm names.
     schema_from_data : says that bounds, categories or a step before this one were taken from the
         rows, and marks the model as not private.
@@ -80,6 +93,8 @@ class PrivateEstimator(ABC, BaseEstimator):
     l2: float | None = None
     relation: str | None = None
     n_public: int | None = None
+    unit: str | None = None
+    rows_per_unit: int | None = None
     accountant: str | None = None
     schema_from_data: bool = False
     random_state: Any = None
@@ -96,6 +111,7 @@ class PrivateEstimator(ABC, BaseEstimator):
         self._check_parameters()
         schema = schema_of(self.schema, self.private_bounds)
         has_width = schema is not None and schema.width is not None
+        unit = self.unit if schema is None else self.unit or schema.unit
         rows = given_rows(
             self,
             X,
@@ -103,16 +119,20 @@ class PrivateEstimator(ABC, BaseEstimator):
             named=not has_width,
             takes_sparse=has_width,
             takes_empty=schema is not None,
+            unit=unit,
         )
         labels = given_labels(y, type(self).__name__)
         own = None
         if schema is None:
-            schema, own = self._described(rows, labels)
+            schema, own = self._described(without_ids(rows, unit), labels)
         else:
             schema = self._with_schema(schema, rows)
+        schema = with_units(schema, self.unit, self.rows_per_unit)
+        assert schema is not None
         if self.schema_from_data:
             schema = replace(schema, from_data=True)
-        with FITS.with_those_that_break():
+        advice = _ITS_WORDS if self.schema is None else ""
+        with advised_on_bad_rows(advice):
             model = fit(
                 rows,
                 labels,
@@ -127,13 +147,13 @@ class PrivateEstimator(ABC, BaseEstimator):
                 seed=self._seed(),
             )
         self.model_: Model = model if own is None else replace(model, class_values=own)
-        FITS.add(self.model_)
         return self
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the predicted class or value of every row."""
         rows = self._checked(X)
-        return self.model_.predict(rows)
+        with advised_on_bad_rows(WITHOUT_SCORE):
+            return self.model_.predict(rows, bad_rows="refuse")
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy or the R2: an exact figure of these rows, which no epsilon covers."""
@@ -180,7 +200,7 @@ class PrivateEstimator(ABC, BaseEstimator):
         own, label, is_from_data = self._label(labels)
         names, private = names_of(rows), self.private_bounds
         schema = described_schema(
-            names, self.bounds, self.categories, label, self.n_public, private
+            names, self.bounds, self.categories, label, self.n_public, private, called_of(labels)
         )
         return replace(schema, from_data=is_from_data), own
 
@@ -196,14 +216,17 @@ class PrivateEstimator(ABC, BaseEstimator):
 
     def _checked(self, X: Any) -> Any:
         check_is_fitted(self)
-        return given_rows(
+        unit = self.model_.schema.unit
+        rows = given_rows(
             self,
             X,
             reset=False,
             named=self.model_.privacy["typed_by"] == "frame",
             takes_sparse=self.model_.schema.width is not None,
             takes_empty=self.schema is not None,
+            unit=unit,
         )
+        return without_ids(rows, unit)
 
     def _seed(self) -> int | None:
         state = self.random_state

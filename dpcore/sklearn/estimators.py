@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 
-from dpcore.errors import InvalidInputError
+from dpcore.errors import InvalidInputError, advised_on_bad_rows
 from dpcore.model.scoring import odds_to_probabilities
-from dpcore.sklearn.base import PrivateEstimator
+from dpcore.sklearn.base import WITHOUT_SCORE, PrivateEstimator
 from dpcore.sklearn.public import classes_label, target_label
 from dpcore.sklearn.rows import classes_in
 
@@ -42,7 +42,8 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
     def decision_function(self, X: Any) -> np.ndarray:
         """Return the margin of every row; above 0: the second class."""
         rows = self._checked(X)
-        return self.model_.decision_function(rows)
+        with advised_on_bad_rows(WITHOUT_SCORE):
+            return self.model_.decision_function(rows, bad_rows="refuse")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

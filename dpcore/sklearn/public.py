@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -12,11 +13,19 @@ from dpcore.data.schema.columns import Label
 from dpcore.data.schema.schema import Schema
 from dpcore.errors import InvalidInputError, near_names
 
-__all__ = ["ascending", "classes_label", "described_schema", "target_label", "with_label_ascending"]
+__all__ = [
+    "ascending",
+    "classes_label",
+    "described_schema",
+    "public_fills",
+    "target_label",
+    "with_label_ascending",
+]
 
 _NO_BOUNDS = (
     "Expected public bounds=(lower, upper) of the columns, from a codebook or common sense and "
-    "never from the rows, or a schema."
+    "never from the rows. An estimator takes a schema in their place, or private_bounds=True, "
+    "which releases them for a tenth of its budget."
 )
 _NO_CLASSES = (
     "Expected classes to be two public values, as in classes=('no', 'yes'), or 'from-labels', "
@@ -31,12 +40,13 @@ def described_schema(
     label: Mapping[str, Any],
     n_public: int | None,
     private_bounds: bool = False,
+    called: str = "y",
 ) -> Schema:
     """Return the schema of columns with these names, in order, and a label beside them.
 
     ``bounds`` : (lower, upper), each a number or one for each column without categories, or a
     mapping of names to such pairs. ``categories`` : of columns by name. ``private_bounds`` : of
-    columns without either.
+    columns without either. ``called`` : the label's name, if no column has it.
     Raises InvalidInputError for names that are not there, and columns without either.
     """
     listed = {str(name): values for name, values in (categories or {}).items()}
@@ -50,12 +60,27 @@ def described_schema(
             columns.append({"name": name, "kind": "categorical", "categories": values})
         else:
             columns.append({"name": name, "kind": "numeric", **pairs.get(name, {})})
-    called = "label"
     while called in names:
         called += "_"
     columns.append({"name": called, "kind": "label", **label})
     rows = {} if n_public is None else {"rows": plain(n_public)}
     return Schema.from_dict({"columns": columns, **rows}, private_bounds)
+
+
+def public_fills(fill: Any, names: Sequence[str]) -> dict[str, float]:
+    """Return the number that an empty cell counts as, for each column that has one.
+
+    ``fill`` : a number for all of them, a mapping of names to numbers, or ``None``.
+    """
+    if fill is None:
+        return {}
+    given = fill if isinstance(fill, Mapping) else dict.fromkeys(names, fill)
+    given = {str(name): plain(number) for name, number in given.items()}
+    _check_known(given, names, "fill")
+    for name, number in given.items():
+        if not isinstance(number, (int, float)) or not math.isfinite(number):
+            raise InvalidInputError(f"Expected fill of column {name!r} to be a finite number.")
+    return {name: float(number) for name, number in given.items()}
 
 
 def classes_label(classes: Any) -> tuple[list[Any], dict[str, Any]]:
@@ -117,7 +142,10 @@ def _pairs(bounds: Any, names: Sequence[str], may_lack: bool) -> dict[str, dict[
         _check_known(given, names, "bounds")
         missing = [name for name in names if name not in given]
         if missing and not may_lack:
-            raise InvalidInputError(f"Column {missing[0]!r} has neither bounds nor categories.")
+            raise InvalidInputError(
+                f"Column {missing[0]!r} has neither bounds nor categories. (With "
+                "private_bounds=True an estimator releases the bounds of numbers.)"
+            )
         return {name: _pair(name, given[name]) for name in names if name in given}
     if not names:
         return {}

@@ -22,11 +22,13 @@ if TYPE_CHECKING:
     from dpcore.data.cells.typed import Cells
 
 __all__ = [
+    "called_of",
     "classes_in",
     "columns_of",
     "given_labels",
     "given_rows",
     "names_of",
+    "without_ids",
 ]
 
 _MANY = (
@@ -39,18 +41,28 @@ _CONTINUOUS = (
 )
 _COLUMN_VECTOR = "A column-vector y was passed when a 1d array was expected: pass y.ravel()."
 _NO_NUMBER = (
-    "X has a cell that is NaN, infinite, empty or no number. Rows without a value have to be left "
-    "out, or filled with public values, before."
+    "X has a cell that is NaN, infinite, empty or no number. Leave rows without a value out, or "
+    "say what one counts as: PublicScaler(fill=...) before, or a schema with fill = VALUE or "
+    "indicator = true. A fitted estimator's model_, as in clf.model_.predict(X), leaves such rows "
+    "without a score."
 )
 
 
 def given_rows(
-    estimator: Any, X: Any, *, reset: bool, named: bool, takes_sparse: bool, takes_empty: bool
+    estimator: Any,
+    X: Any,
+    *,
+    reset: bool,
+    named: bool,
+    takes_sparse: bool,
+    takes_empty: bool,
+    unit: str | None = None,
 ) -> Any:
     """Return a frame, of pandas or Arrow, if ``named``, and anything else as a matrix of numbers.
 
     ``reset`` : whether the estimator is to take over width and names; otherwise they are compared.
     ``takes_empty`` : whether a schema says what becomes of a cell without a finite number.
+    ``unit`` : the column of ids, which counts neither in the width nor among the names.
     Raises DataError for anything else, and TypeError for a cell that is neither text nor number.
     """
     if named and is_frame(frame := frame_of(X)):
@@ -59,8 +71,20 @@ def given_rows(
         rows = X
     else:
         rows = _matrix(X, takes_empty)
-    validate_data(estimator, X, reset=reset, skip_check_array=True)
+    validate_data(estimator, without_ids(X, unit), reset=reset, skip_check_array=True)
     return rows
+
+
+def without_ids(X: Any, unit: str | None) -> Any:
+    """Return a frame without the column of ids, and other rows, or a frame without one, as they
+    are."""
+    if unit is None or not (hasattr(X, "iloc") or hasattr(X, "select")):
+        return X
+    names = X.column_names if isinstance(X, (pa.Table, pa.RecordBatch)) else list(X.columns)
+    if unit not in names:
+        return X
+    others = [name for name in names if name != unit]
+    return X[others] if hasattr(X, "iloc") else X.select(others)
 
 
 def given_labels(y: Any, who: str) -> Any:
@@ -115,6 +139,12 @@ def classes_in(labels: Any) -> list[Any]:
             f"Two classes are needed; there is {'one class' if values.size else 'none'}."
         )
     return list(values.tolist())
+
+
+def called_of(labels: Any) -> str:
+    """Return the name of labels that are a named column, and "y" for others."""
+    name = getattr(labels, "name", None)
+    return name if isinstance(name, str) and name.strip() else "y"
 
 
 def names_of(X: Any) -> list[str]:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from dpcore.data.cells.features import features_of
 from dpcore.data.cells.readings import convert_column
-from dpcore.data.cells.unit import scale_to_unit
 from dpcore.data.schema.columns import Categorical, Numeric
 from dpcore.errors import DataError, InvalidInputError
-from dpcore.sklearn.public import described_schema
+from dpcore.sklearn.public import described_schema, public_fills
 from dpcore.sklearn.rows import columns_of, names_of
 
 if TYPE_CHECKING:
@@ -28,6 +28,10 @@ __all__ = ["PublicEncoder", "PublicScaler"]
 
 _LABEL = {"lower": 0.0, "upper": 1.0}
 """A transformer has no label, and a schema one."""
+_NO_NUMBER = (
+    "a cell is NaN, infinite or no number. PublicScaler(fill=...) says what an empty one counts "
+    "as: a public number, or one for each column by name."
+)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -59,6 +63,8 @@ class PublicScaler(OneToOneFeatureMixin, PublicTransformer):
     Parameters
     ----------
     bounds : (lower, upper), each a number or one per column, or a mapping of names to such pairs.
+    fill : the public number that an empty cell (NaN, None, blank) counts as, or a mapping of names
+        to such numbers; without one such a cell is refused.
 
     Examples
     --------
@@ -69,11 +75,12 @@ class PublicScaler(OneToOneFeatureMixin, PublicTransformer):
     """
 
     bounds: Sequence[Any] | Mapping[str, Any] | None = None
+    fill: float | Mapping[str, float] | None = None
 
     def transform(self, X: Any) -> np.ndarray:
         """Return the cells between 0 and 1, float64.
 
-        Raises DataError for a cell that is no finite number.
+        Raises DataError for a cell that is no finite number, but for an empty one with a fill.
         """
         columns, schema = self._read(X)
         scaled = np.empty((len(columns[0]), len(columns)))
@@ -81,12 +88,23 @@ class PublicScaler(OneToOneFeatureMixin, PublicTransformer):
             assert isinstance(column, Numeric)
             numbers, fault, _ = convert_column(cells, column, schema.notation, "X")
             if fault is not None and fault.any():
-                raise DataError(f"X, column {column.name!r}: a cell is NaN, infinite or no number.")
-            scaled[:, j] = scale_to_unit(numbers, column.lower, column.upper)
+                raise DataError(f"X, column {column.name!r}: {_NO_NUMBER}")
+            (scaled[:, j],) = features_of(column, numbers)
         return scaled
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.fill is not None
+        return tags
+
     def _schema(self, names: Sequence[str]) -> Schema:
-        return described_schema(names, self.bounds, None, {**_LABEL}, None)
+        schema = described_schema(names, self.bounds, None, {**_LABEL}, None)
+        fills = public_fills(self.fill, names)
+        columns = []
+        for column in schema.features:
+            assert isinstance(column, Numeric)
+            columns.append(replace(column, fill=fills.get(column.name)))
+        return replace(schema, columns=(*columns, schema.label))
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -20,6 +20,7 @@ from dpcore.queries.count import RowCount
 from dpcore.queries.histogram import Histogram
 from dpcore.queries.numeric_sums import NumericSums
 from dpcore.queries.quantile import QuantileScores
+from dpcore.queries.unit_count import UnitCount
 
 if TYPE_CHECKING:
     from dpcore.data.schema.schema import Schema
@@ -93,6 +94,16 @@ class Statistics(Unshareable):
             )
         noise = self._noise(share)
         return float(self._unbiased(RowCount(noise.needs), noise.mechanism)[0])
+
+    def count_units(self, *, share: float) -> float:
+        """Return the noisy number of units; InvalidInputError where it is public, or rows have no
+        unit."""
+        if self.problem.rows_per_unit is None:
+            raise InvalidInputError("The rows have no unit: session.count() is of rows.")
+        if self.relation.size_is_public:
+            raise InvalidInputError(f"The number of units is public under {self.relation.value}.")
+        noise = self._noise(share)
+        return float(self._unbiased(UnitCount(noise.needs), noise.mechanism)[0])
 
     def histogram(
         self, column: str, edges: Iterable[float] | None = None, *, share: float

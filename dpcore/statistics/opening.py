@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dpcore.data.readers.array_columns import leave_to_schema
-from dpcore.errors import DpcoreWarning, InvalidInputError
+from dpcore.errors import InvalidInputError, warn_caller
 from dpcore.fitting.cautions import cautions_of_budget
 from dpcore.fitting.loading import schema_reasons
 from dpcore.fitting.public_facts import check_drop
@@ -122,7 +121,7 @@ def open_session(
         figure=figure_of(settings),
     )
     for caution in cautions_of_budget(empty.epsilon, delta):
-        warnings.warn(caution, DpcoreWarning, stacklevel=2)
+        warn_caller(caution)
     noise, table = SystemNoise() if seed is None else SeededNoise(seed), dataset.table()
     door = WholeSession(opened.engine_of(table), empty, held, noise, opened.problem)
     return OpenSession(opened, door, table)

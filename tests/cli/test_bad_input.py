@@ -81,7 +81,7 @@ FILES = {
     "duplicate-columns": ("age,age,city,label\n1,1,Bern,no\n", "age"),
     "semicolons": ("age;city;label\n1;Bern;no\n", 'separator = ";" in the schema'),
     "tabs": ("age\tcity\tlabel\n1\tBern\tno\n", "tab-separated"),
-    "a-decimal-comma": ('age,city,label\n"1,5",Bern,no\n', "not a finite number"),
+    "a-decimal-comma": ('age,city,label\n"1,5",Bern,no\n', 'decimal = "," in the schema'),
     "a-word-for-no-value": ("age,city,label\nNA,Bern,no\n", "list it in missing"),
     "an-empty-number": ("age,city,label\n,Bern,no\n", "set fill = VALUE"),
     "nothing": ("", "rows.csv"),

@@ -28,7 +28,7 @@ def test_results_table_and_figure(compare, run, folder):
     for text in ("stub-rows: test accuracy in %", "nonprivate (not private)", "95 % interval"):
         assert text in done.stdout
     assert "computed WITHOUT privacy" in done.stdout and "itself a release" in done.stdout
-    assert (folder / "f.svg").read_text().startswith("<?xml")
+    assert (folder / "f.svg").read_text().startswith("<?xml") and "\nFigure: f.svg\n" in done.stdout
     again = run("plot", "r.parquet", "--out", "g.svg", "--markdown")
     assert "| epsilon | 0.5 | 1 |\n| --- | --- | --- |\n| stub |" in again.stdout
     assert (folder / "f.svg").read_bytes() == (folder / "g.svg").read_bytes()
@@ -178,7 +178,7 @@ def test_other_settings_are_refused_with_advice(compare):
     assert compare("--out", "r.parquet", "--quiet").exit_code == 0
     done = compare("--out", "r.parquet", "--repeats", "3")
     assert done.exit_code == 2
-    assert "(repeats). Choose another --out, or remove it" in done.stderr
+    assert "(repeats: 1 then, 3 now). Choose another --out, or remove it" in done.stderr
 
 
 PLOTS = [

@@ -55,8 +55,8 @@ def test_a_bad_row_at_the_end_leaves_no_output_if_so_asked(run, saved, folder, s
     assert sorted(folder.iterdir()) == before
     assert done.stderr == (
         "dpcore: rows.csv, line 8, column 'age': the cell is empty; fill it in, or set fill = "
-        "VALUE or indicator = true in the column's schema. Without --bad-rows refuse such a row "
-        "has an empty score.\n"
+        "VALUE or indicator = true for the column in a schema. Without --bad-rows refuse such a "
+        "row has an empty score.\n"
     )
 
 
@@ -69,7 +69,7 @@ def test_a_row_without_a_score_has_its_line(run, saved, folder, some, out):
     (folder / NAME).write_text("\n".join(rows) + "\n")
     done = run("predict", saved, "--data", NAME, *out)
     assert done.exit_code == 0 and max(some[1:]) < 4
-    told = "4 of 10 rows have no score: a cell is empty, or not what the schema says; --bad-rows"
+    told = "4 of 10 rows have no score: a cell is empty, or not what the schema says. --bad-rows"
     assert told in done.stderr
     text = Path("p.csv").read_text() if out else done.stdout
     expected = [whole[0], ",", *whole[1:4], ",", *whole[4:], ",", ","]
@@ -128,6 +128,15 @@ def test_a_data_set_of_another_encoding_is_refused(run, saved, data, text):
     assert done.exit_code == 2 and done.stdout == "" and text in done.stderr
 
 
+def test_a_column_too_many_is_to_be_removed_from_the_file(run, saved, folder):
+    Path("more.csv").write_text("age,city,note\n1,Bern,x\n")
+    told = run("predict", saved, "--data", "more.csv").stderr
+    assert told == (
+        "dpcore: more.csv: column 'note' is not among those that the model was trained with; "
+        "remove the column.\n"
+    )
+
+
 def test_a_column_that_the_data_set_has_not(run, folder):
     for name in ("schema.toml", NAME):
         (folder / name).write_text((folder / name).read_text().replace("age", "length"))
@@ -151,7 +160,7 @@ def test_what_can_be_done_about_a_bad_row_is_what_the_command_can_do(run, folder
         with pytest.raises(DataError, match="the cell is empty; fill it in") as caught:
             fit(rows, schema="schema.toml")
         (note,) = caught.value.__notes__
-        assert "--bad-rows drop" in note and "add-or-remove-one" in note
+        assert ("--bad-rows drop" in note) == ("file" in command) and "add-or-remove-one" in note
         return
     asked = {
         "train": ("train", "--data", NAME, *schema),
@@ -177,3 +186,18 @@ def test_labels_are_utf_8_whatever_the_terminal_says(run, folder):
 def test_the_raw_column_is_named_by_the_loss(run, train, folder):
     assert train("--out", "svm.json", "--loss", "huber-svm", "--quiet").exit_code == 0
     assert run("predict", "svm.json", "--data", NAME).stdout.startswith("margin,label\n")
+
+
+def test_a_file_in_another_notation_is_said_to_be(run, saved, folder):
+    whole = run("predict", saved, "--data", NAME).stdout
+    lines = (folder / NAME).read_text().replace(",", ";").replace("0;", "0,0;")
+    Path("other.csv").write_text(lines)
+    told = run("predict", saved, "--data", "other.csv").stderr
+    assert "looks semicolon-separated" in told and "--separator ';' of dpcore predict" in told
+    blank = run("predict", saved, "--data", "other.csv", "--separator", ";")
+    assert "6 of 6 rows have no score" in blank.stderr
+    asked = ("predict", saved, "--data", "other.csv", "--separator", ";", "--decimal", ",")
+    assert run(*asked).stdout == whole
+    Path("tabs.csv").write_text((folder / NAME).read_text().replace(",", "\t"))
+    assert run("predict", saved, "--data", "tabs.csv", "--separator", r"\t").stdout == whole
+    assert "to be one character" in run(*asked, "--separator", "xx").stderr

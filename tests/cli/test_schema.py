@@ -14,6 +14,14 @@ def test_a_template_holds_names_and_no_value_of_the_rows(run, folder):
     assert not any(value in shown for value in ("Bern", "Basel", "60"))
 
 
+def test_without_a_schema_the_command_that_writes_one_is_named(run, folder):
+    told = run("train", "--data", "rows.csv", "--target", "label").stderr
+    assert "write one from `dpcore schema rows.csv --target label > schema.toml`" in told
+    assert (
+        "from `dpcore schema rows.csv > schema.toml`" in run("train", "--data", "rows.csv").stderr
+    )
+
+
 def test_from_data_says_what_leaks_and_trains_marked(run, folder):
     result = run("schema", "rows.csv", "--target", "label", "--from-data")
     assert "not private" in result.stdout and "not private" in result.stderr
@@ -21,6 +29,17 @@ def test_from_data_says_what_leaks_and_trains_marked(run, folder):
     assert Schema.read(folder / "derived.toml").from_data
     arguments = ("--data", "rows.csv", "--schema", "derived.toml")
     assert "NOT PRIVATE" in run("train", "--algo", "stub", *arguments).stdout
+
+
+def test_from_data_tells_of_text_that_may_be_meant_otherwise(run, folder, caplog):
+    rows = (f"a{j};1,{j % 10};b{j % 3};{j % 2}\n" for j in range(110))
+    (folder / "odd.csv").write_text("zip;bmi;city;label\n" + "".join(rows))
+    assert run("schema", "odd.csv", "--target", "label", "--from-data").exit_code == 0
+    told = [record.getMessage() for record in caplog.records]
+    assert len(told) == 2
+    assert told[0].startswith("dpcore: warning: column 'zip' is text of more than 100 values")
+    assert 'kind = "hashed"' in told[0]
+    assert "column 'bmi' holds numbers with a comma" in told[1] and 'decimal = ","' in told[1]
 
 
 def shares(text, column):

@@ -61,6 +61,8 @@ def test_units_are_named_on_the_command_line_and_their_rows_are_not_counted(trai
     shown = train(*units, "--algo", "dp-gd", "--epsilon", "9").stdout
     assert "3 units" in shown and "6 rows" not in shown
     assert "all rows of any one value of 'id' by others (at most 2 of either)" in shown
+    pure = report(train(*units, "--algo", "auto", "--epsilon", "9", "--delta", "0", "--json"))
+    assert pure["algo"] == "privgene" and pure["chosen_by"]["name"] == "auto"
 
 
 def test_a_foreign_query_is_named(train):
@@ -288,14 +290,19 @@ def test_private_bounds_are_asked_for_by_a_flag(run, folder):
     (folder / "bare.toml").write_text(bare)
     quick = ("--algo", "dp-gd", "--set", "steps=3")
     asked = ("train", "--data", "ages.csv", "--schema", "bare.toml", "--epsilon", "5", *quick)
-    assert "Missing lower in column 'age'" in run(*asked).stderr
+    assert "Missing lower in column 'age'; where nobody knows it: " in run(*asked).stderr
     shown = report(run(*asked, "--private-bounds", "--out", "m.json", "--json"))
     assert shown["private_bounds"] == {"columns": ["age"], "share": 0.1}
     assert (
         shown["releases"]["bounds"] == 1 and "bounds of 'age' were not public" in shown["sentence"]
     )
     (age, _) = json.loads((folder / "m.json").read_text())["schema"]["columns"]
-    assert age["lower"] < age["upper"]
+    assert shown["released_bounds"] == {"age": [age["lower"], age["upper"]]}
+    printed = run(*asked, "--private-bounds", "--out", "n.json").stdout
+    (age, _) = json.loads((folder / "n.json").read_text())["schema"]["columns"]
+    bounds = f"age {age['lower']:g} to {age['upper']:g}"
+    assert f"Bounds released: {bounds}.\n" in printed
+    assert f"  bounds released: {bounds}\n" in run("info", "n.json").stdout
     lines = run("predict", "m.json", "--data", "ages.csv", "--out", "-").stdout.splitlines()
     assert len(lines) == 501
     assert "Expected --schema" in run("train", "--data", "ages.csv", "--private-bounds").stderr

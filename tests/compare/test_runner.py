@@ -208,7 +208,7 @@ def test_other_settings_under_the_same_name_are_refused(compared, tmp_path, fini
         with pytest.raises(KeyboardInterrupt):
             run(admit(compared())[0], out, on_row=Stop(3))
     other, _ = admit(compared(repeats=3, epsilons=(0.5,)))
-    with pytest.raises(InvalidInputError, match=r"\(epsilons, repeats\)\. Choose another --out"):
+    with pytest.raises(InvalidInputError, match=r"\(epsilons, repeats: 2 then, 3 now\)\. Choose"):
         run(other, out)
 
 

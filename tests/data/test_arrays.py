@@ -155,14 +155,14 @@ def test_frames():
     for data in (whole, apart):
         assert data.X.toarray().round(4).tolist() == [[0.1, 1, 0, 1], [0.25, 0, 0, 1]]
         assert data.y.tolist() == [-1, 1]
-    assert features_from_arrays(FRAME[["age", "city"]], SCHEMA).shape == (2, 4)
+    assert features_from_arrays(FRAME[["age", "city"]], SCHEMA)[0].shape == (2, 4)
     assert whole.take(np.array([False, True])).y.tolist() == [1]
 
 
 def test_features_are_made_as_for_training():
     X = np.array([[3.0, 4.0], [0.1, 0.2]])
     data = dataset_from_arrays(X, [1, -1], row_norm=2.0)
-    assert np.array_equal(features_from_arrays(X, data.schema), data.X)
+    assert np.array_equal(features_from_arrays(X, data.schema)[0], data.X)
     with pytest.raises(DataError, match="1 feature columns, expected 2"):
         features_from_arrays(X[:, :1], data.schema)
 

@@ -242,9 +242,9 @@ def test_numbers_that_may_have_been_text_are_not_hashed_as_text(cells):
 @pytest.mark.parametrize(
     ("column", "cell", "text"),
     [
-        ({"kind": "ordinal", "levels": ["a", "b"]}, "cherry", "none of the levels in the schema"),
+        ({"kind": "ordinal", "levels": ["a", "b"]}, "cherry", "none of the levels"),
         ({"kind": "ordinal", "levels": ["a", "b"]}, "", "the cell is empty; fill it in"),
-        ({"kind": "ordinal", "levels": [1, 2, 5]}, "333", "none of the levels in the schema"),
+        ({"kind": "ordinal", "levels": [1, 2, 5]}, "333", "none of the levels"),
         ({"kind": "boolean"}, "ja", "no truth value, such as true, yes or 1"),
         ({"kind": "boolean"}, "222", "no truth value"),
         ({"kind": "boolean", "fill": True}, "maybe", "no truth value"),

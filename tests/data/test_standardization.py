@@ -32,7 +32,7 @@ def exact_square(map_, x):
 
 @settings(max_examples=150, deadline=None)
 @given(
-    st.lists(st.integers(2**6, 2**14), min_size=WIDTH, max_size=WIDTH),
+    st.lists(st.just(0) | st.integers(2**6, 2**14), min_size=WIDTH, max_size=WIDTH),
     st.lists(whole, min_size=WIDTH, max_size=WIDTH),
     st.lists(st.integers(-(2**16), 2**16), min_size=WIDTH, max_size=WIDTH),
     st.booleans(),

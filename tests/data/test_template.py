@@ -179,7 +179,7 @@ def test_a_schema_from_the_data_is_marked(csv):
 @pytest.mark.parametrize(
     ("text", "target", "error", "message"),
     [
-        (ROWS, "z", InvalidInputError, "no column 'z'"),
+        (ROWS, "z", InvalidInputError, "no column 'z' to be the target. Known: "),
         (ROWS + "3,Bern,maybe\n", "y", InvalidInputError, "not exactly two values"),
         (ROWS + "3,Bern\n", "y", DataError, "cannot be read"),
         ("a,a,y\n", "y", DataError, "duplicate"),

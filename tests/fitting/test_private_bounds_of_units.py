@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import dpcore
-from dpcore.bounds.choice import bounds_of
+from dpcore.bounds.choice import CountNoise, bounds_of
 from dpcore.fitting import private_bounds
 from dpcore.fitting.loading import DataRequest
 from dpcore.fitting.plan import make_plan
@@ -16,7 +16,7 @@ from dpcore.session.session import TableSession
 K, N_UNITS = 3, 240
 LABEL = {"kind": "label", "classes": ["n", "p"]}
 SCHEMA = {"columns": {"x": {"kind": "numeric"}, "y": LABEL}, "unit": "id", "rows_per_unit": K}
-OF_A_ROW = {"l1": 3.0, "l2": 3.0**0.5}
+OF_A_ROW = {"l1": 2.0, "l2": 2.0**0.5}
 """The norm of a row's counts of one column."""
 
 
@@ -85,7 +85,8 @@ def test_bounds_are_charged_for_all_rows_of_a_unit(
         assert part in privacy["sentence"]
     # The choice reckons with as much noise as was added.
     _, scale, counts = released[0]
-    assert (column.lower, column.upper) == bounds_of(counts, spread * scale, None, None)
+    added = CountNoise(spread * scale, spread == 1.0, 1)
+    assert (column.lower, column.upper) == bounds_of(counts, added, None, None)
 
 
 def test_a_charge_for_one_row_is_found(frame, released, monkeypatch):
@@ -107,7 +108,7 @@ def test_bounds_are_of_the_rows_that_are_kept(frame, released, tmp_path):
     request = DataRequest(str(tmp_path / "rows.csv"), tmp_path / "schema.toml", **names)
     training = train(make_plan(Settings("dp-gd", epsilon=1e4, params={"steps": 3})), request)
     ((_, _, counts),) = released
-    assert abs(counts[:16].max() - K * N_UNITS) < 5  # Of all numbers from 1 to 255.
+    assert abs(counts[counts > 9].sum() - 2 * K * N_UNITS) < 100  # Both levels; 2,400 rows in all.
     (column,) = training.model.schema.features
     assert 90 < column.lower < 110 and 190 < column.upper < 210
     assert training.report()["units"]["rows_per_unit"] == K

@@ -15,7 +15,7 @@ from dpcore.fitting.loading import DataRequest, load_data
 from dpcore.fitting.plan import make_plan
 from dpcore.fitting.public_facts import check_dataset
 from dpcore.fitting.run import train
-from dpcore.fitting.settings import Settings
+from dpcore.fitting.settings import Settings, has_units
 from dpcore.privacy.sensitivity import NeighboringRelation
 
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
@@ -42,6 +42,19 @@ def file(frame, tmp_path):
     schema = dpcore.Schema.from_dict({**KEYS, **UNITS})
     (tmp_path / "schema.toml").write_text(schema.to_toml())
     return tmp_path / "rows.csv", tmp_path / "schema.toml"
+
+
+def test_pure_epsilon_has_an_algorithm_for_units_where_nobody_names_one(frame, file):
+    pure = {"epsilon": 4.0, "delta": 0.0}
+    fits = [dpcore.fit(frame, schema={**KEYS, **UNITS}, **pure)]
+    fits.append(dpcore.fit(frame, schema=KEYS, **UNITS, **pure))
+    assert [fit.algo["name"] for fit in fits] == ["privgene"] * 2
+    assert dpcore.fit(frame[["x", "y"]], schema=KEYS, **pure).algo["name"] == "objpert"
+    path, schema = file
+    compared = Comparison(("auto",), (str(path),), (1.0,), delta=0.0, schema=str(schema))
+    assert compared.settings("auto", 1.0).units and has_units(schema)
+    assert not compared.settings("dp-gd", 1.0).units and not has_units(None)
+    assert has_units(None, "id")
 
 
 @pytest.mark.parametrize("relation", ["add-or-remove-one", "replace-one"])

@@ -91,7 +91,7 @@ def test_a_regression_predicts_in_the_unit_of_its_target():
     label = {"kind": "label", "lower": 100.0, "upper": 900.0}
     fitted = model({**SCHEMA, "columns": {"label": label}})
     X = np.array([[0.5, 0.25]])
-    margins = fitted.margins(features_from_arrays(X, fitted.schema))
+    margins = fitted.margins(features_from_arrays(X, fitted.schema)[0])
     assert fitted.classes is None
     assert np.array_equal(fitted.labels(margins), 500 + 400 * margins)
     assert np.array_equal(fitted.predict(X), fitted.labels(margins))

@@ -45,7 +45,7 @@ def test_names_and_shapes_for_a_regression():
     model = numeric(REAL, loss="ridge")
     assert model.coef_.shape == (2,) and np.ndim(model.intercept_) == 0
     assert not hasattr(model, "classes_")
-    encoded = features_from_arrays(X, model.schema)[:, :2]
+    encoded = features_from_arrays(X, model.schema)[0][:, :2]
     assert np.allclose(encoded @ model.coef_ + model.intercept_, model.predict(X), rtol=1e-12)
 
 

@@ -29,7 +29,7 @@ def test_its_text_is_three_lines(model):
     )
     assert claim.startswith("This model is (1, 1e-08)-differentially private under replace-one")
     assert claim.endswith("conversion).")
-    assert rows == "Rows: age, <b>pay"
+    assert rows == "It takes rows of 2 columns: age, <b>pay."
 
 
 def test_a_model_that_is_not_private_says_so_in_its_text():
@@ -40,7 +40,7 @@ def test_a_model_that_is_not_private_says_so_in_its_text():
     what, claim, rows = repr(model).splitlines()
     assert what.startswith("Model: a number from 0 to 5 by ridge loss, 20 features")
     assert claim.startswith("NOT PRIVATE: the noise came from a seed")
-    assert rows.endswith("x8, and 12 more")
+    assert rows.endswith("20 columns: x1, x2, x3, x4, x5, x6, x7, x8, and 12 more.")
 
 
 def test_names_are_escaped_in_html(model):

@@ -1,6 +1,6 @@
 """Sums over a sample: the coins, the rows they choose, what is charged, and who is refused."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -53,6 +53,40 @@ class Unamplified(GdpAccountant):
 
 def gradient(rows=ROWS, relation=ADD, clip=1.0):
     return ClippedGradientSum(make_problem(rows, relation, Logistic()), np.ones(5), clip)
+
+
+def of_units(table):
+    """Return a session of a run whose units have up to two rows."""
+    problem = replace(make_problem(ROWS, ADD, Logistic()), n=None, rows_per_unit=2)
+    held = Unamplified.from_budget(1e6, 1e-6)
+    return TableSession(LocalEngine(table), held, ADD, SeededNoise(1), problem=problem)
+
+
+def with_units(rows, n_blocks=2, known=2):
+    """Return a table of so many blocks, the first of which have units of two rows."""
+    whole = rows.table()
+    (block,) = whole.blocks
+    parts = [block.take(part) for part in np.split(np.arange(block.n_rows), n_blocks)]
+    for part in parts[:known]:
+        part.units = np.arange(part.n_rows) // 2
+    return whole.with_blocks(parts)
+
+
+def test_no_coin_is_tossed_for_a_row_where_units_have_several():
+    sample = PoissonSample(RowCount(), 0.5)
+    for table in (ROWS.table(), with_units(ROWS, known=1)):
+        door = of_units(table)
+        with pytest.raises(InvalidInputError, match="built without them|of all blocks, or of none"):
+            door.release(sample, Gaussian(2.0))
+        assert door.ledger == ()
+    assert of_units(with_units(ROWS)).release(sample, Gaussian(2.0)).shape == (1,)
+
+
+def test_an_empty_table_is_answered_like_any_other():
+    nothing = ROWS.table().with_blocks([])
+    sample = PoissonSample(RowCount(), 0.5)
+    assert of_units(nothing).release(sample, Gaussian(2.0)).shape == (1,)
+    assert open_session(table=nothing).release(sample, Gaussian(2.0)).shape == (1,)
 
 
 def open_session(rows=ROWS, relation=ADD, noise=None, table=None):

@@ -47,6 +47,10 @@ BLIND = "fit reads no cell"
                 "check_estimators_nan_inf": BLIND,
             },
         ),
+        (
+            PublicScaler(bounds=(-10, 10), fill=0),
+            {"check_dtype_object": BLIND, "check_estimators_empty_data_messages": BLIND},
+        ),
     ],
     ids=lambda value: type(value).__name__,
 )

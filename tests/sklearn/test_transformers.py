@@ -42,7 +42,7 @@ def test_the_encoding_is_that_of_a_schema():
     }
     encoded = features_from_arrays(
         FRAME, Schema.from_dict({"columns": columns, "intercept": False})
-    )
+    )[0]
     both = ColumnTransformer(
         [
             ("s", PublicScaler(bounds=BOUNDS), ["age"]),
@@ -103,8 +103,31 @@ def test_a_cell_that_is_no_number_is_refused_without_its_value(cell):
     assert "secret" not in str(caught.value)
 
 
+def test_an_empty_cell_is_what_the_fill_says():
+    cells = [[0.5, 30], [None, ""], [np.nan, " "]]
+    out = PublicScaler(bounds=([0, 20], [1, 40]), fill={"x2": 90, "x1": 0.25}).fit_transform(cells)
+    assert out.tolist() == [[0.5, 0.5], [0.25, 1], [0.25, 1]]
+    same = PublicScaler(bounds=(0, 1), fill=0.25).fit(cells)
+    assert same.transform(cells)[1].tolist() == [0.25, 0.25]
+    with pytest.raises(DataError, match=r"a cell is NaN, infinite.*PublicScaler\(fill="):
+        same.transform([[0.5, 0.5], ["old", 1]])
+
+
+@pytest.mark.parametrize(
+    ("fill", "message"),
+    [
+        ("a", "Expected fill of column 'x1' to be a finite number"),
+        (np.inf, "Expected fill of column 'x1' to be a finite number"),
+        ({"x9": 1}, "No column 'x9' for fill"),
+    ],
+)
+def test_a_fill_is_checked_before_any_cell(fill, message):
+    with pytest.raises(InvalidInputError, match=message):
+        PublicScaler(bounds=(0, 1), fill=fill).fit([[1]])
+
+
 def test_categories_as_text_are_not_met_by_numbers():
     # 2139 may have been "02139" in the file.
     encoder = PublicEncoder(categories=[["02139", "10001"]]).fit(np.array([[2139]]))
-    with pytest.raises(DataError, match="the schema lists text for it"):
+    with pytest.raises(DataError, match="what is listed for it is text"):
         encoder.transform(np.array([[2139]]))

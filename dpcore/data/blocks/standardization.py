@@ -36,7 +36,8 @@ class Standardization:
 
     Parameters
     ----------
-    scales : int64 of shape (n_features,), from 2^6 to 2^14 (a scale of 1 to 256).
+    scales : int64 of shape (n_features,), from 2^6 to 2^14 (a scale of 1 to 256), or 0: the column
+        is left out, and ``w`` is 0 there.
     shifts : int64 of shape (n_features,), of size 2^14 at most; 0 for the constant column itself,
         and everywhere where there is none.
     constant : the column that is 1 in every row, or ``None``.
@@ -54,8 +55,9 @@ class Standardization:
             self.scales.shape != self.shifts.shape
         ):
             raise InvalidInputError("Expected scales and shifts as int64 vectors of one length.")
-        if (self.scales < 2**SCALE_BITS).any() or (self.scales > _LARGEST).any():
-            raise InvalidInputError("Expected scales from 1 to 256.")
+        used = self.scales[self.scales != 0]
+        if (used < 2**SCALE_BITS).any() or (used > _LARGEST).any():
+            raise InvalidInputError("Expected scales from 1 to 256, or 0.")
         if (np.abs(self.shifts) > _LARGEST).any():
             raise InvalidInputError("Expected shifts of size 256 at most.")
         if self.shifts.any() if self.constant is None else self.shifts[self.constant]:
@@ -74,9 +76,11 @@ class Standardization:
         cls, scales: np.ndarray, means: np.ndarray, constant: int | None
     ) -> Standardization:
         """Return the standardisation by ``scales`` after ``means`` are taken off, about: held to
-        what it can be. Both are finite float64 of shape (n_features,)."""
+        what it can be. Both are finite float64 of shape (n_features,); a scale of 0 leaves a column
+        out."""
         limits = 2**SCALE_BITS, _LARGEST
         whole = np.clip(np.rint(np.ldexp(scales, SCALE_BITS)), *limits).astype(np.int64)
+        whole[scales == 0] = 0
         shifts = np.clip(np.rint(whole * means), -_LARGEST, _LARGEST).astype(np.int64)
         if constant is None:
             shifts[:] = 0

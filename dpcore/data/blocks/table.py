@@ -62,10 +62,17 @@ class Table:
 
     @functools.cached_property
     def units(self) -> np.ndarray | None:
-        """The unit of each row, int64 of shape (n_rows,); ``None`` where each is one."""
+        """The unit of each row, int64 of shape (n_rows,); ``None`` where each is one. A table
+        without blocks has the units of no rows, whatever it was built from.
+
+        Raises InvalidInputError where some blocks have units and others have none."""
         of_blocks = [block.units for block in self.blocks]
         known = [units for units in of_blocks if units is not None]
-        return np.concatenate(known) if known and len(known) == len(of_blocks) else None
+        if of_blocks and not known:
+            return None
+        if len(known) < len(of_blocks):
+            raise InvalidInputError("Expected units of the rows of all blocks, or of none.")
+        return np.concatenate([np.empty(0, dtype=np.int64), *known])
 
     @property
     def n_rows(self) -> int:

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dpcore.data.cells.faults import advice_on
 from dpcore.data.cells.ids import ids_of
-from dpcore.data.cells.readings import convert_column, why_no_value
+from dpcore.data.cells.readings import convert_column
 from dpcore.data.cells.typed import UnreadTypeError
 from dpcore.data.readers import BadRows
 from dpcore.data.readers.raw_table import RawTable
@@ -102,5 +103,5 @@ def _first_fault(
     )
     if not isinstance(column, (Label, Drop)):
         cells = raw.columns[column.name]
-        reason = why_no_value(cells, row, column, schema.notation) or reason
+        reason = advice_on(cells, row, column, schema.notation) or reason
     return BadRowError(f"{raw.source}, {raw.where(row)}, column {column.name!r}: {reason}.")

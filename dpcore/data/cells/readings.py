@@ -11,7 +11,6 @@ from dpcore.data.cells.typed import (
     Cells,
     UnreadTypeError,
     empty_cells,
-    text_at,
     to_codes,
     to_numbers,
 )
@@ -30,20 +29,16 @@ from dpcore.data.schema.columns import (
 from dpcore.data.schema.notation import Notation
 from dpcore.errors import DataError
 
-__all__ = ["Reading", "convert_column", "why_no_value"]
+__all__ = ["Reading", "convert_column"]
 
 _NO_NUMBER = (
     "the cell is not a finite number (if it is a word for no value, list it in missing = [...] of "
     "the column or of the schema)"
 )
-_EMPTY = (
-    "the cell is empty; fill it in, or set fill = VALUE or indicator = true in the column's schema"
+_NO_TRUTH = (
+    "the cell is no truth value, such as true, yes or 1 (other words are categories or levels)"
 )
-_USUAL_WORDS = frozenset(
-    ("na", "n/a", "n.a.", "#n/a", "#na", "<na>", "nan", "null", "(null)", "none", "nil", "nat")
-    + ("missing", "unknown", "-", "--", ".", "?", "\\n")
-)
-"""Words of programs and people for no value, in lower case: a public list."""
+_FORMAT = 'format = "%d.%m.%Y", or as they are, in the column\'s schema says how dates are written'
 
 Reading = tuple[np.ndarray, np.ndarray | None, str]
 """Cells as numbers, which of them are faults (bool or None), and the reason.
@@ -75,39 +70,24 @@ def convert_column(
     except UnreadTypeError as error:
         raise DataError(f"{source}: column {column.name!r} {error}") from None
     except (pa.ArrowException, UnicodeError) as error:
+        kind = getattr(cells, "type", "object")
         raise DataError(
-            f"{source}: column {column.name!r} cannot be read as {column.kind} "
-            f"({type(error).__name__})."
+            f"{source}: column {column.name!r} cannot be read as {column.kind}: it is of type "
+            f"{kind} ({type(error).__name__})."
         ) from None
-
-
-def why_no_value(cells: Cells, row: int, column: FeatureColumn, notation: Notation) -> str | None:
-    """Return what to do about a cell that holds no value, or a word that usually means so; None
-    for any other. No cell's text is in it but a word of the public list."""
-    one = cells[row : row + 1] if isinstance(cells, np.ndarray) else cells.slice(row, 1)
-    if empty_cells(one, notation.with_words(column.missing))[0]:
-        return _EMPTY
-    word = text_at(cells, row)
-    if word is None or word.lower() not in _USUAL_WORDS:
-        return None
-    reason = (
-        f'the cell is "{word}"; if that is a word for no value, list it in missing = [...] of the '
-        "column or of the schema"
-    )
-    is_said = column.indicator or column.fill is not None
-    return reason if is_said else f"{reason}, with fill = VALUE or indicator = true in the column"
 
 
 def _numbers(cells: Cells, column: FeatureColumn, notation: Notation) -> tuple[np.ndarray, str]:
     """Return plain numbers, NaN for what is none, and the reason that it is none."""
     if isinstance(column, Ordinal):
         levels = to_codes(cells, column.levels, notation)
-        return np.where(levels < 0, np.nan, levels), "the cell is none of the levels in the schema"
+        return np.where(levels < 0, np.nan, levels), "the cell is none of the levels"
     if isinstance(column, Boolean):
-        return to_truth(cells, notation), "the cell is no truth value, such as true, yes or 1"
+        return to_truth(cells, notation), _NO_TRUTH
     if isinstance(column, Date):
         written = column.format or "2024-02-29"
-        return to_days(cells, column, notation), f"the cell is no date that is written as {written}"
+        reason = f"the cell is no date that is written as {written}; {_FORMAT}"
+        return to_days(cells, column, notation), reason
     return to_numbers(cells, notation), _NO_NUMBER
 
 
@@ -141,6 +121,6 @@ def _label(cells: Cells, column: Label, notation: Notation) -> Reading:
     codes = to_codes(cells, column.negative + column.positive, notation)
     y = np.where(codes < len(column.negative), -1.0, 1.0)
     if column.negative:
-        return y, codes < 0, "the label is not one of the schema's classes"
+        return y, codes < 0, "the label is not one of the classes"
     y[codes < 0] = -1.0
     return y, codes == ABSENT, "the label is missing"

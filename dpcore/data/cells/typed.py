@@ -100,7 +100,7 @@ def _require(is_read: bool, kind: pa.DataType, vocabulary: Vocabulary) -> None:
     """Raise for a type whose cells may have been other texts in the rows' own source."""
     if not is_read:
         raise UnreadTypeError(
-            f"is of type {kind}, and the schema lists text for it, such as "
+            f"is of type {kind}, and what is listed for it is text, such as "
             f"{vocabulary.texts[0]!r}: one odd cell decides what type a program gives a column, "
             "and with it the text of every cell. Keep the column as text where the table is made "
             "(pandas: dtype=str), or give dpcore the text file that it came from."

@@ -24,6 +24,9 @@ from dpcore.errors import InvalidInputError
 if TYPE_CHECKING:
     import numpy as np
 
+    from dpcore.data.blocks.layouts import Rows
+    from dpcore.data.readers import BadRows
+
 __all__ = ["dataset_from_arrays", "features_from_arrays"]
 
 _SOURCE = "the array"
@@ -96,12 +99,19 @@ def dataset_from_arrays(
     return Dataset.from_rows("array", conform_matrix(raw, schema)[:2], schema)
 
 
-def features_from_arrays(X: Any, schema: Schema) -> Any:
-    """Return feature rows as ``dataset_from_arrays`` makes them, without labels (prediction)."""
+def features_from_arrays(
+    X: Any, schema: Schema, *, bad_rows: BadRows = "refuse"
+) -> tuple[Rows, np.ndarray | None]:
+    """Return feature rows as ``dataset_from_arrays`` makes them, without labels (prediction), and
+    which of the rows they are: bool, None for all of them, as ``conform`` has it."""
     X = frame_of(X)
     if schema.width is None:
-        return encode(conform(_table(X, None, schema, False), schema, labelled=False), schema)[0]
-    return conform_matrix(RawMatrix(_matrix(X), None, _SOURCE, _row), schema, labelled=False)[0]
+        table = _table(X, None, schema, False)
+        columns = conform(table, schema, labelled=False, bad_rows=bad_rows)
+        return encode(columns, schema)[0], columns.kept
+    raw = RawMatrix(_matrix(X), None, _SOURCE, _row)
+    rows, _, kept = conform_matrix(raw, schema, labelled=False, bad_rows=bad_rows)
+    return rows, kept
 
 
 def _from_columns(X: Any, y: Any, schema: Schema, coins: Coins) -> Dataset:

@@ -49,8 +49,9 @@ def check_names(
         raise DataError(f"{source}: duplicate column name {repeated[0]!r}.")
     present = set(names)
     wanted = []
+    with_ids = labelled if with_ids is None else with_ids
     for column in schema.columns:
-        is_id = column.name == schema.unit and (labelled if with_ids is None else with_ids)
+        is_id = column.name == schema.unit and with_ids
         if isinstance(column, Drop) and not is_id or isinstance(column, Label) and not labelled:
             continue
         if column.name not in present:
@@ -61,10 +62,9 @@ def check_names(
     unknown = present.difference(column.name for column in schema.columns)
     if unknown:
         name = next(name for name in names if name in unknown)
-        raise DataError(
-            f"{source}: column {name!r} is not in the schema; remove the column, or add it to the "
-            'schema with kind = "drop" to leave it out.'
-        )
+        advice = ', or add it to the schema with kind = "drop" to leave it out' if with_ids else ""
+        whose = "in the schema" if with_ids else "among those that the model was trained with"
+        raise DataError(f"{source}: column {name!r} is not {whose}; remove the column{advice}.")
     return wanted
 
 

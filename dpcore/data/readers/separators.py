@@ -32,4 +32,7 @@ def looks_separated(cells: Sequence[str], by: str) -> str:
     if separator in (None, by):
         return ""
     name, written = _KNOWN[separator]
-    return f' This looks {name}-separated: separator = "{written}" in the schema says so.'
+    return (
+        f' This looks {name}-separated: separator = "{written}" in the schema says so, and '
+        f"--separator '{written}' of dpcore predict."
+    )

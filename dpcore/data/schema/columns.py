@@ -96,12 +96,11 @@ def column_from_dict(name: str, data: Any) -> Column:
     if not isinstance(data, Mapping):
         raise InvalidInputError(f"Expected {where} to be a table with a kind.")
     kind = data.get("kind")
+    known = ", ".join(COLUMN_KINDS)
     if kind == PLACEHOLDER:
-        raise InvalidInputError(f"The kind of {where} is still to be filled in.")
+        raise InvalidInputError(f"The kind of {where} is still to be filled in: one of {known}.")
     if not isinstance(kind, str) or kind not in COLUMN_KINDS:
-        raise InvalidInputError(
-            f"Expected kind of {where} to be one of: {', '.join(COLUMN_KINDS)}."
-        )
+        raise InvalidInputError(f"Expected kind of {where} to be one of: {known}.")
     _, keys = COLUMN_KINDS[kind]
     check_keys(where, data, ("kind", *(key.name for key in keys)))
     return _READERS[kind](name, Entry(where, data))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import math
 import os
 from typing import Any
 
@@ -9,6 +11,7 @@ from dpcore.data.readers import format_of
 from dpcore.data.readers.column_types import file_types, type_of
 from dpcore.data.readers.places import parquet_files, refuse_stdin
 from dpcore.data.schema.columns import Boolean, Categorical, Column, Date, Drop, Label, Numeric
+from dpcore.data.schema.notation import Notation
 from dpcore.data.schema.schema import Schema
 from dpcore.data.schema.template import check_target
 from dpcore.data.schema.toml_writer import format_table
@@ -17,6 +20,7 @@ from dpcore.errors import DataError, InvalidInputError
 __all__ = ["document_from_data", "schema_from_data"]
 
 _MAX_CATEGORIES = 1000
+_MANY = 100
 
 
 def schema_from_data(path: str | os.PathLike[str], target: str) -> Schema:
@@ -25,7 +29,8 @@ def schema_from_data(path: str | os.PathLike[str], target: str) -> Schema:
     It is marked ``from_data``: smallest and largest values and rare categories are single rows'
     values, so a model fitted with it is not private. The label's classes are in ascending order.
 
-    A text column of more than a thousand values is dropped.
+    A text column of more than a thousand values is dropped; the ``dpcore`` logger is told of that,
+    and of columns whose text may be meant otherwise.
 
     Raises DataError if the file cannot be read, InvalidInputError for a target that is no column or
     has not two values.
@@ -107,9 +112,30 @@ def _from(name: str, array: Any) -> Column:
         upper = upper if upper > lower else lower + max(1.0, abs(lower))
         return Numeric(name, lower, upper, indicator=has_empty)
     categories = _distinct(array)
+    _tell_of_text(name, categories)
     if len(categories) > _MAX_CATEGORIES:
         return Drop(name)
     return Categorical(name, categories or ("none",))
+
+
+def _tell_of_text(name: str, words: tuple[Any, ...]) -> None:
+    """Tell of a column whose text is a number in another notation, or of many values."""
+    other = Notation(decimal=",", thousands=".")
+    if words and not any(math.isnan(other.number(word)) for word in words):
+        advice = (
+            'holds numbers with a comma, taken for text: decimal = "," (and thousands = ".") in a '
+            "schema makes numbers of them"
+        )
+    elif len(words) > _MANY:
+        most = _MAX_CATEGORIES if len(words) > _MAX_CATEGORIES else _MANY
+        fate = "is left out" if most == _MAX_CATEGORIES else "has a feature for each"
+        advice = (
+            f'is text of more than {most} values and {fate}: kind = "hashed", or "date" with its '
+            "format, may be meant; or words for no value stand among numbers (missing = [...])"
+        )
+    else:
+        return
+    logging.getLogger("dpcore").warning("dpcore: warning: column %r %s.", name, advice)
 
 
 def _label_from(name: str, array: Any) -> Label:

@@ -153,7 +153,7 @@ def numeric_from(name: str, entry: Entry) -> Numeric | Binned | Piecewise:
         return Binned(name, entry.numbers("bins"), fill, indicator, missing)
     if "knots" in entry.data:
         return Piecewise(name, entry.numbers("knots"), fill, indicator, missing)
-    bounds = entry.number("lower"), entry.number("upper")
+    bounds = entry.bound("lower"), entry.bound("upper")
     scale = entry.data.get("scale", "linear")
     return Numeric(name, *bounds, fill, indicator, scale, missing)
 

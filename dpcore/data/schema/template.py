@@ -12,7 +12,7 @@ from dpcore.data.readers.frames import frame_of, is_frame
 from dpcore.data.schema.keys import COLUMN_KINDS, TOP_KEYS
 from dpcore.data.schema.toml_writer import format_table, format_value
 from dpcore.data.schema.values import PLACEHOLDER
-from dpcore.errors import DataError, InvalidInputError
+from dpcore.errors import DataError, InvalidInputError, near_names
 
 __all__ = ["check_target", "schema_template"]
 
@@ -111,7 +111,9 @@ def _comments() -> str:
 
 def check_target(target: str | None, names: list[str], source: str) -> None:
     if target is not None and target not in names:
-        raise InvalidInputError(f"{source} has no column {target!r} to be the target.")
+        raise InvalidInputError(
+            f"{source} has no column {target!r} to be the target.{near_names(target, names)}"
+        )
 
 
 def _width_template(source: str, form: str, target: str | None) -> str:

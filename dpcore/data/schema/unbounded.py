@@ -136,7 +136,7 @@ def unbounded_label_from(name: str, entry: Entry) -> UnboundedLabel:
 
 
 def _known(key: str, entry: Entry) -> float | None:
-    return None if entry.data.get(key) == PRIVATE else entry.number(key)
+    return None if entry.data.get(key) == PRIVATE else entry.bound(key)
 
 
 def with_private_bounds(data: Any) -> Any:

@@ -28,6 +28,8 @@ __all__ = [
 PLACEHOLDER = "FILL-IN"
 """Stands in a schema template where public knowledge is wanted; no schema validates with it."""
 
+_FLAG = "--private-bounds (in Python private_bounds=True) for all columns without"
+
 Value: TypeAlias = str | int | float
 """A category or class: text without surrounding spaces, or a finite number."""
 
@@ -43,10 +45,17 @@ class Entry:
     where: str
     data: Mapping[str, Any]
 
-    def number(self, key: str) -> float:
+    def number(self, key: str, advice: str = "") -> float:
+        """Return a number; ``advice`` : the end of the sentence where it is still missing."""
         if key not in self.data:
-            raise InvalidInputError(f"Missing {key} in {self.where}.")
+            raise InvalidInputError(f"Missing {key} in {self.where}{advice}.")
+        if self.data[key] == PLACEHOLDER:
+            raise InvalidInputError(f"The {key} of {self.where} is still to be filled in{advice}.")
         return float(self._finite(key, self.data[key]))
+
+    def bound(self, key: str) -> float:
+        """Return a bound of a number, which may be private elsewhere."""
+        return self.number(key, f'; where nobody knows it: {key} = "private", or {_FLAG}')
 
     def number_or_none(self, key: str) -> float | None:
         return None if key not in self.data else self.number(key)

@@ -36,10 +36,10 @@ class Auto:
     squared loss ``gram-ridge`` where that is installed, which is near the mean where rows are few,
     and runs ``dp-gd`` itself where columns are many. With delta = 0 (or the accountant ``pure``):
     ``objpert`` with its gamma noise for convex losses of bounded slope and curvature, such as
-    ``logistic``, and ``privgene`` for any other. With the accountant ``single``, which bounds one
-    release: ``objpert``. What is given in ``--set`` and ``--use`` goes to the algorithm that was
-    chosen; its own rules choose the parameters, from public facts and charged releases. The report
-    names it and says why.
+    ``logistic``, and ``privgene`` for any other, and where units have several rows, for which
+    ``objpert`` has no proof. With the accountant ``single``, which bounds one release: ``objpert``.
+    What is given in ``--set`` and ``--use`` goes to the algorithm that was chosen; its own rules
+    choose the parameters, from public facts and charged releases. The report names it and says why.
     """
 
     use: Mapping[str, str] = field(default_factory=dict)
@@ -69,6 +69,9 @@ class Auto:
 
     @classmethod
     def _choose_pure(cls, settings: Settings) -> tuple[Settings, str]:
+        if settings.units:
+            why = "pure epsilon and units of several rows: selections, which hold for units"
+            return replace(settings, algo=PrivGene.name), why
         if _bends(settings):
             use = {"noise": "gamma", **settings.use}
             why = "pure epsilon and a smooth loss of bounded slope: one release of the minimiser"

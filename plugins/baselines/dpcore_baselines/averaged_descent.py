@@ -2,35 +2,30 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-__all__ = ["descend"]
+__all__ = ["AveragedDescent"]
 
 
-def descend(
-    gradient: Callable[[np.ndarray], np.ndarray],
-    width: int,
-    *,
-    steps: int,
-    step_size: float,
-    momentum: float,
-    averaging: float,
-) -> np.ndarray:
-    """Return the average of the iterates from 0: iterate t weighs about t^averaging (polynomial
-    decay, Shamir & Zhang 2013, section 4); a negative one means the last iterate.
+class AveragedDescent:
+    """The iterates from 0, and their average: iterate t weighs about t^averaging (polynomial decay,
+    Shamir & Zhang 2013, section 4); a negative one means the last iterate.
 
-    ``gradient`` : the noisy gradient at a point, of the mean over rows; float64 of shape (width,).
+    ``v`` : the point at which the next gradient is asked for, float64 of shape (width,).
+    ``average`` : of all iterates after the first, of that shape.
     """
-    v = np.zeros(width)
-    smoothed, average = v.copy(), v.copy()
-    for taken in range(1, steps + 1):
-        smoothed = momentum * smoothed + (1 - momentum) * gradient(v)
-        v = v - step_size * smoothed
-        fresh = 1.0 if averaging < 0 else (1 + averaging) / (taken + averaging)
-        average = (1 - fresh) * average + fresh * v
-    return average
+
+    def __init__(self, width: int, *, momentum: float, averaging: float) -> None:
+        self._momentum, self._averaging = momentum, averaging
+        self._taken = 0
+        self.v = np.zeros(width)
+        self._smoothed, self.average = self.v.copy(), self.v.copy()
+
+    def move(self, gradient: np.ndarray, step_size: float) -> None:
+        """Take one step along the smoothed gradients, ``gradient`` being the newest, at ``v``."""
+        self._taken += 1
+        self._smoothed = self._momentum * self._smoothed + (1 - self._momentum) * gradient
+        self.v = self.v - step_size * self._smoothed
+        a = self._averaging
+        fresh = 1.0 if a < 0 else (1 + a) / (self._taken + a)
+        self.average = (1 - fresh) * self.average + fresh * self.v

@@ -4,7 +4,8 @@ The one fact that drives them is the signal that the budget buys,
 
     u = n mu / sqrt(d),
 
-the rows times the Gaussian-DP parameter of the whole budget over the root of the width: the length
+the rows times the Gaussian-DP parameter of the whole budget over the root of the width (of many
+columns, those that count: ``effective_width``): the length
 of a sum of n unit gradients over the length of the noise, were the budget spent on one release.
 Lengths are in units of the typical length of a standardised row, and a run's time is the sum of its
 step sizes in the units that go with it. On standardised rows, a loss with a corner, the hinge or
@@ -24,8 +25,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MOST_STEPS",
+    "NARROW",
     "clip_for",
+    "effective_width",
     "largest_step",
+    "limit_for",
+    "moments_share_for",
     "regularised_step",
     "signal",
     "steps_for",
@@ -33,15 +38,30 @@ __all__ = [
 ]
 
 FEWEST_STEPS, MOST_STEPS = 50, 400
+NARROW = 128
+"""Columns: of more, those that show no sign of themselves in released moments are left out."""
 _CURVATURE = 0.25
 _OF_A_TARGET = 2.5
 """Stands for the curvature of a bounded slope on a real-valued target: it stays as large however
 near the target is, and a step of 10 is what averaging makes up for (a step of 40 is not)."""
 
 
-def signal(n: float, mu: float, n_features: int) -> float:
+def signal(n: float, mu: float, width: float) -> float:
     """Return u. ``n`` : a public figure or noisy count, > 0; ``mu`` : of the whole budget."""
-    return n * mu / math.sqrt(n_features)
+    return n * mu / math.sqrt(width)
+
+
+def effective_width(n_features: int, length: float) -> float:
+    """Return the number of columns that count in the signal: all of a narrow table, and of a wide
+    one about as many standardised columns as give its rows their typical length."""
+    return min(n_features, max(NARROW, 1.3 * length**2))
+
+
+def moments_share_for(n_features: int) -> float:
+    """Return the share of the budget for the columns' moments: .1 of a narrow table, rising to .25
+    at 2^14 columns, of which the moments must tell the common ones."""
+    doublings = math.log2(max(NARROW, n_features) / NARROW)
+    return 0.1 + 0.15 * min(1.0, doublings / 7)
 
 
 def clip_for(u: float) -> float:
@@ -63,11 +83,18 @@ def time_for(u: float, loss: Loss, momentum: float, *, standardized: bool) -> fl
 
 
 def steps_for(time: float, loss: Loss, momentum: float, *, standardized: bool) -> int:
-    """Return the number of steps: as few as are stable, since more only cost time."""
-    if standardized and _has_corner(loss):
-        return FEWEST_STEPS
-    fewest = math.ceil(time / largest_step(loss, momentum))
+    """Return the number of steps: few and long for two classes, whose rows mostly bear them; else
+    as few as are stable for any rows, since far ones may weigh much."""
+    few = standardized if _has_corner(loss) else loss.classification
+    fewest = 0 if few else math.ceil(time / largest_step(loss, momentum))
     return min(MOST_STEPS, max(FEWEST_STEPS, fewest))
+
+
+def limit_for(loss: Loss, momentum: float) -> float:
+    """Return the step times the curvature at which descent swings ever wider; ``inf`` for a loss
+    with a corner, which no step is short for: the mean of many rounds it off."""
+    corner = math.isfinite(loss.lipschitz) and loss.smoothness > _CURVATURE
+    return math.inf if corner else _limit(momentum)
 
 
 def largest_step(loss: Loss, momentum: float) -> float:
@@ -76,11 +103,11 @@ def largest_step(loss: Loss, momentum: float) -> float:
     return _limit(momentum) / _curvature(loss)
 
 
-def regularised_step(step: float, curvature: float, momentum: float) -> float:
-    """Return the step, or what a regulariser of this curvature (l2 times the largest factor by
+def regularised_step(curvature: float, momentum: float) -> float:
+    """Return the longest step that a regulariser of this curvature (l2 times the largest factor by
     which standardisation lengthens parameters, squared) allows: half of its limit, so that the
     regulariser alone brings iterates together, and clipped gradients cannot take them far."""
-    return min(step, _limit(momentum) / 2 / curvature) if curvature > 0 else step
+    return _limit(momentum) / 2 / curvature if curvature > 0 else math.inf
 
 
 def _limit(momentum: float) -> float:
@@ -92,8 +119,7 @@ def _limit(momentum: float) -> float:
 def _has_corner(loss: Loss) -> bool:
     """Return whether the slope of a loss of two classes turns within a part of the margins: faster
     than a logistic one."""
-    bounded = math.isfinite(loss.lipschitz) and loss.smoothness > _CURVATURE
-    return bounded and loss.classification
+    return math.isinf(limit_for(loss, 0.0)) and loss.classification
 
 
 def _curvature(loss: Loss) -> float:

@@ -25,8 +25,9 @@ from dpcore.plugin import (
     round_parameters,
 )
 from dpcore_baselines import descent_defaults as defaults
-from dpcore_baselines.averaged_descent import descend
+from dpcore_baselines.averaged_descent import AveragedDescent
 from dpcore_baselines.options import require_several
+from dpcore_baselines.pace import Pace
 from dpcore_baselines.standardize import MOMENTS_CLIP, from_moments, unchanged
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DpGd"]
 
-_U = "u = n mu / sqrt(n_features), mu of the whole budget"
+_U = "u = n mu / sqrt(columns that count), mu of the whole budget"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,14 +56,16 @@ class DpGd:
     (``--use noise=gamma --accountant zcdp``) is charged by its own event.
 
     Fields left at ``None`` are fixed functions of public facts and of the released number of rows
-    (``dpcore_baselines.descent_defaults``).
+    (``dpcore_baselines.descent_defaults``). Steps grow from a safe one, and are held to what the
+    released gradients say of the loss's curvature (``dpcore_baselines.pace``).
     """
 
     steps: int | None = option(
         None,
         "gradients, each of an equal share",
         "steps",
-        "time / 99 (quantile: / 10), from 50 to 400 (logistic); 50 (SVM)",
+        "50 (two classes), else time / 24.7 (ridge) or / 10 (quantile), 50 to 400; more, to 400, "
+        "where released gradients or l2 say that steps so long swing",
         range=(1, 10**6),
     )
     clip: float | None = option(
@@ -93,7 +96,7 @@ class DpGd:
         None,
         "share of the budget for the columns' moments; 0: the rows as they are",
         "1",
-        "0.1; 0 for real-valued targets",
+        "0.1 of up to 128 columns, rising to 0.25 of 2^14; 0 for real-valued targets",
         range=(0, 1, "[)"),
     )
     count_share: float = option(
@@ -121,7 +124,8 @@ class DpGd:
     )
     departures: ClassVar[tuple[str, ...]] = (
         "columns are standardised by released moments before gradients are clipped",
-        "fixed step sizes, momentum and averaging; no sampling, so no amplification is claimed",
+        "step sizes from public facts and released gradients, momentum and averaging; no sampling, "
+        "so no amplification is claimed",
         "defaults are of normal noise whatever fills the slot",
     )
 
@@ -137,40 +141,33 @@ class DpGd:
         n = float(problem.n_public or self._count(session))
         root = math.sqrt(problem.rows_per_unit or 1) if self.clip_unit else 1.0
         mu = 1 / self._noise(session, 1).noise_multiplier * root / problem.rows_changed
-        u = max(defaults.signal(n, mu, problem.n_features), 1e-6)
-        columns, length = self._standardize(problem, session, n)
-        steps, time = self._plan_steps(problem, u, columns, length)
-        run = _Run(
-            n=n,
-            columns=columns,
-            clip=(self.clip or defaults.clip_for(u) * root) * length,
-            steps=steps,
-            time=time,
-        )
-        w = self._descend(problem, session, run)
-        details: dict[str, Any] = {"steps": run.steps, "clip": run.clip, "time": run.time, "u": u}
+        columns, length, width = self._standardize(problem, session, n)
+        u = max(defaults.signal(n, mu, width), 1e-6)
+        clip = (self.clip or defaults.clip_for(u) * root) * length
+        pace = self._pace(problem, u, columns, length)
+        w = self._descend(problem, session, _Run(n=n, columns=columns, clip=clip, pace=pace))
+        details: dict[str, Any] = {"steps": pace.steps, "clip": clip, "time": pace.time, "u": u}
+        details["columns"] = int(np.count_nonzero(columns.scales))
         if u < 10:
             details["warning"] = "the budget is small for this many features: expect noise."
         return Solution(w=w, status="All planned steps were taken.", details=details)
 
-    def _plan_steps(
-        self, problem: Problem, u: float, columns: Standardization, length: float
-    ) -> tuple[int, float]:
-        """Return the number of steps and the sum of their sizes: none larger than l2 allows."""
+    def _pace(self, problem: Problem, u: float, columns: Standardization, length: float) -> Pace:
+        """Return the step sizes: none longer than l2 allows, nor than released gradients do."""
         loss, momentum = problem.loss, self.momentum
         standardized = self._moments_share(problem) > 0
         time = self.time or defaults.time_for(u, loss, momentum, standardized=standardized)
         steps = self.steps or defaults.steps_for(time, loss, momentum, standardized=standardized)
-        if math.isinf(loss.lipschitz):  # a slope without a bound: longer steps would swing up
-            time = min(time, steps * defaults.largest_step(loss, momentum))
-        time /= length**2
-        regularised = problem.l2 * columns.squared_stretch
-        step = defaults.regularised_step(time / steps, regularised, momentum)
-        if step < time / steps:
-            # What the most steps do not reach, an l2 so strong hardly needs.
-            steps = self.steps or min(defaults.MOST_STEPS, math.ceil(time / step))
-            time = min(time, steps * step)
-        return steps, time
+        limit = defaults.limit_for(loss, momentum)
+        safe = defaults.largest_step(loss, momentum) / length**2
+        return Pace(
+            time=time / length**2,
+            steps=steps,
+            safe=math.inf if math.isinf(limit) else safe,
+            limit=limit,
+            longest=defaults.regularised_step(problem.l2 * columns.squared_stretch, momentum),
+            most_steps=self.steps or defaults.MOST_STEPS,
+        )
 
     def _count(self, session: PrivacySession) -> float:
         """Return a noisy number of rows, at least 1."""
@@ -183,43 +180,44 @@ class DpGd:
         rows are missed by much."""
         if self.moments_share is not None:
             return self.moments_share
-        return 0.1 if problem.loss.classification else 0.0
+        if not problem.loss.classification:
+            return 0.0
+        return defaults.moments_share_for(problem.n_features)
 
     def _standardize(
         self, problem: Problem, session: PrivacySession, n: float
-    ) -> tuple[Standardization, float]:
+    ) -> tuple[Standardization, float, float]:
+        """Return the map, the typical length of a row under it, and the number of columns that
+        count."""
         moments_share = self._moments_share(problem)
         if moments_share == 0:
-            return unchanged(problem), problem.row_norm
+            return unchanged(problem), problem.row_norm, problem.n_features
         mechanism = self._noise(session, 1 / Fraction(moments_share))
         multiplier = mechanism.noise_multiplier
         query = ColumnMoments(problem, MOMENTS_CLIP * problem.row_norm, multiplier)
         moments = session.release(query, mechanism)
         deviation = multiplier * query.clip * problem.rows_changed
-        return from_moments(problem, moments, n, deviation)
+        columns, length = from_moments(problem, moments, n, deviation)
+        return columns, length, defaults.effective_width(problem.n_features, length)
 
     def _descend(self, problem: Problem, session: PrivacySession, run: _Run) -> np.ndarray:
         """Return the averaged iterate, of the rows as they are. The descent is in ``v``, the
         standardised rows' parameters."""
-        mechanism = self._noise(session, run.steps)
+        n, columns, pace, l2 = run.n, run.columns, run.pace, problem.l2
         clipped_sum = UnitGradientSum if self.clip_unit else StandardizedGradientSum
-
-        def gradient(v: np.ndarray) -> np.ndarray:
-            w = round_parameters(run.columns.pull_back(v), problem.raw_norm_bound)
-            query = clipped_sum(problem, w, run.columns, run.clip, mechanism.noise_multiplier)
-            total = session.release(query, mechanism)
-            mean: np.ndarray = total / run.n + problem.l2 * run.columns.map_gradient(w)
-            return mean
-
-        average = descend(
-            gradient,
-            problem.n_features,
-            steps=run.steps,
-            step_size=run.time / run.steps,
-            momentum=self.momentum,
-            averaging=self.averaging,
-        )
-        return round_parameters(run.columns.pull_back(average), problem.raw_norm_bound)
+        width, momentum = problem.n_features, self.momentum
+        descent = AveragedDescent(width, momentum=momentum, averaging=self.averaging)
+        planned = 0
+        while pace.left:
+            if pace.steps != planned:
+                planned, mechanism = pace.steps, self._noise(session, pace.left)
+            w = round_parameters(columns.pull_back(descent.v), problem.raw_norm_bound)
+            query = clipped_sum(problem, w, columns, run.clip, mechanism.noise_multiplier)
+            gradient = session.release(query, mechanism) / n + l2 * columns.map_gradient(w)
+            gradient[columns.scales == 0] = 0.0  # There is nothing but noise.
+            deviation = mechanism.noise_multiplier * run.clip * problem.rows_changed / n
+            descent.move(gradient, pace.next_step(descent.v, gradient, deviation))
+        return round_parameters(columns.pull_back(descent.average), problem.raw_norm_bound)
 
     def _noise(self, session: PrivacySession, parts: Fraction | int) -> Any:
         """Return the mechanism of one of so many equal parts of what is left of the budget."""
@@ -247,10 +245,9 @@ class DpGd:
 
 @dataclass(frozen=True)
 class _Run:
-    """The figures of a run, public or released; ``time`` and ``clip`` in their own units."""
+    """The figures of a run, public or released."""
 
     n: float
     columns: Standardization
     clip: float
-    steps: int
-    time: float
+    pace: Pace

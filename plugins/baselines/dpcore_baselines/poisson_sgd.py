@@ -30,7 +30,7 @@ from dpcore.plugin import (
 )
 from dpcore.plugin.parts import PoissonSampledDpEvent
 from dpcore_baselines import descent_defaults as defaults
-from dpcore_baselines.averaged_descent import descend
+from dpcore_baselines.averaged_descent import AveragedDescent
 
 if TYPE_CHECKING:
     from dpcore.plugin import PrivacySession, Problem
@@ -115,22 +115,15 @@ class PoissonSgd:
         time = self.time or min(longest, rule)
         expected = n * self.sampling_probability
 
-        def gradient(w: np.ndarray) -> np.ndarray:
-            w = round_parameters(w, problem.raw_norm_bound)
+        step_size = time / self.steps / problem.row_norm**2
+        width, momentum = problem.n_features, self.momentum
+        descent = AveragedDescent(width, momentum=momentum, averaging=self.averaging)
+        for _ in range(self.steps):
+            w = round_parameters(descent.v, problem.raw_norm_bound)
             query = ClippedGradientSum(problem, w, clip, "l2", multiplier)
             sample: Any = PoissonSample(query, self.sampling_probability)
             total = session.release(sample, mechanism)
-            mean: np.ndarray = total / expected + problem.l2 * w
-            return mean
-
-        w = descend(
-            gradient,
-            problem.n_features,
-            steps=self.steps,
-            step_size=time / self.steps / problem.row_norm**2,
-            momentum=self.momentum,
-            averaging=self.averaging,
-        )
+            descent.move(total / expected + problem.l2 * w, step_size)
         details: dict[str, Any] = {
             "steps": self.steps,
             "expected_batch_size": expected,
@@ -139,7 +132,9 @@ class PoissonSgd:
             "u": u,
         }
         return Solution(
-            round_parameters(w, problem.raw_norm_bound), "All planned steps were taken.", details
+            round_parameters(descent.average, problem.raw_norm_bound),
+            "All planned steps were taken.",
+            details,
         )
 
     def _count_multiplier(self, multiplier: float) -> float:

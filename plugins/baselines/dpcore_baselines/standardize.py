@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcore.plugin.parts import Standardization
+from dpcore_baselines import descent_defaults as defaults
 
 if TYPE_CHECKING:
     from dpcore.plugin import Problem
 
-__all__ = ["MOMENTS_CLIP", "from_moments", "typical_length", "unchanged"]
+__all__ = ["MOMENTS_CLIP", "from_moments", "least_seen", "typical_length", "unchanged"]
 
 MOMENTS_CLIP = 0.8 * math.sqrt(2)
 """Bound of a row's part in the moments over the row norm: few rows of a schema are as long as the
@@ -20,6 +21,7 @@ longest that it allows."""
 _SURE = 2.0
 """Standard deviations of its noise at which a mean counts for half or more."""
 _LEAST_VARIANCE = 1e-4
+_MOST_SEEN = 3.0
 
 
 def unchanged(problem: Problem) -> Standardization:
@@ -36,7 +38,8 @@ def from_moments(
 
     A variance counts with the standard deviation of its noise added to it, so that a column that
     the budget cannot tell from an empty one is not blown up; a mean is shrunk as far as its noise
-    makes it doubtful. Without an intercept no mean can be taken off.
+    makes it doubtful. Without an intercept no mean can be taken off. Of many columns, those that
+    do not show above the noise are left out: they would bring the noise of all their gradients.
 
     Parameters
     ----------
@@ -46,18 +49,25 @@ def from_moments(
     width = problem.n_features
     constant = width - 1 if problem.intercept else None
     noise = deviation / n
+    seen = np.maximum(np.abs(moments[:width]), moments[width:]) >= least_seen(width) * deviation
     means, squares = moments[:width] / n, np.maximum(moments[width:] / n, 0.0)
     means = np.clip(means, -problem.row_norm, problem.row_norm)
     means *= np.minimum(1.0, np.square(means / (_SURE * noise)))
     if constant is None:
         means = np.zeros(width)
     variances = np.maximum(squares - np.square(means), 0.0)
-    scales = 1 / np.sqrt(variances + max(noise, _LEAST_VARIANCE))
+    scales = seen / np.sqrt(variances + max(noise, _LEAST_VARIANCE))
     if constant is not None:
         scales[constant] = 1.0
     return Standardization.nearest(scales, means, constant), typical_length(
         scales, variances, constant
     )
+
+
+def least_seen(width: int) -> float:
+    """Return how many deviations of its noise a column's moments must be above 0 to count: 0 for
+    up to 128 columns, and so many for more of them that about as few are seen by chance."""
+    return min(_MOST_SEEN, math.sqrt(2 * max(0.0, math.log(width / defaults.NARROW))))
 
 
 def typical_length(scales: np.ndarray, variances: np.ndarray, constant: int | None) -> float:

@@ -42,6 +42,8 @@ CHOICES = [
     ({"accountant": "pure"}, "objpert", "pure", {"noise": "gamma"}),
     ({"delta": 0.0, "loss": "huber-svm"}, "objpert", "pure", {"noise": "gamma"}),
     ({"delta": 0.0, "loss": "hinge-svm"}, "privgene", "pure", SELECTION),
+    ({"delta": 0.0, "units": True}, "privgene", "pure", SELECTION),
+    ({"units": True}, "dp-gd", "gdp", NOISE),
     ({"delta": 0.0, "loss": "ridge"}, "privgene", "pure", SELECTION),
     ({"delta": 0.0, "loss": "quantile"}, "privgene", "pure", SELECTION),
     (

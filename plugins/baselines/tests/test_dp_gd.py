@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from dpcore import fit
 from dpcore.accountants import GdpAccountant
@@ -23,7 +24,7 @@ from dpcore.testing.recorded import record_run
 from dpcore.testing.tables import make_problem, make_rows
 from dpcore_baselines import descent_defaults as defaults
 from dpcore_baselines.dp_gd import DpGd
-from dpcore_baselines.standardize import from_moments
+from dpcore_baselines.standardize import from_moments, least_seen
 
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
 
@@ -78,16 +79,18 @@ def test_the_signal_and_its_rules():
     for standardized in (True, False):
         rules = {"momentum": 0.85, "standardized": standardized}
         assert defaults.time_for(42, Logistic(), **rules) == pytest.approx(5000)
-        assert defaults.steps_for(5000, Logistic(), **rules) == 51
+        assert defaults.steps_for(5000, Logistic(), **rules) == 50
+    assert defaults.steps_for(5000, HingeSvm(), momentum=0.85, standardized=False) == 51
     assert [defaults.clip_for(u) for u in (1e-9, 1e9)] == [0.05, 2.0]
     for loss in (Logistic(), HingeSvm(), Squared()):
         rules = {"momentum": 0.85, "standardized": False}
         times = [defaults.time_for(u, loss, **rules) for u in (1e-6, 1.0, 42.0, 1e3, 1e9)]
         steps = [defaults.steps_for(time, loss, **rules) for time in times]
         assert times == sorted(times) and steps == sorted(steps)
-        assert 50 <= steps[0] and steps[-1] == 400
+        assert steps[0] >= 50 and steps[-1] == (50 if isinstance(loss, Logistic) else 400)
         curvature = loss.smoothness if isinstance(loss, Squared) else 0.25
-        assert all(t / s * curvature <= 24.67 for t, s in zip(times, steps, strict=True))
+        if not isinstance(loss, Logistic):
+            assert all(t / s * curvature <= 24.67 for t, s in zip(times, steps, strict=True))
 
 
 @pytest.mark.parametrize("u, time", [(4.2, 399.05), (42, 2000), (1e9, 12000)])
@@ -133,6 +136,49 @@ def test_without_an_intercept_no_mean_is_taken_off():
     problem = Problem(Logistic(), 0.0, 2, 2.0, 2.0, ADD, n0=100)
     columns, _ = from_moments(problem, np.array([50.0, 50, 30, 30]), 100.0, 0.1)
     assert columns.constant is None and not columns.shifts.any()
+
+
+def test_of_many_columns_those_that_are_not_seen_are_left_out():
+    # Of 16,384 columns 16 are more than the noise of their moments; the rest would bring its own.
+    width, deviation = 2**14, 10.0
+    rng = np.random.default_rng(7)
+    truth = np.zeros(2 * width)
+    truth[:16] = 1000.0
+    problem = Problem(Logistic(), 0.0, width + 1, 2.0, 2.0, ADD, n0=5000, intercept=True)
+    moments = np.insert(truth, [width, 2 * width], 5000.0) + deviation * rng.normal(
+        size=2 * width + 2
+    )
+    columns, length = from_moments(problem, moments, 5000.0, deviation)
+    kept = np.flatnonzero(columns.scales)
+    assert set(range(16)) <= set(kept.tolist()) and width in kept
+    # By chance, either moment: 2 * 0.00135 and on one side more, of 16,384.
+    assert kept.size < 17 + 120
+    assert not columns.shifts[columns.scales == 0].any()
+    rest = np.setdiff1d(np.arange(width), kept)
+    assert not columns.pull_back(np.ones(width + 1))[rest].any()
+    assert defaults.effective_width(width + 1, length) == pytest.approx(128, rel=0.6)
+
+
+def test_a_narrow_table_leaves_out_no_column():
+    assert least_seen(128) == 0 and 0 < least_seen(129) < 0.2 < 2.8 < least_seen(2**13) < 3
+    assert least_seen(2**20) == 3
+    assert defaults.effective_width(100, 1e9) == 100 == defaults.effective_width(100, 1.0)
+    shares = [defaults.moments_share_for(width) for width in (1, 128, 1024, 2**14, 2**20)]
+    assert shares == pytest.approx([0.1, 0.1, 0.1 + 0.15 * 3 / 7, 0.25, 0.25])
+
+
+@pytest.mark.slow
+def test_a_wide_sparse_table_is_worth_more_than_its_commoner_class():
+    rng = np.random.default_rng(8)
+    common = rng.random((6000, 30)) < 0.4
+    rare = sparse.random(6000, 20_000, 0.001, random_state=1, format="csr")
+    y = (common[:, :4].sum(axis=1) > 1.5).astype(int)
+    X = sparse.hstack([common.astype(float) / 6, rare / 6], format="csr")
+    public = {"classes": (0, 1), "row_norm": 1.0, "n0": 6000, "epsilon": 2.0}
+    model = fit(X, y, algo="dp-gd", **public)
+    # About 0.52 are of the commoner class; without privacy the four columns tell all.
+    assert (model.predict(X) == y).mean() > 0.7
+    assert model.details["columns"] < 600
 
 
 def table(n=3000, seed=3):
@@ -191,10 +237,26 @@ def test_steps_are_no_larger_than_an_l2_allows(loss):
     assert np.abs(model.coef).max() < 2
 
 
-def test_a_small_l2_alters_no_step():
-    assert defaults.regularised_step(40.0, 0.0, 0.85) == 40.0
-    assert defaults.regularised_step(40.0, 0.1, 0.85) == 40.0
-    assert defaults.regularised_step(40.0, 2.0, 0.5) == pytest.approx(1.5)
+def test_an_l2_bounds_a_step_and_no_l2_bounds_none():
+    assert defaults.regularised_step(0.0, 0.85) == math.inf
+    assert defaults.regularised_step(2.0, 0.5) == pytest.approx(1.5)
+
+
+def test_rows_of_one_direction_take_more_steps_within_the_same_budget():
+    # All rows are along one line, so that the longest steps swing: 50 are not enough.
+    rng = np.random.default_rng(6)
+    X = rng.uniform(-1, 1, (20000, 1))
+    y = (6 * X[:, 0] - 2 > rng.logistic(size=20000)).astype(int)
+    public = {"classes": (0, 1), "row_norm": 1.0, "n0": 20000, "epsilon": 8.0, "seed": 1}
+    model = fit(X, y, algo="dp-gd", **public)
+    assert 100 < model.details["steps"] <= 400
+    assert model.privacy["releases"]["gradient"] == model.details["steps"]
+    assert 0.999 * model.privacy["budget"] <= model.privacy["spent"] <= model.privacy["budget"]
+    truth = np.array([6.0, -2.0])
+    assert np.abs(model.w - truth).max() < 1
+    # So many steps as are asked for are taken, however short they must be.
+    fixed = fit(X, y, algo="dp-gd", params={"steps": 20}, **public)
+    assert fixed.privacy["releases"]["gradient"] == 20 and np.abs(fixed.w).max() < 20
 
 
 def test_an_empty_table_trains():

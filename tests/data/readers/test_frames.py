@@ -74,7 +74,7 @@ def test_every_frame_has_the_rows_of_the_text_file(name, expected):
     data = dataset_from_arrays(FRAMES[name](), schema=SCHEMA)
     assert np.array_equal(data.X.toarray(), expected.X.toarray())
     assert data.y.tolist() == expected.y.tolist() and data.typed_by == "frame"
-    X = features_from_arrays(FRAMES[name](), SCHEMA)
+    X, _ = features_from_arrays(FRAMES[name](), SCHEMA)
     assert np.array_equal(X.toarray(), expected.X.toarray())
 
 

@@ -81,7 +81,7 @@ BAD_ROWS = [
     ("nan,a,1,no", r"line 3, column 'age'"),
     ("-inf,a,1,no", r"line 3, column 'age'"),
     ("1e999,a,1,no", r"line 3, column 'age'"),
-    ("1,a,1,maybe", r"line 3, column 'y': the label is not one of the schema's classes"),
+    ("1,a,1,maybe", r"line 3, column 'y': the label is not one of the classes"),
     ("1,a,1,", r"line 3, column 'y'"),
     ("\x00", r"line 3: 1 cells"),
 ]
@@ -149,7 +149,7 @@ def test_case_matters_where_not_all_are_truth_values(read):
     """
     schema = Schema.from_toml(columns)
     assert read("k,y\nTRUE,true\nTrue,no\n", schema)[0] == [[0, 1, 1], [1, 0, 1]]
-    with pytest.raises(DataError, match="not one of the schema's classes"):
+    with pytest.raises(DataError, match="the label is not one of the classes"):
         read("k,y\ntrue,TRUE\n", schema)
 
 

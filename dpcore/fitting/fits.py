@@ -1,19 +1,20 @@
-"""The private fits of this process: the second one warns, since their budgets add up.
+"""The fits that a process asked for: the second one warns, since their budgets add up.
 
-A clone knows neither the search nor the pipeline that made it, so the count is of the process, on
-whatever rows; it forgets with the process, and each worker of a search has its own.
+Counted are calls of ``dpcore.fit``, those of estimators among them: a clone knows neither the
+search nor the pipeline that made it, so the count is of the process, on whatever rows. It forgets
+with the process, and each worker of a search has its own. Not counted are the fits of
+``dpcore compare``, which states what each of them was charged, and the one of ``dpcore train``.
 """
 
 from __future__ import annotations
 
 import threading
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from dpcore.errors import DpcoreWarning
+from dpcore.errors import warn_caller
 from dpcore.exact.rounding import exact, float_up
 from dpcore.session.charges import Bound, charged_by
 
@@ -42,7 +43,7 @@ class Fits:
             warns, self._has_warned = self._count > 1 and not self._has_warned, self._count > 1
             message = self._message()
         if warns:
-            warnings.warn(message, DpcoreWarning, stacklevel=3)
+            warn_caller(message)
 
     @contextmanager
     def with_those_that_break(self) -> Iterator[None]:

@@ -5,36 +5,39 @@ import warnings
 import numpy as np
 import pytest
 
+from dpcore import fit
 from dpcore.errors import DpcoreWarning
-from dpcore.sklearn import PrivateLinearSVC, base
-from dpcore.sklearn.fits import Fits
+from dpcore.fitting import api
+from dpcore.fitting.fits import Fits
 
 X, Y = np.tile([[0.25], [0.75]], (50, 1)), np.tile([0, 1], 50)
 
 
 @pytest.fixture(autouse=True)
 def fits(monkeypatch):
-    monkeypatch.setattr(base, "FITS", Fits())
+    monkeypatch.setattr(api, "FITS", Fits())
 
 
-def told(*estimators):
+def asked(**options):
+    """Return a fit of a few releases that is yet to be made."""
+    given = {"classes": (0, 1), "bounds": (0, 1), "row_norm": None, "epsilon": 1.0}
+    return lambda: fit(X, Y, algo="dp-gd", params={"steps": 2}, **{**given, **options})
+
+
+def told(*fits):
     """Return what the fits warned of, with the file that it was laid to."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        for estimator in estimators:
-            estimator.fit(X, Y)
+        for made in fits:
+            made()
     found = [
         w for w in caught if issubclass(w.category, DpcoreWarning) and "fits in" in str(w.message)
     ]
     return [(str(w.message), w.filename) for w in found]
 
 
-def svc(**parameters):
-    return PrivateLinearSVC(bounds=(0, 1), **parameters)
-
-
 def test_the_second_fit_warns_once_with_the_sum():
-    first, second = svc(epsilon=0.1), svc(epsilon=0.2, delta=3e-8)
+    first, second = asked(epsilon=0.1), asked(epsilon=0.2, delta=3e-8)
     assert told(first) == []
     ((message, file),) = told(second, first, second)
     # The sum of the two floats, rounded up.
@@ -45,10 +48,43 @@ def test_the_second_fit_warns_once_with_the_sum():
     assert file == __file__
 
 
+def test_fits_of_estimators_are_among_them():
+    from dpcore.sklearn import PrivateLinearSVC
+
+    svc = PrivateLinearSVC(bounds=(0, 1), epsilon=0.25, delta=2**-20)
+    assert told(asked(epsilon=0.5, delta=2**-20)) == []
+    ((message, file),) = told(lambda: svc.fit(X, Y), lambda: svc.fit(X, Y))
+    assert "2 fits in this process: together they spent epsilon = 0.75 and delta" in message
+    assert file == __file__
+
+
+def test_fits_of_a_comparison_are_not(monkeypatch, tmp_path):
+    from dpcore.compare.runner import run
+    from dpcore.compare.settings import Comparison
+
+    monkeypatch.chdir(tmp_path)
+    rows = "".join(f"{j % 90},{j % 2}\n" for j in range(200))
+    (tmp_path / "r.csv").write_text(f"age,y\n{rows}")
+    (tmp_path / "s.toml").write_text(
+        '[columns]\nage = { kind = "numeric", lower = 0, upper = 90 }\n'
+        'y = { kind = "label", classes = [0, 1] }\n'
+    )
+    plan = Comparison(
+        algorithms=("dp-gd",),
+        data=("r.csv",),
+        schema=tmp_path / "s.toml",
+        epsilons=(1.0,),
+        folds=2,
+        params={"dp-gd": {"steps": "2"}},
+    )
+    assert told(lambda: run(plan, None, 1)) == []
+    assert told(asked()) == []
+
+
 def test_a_refused_fit_does_not_count():
     with pytest.raises(ValueError, match="must be|Expected"):
-        svc(epsilon=-1).fit(X, Y)
-    assert told(svc()) == []
+        asked(epsilon=-1)()
+    assert told(asked()) == []
 
 
 @pytest.mark.parametrize("place", ["run.make_model", "api.finish"])
@@ -59,8 +95,8 @@ def test_a_fit_that_broke_after_a_charge_counts_in_full(place, monkeypatch):
     with monkeypatch.context() as patched:
         patched.setattr(f"dpcore.fitting.{place}", broken)
         with pytest.raises(KeyboardInterrupt):
-            svc(epsilon=0.25, delta=2**-20).fit(X, Y)
-    ((message, _),) = told(svc(epsilon=0.5, delta=2**-20), svc())
+            asked(epsilon=0.25, delta=2**-20)()
+    ((message, _),) = told(asked(epsilon=0.5, delta=2**-20), asked())
     assert message.startswith(
         "2 fits in this process (1 broke off, and counts in full): together they spent "
         "epsilon = 0.75 and delta = 1.9073486328125e-06 under add-or-remove-one."
@@ -74,20 +110,20 @@ def test_a_fit_that_broke_before_a_charge_does_not(monkeypatch):
     with monkeypatch.context() as patched:
         patched.setattr("dpcore.fitting.run.run_optimizer", broken)
         with pytest.raises(KeyboardInterrupt):
-            svc().fit(X, Y)
-    assert told(svc()) == []
+            asked()()
+    assert told(asked()) == []
 
 
 def test_fits_that_are_not_private_have_no_sum():
-    ((message, _),) = told(svc(random_state=1), svc())
+    ((message, _),) = told(asked(seed=1), asked())
     assert "epsilon = 1 " in message and "1 of them is not private at all" in message
 
 
 def test_two_that_are_not_private_say_so():
-    ((message, _),) = told(svc(random_state=1), svc(random_state=1))
+    ((message, _),) = told(asked(seed=1), asked(seed=1))
     assert "2 fits in this process: none of them is private." in message
 
 
 def test_relations_are_named():
-    ((message, _),) = told(svc(relation="replace-one"), svc())
+    ((message, _),) = told(asked(relation="replace-one"), asked())
     assert "under add-or-remove-one and replace-one" in message

@@ -1,0 +1,99 @@
+"""A model file, and the public schema of rows, as ``dpcore info`` prints them."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from dpcore.model.model import Model
+
+__all__ = ["is_model_file", "print_model", "print_schema"]
+
+_SUFFIX = ".json"
+
+
+def is_model_file(name: str) -> bool:
+    """Return whether a name is meant as a model file's: no registered name has a point or a
+    separator of folders."""
+    return name.endswith(_SUFFIX) or os.sep in name
+
+
+def print_model(path: str, *, as_json: bool) -> None:
+    """Print what a model file says, but for its coefficients; all of it, as JSON,
+    without the checksum."""
+    from dpcore.model.file import read_model_file
+    from dpcore.model.model import load_model
+
+    model = load_model(path)
+    if as_json:
+        typer.echo(json.dumps(read_model_file(path), indent=2, allow_nan=False))
+        return
+    for line in _lines(path, model):
+        typer.echo(line)
+    print_schema(model.schema.to_dict())
+
+
+def _lines(path: str, model: Model) -> list[str]:
+    from dpcore.model.shown import fitted_in_words, shown_bounds
+
+    algo = model.algo
+    given = {k: v for k, v in (algo["parameters"] or {}).items() if v is not None}
+    shown = ", ".join(f"{key}={value}" for key, value in given.items())
+    return [
+        f"{path}: a model that predicts {fitted_in_words(model)}",
+        f"  privacy: {model.privacy['sentence']}",
+        f"  algorithm: {algo['name']} of {algo['distribution']} {algo['version']}",
+        *([f"  parameters: {shown}"] if shown else []),
+        *([f"  bounds released: {shown_bounds(model)}"] if model.released_bounds else []),
+        f"  status: {model.status}",
+        f"  l2: {model.l2:g}; coefficients: {model.w.size} (--json prints them)",
+    ]
+
+
+def print_schema(schema: dict[str, Any]) -> None:
+    """Print the keys and the columns of a schema, as its ``to_dict`` has them."""
+    for key in ("rows", "capacity", "width", "row_norm"):
+        if key in schema:
+            typer.echo(f"  {key}: {schema[key]:.15g}")
+    for key in ("unit", "rows_per_unit", "separator", "decimal", "thousands"):
+        if key in schema:
+            typer.echo(f"  {key}: {schema[key]!r}")
+    typer.echo("columns")
+    for column in schema["columns"]:
+        typer.echo(f"  {column['name']}: {column['kind']}{_public(column)}")
+    for cross in schema.get("crosses", ()):
+        typer.echo(f"  cross of {' and '.join(cross['columns'])}")
+
+
+def _public(column: dict[str, Any]) -> str:
+    """Return what the schema says of a column's values."""
+    said = [words for words in (_values(column), _empty(column)) if words]
+    return "".join(f", {words}" if words[0] != " " else words for words in said)
+
+
+def _values(column: dict[str, Any]) -> str:
+    if "lower" in column:
+        lower, upper = (_written(column[key]) for key in ("lower", "upper"))
+        return f" in [{lower}, {upper}]"
+    for key in ("categories", "levels", "bins", "knots"):
+        if key in column:
+            return f"{len(column[key])} {key}"
+    if "buckets" in column:
+        return f"{column['buckets']} buckets"
+    if "classes" in column:
+        return "{!r} or {!r}".format(*column["classes"])
+    return f"{column['positive']!r} or another" if "positive" in column else ""
+
+
+def _empty(column: dict[str, Any]) -> str:
+    """Return what becomes of empty cells, where the schema says it."""
+    says = [f"empty: {_written(column['fill'])}"] if "fill" in column else []
+    return ", ".join([*says, *(["empty: a feature"] if column.get("indicator") else [])])
+
+
+def _written(value: Any) -> str:
+    return f"{value:.15g}" if isinstance(value, (int, float)) else str(value)

@@ -1,0 +1,68 @@
+"""Advice to the owner of a cell that has no reading: by what its text is like, without the text."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from dpcore.data.cells.typed import Cells, empty_cells, text_at
+from dpcore.data.schema.columns import FeatureColumn
+from dpcore.data.schema.notation import Notation
+
+__all__ = ["advice_on"]
+
+_EMPTY = (
+    "the cell is empty; fill it in, or set fill = VALUE or indicator = true for the column in a "
+    "schema"
+)
+_USUAL_WORDS = frozenset(
+    ("na", "n/a", "n.a.", "#n/a", "#na", "<na>", "nan", "null", "(null)", "none", "nil", "nat")
+    + ("missing", "unknown", "-", "--", ".", "?", "\\n")
+)
+"""Words of programs and people for no value, in lower case: a public list."""
+
+
+def advice_on(cells: Cells, row: int, column: FeatureColumn, notation: Notation) -> str | None:
+    """Return what to do about a cell that holds no value, a word that usually means so, or a number
+    in another notation than the table's; None for any other. No cell's text is in it but a word of
+    the public list."""
+    one = cells[row : row + 1] if isinstance(cells, np.ndarray) else cells.slice(row, 1)
+    if empty_cells(one, notation.with_words(column.missing))[0]:
+        return _EMPTY
+    word = text_at(cells, row)
+    if word is None:
+        return None
+    if word.lower() in _USUAL_WORDS:
+        return _on_word(word, column)
+    return _on_notation(word, notation) if column.kind == "numeric" else None
+
+
+def _on_word(word: str, column: FeatureColumn) -> str:
+    reason = (
+        f'the cell is "{word}"; if that is a word for no value, list it in missing = [...] of the '
+        "column or of the schema"
+    )
+    is_said = column.indicator or column.fill is not None
+    return reason if is_said else f"{reason}, with fill = VALUE or indicator = true in the column"
+
+
+def _on_notation(word: str, notation: Notation) -> str | None:
+    """Return which marks, set in the schema, would make a number of a text; None if none would."""
+    own, other = notation.decimal, "," if notation.decimal == "." else "."
+    marks_of = {
+        f'decimal = "{other}"': (other, ""),
+        f'thousands = "{other}"': (own, other),
+        f'decimal = "{other}" with thousands = "{own}"': (other, own),
+        'thousands = " "': (own, " "),
+        f'decimal = "{other}" with thousands = " "': (other, " "),
+    }
+    fitting = [
+        way for way, marks in marks_of.items() if not math.isnan(Notation((), *marks).number(word))
+    ]
+    if not fitting:
+        return None
+    # The text 1,234 is a number in two ways; one that needs two marks says less of the others.
+    both = [way for way in fitting if " with " not in way] or fitting
+    ways = " or ".join(both)
+    return f"the cell looks like a number in another notation: {ways} in the schema says so"

@@ -1,0 +1,73 @@
+"""Margins of rows, one for each: NaN for a row that does not satisfy the schema, which has no
+score."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcore.errors import InvalidInputError, warn_caller
+
+if TYPE_CHECKING:
+    from dpcore.data.blocks.layouts import Rows
+    from dpcore.data.readers import BadRows
+    from dpcore.model.model import Model
+
+__all__ = ["margins_in_pieces", "margins_of", "reading_of", "words_of_blanks"]
+
+
+def margins_of(model: Model, X: Any, bad_rows: str) -> np.ndarray:
+    """Return the margin of every row of an array, a frame or a file.
+
+    Warns, once, with the number of rows without a score.
+    """
+    pieces = _pieces(model, X, reading_of(bad_rows))
+    margins = np.concatenate([np.zeros(0), *margins_in_pieces(model, pieces)])
+    if n_blank := int(np.isnan(margins).sum()):
+        told = words_of_blanks(n_blank, margins.size, "bad_rows='refuse'")
+        warn_caller(told)
+    return margins
+
+
+def margins_in_pieces(
+    model: Model, pieces: Iterable[tuple[Rows, np.ndarray | None]]
+) -> Iterator[np.ndarray]:
+    """Yield the margins of each piece of encoded rows, NaN in the places of those that were not
+    kept (bool, None if all were)."""
+    for rows, kept in pieces:
+        margins = model.margins(rows)
+        if kept is not None:
+            known, margins = margins, np.full(kept.size, np.nan)
+            margins[kept] = known
+        yield margins
+
+
+def reading_of(bad_rows: str) -> BadRows:
+    """Return how rows are read that are to have no score, or are to be refused."""
+    if bad_rows not in ("blank", "refuse"):
+        raise InvalidInputError(f"Expected bad-rows={bad_rows!r} to be blank or refuse.")
+    return "drop" if bad_rows == "blank" else "refuse"
+
+
+def words_of_blanks(n_blank: int, n_rows: int, option: str) -> str:
+    """Return a sentence on rows without a score; ``option`` : which asks for their refusal."""
+    have = "has" if n_blank == 1 else "have"
+    return (
+        f"{n_blank:,} of {n_rows:,} rows {have} no score: a cell is empty, or not what the schema "
+        f"says. {option} tells the first, and why; a model that was trained with fill = VALUE or "
+        "indicator = true for a column scores its empty cells."
+    )
+
+
+def _pieces(model: Model, X: Any, bad_rows: BadRows) -> Iterator[tuple[Rows, np.ndarray | None]]:
+    if isinstance(X, (str, os.PathLike)):
+        from dpcore.data.dataset import feature_pieces
+
+        yield from feature_pieces(X, model.schema, bad_rows=bad_rows)
+    else:
+        from dpcore.data.readers.arrays import features_from_arrays
+
+        yield features_from_arrays(X, model.schema, bad_rows=bad_rows)
