@@ -9,7 +9,7 @@ import numpy as np
 __all__ = ["Posterior", "scales_between", "wiener"]
 
 _PER_HALVING = 4
-_SPIKE = 0.5
+_SPIKE = 0.4
 """The prior density of a scale tau goes as tau^-(1 + this): small scales are the likelier."""
 _OF_MEAN = 4
 """Variances of the mean eigenvalue's noise that count, since the trace is not known to be large."""
