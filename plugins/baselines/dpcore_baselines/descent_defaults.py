@@ -38,6 +38,7 @@ __all__ = [
 ]
 
 FEWEST_STEPS, MOST_STEPS = 50, 400
+_MOST_LONG_STEPS = 80
 NARROW = 128
 """Columns: of more, those that show no sign of themselves in released moments are left out."""
 _CURVATURE = 0.25
@@ -83,11 +84,14 @@ def time_for(u: float, loss: Loss, momentum: float, *, standardized: bool) -> fl
 
 
 def steps_for(time: float, loss: Loss, momentum: float, *, standardized: bool) -> int:
-    """Return the number of steps: few and long for two classes, whose rows mostly bear them; else
-    as few as are stable for any rows, since far ones may weigh much."""
-    few = standardized if _has_corner(loss) else loss.classification
-    fewest = 0 if few else math.ceil(time / largest_step(loss, momentum))
-    return min(MOST_STEPS, max(FEWEST_STEPS, fewest))
+    """Return the number of steps: as few as are stable for any rows, and of two classes, whose rows
+    mostly bear longer ones, at most 80."""
+    if standardized and _has_corner(loss):
+        return FEWEST_STEPS
+    watched = math.isfinite(limit_for(loss, momentum))
+    most = _MOST_LONG_STEPS if watched and loss.classification else MOST_STEPS
+    fewest = math.ceil(time / largest_step(loss, momentum))
+    return min(most, max(FEWEST_STEPS, fewest))
 
 
 def limit_for(loss: Loss, momentum: float) -> float:

@@ -64,8 +64,8 @@ class DpGd:
         None,
         "gradients, each of an equal share",
         "steps",
-        "50 (two classes), else time / 24.7 (ridge) or / 10 (quantile), 50 to 400; more, to 400, "
-        "where released gradients or l2 say that steps so long swing",
+        "time / 99, 50 to 80 (logistic); 50 (SVM); time / 24.7 (ridge) or / 10 (quantile), 50 to "
+        "400; more, to 400, where released gradients or l2 say that steps so long swing",
         range=(1, 10**6),
     )
     clip: float | None = option(

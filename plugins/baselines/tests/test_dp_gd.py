@@ -79,15 +79,14 @@ def test_the_signal_and_its_rules():
     for standardized in (True, False):
         rules = {"momentum": 0.85, "standardized": standardized}
         assert defaults.time_for(42, Logistic(), **rules) == pytest.approx(5000)
-        assert defaults.steps_for(5000, Logistic(), **rules) == 50
-    assert defaults.steps_for(5000, HingeSvm(), momentum=0.85, standardized=False) == 51
+        assert defaults.steps_for(5000, Logistic(), **rules) == 51
     assert [defaults.clip_for(u) for u in (1e-9, 1e9)] == [0.05, 2.0]
     for loss in (Logistic(), HingeSvm(), Squared()):
         rules = {"momentum": 0.85, "standardized": False}
         times = [defaults.time_for(u, loss, **rules) for u in (1e-6, 1.0, 42.0, 1e3, 1e9)]
         steps = [defaults.steps_for(time, loss, **rules) for time in times]
         assert times == sorted(times) and steps == sorted(steps)
-        assert steps[0] >= 50 and steps[-1] == (50 if isinstance(loss, Logistic) else 400)
+        assert steps[0] >= 50 and steps[-1] == (80 if isinstance(loss, Logistic) else 400)
         curvature = loss.smoothness if isinstance(loss, Squared) else 0.25
         if not isinstance(loss, Logistic):
             assert all(t / s * curvature <= 24.67 for t, s in zip(times, steps, strict=True))
