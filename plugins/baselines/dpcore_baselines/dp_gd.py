@@ -37,6 +37,10 @@ if TYPE_CHECKING:
 __all__ = ["DpGd"]
 
 _U = "u = n mu / sqrt(columns that count), mu of the whole budget"
+_FEW_ROWS = (
+    "the budget does not tell for sure which class is the commoner one; about {:,} rows would. The "
+    "model may predict worse than a constant."
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +84,7 @@ class DpGd:
         "sum of the step sizes, times the typical length of a standardised row squared",
         "1",
         "5000 (u / 42)^0.8, at most 39467 (logistic) or 3947 (quantile); 2000 (u / 42)^0.7, at "
-        "most 12000 (SVM)",
+        "most 12000, 2000 u / 42 below 42 (SVM); two classes: u no less than n mu / 6, up to 10",
         range=(2.0**-20, 2.0**40),
     )
     momentum: float = option(
@@ -144,11 +148,14 @@ class DpGd:
         columns, length, width = self._standardize(problem, session, n)
         u = max(defaults.signal(n, mu, width), 1e-6)
         clip = (self.clip or defaults.clip_for(u) * root) * length
-        pace = self._pace(problem, u, columns, length)
+        lasting = max(defaults.lasting_signal(n, mu, problem.n_features, problem.loss), 1e-6)
+        pace = self._pace(problem, lasting, columns, length)
         w = self._descend(problem, session, _Run(n=n, columns=columns, clip=clip, pace=pace))
         details: dict[str, Any] = {"steps": pace.steps, "clip": clip, "time": pace.time, "u": u}
         details["columns"] = int(np.count_nonzero(columns.scales))
-        if u < 10:
+        if problem.loss.classification and not defaults.tells_the_majority(n, mu):
+            details["warning"] = _FEW_ROWS.format(math.ceil(defaults.TELLING / mu))
+        elif u < 10:
             details["warning"] = "the budget is small for this many features: expect noise."
         return Solution(w=w, status="All planned steps were taken.", details=details)
 

@@ -93,7 +93,7 @@ def test_the_signal_and_its_rules():
             assert all(t / s * curvature <= 24.67 for t, s in zip(times, steps, strict=True))
 
 
-@pytest.mark.parametrize("u, time", [(4.2, 399.05), (42, 2000), (1e9, 12000)])
+@pytest.mark.parametrize("u, time", [(4.2, 200), (42, 2000), (84, 3249), (1e9, 12000)])
 def test_a_corner_gets_less_time_on_standardised_rows(u, time):
     rules = {"momentum": 0.85, "standardized": True}
     for loss in (HingeSvm(), HuberSvm()):
@@ -257,6 +257,29 @@ def test_rows_of_one_direction_take_more_steps_within_the_same_budget():
     # So many steps as are asked for are taken, however short they must be.
     fixed = fit(X, y, algo="dp-gd", params={"steps": 20}, **public)
     assert fixed.privacy["releases"]["gradient"] == 20 and np.abs(fixed.w).max() < 20
+
+
+def test_on_small_tables_of_two_classes_the_time_follows_one_column():
+    def lasting(n, width=109, loss=None):
+        return defaults.lasting_signal(n, 0.1, width, loss or Logistic())
+
+    # n mu / 6, up to 10, where that is more than u = n mu / sqrt(d).
+    assert lasting(300) == pytest.approx(5.0)
+    assert [lasting(n) for n in (600, 900, 1044)] == [10.0] * 3
+    assert lasting(2000) == pytest.approx(200 / math.sqrt(109))
+    # Few columns, real targets, and a signal above 10: u itself.
+    for n, width, loss in ((300, 30, None), (300, 109, Squared()), (10**6, 109, HingeSvm())):
+        assert lasting(n, width, loss) == defaults.signal(n, 0.1, width)
+
+
+def test_a_budget_that_does_not_tell_the_majority_says_how_many_rows_would():
+    mu = math.sqrt(GdpAccountant.from_budget(1.0, 1e-6).budget)
+    enough = math.ceil(60 / mu)
+    said = record_run(DpGd(), make_rows(80), ADD, n0=enough - 1)[1].details["warning"]
+    assert f"about {enough:,} rows would" in said
+    assert "warning" not in record_run(DpGd(), make_rows(80), ADD, n0=enough)[1].details
+    # A public figure says it, never the rows themselves.
+    assert record_run(DpGd(), make_rows(9), ADD, n0=enough - 1)[1].details["warning"] == said
 
 
 def test_an_empty_table_trains():
