@@ -19,7 +19,6 @@ __all__ = ["plan_command"]
 
 _ROWS = (300, 1000, 3000, 10_000, 30_000, 100_000)
 _EPSILONS = (0.1, 0.3, 1.0, 3.0)
-_LARGE_EPSILON = 10.0
 
 
 def plan_command(
@@ -65,6 +64,7 @@ def plan_command(
     share of it: by a forecast from public tables, which is no guarantee. No data are read, and
     nothing is charged.
     """
+    from dpcore.fitting.cautions import cautions_of_budget
     from dpcore.fitting.forecast import Forecast
     from dpcore.fitting.settings import Settings
     from dpcore.fitting.yardstick import Yardstick
@@ -90,6 +90,9 @@ def plan_command(
         typer.echo(json.dumps({**asked, **facts, **goal, "forecasts": told}, indent=2))
         return
     _print(told, kept)
+    for run in told:
+        for caution in cautions_of_budget(run["epsilon"] or 0.0, delta):
+            typer.echo(f"dpcore: warning: {caution}", err=True)
     by_default = nonprivate_accuracy is None and nonprivate_mse is None
     source = ", as at the middle of public tables" if by_default else ""
     typer.echo(
@@ -107,13 +110,15 @@ def _results(
     epsilon: float | None,
 ) -> list[dict[str, Any]]:
     """Return what is to be expected of the rows and epsilon given, or of several."""
+    from dpcore.fitting.foresight import rounded
+
     told = []
     for n in _ROWS if rows is None else [rows]:
         for budget in _EPSILONS if epsilon is None else [epsilon]:
             outlook = forecast.outlook(budget, n)
             kept = outlook.kept or 0.0
             run = {"rows": n, "epsilon": budget, "kept": kept, **yardstick.reached(kept, without)}
-            told.append({**run, "rows_needed": outlook.rows_needed})
+            told.append({**run, "rows_needed": int(rounded(outlook.rows_needed))})
     return told
 
 
@@ -122,7 +127,7 @@ def _needs(
 ) -> list[dict[str, Any]]:
     """Return the epsilon that keeps a share of so many rows, or the rows that do at an epsilon, or
     at several; ``None`` in the place of a figure that does not do at any size."""
-    from dpcore.fitting.forecast import rounded
+    from dpcore.fitting.foresight import rounded
 
     if rows is not None:
         if epsilon is not None:
@@ -144,16 +149,15 @@ def _print(told: list[dict[str, Any]], kept: float | None) -> None:
     if len(told) == 1:
         typer.echo(_sentence(told[0], kept))
     elif kept is not None:
-        title = f"Rows that keep {kept:.0%} of the gain, about"
         cells = [(f"{run['epsilon']:g}", _count(run["rows"])) for run in told]
-        print_table(title, ("epsilon", "rows"), cells)
+        print_table("Forecast", ("epsilon", f"rows that keep {kept:.0%} of the gain"), cells)
     else:
         epsilons = list(dict.fromkeys(run["epsilon"] for run in told))
         all_rows = dict.fromkeys(run["rows"] for run in told)
         shares = {(run["rows"], run["epsilon"]): f"{run['kept']:.0%}" for run in told}
         columns = ("rows", *(f"epsilon {epsilon:g}" for epsilon in epsilons))
         lines = [(f"{n:,}", *(shares[n, epsilon] for epsilon in epsilons)) for n in all_rows]
-        print_table("Share of the gain that is kept, about", columns, lines)
+        print_table("Share of the gain kept", columns, lines)
 
 
 def _sentence(run: dict[str, Any], kept: float | None) -> str:
@@ -172,8 +176,7 @@ def _sentence(run: dict[str, Any], kept: float | None) -> str:
     if rows is None or epsilon is None:
         given = f"epsilon = {epsilon:g}" if rows is None else f"{rows:,} rows"
         return f"There is no way {goal} with {given}: more rows and a larger epsilon help."
-    large = ": next to no protection" if epsilon > _LARGE_EPSILON else ""
-    return f"{rows:,} rows and epsilon = {epsilon:g} are needed {goal}, about{large}."
+    return f"About {rows:,} rows and epsilon = {epsilon:g} are needed {goal}."
 
 
 def _count(rows: int | None) -> str:

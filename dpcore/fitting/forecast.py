@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from dpcore.fitting.settings import Settings
     from dpcore.protocols.outlook import Outlook
 
-__all__ = ["Forecast", "rounded"]
+__all__ = ["Forecast"]
 
 _LEAST_EPSILON, _MOST_EPSILON = 1e-4, 100.0
 _MOST_ROWS = 10**12
-_CLOSE = 1.0005
-"""The ratio at which a search ends: three digits are shown."""
+_CLOSE = 1.01
+"""The ratio at which a search ends: two digits are shown."""
 
 
 @dataclass(frozen=True)
@@ -80,12 +80,6 @@ class Forecast:
         return _smallest(
             lambda epsilon: self.kept(epsilon, rows) >= kept, _LEAST_EPSILON, _MOST_EPSILON
         )
-
-
-def rounded(figure: float) -> float:
-    """Return three digits of a figure, rounded up."""
-    digits = 2 - math.floor(math.log10(figure))
-    return math.ceil(round(figure * 10.0**digits, 6)) / 10.0**digits
 
 
 def _smallest(holds: Callable[[float], bool], low: float, high: float) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from dpcore.fitting.plan import Plan
     from dpcore.protocols.problem import Problem
 
-__all__ = ["Foresight"]
+__all__ = ["Foresight", "rounded"]
 
 _WORTH_SAYING = 1000
 """Rows: most tables have as many, so that a smaller number needed is not told without a figure."""
@@ -41,7 +42,7 @@ class Foresight:
         if outlook is None:
             return
         needed, n = outlook.rows_needed, problem.n_public
-        rows = f"about {_rounded(needed):,} rows are needed for {problem.n_features} columns"
+        rows = f"about {rounded(needed):,.0f} rows are needed for {problem.n_features} columns"
         if n is None:
             if needed > _WORTH_SAYING:
                 self.tell(f"at this budget {rows} to do better than a constant. {_INSTEAD}")
@@ -53,6 +54,7 @@ class Foresight:
             )
 
 
-def _rounded(rows: int) -> int:
-    """Return a number of rows to two digits."""
-    return int(float(f"{rows:.1e}"))
+def rounded(figure: float) -> float:
+    """Return two digits of a figure, rounded up: a forecast has no more."""
+    unit = 10.0 ** (1 - math.floor(math.log10(figure)))
+    return math.ceil(round(figure * unit, 6)) / unit
