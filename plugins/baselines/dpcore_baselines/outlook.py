@@ -17,7 +17,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dpcore.plugin import Outlook, noise_multiplier
-from dpcore.plugin.parts import GaussianDpEvent, loss_facts
+from dpcore.plugin.parts import GaussianDpEvent, accountant_facts, loss_facts
 from dpcore_baselines.descent_defaults import NARROW, TELLING
 
 if TYPE_CHECKING:
@@ -81,7 +81,8 @@ def outlook_of(problem: Problem, accountant: Accountant) -> Outlook | None:
         law = _SQUARES
     else:
         return None
-    if not (accountant.fully_adaptive and accountant.supports(GaussianDpEvent(1.0))):
+    holds_several = accountant.fully_adaptive and accountant_facts(accountant).holds_several
+    if not (holds_several and accountant.supports(GaussianDpEvent(1.0))):
         return None
     multiplier = noise_multiplier(accountant, GaussianDpEvent, Fraction(accountant.remaining))
     return law.outlook(problem, 1 / multiplier / problem.rows_changed)
