@@ -5,6 +5,7 @@ Fits of `auto` at delta = 1e-6, each of a fresh sample of rows, with no public n
 * a9a: samples of the training file, tested on the test file; logistic loss.
 * breast-cancer: scikit-learn's 569 x 30, bounds of the columns public; ten folds; logistic loss.
 * kddcup99-10: samples, tested on 20,000 other rows; hinge.
+* shuffled: adult with its labels in a random order, which nothing tells apart; logistic loss.
 * adult, bank, census-sim: samples, tested on the rest; on these the constants were developed.
 
 Printed: n times mu of the budget, the share of the test rows' commoner class, mean test accuracy in
@@ -24,7 +25,7 @@ import argparse
 import math
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -92,12 +93,15 @@ def _source(name: str) -> Source:
     if name == "kddcup99-10":
         return _of_dpcore(name, sizes=(500, 2000), epsilons=(0.1, 0.5, 1.0), loss="hinge-svm")
     settings: dict[str, Any] = {"sizes": (300, 1000, 3000, 10_000), "epsilons": (0.1, 0.5, 1.0)}
+    if name == "shuffled":
+        source = _of_dpcore("adult", **settings)
+        return replace(source, y=np.random.default_rng(0).permutation(source.y))
     if name == "a9a":
         settings |= {"sizes": (300, 1000, 3000, 10_000, None), "training": 32_561}
     return _of_dpcore(name, **settings)
 
 
-NAMES = ("adult", "bank", "census-sim", "breast-cancer", "kddcup99-10", "a9a")
+NAMES = ("adult", "bank", "census-sim", "breast-cancer", "kddcup99-10", "shuffled", "a9a")
 
 
 def measure(source: Source, size: int | None, epsilon: float, samples: int) -> np.ndarray:
@@ -133,6 +137,8 @@ def main() -> None:
     )
     parser.add_argument("--data", action="append", choices=NAMES)
     parser.add_argument("--samples", type=int, default=40)
+    parser.add_argument("--least", type=int, default=0, help="leave smaller samples out")
+    parser.add_argument("--most", type=int, default=10**6, help="leave larger samples out")
     asked = parser.parse_args()
     warnings.simplefilter("ignore", DpcoreWarning)
     for name in asked.data or NAMES:
@@ -140,6 +146,8 @@ def main() -> None:
         print(f"{name}, {source.loss}")
         print("    rows  epsilon     n mu  commoner    auto (error)  non-private")
         for size in source.sizes:
+            if not asked.least <= (size or source.training or len(source.y)) <= asked.most:
+                continue
             for epsilon in source.epsilons:
                 print_line(source, size, epsilon, samples=asked.samples)
 

@@ -61,15 +61,16 @@ class DpGd:
 
     Fields left at ``None`` are fixed functions of public facts and of the released number of rows
     (``dpcore_baselines.descent_defaults``). Steps grow from a safe one, and are held to what the
-    released gradients say of the loss's curvature (``dpcore_baselines.pace``).
+    released gradients say of the loss's curvature (``dpcore_baselines.pace``). Of two
+    classes, where u is below 100, columns' coefficients are scaled down once the steps are over.
     """
 
     steps: int | None = option(
         None,
         "gradients, each of an equal share",
         "steps",
-        "50 (two classes), else time / 24.7 (ridge) or / 10 (quantile), 50 to 400; more, to 400, "
-        "where released gradients or l2 say that steps so long swing",
+        "time / 99, 50 to 80 (logistic); 50 (SVM); time / 24.7 (ridge) or / 10 (quantile), 50 to "
+        "400; more, to 400, where released gradients or l2 say that steps so long swing",
         range=(1, 10**6),
     )
     clip: float | None = option(
@@ -148,9 +149,10 @@ class DpGd:
         columns, length, width = self._standardize(problem, session, n)
         u = max(defaults.signal(n, mu, width), 1e-6)
         clip = (self.clip or defaults.clip_for(u) * root) * length
-        lasting = max(defaults.lasting_signal(n, mu, problem.n_features, problem.loss), 1e-6)
+        lasting = max(defaults.lasting_signal(n, mu, width, problem.loss), 1e-6)
         pace = self._pace(problem, lasting, columns, length)
-        w = self._descend(problem, session, _Run(n=n, columns=columns, clip=clip, pace=pace))
+        run = _Run(n, columns, clip, defaults.shrinkage_for(u), pace)
+        w = self._descend(problem, session, run)
         details: dict[str, Any] = {"steps": pace.steps, "clip": clip, "time": pace.time, "u": u}
         details["columns"] = int(np.count_nonzero(columns.scales))
         if problem.loss.classification and not defaults.tells_the_majority(n, mu):
@@ -224,7 +226,10 @@ class DpGd:
             gradient[columns.scales == 0] = 0.0  # There is nothing but noise.
             deviation = mechanism.noise_multiplier * run.clip * problem.rows_changed / n
             descent.move(gradient, pace.next_step(descent.v, gradient, deviation))
-        return round_parameters(columns.pull_back(descent.average), problem.raw_norm_bound)
+        v = descent.average
+        if columns.constant is not None and problem.loss.classification:
+            v = np.where(np.arange(width) == columns.constant, v, v * run.shrinkage)
+        return round_parameters(columns.pull_back(v), problem.raw_norm_bound)
 
     def _noise(self, session: PrivacySession, parts: Fraction | int) -> Any:
         """Return the mechanism of one of so many equal parts of what is left of the budget."""
@@ -257,4 +262,5 @@ class _Run:
     n: float
     columns: Standardization
     clip: float
+    shrinkage: float
     pace: Pace

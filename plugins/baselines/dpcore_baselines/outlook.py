@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from dpcore.plugin import Outlook, noise_multiplier
 from dpcore.plugin.parts import GaussianDpEvent, accountant_facts, loss_facts
-from dpcore_baselines.descent_defaults import NARROW, TELLING
+from dpcore_baselines import descent_defaults as defaults
 
 if TYPE_CHECKING:
     from dpcore.plugin import Accountant, Problem
@@ -65,7 +65,12 @@ class _Law:
 
 
 _TWO_CLASSES = _Law(
-    middle=35, power=1.67, error_left=0.62, spread=0.07, most_columns=NARROW, telling=TELLING
+    middle=35,
+    power=1.67,
+    error_left=0.62,
+    spread=0.07,
+    most_columns=defaults.NARROW,
+    telling=defaults.TELLING,
 )
 _SQUARES = _Law(middle=9, power=2.55, error_left=0.3, spread=0.11)
 _MOST_SQUARES = 64

@@ -79,15 +79,14 @@ def test_the_signal_and_its_rules():
     for standardized in (True, False):
         rules = {"momentum": 0.85, "standardized": standardized}
         assert defaults.time_for(42, Logistic(), **rules) == pytest.approx(5000)
-        assert defaults.steps_for(5000, Logistic(), **rules) == 50
-    assert defaults.steps_for(5000, HingeSvm(), momentum=0.85, standardized=False) == 51
+        assert defaults.steps_for(5000, Logistic(), **rules) == 51
     assert [defaults.clip_for(u) for u in (1e-9, 1e9)] == [0.05, 2.0]
     for loss in (Logistic(), HingeSvm(), Squared()):
         rules = {"momentum": 0.85, "standardized": False}
         times = [defaults.time_for(u, loss, **rules) for u in (1e-6, 1.0, 42.0, 1e3, 1e9)]
         steps = [defaults.steps_for(time, loss, **rules) for time in times]
         assert times == sorted(times) and steps == sorted(steps)
-        assert steps[0] >= 50 and steps[-1] == (50 if isinstance(loss, Logistic) else 400)
+        assert steps[0] >= 50 and steps[-1] == (80 if isinstance(loss, Logistic) else 400)
         curvature = loss.smoothness if isinstance(loss, Squared) else 0.25
         if not isinstance(loss, Logistic):
             assert all(t / s * curvature <= 24.67 for t, s in zip(times, steps, strict=True))
@@ -270,6 +269,26 @@ def test_on_small_tables_of_two_classes_the_time_follows_one_column():
     # Few columns, real targets, and a signal above 10: u itself.
     for n, width, loss in ((300, 30, None), (300, 109, Squared()), (10**6, 109, HingeSvm())):
         assert lasting(n, width, loss) == defaults.signal(n, 0.1, width)
+
+
+def test_where_the_signal_is_small_the_intercept_counts_for_more():
+    shares = [defaults.shrinkage_for(u) for u in (0.0, 50.0, 100.0, 1e6)]
+    assert shares == pytest.approx([0.8, 0.9, 1.0, 1.0])
+
+
+def test_columns_count_for_less_than_the_intercept_and_only_of_two_classes(monkeypatch):
+    X, y = table(300)
+    words = dict(row_norm=1.5, epsilon=1.0, n0=300, algo="dp-gd", seed=5)
+    kinds = {"logistic": {"classes": (0, 1)}, "ridge": {"target_bounds": (0, 1)}}
+    for loss, public in kinds.items():
+        public |= {"loss": loss, "params": {"moments_share": 0.1}}
+        model = fit(X, y, **words, **public)
+        with monkeypatch.context() as patched:
+            patched.setattr(defaults, "shrinkage_for", lambda u: 1.0)
+            whole = fit(X, y, **words, **public)
+        share = defaults.shrinkage_for(model.details["u"]) if loss == "logistic" else 1.0
+        assert model.coef == pytest.approx(share * whole.coef, rel=1e-3)
+        assert model.intercept != 0 and model.ledger == whole.ledger
 
 
 def test_a_budget_that_does_not_tell_the_majority_says_how_many_rows_would():
