@@ -340,6 +340,15 @@ def test_parameters_out_of_range_are_refused(wrong):
         DpGd(**wrong)
 
 
+@pytest.mark.parametrize("asked", [{"steps": 20}, {"steps": 20, "time": 1e5, "momentum": 0.0}])
+def test_few_steps_of_a_squared_loss_are_no_longer_than_is_stable(asked):
+    X, y = table(400)
+    public = {"loss": "ridge", "target_bounds": (-1, 1), "bounds": (0, 1), "row_norm": None}
+    model = fit(X, 0.8 * y - 0.4, algo="dp-gd", params=asked, epsilon=100.0, seed=1, **public)
+    # Steps of the whole time's twentieth swing up to a million times that.
+    assert np.mean((model.predict(X) - (0.8 * y - 0.4)) ** 2) < 0.16
+
+
 def test_a_hopeless_budget_asks_the_rows_nothing():
     rows = make_rows(20)
 
