@@ -20,6 +20,12 @@ def cautions_of(model: Model) -> list[str]:
     cautions = []
     if model.privacy["private"]:
         cautions += cautions_of_budget(model.privacy["epsilon"], model.privacy["delta"])
+    for name in model.privacy.get("private_bounds", {}).get("unseen", ()):
+        lower, upper = model.released_bounds[name]
+        cautions.append(
+            f"no rows of {name!r} were seen above the noise where its bounds were looked for: "
+            f"{lower:g} to {upper:g} is the default, whatever the rows are; state its bounds."
+        )
     if isinstance(model.details.get("warning"), str):
         cautions.append(model.details["warning"])
     return cautions
