@@ -39,6 +39,7 @@ _NO_TRUTH = (
     "the cell is no truth value, such as true, yes or 1 (other words are categories or levels)"
 )
 _FORMAT = 'format = "%d.%m.%Y", or as they are, in the column\'s schema says how dates are written'
+_MOST_SHOWN = 8
 
 Reading = tuple[np.ndarray, np.ndarray | None, str]
 """Cells as numbers, which of them are faults (bool or None), and the reason.
@@ -106,6 +107,13 @@ def _levels(cells: Cells, column: Categorical | Hashed, notation: Notation) -> n
     return np.asarray(codes)
 
 
+def _no_class(column: Label) -> str:
+    """Return why a label is none, with the public classes."""
+    classes = column.negative + column.positive
+    shown = [*map(repr, classes[:_MOST_SHOWN]), *(["..."] if len(classes) > _MOST_SHOWN else [])]
+    return f"the label is not one of the classes {', '.join(shown)}, which `classes` sets"
+
+
 def target_of(column: Label, numbers: np.ndarray) -> np.ndarray:
     """Return a real-valued target between its bounds as [-1, 1]; as it is while it waits for
     them."""
@@ -121,6 +129,6 @@ def _label(cells: Cells, column: Label, notation: Notation) -> Reading:
     codes = to_codes(cells, column.negative + column.positive, notation)
     y = np.where(codes < len(column.negative), -1.0, 1.0)
     if column.negative:
-        return y, codes < 0, "the label is not one of the classes"
+        return y, codes < 0, _no_class(column)
     y[codes < 0] = -1.0
     return y, codes == ABSENT, "the label is missing"

@@ -81,7 +81,10 @@ BAD_ROWS = [
     ("nan,a,1,no", r"line 3, column 'age'"),
     ("-inf,a,1,no", r"line 3, column 'age'"),
     ("1e999,a,1,no", r"line 3, column 'age'"),
-    ("1,a,1,maybe", r"line 3, column 'y': the label is not one of the classes"),
+    (
+        "1,a,1,maybe",
+        r"line 3, column 'y': the label is not one of the classes 'no', 'yes', which",
+    ),
     ("1,a,1,", r"line 3, column 'y'"),
     ("\x00", r"line 3: 1 cells"),
 ]
