@@ -38,7 +38,7 @@ _NO_NUMBER = (
 _NO_TRUTH = (
     "the cell is no truth value, such as true, yes or 1 (other words are categories or levels)"
 )
-_FORMAT = 'format = "%d.%m.%Y", or as they are, in the column\'s schema says how dates are written'
+_FORMAT = 'format = "%d.%m.%Y", or the like, in the column\'s schema says how dates are written'
 _MOST_SHOWN = 8
 
 Reading = tuple[np.ndarray, np.ndarray | None, str]
@@ -86,8 +86,9 @@ def _numbers(cells: Cells, column: FeatureColumn, notation: Notation) -> tuple[n
     if isinstance(column, Boolean):
         return to_truth(cells, notation), _NO_TRUTH
     if isinstance(column, Date):
-        written = column.format or "2024-02-29"
-        reason = f"the cell is no date that is written as {written}; {_FORMAT}"
+        said = f"{column.format}, the column's format in the schema"
+        written = f"2024-02-29; {_FORMAT}" if column.format is None else said
+        reason = f"the cell is no date that is written as {written}"
         return to_days(cells, column, notation), reason
     return to_numbers(cells, notation), _NO_NUMBER
 

@@ -168,6 +168,7 @@ def test_tabs_separate_the_cells_of_a_tsv_file(read):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
+        ("30,a,1,no\n", "no column 'age'.*none of the schema's names.*header = false in the sch"),
         ("", "empty; there is no header"),
         ("\n \n".replace(" ", ""), "empty; there is no header"),
         ("age,city,id\n1,a,1\n", "no label column 'y'"),
