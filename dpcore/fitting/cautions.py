@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dpcore.exact.rounding import exact
+from dpcore.model.shown import unseen_columns
 
 if TYPE_CHECKING:
     from dpcore.model.model import Model
@@ -20,11 +21,11 @@ def cautions_of(model: Model) -> list[str]:
     cautions = []
     if model.privacy["private"]:
         cautions += cautions_of_budget(model.privacy["epsilon"], model.privacy["delta"])
-    for name in model.privacy.get("private_bounds", {}).get("unseen", ()):
-        lower, upper = model.released_bounds[name]
+    if unseen := [(name, *model.released_bounds[name]) for name in unseen_columns(model)]:
+        defaults = (f"{name!r} ({low:g} to {high:g} is the default)" for name, low, high in unseen)
         cautions.append(
-            f"no rows of {name!r} were seen above the noise where its bounds were looked for: "
-            f"{lower:g} to {upper:g} is the default, whatever the rows are; state its bounds."
+            "no rows were seen above the noise, where bounds were looked for, in "
+            f"{', '.join(defaults)}: state bounds there."
         )
     if isinstance(model.details.get("warning"), str):
         cautions.append(model.details["warning"])

@@ -145,10 +145,11 @@ def test_the_statement_names_the_columns_and_the_share(tmp_path):
 
 def test_bounds_that_no_rows_stand_behind_are_warned_of():
     quick = {"algo": "dp-gd", "params": FEW, "row_norm": None}
-    told = r"no rows of 'x1' were seen .*: -1 to 1 is the default.*state its bounds"
+    told = r"no rows were seen above .* in 'x1' \(-1 to 1 is the default\), 'x2' .*: state bounds"
     with pytest.warns(UserWarning, match=told):
         model = fit(X[:40], Y[:40], private_bounds=True, **quick)
     assert model.privacy["private_bounds"]["unseen"] == ["x1", "x2"]
+    assert "x1 -1 to 1 (the default); x2 -1 to 1 (the default)" in model._repr_html_()
 
 
 def test_a_target_has_private_bounds_too():
