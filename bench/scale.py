@@ -5,7 +5,8 @@ and no second one. Each size and clip is a process of its own, whose peak memory
 fits.
 
     pass  one clipped gradient and 21 losses through the engine, along a path of gradient descent;
-    step  the same inside a session: a dp-agd fit with its noise, over its number of steps.
+    step  the same inside a session: a dp-agd fit with its noise, over its number of steps;
+    fit   one whole fit by auto, in seconds by the clock, and its gradients.
 
 Figures are ns per row: the median of CPU times and the smallest wall time. The ratio, of CPU times
 for one thread and of wall times for several, compares with the smaller of the figures at 10^4 and
@@ -71,20 +72,20 @@ PASS_ROWS, FIT_ROWS = 3 * 10**7, 3 * 10**7
 """Rows to go over, all repetitions together; but three passes and one fit at least."""
 EPSILON, FIT_STEPS = 4.0, 8
 
-
 Clocks = tuple[float, float]
 """ns per row: the median of CPU times, the smallest wall time."""
 
 
 @dataclass
 class Findings:
-    """Of one process: times by number of threads, the peak of memory in bytes, the headroom of
-    the sums in bits, and whether all answers agree."""
+    """Of one process: times by number of threads, seconds and gradients of a fit by auto, the peak
+    of memory in bytes, the headroom of the sums in bits, and whether all answers agree."""
 
     n_rows: int
     clip: float
     passes: dict[int, Clocks] = field(default_factory=dict)
     steps: dict[int, Clocks] = field(default_factory=dict)
+    fits: dict[int, tuple[float, int]] = field(default_factory=dict)
     peak: int = 0
     headroom: float = 0.0
     agree: bool = True
@@ -169,6 +170,14 @@ def time_fits(engine: LocalEngine, problem: Problem, clip: float, n_rows: int) -
     return _per_row(spent, n_rows)
 
 
+def time_default(engine: LocalEngine, problem: Problem) -> tuple[float, int]:
+    """Return the seconds by the clock of a fit by auto, and the gradients that it released."""
+    plan = make_plan(Settings(algo="auto", epsilon=EPSILON, delta=1e-8))
+    session = TableSession(engine, plan.accountant, plan.relation, SystemNoise())
+    _, seconds = timed(lambda: plan.optimizer.minimize(problem, session))
+    return float(seconds[1]), session.releases["gradient"]
+
+
 def _per_row(seconds: list[np.ndarray], n_rows: int) -> Clocks:
     cpu, wall = np.transpose(seconds) * 1e9 / n_rows
     return float(np.median(cpu)), float(wall.min())
@@ -196,6 +205,7 @@ def measure(n_rows: int, clip: float, threads: list[int]) -> Findings:
         engine = LocalEngine(table, threads=count)
         found.passes[count] = time_passes(engine, problem, clip, n_rows)
         found.steps[count] = time_fits(engine, problem, clip, n_rows)
+        found.fits[count] = time_default(engine, problem)
     found.peak = peak_bytes()
     found.headroom = headroom(table, problem, clip)
     found.agree = agree(rows, table, problem, clip, threads)
@@ -233,6 +243,7 @@ def report(results: list[Findings], threads: list[int]) -> None:
     print()
     for key, ratio in worst.items():
         print(f"{key}: at most {ratio:.2f} times it (to reach: {RATIO_TO_REACH} or less)")
+    _print_fits(results)
     _print_memory(results)
 
 
@@ -242,6 +253,13 @@ def _ratio(results: list[Findings], found: Findings, name: str, count: int) -> f
     points = [getattr(f, name)[count][clock] for f in results if f.clip == found.clip]
     n_cached = sum(f.clip == found.clip and f.n_rows <= max(CACHED) for f in results)
     return getattr(found, name)[count][clock] / min(points[: max(1, n_cached)])
+
+
+def _print_fits(results: list[Findings]) -> None:
+    for found in results:
+        for count, (seconds, gradients) in found.fits.items():
+            told = f"{found.n_rows} rows, {count} thread{'s' * (count > 1)}: a fit by auto takes"
+            print(f"{told} {seconds:.2f} s, {gradients} gradients")
 
 
 def _print_memory(results: list[Findings]) -> None:

@@ -106,7 +106,8 @@ def digests(solved):
     """Return the digest of every case that fits; ``solved`` : those of SciPy's solvers too."""
     found = {}
     for name, layout, loss, words in cases():
-        if words["algo"] in SOLVED and not solved:
+        takes_gram_ridge = (words["algo"], loss) == ("auto", "ridge")
+        if (words["algo"] in SOLVED or takes_gram_ridge) and not solved:
             continue
         try:
             found[name] = digest(fit_case(layout, loss, words))

@@ -196,7 +196,9 @@ def test_predict_advises_on_a_column_too_many(run, saved, folder):
     (folder / "new.csv").write_text("id,age,city\n1,10,Bern\n")
     before = sorted(folder.iterdir())
     result = run("predict", saved, "--data", "new.csv")
-    refused(result, "'id' is not in the schema; remove the column", folder, before)
+    refused(
+        result, "'id' is not among those that the model was trained with; remove", folder, before
+    )
 
 
 def test_predict_refuses_missing_files_and_bad_rows(run, saved, folder):

@@ -31,10 +31,12 @@ def defaults(function):
 
 def settings_fields():
     """Return the default of every field of the settings, ``None`` for an empty mapping."""
-    return {
+    found = {
         field.name: None if field.default is dataclasses.MISSING else field.default
         for field in dataclasses.fields(Settings)
     }
+    assert found.pop("units") is False  # It follows from the schema, or from ``unit``.
+    return found
 
 
 def test_fit_has_every_setting_with_its_default():
@@ -60,4 +62,4 @@ def test_every_setting_is_passed_on(module):
         for node in ast.walk(tree)
         if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Settings"
     ]
-    assert {keyword.arg for keyword in call.keywords} == set(settings_fields())
+    assert {keyword.arg for keyword in call.keywords} == {*settings_fields(), "units"}

@@ -18,6 +18,6 @@ def register_optimizers(register: Callable[..., None]) -> None:
     register(
         "gram-ridge",
         "dpcore_adassp.gram_ridge:GramRidge",
-        summary="Ridge from noisy X'X and X'y of rows held to a released length, shrunk by Bayes.",
+        summary="Ridge from a noisy X'X and clipped residuals, shrunk by Bayes; auto takes it.",
         reference="Wang, UAI 2018; Bernstein & Sheldon, NeurIPS 2019",
     )

@@ -85,7 +85,7 @@ class AdaSsp:
             answers.append((session.release(query, noise), deviation))
         (smallest, spread), (packed, sigma), (vector, _) = answers
         added = self._added(float(smallest[0]), spread, sigma, problem.n_features, session)
-        matrix = unpacked(packed, problem.n_features)[0]
+        matrix = unpacked(packed, problem.n_features)
         w = _solved(matrix, vector, added + penalty, sigma / 100) / length
         details: dict[str, Any] = {"penalty": added + penalty}
         return Solution(

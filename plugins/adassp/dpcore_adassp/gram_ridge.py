@@ -1,54 +1,58 @@
-"""Ridge from noisy sums of products of rows held to a released length, shrunk by Bayes."""
+"""Ridge from a noisy matrix of products, and noisy residuals at points that it leads to."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
 
 from dpcore.plugin import Slot, Solution, check_ranges, option, round_parameters
-from dpcore_adassp.lengths import RowLengths, length_within
-from dpcore_adassp.products import Products, unpacked
-from dpcore_adassp.row_map import RowMap
-from dpcore_adassp.shares import noise_of, require_several
-from dpcore_adassp.shrinkage import posterior_mean
+from dpcore_adassp.looks import Look, look, looks
+from dpcore_adassp.products import LARGEST_COEFFICIENT, Products, unpacked
+from dpcore_adassp.shares import deviation_of, noise_of, require_several
+from dpcore_adassp.shrinkage import Posterior, scales_between, wiener
+from dpcore_baselines.dp_gd import DpGd
 
 if TYPE_CHECKING:
     from dpcore.plugin import PrivacySession, Problem
 
 __all__ = ["GramRidge"]
 
-_TELLING = 50
-"""Rows over the deviation of their counts from which on these say more than a guess."""
-_ABOVE = 20
-"""How far the products of rows of middle length are to be above the noise, about."""
+_LOOSEST, _WIDEST = 2.0**-4, 2.0**3
+"""Scales of a coefficient over the size of the targets: the smallest and the largest."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class GramRidge:
-    """Fits a ridge regression from two releases, whatever the number of rows.
+    """Fits a ridge regression whatever the number of rows: where they are few, the mean.
 
-    First the rows are counted by their length, as images of a public map that takes the middle off
-    columns between bounds. The length that most of them are within is the unit of the second
-    release: X'X and X'y together, longer rows weighing less. Coefficients are the mean of a
-    posterior that knows the noise: 0 where noise drowns the rows, least squares where it does not.
+    Two looks at the table, 3 % of the budget each: how many rows there are, the level of their
+    targets and the means of columns between bounds; then how long rows are and how far targets are
+    from that level. The means are taken off where they are sure, and rows are held to a
+    length. Then X'X is released once, and the sum of clipped residuals times rows ``steps`` times,
+    each at the coefficients that are likely by then. Residuals are smaller than targets, so that
+    they need less noise, and the nearer a point is to the solution the less the noise in X'X does.
+    Coefficients are the mean of a posterior that knows all noise. Tables of more than ``widest``
+    columns go to ``dp-gd``, whose noise grows with the root of their number instead.
 
-    Privacy: Gaussian mechanisms whose mu^2 add up (Dong, Roth & Su 2022, Corollary 3.3; the second
-    query follows from the first's outcome: Smith & Thakurta 2022), turned into (epsilon, delta)
-    exactly (Balle & Wang 2018, Theorem 8). The l2 sensitivities are proved at ``RowLengths`` (1;
-    sqrt(2) under replace-one) and ``Products`` (sqrt(2); 2.12). Other noise of an l2 bound is
-    charged by its own event.
+    Privacy: Gaussian mechanisms whose mu^2 add up (Dong, Roth & Su 2022, Corollary 3.3; queries
+    that follow from earlier outcomes: Smith & Thakurta 2022), turned into (epsilon, delta) exactly
+    (Balle & Wang 2018, Theorem 8). The l2 sensitivities, add-or-remove-one and replace-one, are
+    proved at ``Level`` (2, 3), ``RowSizes`` (sqrt(2), sqrt(3)) and ``Products`` (X'X:
+    1, sqrt(2); residuals: 1, 2). Units of k rows move each sum by k or 2 k times as much as one row
+    more. Other noise of an l2 bound is charged by its own event.
     """
 
-    lengths_share: float = option(
-        0.02, "share of the budget for counting rows by their length", "1", range=(0, 0.5, "()")
+    looks_share: float = option(
+        0.06, "share of the budget for both looks at the table", "1", range=(0, 0.5, "()")
     )
-    longer: float = option(
-        0.1, "share of the rows that may be longer than the unit", "1", range=(0, 1, "()")
-    )
-    intercept_weight: float = option(
-        0.35, "length of the intercept's column over that of the rows", "1", range=(0, 1, "(]")
+    squares_share: float = option(0.3, "share of what is left for X'X", "1", range=(0, 1, "()"))
+    steps: int = option(12, "sums of residuals, each of an equal share", "steps", range=(1, 1000))
+    widest: int = option(
+        64, "columns up to which their products are taken", "columns", range=(1, 2**11)
     )
     use: Mapping[str, str] = field(default_factory=dict)
 
@@ -57,6 +61,7 @@ class GramRidge:
     slots: ClassVar[dict[str, Slot]] = {"noise": Slot(("gaussian",), takes=("l2",))}
     relations: ClassVar[tuple[str, ...]] = ("add-or-remove-one", "replace-one")
     needs: ClassVar[tuple[str, ...]] = ("squared-loss",)
+    for_units: ClassVar[bool] = True
     theorem: ClassVar[str] = (
         "composition of Gaussian mechanisms: Dong, Roth & Su 2022, Corollary 3.3, fully adaptive: "
         "Smith & Thakurta 2022"
@@ -66,48 +71,72 @@ class GramRidge:
         "of the released matrix",
         "off-diagonal products count 45/32 times, and are divided by it once they are released",
         "rows are mapped and scaled before their products are taken",
+        "X'y is released in parts, of clipped residuals at points that follow from earlier ones",
     )
 
     def __post_init__(self) -> None:
         check_ranges(self)
 
     def minimize(self, problem: Problem, session: PrivacySession) -> Solution:
+        if problem.n_features > self.widest:
+            return self._hand_on(problem, session)
         require_several(self, session)
-        row_map = RowMap.of(problem, self.intercept_weight)
-        lengths = RowLengths(problem, row_map)
-        self._refuse_hopeless(problem, row_map, lengths, session)
-        mechanism = noise_of(self, session, self.lengths_share)
-        counts = session.release(lengths, mechanism)
-        deviation = mechanism.noise_multiplier * lengths.sensitivity(problem.relation).bound
-        n = float(problem.n_public or max(1.0, counts.sum()))
-        length, unit = row_map.usual(problem.row_norm) / 2, row_map.usual(problem.row_norm)
-        mechanism = noise_of(self, session, 1)
-        if n > _TELLING * deviation:
-            noise = mechanism.noise_multiplier * math.sqrt(2 * problem.n_features)
-            # As long as leaves the middle rows' products well above the noise.
-            room = math.sqrt(n / (_ABOVE * noise))
-            half, most, all_rows = (
-                length_within(lengths.edges, counts, n, share, deviation)
-                for share in (0.5, self.longer, 0.0)
-            )
-            length = unit = min(all_rows, max(most, half * room))
-        query = Products(problem, row_map, length, unit / length)
-        matrix, vector = unpacked(session.release(query, mechanism), problem.n_features)
+        self._refuse_hopeless(problem, session)
+        seen = look(self, self.looks_share, problem, session)
+        query = Products(problem, seen.row_map, seen.length, seen.unit / seen.length)
+        matrix, left = self._matrix(query, session)
+        added = np.zeros_like(matrix)
         if problem.l2:
-            matrix += n * problem.l2 / length**2 * row_map.squares()
-        sigma = mechanism.noise_multiplier * query.sensitivity(problem.relation).bound
-        w = row_map.pull_back(posterior_mean(matrix, vector, sigma, sigma) / unit)
-        details = {"length": length, "rows": n, "centred": row_map.centred}
+            added = seen.rows * problem.l2 / seen.length**2 * seen.row_map.squares()
+        scales = scales_between(_LOOSEST * seen.least, _WIDEST * seen.most)
+        posterior = Posterior(matrix + added, left, scales, seen.start())
+        for step in range(self.steps):
+            point = np.clip(posterior.mean(), -LARGEST_COEFFICIENT, LARGEST_COEFFICIENT)
+            asked = replace(query, part="targets", at=point, clip=seen.clip)
+            mechanism = noise_of(self, session, Fraction(1, self.steps - step))
+            residuals = seen.clip * session.release(asked, mechanism) - added @ point
+            deviation = seen.clip * deviation_of(mechanism, asked, problem)
+            posterior.see(point, residuals, deviation)
+        w = seen.row_map.pull_back(posterior.mean() / seen.unit)
         return Solution(
             w=round_parameters(w, problem.raw_norm_bound),
             status="All planned releases were made.",
-            details=details,
+            details=_details(seen),
         )
 
-    def _refuse_hopeless(
-        self, problem: Problem, row_map: RowMap, lengths: RowLengths, session: PrivacySession
-    ) -> None:
-        """Raise InvalidInputError if the noise of either share does not fit the grid."""
-        noise_of(self, session, self.lengths_share).event(lengths.sensitivity(problem.relation))
-        query = Products(problem, row_map, 1.0)
-        noise_of(self, session, 1 - self.lengths_share).event(query.sensitivity(problem.relation))
+    def _matrix(self, query: Products, session: PrivacySession) -> tuple[np.ndarray, float]:
+        """Return the sums of squares and products, most of their noise taken off, and the deviation
+        of what is left."""
+        mechanism = noise_of(self, session, self.squares_share)
+        answer = session.release(query, mechanism)
+        matrix = unpacked(answer, query.problem.n_features)
+        return wiener(matrix, deviation_of(mechanism, query, query.problem))
+
+    def _hand_on(self, problem: Problem, session: PrivacySession) -> Solution:
+        solution = DpGd(use=self.use).minimize(problem, session)
+        return replace(solution, details={**solution.details, "ran": DpGd.name})
+
+    def _refuse_hopeless(self, problem: Problem, session: PrivacySession) -> None:
+        """Raise InvalidInputError if the noise of any share does not fit the grid."""
+        first, second = looks(problem)
+        for query in (first, second):
+            _fits(noise_of(self, session, self.looks_share / 2), query, problem)
+        squares, left = Products(problem, second.row_map, 1.0), 1 - self.looks_share
+        _fits(noise_of(self, session, left * self.squares_share), squares, problem)
+        one = noise_of(self, session, left * (1 - self.squares_share) / self.steps)
+        _fits(one, replace(squares, part="targets"), problem)
+
+
+def _fits(mechanism: Any, query: Any, problem: Problem) -> None:
+    """Raise InvalidInputError if the query cannot be asked with this noise, units considered."""
+    wider = type(mechanism)(mechanism.noise_multiplier * (problem.rows_per_unit or 1))
+    wider.event(query.sensitivity(problem.relation))
+
+
+def _details(seen: Look) -> dict[str, Any]:
+    """Return what the report tells of a run: released figures."""
+    details: dict[str, Any] = {"rows": seen.rows, "length": seen.length, "level": seen.level}
+    details |= {"clip": seen.clip, "u": seen.signal, "centred": seen.row_map.middles is not None}
+    if seen.signal < 10:
+        details["warning"] = "the budget is small for this many features: expect the mean."
+    return details

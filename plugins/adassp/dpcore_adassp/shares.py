@@ -5,13 +5,19 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from dpcore.plugin import RowCount, UnsupportedEventError, mechanism_in, noise_multiplier
+from dpcore.plugin import (
+    NeighboringRelation,
+    RowCount,
+    UnsupportedEventError,
+    mechanism_in,
+    noise_multiplier,
+)
 from dpcore.plugin.parts import accountant_facts, accountants_for
 
 if TYPE_CHECKING:
     from dpcore.plugin import PrivacySession, Problem
 
-__all__ = ["noise_of", "penalty_rows", "require_several"]
+__all__ = ["deviation_of", "noise_of", "penalty_rows", "require_several"]
 
 
 def noise_of(optimizer: Any, session: PrivacySession, share: float | Fraction) -> Any:
@@ -19,6 +25,15 @@ def noise_of(optimizer: Any, session: PrivacySession, share: float | Fraction) -
     accountant, kind = session.accountant, mechanism_in(optimizer, "noise", session.accountant)
     cost = Fraction(accountant.remaining) * Fraction(share)
     return kind(noise_multiplier(accountant, kind.nominal_event, cost))
+
+
+def deviation_of(mechanism: Any, query: Any, problem: Problem) -> float:
+    """Return the standard deviation of normal noise on an answer: for units of several rows, the
+    session takes what one row more moves, once for each row that changes."""
+    if problem.rows_per_unit is None:
+        return float(mechanism.noise_multiplier * query.sensitivity(problem.relation).bound)
+    bound = query.sensitivity(NeighboringRelation.ADD_OR_REMOVE_ONE).bound
+    return float(mechanism.noise_multiplier * bound * problem.rows_changed)
 
 
 def require_several(optimizer: Any, session: PrivacySession) -> None:

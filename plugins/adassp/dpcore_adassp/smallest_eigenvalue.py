@@ -66,7 +66,7 @@ class SmallestEigenvalue:
     def derive(self, ask: Callable[[Any], np.ndarray], noise: NoiseSource) -> np.ndarray:
         scale = 2.0 ** -self.products.sensitivity(self.products.problem.relation).grid_bits
         width = self.products.problem.n_features
-        matrix = unpacked(ask(self.products).astype(np.float64) * scale, width)[0]
+        matrix = unpacked(ask(self.products).astype(np.float64) * scale, width)
         smallest = float(np.linalg.eigvalsh(matrix)[0])
         return np.array([round(smallest * 2**_BITS)], dtype=np.int64)
 

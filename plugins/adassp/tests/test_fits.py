@@ -5,7 +5,7 @@ import pytest
 
 from dpcore import fit
 from dpcore.errors import DpcoreError, UnsupportedEventError
-from dpcore_adassp.shrinkage import posterior_mean
+from dpcore_adassp.shrinkage import Posterior, scales_between, wiener
 
 PUBLIC = {"loss": "ridge", "target_bounds": (-1, 1), "delta": 1e-6, "row_norm": None, "seed": 1}
 ALGOS = ("adassp", "gram-ridge")
@@ -25,7 +25,7 @@ def test_a_large_budget_finds_the_rule(algo, relation):
     assert np.mean((model.predict(X) - y) ** 2) < 0.004
     kinds = {
         "adassp": {"eigenvalue": 1, "products": 2},
-        "gram-ridge": {"lengths": 1, "products": 1},
+        "gram-ridge": {"level": 1, "sizes": 1, "products": 13},
     }
     assert model.report["releases"] == kinds[algo]
     assert model.privacy["parts_not_from_dpcore"] == []
@@ -41,24 +41,86 @@ def test_a_strong_l2_brings_the_coefficients_towards_0(algo):
     assert norms[0] > 2 * norms[1] > 10 * norms[2]
 
 
-def test_a_drowned_fit_is_no_worse_than_the_mean():
-    X, y = table(100)
-    y = y - 0.1
-    errors = [
-        np.mean((fit(X, y, bounds=(-1, 1), algo="gram-ridge", epsilon=0.01,
-                     **PUBLIC | {"seed": seed}).predict(X) - y) ** 2)
-        for seed in range(10)
-    ]  # fmt: skip
-    assert np.mean(errors) < 1.1 * np.mean(y**2)
+def errors_over_the_means(X, y, repeats, **words):
+    """Return the mean squared errors of fits over those of the mean."""
+    words = PUBLIC | {"bounds": (-1, 1), "algo": "gram-ridge"} | words
+    models = [fit(X, y, **words | {"seed": seed}) for seed in range(repeats)]
+    return [np.mean((model.predict(X) - y) ** 2) / np.var(y) for model in models]
 
 
-def test_the_posterior_is_least_squares_without_noise_and_0_in_noise():
+@pytest.mark.parametrize(
+    ("n", "epsilon", "scale"), [(100, 0.01, 1.0), (300, 1.0, 0.05), (1000, 0.1, 0.1)]
+)
+def test_a_drowned_fit_is_no_worse_than_the_mean(n, epsilon, scale):
+    X, y = table(n)
+    y = scale * (y - y.mean())
+    # A level or a scale that is taken for sure too soon has errors of tens here.
+    assert np.mean(errors_over_the_means(X, y, 10, epsilon=epsilon)) < 1.2
+
+
+def test_targets_about_another_level_than_0_are_fitted_as_well():
+    X, y = table()
+    centred, moved = (errors_over_the_means(X, 0.3 * y + by, 3, epsilon=2.0) for by in (0.0, -0.7))
+    assert max(moved) < 0.15 and np.mean(moved) < 2 * np.mean(centred) + 0.05
+
+
+def test_columns_that_crowd_at_one_end_of_their_bounds_are_fitted_as_well():
+    rng = np.random.default_rng(2)
+    X = np.exp(0.5 * rng.normal(size=(4000, 4)))
+    y = np.log(X) @ [0.2, -0.2, 0.1, 0.1]
+    X = 2 * X / X.max(axis=0) - 1
+    # With 1/2 taken off, whatever the columns' means: 0.28 and more.
+    assert np.mean(errors_over_the_means(X, y, 3, epsilon=1.0)) < 0.2
+
+
+def test_the_posterior_is_least_squares_without_noise_and_its_start_in_noise():
     rng = np.random.default_rng(0)
     P = rng.normal(size=(300, 3)) / 2
-    w = np.array([0.5, -1.0, 0.25])
+    w, start, scales = (
+        np.array([0.5, -1.0, 0.25]),
+        np.array([0.0, 0.0, 2.0]),
+        scales_between(0.01, 4),
+    )
     matrix = P.T @ P
-    assert posterior_mean(matrix, matrix @ w, 1e-6, 1e-6) == pytest.approx(w, abs=1e-4)
-    assert np.linalg.norm(posterior_mean(matrix, rng.normal(size=3), 1e4, 1e4)) < 0.1
+    for deviation, expected, within in ((1e-6, w, 1e-4), (1e5, start, 0.1)):
+        posterior = Posterior(matrix, deviation, scales, start)
+        posterior.see(start, matrix @ (w - start), deviation)
+        assert posterior.mean() == pytest.approx(expected, abs=within)
+
+
+def test_residuals_at_a_near_point_tell_more_than_targets():
+    rng = np.random.default_rng(0)
+    P = rng.normal(size=(300, 3)) / 2
+    w, matrix = np.array([0.5, -1.0, 0.25]), P.T @ P
+    noise = 5 * rng.normal(size=(3, 3))
+    found = []
+    for at in (np.zeros(3), w + 0.01):
+        posterior = Posterior(
+            matrix + (noise + noise.T) / 2, 5.0, scales_between(0.1, 4), np.zeros(3)
+        )
+        posterior.see(at, matrix @ (w - at), 0.1)
+        found.append(np.linalg.norm(posterior.mean() - w))
+    assert found[1] < 0.5 * found[0]
+
+
+def test_the_noise_of_a_matrix_is_taken_off_as_far_as_it_is_noise():
+    rng = np.random.default_rng(1)
+    P = rng.normal(size=(500, 6)) * [4, 1, 1, 1, 1, 0.1]
+    matrix = P.T @ P
+    same, left = wiener(matrix, 1e-3)
+    assert same == pytest.approx(matrix) and left < 2e-3
+    E = rng.normal(size=(6, 6)) * 3e4
+    noisy = matrix + (E + E.T) / 2
+    found, left = wiener(noisy, 3e4)
+    assert np.linalg.norm(found - matrix) < 0.5 * np.linalg.norm(noisy - matrix) and left < 3e4
+    assert wiener(np.array([[5.0]]), 1.0)[0] == 5.0
+
+
+def test_a_wide_table_goes_to_dp_gd():
+    X, y = table(300)
+    model = fit(X, y, bounds=(-1, 1), algo="gram-ridge", params={"widest": 4}, **PUBLIC)
+    assert model.report["details"]["ran"] == "dp-gd"
+    assert set(model.report["releases"]) == {"count", "gradient"}
 
 
 @pytest.mark.parametrize("algo", ALGOS)

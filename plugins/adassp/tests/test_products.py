@@ -1,8 +1,6 @@
 """The queries: exact sums, and l2 sensitivities that are reached and never exceeded."""
 
-import math
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -15,22 +13,22 @@ from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
 from dpcore.testing import check_query
 from dpcore.testing.queries import check_contributions
 from dpcore.testing.tables import Rows, make_problem, make_rows
-from dpcore_adassp.lengths import CLASSES, RowLengths, length_within
 from dpcore_adassp.products import Products, unpacked
 from dpcore_adassp.row_map import RowMap
 from dpcore_adassp.smallest_eigenvalue import SmallestEigenvalue
 
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
-PARTS = ("all", "squares", "targets")
-CENTRED = RowMap(5, True, centred=True, weight=0.25)
+PARTS = ("squares", "targets")
+AT = np.array([0.5, -1.0, 0.25, 0.0, 2.0])
+CENTRED = RowMap(5, True, (0.5, 0.25, 0.0, 1.0), weight=0.25)
 
 
 def problem_of(rows, relation=ADD):
     return make_problem(rows, relation, Squared())
 
 
-def products(rows, row_map, length=1.0, stretch=1.0, part="all", relation=ADD):
-    return Products(problem_of(rows, relation), row_map, length, stretch, part)
+def products(rows, row_map, length=1.0, stretch=1.0, part="squares", relation=ADD, **words):
+    return Products(problem_of(rows, relation), row_map, length, stretch, part, **words)
 
 
 def answer(query, rows):
@@ -41,11 +39,13 @@ def naive_image(row, row_map):
     """Return phi of one row, from the formula."""
     if not row_map.intercept:
         return row
-    image = [2 * x - row[-1] if row_map.centred else x for x in row[:-1]]
+    middles = row_map.middles
+    pairs = enumerate(row[:-1])
+    image = [2 * (x - middles[j] * row[-1]) if middles else x for j, x in pairs]
     return np.array([*image, row_map.weight * row[-1]])
 
 
-def naive_sums(rows, row_map, length, stretch):
+def naive_sums(rows, row_map, length, stretch, at, clip):
     """Return the matrix and the vector of real numbers, one row at a time."""
     width = rows.X.shape[1]
     matrix, vector = np.zeros((width, width)), np.zeros(width)
@@ -54,7 +54,7 @@ def naive_sums(rows, row_map, length, stretch):
         g = min(1.0, length / np.linalg.norm(phi))
         p = g * phi / length
         matrix += np.outer(p, p)
-        vector += np.clip(stretch * g * y, -1, 1) * p
+        vector += np.clip((stretch * g * y - p @ at) / clip, -1, 1) * p
     return matrix, vector
 
 
@@ -62,16 +62,17 @@ def naive_sums(rows, row_map, length, stretch):
 @pytest.mark.parametrize(("length", "stretch"), [(1.5, 1.0), (0.4, 2.0)])
 def test_sums_are_those_of_the_formula(row_map, length, stretch):
     rows = make_rows(60, seed=3)
-    query = products(rows, row_map, length, stretch)
-    steps = 2.0 ** -query.sensitivity(ADD).grid_bits
-    matrix, vector = unpacked(answer(query, rows) * steps, 5)
-    found, behind = naive_sums(rows, row_map, length, stretch)
-    assert matrix == pytest.approx(found, abs=60 * 2.0**-13)
-    assert vector == pytest.approx(behind, abs=60 * 2.0**-13)
-    halves = [products(rows, row_map, length, stretch, part) for part in PARTS[1:]]
-    assert np.array_equal(
-        answer(query, rows), np.concatenate([answer(half, rows) for half in halves])
-    )
+    for at, clip in ((None, 1.0), (AT, 0.75)):
+        matrix, vector = naive_sums(
+            rows, row_map, length, stretch, AT if clip < 1 else 0 * AT, clip
+        )
+        squares = products(rows, row_map, length, stretch)
+        targets = products(rows, row_map, length, stretch, "targets", at=at, clip=clip)
+        steps = 2.0 ** -squares.sensitivity(ADD).grid_bits
+        assert unpacked(answer(squares, rows) * steps, 5) == pytest.approx(
+            matrix, abs=60 * 2.0**-13
+        )
+        assert answer(targets, rows) * steps == pytest.approx(vector, abs=60 * 2.0**-13)
 
 
 @pytest.mark.parametrize("part", PARTS)
@@ -81,12 +82,22 @@ def test_no_row_moves_the_sums_by_more_than_is_declared(part):
     )
 
 
+def test_no_row_moves_the_residuals_by_more_either():
+    check_query(
+        lambda problem: Products(
+            problem, RowMap(problem.n_features, False), 1.2, 1.5, "targets",
+            np.linspace(-2, 2, problem.n_features), 0.25,
+        )
+    )  # fmt: skip
+
+
 def test_the_images_of_centred_rows_keep_within_it_too():
     rows = make_rows(10)
     for relation in (ADD, REPLACE):
         for length in (0.3, 2.0):
-            query = products(rows, CENTRED, length, 2.0, relation=relation)
-            assert check_contributions(query, relation) <= 1
+            for part in PARTS:
+                query = products(rows, CENTRED, length, 2.0, part, relation)
+                assert check_contributions(query, relation) <= 1
 
 
 @dataclass(frozen=True)
@@ -95,55 +106,29 @@ class Unweighted(Products):
 
     def sensitivity(self, relation):
         stated = super().sensitivity(relation)
-        return Sensitivity("l2", math.sqrt(2), relation, grid_bits=stated.grid_bits)
+        return Sensitivity("l2", 1.0, relation, grid_bits=stated.grid_bits)
 
 
 def test_the_bound_of_the_other_relation_is_exceeded():
     rows = make_rows(10)
-    made = Unweighted(problem_of(rows, REPLACE), RowMap(5, False), 1.0)
-    with pytest.raises(AssertionError):
-        check_contributions(made, REPLACE)
+    for part in PARTS:
+        made = Unweighted(problem_of(rows, REPLACE), RowMap(5, False), 1.0, part=part)
+        with pytest.raises(AssertionError):
+            check_contributions(made, REPLACE)
 
 
-def test_the_declared_bounds_are_the_proved_ones_and_about_reached():
-    rows, row_map = make_rows(2), RowMap(5, False)
-    squares = {(ADD, "all"): 2, (ADD, "squares"): 1, (ADD, "targets"): 1}
-    squares |= {(REPLACE, "squares"): 2, (REPLACE, "targets"): 4}
-    squares[REPLACE, "all"] = 4 + Fraction(32, 45) ** 2
-    for (relation, part), square in squares.items():
-        query = products(rows, row_map, part=part, relation=relation)
-        bound = Fraction(query.sensitivity(relation).bound)
-        assert square <= bound**2 <= square * Fraction(1 + 2**-50)
-    # Two rows of opposite sign pull the vector apart most; half along each other, both together.
-    omega = 45 / 32
-    c = 1 / omega**2
-    q = -np.array([c, math.sqrt(1 - c * c), 0, 0, 0])
-    pair = Rows(np.array([np.eye(5)[0], q]), np.array([1.0, 1.0]))
-    query = products(pair, row_map, relation=REPLACE)
-    steps = 2.0 ** -query.sensitivity(REPLACE).grid_bits
-    moved = [answer(query, Rows(pair.X[i : i + 1], pair.y[i : i + 1])) for i in (0, 1)]
-    reached = np.linalg.norm((moved[0] - moved[1]) * steps)
-    assert 0.99 < reached / query.sensitivity(REPLACE).bound <= 1
-
-
-def test_lengths_are_counted_once_each():
-    rows = make_rows(50, seed=2)
-    query = RowLengths(problem_of(rows), CENTRED)
-    counts = answer(query, rows)
-    assert counts.sum() == 50 and counts.size == CLASSES
-    longer = [np.linalg.norm(naive_image(x, CENTRED)) > query.edges[3] for x in rows.X]
-    assert counts[:3].sum() == sum(longer)
-    check_query(lambda problem: RowLengths(problem, RowMap(problem.n_features, False)))
-
-
-def test_the_length_that_most_rows_are_within():
-    edges = 2.0 ** (-np.arange(CLASSES) / 6)
-    counts = np.zeros(CLASSES)
-    counts[[2, 5]] = 5, 95
-    assert length_within(edges, counts, 100, 0.1, 0.0) == edges[5]
-    assert length_within(edges, counts, 100, 0.01, 0.0) == edges[2]
-    counts[:] = 0
-    assert length_within(edges, counts, 100, 0.1, 0.0) == edges[-1]
+def test_the_declared_bounds_are_the_proved_ones_and_reached():
+    row_map = RowMap(5, False)
+    # Rows at a right angle pull the matrix apart most, and opposite ones the vector.
+    for part, square, other in (("squares", 2, np.eye(5)[1]), ("targets", 4, -np.eye(5)[0])):
+        pair = Rows(np.array([np.eye(5)[0], other]), np.array([1.0, 1.0]))
+        query = products(pair, row_map, part=part, relation=REPLACE)
+        assert query.sensitivity(ADD).bound == 1.0
+        bound = query.sensitivity(REPLACE).bound
+        assert bound == pytest.approx(square**0.5, rel=1e-12) and bound >= square**0.5
+        steps = 2.0 ** -query.sensitivity(REPLACE).grid_bits
+        moved = [answer(query, Rows(pair.X[i : i + 1], pair.y[i : i + 1])) for i in (0, 1)]
+        assert 0.99 < np.linalg.norm((moved[0] - moved[1]) * steps) / bound <= 1
 
 
 @pytest.mark.slow
@@ -161,11 +146,11 @@ def test_the_eigenvalue_is_that_of_the_matrix():
     rows = make_rows(40, seed=5)
     query = SmallestEigenvalue(products(rows, RowMap(5, False), 1.2, part="squares"))
     found = query.derive(LocalEngine(rows.table()).answer, SystemNoise())[0] * 2.0**-20
-    matrix, _ = naive_sums(rows, RowMap(5, False), 1.2, 1.0)
+    matrix, _ = naive_sums(rows, RowMap(5, False), 1.2, 1.0, 0 * AT, 1.0)
     assert found == pytest.approx(np.linalg.eigvalsh(matrix)[0], abs=40 * 2.0**-12)
     assert query.most_rows == 2**20
     with pytest.raises(InvalidInputError, match="alone"):
-        SmallestEigenvalue(products(rows, RowMap(5, False)))
+        SmallestEigenvalue(products(rows, RowMap(5, False), part="targets"))
 
 
 def test_a_map_and_its_pull_back_agree():
@@ -180,7 +165,10 @@ def test_a_map_and_its_pull_back_agree():
 
 def test_bad_maps_and_lengths_are_refused():
     with pytest.raises(InvalidInputError, match="centred"):
-        RowMap(5, False, centred=True)
+        RowMap(5, False, (0.5,) * 4)
+    for middles in ((0.5,) * 5, (0.5, 0.5, 0.5, 1.5)):
+        with pytest.raises(InvalidInputError, match="middle"):
+            RowMap(5, True, middles)
     with pytest.raises(InvalidInputError, match="weight"):
         RowMap(5, True, weight=2.0)
     with pytest.raises(InvalidInputError, match="length"):
@@ -189,3 +177,8 @@ def test_bad_maps_and_lengths_are_refused():
         products(make_rows(2), CENTRED, stretch=0.5)
     with pytest.raises(InvalidInputError, match="columns"):
         products(make_rows(2), RowMap(4, False))
+    with pytest.raises(InvalidInputError, match="clip"):
+        products(make_rows(2), CENTRED, part="targets", clip=0.0)
+    for at in (np.full(5, np.nan), np.full(5, 2.0**21), np.zeros(4)):
+        with pytest.raises(InvalidInputError, match="coefficient"):
+            products(make_rows(2), CENTRED, part="targets", at=at)

@@ -20,22 +20,26 @@ from dpcore_baselines.objpert import ObjPert
 from dpcore_baselines.privgene import PrivGene
 
 if TYPE_CHECKING:
-    from dpcore.plugin import PrivacySession, Problem, Settings, Solution
+    from dpcore.plugin import Loss, PrivacySession, Problem, Settings, Solution
 
 __all__ = ["Auto"]
+
+_FOR_SQUARES = "gram-ridge"
+"""Of dpcore-adassp, which has this distribution as a dependency: so by its name."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Auto:
     """Runs another algorithm, chosen by what is asked for and by nothing else.
 
-    With delta > 0, ``dp-gd`` with its own defaults, for every loss and under either relation. With
-    delta = 0 (or the accountant ``pure``): ``objpert`` with its gamma noise for convex losses of
-    bounded slope and curvature, such as ``logistic``, and ``privgene`` for any other, and where
-    units have several rows, for which ``objpert`` has no proof. With the
-    accountant ``single``, which bounds one release: ``objpert``. What is given in ``--set`` and
-    ``--use`` goes to the algorithm that was chosen; its own rules choose the parameters, from
-    public facts and charged releases. The report names it and says why.
+    With delta > 0, ``dp-gd`` with its own defaults, for every loss and under either relation; for
+    squared loss ``gram-ridge`` where that is installed, which is near the mean where rows are few,
+    and runs ``dp-gd`` itself where columns are many. With delta = 0 (or the accountant ``pure``):
+    ``objpert`` with its gamma noise for convex losses of bounded slope and curvature, such as
+    ``logistic``, and ``privgene`` for any other, and where units have several rows, for which
+    ``objpert`` has no proof. With the accountant ``single``, which bounds one release: ``objpert``.
+    What is given in ``--set`` and ``--use`` goes to the algorithm that was chosen; its own rules
+    choose the parameters, from public facts and charged releases. The report names it and says why.
     """
 
     use: Mapping[str, str] = field(default_factory=dict)
@@ -46,7 +50,7 @@ class Auto:
     relations: ClassVar[tuple[str, ...]] = DpGd.relations
     needs: ClassVar[tuple[str, ...]] = ()
     theorem: ClassVar[str] = (
-        "that of the algorithm chosen; see dpcore info dp-gd, objpert, privgene"
+        "that of the algorithm chosen; see dpcore info dp-gd, gram-ridge, objpert, privgene"
     )
 
     @classmethod
@@ -57,6 +61,9 @@ class Auto:
             return cls._choose_pure(replace(settings, accountant=name))
         if settings.accountant == ObjPert.accountant:
             return replace(settings, algo=ObjPert.name), "the accountant bounds one release"
+        if loss_facts(_loss(settings)).quadratic and _is_installed(_FOR_SQUARES):
+            why = "delta > 0 and squared loss: a matrix of products, then residuals"
+            return replace(settings, algo=_FOR_SQUARES), why
         why = "delta > 0: normal noise adds up exactly, for any loss under either relation"
         return replace(settings, algo=DpGd.name), why
 
@@ -80,6 +87,15 @@ class Auto:
 
 def _bends(settings: Settings) -> bool:
     """Return whether objective perturbation takes the loss, with its parameters."""
-    _, of_loss = params_apart(settings.params)
-    facts = loss_facts(make_loss(settings.loss, of_loss, load_registry()))
+    facts = loss_facts(_loss(settings))
     return facts.convex and math.isfinite(facts.lipschitz) and math.isfinite(facts.smoothness)
+
+
+def _loss(settings: Settings) -> Loss:
+    """Return the loss that is asked for, with its parameters."""
+    _, of_loss = params_apart(settings.params)
+    return make_loss(settings.loss, of_loss, load_registry())
+
+
+def _is_installed(name: str) -> bool:
+    return any(entry.name == name for entry in load_registry().entries("optimizer"))

@@ -11,8 +11,14 @@ Lengths are in units of the typical length of a standardised row, and a run's ti
 step sizes in the units that go with it. On standardised rows, a loss with a corner, the hinge or
 the huberised hinge, gets less time and few, long steps, whose mean rounds the corner off: its
 minimiser can predict worse than what comes before it (on bank 89.3 and 89.7 % without privacy,
-where 90.0 % can be had). The constants
-were developed on the data sets adult, bank and census-sim and then frozen.
+where 90.0 % can be had).
+
+Small tables of two classes have a second fact, n mu, the signal of one column alone: at 60 and more
+a budget tells which class is the commoner one. From there on too short a time loses more than the
+noise of many columns does, so the time follows the larger of u and n mu / 6, up to 10.
+
+The constants were developed on the data sets adult, bank and census-sim, those of small tables on
+samples of these and of kddcup99-10 and on scikit-learn's breast cancer, and then frozen.
 """
 
 from __future__ import annotations
@@ -29,17 +35,26 @@ __all__ = [
     "clip_for",
     "effective_width",
     "largest_step",
+    "lasting_signal",
     "limit_for",
     "moments_share_for",
     "regularised_step",
+    "shrinkage_for",
     "signal",
     "steps_for",
+    "tells_the_majority",
     "time_for",
 ]
 
 FEWEST_STEPS, MOST_STEPS = 50, 400
+_MOST_LONG_STEPS = 80
 NARROW = 128
 """Columns: of more, those that show no sign of themselves in released moments are left out."""
+TELLING = 60.0
+"""n mu from which on the sum of a column as good as the intercept's is well above its noise,
+whichever the shares of the classes are, but for nearly even ones."""
+_LASTING = TELLING / 6
+_MIDDLING, _NOT_SHRUNK = 42.0, 100.0
 _CURVATURE = 0.25
 _OF_A_TARGET = 2.5
 """Stands for the curvature of a bounded slope on a real-valued target: it stays as large however
@@ -59,15 +74,33 @@ def effective_width(n_features: int, length: float) -> float:
 
 def moments_share_for(n_features: int) -> float:
     """Return the share of the budget for the columns' moments: .1 of a narrow table, rising to .25
-    at 2^14 columns, of which the moments must tell the common ones."""
+    at 2^14 columns, where the moments must tell the common ones."""
     doublings = math.log2(max(NARROW, n_features) / NARROW)
     return 0.1 + 0.15 * min(1.0, doublings / 7)
 
 
+def lasting_signal(n: float, mu: float, width: float, loss: Loss) -> float:
+    """Return the signal that a run's time follows: u; for two classes n mu / 6 where that is more,
+    and 10 at most."""
+    u = signal(n, mu, width)
+    return max(u, min(_LASTING, n * mu / 6)) if loss.classification else u
+
+
+def tells_the_majority(n: float, mu: float) -> bool:
+    """Return whether the budget tells the commoner of two classes, were it spent on that alone."""
+    return n * mu >= TELLING
+
+
 def clip_for(u: float) -> float:
     """Return the clip of a row's gradient over the typical length of a row."""
-    clip: float = min(2.0, max(0.05, 0.2 * (u / 42) ** 0.3))
+    clip: float = min(2.0, max(0.05, 0.2 * (u / _MIDDLING) ** 0.3))
     return clip
+
+
+def shrinkage_for(u: float) -> float:
+    """Return what all coefficients of standardised columns but the intercept's count for, once the
+    descent is over: noise in them is paid for by the commoner class, whose rows are the most."""
+    return min(1.0, 0.8 + 0.2 * u / _NOT_SHRUNK)
 
 
 def time_for(u: float, loss: Loss, momentum: float, *, standardized: bool) -> float:
@@ -76,18 +109,22 @@ def time_for(u: float, loss: Loss, momentum: float, *, standardized: bool) -> fl
     ``standardized`` : whether rows are; on others a corner's loss needs as long as any other.
     """
     if standardized and _has_corner(loss):
-        time: float = min(12000.0, 2000.0 * (u / 42) ** 0.7)
+        power = 0.7 if u > _MIDDLING else 1.0
+        time: float = min(12000.0, 2000.0 * (u / _MIDDLING) ** power)
     else:
-        time = min(MOST_STEPS * largest_step(loss, momentum), 5000.0 * (u / 42) ** 0.8)
+        time = min(MOST_STEPS * largest_step(loss, momentum), 5000.0 * (u / _MIDDLING) ** 0.8)
     return time
 
 
 def steps_for(time: float, loss: Loss, momentum: float, *, standardized: bool) -> int:
-    """Return the number of steps: few and long for two classes, whose rows mostly bear them; else
-    as few as are stable for any rows, since far ones may weigh much."""
-    few = standardized if _has_corner(loss) else loss.classification
-    fewest = 0 if few else math.ceil(time / largest_step(loss, momentum))
-    return min(MOST_STEPS, max(FEWEST_STEPS, fewest))
+    """Return the number of steps: as few as are stable for any rows, and of two classes, whose rows
+    mostly bear longer ones, at most 80."""
+    if standardized and _has_corner(loss):
+        return FEWEST_STEPS
+    watched = math.isfinite(limit_for(loss, momentum))
+    most = _MOST_LONG_STEPS if watched and loss.classification else MOST_STEPS
+    fewest = math.ceil(time / largest_step(loss, momentum))
+    return min(most, max(FEWEST_STEPS, fewest))
 
 
 def limit_for(loss: Loss, momentum: float) -> float:

@@ -37,6 +37,10 @@ if TYPE_CHECKING:
 __all__ = ["DpGd"]
 
 _U = "u = n mu / sqrt(columns that count), mu of the whole budget"
+_FEW_ROWS = (
+    "the budget does not tell for sure which class is the commoner one; about {:,} rows would. The "
+    "model may predict worse than a constant."
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,15 +61,16 @@ class DpGd:
 
     Fields left at ``None`` are fixed functions of public facts and of the released number of rows
     (``dpcore_baselines.descent_defaults``). Steps grow from a safe one, and are held to what the
-    released gradients say of the loss's curvature (``dpcore_baselines.pace``).
+    released gradients say of the loss's curvature (``dpcore_baselines.pace``). Of two
+    classes, where u is below 100, columns' coefficients are scaled down once the steps are over.
     """
 
     steps: int | None = option(
         None,
         "gradients, each of an equal share",
         "steps",
-        "50 (two classes), else time / 24.7 (ridge) or / 10 (quantile), 50 to 400; more, to 400, "
-        "where released gradients or l2 say that steps so long swing",
+        "time / 99, 50 to 80 (logistic); 50 (SVM); time / 24.7 (ridge) or / 10 (quantile), 50 to "
+        "400; more, to 400, where released gradients or l2 say that steps so long swing",
         range=(1, 10**6),
     )
     clip: float | None = option(
@@ -80,7 +85,7 @@ class DpGd:
         "sum of the step sizes, times the typical length of a standardised row squared",
         "1",
         "5000 (u / 42)^0.8, at most 39467 (logistic) or 3947 (quantile); 2000 (u / 42)^0.7, at "
-        "most 12000 (SVM)",
+        "most 12000, 2000 u / 42 below 42 (SVM); two classes: u no less than n mu / 6, up to 10",
         range=(2.0**-20, 2.0**40),
     )
     momentum: float = option(
@@ -144,11 +149,15 @@ class DpGd:
         columns, length, width = self._standardize(problem, session, n)
         u = max(defaults.signal(n, mu, width), 1e-6)
         clip = (self.clip or defaults.clip_for(u) * root) * length
-        pace = self._pace(problem, u, columns, length)
-        w = self._descend(problem, session, _Run(n=n, columns=columns, clip=clip, pace=pace))
+        lasting = max(defaults.lasting_signal(n, mu, width, problem.loss), 1e-6)
+        pace = self._pace(problem, lasting, columns, length)
+        run = _Run(n, columns, clip, defaults.shrinkage_for(u), pace)
+        w = self._descend(problem, session, run)
         details: dict[str, Any] = {"steps": pace.steps, "clip": clip, "time": pace.time, "u": u}
         details["columns"] = int(np.count_nonzero(columns.scales))
-        if u < 10:
+        if problem.loss.classification and not defaults.tells_the_majority(n, mu):
+            details["warning"] = _FEW_ROWS.format(math.ceil(defaults.TELLING / mu))
+        elif u < 10:
             details["warning"] = "the budget is small for this many features: expect noise."
         return Solution(w=w, status="All planned steps were taken.", details=details)
 
@@ -217,7 +226,10 @@ class DpGd:
             gradient[columns.scales == 0] = 0.0  # There is nothing but noise.
             deviation = mechanism.noise_multiplier * run.clip * problem.rows_changed / n
             descent.move(gradient, pace.next_step(descent.v, gradient, deviation))
-        return round_parameters(columns.pull_back(descent.average), problem.raw_norm_bound)
+        v = descent.average
+        if columns.constant is not None and problem.loss.classification:
+            v = np.where(np.arange(width) == columns.constant, v, v * run.shrinkage)
+        return round_parameters(columns.pull_back(v), problem.raw_norm_bound)
 
     def _noise(self, session: PrivacySession, parts: Fraction | int) -> Any:
         """Return the mechanism of one of so many equal parts of what is left of the budget."""
@@ -250,4 +262,5 @@ class _Run:
     n: float
     columns: Standardization
     clip: float
+    shrinkage: float
     pace: Pace

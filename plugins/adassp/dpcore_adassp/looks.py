@@ -1,0 +1,145 @@
+"""Two looks at a table before its products are taken: rows and level, then lengths and sizes."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcore_adassp.level import Level, level_within, middles_within
+from dpcore_adassp.row_map import RowMap
+from dpcore_adassp.shares import deviation_of, noise_of
+from dpcore_adassp.sizes import RowSizes, length_within
+
+if TYPE_CHECKING:
+    from dpcore.plugin import PrivacySession, Problem
+
+__all__ = ["Look", "look", "looks"]
+
+_WEIGHT = 0.35
+"""Length of the intercept's column over that of the others."""
+_TELLING = 50
+"""Rows over the deviation of their counts from which on these say more than a guess."""
+_LONGER = 0.1
+"""The share of the rows that may be longer than the unit of length."""
+_ABOVE = 20
+"""How far the products of rows of middle length are to be above the noise, about."""
+_USUAL_SIZE = 0.35
+"""The mean size of targets between well-chosen bounds, about their level: a guess."""
+_LEAST = 2.0**-10
+_SURE = 3
+"""Deviations of its noise by which the size of targets is larger, surely, than what is taken for
+the least."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """A table as two looks show it: public figures and released ones.
+
+    Parameters
+    ----------
+    rows : how many, at least 1. ``signal`` : u = n mu / sqrt(d), mu of the whole budget.
+    level : the coefficient of the intercept's column alone.
+    least, most : between which the mean size of targets about their level is, likely.
+    length, unit : to which rows are held, and in which coefficients are measured.
+    """
+
+    row_map: RowMap
+    rows: float
+    signal: float
+    level: float
+    least: float
+    most: float
+    length: float
+    unit: float
+
+    @property
+    def clip(self) -> float:
+        """The size to which residuals are held: about that of targets, more where the signal is
+        large, so that fewer of them are cut."""
+        clip: float = self.most * min(4.0, max(0.5, self.signal / 100) ** 0.3)
+        return min(2.0, max(_LEAST, clip))
+
+    def start(self) -> np.ndarray:
+        """Return the coefficients of the level alone, of mapped rows in units of length."""
+        coefficients = np.zeros(self.row_map.width)
+        if self.row_map.intercept:
+            coefficients[-1] = self.level * self.unit / self.row_map.weight
+        return coefficients
+
+
+def looks(problem: Problem) -> tuple[Level, RowSizes]:
+    """Return the two queries, the second one at a level of 0."""
+    row_map = RowMap.of(problem, _WEIGHT)
+    return Level(problem, columns=row_map.middles is not None), RowSizes(problem, row_map)
+
+
+def look(optimizer: Any, share: float, problem: Problem, session: PrivacySession) -> Look:
+    """Return what two releases of half of this share of the budget each tell."""
+    mu = 1 / noise_of(optimizer, session, 1).noise_multiplier / problem.rows_changed
+    first, second = looks(problem)
+    mechanism = noise_of(optimizer, session, share / 2)
+    answer = session.release(first, mechanism)
+    count, squares, products = map(float, answer[:3])
+    error = deviation_of(mechanism, first, problem)
+    level, row_map = level_within(squares, products, error), second.row_map
+    if first.columns:
+        middles = middles_within(squares, answer[3:], error, problem.row_norm)
+        row_map = replace(row_map, middles=middles)
+    if problem.n_public is not None:
+        count, error = float(problem.n_public), 0.0
+    second = replace(second, row_map=row_map, level=level)
+    mechanism = noise_of(optimizer, session, share / (2 - share))
+    *counts, size = map(float, session.release(second, mechanism))
+    deviation = deviation_of(mechanism, second, problem)
+    rows = max(1.0, count)
+    least, most = _sizes_between(size, deviation, rows, error)
+    usual = row_map.usual(problem.row_norm)
+    seen = Look(
+        row_map=row_map,
+        rows=rows,
+        signal=rows * mu / math.sqrt(problem.n_features),
+        level=level,
+        least=least,
+        most=most,
+        length=usual / 2,
+        unit=usual,
+    )
+    if rows <= _TELLING * deviation:
+        return seen
+    length = _usual_length(second.edges, np.array(counts), rows, deviation, seen.signal)
+    return _held_to(seen, length, squares / rows)
+
+
+def _sizes_between(size: float, deviation: float, rows: float, error: float) -> tuple[float, float]:
+    """Return the least and the largest that the mean size of targets is likely to be, from its
+    noisy sum and a noisy number of rows."""
+    least = max(_LEAST, (size - _SURE * deviation) / (rows + _SURE * error))
+    most = (size + deviation) / (rows - error) if rows > error else 1.0
+    most = min(1.0 if least > _USUAL_SIZE else _USUAL_SIZE, max(_LEAST, most))
+    return min(least, most), most
+
+
+def _usual_length(
+    edges: np.ndarray, counts: np.ndarray, n: float, deviation: float, signal: float
+) -> float:
+    """Return the length that most rows are within, or longer as far as the products of middle rows
+    stay well above the noise."""
+    room = math.sqrt(signal / _ABOVE / math.sqrt(2))
+    half, most, every = (
+        length_within(edges, counts, n, share, deviation) for share in (0.5, _LONGER, 0.0)
+    )
+    return min(every, max(most, half * room))
+
+
+def _held_to(seen: Look, length: float, square: float) -> Look:
+    """Return the same with rows held to a released length, and the intercept's column, of this mean
+    square, in proportion to it."""
+    if not seen.row_map.intercept:
+        return replace(seen, length=length, unit=length)
+    weight = _WEIGHT * length / math.sqrt(max(square, 0.01))
+    row_map = replace(seen.row_map, weight=min(1.0, max(_LEAST, weight)))
+    length *= math.sqrt(1 + _WEIGHT**2)
+    return replace(seen, row_map=row_map, length=length, unit=length)
