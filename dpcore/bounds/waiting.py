@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from dpcore.data.schema.schema import Schema
     from dpcore.protocols import Query
 
-__all__ = ["WaitingCells", "WaitingRows", "bounded_schema", "encoded_rows"]
+__all__ = ["WaitingCells", "WaitingRows", "bounded_schema", "encoded_rows", "rehearsed_rows"]
 
 
 class WaitingCells:
@@ -74,9 +74,12 @@ def bounded_schema(schema: Schema, bounds: Mapping[str, tuple[float, float]]) ->
 
 def encoded_rows(dataset: Dataset, schema: Schema) -> Dataset:
     """Return the data set as the bounded schema encodes it, to the bit; the same one if none of its
-    columns waits. The rows in waiting stay as they are."""
+    columns waits. The rows in waiting stay as they are. Rows that came without units are without
+    them in the result, whatever the schema says: they are tested on."""
     if not dataset.schema.unbounded:
         return dataset
+    if dataset.units is None:
+        schema = schema.with_units(None)
     y = dataset.y
     if isinstance(dataset.schema.label, UnboundedLabel):
         y = freeze(target_of(schema.label, y))
@@ -84,6 +87,14 @@ def encoded_rows(dataset: Dataset, schema: Schema) -> Dataset:
     if places:
         X = _encoded(X, schema, places)
     return replace(dataset, X=X, y=y, schema=schema)
+
+
+def rehearsed_rows(dataset: Dataset, schema: Schema) -> Dataset:
+    """Return no rows of the data set, encoded as it will be by ``schema`` once its bounds are
+    there: what cannot be encoded then is refused now, while nothing is charged."""
+    bounds = {column.name: (0.0, 1.0) for column in schema.unbounded}
+    none = dataset.take(np.zeros(dataset.X.shape[0], dtype=bool))
+    return encoded_rows(none, bounded_schema(schema, bounds))
 
 
 def _encoded(X: Rows, schema: Schema, places: Mapping[str, int]) -> Rows:

@@ -16,6 +16,7 @@ from dpcore.cli.convert import convert_command
 from dpcore.cli.errors import OneLineErrors
 from dpcore.cli.info import info_command
 from dpcore.cli.list import list_command
+from dpcore.cli.plan import plan_command
 from dpcore.cli.plot import plot_command
 from dpcore.cli.predict import predict_command
 from dpcore.cli.schema import schema_command
@@ -62,6 +63,7 @@ app.command("list")(list_command)
 app.command("info")(info_command)
 app.command("check")(check_command)
 app.command("account")(account_command)
+app.command("plan")(plan_command)
 app.command("schema")(schema_command)
 app.command("convert")(convert_command)
 

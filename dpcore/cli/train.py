@@ -16,7 +16,6 @@ from dpcore.cli.interrupts import ended_as_interrupted
 from dpcore.cli.progress import budget_progress, rounds_progress
 from dpcore.cli.streams import tell_outlook, was_told
 from dpcore.errors import InvalidInputError, TargetNotMetError, advised_on_bad_rows
-from dpcore.fitting.cautions import cautions_of
 from dpcore.fitting.losses import shown_loss
 from dpcore.fitting.plan import make_plan
 from dpcore.fitting.settings import Settings, has_units
@@ -229,7 +228,7 @@ def _tell(training: Training, out: Path | None, *, as_json: bool, quiet: bool) -
         if training.rows_dropped:
             typer.echo(_DROPPED, err=True)
     if not quiet:
-        for caution in itertools.filterfalse(was_told, cautions_of(training.model)):
+        for caution in itertools.filterfalse(was_told, training.cautions()):
             typer.echo(f"dpcore: warning: {caution}", err=True)
 
 

@@ -13,6 +13,7 @@ from dpcore.data.units import coins_of
 from dpcore.errors import InvalidInputError, warn_caller
 from dpcore.fitting.cautions import cautions_of
 from dpcore.fitting.fits import FITS
+from dpcore.fitting.foresight import Foresight
 from dpcore.fitting.loading import schema_reasons
 from dpcore.fitting.plan import make_plan
 from dpcore.fitting.rows import dataset_of, schema_of, with_units
@@ -124,8 +125,10 @@ def fit(
 
     Warns
     -----
-    DpcoreWarning : of a model that was fitted: a large epsilon or delta, or noise to be expected;
-        of the second fit in a process, once, with the sum of the budgets.
+    DpcoreWarning : before anything is charged, of a run that is not expected to do better than a
+        constant; of a model that was fitted: a large epsilon or delta, or noise to be expected; of
+        the second fit in a process, once, with the sum of the budgets under each relation and unit
+        of protection.
 
     Examples
     --------
@@ -182,10 +185,11 @@ def fit(
     dataset = dataset_of(X, y, schema, intercept, coins=coins, **public)
     charges = Charges()
     with FITS.with_those_that_break(), charges.told():
-        model = fit_dataset(plan, dataset, schema_reasons(dataset.schema), charges=charges)
+        reasons, foresight = schema_reasons(dataset.schema), Foresight(warn_caller)
+        model = fit_dataset(plan, dataset, reasons, charges=charges, foresight=foresight)
         own = _own_classes(classes) if classes is not None else _truth_classes(X, y, model.schema)
         model = replace(model, class_values=own)
-        for caution in cautions_of(model):
+        for caution in cautions_of(model, foretold=foresight.failing):
             warn_caller(caution)
         model = finish(plan, model, dataset, started, {}).model
     FITS.add(model)

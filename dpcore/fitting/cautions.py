@@ -16,8 +16,9 @@ __all__ = ["cautions_of", "cautions_of_budget"]
 _LARGE_EPSILON, _LARGE_DELTA = 10.0, 1e-3
 
 
-def cautions_of(model: Model) -> list[str]:
-    """Return what to be careful of, from released and public facts only."""
+def cautions_of(model: Model, *, foretold: bool = False) -> list[str]:
+    """Return what to be careful of, from released and public facts only. ``foretold`` : whether it
+    was said before the run that the model would be no better than a constant."""
     cautions = []
     if model.privacy["private"]:
         cautions += cautions_of_budget(model.privacy["epsilon"], model.privacy["delta"])
@@ -27,7 +28,7 @@ def cautions_of(model: Model) -> list[str]:
             "no rows were seen above the noise, where bounds were looked for, in "
             f"{', '.join(defaults)}: state bounds there."
         )
-    if isinstance(model.details.get("warning"), str):
+    if isinstance(model.details.get("warning"), str) and not foretold:
         cautions.append(model.details["warning"])
     return cautions
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from dpcore.errors import warn_caller
 from dpcore.exact.rounding import exact, float_up
+from dpcore.privacy.units import protected
 from dpcore.session.charges import Bound, charged_by
 
 if TYPE_CHECKING:
@@ -25,21 +26,27 @@ __all__ = ["Fits", "FITS"]
 
 
 class Fits:
-    """A count of fits, and the sums of their budgets."""
+    """A count of fits, and the sums of their budgets: a sum for each relation and unit of
+    protection, since budgets under one say nothing of what was spent under another."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._count = self._not_private = self._broken = 0
         self._has_warned = False
-        self._epsilon, self._delta = Fraction(0), Fraction(0)
-        self._relations: set[str] = set()
+        self._sums: dict[tuple[str, str], tuple[Fraction, Fraction]] = {}
 
     def add(self, model: Model) -> None:
         """Count a fit, and warn, once, if there was one before."""
         privacy = model.privacy
-        keys = ("epsilon", "delta", "neighboring_relation", "private")
+        bound = Bound(
+            privacy["epsilon"],
+            privacy["delta"],
+            privacy["neighboring_relation"],
+            protected(model.schema.units),
+            privacy["private"],
+        )
         with self._lock:
-            self._count_in(Bound(*(privacy[key] for key in keys)))
+            self._count_in(bound)
             warns, self._has_warned = self._count > 1 and not self._has_warned, self._count > 1
             message = self._message()
         if warns:
@@ -63,24 +70,27 @@ class Fits:
         self._count += 1
         self._not_private += not bound.private
         if bound.private:
-            self._epsilon += Fraction(bound.epsilon)
-            self._delta += Fraction(bound.delta)
-            self._relations.add(bound.relation)
+            kind = bound.relation, bound.protected
+            epsilon, delta = self._sums.get(kind, (Fraction(0), Fraction(0)))
+            self._sums[kind] = epsilon + Fraction(bound.epsilon), delta + Fraction(bound.delta)
 
     def _message(self) -> str:
         spent = "none of them is private"
-        if self._relations:
-            spent = (
-                f"together they spent epsilon = {exact(float_up(self._epsilon))} and delta = "
-                f"{exact(float_up(self._delta))} under {' and '.join(sorted(self._relations))}"
-            )
-        if self._relations and self._not_private:
+        if self._sums:
+            spent = f"together they spent {', and '.join(map(self._sum_of, sorted(self._sums)))}"
+        if len(self._sums) > 1:
+            spent += " (guarantees of several kinds have no common sum)"
+        if self._sums and self._not_private:
             spent += f", and {self._not_private} of them is not private at all"
         broken = f" ({self._broken} broke off, and counts in full)" if self._broken else ""
         return (
             f"{self._count} fits in this process{broken}: {spent}. For rows that were in several "
             "fits, budgets add up, folds and searches included; further fits are not warned of."
         )
+
+    def _sum_of(self, kind: tuple[str, str]) -> str:
+        epsilon, delta = (exact(float_up(figure)) for figure in self._sums[kind])
+        return f"epsilon = {epsilon} and delta = {delta} under {' of '.join(kind)}"
 
 
 FITS = Fits()

@@ -17,13 +17,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from dpcore.accountants.schedule import Schedule
+    from dpcore.fitting.plan import Plan
     from dpcore.fitting.settings import Settings
     from dpcore.privacy.events import DpEvent
     from dpcore.protocols import Accountant
     from dpcore.protocols.optimizer import Optimizer
+    from dpcore.protocols.outlook import Outlook
     from dpcore.protocols.problem import Problem
 
-__all__ = ["chosen_settings", "default_l2", "needed_epsilon", "stated_schedule"]
+__all__ = ["chosen_settings", "default_l2", "expected", "needed_epsilon", "stated_schedule"]
 
 _CHOSEN = ("algo", "accountant", "conversion", "preset", "use", "params")
 """The settings that a choice may make: none of the budget, the relation, the seed or the users."""
@@ -33,6 +35,14 @@ def default_l2(optimizer: Optimizer, problem: Problem, accountant: Accountant) -
     """Return the l2 that the optimizer takes by default; ``None`` where it states none."""
     ask = optimizer_facts(optimizer).default_l2
     return None if ask is None else float(ask(private_copy(problem), copy.deepcopy(accountant)))
+
+
+def expected(plan: Plan, problem: Problem) -> Outlook | None:
+    """Return the outlook that the name that was asked for has for a run; ``None`` where it states
+    none."""
+    if plan.expect is None:
+        return None
+    return plan.expect(private_copy(problem), copy.deepcopy(plan.accountant))
 
 
 def needed_epsilon(optimizer: Optimizer, problem: Problem) -> float | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -25,6 +25,7 @@ from dpcore.registry.parameters import convert_all
 if TYPE_CHECKING:
     from dpcore.protocols import Accountant, Engine, Loss
     from dpcore.protocols.optimizer import Optimizer
+    from dpcore.protocols.outlook import Outlook
 
 __all__ = [
     "Plan",
@@ -49,6 +50,8 @@ class Plan:
     targets: tuple[str, ...]
     """``"module:Attribute"`` under which the parts inside the trust boundary are registered: what
     a part says of its own module may be borrowed."""
+    expect: Callable[..., Outlook | None] | None = None
+    """The question for the outlook of a run by the name that was asked for; ``None``: unstated."""
 
     def parameters(self) -> dict[str, Any] | None:
         """Return the hyper-parameters as JSON-able data, without the slots; of a run of published
@@ -89,6 +92,7 @@ def make_plan(settings: Settings, registry: Registry | None = None) -> Plan:
     settings = checked_settings(settings)
     if settings.users is not None or settings.trust is not None:
         require_pool(registry, "--trust" if settings.users is None else "--users")
+    asked = settings.algo
     settings, chosen_by = choose(settings, registry)
     factory = registry.load("optimizer", settings.algo)
     params, of_loss = params_apart(settings.params)
@@ -119,6 +123,7 @@ def make_plan(settings: Settings, registry: Registry | None = None) -> Plan:
         engine=registry.load("engine", settings.engine),
         chosen_by=chosen_by,
         targets=tuple(registry.get(kind, part).target for kind, part in parts),
+        expect=optimizer_facts(registry.load("optimizer", asked)).expect,
     )
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from dpcore.accountants.calibrate import noise_multiplier
 from dpcore.bounds.choice import CountNoise, are_defaults, bounds_of
 from dpcore.bounds.counts import BinCounts
-from dpcore.bounds.waiting import WaitingRows, bounded_schema, encoded_rows
+from dpcore.bounds.waiting import WaitingRows, bounded_schema, encoded_rows, rehearsed_rows
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.optimizer_run import run_optimizer
 from dpcore.fitting.reporting import charged_in
@@ -32,9 +32,10 @@ if TYPE_CHECKING:
     from dpcore.fitting.plan import Plan
     from dpcore.fitting.public_facts import Ready
     from dpcore.noise.source import NoiseSource
-    from dpcore.protocols import Accountant
+    from dpcore.protocols import Accountant, DerivedQuery, Query, TableQuery
     from dpcore.protocols.problem import Problem
     from dpcore.session.charges import Charges
+    from dpcore.session.exchange import Known
     from dpcore.session.ledger import LedgerEntry
 
 __all__ = ["SHARE", "Bounded", "check_private_bounds", "with_bounds"]
@@ -157,6 +158,17 @@ class _Rehearsed(BaseException):
     """A run over no rows came to its first release. No error, for optimizers that catch those."""
 
 
+class _NoRows(TableSession):
+    """A session over no rows in the place of so many as are public: a pass through the table, or a
+    sample of a fixed size, which hold that number, end the rehearsal where rows would be asked. No
+    session loads their kernels before a charge (``dpcore.session.rehearsal``)."""
+
+    def _exact(self, query: Query | DerivedQuery | TableQuery, known: Known = ()) -> np.ndarray:
+        if self.relation.size_is_public and hasattr(query, "answer_table"):
+            raise _Rehearsed
+        return super()._exact(query, known)
+
+
 def _rehearse(
     ready: Ready, dataset: Dataset, query: BinCounts, mechanism: Gaussian | Geometric
 ) -> None:
@@ -164,14 +176,13 @@ def _rehearse(
     rows, with noise that is nobody's, up to the first release after that of the bounds."""
     plan, schema, problem = ready.plan, dataset.schema, ready.problem
     load_noise(in_bulk=True)
-    bounds = {column.name: (0.0, 1.0) for column in schema.unbounded}
     none = dataset.take(np.zeros(dataset.X.shape[0], dtype=bool))
-    table, nobodys = encoded_rows(none, bounded_schema(schema, bounds)).table(), SeededNoise(0)
+    table, nobodys = rehearsed_rows(dataset, schema).table(), SeededNoise(0)
     asked = plan.accountant, plan.relation, nobodys
     first = TableSession(WaitingRows(none), *asked, problem=problem)
     first.release(query, mechanism)
     engine: Any = plan.engine
-    usual = TableSession(
+    usual = _NoRows(
         engine(table, threads=1),
         first.accountant,
         *asked[1:],

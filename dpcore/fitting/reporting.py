@@ -14,6 +14,7 @@ from dpcore.fitting.details import bounded
 from dpcore.fitting.settings import figure_of
 from dpcore.privacy.events import ComposedDpEvent, DpEvent, NonPrivateDpEvent
 from dpcore.privacy.statement import PrivacyStatement, foreign_parts
+from dpcore.privacy.units import Units, protected
 from dpcore.registry.declarations import optimizer_facts
 from dpcore.session.charges import Bound, Figures
 
@@ -42,12 +43,13 @@ def charged_in(session: TableSession) -> Figures | None:
     return (used.spent, used.budget, used.unit) if session.ledger else None
 
 
-def bound_of(plan: Plan, why_not_private: tuple[str, ...]) -> Bound:
-    """Return the most that a run of the plan costs."""
+def bound_of(plan: Plan, units: Units | None, why_not_private: tuple[str, ...]) -> Bound:
+    """Return the most that a run of the plan costs, over rows of these units."""
     return Bound(
         plan.accountant.epsilon,
         _delta(plan.accountant),
         plan.relation.value,
+        protected(units),
         not (plan.why_not_private() or why_not_private),
     )
 

@@ -5,6 +5,7 @@ Everything that can be refused is refused before the session starts, so before a
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -12,12 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.bounds.waiting import encoded_rows
+from dpcore.bounds.waiting import encoded_rows, rehearsed_rows
 from dpcore.data.blocks.row_norms import describe_scaling
 from dpcore.errors import TargetNotMetError
+from dpcore.fitting.cautions import cautions_of
 from dpcore.fitting.diagnostics import accuracy_figures, diagnose
 from dpcore.fitting.fitted import make_model
 from dpcore.fitting.fixed_schedule import fixed_schedule
+from dpcore.fitting.foresight import Foresight
 from dpcore.fitting.loading import are_ours_and_generated
 from dpcore.fitting.optimizer_run import run_optimizer
 from dpcore.fitting.private_bounds import check_private_bounds, with_bounds
@@ -58,6 +61,7 @@ class Training:
     diagnostics : figures computed without privacy; empty unless a test was asked for.
     generated : ``accuracy_figures`` of the rows trained on, where those are generated, no secret.
     rows_dropped : whether those that do not satisfy the schema were left out.
+    foretold : whether it was said beforehand that the model would be no better than a constant.
     """
 
     model: Model
@@ -66,6 +70,11 @@ class Training:
     diagnostics: Mapping[str, Any]
     generated: Mapping[str, Any] | None = None
     rows_dropped: bool = False
+    foretold: bool = False
+
+    def cautions(self) -> list[str]:
+        """Return what to be careful of, and was not said beforehand."""
+        return cautions_of(self.model, foretold=self.foretold)
 
     def report(self) -> dict[str, Any]:
         """Return what ``dpcore train --json`` prints."""
@@ -110,6 +119,9 @@ def train(
     started = time.perf_counter()
     settings = plan.settings
     data = load_data(request, plan.relation, settings.threads, settings.seed)
+    if data.test is not None and data.train.schema.unbounded:
+        rehearsed_rows(data.test, data.train.schema)
+    foresight = Foresight(_tell)
     model = fit_dataset(
         plan,
         data.train,
@@ -118,6 +130,7 @@ def train(
         on_release,
         data.kept_fraction,
         charges=charges,
+        foresight=foresight,
     )
     diagnostics: dict[str, Any] = {}
     if data.test is not None:
@@ -127,7 +140,11 @@ def train(
     if data.is_ours_and_generated and plan.loss.classification:
         figures = accuracy_figures(model, model.margins(data.train.X), data.train.y)
         training = replace(training, generated=figures)
-    return training
+    return replace(training, foretold=foresight.failing)
+
+
+def _tell(sentence: str) -> None:
+    logging.getLogger("dpcore").info("dpcore: warning: %s", sentence)
 
 
 def finish(
@@ -160,22 +177,26 @@ def fit_dataset(
     kept_fraction: float = 1.0,
     table: Table | None = None,
     charges: Charges | None = None,
+    foresight: Foresight | None = None,
 ) -> Model:
     """Return the model that the plan's optimizer fits to a data set.
 
     ``parts`` : readers that ran on raw rows, as ``"module:Class"``. ``kept_fraction`` : the public
     part of the rows that this is, by which the schema's n0 shrinks. ``table`` : the data set's
     ``table()``, where the caller has it already. ``charges`` : the caller's, to follow.
+    ``foresight`` : tells the outlook, where the caller wants it told.
     Raises InvalidInputError, before anything is spent, if the parts do not fit each other. What
     ends the fit after that has a note of what was charged.
     """
     ready = check_dataset(plan, dataset, kept_fraction)
     plan, problem = ready.plan, ready.problem
     charges = charges or Charges()
-    charges.bound = bound_of(plan, why_not_private)
+    charges.bound = bound_of(plan, dataset.schema.units, why_not_private)
     trusted = (part_of(plan.loss), *plan.targets, *parts)
     secret = not are_ours_and_generated(dataset, parts)
     check_private_bounds(plan, dataset.schema)
+    if foresight is not None:
+        foresight.look(plan, problem)
     if "user-pool" in plan.optimizer.needs:
         with charges.told():
             pool, typed_by = open_pool(plan, dataset), dataset.typed_by

@@ -22,6 +22,7 @@ from dpcore.mechanisms.permute_and_flip import PermuteAndFlip
 from dpcore.mechanisms.report_noisy_max import ReportNoisyMax
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.protocols import Accountant, Loss
+from dpcore.protocols.outlook import Outlook
 from dpcore.protocols.problem import Problem, Solution
 from dpcore.protocols.session import PrivacySession
 from dpcore.protocols.user_messages import User
@@ -60,6 +61,7 @@ __all__ = [
     "Loss",
     "NeighboringRelation",
     "NumericSums",
+    "Outlook",
     "PermuteAndFlip",
     "PoissonSample",
     "PrivacySession",

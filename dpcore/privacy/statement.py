@@ -13,7 +13,7 @@ from typing import Any
 
 from dpcore.exact.rounding import exact as _exact
 from dpcore.privacy.first_party import is_ours
-from dpcore.privacy.units import Units
+from dpcore.privacy.units import Units, protected
 
 __all__ = ["NOTIONS", "PrivacyStatement", "foreign_parts", "part_of", "running_versions"]
 
@@ -95,8 +95,7 @@ class PrivacyStatement:
         if not self.private:
             reasons = "; ".join(self.why_not_private)
             return f"NOT PRIVATE: {reasons}; no epsilon and no delta are guaranteed."
-        protected = "a row" if self.units is None else f"all rows of a {self.units.thing}"
-        tables = f"{self.relation} of {protected}"
+        tables = f"{self.relation} of {protected(self.units)}"
         if self.most_rows is not None:
             tables += f", among tables of at most {self.most_rows:,} rows"
             if self.most_rows == self.capacity:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from dpcore.errors import InvalidInputError
 from dpcore.exact.grid import BLOCK_ROWS
 
-__all__ = ["MISSING_IDS", "Units"]
+__all__ = ["MISSING_IDS", "Units", "protected"]
 
 MISSING_IDS = ("refuse", "row")
 """A row without an id is a bad row, or a unit by itself: never in one pool with others."""
@@ -75,3 +75,8 @@ class Units:
             "rows_per_unit": self.rows_per_unit,
             "rows_without_an_id": "per row" if self.missing == "row" else "refused",
         }
+
+
+def protected(units: Units | None) -> str:
+    """Return what neighbouring tables differ in, in words: a row, or all rows of a unit."""
+    return "a row" if units is None else f"all rows of a {units.thing}"

@@ -179,7 +179,8 @@ class Query(Protocol):
     (``DerivedQuery``).
 
     ``clips_units = True`` in its class says that it bounds what a unit of several rows contributes
-    (``block.units``), and that its sensitivity is between tables that differ in one unit.
+    (``block.units``), and that its sensitivity is between tables that differ in one unit. In a run
+    over units it is refused by a table without them, and by an engine that has no table at hand.
 
     A query or mechanism whose claim is known not to hold, kept for comparison, states
     ``private: ClassVar[bool] = False``: a run that released it is not private.

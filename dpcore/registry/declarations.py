@@ -30,6 +30,7 @@ from dpcore.registry.slots import FIGURES, Slot
 
 if TYPE_CHECKING:
     from dpcore.privacy.events import DpEvent
+    from dpcore.protocols.outlook import Outlook
 
 __all__ = [
     "NEEDS",
@@ -110,6 +111,11 @@ class OptimizerFacts:
     )
     needed_epsilon: Callable[..., float] | None = fact(
         Method(("problem",)), "Returns the epsilon that its targets need, from public facts.", None
+    )
+    expect: Callable[..., Outlook | None] | None = fact(
+        Method(("problem", "accountant"), of_class=True),
+        "Returns the `Outlook` of a run by default parameters, from public facts, or `None`.",
+        None,
     )
     choose: Callable[..., Any] | None = fact(
         Method(("settings",)),

@@ -114,12 +114,15 @@ class ExactAnswers(OneProcess):
             )
 
     def _require_engine(self, query: Query | DerivedQuery | TableQuery) -> None:
-        if hasattr(query, "answer_table") and not hasattr(self._engine, "answer_table"):
+        of_units = self._rows_per_unit is not None and getattr(type(query), "clips_units", False)
+        needs_table = hasattr(query, "answer_table") or of_units
+        if needs_table and not hasattr(self._engine, "answer_table"):
+            needs = "adds up whole units" if of_units else "goes through the rows in its own way"
             raise InvalidInputError(
-                f"{type(query).__name__} goes through the rows in its own way, and the engine "
+                f"{type(query).__name__} {needs}, and the engine "
                 f"{type(self._engine).__name__} has no table at hand; use --engine local."
             )
-        if hasattr(query, "answer_table") and self._rows_per_unit is not None:
+        if needs_table and self._rows_per_unit is not None:
             engine: Any = self._engine
             engine.answer_table(RequireUnits(), self._noise)
 

@@ -18,12 +18,14 @@ _CHARGED = "dpcore_charged"
 class Bound:
     """The most that a run costs, known before it begins: its whole budget, under a relation.
 
-    ``private`` : whether it guarantees anything.
+    ``protected`` : what neighbouring tables differ in, in words. ``private`` : whether it
+    guarantees anything.
     """
 
     epsilon: float
     delta: float
     relation: str
+    protected: str
     private: bool
 
 

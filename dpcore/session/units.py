@@ -18,7 +18,8 @@ An answer that is derived from sums without random choices obeys the same, where
 any two tables with one row more or less: its class states so, by ``by_each_row = True``.
 
 A sum whose parts are those of whole units (``clips_units``) states its sensitivity between units
-itself, and is taken at its word.
+itself, and is taken at its word, of a table that says whose its rows are: of another, a unit would
+be as many parts as it has rows.
 
 Nothing else is released: another derived answer, a pass through the table, a random choice of
 sensitivities, a mechanism that answers several questions, and a sample of a fixed size each rest on

@@ -15,7 +15,7 @@ HEAVY = {"numba", "numpy", "scipy", "pyarrow"}
     "arguments",
     [
         *(["list"], ["list", "--json"], ["--help"]),
-        *([command, "--help"] for command in ("train", "compare", "plot")),
+        *([command, "--help"] for command in ("train", "compare", "plot", "plan")),
     ],
 )
 def test_light_commands_import_nothing_heavy(arguments):

@@ -66,6 +66,48 @@ def test_words_for_no_value_are_compared_with_ids_exactly():
     assert found.tolist() == [None, str(near - 1)]
 
 
+@pytest.mark.parametrize(
+    ("word", "texts", "numbers", "others"),
+    [
+        ("-9.0", ["-9.0", "-9", " -9.00"], [-9, -9.0, np.int8(-9), Decimal("-9.0")], ["-09", -8.0]),
+        ("-99.", ["-99."], [-99.0], ["-99", "-9"]),
+        ("0.0", ["0", "-0.0"], [0, -0.0], ["00", 1]),
+        ("07", ["07"], [7, 7.0], ["7", "007"]),
+        ("+7", ["+7"], [7, 7.0], ["7", "07"]),
+        ("-9.9", ["-9.9"], [-9.9], [-10]),
+        (" NA ", ["NA"], [], ["na"]),
+        ("1e99999999999999999999", ["1e99999999999999999999"], [], [1]),
+    ],
+)
+def test_a_word_for_no_value_is_none_in_all_of_its_forms(word, texts, numbers, others):
+    # "-9.0" was listed, and its rows were one unit, by the id "-9".
+    notation = Notation(missing=("", word))
+    found, bad = ids_of(objects(*texts, *numbers, *others), notation)
+    absent = len(texts) + len(numbers)
+    assert found[:absent].tolist() == [None] * absent and not bad.any()
+    assert None not in found[absent:].tolist()
+    for cells in (chunked(*texts), chunked(*texts).dictionary_encode()):
+        assert ids_of(cells, notation)[0].tolist() == [None] * len(texts)
+
+
+def test_whole_numbers_in_text_are_read_as_the_schema_writes_them():
+    written = Notation(decimal=",", thousands=".")
+    cells = ["1", "1.000", "1000", "1.000,00", "7,0", "7", "7.0", "12.34", "-1.000.000"]
+    expected = ["1", "1000", "1000", "1000", "7", "7", "7.0", "12.34", "-1000000"]
+    found, bad = ids_of(chunked(*cells), written)
+    assert found.tolist() == expected and not bad.any()
+    found, _ = ids_of(objects("1.000", "7,0", "7.0", 7.0), Notation(decimal=","))
+    assert found.tolist() == ["1.000", "7", "7.0", "7"]
+    found, _ = ids_of(objects("-9,0", -9.0, "-9.0"), Notation(missing=("-9,0",), decimal=","))
+    assert found.tolist() == [None, None, "-9.0"]
+
+
+def test_a_number_too_long_to_write_is_a_bad_row_at_its_place():
+    # str() of it raised a bare ValueError.
+    with pytest.raises(DataError, match="row 2"):
+        dataset_from_arrays(frame(objects("a", 10**5000)), schema=SCHEMA)
+
+
 def test_one_id_has_one_form_whatever_the_source():
     expected = ["7", "-3"]
     assert forms(objects("7", " -3\t")) == forms(objects(7, np.int32(-3))) == expected

@@ -3,12 +3,14 @@
 import warnings
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from dpcore import fit
 from dpcore.errors import DpcoreWarning
 from dpcore.fitting import api
 from dpcore.fitting.fits import Fits
+from dpcore.session.charges import Bound
 
 X, Y = np.tile([[0.25], [0.75]], (50, 1)), np.tile([0, 1], 50)
 
@@ -44,7 +46,7 @@ def test_the_second_fit_warns_once_with_the_sum():
     assert message.startswith(
         "2 fits in this process: together they spent epsilon = 0.30000000000000004 and delta = "
     )
-    assert "under add-or-remove-one." in message
+    assert "under add-or-remove-one of a row." in message
     assert file == __file__
 
 
@@ -99,7 +101,7 @@ def test_a_fit_that_broke_after_a_charge_counts_in_full(place, monkeypatch):
     ((message, _),) = told(asked(epsilon=0.5, delta=2**-20), asked())
     assert message.startswith(
         "2 fits in this process (1 broke off, and counts in full): together they spent "
-        "epsilon = 0.75 and delta = 1.9073486328125e-06 under add-or-remove-one."
+        "epsilon = 0.75 and delta = 1.9073486328125e-06 under add-or-remove-one of a row."
     )
 
 
@@ -124,6 +126,46 @@ def test_two_that_are_not_private_say_so():
     assert "2 fits in this process: none of them is private." in message
 
 
-def test_relations_are_named():
-    ((message, _),) = told(asked(relation="replace-one"), asked())
-    assert "under add-or-remove-one and replace-one" in message
+def test_budgets_under_several_relations_have_no_common_sum():
+    # Said was 3 "under add-or-remove-one and replace-one": it is 5 under replace-one, where a row
+    # added and one removed are two steps, and nothing follows under the other.
+    fits = Fits()
+    for epsilon, relation, protected in (
+        (1.0, "replace-one", "a row"),
+        (2.0, "add-or-remove-one", "a row"),
+        (4.0, "add-or-remove-one", "all rows of a value of 'id'"),
+        (8.0, "add-or-remove-one", "a row"),
+    ):
+        fits._count_in(Bound(epsilon, 2**-20, relation, protected, True))
+    assert fits._message().startswith(
+        "4 fits in this process: together they spent epsilon = 10 and delta = 1.9073486328125e-06 "
+        "under add-or-remove-one of a row, and epsilon = 4 and delta = 9.5367431640625e-07 under "
+        "add-or-remove-one of all rows of a value of 'id', and epsilon = 1 and delta = "
+        "9.5367431640625e-07 under replace-one of a row (guarantees of several kinds have no "
+        "common sum)."
+    )
+
+
+def of_units():
+    """Return a fit for units that is yet to be made."""
+    columns = {"x": {"kind": "numeric", "lower": 0, "upper": 1}}
+    columns["y"] = {"kind": "label", "classes": [0, 1]}
+    frame = pa.table({"id": np.arange(100) // 3, "x": X[:, 0], "y": Y})
+    given = {"schema": {"columns": columns}, "unit": "id", "rows_per_unit": 3}
+    return lambda: fit(frame, algo="dp-gd", params={"steps": 2}, epsilon=1.0, **given)
+
+
+@pytest.mark.parametrize("breaks", [False, True])
+def test_a_fit_of_units_and_one_of_rows_have_sums_of_their_own(breaks, monkeypatch):
+    def broken(*_):
+        raise KeyboardInterrupt
+
+    fits = [of_units(), asked(relation="replace-one", delta=2**-20)]
+    if breaks:
+        with monkeypatch.context() as patched:
+            patched.setattr("dpcore.fitting.run.make_model", broken)
+            with pytest.raises(KeyboardInterrupt):
+                fits.pop(0)()
+    ((message, _),) = told(*fits)
+    assert "under add-or-remove-one of all rows of a value of 'id', and epsilon = 1 and" in message
+    assert "delta = 9.5367431640625e-07 under replace-one of a row (" in message

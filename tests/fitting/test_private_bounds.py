@@ -223,6 +223,15 @@ def test_what_cannot_leave_a_share_is_refused_before_anything_is_spent(settings,
         fit_dataset(make_plan(settings), waiting(), on_release=no_release)
 
 
+@pytest.mark.parametrize("algo", ["nsgd", "psgd", "outpert-gd", "rsgd-ar", "bolt-on"])
+def test_a_pass_over_a_public_number_of_rows_leaves_a_share(algo):
+    # The rehearsal had no rows, and was refused as a table of other rows.
+    few = {"epsilon": 4.0, "delta": 1e-6, "accountant": "rdp", "relation": "replace-one"}
+    model = fit(X[:500], Y[:500], private_bounds=True, row_norm=None, algo=algo, **few)
+    assert model.privacy["releases"]["bounds"] == 1 and model.report["n_train"] == 500
+    assert model.privacy["spent"] <= model.privacy["budget"]
+
+
 @pytest.mark.parametrize(
     "asked",
     [

@@ -6,11 +6,14 @@ import pytest
 
 import dpcore
 from dpcore.bounds.choice import CountNoise, bounds_of
+from dpcore.bounds.waiting import encoded_rows
+from dpcore.errors import InvalidInputError
 from dpcore.fitting import private_bounds
 from dpcore.fitting.loading import DataRequest
 from dpcore.fitting.plan import make_plan
 from dpcore.fitting.run import train
 from dpcore.fitting.settings import Settings
+from dpcore.session.charges import Charges
 from dpcore.session.session import TableSession
 
 K, N_UNITS = 3, 240
@@ -113,6 +116,40 @@ def test_bounds_are_of_the_rows_that_are_kept(frame, released, tmp_path):
     assert 90 < column.lower < 110 and 190 < column.upper < 210
     assert training.report()["units"]["rows_per_unit"] == K
     assert training.report()["private_bounds"]["columns"] == ["x"]
+
+
+@pytest.fixture
+def files(frame, tmp_path):
+    """A request of rows with ids, and of rows without to report on."""
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    frame[["x", "y"]].head(50).to_csv(tmp_path / "test.csv", index=False)
+    columns = "[columns]\nx = { kind = 'numeric' }\ny = { kind = 'label', classes = ['n', 'p'] }\n"
+    keys = f"unit = 'id'\nrows_per_unit = {K}\n"
+    (tmp_path / "schema.toml").write_text(keys + columns)
+    places = {"schema": tmp_path / "schema.toml", "test": tmp_path / "test.csv"}
+    return DataRequest(str(tmp_path / "rows.csv"), private_bounds=True, **places)
+
+
+def test_rows_to_report_on_need_no_ids(files):
+    # They were refused for want of ids, after the whole budget was charged.
+    plan = make_plan(Settings("dp-gd", epsilon=1e4, params={"steps": 3}))
+    training = train(plan, files)
+    assert training.diagnostics["test_accuracy"] > 0.5
+    assert training.model.schema.unit == "id"
+
+
+def test_rows_to_report_on_that_do_not_fit_are_refused_before_any_charge(files, monkeypatch):
+    def encoded(dataset, schema):
+        if dataset.units is None:  # Those that are reported on.
+            raise InvalidInputError("no such form")
+        return encoded_rows(dataset, schema)
+
+    for place in ("dpcore.bounds.waiting", "dpcore.fitting.run"):
+        monkeypatch.setattr(f"{place}.encoded_rows", encoded)
+    plan, charges = make_plan(Settings("dp-gd", epsilon=1e4, params={"steps": 3})), Charges()
+    with pytest.raises(InvalidInputError, match="no such form"):
+        train(plan, files, charges=charges)
+    assert charges.figures is None
 
 
 def test_rows_stay_with_their_units_once_they_are_encoded(frame):

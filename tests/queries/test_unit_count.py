@@ -1,17 +1,25 @@
 """The number of units: each counts 1, whatever the number of its rows."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import dpcore
+from dpcore.accountants.zcdp import ZcdpAccountant
 from dpcore.data.blocks.table import Table
 from dpcore.engines.local import LocalEngine
 from dpcore.errors import InvalidInputError
+from dpcore.losses.logistic import Logistic
+from dpcore.mechanisms.gaussian import Gaussian
+from dpcore.noise.source import SeededNoise
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.queries import RowCount, UnitCount
+from dpcore.session.session import TableSession
 from dpcore.session.units import sensitivity_of_units
 from dpcore.testing import check_query
+from dpcore.testing.tables import make_problem, make_rows
 
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
 K = 3
@@ -64,6 +72,27 @@ def test_a_count_of_rows_that_states_one_for_a_unit_is_found():
     bound = sensitivity_of_units(Rows(), ADD, K).bound
     assert most_moved(Rows(), ADD) == K > bound
     assert most_moved(Rows(), REPLACE) == K - 1 > bound
+
+
+def test_a_table_without_units_is_not_asked_in_a_run_over_units():
+    # Each of its rows counted as a unit, 50 of them for one person, at a sensitivity of 1.
+    rows = make_rows(50)
+    problem = replace(make_problem(rows, ADD, Logistic()), n=None, rows_per_unit=50)
+    accountant = ZcdpAccountant.from_budget(4.0, 1e-6)
+
+    def opened(engine):
+        return TableSession(engine, accountant, ADD, SeededNoise(1), problem=problem)
+
+    class SumsAlone:
+        def answer(self, query):
+            raise AssertionError("asked")
+
+    for engine, said in ((LocalEngine(rows.table()), "units="), (SumsAlone(), "adds up whole")):
+        session = opened(engine)
+        with pytest.raises(InvalidInputError, match=said):
+            session.release(UnitCount(), Gaussian(2.0))
+        assert not session.ledger
+    opened(LocalEngine(table_of(SIZES))).release(UnitCount(), Gaussian(2.0))
 
 
 @pytest.fixture

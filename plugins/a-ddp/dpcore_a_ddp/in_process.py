@@ -31,7 +31,7 @@ from dpcore_a_ddp.pooled_rows import PooledRows
 from dpcore_a_ddp.round_rules import TRUST_MODELS, GradientRounds
 from dpcore_a_ddp.rounds_left import JoinedRound, RoundsLeft
 from dpcore_a_ddp.user_budgets import Filters, MakeFilter, rounds_of_users
-from dpcore_a_ddp.user_session import user_seed
+from dpcore_a_ddp.user_session import require_rows_as_given, user_seed
 from dpcore_a_ddp.users_file import alike_users, read_users
 
 if TYPE_CHECKING:
@@ -85,8 +85,7 @@ class InProcessPool(OneProcessPool):
             raise InvalidInputError(
                 f"Expected users of one row or more, who together own the {n_rows} rows."
             )
-        if data.rows_dropped:
-            raise InvalidInputError("The number of a user's rows is public: drop none of them.")
+        require_rows_as_given(data)
         super().__init__(users, make_filter, reference, trust)
         self._starts = np.cumsum(self._sizes) - self._sizes
         self._distinct = np.unique(self._sizes).tolist()

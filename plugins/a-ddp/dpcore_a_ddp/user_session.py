@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from dpcore.plugin import Accountant, Loss, User
     from dpcore.plugin.parts import Dataset, NoiseSource
 
-__all__ = ["UserSession", "user_seed"]
+__all__ = ["UserSession", "require_rows_as_given", "user_seed"]
 
 
 def user_seed(seed: int, name: str) -> int:
@@ -179,5 +179,17 @@ def _check(
         raise InvalidInputError("The rules are for rows of another width or other bounds.")
     if (accountant.epsilon, accountant.delta) != (user.epsilon, user.delta):
         raise InvalidInputError(f"The filter of user {user.name!r} has another budget.")
+    require_rows_as_given(data)
+
+
+def require_rows_as_given(data: Dataset) -> None:
+    """Raise InvalidInputError for rows that are left of more, or that have units: a round is
+    charged for one row, by the public number of a user's rows, and a unit's rows would move what
+    is sent k times as far."""
+    if data.units is not None:
+        raise InvalidInputError(
+            "A user is charged for one row, and its schema asks for units of several rows: take "
+            "unit and rows_per_unit out of it, or fit where all rows are in one place."
+        )
     if data.rows_dropped:
         raise InvalidInputError("The number of a user's rows is public: no row may be dropped.")

@@ -5,11 +5,23 @@ import pickle
 from dataclasses import replace
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pool_users import SEED, USERS, make_data, make_filter, make_rules, open_user, rows_of
+from pool_users import (
+    SEED,
+    USERS,
+    in_process,
+    make_data,
+    make_filter,
+    make_rules,
+    open_user,
+    rows_of,
+)
 
+from dpcore.data.readers.arrays import dataset_from_arrays
+from dpcore.data.schema.schema import Schema
 from dpcore.errors import InvalidInputError
 from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
@@ -116,6 +128,19 @@ def test_a_user_without_rows_or_with_a_filter_of_another_budget_is_refused():
     dropped = replace(rows_of(data, USERS, 0), rows_dropped=True)
     with pytest.raises(InvalidInputError, match="no row may be dropped"):
         UserSession(USERS[0], dropped, Logistic(), rules, make_filter(2.0, 1e-6))
+
+
+def test_rows_of_units_are_refused_by_sessions_and_pools():
+    # A unit's rows move the gradients' sum several times as far as a user's filter is charged for.
+    keys = {"unit": "id", "rows_per_unit": 3, "columns": {}}
+    keys["columns"]["x"] = {"kind": "numeric", "lower": 0, "upper": 1}
+    keys["columns"]["y"] = {"kind": "label", "classes": [0, 1]}
+    frame = pa.table({"id": np.arange(53) // 3, "x": np.full(53, 0.5), "y": np.arange(53) % 2})
+    data = dataset_from_arrays(frame, schema=Schema.from_dict(keys))
+    with pytest.raises(InvalidInputError, match="charged for one row"):
+        open_user(data, make_rules(data))
+    with pytest.raises(InvalidInputError, match="charged for one row"):
+        in_process(data)
 
 
 def test_a_user_of_one_row_draws_it_every_round():

@@ -17,10 +17,19 @@ from dpcore.plugin.parts import (
 )
 from dpcore_baselines.dp_gd import DpGd
 from dpcore_baselines.objpert import ObjPert
+from dpcore_baselines.outlook import outlook_of
 from dpcore_baselines.privgene import PrivGene
 
 if TYPE_CHECKING:
-    from dpcore.plugin import Loss, PrivacySession, Problem, Settings, Solution
+    from dpcore.plugin import (
+        Accountant,
+        Loss,
+        Outlook,
+        PrivacySession,
+        Problem,
+        Settings,
+        Solution,
+    )
 
 __all__ = ["Auto"]
 
@@ -78,6 +87,13 @@ class Auto:
             return replace(settings, algo=ObjPert.name, use=use), why
         why = "pure epsilon and a loss without a bounded slope and curvature: selections"
         return replace(settings, algo=PrivGene.name), why
+
+    @classmethod
+    def expect(cls, problem: Problem, accountant: Accountant) -> Outlook | None:
+        """Return the outlook of what is chosen, with its own defaults."""
+        if not (problem.loss.classification or _is_installed(_FOR_SQUARES)):
+            return None
+        return outlook_of(problem, accountant)
 
     def minimize(self, problem: Problem, session: PrivacySession) -> Solution:
         """Return what the choice for the session's accountant with delta > 0 does; a fit itself

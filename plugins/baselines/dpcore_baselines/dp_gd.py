@@ -224,7 +224,8 @@ class DpGd:
             query = clipped_sum(problem, w, columns, run.clip, mechanism.noise_multiplier)
             gradient = session.release(query, mechanism) / n + l2 * columns.map_gradient(w)
             gradient[columns.scales == 0] = 0.0  # There is nothing but noise.
-            deviation = mechanism.noise_multiplier * run.clip * problem.rows_changed / n
+            changed = problem.relation.rows_changed if self.clip_unit else problem.rows_changed
+            deviation = mechanism.noise_multiplier * run.clip * changed / n
             descent.move(gradient, pace.next_step(descent.v, gradient, deviation))
         v = descent.average
         if columns.constant is not None and problem.loss.classification:

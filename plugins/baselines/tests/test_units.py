@@ -6,6 +6,9 @@ import pytest
 
 from dpcore import fit
 from dpcore.errors import InvalidInputError
+from dpcore.session.session import TableSession
+from dpcore.session.units import sensitivity_of_units
+from dpcore_baselines.pace import Pace
 
 SCHEMA = {
     "unit": "id",
@@ -32,6 +35,31 @@ def test_it_learns_over_units(frame, relation, clip_unit):
     model = fit(frame, schema=SCHEMA, epsilon=8.0, algo="dp-gd", relation=relation, params=params)
     assert model.score(frame.drop(columns="y"), frame.y) > 0.8
     assert model.privacy["private"] and model.report["units"]["rows_per_unit"] == 6
+
+
+@pytest.mark.parametrize("relation", ["add-or-remove-one", "replace-one"])
+@pytest.mark.parametrize("clip_unit", [False, True])
+def test_steps_are_told_the_noise_that_is_added(frame, relation, clip_unit, monkeypatch):
+    # With clip_unit they were told k times as much.
+    told, added = [], []
+    next_step = Pace.next_step
+
+    def telling(self, v, gradient, deviation):
+        told.append(deviation)
+        return next_step(self, v, gradient, deviation)
+
+    class Door(TableSession):
+        def release(self, query, mechanism):
+            if query.kind == "gradient":
+                moved = sensitivity_of_units(query, self.relation, 6).bound
+                added.append(mechanism.noise_multiplier * moved / 1800)
+            return super().release(query, mechanism)
+
+    monkeypatch.setattr(Pace, "next_step", telling)
+    monkeypatch.setattr("dpcore.fitting.run.TableSession", Door)
+    asked = {"relation": relation, "params": {"clip_unit": clip_unit, "steps": 3}}
+    fit(frame, schema=SCHEMA | {"rows": 1800}, epsilon=8.0, algo="dp-gd", **asked)
+    assert len(told) == 3 and told == pytest.approx(added)
 
 
 def test_units_are_needed_to_clip_them(frame):

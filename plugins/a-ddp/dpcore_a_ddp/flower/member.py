@@ -95,7 +95,7 @@ def answer(member: Member, data: bytes) -> bytes:
         raise InvalidInputError(
             f"The rules are for {rules.relation}, and the budget is for {member.relation}."
         )
-    dataset = load_file(member.data, Schema.read(member.schema))
+    dataset = load_file(member.data, _schema_of(member))
     user = User(member.user, int(dataset.X.shape[0]), member.epsilon, member.delta)
     registry = load_registry()
     loss = registry.load("loss", rules.loss)()
@@ -109,6 +109,18 @@ def answer(member: Member, data: bytes) -> bytes:
             _run_up(trial, ledger, question)
         session = UserSession(user, dataset, loss, rules, empty, noise, ledger)
         return pack_answer(session.answer(question.round, question.w))
+
+
+def _schema_of(member: Member) -> Schema:
+    """Return the schema of the user's rows; InvalidInputError where it has units: the process of
+    each round would keep other rows of a unit."""
+    schema = Schema.read(member.schema)
+    if schema.unit is not None:
+        raise InvalidInputError(
+            f"{member.schema}: a user is charged for one row, and unit={schema.unit!r} asks for "
+            "several; take unit and rows_per_unit out of it."
+        )
+    return schema
 
 
 def _run_up(trial: UserSession, ledger: RoundLedger, question: Question) -> None:

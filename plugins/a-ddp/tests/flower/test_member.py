@@ -164,6 +164,16 @@ def test_rules_that_promise_less_are_refused_and_leave_no_trace(own_files, rules
     assert not (own_files[1].parent / "ledger.jsonl").exists()
 
 
+def test_rows_of_units_are_refused_before_they_are_read(own_files, rules, monkeypatch):
+    # They were charged one by one, and of each unit every process kept other rows.
+    schema, ledger = (own_files[1].parent / name for name in ("schema.toml", "ledger.jsonl"))
+    schema.write_text('unit = "id"\nrows_per_unit = 3\n' + schema.read_text())
+    monkeypatch.setattr("dpcore_a_ddp.flower.member.load_file", None)
+    with pytest.raises(InvalidInputError, match="charged for one row, and unit='id' asks"):
+        ask(own_files[1], rules, 0)
+    assert not ledger.exists()
+
+
 def test_two_processes_do_not_spend_one_ledger(own_files, rules):
     user = User("ben", 8, 8.0, 1e-6)
     with closing(FileLedger(own_files[1].parent / "ledger.jsonl", user, rules)):

@@ -1,0 +1,60 @@
+"""The warning before a run whose model is not expected to do better than a constant."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dpcore.fitting.hooks import expected
+
+if TYPE_CHECKING:
+    from dpcore.fitting.plan import Plan
+    from dpcore.protocols.problem import Problem
+
+__all__ = ["Foresight", "rounded"]
+
+_WORTH_SAYING = 1000
+"""Rows: most tables have as many, so that a smaller number needed is not told without a figure."""
+_INSTEAD = "dpcore plan says what more rows or a larger epsilon would do: a forecast, no guarantee."
+
+
+@dataclass
+class Foresight:
+    """The outlook of one run, told to whoever started it before anything is charged.
+
+    Every sentence follows from public facts: where no number of rows is public it says what is
+    needed, the same for whatever rows there are.
+
+    Parameters
+    ----------
+    tell : is handed the sentence, if there is one.
+    failing : whether it said that this run fails, so that the report need not say it again.
+    """
+
+    tell: Callable[[str], None]
+    failing: bool = False
+
+    def look(self, plan: Plan, problem: Problem) -> None:
+        """Tell the outlook of a run that has been checked and not begun."""
+        outlook = expected(plan, problem)
+        if outlook is None:
+            return
+        needed, n = outlook.rows_needed, problem.n_public
+        rows = f"about {rounded(needed):,.0f} rows are needed for {problem.n_features} columns"
+        if n is None:
+            if needed > _WORTH_SAYING:
+                self.tell(f"at this budget {rows} to do better than a constant. {_INSTEAD}")
+        elif n < needed:
+            self.failing = True
+            self.tell(
+                f"expect no more than a constant of this run: at this budget {rows}, and the "
+                f"public number of rows is {n:,}. {_INSTEAD}"
+            )
+
+
+def rounded(figure: float) -> float:
+    """Return two digits of a figure, rounded up: a forecast has no more."""
+    unit = 10.0 ** (1 - math.floor(math.log10(figure)))
+    return math.ceil(round(figure * unit, 6)) / unit

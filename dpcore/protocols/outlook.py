@@ -1,0 +1,28 @@
+"""The outlook of a run: what may be expected of it, from public facts alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["Outlook"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outlook:
+    """A forecast from other tables, no guarantee. The gain of a model is the part of a constant's
+    errors that it does without: accuracy above the commoner class's, squared error below the
+    variance.
+
+    Parameters
+    ----------
+    kept : the share of the gain without privacy that is kept, from 0 to 1; ``None`` where no number
+        of rows is public.
+    rows_needed : rows from which on a model does better than a constant at this budget, about.
+    error_left : errors without privacy over a constant's, at the middle of the other tables.
+    spread : how far from ``kept`` half of the other tables were, where it is neither 0 nor 1.
+    """
+
+    kept: float | None
+    rows_needed: int
+    error_left: float
+    spread: float

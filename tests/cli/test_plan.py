@@ -1,0 +1,69 @@
+"""``dpcore plan``: forecasts in words and as JSON."""
+
+import json
+
+import pytest
+
+RIDGE = ("plan", "--features", "30", "--loss", "ridge")
+CLASSES = ("plan", "--features", "30")
+
+
+def forecasts(run, *arguments):
+    return json.loads(run(*arguments, "--json").stdout)["forecasts"]
+
+
+def test_a_target_asks_for_an_epsilon_or_for_rows(run):
+    shown = run(*RIDGE, "--rows", "2000", "--target-mse", ".5").stdout
+    (found,) = forecasts(run, *RIDGE, "--rows", "2000", "--target-mse", ".5")
+    assert f"About 2,000 rows and epsilon = {found['epsilon']:g} are needed" in shown
+    assert "no guarantee" in shown and "No data were read" in shown
+    (back,) = forecasts(run, *RIDGE, "--epsilon", found["epsilon"], "--target-mse", ".5")
+    assert 1700 <= back["rows"] <= 2000  # the epsilon was rounded up
+    assert "as at the middle of public tables" in shown
+    lower = (*RIDGE, "--rows", "2000", "--target-mse", ".5", "--nonprivate-mse", ".1")
+    assert forecasts(run, *lower)[0]["epsilon"] < found["epsilon"]
+
+
+def test_rows_and_epsilon_say_what_to_expect(run):
+    few = (*CLASSES, "--rows", "300", "--epsilon", ".1", "--classes-share", ".76")
+    assert "Expect no more than a constant." in run(*few).stdout
+    (found,) = forecasts(run, *few)
+    assert found["kept"] == 0 and found["accuracy"] == pytest.approx(0.76)
+    assert found["rows_needed"] > 300
+    (many,) = forecasts(run, *few[:4], "100000", *few[5:])
+    assert many["kept"] > 0.9 and many["accuracy"] > 0.83
+
+
+def test_nothing_but_features_prints_a_table(run):
+    shown = run(*CLASSES).stdout
+    assert "Share of the gain kept" in shown and "epsilon 0.1" in shown and "100,000" in shown
+    found = forecasts(run, *CLASSES)
+    assert len(found) == 24 and "accuracy" not in found[0]
+    assert "rows that keep 71% of the gain" in run(*RIDGE, "--target-mse", ".5").stdout
+    assert len(forecasts(run, *CLASSES, "--rows", "500")) == 4
+
+
+def test_a_budget_that_protects_next_to_nothing_is_told(run):
+    told = run(*RIDGE, "--rows", "40", "--target-mse", ".31")
+    assert "next to no protection" in told.stderr
+
+
+def test_a_share_that_nothing_keeps_is_said(run):
+    told = run(*RIDGE, "--rows", "2", "--target-mse", ".301")
+    assert told.stdout.startswith("There is no way to keep")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ((*RIDGE, "--rows", "9", "--target-mse", ".2"), "cannot be had at any epsilon"),
+        ((*RIDGE, "--rows", "9", "--epsilon", "1", "--target-mse", ".5"), "leave out --epsilon"),
+        ((*CLASSES, "--target-accuracy", ".8"), "--classes-share"),
+        ((*CLASSES, "--loss", "ridg"), "Did you mean ridge"),
+        ((*CLASSES, "--delta", "0"), "delta > 0"),
+    ],
+)
+def test_mistakes_are_one_line(run, arguments, text):
+    told = run(*arguments)
+    assert told.exit_code == 2 and text in told.stderr
+    assert len(told.stderr.splitlines()) == 1
