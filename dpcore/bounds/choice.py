@@ -17,7 +17,7 @@ import numpy as np
 from dpcore.bounds.bins import BINS, BRANCHES, LEAVES, edge
 from dpcore.bounds.counts import SIZES
 
-__all__ = ["CHANCE", "NO_ROWS_SEEN", "TAIL", "CountNoise", "bounds_of"]
+__all__ = ["CHANCE", "NO_ROWS_SEEN", "TAIL", "CountNoise", "are_defaults", "bounds_of"]
 
 TAIL = 0.01
 """The share of cells beyond each of the two bounds, as far as noise lets one tell."""
@@ -76,6 +76,18 @@ def bounds_of(
         assert upper is not None
         return (below if below < upper else upper - max(1.0, abs(upper))), upper
     return lower, (above if above > lower else lower + max(1.0, abs(lower)))
+
+
+def are_defaults(
+    counts: np.ndarray, noise: CountNoise, lower: float | None, upper: float | None
+) -> bool:
+    """Return whether the bounds that ``bounds_of`` makes of the same are a default: no rows are
+    seen, or none on the inner side of the known bound."""
+    below, above = _quantiles(counts, noise)
+    seen = _with_rows(counts[: SIZES[0]], noise).any()
+    return (
+        not seen or (lower is not None and above <= lower) or (upper is not None and below >= upper)
+    )
 
 
 def _quantiles(counts: np.ndarray, noise: CountNoise) -> tuple[float, float]:

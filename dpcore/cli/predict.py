@@ -47,6 +47,13 @@ def predict_command(
         str | None,
         typer.Option(help="What is before the decimals of numbers in this file, likewise: . or ,"),
     ] = None,
+    thousands: Annotated[
+        str | None,
+        typer.Option(
+            help="What may be between groups of three digits in this file, likewise: such as , or "
+            "nothing."
+        ),
+    ] = None,
     out: Annotated[
         Path | None, typer.Option(help="CSV file to write; standard output for - or if none.")
     ] = None,
@@ -74,7 +81,7 @@ def predict_command(
     if not fitted.privacy["private"]:
         reasons = "; ".join(fitted.privacy["why_not_private"])
         typer.echo(f"dpcore: the model is not private: {reasons}", err=True)
-    output = _Output(fitted, _schema_of_file(fitted, separator, decimal), data, reading)
+    output = _Output(fitted, _schema_of_file(fitted, separator, decimal, thousands), data, reading)
     with advised_on_bad_rows(_ADVICE):
         if out is not None:
             write_whole(out, output.lines())
@@ -85,18 +92,20 @@ def predict_command(
                     typer.echo(piece, nl=False)
     if output.n_blank:
         told = words_of_blanks(output.n_blank, output.n_rows, "--bad-rows refuse")
-        typer.echo(f"dpcore: {told}", err=True)
+        typer.echo(f"dpcore: {told}{output.reason()}", err=True)
 
 
-def _schema_of_file(model: Model, separator: str | None, decimal: str | None) -> Schema:
+def _schema_of_file(
+    model: Model, separator: str | None, decimal: str | None, thousands: str | None
+) -> Schema:
     """Return the model's schema, in the notation of the file to be read."""
     schema = model.schema
     if separator is not None:
         schema = replace(schema, separator="\t" if separator == r"\t" else separator)
-    if decimal is not None:
+    decimal = schema.decimal if decimal is None else decimal
+    if thousands is None:
         thousands = "" if schema.thousands == decimal else schema.thousands
-        schema = replace(schema, decimal=decimal, thousands=thousands)
-    return schema
+    return replace(schema, decimal=decimal, thousands=thousands)
 
 
 class _Output:
@@ -105,6 +114,12 @@ class _Output:
     def __init__(self, model: Model, schema: Schema, data: str, bad_rows: BadRows) -> None:
         self.n_rows = self.n_blank = 0
         self._model, self._schema, self._data, self._bad_rows = model, schema, data, bad_rows
+
+    def reason(self) -> str:
+        """Return a sentence on why the first row has no score, where none has one."""
+        from dpcore.model.margins import first_reason
+
+        return first_reason(self._schema, self._data) if self.n_blank == self.n_rows else ""
 
     def lines(self) -> Iterator[bytes]:
         """Yield the output in pieces."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dpcore.exact.rounding import exact
+from dpcore.model.shown import unseen_columns
 
 if TYPE_CHECKING:
     from dpcore.model.model import Model
@@ -21,6 +22,12 @@ def cautions_of(model: Model, *, foretold: bool = False) -> list[str]:
     cautions = []
     if model.privacy["private"]:
         cautions += cautions_of_budget(model.privacy["epsilon"], model.privacy["delta"])
+    if unseen := [(name, *model.released_bounds[name]) for name in unseen_columns(model)]:
+        defaults = (f"{name!r} ({low:g} to {high:g} is the default)" for name, low, high in unseen)
+        cautions.append(
+            "no rows were seen above the noise, where bounds were looked for, in "
+            f"{', '.join(defaults)}: state bounds there."
+        )
     if isinstance(model.details.get("warning"), str) and not foretold:
         cautions.append(model.details["warning"])
     return cautions

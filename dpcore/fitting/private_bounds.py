@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore.accountants.calibrate import noise_multiplier
-from dpcore.bounds.choice import CountNoise, bounds_of
+from dpcore.bounds.choice import CountNoise, are_defaults, bounds_of
 from dpcore.bounds.counts import BinCounts
 from dpcore.bounds.waiting import WaitingRows, bounded_schema, encoded_rows, rehearsed_rows
 from dpcore.errors import InvalidInputError
@@ -52,7 +52,8 @@ class Bounded:
     ----------
     accountant : the filter after the release of the bounds.
     charged : the ledger so far.
-    stated : columns and share of the bounds that were released; ``None`` for none.
+    stated : columns and share of the bounds that were released, and the columns in which no rows
+        were seen, if any; ``None`` for none.
     """
 
     dataset: Dataset
@@ -120,15 +121,16 @@ def with_bounds(
     counts = session.release(query, mechanism).reshape(query.n_columns, -1)
     deviation = spread * mechanism.noise_multiplier * _moved(query, ready.problem)
     added = CountNoise(deviation, isinstance(mechanism, Gaussian), query.n_columns)
-    bounds = {
-        column.name: bounds_of(own, added, column.lower, column.upper)
-        for column, own in zip(schema.unbounded, counts, strict=True)
-    }
+    bounds, unseen = {}, []
+    for column, own in zip(schema.unbounded, counts, strict=True):
+        released = own, added, column.lower, column.upper
+        bounds[column.name] = bounds_of(*released)
+        unseen += [column.name] if are_defaults(*released) else []
     return Bounded(
         encoded_rows(dataset, bounded_schema(schema, bounds)),
         session.accountant,
         session.ledger,
-        {"columns": list(bounds), "share": float(SHARE)},
+        {"columns": list(bounds), "share": float(SHARE), **({"unseen": unseen} if unseen else {})},
     )
 
 

@@ -46,7 +46,10 @@ def with_units(schema: Schema | None, unit: str | None, rows_per_unit: int | Non
     if unit is None and rows_per_unit is None:
         return schema
     if schema is None:
-        raise InvalidInputError("Expected unit, a column's name, beside a schema of the columns.")
+        raise InvalidInputError(
+            "Expected unit, a column's name, beside a schema of the columns. (A store holds no "
+            "ids: train on the file that it was converted from, with a schema.)"
+        )
     if unit is not None and schema.unit not in (None, unit):
         raise InvalidInputError(
             f"The schema's unit is {schema.unit!r}, not {unit!r}; name it in one place."

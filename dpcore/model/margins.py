@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.errors import InvalidInputError, warn_caller
+from dpcore.errors import DataError, InvalidInputError, warn_caller
 
 if TYPE_CHECKING:
     from dpcore.data.blocks.layouts import Rows
     from dpcore.data.readers import BadRows
+    from dpcore.data.schema.schema import Schema
     from dpcore.model.model import Model
 
-__all__ = ["margins_in_pieces", "margins_of", "reading_of", "words_of_blanks"]
+__all__ = ["first_reason", "margins_in_pieces", "margins_of", "reading_of", "words_of_blanks"]
 
 
 def margins_of(model: Model, X: Any, bad_rows: str) -> np.ndarray:
@@ -24,11 +25,12 @@ def margins_of(model: Model, X: Any, bad_rows: str) -> np.ndarray:
 
     Warns, once, with the number of rows without a score.
     """
-    pieces = _pieces(model, X, reading_of(bad_rows))
+    pieces = _pieces(model.schema, X, reading_of(bad_rows))
     margins = np.concatenate([np.zeros(0), *margins_in_pieces(model, pieces)])
     if n_blank := int(np.isnan(margins).sum()):
         told = words_of_blanks(n_blank, margins.size, "bad_rows='refuse'")
-        warn_caller(told)
+        is_each = n_blank == margins.size
+        warn_caller(told + (first_reason(model.schema, X) if is_each else ""))
     return margins
 
 
@@ -62,12 +64,24 @@ def words_of_blanks(n_blank: int, n_rows: int, option: str) -> str:
     )
 
 
-def _pieces(model: Model, X: Any, bad_rows: BadRows) -> Iterator[tuple[Rows, np.ndarray | None]]:
+def first_reason(schema: Schema, X: Any) -> str:
+    """Return a sentence on why the first row does not satisfy the schema, by reading it once more;
+    nothing of what may be readable once only, such as a pipe."""
+    if isinstance(X, (str, os.PathLike)) and not os.path.isfile(X):
+        return ""
+    try:
+        next(_pieces(schema, X, "refuse"), None)
+    except DataError as error:
+        return f" The first: {error}"
+    return ""
+
+
+def _pieces(schema: Schema, X: Any, bad_rows: BadRows) -> Iterator[tuple[Rows, np.ndarray | None]]:
     if isinstance(X, (str, os.PathLike)):
         from dpcore.data.dataset import feature_pieces
 
-        yield from feature_pieces(X, model.schema, bad_rows=bad_rows)
+        yield from feature_pieces(X, schema, bad_rows=bad_rows)
     else:
         from dpcore.data.readers.arrays import features_from_arrays
 
-        yield features_from_arrays(X, model.schema, bad_rows=bad_rows)
+        yield features_from_arrays(X, schema, bad_rows=bad_rows)

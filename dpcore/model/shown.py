@@ -10,7 +10,7 @@ from dpcore.fitting.losses import shown_loss
 if TYPE_CHECKING:
     from dpcore.model.model import Model
 
-__all__ = ["fitted_in_words", "html_of", "shown_bounds", "text_of"]
+__all__ = ["fitted_in_words", "html_of", "shown_bounds", "text_of", "unseen_columns"]
 
 _MOST_NAMES = 8
 
@@ -46,9 +46,18 @@ def html_of(model: Model) -> str:
 
 
 def shown_bounds(model: Model) -> str:
-    """Return the bounds that the fit released, column by column."""
-    bounds = model.released_bounds.items()
-    return "; ".join(f"{name} {lower:.6g} to {upper:.6g}" for name, (lower, upper) in bounds)
+    """Return the bounds that the fit released, column by column; a default, where no rows were
+    seen, is named as one."""
+    bounds, unseen = model.released_bounds.items(), unseen_columns(model)
+    return "; ".join(
+        f"{name} {lower:.6g} to {upper:.6g}{' (the default)' if name in unseen else ''}"
+        for name, (lower, upper) in bounds
+    )
+
+
+def unseen_columns(model: Model) -> tuple[str, ...]:
+    """Return the columns whose bounds were to be released, and are a default."""
+    return tuple(model.privacy.get("private_bounds", {}).get("unseen", ()))
 
 
 def fitted_in_words(model: Model) -> str:

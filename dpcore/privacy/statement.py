@@ -60,7 +60,8 @@ class PrivacyStatement:
     users : where rows stay with users: ``count``, least and largest ``epsilon`` and ``delta`` of
         their budgets, ``trust_model`` and ``server_sees``; epsilon and delta are the largest then.
     private_bounds : where bounds of columns were released within the budget: ``columns``, and the
-        ``share`` of the budget that it took.
+        ``share`` of the budget that it took; ``unseen``, the columns whose bounds are a default, if
+        there are any.
     """
 
     epsilon: float

@@ -121,6 +121,8 @@ class PrivateEstimator(ABC, BaseEstimator):
             takes_empty=schema is not None,
             unit=unit,
         )
+        if not has_width:
+            _require_ids(rows, unit)
         labels = given_labels(y, type(self).__name__)
         own = None
         if schema is None:
@@ -235,6 +237,15 @@ class PrivateEstimator(ABC, BaseEstimator):
         if isinstance(state, numbers.Integral):
             return int(state)
         return int(check_random_state(state).randint(2**31 - 1))
+
+
+def _require_ids(rows: Any, unit: str | None) -> None:
+    if unit is not None and not (is_frame(rows) and unit in names_of(rows)):
+        raise InvalidInputError(
+            f"X is no frame with the column {unit!r} of ids. Steps before the estimator have to "
+            f"hand it on: ColumnTransformer([..., ('id', 'passthrough', [{unit!r}])], "
+            "verbose_feature_names_out=False).set_output(transform='pandas')."
+        )
 
 
 def _refuse(metadata: Mapping[str, Any]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -49,15 +49,14 @@ def described_schema(
     columns without either. ``called`` : the label's name, if no column has it.
     Raises InvalidInputError for names that are not there, and columns without either.
     """
-    listed = {str(name): values for name, values in (categories or {}).items()}
+    listed = {str(name): _listed(name, values) for name, values in (categories or {}).items()}
     _check_known(listed, names, "categories")
     numeric = [name for name in names if name not in listed]
     pairs = {} if bounds is None and private_bounds else _pairs(bounds, numeric, private_bounds)
     columns: list[dict[str, Any]] = []
     for name in names:
         if name in listed:
-            values = [plain(value) for value in listed[name]]
-            columns.append({"name": name, "kind": "categorical", "categories": values})
+            columns.append({"name": name, "kind": "categorical", "categories": listed[name]})
         else:
             columns.append({"name": name, "kind": "numeric", **pairs.get(name, {})})
     while called in names:
@@ -133,6 +132,16 @@ def with_label_ascending(schema: Schema) -> Schema:
 
 def plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
+
+
+def _listed(name: Any, values: Any) -> list[Any]:
+    """Return the categories of a column; a text is none, since its letters would be taken."""
+    if isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Iterable):
+        raise InvalidInputError(
+            f"Expected categories of column {str(name)!r} to be a list of public values, as in "
+            "categories={'city': ['Bern', 'Basel']}."
+        )
+    return [plain(value) for value in values]
 
 
 def _pairs(bounds: Any, names: Sequence[str], may_lack: bool) -> dict[str, dict[str, float]]:

@@ -5,7 +5,7 @@ import pytest
 
 from dpcore.bounds import choice
 from dpcore.bounds.bins import BRANCHES, LARGEST, edge, leaves_of
-from dpcore.bounds.choice import CHANCE, NO_ROWS_SEEN, TAIL, CountNoise, bounds_of
+from dpcore.bounds.choice import CHANCE, NO_ROWS_SEEN, TAIL, CountNoise, are_defaults, bounds_of
 from dpcore.bounds.counts import SIZES, BinCounts
 from dpcore.bounds.waiting import WaitingCells
 
@@ -145,6 +145,20 @@ def test_a_bound_that_is_not_below_the_other_is_moved_away(known, expected):
     if known == (None, 3.0):
         expected = (0.0, 3.0)
     assert bounds_of(counts_of(cells), NONE, *known) == expected
+
+
+@pytest.mark.parametrize(
+    ("known", "default"),
+    [((None, None), False), ((0.0, None), False), ((4.0, None), True), ((None, -6.0), True)],
+)
+def test_a_bound_that_moved_away_is_a_default(known, default):
+    assert are_defaults(counts_of(COLUMNS["one value"]), NONE, *known) is default
+
+
+def test_bounds_of_no_rows_that_are_seen_are_a_default():
+    few, noise = counts_of([20.0, 30.0]), CountNoise(1e3, True, 1)
+    assert are_defaults(few, noise, None, None)
+    assert are_defaults(few, noise, 0.0, None) and bounds_of(few, noise, 0.0, None) == (0.0, 1.0)
 
 
 def test_quantiles_that_cross_change_places():

@@ -97,7 +97,7 @@ WILD = '[columns]\n"x*" = { kind = "numeric", lower = 0, upper = 1 }\n' + LABEL
 
 def test_a_wildcard_that_means_no_column(train, folder):
     (folder / "schema.toml").write_text(WILD + '"*" = { kind = "drop" }\n')
-    text = "No column of the rows is named as 'x*'"
+    text = "The schema's 'x*' stands for no column"
     refused(train("--out", "m.json"), text, folder, sorted(folder.iterdir()))
 
 

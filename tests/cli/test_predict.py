@@ -196,8 +196,16 @@ def test_a_file_in_another_notation_is_said_to_be(run, saved, folder):
     assert "looks semicolon-separated" in told and "--separator ';' of dpcore predict" in told
     blank = run("predict", saved, "--data", "other.csv", "--separator", ";")
     assert "6 of 6 rows have no score" in blank.stderr
+    assert "The first: other.csv, line 2, column 'age': the cell looks like a num" in blank.stderr
+    assert "dpcore predict --decimal, --thousands" in blank.stderr
     asked = ("predict", saved, "--data", "other.csv", "--separator", ";", "--decimal", ",")
     assert run(*asked).stdout == whole
+    grouped = lines.replace("0,0;", "0.000,0;").replace(";0.000,0;", ";0;")
+    Path("grouped.csv").write_text(grouped)
+    asked = ("predict", saved, "--data", "grouped.csv", "--separator", ";", "--decimal", ",")
+    assert " rows have no score" in run(*asked).stderr
+    scored = run(*asked, "--thousands", ".")
+    assert scored.stdout.count("\n") == 7 and "no score" not in scored.stderr
     Path("tabs.csv").write_text((folder / NAME).read_text().replace(",", "\t"))
     assert run("predict", saved, "--data", "tabs.csv", "--separator", r"\t").stdout == whole
     assert "to be one character" in run(*asked, "--separator", "xx").stderr

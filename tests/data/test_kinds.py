@@ -290,6 +290,7 @@ BAD_COLUMNS = [
     ({"kind": "hashed", "buckets": 2**21}, "2 <= buckets"),
     ({"kind": "hashed", "buckets": 8, "fill": 3}, "fill of column 'x' to be text"),
     ({"kind": "date", "lower": "2020-01-01"}, "Missing upper"),
+    (DATE | {"lower": "private"}, "Missing lower in column .*private ones are for numbers only"),
     (DATE | {"upper": "2020-13-01"}, "to be a date, as in 2024-02-29"),
     (DATE | {"upper": dt.datetime(2022, 1, 1, 12)}, "to be a date"),
     (DATE | {"upper": "2019-01-01"}, "lower=2020-01-01 < upper=2019-01-01"),

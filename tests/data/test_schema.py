@@ -93,8 +93,14 @@ BAD = [
     (column('kind = "numeric", lower = 1, upper = 1'), "lower=1.0 < upper=1.0"),
     (column('kind = "numeric", lower = 0, upper = inf'), "finite"),
     (column('kind = "numeric", lower = -1.7e308, upper = 1.7e308'), "too far apart"),
-    (column('kind = "numeric", lower = 0'), 'Missing upper.*: upper = "private", or --private-b'),
-    (column('kind = "numeric", lower = "FILL-IN"'), "filled in; where nobody knows it: lower ="),
+    (
+        column('kind = "numeric", lower = 0'),
+        'Missing upper.*: upper = "private", or dpcore train --private-b',
+    ),
+    (
+        column('kind = "numeric", lower = "FILL-IN"'),
+        "a fit of one model releases it, and nothing else does: lower =",
+    ),
     (column('kind = "numeric", lower = 0, upper = true'), "finite number"),
     (column('kind = "categorical", categories = []'), "not empty"),
     (column('kind = "categorical"'), "categories"),

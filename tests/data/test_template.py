@@ -167,6 +167,35 @@ def test_a_schema_from_the_data_takes_empty_cells_and_types(tmp_path):
     assert X.tolist() == [[0, 0, 0, 0, 1, 0, 1], [0, 1, 0, 1, 0, 1, 1], [1, 0, 1, 0, 0, 0, 1]]
 
 
+def test_a_dropped_column_of_dates_says_why(tmp_path):
+    path = tmp_path / "f.parquet"
+    day = pd.Timestamp("2020-01-01")
+    pd.DataFrame({"x": [1, 2], "d": [day, day], "y": [0, 1]}).to_parquet(path)
+    assert 'd = { kind = "drop" }  # no two distinct dates,' in document_from_data(path, "y")
+
+
+def test_text_of_digits_is_no_number_with_a_comma(tmp_path, caplog):
+    path = tmp_path / "f.parquet"
+    codes = [f"{j:05}" for j in range(1500)]
+    pd.DataFrame({"code": codes, "x": range(1500), "y": [0, 1] * 750}).to_parquet(path)
+    schema_from_data(path, "y")
+    (told,) = (record.getMessage() for record in caplog.records)
+    assert "column 'code' is text of more than 1000 values and is left out" in told
+
+
+def test_a_target_of_numbers_has_the_bounds_of_the_rows(csv):
+    csv.write_text("x,y\n1,-3\n2,0.5\n3,8\n")
+    schema = schema_from_data(csv, "y")
+    assert (schema.label.lower, schema.label.upper) == (-3.0, 8.0) and schema.from_data
+    assert Schema.from_toml(document_from_data(csv, "y")) == schema
+
+
+def test_no_template_has_a_column_twice(csv):
+    csv.write_text("a,a,y\n1,2,no\n")
+    with pytest.raises(DataError, match="duplicate column name 'a'"):
+        schema_template(csv)
+
+
 def test_a_schema_from_the_data_is_marked(csv):
     schema = schema_from_data(csv, "y")
     assert schema.from_data
@@ -182,7 +211,8 @@ def test_a_schema_from_the_data_is_marked(csv):
         (ROWS, "z", InvalidInputError, "no column 'z' to be the target. Known: "),
         (ROWS + "3,Bern,maybe\n", "y", InvalidInputError, "not exactly two values"),
         (ROWS + "3,Bern\n", "y", DataError, "cannot be read"),
-        ("a,a,y\n", "y", DataError, "duplicate"),
+        ("a,a,y\n", "y", DataError, "duplicate column name 'a'"),
+        (ROWS.replace("no", "yes"), "y", InvalidInputError, "bounds of a number, in a schema"),
         ("", "y", DataError, "empty"),
     ],
 )

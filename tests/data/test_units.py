@@ -192,8 +192,15 @@ def test_ids_that_differ_by_blanks_are_one_unit():
 def test_rows_without_an_id_are_refused_with_their_place(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("id,x,y\na,.1,n\n NA ,.2,p\na,.3,p\n")
-    with pytest.raises(DataError, match=r"line 3, column 'id': the cell is no id"):
+    told = r"line 3, column 'id': the cell is empty.*a schema says so: unit = \"id\", rows_per_unit"
+    with pytest.raises(DataError, match=told):
         load_file(path, SCHEMA)
+    path_of_fractions = tmp_path / "f.parquet"
+    frame([1.5, 2.0]).to_parquet(path_of_fractions)
+    with pytest.raises(
+        DataError, match="row 1, column 'id': the cell is no id of a unit: expected"
+    ):
+        load_file(path_of_fractions, SCHEMA)
     assert load_file(path, SCHEMA, bad_rows="drop").units.tolist() == [0, 0]
 
 

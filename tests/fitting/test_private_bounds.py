@@ -143,6 +143,15 @@ def test_the_statement_names_the_columns_and_the_share(tmp_path):
     assert "released_bounds" not in public.report and "released" not in public._repr_html_()
 
 
+def test_bounds_that_no_rows_stand_behind_are_warned_of():
+    quick = {"algo": "dp-gd", "params": FEW, "row_norm": None}
+    told = r"no rows were seen above .* in 'x1' \(-1 to 1 is the default\), 'x2' .*: state bounds"
+    with pytest.warns(UserWarning, match=told):
+        model = fit(X[:40], Y[:40], private_bounds=True, **quick)
+    assert model.privacy["private_bounds"]["unseen"] == ["x1", "x2"]
+    assert "x1 -1 to 1 (the default); x2 -1 to 1 (the default)" in model._repr_html_()
+
+
 def test_a_target_has_private_bounds_too():
     """Predictions are in the target's own unit, between bounds that were released."""
     label = {"kind": "label", "lower": "private", "upper": "private"}

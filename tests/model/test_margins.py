@@ -53,6 +53,14 @@ def test_its_class_is_none_among_objects_and_its_number_nan(model, ridge):
     assert np.isnan(numbers).tolist() == [False, True, True, False]
 
 
+def test_where_no_row_has_a_score_the_first_ones_reason_is_told(model, tmp_path):
+    none = HOLES.iloc[[2, 1]]
+    none.to_csv(tmp_path / "r.csv", index=False)
+    for source, place in ((none, "row 1"), (tmp_path / "r.csv", "line 2")):
+        with pytest.warns(DpcoreWarning, match=f"^2 of 2 .* The first: .*{place}, column 'age'"):
+            assert model.predict(source).tolist() == [None, None]
+
+
 def test_arrays_and_files_are_as_frames(model, tmp_path):
     HOLES.to_csv(tmp_path / "r.csv", index=False)
     matrix = np.array([[10, 1], [np.nan, 2], [np.inf, 3], [90, np.nan]])

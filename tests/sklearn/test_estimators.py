@@ -239,6 +239,7 @@ def test_a_frame_is_described_by_bounds_and_categories(frame):
         ({"bounds": {"age": (0, 1)}}, "'city' has neither bounds nor categories"),
         ({"bounds": {"agee": (0, 1)}}, "No column 'agee' for bounds. Did you mean age"),
         ({"categories": {"town": ["a"]}, "bounds": (0, 1)}, "No column 'town' for categories"),
+        ({"bounds": (0, 1), "categories": {"city": "A1"}}, "of column 'city' to be a list"),
         ({"bounds": {"age": 5, "city": (0, 1)}}, "bounds of column 'age' to be"),
         ({"bounds": 5}, "each a number or one for each of 2 columns"),
         ({"bounds": ([0, 0, 0], 1)}, "each a number or one for each of 2 columns"),

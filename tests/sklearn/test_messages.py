@@ -23,7 +23,12 @@ def fitted():
     ("public", "X", "y", "message"),
     [
         (PUBLIC, HOLES, LABELS, "row 1, column 'age': the cell is empty; fill it in, or set fill"),
-        (COLUMNS, FRAME, LABELS, "row 1, column 'hired': the label is not one of the classes"),
+        (
+            COLUMNS,
+            FRAME,
+            LABELS,
+            "row 1, column 'hired': the label is not one of the classes 0, 1, which `cl",
+        ),
         ({"bounds": (0, 1)}, np.zeros((120, 2)), LABELS.to_numpy(), "row 1, column 'y': the label"),
     ],
 )

@@ -34,6 +34,12 @@ def test_categories_are_features_and_others_none():
     assert both.get_feature_names_out(["u", "v"]).tolist() == ["u=a", "u=b", "v=1", "v=2.5"]
 
 
+@pytest.mark.parametrize("categories", [{"city": "A1"}, ["A1"], "A", {"city": {"A": 1}}, [5]])
+def test_categories_that_are_no_list_are_refused(categories):
+    with pytest.raises(InvalidInputError, match="categories of column 'city' to be a list of publ"):
+        PublicEncoder(categories=categories).fit(FRAME[["city"]])
+
+
 def test_the_encoding_is_that_of_a_schema():
     columns = {
         "age": {"kind": "numeric", "lower": 17, "upper": 117},

@@ -6,9 +6,15 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
 
-from dpcore.errors import DataError, InvalidInputError
-from dpcore.sklearn import PrivateLogisticRegression, PrivateRidge
+from dpcore.errors import InvalidInputError
+from dpcore.sklearn import (
+    PrivateLogisticRegression,
+    PrivateRidge,
+    PublicScaler,
+    make_pipeline,
+)
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*fits in this process")
 COLUMNS = {
@@ -57,17 +63,30 @@ def test_parameters_are_kept_in_clones():
     assert fitted.model_.privacy["units"]["rows_per_unit"] == 2
 
 
+def test_a_pipeline_hands_the_ids_on():
+    columns = [("n", PublicScaler(bounds={"x": (0, 1)}), ["x"])]
+    last = PrivateLogisticRegression(epsilon=4.0, **CLASSES, **UNITS)
+    with pytest.raises(InvalidInputError, match=r"set_output\(transform='pandas'\)"):
+        make_pipeline(ColumnTransformer(columns), last).fit(FRAME, LABELS)
+    handed_on = ColumnTransformer(
+        [*columns, ("id", "passthrough", ["id"])], verbose_feature_names_out=False
+    )
+    pipe = make_pipeline(handed_on.set_output(transform="pandas"), last).fit(FRAME, LABELS)
+    assert pipe[-1].model_.privacy["units"]["rows_per_unit"] == 3
+    assert pipe[-1].feature_names_in_.tolist() == ["x"] and pipe.predict(FRAME).shape == (1200,)
+
+
 @pytest.mark.parametrize(
     ("changes", "rows", "error", "message"),
     [
-        ({}, FRAME[["x"]], DataError, "id"),
+        ({}, FRAME[["x"]], InvalidInputError, r"'id' of ids.*\('id', 'passthrough', \['id'\]\)"),
         ({"rows_per_unit": None}, FRAME, InvalidInputError, "rows_per_unit"),
         ({"unit": None}, FRAME[["x"]], InvalidInputError, "unit"),
         (
             {"bounds": (0, 1)},
             FRAME[["x"]].to_numpy(),
             InvalidInputError,
-            "no column .id. of ids",
+            "no frame with the column .id. of ids",
         ),
         ({"bounds": {"id": (0, 1), "x": (0, 1)}}, FRAME, InvalidInputError, "id"),
     ],

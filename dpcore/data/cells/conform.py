@@ -20,14 +20,16 @@ from dpcore.data.readers.raw_table import RawTable
 from dpcore.data.schema.columns import Column, Drop, FeatureColumn, Label
 from dpcore.data.schema.notation import Notation
 from dpcore.data.schema.schema import Schema
+from dpcore.data.schema.toml_writer import format_value
 from dpcore.errors import BadRowError, DataError
 from dpcore.privacy.units import Units
 
 __all__ = ["Columns", "conform"]
 
-_NO_ID = (
-    "the cell is no id of a unit: expected text or a whole number (where a row without one is to "
-    'be a unit by itself, set unit_missing = "row" in the schema)'
+_NO_ID = "the cell is no id of a unit: expected text or a whole number"
+_EMPTY_ID = (
+    "the cell is empty, and is to hold the id of a unit (where a row without one is to be a unit "
+    'by itself, a schema says so: unit = {name}, rows_per_unit = K, unit_missing = "row")'
 )
 
 
@@ -70,10 +72,13 @@ def conform(
             bad |= fault
     ids = None
     if labelled and schema.units is not None:
-        ids, fault = _ids(raw, schema.units, schema.notation)
-        if fault.any():
-            faults.append((Drop(schema.units.column), _NO_ID, fault))
-            bad |= fault
+        ids, missing, fault = _ids(raw, schema.units, schema.notation)
+        name = schema.units.column
+        reasons = {_EMPTY_ID.format(name=format_value(name)): missing, _NO_ID: fault}
+        for reason, fault in reasons.items():
+            if fault.any():
+                faults.append((Drop(name), reason, fault))
+                bad |= fault
     if not faults:
         return Columns(values, raw.n_rows, ids=ids)
     if bad_rows != "drop":
@@ -83,15 +88,17 @@ def conform(
     return Columns(values, int(kept.sum()), kept, None if ids is None else ids[kept])
 
 
-def _ids(raw: RawTable, units: Units, notation: Notation) -> tuple[np.ndarray, np.ndarray]:
-    """Return the ids of the rows' units, and which rows are bad for want of one."""
+def _ids(
+    raw: RawTable, units: Units, notation: Notation
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the ids of the rows' units, which rows are bad for want of one, and which for a cell
+    that is none."""
     try:
         ids, bad = ids_of(raw.columns[units.column], notation)
     except UnreadTypeError as error:
         raise DataError(f"{raw.source}: column {units.column!r} {error}") from None
-    if units.missing == "refuse":
-        bad |= np.fromiter((id is None for id in ids), bool, len(ids))
-    return ids, bad
+    empty = np.fromiter((id is None for id in ids), bool, len(ids)) & ~bad
+    return ids, empty & (units.missing == "refuse"), bad
 
 
 def _first_fault(

@@ -65,4 +65,7 @@ def _on_notation(word: str, notation: Notation) -> str | None:
     # The text 1,234 is a number in two ways; one that needs two marks says less of the others.
     both = [way for way in fitting if " with " not in way] or fitting
     ways = " or ".join(both)
-    return f"the cell looks like a number in another notation: {ways} in the schema says so"
+    return (
+        f"the cell looks like a number in another notation: {ways} in the schema says so (of a "
+        "file that a model is to score: dpcore predict --decimal, --thousands)"
+    )

@@ -38,7 +38,8 @@ _NO_NUMBER = (
 _NO_TRUTH = (
     "the cell is no truth value, such as true, yes or 1 (other words are categories or levels)"
 )
-_FORMAT = 'format = "%d.%m.%Y", or as they are, in the column\'s schema says how dates are written'
+_FORMAT = 'format = "%d.%m.%Y", or the like, in the column\'s schema says how dates are written'
+_MOST_SHOWN = 8
 
 Reading = tuple[np.ndarray, np.ndarray | None, str]
 """Cells as numbers, which of them are faults (bool or None), and the reason.
@@ -85,8 +86,9 @@ def _numbers(cells: Cells, column: FeatureColumn, notation: Notation) -> tuple[n
     if isinstance(column, Boolean):
         return to_truth(cells, notation), _NO_TRUTH
     if isinstance(column, Date):
-        written = column.format or "2024-02-29"
-        reason = f"the cell is no date that is written as {written}; {_FORMAT}"
+        said = f"{column.format}, the column's format in the schema"
+        written = f"2024-02-29; {_FORMAT}" if column.format is None else said
+        reason = f"the cell is no date that is written as {written}"
         return to_days(cells, column, notation), reason
     return to_numbers(cells, notation), _NO_NUMBER
 
@@ -106,6 +108,13 @@ def _levels(cells: Cells, column: Categorical | Hashed, notation: Notation) -> n
     return np.asarray(codes)
 
 
+def _no_class(column: Label) -> str:
+    """Return why a label is none, with the public classes."""
+    classes = column.negative + column.positive
+    shown = [*map(repr, classes[:_MOST_SHOWN]), *(["..."] if len(classes) > _MOST_SHOWN else [])]
+    return f"the label is not one of the classes {', '.join(shown)}, which `classes` sets"
+
+
 def target_of(column: Label, numbers: np.ndarray) -> np.ndarray:
     """Return a real-valued target between its bounds as [-1, 1]; as it is while it waits for
     them."""
@@ -121,6 +130,6 @@ def _label(cells: Cells, column: Label, notation: Notation) -> Reading:
     codes = to_codes(cells, column.negative + column.positive, notation)
     y = np.where(codes < len(column.negative), -1.0, 1.0)
     if column.negative:
-        return y, codes < 0, "the label is not one of the classes"
+        return y, codes < 0, _no_class(column)
     y[codes < 0] = -1.0
     return y, codes == ABSENT, "the label is missing"

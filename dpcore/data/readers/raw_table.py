@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from dpcore.data.cells.typed import Cells
     from dpcore.data.schema.schema import Schema
 
-__all__ = ["RawTable", "check_names"]
+__all__ = ["RawTable", "check_names", "refuse_repeated"]
 
 
 @dataclass(frozen=True)
@@ -44,9 +44,7 @@ def check_names(
     ids where ``with_ids`` is (by default as ``labelled``): whose rows are scored does not matter.
     Raises DataError for duplicate, missing and unknown columns.
     """
-    repeated = [name for name, k in Counter(names).items() if k > 1]
-    if repeated:
-        raise DataError(f"{source}: duplicate column name {repeated[0]!r}.")
+    refuse_repeated(names, source)
     present = set(names)
     wanted = []
     with_ids = labelled if with_ids is None else with_ids
@@ -66,6 +64,13 @@ def check_names(
         whose = "in the schema" if with_ids else "among those that the model was trained with"
         raise DataError(f"{source}: column {name!r} is not {whose}; remove the column{advice}.")
     return wanted
+
+
+def refuse_repeated(names: Sequence[str], source: str) -> None:
+    """Raise DataError for a name that two columns have."""
+    repeated = [name for name, k in Counter(names).items() if k > 1]
+    if repeated:
+        raise DataError(f"{source}: duplicate column name {repeated[0]!r}.")
 
 
 def _near(name: str, names: Sequence[str]) -> str:

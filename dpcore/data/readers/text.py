@@ -34,6 +34,10 @@ from dpcore.errors import DataError, InvalidInputError
 __all__ = ["TextFile", "read_text"]
 
 _LABEL = "label"
+_NO_HEADER = (
+    " The first line has none of the schema's names: if it is a row, header = false in the schema "
+    "says so."
+)
 
 
 class TextFile:
@@ -152,7 +156,7 @@ class TextFile:
             names = [column.name for column in schema.columns]
             if self._lacks_label(content, len(names)):
                 names.remove(schema.label.name)
-        with _told_of_another_separator(names, self._separator):
+        with _told_of_another_layout(names, schema, self._separator):
             wanted = set(check_names(names, schema, self._path, self._labelled))
         return names, {c.name: arrow_type(c) for c in schema.columns if c.name in wanted}
 
@@ -178,12 +182,15 @@ class TextFile:
 
 
 @contextmanager
-def _told_of_another_separator(header: list[str], by: str) -> Iterator[None]:
+def _told_of_another_layout(header: list[str], schema: Schema, by: str) -> Iterator[None]:
     """Add to the error of a header that does not fit the schema what it looks like."""
     try:
         yield
     except DataError as error:
-        raise DataError(f"{error}{looks_separated(header, by)}") from None
+        told = looks_separated(header, by)
+        if not told and not any(column.name in header for column in schema.columns):
+            told = _NO_HEADER
+        raise DataError(f"{error}{told}") from None
 
 
 def read_text(content: bytes, source: str, schema: Schema) -> RawTable | RawMatrix:

@@ -8,6 +8,7 @@ from datetime import date, datetime
 from typing import Any, ClassVar
 
 from dpcore.data.schema.parts import Part, empty_keys, with_empty
+from dpcore.data.schema.unbounded import PRIVATE
 from dpcore.data.schema.values import PLACEHOLDER, Entry
 from dpcore.errors import InvalidInputError
 
@@ -130,8 +131,11 @@ def date_from(name: str, entry: Entry) -> Date:
 
 def _day(entry: Entry, key: str) -> date:
     """Return a date of TOML's own or a text in ISO 8601."""
-    if key not in entry.data:
-        raise InvalidInputError(f"Missing {key} in {entry.where}.")
+    if entry.data.get(key, PRIVATE) == PRIVATE:
+        raise InvalidInputError(
+            f"Missing {key} in {entry.where}: a date has public bounds; private ones are for "
+            "numbers only."
+        )
     value = entry.data[key]
     if value == PLACEHOLDER:
         raise InvalidInputError(f"The {key} of {entry.where} is still to be filled in.")

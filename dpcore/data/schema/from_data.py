@@ -10,6 +10,7 @@ from typing import Any
 from dpcore.data.readers import format_of
 from dpcore.data.readers.column_types import file_types, type_of
 from dpcore.data.readers.places import parquet_files, refuse_stdin
+from dpcore.data.readers.raw_table import refuse_repeated
 from dpcore.data.schema.columns import Boolean, Categorical, Column, Date, Drop, Label, Numeric
 from dpcore.data.schema.notation import Notation
 from dpcore.data.schema.schema import Schema
@@ -21,6 +22,8 @@ __all__ = ["document_from_data", "schema_from_data"]
 
 _MAX_CATEGORIES = 1000
 _MANY = 100
+_TOO_MANY = f"more than {_MAX_CATEGORIES} distinct values"
+_NO_DATES = "no two distinct dates, or one after the year 9999"
 
 
 def schema_from_data(path: str | os.PathLike[str], target: str) -> Schema:
@@ -32,9 +35,24 @@ def schema_from_data(path: str | os.PathLike[str], target: str) -> Schema:
     A text column of more than a thousand values is dropped; the ``dpcore`` logger is told of that,
     and of columns whose text may be meant otherwise.
 
-    Raises DataError if the file cannot be read, InvalidInputError for a target that is no column or
-    has not two values.
+    A target of numbers, more than two, has bounds for its classes.
+
+    Raises DataError if the file cannot be read, InvalidInputError for a target that is no column,
+    or has neither two values nor more numbers.
     """
+    return _schema_and_reasons(path, target)[0]
+
+
+def document_from_data(path: str | os.PathLike[str], target: str) -> str:
+    """Return ``schema_from_data`` as TOML that says why columns are dropped. Raises as it does."""
+    schema, reasons = _schema_and_reasons(path, target)
+    dropped, why = format_table(Drop("").to_dict()), iter(reasons)
+    lines = schema.to_toml().splitlines()
+    return "".join(f"{x}  # {next(why)}\n" if x.endswith(dropped) else f"{x}\n" for x in lines)
+
+
+def _schema_and_reasons(path: str | os.PathLike[str], target: str) -> tuple[Schema, list[str]]:
+    """Return the schema, and why each column that it drops is dropped, in order."""
     import pyarrow as pa
 
     refuse_stdin(os.fspath(path))
@@ -47,15 +65,12 @@ def schema_from_data(path: str | os.PathLike[str], target: str) -> Schema:
         )
     except pa.ArrowException as error:
         raise DataError(f"{path}: a column cannot be read ({type(error).__name__}).") from None
-    return Schema(columns, separator=separator, from_data=True)
-
-
-def document_from_data(path: str | os.PathLike[str], target: str) -> str:
-    """Return ``schema_from_data`` as TOML that says why columns are dropped. Raises as it does."""
-    dropped = format_table(Drop("").to_dict())
-    reason = f"  # more than {_MAX_CATEGORIES} distinct values"
-    lines = schema_from_data(path, target).to_toml().splitlines()
-    return "".join(f"{x}{reason if x.endswith(dropped) else ''}\n" for x in lines)
+    reasons = [
+        _NO_DATES if type_of(table[column.name].type) == "date" else _TOO_MANY
+        for column in columns
+        if isinstance(column, Drop)
+    ]
+    return Schema(columns, separator=separator, from_data=True), reasons
 
 
 def _read_all(source: str) -> tuple[Any, str]:
@@ -69,8 +84,7 @@ def _read_all(source: str) -> tuple[Any, str]:
 
     columns, separator = file_types(source)
     names = [name for name, _ in columns]
-    if len(set(names)) < len(names):
-        raise DataError(f"{source}: duplicate column names.")
+    refuse_repeated(names, source)
     try:
         if format_of(source) == "parquet":
             # As in dpcore.compare.results: threads may outlive the process's own.
@@ -121,7 +135,9 @@ def _from(name: str, array: Any) -> Column:
 def _tell_of_text(name: str, words: tuple[Any, ...]) -> None:
     """Tell of a column whose text is a number in another notation, or of many values."""
     other = Notation(decimal=",", thousands=".")
-    if words and not any(math.isnan(other.number(word)) for word in words):
+    if any("," in word for word in words) and not any(
+        math.isnan(other.number(word)) for word in words
+    ):
         advice = (
             'holds numbers with a comma, taken for text: decimal = "," (and thousands = ".") in a '
             "schema makes numbers of them"
@@ -140,8 +156,15 @@ def _tell_of_text(name: str, words: tuple[Any, ...]) -> None:
 
 def _label_from(name: str, array: Any) -> Label:
     values = _distinct(array)
+    numbers = [float(value) for value in values if not isinstance(value, str)]
+    numbers = [number for number in numbers if math.isfinite(number)]
+    if len(numbers) > 2:
+        return Label(name, lower=min(numbers), upper=max(numbers))
     if len(values) != 2:
-        raise InvalidInputError(f"The target {name!r} has not exactly two values.")
+        raise InvalidInputError(
+            f"The target {name!r} has not exactly two values, and is not of more numbers than two "
+            "either: name two classes, or bounds of a number, in a schema."
+        )
     return Label(name, (values[0],), (values[1],))
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from dpcore.data.readers import format_of
 from dpcore.data.readers.column_types import ColumnType, file_types, frame_types
 from dpcore.data.readers.frames import frame_of, is_frame
+from dpcore.data.readers.raw_table import refuse_repeated
 from dpcore.data.schema.keys import COLUMN_KINDS, TOP_KEYS
 from dpcore.data.schema.toml_writer import format_table, format_value
 from dpcore.data.schema.values import PLACEHOLDER
@@ -78,6 +79,7 @@ def _template(
     columns: list[tuple[str, ColumnType]], source: str, target: str | None, keys: str = ""
 ) -> str:
     names = [name for name, _ in columns]
+    refuse_repeated(names, source)
     check_target(target, names, source)
     lines = [_HEAD.format(source=os.path.basename(source)) + _comments()]
     if target is None:

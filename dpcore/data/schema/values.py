@@ -28,7 +28,11 @@ __all__ = [
 PLACEHOLDER = "FILL-IN"
 """Stands in a schema template where public knowledge is wanted; no schema validates with it."""
 
-_FLAG = "--private-bounds (in Python private_bounds=True) for all columns without"
+_FIT = (
+    "where nobody knows it, a fit of one model releases it, and nothing else does: "
+    '{key} = "private", or dpcore train --private-bounds (dpcore.fit(..., private_bounds=True)) '
+    "for all columns without"
+)
 
 Value: TypeAlias = str | int | float
 """A category or class: text without surrounding spaces, or a finite number."""
@@ -55,7 +59,7 @@ class Entry:
 
     def bound(self, key: str) -> float:
         """Return a bound of a number, which may be private elsewhere."""
-        return self.number(key, f'; where nobody knows it: {key} = "private", or {_FLAG}')
+        return self.number(key, f"; {_FIT.format(key=key)}")
 
     def number_or_none(self, key: str) -> float | None:
         return None if key not in self.data else self.number(key)

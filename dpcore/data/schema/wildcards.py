@@ -36,7 +36,8 @@ def expanded(
             continue
         if not found[column.name] and not isinstance(column, Drop):
             raise InvalidInputError(
-                f"No column of the rows is named as {column.name!r} in the schema says."
+                f"The schema's {column.name!r} stands for no column: no name among those of the "
+                "rows fits it, and has no entry of its own."
             )
         out += [dataclasses.replace(column, name=name) for name in found[column.name]]
     return tuple(out)
