@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 __all__ = ["print_check"]
 
 _NOT_PRIVATE = (
-    "These shares are exact: not private; bounds, categories or rows_per_unit changed after reading "
-    "this come from the data (`from_data = true` in the schema marks the model)."
+    "These shares are exact: not private; bounds, categories or rows_per_unit changed after "
+    "reading this come from the data (`from_data = true` in the schema marks the model)."
 )
 _LEGEND = (
     "below, above: clamped to the bounds (of the features of a row: scaled down to row_norm); in "
