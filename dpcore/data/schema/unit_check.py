@@ -1,4 +1,4 @@
-"""What a choice of rows_per_unit does to a file's rows: exact counts, for the owner of the rows."""
+"""The units of a file, and the rows that a rows_per_unit keeps: exact, for their owner's eyes."""
 
 from __future__ import annotations
 
