@@ -4,8 +4,8 @@ Constants as ``bench/outlook.py`` fits them to default fits at delta = 1e-6. Two
 samples of 300 to 30,000 rows of adult, bank and census-sim, all of their columns and the 5 and 20
 that matter most. Half of the 135 mean shares kept were within .03 of the law and nine tenths within
 .17; of the 55 shares between .1 and .9, half within .08. Squares, ``gram-ridge``: eight tables of
-392 to 17,379 rows and 5 to 26 columns. Half of the 64 within .01, nine tenths within .18; of the 15
-between .1 and .9, half within .11. Of a table with a rare class (bank) or weak columns less is
+392 to 17,379 rows and 5 to 26 columns. Half of the 64 within .01, nine tenths within .18; of the 18
+between .1 and .9, half within .09. Of a table with a rare class (bank) or weak columns less is
 kept; of one whose columns tell much (energy) more.
 """
 
@@ -72,7 +72,7 @@ _TWO_CLASSES = _Law(
     most_columns=defaults.NARROW,
     telling=defaults.TELLING,
 )
-_SQUARES = _Law(middle=9, power=2.55, error_left=0.3, spread=0.11)
+_SQUARES = _Law(middle=9.7, power=2.58, error_left=0.3, spread=0.09)
 _MOST_SQUARES = 64
 """Columns of more than that were not measured for squared loss."""
 
