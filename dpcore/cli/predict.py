@@ -5,10 +5,10 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -54,6 +54,13 @@ def predict_command(
             "nothing."
         ),
     ] = None,
+    keep: Annotated[
+        str | None,
+        typer.Option(
+            help="A column of the file, such as an id, whose cells are written before the scores: "
+            "one that the model's schema names, dropped or not."
+        ),
+    ] = None,
     out: Annotated[
         Path | None, typer.Option(help="CSV file to write; standard output for - or if none.")
     ] = None,
@@ -81,7 +88,8 @@ def predict_command(
     if not fitted.privacy["private"]:
         reasons = "; ".join(fitted.privacy["why_not_private"])
         typer.echo(f"dpcore: the model is not private: {reasons}", err=True)
-    output = _Output(fitted, _schema_of_file(fitted, separator, decimal, thousands), data, reading)
+    schema = _schema_of_file(fitted, separator, decimal, thousands)
+    output = _Output(fitted, schema, data, reading, _Kept(keep, data, schema))
     with advised_on_bad_rows(_ADVICE):
         if out is not None:
             write_whole(out, output.lines())
@@ -108,12 +116,35 @@ def _schema_of_file(
     return replace(schema, decimal=decimal, thousands=thousands)
 
 
+class _Kept:
+    """The column that is written before the scores, if any."""
+
+    def __init__(self, name: str | None, data: str, schema: Schema) -> None:
+        self.head = () if name is None else (name,)
+        self._cells: Iterator[str] = iter(())
+        if name is not None:
+            from dpcore.data.column_texts import column_texts
+
+            self._cells = column_texts(data, schema, name)
+
+    def beside(self, lines: Iterable[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
+        """Yield the lines, each behind its row's cell."""
+        if not self.head:
+            yield from lines
+            return
+        for line in lines:
+            yield next(self._cells), *line
+
+
 class _Output:
     """The lines of the output, and the number of rows without a score among them."""
 
-    def __init__(self, model: Model, schema: Schema, data: str, bad_rows: BadRows) -> None:
+    def __init__(
+        self, model: Model, schema: Schema, data: str, bad_rows: BadRows, kept: _Kept
+    ) -> None:
         self.n_rows = self.n_blank = 0
         self._model, self._schema, self._data, self._bad_rows = model, schema, data, bad_rows
+        self._kept = kept
 
     def reason(self) -> str:
         """Return a sentence on why the first row has no score, where none has one."""
@@ -128,14 +159,19 @@ class _Output:
         from dpcore.fitting.loading import feature_rows
         from dpcore.model.margins import margins_in_pieces
 
-        yield b"log_odds,label\n" if self._model.has_log_odds else b"margin,label\n"
+        score = "log_odds" if self._model.has_log_odds else "margin"
+        yield _lines_of([(*self._kept.head, score, "label")])
         pieces = feature_rows(self._data, self._schema, self._bad_rows)
         for margins in margins_in_pieces(self._model, pieces):
             labels = self._model.labels(margins).tolist()
             pairs = zip(margins.tolist(), labels, strict=True)
             self.n_rows += margins.size
             self.n_blank += int(np.isnan(margins).sum())
-            buffer = io.StringIO()
             lines = (("", "") if math.isnan(pair[0]) else pair for pair in pairs)
-            csv.writer(buffer, lineterminator="\n").writerows(lines)
-            yield buffer.getvalue().encode("utf-8")
+            yield _lines_of(self._kept.beside(lines))
+
+
+def _lines_of(lines: Iterable[tuple[Any, ...]]) -> bytes:
+    buffer = io.StringIO()
+    csv.writer(buffer, lineterminator="\n").writerows(lines)
+    return buffer.getvalue().encode("utf-8")

@@ -289,4 +289,4 @@ def _schema(request: DataRequest) -> Schema | None:
 def schema_reasons(schema: Schema) -> tuple[str, ...]:
     if not schema.from_data:
         return ()
-    return ("bounds, categories or classes of the schema were read off the rows",)
+    return ("bounds, categories, classes or a step before the fit were read off the rows",)

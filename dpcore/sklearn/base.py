@@ -62,7 +62,6 @@ class PrivateEstimator(ABC, BaseEstimator):
     categories : public categories of a frame's columns, as ``{"city": ["Bern", "Basel"]}``.
     schema : in place of bounds, categories, classes or target_bounds and n_public: a Schema, its
         keys as a mapping, the path of its TOML file or the name of a shipped one.
-    loss : a registered loss.
     l2 : weight of the regulariser; ``None`` for what the algorithm takes by default.
     relation : which tables are neighbours; ``None`` for add-or-remove-one, or the first that the
         algorithm declares.

@@ -12,6 +12,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from dpcore.errors import InvalidInputError, advised_on_bad_rows
 from dpcore.model.scoring import odds_to_probabilities
 from dpcore.sklearn.base import WITHOUT_SCORE, PrivateEstimator
+from dpcore.sklearn.explained import explained
 from dpcore.sklearn.public import classes_label, target_label
 from dpcore.sklearn.rows import classes_in
 
@@ -19,6 +20,11 @@ __all__ = ["PrivateLinearSVC", "PrivateLogisticRegression", "PrivateRidge"]
 
 FROM_LABELS = "from-labels"
 _USUAL = (0, 1)
+_CLASS_WEIGHT = (
+    "class_weight is refused: with a weight a row of one class could count more than once, and the "
+    "guarantee is for rows that count once; 'balanced' would count the classes of the rows too. "
+    "Where one class matters more, move the threshold of decision_function."
+)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -29,9 +35,11 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
     ----------
     classes : the two public labels, in any order; ``"from-labels"`` reads them off the rows, which
         marks the model as not private. Several classes are not there yet.
+    class_weight : ``None``; anything else is refused.
     """
 
     classes: Sequence[Any] | str = _USUAL
+    class_weight: None = None
     score = PrivateEstimator.score  # not the mixin's, which knows no class of several values
 
     @property
@@ -55,11 +63,16 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
         values, label = classes_label(classes_in(labels) if is_read_off else self.classes)
         return (values[0], values[1]), label, is_read_off
 
+    def _check_parameters(self) -> None:
+        if self.class_weight is not None:
+            raise InvalidInputError(_CLASS_WEIGHT)
+
     def _left_to_schema(self) -> dict[str, Any]:
         usual = not isinstance(self.classes, str) and tuple(self.classes) == _USUAL
         return {"classes": None if usual else self.classes}
 
 
+@explained
 @dataclass(kw_only=True, eq=False, repr=False)
 class PrivateLogisticRegression(PrivateClassifier):
     """Logistic regression under differential privacy.
@@ -72,7 +85,9 @@ class PrivateLogisticRegression(PrivateClassifier):
     exact figures of the rows, outside every epsilon. Each fit costs its whole epsilon again, folds
     and searches included.
 
-    Parameters are those of ``PrivateClassifier`` and ``PrivateEstimator``.
+    Parameters
+    ----------
+    loss : ``"logistic"``, and no other.
 
     Examples
     --------
@@ -94,6 +109,7 @@ class PrivateLogisticRegression(PrivateClassifier):
         return odds_to_probabilities(self.decision_function(X))
 
     def _check_parameters(self) -> None:
+        super()._check_parameters()
         if self.loss != "logistic":
             raise InvalidInputError(
                 f"PrivateLogisticRegression is of the logistic loss; PrivateLinearSVC takes "
@@ -101,6 +117,7 @@ class PrivateLogisticRegression(PrivateClassifier):
             )
 
 
+@explained
 @dataclass(kw_only=True, eq=False, repr=False)
 class PrivateLinearSVC(PrivateClassifier):
     """A linear support vector machine under differential privacy; it has no probabilities.
@@ -113,17 +130,20 @@ class PrivateLinearSVC(PrivateClassifier):
     exact figures of the rows, outside every epsilon. Each fit costs its whole epsilon again, folds
     and searches included.
 
-    Parameters are those of ``PrivateClassifier`` and ``PrivateEstimator``; ``loss`` is
-    ``"huber-svm"``, a smoothed hinge, or ``"hinge-svm"``.
+    Parameters
+    ----------
+    loss : ``"huber-svm"``, a smoothed hinge, or ``"hinge-svm"``.
     """
 
     loss: str = "huber-svm"
 
     def _check_parameters(self) -> None:
+        super()._check_parameters()
         if self.loss == "logistic":
             raise InvalidInputError("For the logistic loss take PrivateLogisticRegression.")
 
 
+@explained
 @dataclass(kw_only=True, eq=False, repr=False)
 class PrivateRidge(RegressorMixin, PrivateEstimator):
     """Linear regression with an l2 term under differential privacy.
@@ -140,8 +160,7 @@ class PrivateRidge(RegressorMixin, PrivateEstimator):
     ----------
     target_bounds : public (lower, upper) that the target is clamped to; predictions are in its own
         unit.
-
-    The others are those of ``PrivateEstimator``; ``loss`` is ``"ridge"`` or ``"quantile"``.
+    loss : ``"ridge"`` or ``"quantile"``.
     """
 
     target_bounds: Sequence[float] | None = None

@@ -209,3 +209,40 @@ def test_a_file_in_another_notation_is_said_to_be(run, saved, folder):
     Path("tabs.csv").write_text((folder / NAME).read_text().replace(",", "\t"))
     assert run("predict", saved, "--data", "tabs.csv", "--separator", r"\t").stdout == whole
     assert "to be one character" in run(*asked, "--separator", "xx").stderr
+
+
+def test_a_column_is_kept_beside_the_scores(run, saved, folder, some):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    lines = (folder / NAME).read_text().splitlines()
+    names, cells = lines[0].split(","), [line.split(",") for line in lines[1:]]
+    scores = run("predict", saved, "--data", NAME).stdout.splitlines()
+    done = run("predict", saved, "--data", NAME, "--keep", "city")
+    assert done.exit_code == 0, done.stderr
+    cities = ["city", *(row[names.index("city")] for row in cells)]
+    expected = [f"{city},{score}" for city, score in zip(cities, scores, strict=True)]
+    assert done.stdout.splitlines() == expected and len(some) > 3
+    pq.write_table(
+        pa.table(dict(zip(names, map(list, zip(*cells, strict=True)), strict=True))), "r.parquet"
+    )
+    assert run("predict", saved, "--data", "r.parquet", "--keep", "city").stdout == done.stdout
+    # A row without a score, and one that a quoted line break spreads over two lines.
+    (folder / NAME).write_text(f'{lines[0]}\n,"B\nern",no\n{lines[1]}\n')
+    short = run("predict", saved, "--data", NAME, "--keep", "city").stdout
+    assert short == f'city,log_odds,label\n"B\nern",,\n{expected[1]}\n'
+
+
+@pytest.mark.parametrize(
+    ("data", "column", "text"),
+    [
+        (NAME, "town", "The schema has no column 'town' to keep"),
+        (NAME, "label", "The schema has no column 'label' to keep, beside the label"),
+        ("stub-rows", "age", "Cannot tell the format of 'stub-rows'"),
+        ("rows.dpcore", "age", "Expected a file with named columns"),
+        ("-", "city", "Standard input can be read once only"),
+    ],
+)
+def test_a_column_that_cannot_be_kept_is_refused(run, saved, data, column, text):
+    done = run("predict", saved, "--data", data, "--keep", column)
+    assert done.exit_code == 2 and done.stdout == "" and text in done.stderr

@@ -37,9 +37,34 @@ def test_from_data_tells_of_text_that_may_be_meant_otherwise(run, folder, caplog
     assert run("schema", "odd.csv", "--target", "label", "--from-data").exit_code == 0
     told = [record.getMessage() for record in caplog.records]
     assert len(told) == 2
-    assert told[0].startswith("dpcore: warning: column 'zip' is text of more than 100 values")
-    assert 'kind = "hashed"' in told[0]
-    assert "column 'bmi' holds numbers with a comma" in told[1] and 'decimal = ","' in told[1]
+    assert told[0] == (
+        "dpcore: warning: numbers with a comma, as in column 'bmi', are taken for decimals: the "
+        'schema has decimal = ",".'
+    )
+    assert told[1].startswith("dpcore: warning: column 'zip' is text of more than 100 values")
+    assert 'kind = "hashed"' in told[1]
+
+
+@pytest.mark.parametrize(
+    ("rows", "kind", "decimal"),
+    [
+        (["1.234,5;2", "3;5"], "numeric", ","),  # Points between thousands.
+        (["1,5;2.5", "2,5;3.5"], "categorical", "."),  # Two notations: text stays text.
+        (["1,5;1.000", "2,5;2.000"], "numeric", ","),
+        (["1,5 m;2", "2,5;5"], "categorical", "."),
+    ],
+)
+def test_from_data_reads_decimal_commas_where_all_numbers_have_them(
+    run, folder, rows, kind, decimal
+):
+    lines = [f"{row};{j % 2}" for j, row in enumerate(rows * 3)]
+    (folder / "c.csv").write_text("a;b;label\n" + "\n".join(lines) + "\n")
+    made = run("schema", "c.csv", "--target", "label", "--from-data").stdout
+    schema = Schema.from_toml(made)
+    assert (schema.columns[0].kind, schema.decimal) == (kind, decimal)
+    (folder / "c.toml").write_text(made)
+    done = run("train", "--algo", "stub", "--data", "c.csv", "--schema", "c.toml")
+    assert done.exit_code == 0, done.stderr
 
 
 def shares(text, column):
@@ -56,8 +81,22 @@ def test_check_tells_what_the_schema_clamps_and_does_not_know(run, folder):
     assert shares(result.stdout, "age")[2:] == ["0.00%", "66.67%", "0.00%", "0.00%"]
     assert shares(result.stdout, "city")[2:] == ["66.67%", "0.00%"]
     assert shares(result.stdout, "label")[2:] == ["0.00%", "0.00%"]
-    assert "not private; bounds or categories changed after reading this come" in result.stdout
+    assert "not private; bounds, categories or rows_per_unit changed after" in result.stdout
+    assert "frame[NAME].value_counts(dropna=False)" in result.stdout
     assert "(`from_data = true` in the schema marks the model)" in result.stdout
+
+
+def test_check_tells_what_a_choice_of_rows_per_unit_leaves_out(run, folder):
+    schema = (folder / "schema.toml").read_text()
+    units = 'unit = "who"\nrows_per_unit = 2\n'
+    (folder / "u.toml").write_text(units + schema)
+    header, *rows = (folder / "rows.csv").read_text().splitlines()
+    ids = ["a", "a", "a", "b", "b", ""]
+    lines = [f"{id},{row}" for id, row in zip(["who", *ids], [header, *rows], strict=True)]
+    (folder / "u.csv").write_text("\n".join(lines) + "\n")
+    shown = run("schema", "--check", "u.csv", "u.toml").stdout
+    assert "Units by 'who': 2 in 6 rows; without an id 16.67% of the rows, malformed" in shown
+    assert "by k: 1: 60.00%, 2 (as it is): 20.00%, 3: 0.00%." in shown
 
 
 def test_a_noisy_check_is_stated(run, folder):

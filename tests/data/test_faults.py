@@ -43,6 +43,23 @@ def test_other_texts_are_no_number_in_any(tmp_path, cell):
     assert "not a finite number" in told and "notation" not in told
 
 
+@pytest.mark.parametrize("cell", ["2023-09-12", "12.9.2023", "2023/9/12", "2023-09-12T10:00"])
+def test_a_date_among_numbers_names_the_kind_and_not_the_cell(tmp_path, cell):
+    column = {"kind": "numeric", "lower": 0, "upper": 1}
+    for keys in ({}, {"decimal": ",", "thousands": "."}):
+        told = refusal(tmp_path, column, cell, **keys)
+        assert 'the cell looks like a date, and the column is numeric: kind = "date"' in told
+        assert cell not in told
+    assert "looks like a date" not in refusal(tmp_path, column, "1-2-3")
+
+
+def test_a_word_is_quoted_only_if_it_is_on_the_public_list(tmp_path):
+    column = {"kind": "numeric", "lower": 0, "upper": 1}
+    assert 'the cell is "n/a"' in refusal(tmp_path, column, "n/a")
+    told = refusal(tmp_path, column, "lots")
+    assert "the cell is not a finite number" in told and "lots" not in told
+
+
 def test_a_date_that_cannot_be_read_names_the_format(tmp_path):
     column = {"kind": "date", "lower": "2000-01-01", "upper": "2020-01-01"}
     told = refusal(tmp_path, column, "29.02.2004")

@@ -23,6 +23,7 @@ COLUMNS = {
     "label": {"kind": "label", "classes": ["no", "yes"]},
 }
 SCHEMA = Schema.from_dict({"columns": COLUMNS, "missing": ["", "NA"]})
+SCHEMA_OF_ALL = Schema.from_dict({"columns": {"who": {"kind": "drop"}, **COLUMNS}})
 # Each cell of a column, and the bin of it, None where the schema has it as it is.
 CELLS = {
     "age": {"0": None, "5": None, "100": None, " 7 ": None, "-0.1": 0, "1e9": 1, "abc": 2, "nan": 2,
@@ -231,3 +232,19 @@ def test_noisy_shares_of_a_typed_file_say_so_as_a_fit_does(tmp_path):
     told = "given the file's column types"
     assert told in (check_schema(str(tmp_path / "f.parquet"), SCHEMA, 1.0).sentence or "")
     assert told not in (check_schema(str(tmp_path / "f.csv"), SCHEMA, 1.0).sentence or told)
+
+
+def test_units_are_counted_exactly_and_never_released(tmp_path):
+    ids = ["a"] * 4 + [" b", "b", "c", "", "NA", "NA"]
+    frame = pd.DataFrame({"who": ids, "age": 5, "city": "Bern", "size": 1, "label": "no"})
+    frame.to_csv(tmp_path / "f.csv", index=False)
+    units = {"unit": "who", "rows_per_unit": 2}
+    found = check_schema(str(tmp_path / "f.csv"), Schema.from_dict({**SCHEMA.to_dict(), **units}))
+    assert found.units is not None and found.units.sizes.tolist() == [4, 2, 1]
+    assert (found.units.n_rows, found.units.n_empty, found.units.n_no_id) == (10, 3, 0)
+    assert [found.units.dropped(k) for k in (1, 2, 4)] == pytest.approx([4 / 7, 2 / 7, 0])
+    assert found.units.choices == (1, 2, 3, 4)
+    named = Schema.from_dict({**SCHEMA.to_dict(), **units})
+    with pytest.raises(InvalidInputError, match="leave --epsilon out for exact shares"):
+        check_schema(str(tmp_path / "f.csv"), named, 1.0)
+    assert check_schema(str(tmp_path / "f.csv"), SCHEMA_OF_ALL).units is None

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from dpcore import fit
+from dpcore import fit, schema_template
 from dpcore.data.dataset import load_file
 from dpcore.data.readers.arrays import dataset_from_arrays
 from dpcore.data.schema.check import check_schema
@@ -82,3 +82,25 @@ def test_crosses_are_of_the_columns_that_there_are(csv):
     assert load_file(csv, Schema.from_toml(crossed)).feature_names[6] == "b*x2=u*false"
     with pytest.raises(InvalidInputError, match="no column 'c' to cross"):
         load_file(csv, Schema.from_toml(crossed.replace('"b", "x2"', '"c", "x2"')))
+
+
+def test_a_template_proposes_one_line_for_many_columns_that_are_alike(tmp_path):
+    names = ["id", *(f"x{j}" for j in range(31)), "xray", *(f"x1_{j}" for j in range(9)), "z1", "y"]
+    (tmp_path / "f.csv").write_text(",".join(names) + "\n" + ",".join("1" * len(names)) + "\n")
+    template = schema_template(tmp_path / "f.csv")
+    assert '# 31 columns that are alike, "x0" to "x30"; one that' in template
+    lines = [line.split(" = ")[0] for line in template.split("\n[columns]\n")[1].splitlines()]
+    own = ["id", "xray", *(f"x1_{j}" for j in range(9)), "z1", "y"]
+    assert [name.strip('"') for name in lines if "#" not in name] == ["id", "x*", *own[1:]]
+    unknown = 'kind = "FILL-IN", lower = "FILL-IN", upper = "FILL-IN", categories = ["FILL-IN"]'
+    filled = template.replace(unknown, 'kind = "numeric", lower = 0, upper = 1')
+    schema = Schema.from_toml(filled.replace('["FILL-IN", "FILL-IN"]', "[0, 1]"))
+    assert [column.name for column in schema.for_names(names).columns] == names
+
+
+def test_a_template_keeps_lines_of_their_own_for_few_columns_and_other_types():
+    frame = pd.DataFrame({**{f"a{j}": [1.0] for j in range(7)}, "b": ["x"], "y": [True]})
+    assert "*" not in schema_template(frame, "y").split("\n[columns]\n")[1]
+    mixed = {f"a{j}": [1.0 if j < 9 else "text"] for j in range(18)}
+    made = schema_template(pd.DataFrame({**mixed, "y": [True]}), "y").split("\n[columns]\n")[1]
+    assert made.count("*") == 1 and made.count("categorical") == 9

@@ -22,16 +22,21 @@ EMPTY = (
     "a table without rows is legal under add-or-remove-one, since a refusal would say that it is "
     "empty"
 )
+NO_WEIGHT = "a weight lets a row count more than once, and the guarantee is for one count"
+OF_CLASSES = {
+    "check_estimators_empty_data_messages": NO_COUNT,
+    "check_class_weight_classifiers": NO_WEIGHT,
+}
 BLIND = "fit reads no cell"
 
 
 @pytest.mark.parametrize(
     ("estimator", "refused"),
     [
-        (PrivateLinearSVC(**READ_OFF), {"check_estimators_empty_data_messages": NO_COUNT}),
+        (PrivateLinearSVC(**READ_OFF), OF_CLASSES),
         pytest.param(
             PrivateLogisticRegression(**READ_OFF),
-            {"check_estimators_empty_data_messages": NO_COUNT},
+            OF_CLASSES,
             marks=pytest.mark.slow,  # 10 s of CPU time, as the next.
         ),
         pytest.param(

@@ -41,6 +41,14 @@ def svc(**parameters):
     return PrivateLinearSVC(**{"epsilon": 5.0, "bounds": BOUNDS, **parameters})
 
 
+@pytest.mark.parametrize("kind", [PrivateLogisticRegression, PrivateLinearSVC, PrivateRidge])
+def test_the_docstring_explains_every_parameter(kind):
+    section = kind.__doc__.split("Parameters\n----------\n")[1].split("\n\n")[0]
+    entries = [line.split(" : ")[0] for line in section.splitlines() if not line.startswith(" ")]
+    explained = [name for entry in entries for name in entry.split(", ")]
+    assert sorted(explained) == sorted(kind().get_params())
+
+
 @pytest.mark.parametrize("kind", [PrivateLogisticRegression, PrivateLinearSVC])
 def test_a_classifier_is_that_of_fit(kind, table):
     X, y = table
@@ -109,7 +117,7 @@ def test_classes_off_the_labels_mark_the_model(table):
     clf = svc(classes="from-labels").fit(*table)
     assert clf.classes_.tolist() == [0, 1]
     assert clf.model_.privacy["why_not_private"] == [
-        "bounds, categories or classes of the schema were read off the rows"
+        "bounds, categories, classes or a step before the fit were read off the rows"
     ]
 
 

@@ -67,9 +67,13 @@ def test_rows_that_an_estimator_refuses_are_scored_by_its_model(fitted):
             {"bounds": {"age": (0, 1)}},
             r"'city' has neither bounds nor categories. \(With priv",
         ),
+        (
+            {**COLUMNS, "class_weight": "balanced"},
+            "class_weight is refused: with a weight a row of one class could count more than once",
+        ),
         ({**COLUMNS, "n_public": -1}, r"Expected 1 <= rows=-1 < 2\^40\.$"),
     ],
 )
-def test_bounds_that_are_missing_may_be_released(public, message):
+def test_parameters_that_are_missing_or_refused(public, message):
     with pytest.raises(InvalidInputError, match=message):
         PrivateLogisticRegression(**public).fit(FRAME, LABELS)

@@ -104,7 +104,8 @@ def test_a_step_that_learns_marks_the_model(table):
     X, y = table[0][["age"]].to_numpy(), table[1]
     last = PrivateLinearSVC(bounds=(-3, 3))
     pipe = make_pipeline(StandardScaler(), last, schema_from_data=True).fit(X, y)
-    assert not pipe[-1].model_.privacy["private"]
+    (why,) = pipe[-1].model_.privacy["why_not_private"]
+    assert "a step before the fit" in why
     # A plain pipeline cannot be looked into, which the docstrings say first.
     assert plain_pipeline(StandardScaler(), last).fit(X, y)[-1].model_.privacy["private"]
     for kind in (PrivateLogisticRegression, PrivateLinearSVC, make_pipeline):

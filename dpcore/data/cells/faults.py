@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 import numpy as np
 
@@ -21,6 +22,9 @@ _USUAL_WORDS = frozenset(
     + ("missing", "unknown", "-", "--", ".", "?", "\\n")
 )
 """Words of programs and people for no value, in lower case: a public list."""
+_DATE = re.compile(
+    r"(?:[0-9]{4}([-/.])[0-9]{1,2}\1[0-9]{1,2}|[0-9]{1,2}([-/.])[0-9]{1,2}\2[0-9]{4})(?:[T ].*)?"
+)
 
 
 def advice_on(cells: Cells, row: int, column: FeatureColumn, notation: Notation) -> str | None:
@@ -35,7 +39,7 @@ def advice_on(cells: Cells, row: int, column: FeatureColumn, notation: Notation)
         return None
     if word.lower() in _USUAL_WORDS:
         return _on_word(word, column)
-    return _on_notation(word, notation) if column.kind == "numeric" else None
+    return _on_number(word, notation) if column.kind == "numeric" else None
 
 
 def _on_word(word: str, column: FeatureColumn) -> str:
@@ -45,6 +49,12 @@ def _on_word(word: str, column: FeatureColumn) -> str:
     )
     is_said = column.indicator or column.fill is not None
     return reason if is_said else f"{reason}, with fill = VALUE or indicator = true in the column"
+
+
+def _on_number(word: str, notation: Notation) -> str | None:
+    if _DATE.fullmatch(word):
+        return 'the cell looks like a date, and the column is numeric: kind = "date" may be meant'
+    return _on_notation(word, notation)
 
 
 def _on_notation(word: str, notation: Notation) -> str | None:

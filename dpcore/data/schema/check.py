@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,6 +19,7 @@ from dpcore.data.readers import format_of, is_typed
 from dpcore.data.readers.places import refuse_stdin
 from dpcore.data.readers.raw_cells import BINS, RawCells, checked_names, raw_cells
 from dpcore.data.schema.cell_counts import CellCounts
+from dpcore.data.schema.unit_check import UnitCheck, check_units
 from dpcore.data.stream import named_schema
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.loading import schema_reasons
@@ -49,6 +50,7 @@ class SchemaCheck:
     counts : float64 of shape (n_columns, 4), by ``BINS``.
     deviation : the standard deviation of the noise on each of these; 0 if they are exact.
     sentence : the privacy statement, ``None`` if they are exact.
+    units : whose rows are whose, exact, where the schema has units.
     """
 
     rows: float
@@ -56,6 +58,7 @@ class SchemaCheck:
     counts: np.ndarray
     deviation: float = 0.0
     sentence: str | None = None
+    units: UnitCheck | None = None
 
     @property
     def shares(self) -> np.ndarray:
@@ -106,13 +109,15 @@ def check_schema(
     if epsilon is not None and schema.unit is not None:
         raise InvalidInputError(
             "A release of how a schema fits protects one row, not all rows of one "
-            f"{schema.unit!r}: leave unit out of this schema, or check it exactly, for the owner."
+            f"{schema.unit!r}: leave --epsilon out for exact shares, which are for the owner of "
+            "the rows, or take a schema without unit, if it is enough to protect a row."
         )
     columns, rows = checked_names(schema), _RawRows(path, schema)
     # Read through once before anything is charged: a file may be damaged at its end.
     exact = rows.answer(CellCounts(len(columns)))
     if epsilon is None:
-        return _check(exact.astype(np.float64), columns)
+        found = _check(exact.astype(np.float64), columns)
+        return replace(found, units=check_units(path, schema))
     typed_by = "file" if is_typed(path) else None
     return _released(rows, columns, (epsilon, delta), schema_reasons(schema), typed_by, charges)
 

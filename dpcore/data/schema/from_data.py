@@ -12,6 +12,7 @@ from dpcore.data.readers.column_types import file_types, type_of
 from dpcore.data.readers.places import parquet_files, refuse_stdin
 from dpcore.data.readers.raw_table import refuse_repeated
 from dpcore.data.schema.columns import Boolean, Categorical, Column, Date, Drop, Label, Numeric
+from dpcore.data.schema.guessed import with_notation
 from dpcore.data.schema.notation import Notation
 from dpcore.data.schema.schema import Schema
 from dpcore.data.schema.template import check_target
@@ -32,6 +33,7 @@ def schema_from_data(path: str | os.PathLike[str], target: str) -> Schema:
     It is marked ``from_data``: smallest and largest values and rare categories are single rows'
     values, so a model fitted with it is not private. The label's classes are in ascending order.
 
+    Numbers of a text file may have a decimal comma (``dpcore.data.schema.guessed``).
     A text column of more than a thousand values is dropped; the ``dpcore`` logger is told of that,
     and of columns whose text may be meant otherwise.
 
@@ -56,7 +58,7 @@ def _schema_and_reasons(path: str | os.PathLike[str], target: str) -> tuple[Sche
     import pyarrow as pa
 
     refuse_stdin(os.fspath(path))
-    table, separator = _read_all(os.fspath(path))
+    table, separator, notation = _read_all(os.fspath(path))
     check_target(target, table.column_names, os.fspath(path))
     try:
         columns = tuple(
@@ -70,11 +72,18 @@ def _schema_and_reasons(path: str | os.PathLike[str], target: str) -> tuple[Sche
         for column in columns
         if isinstance(column, Drop)
     ]
-    return Schema(columns, separator=separator, from_data=True), reasons
+    schema = Schema(
+        columns,
+        separator=separator,
+        decimal=notation.decimal,
+        thousands=notation.thousands,
+        from_data=True,
+    )
+    return schema, reasons
 
 
-def _read_all(source: str) -> tuple[Any, str]:
-    """Return the table of a file, and the separator of its cells."""
+def _read_all(source: str) -> tuple[Any, str, Notation]:
+    """Return the table of a file, the separator of its cells, and the notation of its numbers."""
     import pyarrow as pa
     import pyarrow.csv as pacsv
     import pyarrow.parquet as pq
@@ -90,13 +99,19 @@ def _read_all(source: str) -> tuple[Any, str]:
             # As in dpcore.compare.results: threads may outlive the process's own.
             files = map(pq.ParquetFile, parquet_files(source))
             tables = [file.read(columns=names, use_threads=False) for file in files]
-            return pa.concat_tables(tables), separator
-        table = pacsv.read_csv(
-            arrow_reader(utf8_lines(read_bytes(source), source) + b"\n"),
-            read_options=pacsv.ReadOptions(column_names=names, skip_rows_after_names=1),
-            parse_options=pacsv.ParseOptions(delimiter=separator),
-        )
-        return table, separator
+            return pa.concat_tables(tables), separator, Notation()
+        lines = utf8_lines(read_bytes(source), source) + b"\n"
+
+        def read(decimal: str) -> pa.Table:
+            return pacsv.read_csv(
+                arrow_reader(lines),
+                read_options=pacsv.ReadOptions(column_names=names, skip_rows_after_names=1),
+                parse_options=pacsv.ParseOptions(delimiter=separator),
+                convert_options=pacsv.ConvertOptions(decimal_point=decimal),
+            )
+
+        table, notation = with_notation(read)
+        return table, separator, notation
     except (pa.ArrowException, OSError) as error:
         raise DataError(f"{source}: cannot be read ({type(error).__name__}).") from None
 

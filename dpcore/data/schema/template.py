@@ -13,6 +13,7 @@ from dpcore.data.readers.raw_table import refuse_repeated
 from dpcore.data.schema.keys import COLUMN_KINDS, TOP_KEYS
 from dpcore.data.schema.toml_writer import format_table, format_value
 from dpcore.data.schema.values import PLACEHOLDER
+from dpcore.data.schema.wildcards import alike_columns
 from dpcore.errors import DataError, InvalidInputError, near_names
 
 __all__ = ["check_target", "schema_template"]
@@ -41,6 +42,7 @@ row_norm = 1.0        # rows, with the intercept's 1, are scaled down to this l2
 [columns]
 {label} = {{ kind = "label", classes = ["FILL-IN", "FILL-IN"] }}
 """
+_FOR_ALIKE = "# {} columns that are alike, {} to {}; one that is not gets a line of its own."
 _BOUNDS = {"lower": PLACEHOLDER, "upper": PLACEHOLDER}
 _BY_TYPE: dict[ColumnType, dict[str, Any]] = {
     "number": {"kind": "numeric", **_BOUNDS},
@@ -88,12 +90,17 @@ def _template(
     if keys:
         lines.append(keys)
     lines.append("[columns]")
+    label = len(names) - 1 if target is None else names.index(target)
+    alike = alike_columns(columns[:label] + columns[label + 1 :])
     for place, (name, kind) in enumerate(columns):
-        entry = _BY_TYPE[kind]
-        if place == len(names) - 1 if target is None else name == target:
+        if place == label:
             classes = ["false", "true"] if kind == "boolean" else [PLACEHOLDER, PLACEHOLDER]
-            entry = {"kind": "label", "classes": classes}
-        lines.append(f"{_quoted(name)} = {format_table(entry)}")
+            lines.append(f"{_quoted(name)} = {format_table({'kind': 'label', 'classes': classes})}")
+        elif name not in alike:
+            lines.append(f"{_quoted(name)} = {format_table(_BY_TYPE[kind])}")
+        elif name == (group := alike[name])[1][0]:
+            lines += [_FOR_ALIKE.format(len(group[1]), _quoted(name), _quoted(group[1][-1]))]
+            lines += [f"{_quoted(group[0])} = {format_table(_BY_TYPE[kind])}"]
     return "\n".join(lines) + "\n"
 
 

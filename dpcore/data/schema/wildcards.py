@@ -9,7 +9,9 @@ from collections.abc import Sequence
 from dpcore.data.schema.columns import Column, Drop, Label
 from dpcore.errors import InvalidInputError
 
-__all__ = ["expanded", "with_a_star"]
+__all__ = ["alike_columns", "expanded", "with_a_star"]
+
+_MANY = 8
 
 
 def expanded(
@@ -46,3 +48,24 @@ def expanded(
 def with_a_star(columns: Sequence[Column]) -> tuple[str, ...]:
     """Return the names that are wildcards in a table of columns which does not list them."""
     return tuple(c.name for c in columns if "*" in c.name and not isinstance(c, Label))
+
+
+def alike_columns(columns: Sequence[tuple[str, str]]) -> dict[str, tuple[str, tuple[str, ...]]]:
+    """Return, for columns (name, type) whose names differ in a number at their end, the wildcard
+    that does for them and their names; for those of one type that are eight or more.
+
+    Of wildcards that would fit each other's columns the one of more columns is taken.
+    """
+    groups: dict[tuple[str, str], list[str]] = {}
+    for name, kind in columns:
+        prefix = name.rstrip("0123456789")
+        if prefix not in ("", name) and "*" not in name:
+            groups.setdefault((prefix, kind), []).append(name)
+    found: dict[str, tuple[str, tuple[str, ...]]] = {}
+    taken: list[str] = []
+    for (prefix, _), names in sorted(groups.items(), key=lambda group: -len(group[1])):
+        fits_another = any(prefix.startswith(t) or t.startswith(prefix) for t in taken)
+        if len(names) >= _MANY and not fits_another:
+            taken.append(prefix)
+            found |= dict.fromkeys(names, (f"{prefix}*", tuple(names)))
+    return found

@@ -1,0 +1,49 @@
+"""The cells of one column of a file as text, to be written beside what is made of its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from dpcore.data.readers import format_of
+from dpcore.data.readers.places import refuse_stdin
+from dpcore.data.readers.raw_table import RawTable
+from dpcore.data.schema.columns import Drop, Hashed, Label
+from dpcore.data.stream import open_rows
+from dpcore.errors import InvalidInputError, near_names
+
+if TYPE_CHECKING:
+    from dpcore.data.schema.schema import Schema
+
+__all__ = ["column_texts"]
+
+
+def column_texts(path: str, schema: Schema, name: str) -> Iterator[str]:
+    """Return the text of a column's cells, row by row, empty where there is no value.
+
+    Raises InvalidInputError at once for a column that the schema does not name, and rows without
+    names or that can be read once only; DataError on the way, as ``open_rows`` does.
+    """
+    if schema.width is not None or format_of(path) in ("dpcore", "libsvm", "npz"):
+        raise InvalidInputError(f"Expected a file with named columns to keep column {name!r} of.")
+    names = [column.name for column in schema.columns if not isinstance(column, Label)]
+    if name not in names:
+        raise InvalidInputError(
+            f"The schema has no column {name!r} to keep, beside the label.{near_names(name, names)}"
+        )
+    refuse_stdin(path)
+    # As one that is hashed a column of text is read as it is; all others are passed over.
+    columns = tuple(
+        Hashed(name, 2) if c.name == name else c if isinstance(c, Label) else Drop(c.name)
+        for c in schema.columns
+    )
+    rowwise = schema.with_units(None)
+    return _texts(path, replace(rowwise, columns=columns, crosses=()), name)
+
+
+def _texts(path: str, schema: Schema, name: str) -> Iterator[str]:
+    for raw in open_rows(path, schema, labelled=False).pieces():
+        assert isinstance(raw, RawTable)
+        for cell in raw.columns[name].to_pylist():  # type: ignore[union-attr]
+            yield "" if cell is None else str(cell)
