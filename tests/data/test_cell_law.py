@@ -317,7 +317,7 @@ def test_what_pandas_made_of_zip_codes_is_refused_as_a_type():
     numbers, texts = (pd.read_csv(io.StringIO(t)) for t in (text, text + "K1A,1\n"))
     for frame in (numbers, numbers.astype({"x": float}), numbers.astype({"x": "category"})):
         for some in (frame, frame[:0]):
-            with pytest.raises(DataError, match="is listed for it is text, such as '02139'.*dtype=str"):
+            with pytest.raises(DataError, match="is text, such as '02139'.*dtype=str"):
                 dataset_from_arrays(some, schema=schema)
     codes = dataset_from_arrays(texts, schema=schema).X.toarray()
     assert codes[:, :3].tolist() == [[1, 0, 0]] * 5 + [[0, 0, 0]]
