@@ -234,7 +234,8 @@ def main() -> None:
     if chosen.repeats < 1:
         parser.error(f"expected --repeats={chosen.repeats} to be 1 or more")
     # Each fit is a measurement: what several of the same rows cost together is none of the figures.
-    warnings.filterwarnings("ignore", "[0-9,]+ fits in this process", DpcoreWarning)
+    for told in ("[0-9,]+ fits in this process", "this run may do no better", "at this budget"):
+        warnings.filterwarnings("ignore", told, DpcoreWarning)
     asked = chosen.tables.split(",") if chosen.tables else known
     if unknown := [name for name in asked if name not in known]:
         parser.error(f"no table {unknown[0]!r}; known: {', '.join(known)}")

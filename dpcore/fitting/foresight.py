@@ -49,8 +49,8 @@ class Foresight:
         elif n < needed:
             self.failing = True
             self.tell(
-                f"expect no more than a constant of this run: at this budget {rows}, and the "
-                f"public number of rows is {n:,}. {_INSTEAD}"
+                f"this run may do no better than a constant: as public tables go, at this budget "
+                f"{rows}, and the public number of rows is {n:,}. {_INSTEAD}"
             )
 
 

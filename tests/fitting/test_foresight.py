@@ -84,7 +84,7 @@ def test_fit_warns_once_and_before_anything_is_spent():
     assert model.details["warning"] not in said  # the report has it, nobody is told twice
     with warnings.catch_warnings():
         warnings.simplefilter("error", DpcoreWarning)
-        with pytest.raises(DpcoreWarning, match="expect no more than a constant") as error:
+        with pytest.raises(DpcoreWarning, match="may do no better than a constant") as error:
             fit(X, y, **words)
     assert not getattr(error.value, "__notes__", [])  # which would say what was charged
 
@@ -99,7 +99,7 @@ def test_train_says_it_on_standard_error_before_its_report(tmp_path, caplog):
     with caplog.at_level(logging.INFO, "dpcore"):
         training = train(make_plan(Settings(epsilon=0.1)), DataRequest(str(table), schema))
     said = [record.getMessage() for record in caplog.records]
-    assert sum("expect no more than a constant" in sentence for sentence in said) == 1
+    assert sum("may do no better than a constant" in sentence for sentence in said) == 1
     assert training.foretold and training.cautions() == []
 
 
