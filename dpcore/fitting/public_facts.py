@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from dpcore.data.schema.numbers import number_features
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.compatibility import check_fits, check_label
 from dpcore.fitting.fixed_schedule import with_planned_accountant
@@ -80,6 +81,7 @@ def _problem(plan: Plan, schema: Schema, n_units: int, kept_fraction: float) -> 
         n0=None if schema.rows is None else max(1, round(schema.rows * kept_fraction)),
         intercept=schema.intercept,
         rows_per_unit=None if units is None else units.rows_per_unit,
+        numbers=number_features(schema),
         **capacity,
     )
     return with_default_l2(problem, plan)

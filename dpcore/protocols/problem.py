@@ -40,6 +40,8 @@ class Problem:
     intercept : whether the last column is 1 in every row.
     rows_per_unit : the rows of a unit at most, where the relation is between units of several rows;
         ``None`` where it is between rows.
+    numbers : the places of features that hold a number between public bounds, each mapped to
+        [0, 1], as the schema has it; empty where nothing is known of the columns.
     """
 
     loss: Loss
@@ -53,10 +55,12 @@ class Problem:
     capacity: int = 2**27
     intercept: bool = False
     rows_per_unit: int | None = None
+    numbers: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         for name in ("l2", "row_norm", "raw_norm_bound"):
             object.__setattr__(self, name, float(getattr(self, name)))  # and no subclass of it
+        object.__setattr__(self, "numbers", tuple(int(place) for place in self.numbers))
         if self.n is not None and not self.relation.size_is_public:
             raise InvalidInputError("The number of rows is private under add-or-remove-one.")
         if self.n is not None and self.rows_per_unit is not None:
@@ -65,6 +69,8 @@ class Problem:
             raise InvalidInputError(f"Expected l2={self.l2!r} to be finite and >= 0.")
         if self.n_features < 1:
             raise InvalidInputError("The data have no feature columns.")
+        if not all(0 <= place < self.n_features for place in self.numbers):
+            raise InvalidInputError("Expected every place in numbers to be one of the features.")
 
     @property
     def n_public(self) -> int | None:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dpcore.data.readers.array_columns import leave_to_schema
+from dpcore.data.schema.numbers import number_features
 from dpcore.errors import InvalidInputError, warn_caller
 from dpcore.fitting.cautions import cautions_of_budget
 from dpcore.fitting.loading import schema_reasons
@@ -175,5 +176,6 @@ def _problem(dataset: Dataset, relation: NeighboringRelation) -> Problem:
         n0=schema.rows,
         intercept=schema.intercept,
         rows_per_unit=None if units is None else units.rows_per_unit,
+        numbers=number_features(schema),
         **capacity,
     )

@@ -28,6 +28,7 @@ from dpcore_baselines import descent_defaults as defaults
 from dpcore_baselines.averaged_descent import AveragedDescent
 from dpcore_baselines.options import require_several
 from dpcore_baselines.pace import Pace
+from dpcore_baselines.sizes import ColumnSizes, TypicalSizes, sizes_tell, typical_sizes
 from dpcore_baselines.standardize import MOMENTS_CLIP, from_moments, unchanged
 
 if TYPE_CHECKING:
@@ -201,13 +202,23 @@ class DpGd:
         moments_share = self._moments_share(problem)
         if moments_share == 0:
             return unchanged(problem), problem.row_norm, problem.n_features
+        sizes = self._sizes(problem, session, n)
         mechanism = self._noise(session, 1 / Fraction(moments_share))
         multiplier = mechanism.noise_multiplier
         query = ColumnMoments(problem, MOMENTS_CLIP * problem.row_norm, multiplier)
         moments = session.release(query, mechanism)
         deviation = multiplier * query.clip * problem.rows_changed
-        columns, length = from_moments(problem, moments, n, deviation)
+        columns, length = from_moments(problem, moments, n, deviation, sizes)
         return columns, length, defaults.effective_width(problem.n_features, length)
+
+    def _sizes(self, problem: Problem, session: PrivacySession, n: float) -> TypicalSizes | None:
+        """Return what is typical of columns of numbers, where there are rows enough to tell."""
+        mechanism = self._noise(session, 1 / Fraction(defaults.SIZES_SHARE))
+        multiplier = mechanism.noise_multiplier
+        if not (problem.loss.classification and sizes_tell(problem, n, multiplier)):
+            return None
+        counts = session.release(ColumnSizes(problem.numbers), mechanism)
+        return typical_sizes(problem, counts, n, multiplier)
 
     def _descend(self, problem: Problem, session: PrivacySession, run: _Run) -> np.ndarray:
         """Return the averaged iterate, of the rows as they are. The descent is in ``v``, the
