@@ -48,15 +48,17 @@ _FEW_ROWS = (
 class DpGd:
     """Fits a linear model by full-batch clipped gradient steps with normal noise.
 
-    First the sums of the columns and of their squares are released, and every column is centred and
-    scaled by them: a linear map of the rows, so the model stays a linear model of the rows as they
-    are. Then follow ``steps`` noisy sums of clipped gradients of the standardised rows, all of the
-    same share, with momentum and averaging, which are post-processing.
+    First the sums of the columns and of their squares are released, before them, of two classes,
+    counts of the sizes of a schema's numbers (``dpcore_baselines.sizes``), and every column is
+    centred and scaled by them: a linear map of the rows, so the model stays a linear model of the
+    rows as they are. Then follow ``steps`` noisy sums of clipped gradients of the standardised
+    rows, all of the same share, with momentum and averaging, which are post-processing.
 
     Privacy: Gaussian mechanisms whose mu^2 add up (Dong, Roth & Su 2022, Corollary 3.3; chosen from
     earlier outputs: Smith & Thakurta 2022), turned into (epsilon, delta) exactly (Balle & Wang
     2018, Theorem 8). A row contributes at most the clip to a sum: sensitivity ``clip`` under
-    add-or-remove-one, ``2 clip`` under replace-one. Where units have several rows, at most k, it is
+    add-or-remove-one, ``2 clip`` under replace-one; sizes of m columns move by sqrt(m) and
+    sqrt(2 m). Where units have several rows, at most k, it is
     k times that, or, with ``clip_unit``, so much for the sum of a unit. Other noise of an l2 bound
     (``--use noise=gamma --accountant zcdp``) is charged by its own event.
 
@@ -102,7 +104,8 @@ class DpGd:
         None,
         "share of the budget for the columns' moments; 0: the rows as they are",
         "1",
-        "0.1 of up to 128 columns, rising to 0.25 of 2^14; 0 for real-valued targets",
+        "0.1 of up to 128 columns, rising to 0.25 of 2^14, half of it after counts of sizes; 0 "
+        "for real-valued targets",
         range=(0, 1, "[)"),
     )
     count_share: float = option(
@@ -203,6 +206,8 @@ class DpGd:
         if moments_share == 0:
             return unchanged(problem), problem.row_norm, problem.n_features
         sizes = self._sizes(problem, session, n)
+        if sizes is not None and self.moments_share is None:
+            moments_share /= 2
         mechanism = self._noise(session, 1 / Fraction(moments_share))
         multiplier = mechanism.noise_multiplier
         query = ColumnMoments(problem, MOMENTS_CLIP * problem.row_norm, multiplier)

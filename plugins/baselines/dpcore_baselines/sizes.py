@@ -21,8 +21,8 @@ __all__ = ["ColumnSizes", "TypicalSizes", "sizes_tell", "typical_sizes"]
 _EDGES = (2.0**-3, 2.0**-6, 0.0)
 """Below each class of sizes, from the largest down."""
 _SIZES = np.array([1.0, 2.0**-4.5, 2.0**-7.5])
-"""What an entry of each class counts as: the middle of the class on a logarithmic scale, and of the
-largest class its upper end, so that common numbers are never taken for small ones."""
+"""Of an entry of each class: the middle of the class on a logarithmic scale, and of the largest
+class its upper end, so that common numbers are never taken for small ones."""
 _SEEN = 2.0
 """Standard deviations of its noise that a count must be above 0 to count."""
 _TELLING = 2.0**-5
@@ -69,7 +69,7 @@ class ColumnSizes:
 
 @dataclass(frozen=True)
 class TypicalSizes:
-    """Columns of which at least one class of sizes is seen above the noise.
+    """Columns with a class of sizes, at least one, whose count is seen above the noise.
 
     Parameters
     ----------

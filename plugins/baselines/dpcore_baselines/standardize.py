@@ -50,7 +50,8 @@ def from_moments(
     ----------
     moments : released sums of the columns and of their squares, of shape (2 n_features,).
     n : the number of rows, public or released, >= 1. ``deviation`` : of the moments' noise.
-    sizes : of columns of numbers; they count where they make a column smaller than moments do.
+    sizes : of columns of numbers; a column's mean and variance are those of its typical entries
+        where that is less than what the moments show, since few far entries make up a variance.
     """
     width = problem.n_features
     constant = width - 1 if problem.intercept else None
