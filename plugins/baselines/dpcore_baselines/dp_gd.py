@@ -58,9 +58,9 @@ class DpGd:
     earlier outputs: Smith & Thakurta 2022), turned into (epsilon, delta) exactly (Balle & Wang
     2018, Theorem 8). A row contributes at most the clip to a sum: sensitivity ``clip`` under
     add-or-remove-one, ``2 clip`` under replace-one; sizes of m columns move by sqrt(m) and
-    sqrt(2 m). Where units have several rows, at most k, it is
-    k times that, or, with ``clip_unit``, so much for the sum of a unit. Other noise of an l2 bound
-    (``--use noise=gamma --accountant zcdp``) is charged by its own event.
+    sqrt(2 m). Where units have several rows, at most k, it is k times that, or, with ``clip_unit``,
+    so much for the sum of a unit. Other noise of an l2 bound (``--use noise=gamma --accountant
+    zcdp``) is charged by its own event.
 
     Fields left at ``None`` are fixed functions of public facts and of the released number of rows
     (``dpcore_baselines.descent_defaults``). Steps grow from a safe one, and are held to what the

@@ -9,6 +9,7 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from dpcore import fit
+from dpcore.data.blocks.coded import CodedLayout, CodedRows
 from dpcore.data.blocks.table import Table
 from dpcore.engines.local import LocalEngine
 from dpcore.losses.logistic import Logistic
@@ -82,7 +83,9 @@ def test_every_layout_gives_the_counts_of_the_formula():
         [np.sum((X[:, j] > low) & (X[:, j] <= high)) for j in (1, 0)]
         for low, high in ((1 / 8, 1), (1 / 64, 1 / 8), (0, 1 / 64))
     ]
-    for rows in (X, csr_matrix(X)):
+    layout = CodedLayout(4, np.array([0, 1, 3]), np.array([2, 4]), np.array([0, 2]))
+    codes = np.where(X[:, 2:3] == 1, 0, 1).astype(np.uint8)
+    for rows in (X, csr_matrix(X), CodedRows(layout, X[:, [0, 1, 3]].astype(np.float32), codes)):
         table = Table.from_matrix(rows, np.ones(500), row_norm=1.0, raw_norm_bound=2.0)
         found = LocalEngine(table).answer(ColumnSizes((1, 0)))
         assert found.tolist() == np.ravel(expected).tolist()
