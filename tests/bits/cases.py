@@ -96,7 +96,7 @@ def cases():
         for preset in getattr(load_registry().load("optimizer", algo), "presets", {}):
             yield f"{algo}:{preset}", "dense", "logistic", base | {"preset": preset}
         yield f"{algo}:as-published", "dense", "logistic", base | {"as_published": True}
-    yield "dp-gd coded sizes", "coded", "logistic", {"algo": "dp-gd", "epsilon": 4.0}
+    yield "dp-gd coded sizes", "coded", "logistic", {"algo": "dp-gd", "epsilon": 8.0}
     for slot, name in (("gradient", "laplace"), ("selection", "permute-and-flip"),
                        ("selection", "report-noisy-max")):  # fmt: skip
         yield f"dp-agd {name}", "dense", "logistic", {"algo": "dp-agd", "epsilon": 2.0,

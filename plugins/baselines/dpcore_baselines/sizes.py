@@ -25,7 +25,7 @@ _SIZES = np.array([1.0, 2.0**-4.5, 2.0**-7.5])
 class its upper end, so that common numbers are never taken for small ones."""
 _SEEN = 2.0
 """Standard deviations of its noise that a count must be above 0 to count."""
-_TELLING = 2.0**-5
+_TELLING = 2.0**-6
 """The noise of a count over the number of rows at which it is asked for, at most."""
 
 

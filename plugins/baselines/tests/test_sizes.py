@@ -123,7 +123,7 @@ def test_counts_that_are_all_noise_say_nothing():
 
 def test_sizes_are_asked_where_they_tell():
     problem = Problem(Logistic(), 0.0, 4, 2.0, 2.0, ADD, numbers=(0, 1, 2))
-    enough = 32 * noise_of_sizes(problem, 10.0)
+    enough = 64 * noise_of_sizes(problem, 10.0)
     assert sizes_tell(problem, enough * 1.01, 10.0)
     assert not sizes_tell(problem, enough * 0.99, 10.0)
     assert not sizes_tell(replace(problem, numbers=()), 1e9, 10.0)
