@@ -13,13 +13,13 @@ of its CPU time. With `--algo`, another algorithm than `auto`.
 
 from __future__ import annotations
 
-import argparse
 import math
 import time
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from printed import mean_and_error, parser_of
 from scipy import sparse
 
 from dpcore.compare.folds import fold_numbers
@@ -86,40 +86,49 @@ class Rows:
         return 100 * float(right.mean()), seconds, used, solution.details
 
 
+class Widths:
+    """The rows of a9a by their plain columns, and by crosses hashed to so many."""
+
+    def __init__(self) -> None:
+        dataset = load_registry().load("dataset", "a9a")()
+        self._ones = dataset.X.tocsr()[:, :-1].copy()
+        self._ones.data[:] = 1.0
+        relation = NeighboringRelation.ADD_OR_REMOVE_ONE
+        numbers = fold_numbers("a9a", self._ones.shape[0], FOLDS, relation, key=None)
+        self._y, self._held_out = dataset.y, numbers == 0
+
+    def plain(self) -> Rows:
+        lengths = np.sqrt(np.maximum(1, np.diff(self._ones.indptr)))
+        unit_rows = sparse.csr_matrix(sparse.diags(1 / lengths) @ self._ones)
+        return Rows(unit_rows, self._y, self._held_out)
+
+    def crossed(self, bits: int) -> Rows:
+        return Rows(crossed(self._ones, 2**bits), self._y, self._held_out)
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("--fits", type=int, default=5)
     parser.add_argument("--bits", action="append", type=int)
-    parser.add_argument("--epsilon", action="append", type=float)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--algo", default="auto")
     chosen = parser.parse_args()
-    dataset = load_registry().load("dataset", "a9a")()
-    plain = dataset.X.tocsr()[:, :-1].copy()
-    plain.data[:] = 1.0
-    relation = NeighboringRelation.ADD_OR_REMOVE_ONE
-    numbers = fold_numbers("a9a", plain.shape[0], FOLDS, relation, key=None)
-    held_out = numbers == 0
-    lengths = np.sqrt(np.maximum(1, np.diff(plain.indptr)))
-    unit_rows = sparse.csr_matrix(sparse.diags(1 / lengths) @ plain)
-    narrow = Rows(unit_rows, dataset.y, held_out)
+    widths = Widths()
+    narrow = widths.plain()
     print("columns   eps  accuracy   error   plain   below    kept  steps  seconds    CPU")
     for bits in chosen.bits or (14, 16):
-        wide = Rows(crossed(plain, 2**bits), dataset.y, held_out)
+        wide = widths.crossed(bits)
         for epsilon in chosen.epsilon or EPSILONS:
             asked = chosen.algo, epsilon, chosen.threads
             beside = [narrow.fit(*asked)[0] for _ in range(chosen.fits)]
             fits = [wide.fit(*asked) for _ in range(chosen.fits)]
-            scores = np.array([fit[0] for fit in fits])
-            error = scores.std(ddof=1) / math.sqrt(chosen.fits) if chosen.fits > 1 else math.nan
-            below, details = float(np.mean(beside)) - scores.mean(), fits[-1][3]
+            (mean, error), details = mean_and_error([fit[0] for fit in fits]), fits[-1][3]
             seconds, used = (float(np.median([fit[k] for fit in fits])) for k in (1, 2))
+            plain, kept = float(np.mean(beside)), details.get("columns", "-")
             print(
-                f"{2**bits:>7}{epsilon:>6g}{scores.mean():>10.2f}{error:>8.2f}"
-                f"{np.mean(beside):>8.2f}{below:>8.2f}{details.get('columns', '-'):>8}"
-                f"{details['steps']:>7}{seconds:>9.2f}{used:>7.2f}",
+                f"{2**bits:>7}{epsilon:>6g}{mean:>10.2f}{error:>8.2f}"
+                f"{plain:>8.2f}{plain - mean:>8.2f}{kept:>8}{details['steps']:>7}"
+                f"{seconds:>9.2f}{used:>7.2f}",
                 flush=True,
             )
 

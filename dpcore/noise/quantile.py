@@ -19,11 +19,11 @@ v x' 2^-53 < 2^-52; the product with the scale and the two bounds around it err 
 of the scale. All that is below 2^-47.
 
 Rounding (``WIDE_SLACK``), where the constant term is exact and v - c too: the other terms together
-are below 2^-7.3, of which the first of them, s, the last product and addition of Horner's rule, and
-the product with the scale, the sum and the two bounds around it lose 2^-53 of them each. The
+are below 2^-7.3. The first of them, s, the last product and addition of Horner's rule, the product
+with the scale, the sum and the two bounds around it each lose 2^-53 of these 2^-7.3. The
 coefficients from s^2 on err by less than 2^-60 in all, since m(c) is known to 2^-46 where they are
 computed, and the constant term by 2^-90. All that is below 2^-57; what does not grow with the
-scale, 2^-49, is below 2^-71 of one that is 2^22 or more.
+scale, 2^-49, is below 2^-71 of a scale of 2^22 or more.
 """
 
 from decimal import ROUND_HALF_EVEN, Context, Decimal
