@@ -12,8 +12,10 @@ import numpy as np
 from dpcore.plugin import Slot, Solution, check_ranges, option, round_parameters
 from dpcore_adassp.looks import Look, look, looks
 from dpcore_adassp.products import LARGEST_COEFFICIENT, Products, unpacked
-from dpcore_adassp.shares import deviation_of, noise_of, require_several
+from dpcore_adassp.row_map import MOST_COLUMNS
+from dpcore_adassp.shares import deviation_of, noise_of, require_room, require_several
 from dpcore_adassp.shrinkage import Posterior, scales_between, wiener
+from dpcore_adassp.wide import mean_alone, require_room_to_look, wide_look
 from dpcore_baselines.dp_gd import DpGd
 
 if TYPE_CHECKING:
@@ -78,10 +80,23 @@ class GramRidge:
         check_ranges(self)
 
     def minimize(self, problem: Problem, session: PrivacySession) -> Solution:
-        if problem.n_features > self.widest:
-            return self._hand_on(problem, session)
         require_several(self, session)
-        self._refuse_hopeless(problem, session)
+        if problem.n_features <= MOST_COLUMNS:
+            self._refuse_hopeless(problem, session)
+        if problem.n_features <= self.widest:
+            return self._by_products(problem, session)
+        descent = DpGd(use=self.use)
+        descent._refuse_hopeless(problem, session)  # after the look it would be too late
+        require_room_to_look(self, problem, session)
+        choice = wide_look(self, problem, session).choose(problem)
+        if choice == "mean":
+            return mean_alone(self, problem, session)
+        if choice == "products":
+            return self._by_products(problem, session)
+        solution = descent.minimize(problem, session)
+        return replace(solution, details={**solution.details, "ran": DpGd.name})
+
+    def _by_products(self, problem: Problem, session: PrivacySession) -> Solution:
         seen = look(self, self.looks_share, problem, session)
         query = Products(problem, seen.row_map, seen.length, seen.unit / seen.length)
         matrix, left = self._matrix(query, session)
@@ -112,25 +127,15 @@ class GramRidge:
         matrix = unpacked(answer, query.problem.n_features)
         return wiener(matrix, deviation_of(mechanism, query, query.problem))
 
-    def _hand_on(self, problem: Problem, session: PrivacySession) -> Solution:
-        solution = DpGd(use=self.use).minimize(problem, session)
-        return replace(solution, details={**solution.details, "ran": DpGd.name})
-
     def _refuse_hopeless(self, problem: Problem, session: PrivacySession) -> None:
         """Raise InvalidInputError if the noise of any share does not fit the grid."""
         first, second = looks(problem)
         for query in (first, second):
-            _fits(noise_of(self, session, self.looks_share / 2), query, problem)
+            require_room(noise_of(self, session, self.looks_share / 2), query, problem)
         squares, left = Products(problem, second.row_map, 1.0), 1 - self.looks_share
-        _fits(noise_of(self, session, left * self.squares_share), squares, problem)
+        require_room(noise_of(self, session, left * self.squares_share), squares, problem)
         one = noise_of(self, session, left * (1 - self.squares_share) / self.steps)
-        _fits(one, replace(squares, part="targets"), problem)
-
-
-def _fits(mechanism: Any, query: Any, problem: Problem) -> None:
-    """Raise InvalidInputError if the query cannot be asked with this noise, units considered."""
-    wider = type(mechanism)(mechanism.noise_multiplier * (problem.rows_per_unit or 1))
-    wider.event(query.sensitivity(problem.relation))
+        require_room(one, replace(squares, part="targets"), problem)
 
 
 def _details(seen: Look) -> dict[str, Any]:
