@@ -10,6 +10,7 @@ from dpcore.errors import InvalidInputError
 from dpcore.losses.squared import Squared
 from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
 from dpcore.testing.queries import check_contributions
+from dpcore.testing.recorded import record_run
 from dpcore.testing.tables import make_problem, make_rows
 from dpcore_adassp.boosted_adassp import BoostedAdaSsp
 from dpcore_adassp.penalty import Penalised, added_penalty
@@ -27,17 +28,18 @@ def table(n):
     return X, X @ [0.4, -0.3, 0.1, 0.0] + 0.1 + 0.05 * rng.normal(size=n)
 
 
-@pytest.mark.parametrize("relation", ["add-or-remove-one", "replace-one"])
+@pytest.mark.parametrize("relation", RELATIONS)
 def test_every_round_is_paid_for(relation):
-    X, y = table(200)
-    for preset, shares in ((None, (0.1, 0.3, 0.15)), ("paper", (1 / 3, 1 / 3, 1 / 300))):
-        model = fit(X, y, preset=preset, relation=relation, **PUBLIC)
-        paid = [(entry["count"], entry["cost"]) for entry in model.ledger]
-        whole = sum(cost for _, cost in paid)
-        assert whole == pytest.approx(model.privacy["spent"], rel=1e-9)
-        singles = [cost / count / whole for count, cost in paid for _ in range(count)]
-        rounds = 4 if preset is None else 100
-        assert singles == pytest.approx([*shares[:2], *[shares[2]] * rounds], rel=1e-6)
+    for optimizer, squares, rounds in (
+        (BoostedAdaSsp(), 0.3, [0.15] * 4),
+        (BoostedAdaSsp(**BoostedAdaSsp.presets["paper"]), 1 / 3, [1 / 300] * 100),
+    ):
+        session, _ = record_run(optimizer, make_rows(80, seed=5), relation, 1.0)
+        paid = [(entry.kind, entry.event.noise_multiplier**-2) for entry in session.ledger]
+        assert sum(cost for _, cost in paid) == pytest.approx(session.accountant.budget, rel=1e-9)
+        costs = np.array([cost for kind, cost in paid if kind != "count"])
+        shares = [optimizer.eigenvalue_share, squares, *rounds]
+        assert costs / costs.sum() == pytest.approx(shares, rel=1e-6)
 
 
 @dataclass(frozen=True)
