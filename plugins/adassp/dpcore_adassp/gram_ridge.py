@@ -15,7 +15,7 @@ from dpcore_adassp.products import LARGEST_COEFFICIENT, Products, unpacked
 from dpcore_adassp.row_map import MOST_COLUMNS
 from dpcore_adassp.shares import deviation_of, noise_of, require_room, require_several
 from dpcore_adassp.shrinkage import Posterior, scales_between, wiener
-from dpcore_adassp.wide import mean_alone, require_room_to_look, wide_look
+from dpcore_adassp.wide import WIDE_SHARE, mean_alone, require_room_to_look, wide_look
 from dpcore_baselines.dp_gd import DpGd
 
 if TYPE_CHECKING:
@@ -37,15 +37,16 @@ class GramRidge:
     length. Then X'X is released once, and the sum of clipped residuals times rows ``steps`` times,
     each at the coefficients that are likely by then. Residuals are smaller than targets, so that
     they need less noise, and the nearer a point is to the solution the less the noise in X'X does.
-    Coefficients are the mean of a posterior that knows all noise. Tables of more than ``widest``
-    columns go to ``dp-gd``, whose noise grows with the root of their number instead.
+    Coefficients are the mean of a posterior that knows all noise. On tables of more than ``widest``
+    columns a look of 1 % of the budget comes first, and where the signal is large all that is left
+    goes to ``dp-gd``, whose noise grows with the root of their number instead (``wide``).
 
     Privacy: Gaussian mechanisms whose mu^2 add up (Dong, Roth & Su 2022, Corollary 3.3; queries
     that follow from earlier outcomes: Smith & Thakurta 2022), turned into (epsilon, delta) exactly
     (Balle & Wang 2018, Theorem 8). The l2 sensitivities, add-or-remove-one and replace-one, are
-    proved at ``Level`` (2, 3), ``RowSizes`` (sqrt(2), sqrt(3)) and ``Products`` (X'X:
-    1, sqrt(2); residuals: 1, 2). Units of k rows move each sum by k or 2 k times as much as one row
-    more. Other noise of an l2 bound is charged by its own event.
+    proved at ``Level`` (2, 3; with squares 2, sqrt(6)), ``RowSizes`` (sqrt(2), sqrt(3)) and
+    ``Products`` (X'X: 1, sqrt(2); residuals: 1, 2). Units of k rows move each sum by k or 2 k times
+    as much as one row more. Other noise of an l2 bound is charged by its own event.
     """
 
     looks_share: float = option(
@@ -54,7 +55,10 @@ class GramRidge:
     squares_share: float = option(0.3, "share of what is left for X'X", "1", range=(0, 1, "()"))
     steps: int = option(12, "sums of residuals, each of an equal share", "steps", range=(1, 1000))
     widest: int = option(
-        64, "columns up to which their products are taken", "columns", range=(1, 2**11)
+        64,
+        "columns up to which their products are taken whatever the signal",
+        "columns",
+        range=(1, 2**11),
     )
     use: Mapping[str, str] = field(default_factory=dict)
 
@@ -130,9 +134,10 @@ class GramRidge:
     def _refuse_hopeless(self, problem: Problem, session: PrivacySession) -> None:
         """Raise InvalidInputError if the noise of any share does not fit the grid."""
         first, second = looks(problem)
+        whole = 1 - WIDE_SHARE
         for query in (first, second):
-            require_room(noise_of(self, session, self.looks_share / 2), query, problem)
-        squares, left = Products(problem, second.row_map, 1.0), 1 - self.looks_share
+            require_room(noise_of(self, session, whole * self.looks_share / 2), query, problem)
+        squares, left = Products(problem, second.row_map, 1.0), whole * (1 - self.looks_share)
         require_room(noise_of(self, session, left * self.squares_share), squares, problem)
         one = noise_of(self, session, left * (1 - self.squares_share) / self.steps)
         require_room(one, replace(squares, part="targets"), problem)

@@ -16,9 +16,10 @@ from dpcore_adassp.shares import deviation_of, noise_of, require_room
 if TYPE_CHECKING:
     from dpcore.plugin import PrivacySession, Problem
 
-__all__ = ["WideLook", "mean_alone", "require_room_to_look", "wide_look"]
+__all__ = ["WIDE_SHARE", "WideLook", "mean_alone", "require_room_to_look", "wide_look"]
 
-_SHARE = 0.01
+WIDE_SHARE = 0.01
+"""Of the budget, for the look at a wide table."""
 _SURE = 2
 _TELLING = 30.0
 """The signal of targets in their own size from which on ``dp-gd`` does better than a constant."""
@@ -49,7 +50,7 @@ class WideLook:
 def wide_look(optimizer: Any, problem: Problem, session: PrivacySession) -> WideLook:
     """Return what one release of a hundredth of the budget tells."""
     mu = 1 / noise_of(optimizer, session, 1).noise_multiplier / problem.rows_changed
-    query, mechanism = Level(problem, squares=True), noise_of(optimizer, session, _SHARE)
+    query, mechanism = Level(problem, squares=True), noise_of(optimizer, session, WIDE_SHARE)
     count, squares, products, sizes = map(float, session.release(query, mechanism))
     error = deviation_of(mechanism, query, problem)
     rows = max(1.0, float(problem.n_public or count))
@@ -84,4 +85,4 @@ def mean_alone(optimizer: Any, problem: Problem, session: PrivacySession) -> Sol
 
 def require_room_to_look(optimizer: Any, problem: Problem, session: PrivacySession) -> None:
     """Raise InvalidInputError if the noise of the look does not fit the grid."""
-    require_room(noise_of(optimizer, session, _SHARE), Level(problem, squares=True), problem)
+    require_room(noise_of(optimizer, session, WIDE_SHARE), Level(problem, squares=True), problem)
