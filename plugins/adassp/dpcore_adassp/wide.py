@@ -1,4 +1,4 @@
-"""Which algorithm runs on a table of many columns: by public facts and a charged look."""
+"""The algorithm that runs on a table of many columns, by public facts and a charged look."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _TELLING = 30.0
 
 @dataclass(frozen=True)
 class WideLook:
-    """What a noisy level shows of a wide table.
+    """A wide table as a noisy level shows it.
 
     Parameters
     ----------

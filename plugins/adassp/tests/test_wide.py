@@ -42,15 +42,15 @@ def test_what_runs_follows_from_the_look():
 @pytest.mark.parametrize("relation", ["add-or-remove-one", "replace-one"])
 @pytest.mark.parametrize(("epsilon", "scale"), [(0.1, 1.0), (0.5, 0.05)])
 def test_a_small_signal_is_no_worse_than_the_mean(relation, epsilon, scale):
-    X, y = table(2000, 80, scale)
+    X, y = table(1000, 80, scale)
     model = fit(X, y, row_norm=1.0, epsilon=epsilon, relation=relation, **PUBLIC)
-    assert over_the_mean(X, y, model) < 1.02  # by dp-gd: 1.6 and more
+    assert over_the_mean(X, y, model) < 1.02
     assert model.report["releases"]["level"] == 2 and "ran" not in model.report["details"]
 
 
 def test_a_large_signal_without_an_intercept_goes_to_dp_gd():
-    X, y = table(2000, 80)
-    model = fit(X, y, row_norm=1.0, epsilon=8.0, intercept=False, **PUBLIC)
+    X, y = table(120, 66)
+    model = fit(X, y, row_norm=1.0, epsilon=200.0, intercept=False, **PUBLIC)
     assert model.report["details"]["ran"] == "dp-gd"
     assert set(model.report["releases"]) == {"level", "count", "gradient"}
     assert over_the_mean(X, y, model) < 0.7
