@@ -78,6 +78,7 @@ class GramRidge:
         "off-diagonal products count 45/32 times, and are divided by it once they are released",
         "rows are mapped and scaled before their products are taken",
         "X'y is released in parts, of clipped residuals at points that follow from earlier ones",
+        "of many columns a charged look chooses between this, dp-gd and the mean",
     )
 
     def __post_init__(self) -> None:
