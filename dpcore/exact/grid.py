@@ -110,7 +110,7 @@ def round_parameters(w: np.ndarray, raw_norm_bound: float) -> np.ndarray:
     """
     w = np.ascontiguousarray(w, dtype=np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
-        norm = float(np.linalg.norm(w))
+        norm = math.sqrt(np.square(w).sum())
     if not math.isfinite(norm):
         raise InvalidInputError("Expected finite parameters w with a finite norm.")
     for excess in range(2 * PARAMETER_BITS):

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.hooks import expected
+from dpcore.fitting.memory import memory_of
 from dpcore.fitting.plan import make_plan
 from dpcore.protocols.problem import Problem
 
 if TYPE_CHECKING:
+    from dpcore.fitting.plan import Plan
     from dpcore.fitting.settings import Settings
     from dpcore.protocols.outlook import Outlook
 
@@ -47,6 +49,23 @@ class Forecast:
         """
         if not 1 <= rows <= _MOST_ROWS:
             raise InvalidInputError(f"Expected rows={rows!r} from 1 to {_MOST_ROWS:,}.")
+        plan, problem = self._run(epsilon, rows)
+        outlook = expected(plan, problem)
+        if outlook is None:
+            asked = self.settings
+            raise InvalidInputError(
+                f"{asked.algo} states no forecast for the loss {asked.loss}, {self.n_features} "
+                f"columns and delta = {asked.delta:g}: expected a loss for two classes or ridge, "
+                "fewer columns, delta > 0; or dpcore compare measures on tables of your own choice."
+            )
+        return outlook
+
+    def memory(self) -> float:
+        """Return the bytes that a run takes beside its rows, about."""
+        plan, problem = self._run(1.0, 1)
+        return memory_of(plan.optimizer, problem)
+
+    def _run(self, epsilon: float, rows: int) -> tuple[Plan, Problem]:
         plan = make_plan(replace(self.settings, epsilon=epsilon))
         problem = Problem(
             loss=plan.loss,
@@ -57,15 +76,7 @@ class Forecast:
             relation=plan.relation,
             n0=rows,
         )
-        outlook = expected(plan, problem)
-        if outlook is None:
-            asked = self.settings
-            raise InvalidInputError(
-                f"{asked.algo} states no forecast for the loss {asked.loss}, {self.n_features} "
-                f"columns and delta = {asked.delta:g}: expected a loss for two classes or ridge, "
-                "fewer columns, delta > 0; or dpcore compare measures on tables of your own choice."
-            )
-        return outlook
+        return plan, problem
 
     def kept(self, epsilon: float, rows: int) -> float:
         """Return the share of the gain without privacy that is kept."""

@@ -10,6 +10,7 @@ from dpcore.errors import InvalidInputError
 from dpcore.fitting.compatibility import check_fits, check_label
 from dpcore.fitting.fixed_schedule import with_planned_accountant
 from dpcore.fitting.hooks import default_l2
+from dpcore.fitting.memory import require_memory
 from dpcore.protocols.problem import Problem
 from dpcore.registry.declarations import optimizer_facts
 
@@ -43,6 +44,7 @@ def check_public(plan: Plan, schema: Schema, n_units: int, kept_fraction: float 
     check_fits(plan.optimizer, problem, plan.accountant)
     planned = with_planned_accountant(plan, problem)
     check_fits(planned.optimizer, problem, planned.accountant)
+    require_memory(planned.optimizer, problem)
     return Ready(planned, problem)
 
 

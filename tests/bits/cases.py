@@ -30,7 +30,8 @@ SCHEMA = {
     },
 }
 SOLVED = ("objpert", "outpert", "output-nr", "output-doubling", "output-theory", "cov-nr",
-          "cov-doubling", "cov-theory", "nonprivate", "adassp", "gram-ridge")  # fmt: skip
+          "cov-doubling", "cov-theory", "nonprivate", "adassp", "boosted-adassp",
+          "gram-ridge")  # fmt: skip
 """Optimizers whose result a solver of SciPy or LAPACK has a part in."""
 TARGETS = {"target_excess_risk": 0.2}
 LOSSES = ("logistic", "hinge-svm", "huber-svm", "ridge")
