@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Problem", "Solution"]
 
+_LARGEST_L2 = 2.0**100
+"""No product of it with what runs make of released values leaves float64."""
+
 
 @sealed
 @dataclass(frozen=True, slots=True)
@@ -27,7 +30,7 @@ class Problem:
     ----------
     loss : the row loss.
     l2 : weight of the regulariser; the objective is
-        ``sum of losses + (n_public * l2 / 2) ||w||^2``. >= 0.
+        ``sum of losses + (n_public * l2 / 2) ||w||^2``. From 0 to 2^100.
     n_features : width of ``w``, the intercept's column included.
     row_norm : public bound of the l2 norm of every (scaled) row.
     raw_norm_bound : public bound of the l2 norm of every row as stored, before its factor.
@@ -65,8 +68,8 @@ class Problem:
             raise InvalidInputError("The number of rows is private under add-or-remove-one.")
         if self.n is not None and self.rows_per_unit is not None:
             raise InvalidInputError("The number of rows is private where units have several.")
-        if not (math.isfinite(self.l2) and self.l2 >= 0):
-            raise InvalidInputError(f"Expected l2={self.l2!r} to be finite and >= 0.")
+        if not 0 <= self.l2 <= _LARGEST_L2:
+            raise InvalidInputError(f"Expected 0 <= l2={self.l2!r} <= 2^100.")
         if self.n_features < 1:
             raise InvalidInputError("The data have no feature columns.")
         if not all(0 <= place < self.n_features for place in self.numbers):

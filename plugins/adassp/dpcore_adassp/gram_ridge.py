@@ -91,7 +91,7 @@ class GramRidge:
         if problem.n_features <= self.widest:
             return self._by_products(problem, session)
         descent = DpGd(use=self.use)
-        descent._refuse_hopeless(problem, session)  # after the look it would be too late
+        descent.refuse_hopeless(problem, session)  # after the look it would be too late
         require_room_to_look(self, problem, session)
         choice = wide_look(self, problem, session).choose(problem)
         if choice == "mean":

@@ -50,8 +50,11 @@ def require_several(optimizer: Any, session: PrivacySession) -> None:
 def require_room(mechanism: Any, query: Any, problem: Problem) -> None:
     """Raise InvalidInputError, before anything is spent, if the query cannot be asked with this
     noise, units considered."""
-    wider = type(mechanism)(mechanism.noise_multiplier * (problem.rows_per_unit or 1))
-    wider.event(query.sensitivity(problem.relation))
+    relation, times = problem.relation, 1
+    if problem.rows_per_unit is not None:  # as the session takes it (deviation_of)
+        relation, times = NeighboringRelation.ADD_OR_REMOVE_ONE, problem.rows_changed
+    wider = type(mechanism)(mechanism.noise_multiplier * times)
+    wider.event(query.sensitivity(relation))
 
 
 def penalty_rows(

@@ -146,7 +146,7 @@ class DpGd:
             raise InvalidInputError("clip_unit needs units of several rows: unit in the schema.")
         event = mechanism_in(self, "noise", session.accountant).nominal_event(1.0)
         require_several(self, session.accountant, event, event)
-        self._refuse_hopeless(problem, session)
+        self.refuse_hopeless(problem, session)
         n = float(problem.n_public or self._count(session))
         root = math.sqrt(problem.rows_per_unit or 1) if self.clip_unit else 1.0
         mu = 1 / self._noise(session, 1).noise_multiplier * root / problem.rows_changed
@@ -254,7 +254,7 @@ class DpGd:
         share = Fraction(accountant.remaining) / parts
         return kind(noise_multiplier(accountant, kind.nominal_event, share))
 
-    def _refuse_hopeless(self, problem: Problem, session: PrivacySession) -> None:
+    def refuse_hopeless(self, problem: Problem, session: PrivacySession) -> None:
         """Raise InvalidInputError if the noise of the smallest share does not fit the grid."""
         count, moments = Fraction(self.count_share), Fraction(self._moments_share(problem))
         steps = (self.steps or defaults.MOST_STEPS) / (1 - count) / (1 - moments)
