@@ -18,7 +18,8 @@ a budget tells which class is the commoner one. From there on too short a time l
 noise of many columns does, so the time follows the larger of u and n mu / 6, up to 10.
 
 The constants were developed on the data sets adult, bank and census-sim, those of small tables on
-samples of these and of kddcup99-10 and on scikit-learn's breast cancer, and then frozen.
+samples of these and of kddcup99-10 and on scikit-learn's breast cancer, the steps of a loss with a
+corner on kddcup99-10 too, and then frozen.
 """
 
 from __future__ import annotations
@@ -59,6 +60,7 @@ SIZES_SHARE = 0.15
 columns that moments tell least, so that half of the moments' own share will do."""
 _LASTING = TELLING / 6
 _MIDDLING, _NOT_SHRUNK = 42.0, 100.0
+_LONGEST, _FINE = 12000.0, 3000.0
 _CURVATURE = 0.25
 _OF_A_TARGET = 2.5
 """Stands for the curvature of a bounded slope on a real-valued target: it stays as large however
@@ -114,17 +116,20 @@ def time_for(u: float, loss: Loss, momentum: float, *, standardized: bool) -> fl
     """
     if standardized and _has_corner(loss):
         power = 0.7 if u > _MIDDLING else 1.0
-        time: float = min(12000.0, 2000.0 * (u / _MIDDLING) ** power)
+        time: float = min(_LONGEST, 2000.0 * (u / _MIDDLING) ** power)
     else:
         time = min(MOST_STEPS * largest_step(loss, momentum), 5000.0 * (u / _MIDDLING) ** 0.8)
     return time
 
 
-def steps_for(time: float, loss: Loss, momentum: float, *, standardized: bool) -> int:
+def steps_for(time: float, u: float, loss: Loss, momentum: float, *, standardized: bool) -> int:
     """Return the number of steps: as few as are stable for any rows, and of two classes, whose rows
-    mostly bear longer ones, at most 80."""
+    mostly bear longer ones, at most 80. A corner is rounded off by 50 long steps where the time has
+    reached its limit; below they are 100, and 200 where the signal tells the rows at the corner."""
     if standardized and _has_corner(loss):
-        return FEWEST_STEPS
+        if u >= _FINE:
+            return 4 * FEWEST_STEPS
+        return FEWEST_STEPS if time >= _LONGEST else 2 * FEWEST_STEPS
     watched = math.isfinite(limit_for(loss, momentum))
     most = _MOST_LONG_STEPS if watched and loss.classification else MOST_STEPS
     fewest = math.ceil(time / largest_step(loss, momentum))
