@@ -60,7 +60,7 @@ SIZES_SHARE = 0.15
 columns that moments tell least, so that half of the moments' own share will do."""
 _LASTING = TELLING / 6
 _MIDDLING, _NOT_SHRUNK = 42.0, 100.0
-_LONGEST, _FINE = 12000.0, 3000.0
+_ROUND, _FINE = 450.0, 2500.0
 _CURVATURE = 0.25
 _OF_A_TARGET = 2.5
 """Stands for the curvature of a bounded slope on a real-valued target: it stays as large however
@@ -116,7 +116,7 @@ def time_for(u: float, loss: Loss, momentum: float, *, standardized: bool) -> fl
     """
     if standardized and _has_corner(loss):
         power = 0.7 if u > _MIDDLING else 1.0
-        time: float = min(_LONGEST, 2000.0 * (u / _MIDDLING) ** power)
+        time: float = min(12000.0, 2000.0 * (u / _MIDDLING) ** power)
     else:
         time = min(MOST_STEPS * largest_step(loss, momentum), 5000.0 * (u / _MIDDLING) ** 0.8)
     return time
@@ -124,12 +124,12 @@ def time_for(u: float, loss: Loss, momentum: float, *, standardized: bool) -> fl
 
 def steps_for(time: float, u: float, loss: Loss, momentum: float, *, standardized: bool) -> int:
     """Return the number of steps: as few as are stable for any rows, and of two classes, whose rows
-    mostly bear longer ones, at most 80. A corner is rounded off by 50 long steps where the time has
-    reached its limit; below they are 100, and 200 where the signal tells the rows at the corner."""
+    mostly bear longer ones, at most 80. A corner takes 100; 50 long ones, which round it off, where
+    the signal is middling to large, and 200 where it tells the rows at the corner."""
     if standardized and _has_corner(loss):
         if u >= _FINE:
             return 4 * FEWEST_STEPS
-        return FEWEST_STEPS if time >= _LONGEST else 2 * FEWEST_STEPS
+        return FEWEST_STEPS if u >= _ROUND else 2 * FEWEST_STEPS
     watched = math.isfinite(limit_for(loss, momentum))
     most = _MOST_LONG_STEPS if watched and loss.classification else MOST_STEPS
     fewest = math.ceil(time / largest_step(loss, momentum))
