@@ -104,7 +104,7 @@ def fit(
     relation : ``None`` for add-or-remove-one, or the first that the algorithm declares.
     algo : an optimizer's name; ``"auto"`` takes one by budget, loss and accountant.
         The model names it, and why.
-    accountant : ``None`` for what the preset or the algorithm names, mostly zcdp; pure where
+    accountant : ``None`` for what the preset or the algorithm names, mostly gdp; pure where
         epsilon is an output.
     threads : how many may sum over the rows; ``None`` for all processors. The model is the same.
     use, params, preset : slots, hyper-parameters and preset of the algorithm; see ``dpcore info``.

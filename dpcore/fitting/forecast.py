@@ -55,8 +55,9 @@ class Forecast:
             asked = self.settings
             raise InvalidInputError(
                 f"{asked.algo} states no forecast for the loss {asked.loss}, {self.n_features} "
-                f"columns and delta = {asked.delta:g}: expected a loss for two classes or ridge, "
-                "fewer columns, delta > 0; or dpcore compare measures on tables of your own choice."
+                f"columns and delta = {asked.delta:g}: expected a loss for two classes, or ridge "
+                "on 64 columns at most, and delta > 0; or dpcore compare measures on tables of your "
+                "own choice."
             )
         return outlook
 
