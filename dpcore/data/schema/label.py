@@ -47,6 +47,11 @@ class Label:
         return self.lower is not None or self.upper is not None
 
     @property
+    def n_classes(self) -> int:
+        """The number of classes; 0 for a real-valued target."""
+        return 0 if self.is_real else 2
+
+    @property
     def takes_numbers(self) -> bool:
         """Whether cells are numbers where they could be text."""
         return self.is_real or are_numbers(self.negative + self.positive)
