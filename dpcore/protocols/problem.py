@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import InvalidInputError
+from dpcore.losses.facts import loss_facts
 from dpcore.privacy.sealed import sealed
 from dpcore.privacy.sensitivity import NeighboringRelation
 
@@ -28,7 +29,7 @@ class Problem:
     loss : the row loss.
     l2 : weight of the regulariser; the objective is
         ``sum of losses + (n_public * l2 / 2) ||w||^2``. >= 0.
-    n_features : width of ``w``, the intercept's column included.
+    n_features : width of ``w`` (``w_shape``), the intercept's column included.
     row_norm : public bound of the l2 norm of every (scaled) row.
     raw_norm_bound : public bound of the l2 norm of every row as stored, before its factor.
     relation : the neighbouring relation of the run.
@@ -40,6 +41,7 @@ class Problem:
     intercept : whether the last column is 1 in every row.
     rows_per_unit : the rows of a unit at most, where the relation is between units of several rows;
         ``None`` where it is between rows.
+    n_margins : margins of a row: 1, or, of a ``multiclass`` loss, one for each class.
     """
 
     loss: Loss
@@ -53,6 +55,7 @@ class Problem:
     capacity: int = 2**27
     intercept: bool = False
     rows_per_unit: int | None = None
+    n_margins: int = 1
 
     def __post_init__(self) -> None:
         for name in ("l2", "row_norm", "raw_norm_bound"):
@@ -65,6 +68,17 @@ class Problem:
             raise InvalidInputError(f"Expected l2={self.l2!r} to be finite and >= 0.")
         if self.n_features < 1:
             raise InvalidInputError("The data have no feature columns.")
+        if self.n_margins < 1 or (self.n_margins > 1) != loss_facts(self.loss).multiclass:
+            raise InvalidInputError(
+                f"Expected n_margins={self.n_margins!r} to be the number of classes of a "
+                "multiclass loss, or 1."
+            )
+
+    @property
+    def w_shape(self) -> tuple[int, ...]:
+        """The shape of ``w``: (n_features,), or (n_margins, n_features) of several classes."""
+        width = (self.n_features,)
+        return width if self.n_margins == 1 else (self.n_margins, *width)
 
     @property
     def n_public(self) -> int | None:
@@ -89,7 +103,7 @@ class Solution:
 
     Parameters
     ----------
-    w : float64 array of shape (n_features,).
+    w : float64 array of the problem's ``w_shape``.
     status : a sentence that says how the run ended.
     details : plain figures for the report (steps taken, released counts): what
         ``dpcore.fitting.details.fault_of_details`` allows, or a note in their place.

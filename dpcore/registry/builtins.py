@@ -100,6 +100,11 @@ def register_losses(register: Callable[..., None]) -> None:
         summary="log(1 + exp(-y z)): logistic regression.",
     )
     register(
+        "softmax",
+        "dpcore.losses.logistic:Softmax",
+        summary="log(sum_k exp(z_k)) - z_y: logistic regression of three classes or more.",
+    )
+    register(
         "hinge-svm",
         "dpcore.losses.hinge:HingeSvm",
         summary="max(0, 1 - y z): support vector machine.",

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 __all__ = ["CSR", "CsrBlock"]
 
 _ROWS_AT_ONCE = 64
+_FEW = 8
+"""Vectors of which so few are faster one after the other: a row's cells stay in the cache."""
 
 
 class CsrRows:
@@ -105,11 +107,21 @@ class CsrBlock(CachedMargins):
         return CsrRows(self._indptr, self._indices, self._values, self.n_features)
 
     def _products(self, points: np.ndarray) -> np.ndarray:
+        if len(points) < _FEW:
+            return super()._products(points)
         out = np.empty((len(points), self.n_rows))
         sums = np.empty((_ROWS_AT_ONCE, len(points)))
         at = np.ascontiguousarray(points.T)
         csr_margins_at(self._indptr, self._indices, self._values, at, sums, out)
         return out
+
+    def _sums(self, c: np.ndarray) -> np.ndarray:
+        if len(c) < _FEW:
+            return super()._sums(c)
+        out, weights = np.zeros((self.n_features, len(c))), np.empty((_ROWS_AT_ONCE, len(c)))
+        c = np.ascontiguousarray(c)
+        csr_weighted_sums(self._indptr, self._indices, self._values, c, weights, out)
+        return out.T
 
     def _absolute_steps(self) -> np.ndarray:
         steps = np.ldexp(np.abs(self._values), FEATURE_BITS).astype(np.int64)
@@ -248,3 +260,27 @@ def csr_margins_at(
         for k in range(n_points):
             for i in range(count):
                 out[k, first + i] = sums[i, k]
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def csr_weighted_sums(
+    indptr: np.ndarray,
+    indices: np.ndarray,
+    values: np.ndarray,
+    c: np.ndarray,
+    weights: np.ndarray,
+    out: np.ndarray,
+) -> None:
+    """Add a row times each of its weights, side by side. ``c`` : of shape (n_sums, n_rows)."""
+    n_sums, n_rows = c.shape
+    for first in range(0, n_rows, weights.shape[0]):
+        count = min(weights.shape[0], n_rows - first)
+        for k in range(n_sums):
+            for i in range(count):
+                weights[i, k] = c[k, first + i]
+        for i in range(count):
+            weight = weights[i]
+            for j in range(indptr[first + i], indptr[first + i + 1]):
+                value, total = np.float64(values[j]), out[indices[j]]
+                for k in range(n_sums):
+                    total[k] += value * weight[k]
