@@ -46,10 +46,11 @@ class DataRequest:
     """Where the rows come from, as it was asked for on the command line.
 
     ``data`` : a registered name or a path. ``schema`` : its path, or itself. ``target`` : the label
-    column that is meant; it has to be the schema's. ``bad_rows`` : ``"refuse"``, or ``"drop"`` where
-    the number of rows is private. ``test``, ``test_fraction`` : what to report on, without privacy; at most one. ``unit``,
-    ``rows_per_unit`` : the schema's, where they are not in its file. ``private_bounds`` : whether
-    those of the schema's numeric columns that have none are released.
+    column that is meant; it has to be the schema's. ``bad_rows`` : ``"refuse"``, or ``"drop"``
+    where the number of rows is private. ``test``, ``test_fraction`` : what to report on, without
+    privacy; at most one. ``unit``, ``rows_per_unit`` : the schema's, where they are not in its
+    file. ``private_bounds`` : whether those of the schema's numeric columns that have none are
+    released.
     """
 
     data: str = "census-sim"

@@ -59,7 +59,8 @@ def margins_in_pieces(
 
 def blank_rows(margins: np.ndarray) -> np.ndarray:
     """Return which rows have no score, bool of shape (n_rows,)."""
-    return np.isnan(margins if margins.ndim == 1 else margins[0])
+    blank: np.ndarray = np.isnan(margins if margins.ndim == 1 else margins[0])
+    return blank
 
 
 def reading_of(bad_rows: str) -> BadRows:

@@ -124,7 +124,8 @@ class Model(LearntFacts):
         if self.classes is None:
             middle, half = self.schema.label.scale
             return middle + half * margins
-        labels, blank = self.classes_[places_said(margins)], blank_rows(margins)
+        blank = blank_rows(margins)
+        labels: np.ndarray = self.classes_[places_said(margins)]
         if blank.any():
             labels = labels.astype(object)
             labels[blank] = None
