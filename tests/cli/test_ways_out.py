@@ -108,7 +108,9 @@ def test_a_signal_in_the_middle_of_a_fit(train, monkeypatch, number):
 
 def test_a_signal_that_is_ignored_stays_so(train, folder, monkeypatch):
     """As under nohup."""
-    monkeypatch.setattr("dpcore.cli.train_report._print", lambda *_: os.kill(os.getpid(), signal.SIGHUP))
+    monkeypatch.setattr(
+        "dpcore.cli.train_report._print", lambda *_: os.kill(os.getpid(), signal.SIGHUP)
+    )
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
         assert train("--out", "m.json").exit_code == 0

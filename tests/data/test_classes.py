@@ -18,7 +18,11 @@ from dpcore.data.store import convert, open_store
 from dpcore.data.store.reader import _is_sound
 from dpcore.errors import DataError, InvalidInputError
 
-COLUMNS = '[columns]\nx = {{ kind = "numeric", lower = 0, upper = 9 }}\ny = {{ kind = "label", {} }}\n'
+COLUMNS = """
+[columns]
+x = {{ kind = "numeric", lower = 0, upper = 9 }}
+y = {{ kind = "label", {} }}
+"""
 THREE = 'classes = ["a", "b", ["c", "c2"]]'
 CELLS = ["a", "b", "c", "c2", " b "]
 
