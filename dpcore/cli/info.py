@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import json
 import math
-import sys
 from dataclasses import asdict
 from typing import Annotated, Any
 
@@ -62,9 +61,10 @@ def describe(entry: Entry, target: Any) -> dict[str, Any]:
     """Return what is known of an entry as JSON-able data; ``target`` is its class or function."""
     facts: dict[str, Any] = asdict(entry)
     if entry.kind == "dataset":
-        # A data set's public schema needs no rows; a loader may have none beside it.
-        schema = getattr(sys.modules.get(target.__module__), "schema", None)
-        return {**facts, "schema": schema().to_dict()} if callable(schema) else facts
+        from dpcore.data.dataset import declared_schema
+
+        schema = declared_schema(target)
+        return facts if schema is None else {**facts, "schema": schema.to_dict()}
     facts["doc"] = inspect.getdoc(target) or ""
     if entry.kind == "optimizer":
         return {**facts, **_describe_optimizer(target)}

@@ -102,8 +102,19 @@ def _values(column: dict[str, Any]) -> str:
     if "buckets" in column:
         return f"{column['buckets']} buckets"
     if "classes" in column:
-        return "{!r} or {!r}".format(*column["classes"])
-    return f"{column['positive']!r} or another" if "positive" in column else ""
+        return _classes(column["classes"], column.get("other"))
+    if "positive" not in column:
+        return ""
+    named = f", named {column['other']!r}" if "other" in column else ""
+    return f"{column['positive']!r} or another{named}"
+
+
+def _classes(classes: list[Any], other: Any) -> str:
+    """Return the classes of a label, each with its values, and which of them is any other value."""
+    from dpcore.model.shown import classes_in_words
+
+    others = "" if other is None else f", any other value {other!r}"
+    return f"{classes_in_words(classes)}{others}"
 
 
 def _of_number(column: dict[str, Any]) -> str:

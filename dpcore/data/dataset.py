@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from dpcore.data.blocks.layouts import Rows
     from dpcore.data.blocks.table import Table
 
-__all__ = ["Dataset", "feature_pieces", "load_file"]
+__all__ = ["Dataset", "declared_schema", "feature_pieces", "load_file"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,6 +155,13 @@ class Dataset:
 
     def __repr__(self) -> str:
         return f"Dataset({self.name!r}, n_features={self.n_features})"
+
+
+def declared_schema(load: Callable[[], Dataset]) -> Schema | None:
+    """Return the public schema of a data set, which needs no rows: that of the loader's module, if
+    there is one."""
+    own = getattr(sys.modules.get(load.__module__), "schema", None)
+    return own() if callable(own) else None
 
 
 def load_file(

@@ -166,6 +166,12 @@ def register_datasets(register: Callable[..., None]) -> None:
         reference="Stolfo et al. 1999",
     )
     register(
+        "kddcup99-10-classes",
+        "dpcore.data.datasets.kddcup99_classes:load",
+        summary="The rows of kddcup99-10 by five classes: normal, dos, probe, r2l, u2r.",
+        reference="Stolfo et al. 1999",
+    )
+    register(
         "kddcup99-10-numeric",
         "dpcore.data.datasets.kddcup99:load_numeric",
         summary="The 38 numeric columns of kddcup99-10.",

@@ -216,7 +216,7 @@ def test_values_that_are_not_finite_cannot_be_saved(tmp_path):
 @pytest.mark.parametrize("w", [[0.0, np.inf], [0.0], [[0.0, 0.0]], None, ["a", "b"]])
 def test_coefficients_of_an_optimizer_are_checked(w):
     with pytest.raises(DpcoreError, match="stub returned no 2 finite coefficients"):
-        check_coefficients(w, 2, "stub")
+        check_coefficients(w, (2,), "stub")
 
 
 def test_plain_makes_any_detail_json():

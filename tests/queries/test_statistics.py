@@ -209,7 +209,7 @@ def test_columns_are_found_by_name():
     assert column_of(SCHEMA, "age") == NumericColumn(0, 17.0, 90.0)
     assert column_of(SCHEMA, "city") == CategoricalColumn((1, 2), ("Bern", "Basel"))
     assert column_of(SCHEMA, "pay") == NumericColumn(3, 0.0, 10.0)
-    assert column_of(SCHEMA, "hired") == CategoricalColumn((), ("others", "yes"))
+    assert column_of(SCHEMA, "hired") == CategoricalColumn((), ("not yes", "yes"))
     for name, reason in (("id", "no column"), ("agge", "Did you mean 'age'|age")):
         with pytest.raises(InvalidInputError, match=reason):
             column_of(SCHEMA, name)

@@ -186,6 +186,18 @@ class Schema:
         return self.intercept + sum(len(part.names) for part in self.parts)
 
     @property
+    def n_margins(self) -> int:
+        """How many margins a row has: one, or, of three classes and more, one for each."""
+        return self.label.n_classes if self.label.n_classes > 2 else 1
+
+    @property
+    def w_shape(self) -> tuple[int, ...]:
+        """The shape of a model's coefficients: (n_features,), or (n_classes, n_features) of three
+        classes and more."""
+        width = (self.n_features,)
+        return width if self.n_margins == 1 else (self.n_margins, *width)
+
+    @property
     def has_codes(self) -> bool:
         """Whether rows hold some of their features as codes."""
         return any(part.is_code for part in self.parts)

@@ -18,6 +18,7 @@ from dpcore.exact.grid import FEATURE_BITS
 
 if TYPE_CHECKING:
     from dpcore.data.blocks.coded import CodedLayout, CodedRows
+    from dpcore.data.schema.columns import Label
     from dpcore.data.schema.schema import Schema
 
 __all__ = ["open_store", "read_schema"]
@@ -41,7 +42,7 @@ def open_store(path: str | os.PathLike[str]) -> tuple[StoredRows, np.ndarray, De
         with store.block(index) as (content, labels, rows):
             end = begin + labels.size
             if digest(content) != expected or not _is_sound(
-                labels, rows, layout, description.schema.label.is_real
+                labels, rows, layout, description.schema.label
             ):
                 raise DataError(
                     f"{name}: the rows from {begin + 1} to {end} were altered; convert the file "
@@ -93,10 +94,11 @@ def _describe(path: str, file: BinaryIO) -> Description:
     return Description.from_tail(path, read, os.fstat(file.fileno()).st_size)
 
 
-def _is_sound(y: np.ndarray, rows: CodedRows, layout: CodedLayout, is_real: bool) -> bool:
+def _is_sound(y: np.ndarray, rows: CodedRows, layout: CodedLayout, label: Label) -> bool:
     """Return whether every cell may be in an encoded row: norms follow from that."""
     steps = np.ldexp(rows.numeric, FEATURE_BITS)
     # A comparison with NaN is false.
     numbers = (steps >= 0) & (steps <= 2.0**FEATURE_BITS) & (steps == np.trunc(steps))
-    labels = np.abs(y) <= 1 if is_real else np.abs(y) == 1
+    known = label.labels_at(np.arange(label.n_classes))
+    labels = np.abs(y) <= 1 if label.is_real else np.isin(y, known)
     return bool(numbers.all() and labels.all()) and layout.holds(rows.codes)
