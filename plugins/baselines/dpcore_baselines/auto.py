@@ -58,6 +58,7 @@ class Auto:
     slots: ClassVar[dict[str, Slot]] = {}
     relations: ClassVar[tuple[str, ...]] = DpGd.relations
     needs: ClassVar[tuple[str, ...]] = ()
+    multiclass: ClassVar[bool] = True
     theorem: ClassVar[str] = (
         "that of the algorithm chosen; see dpcore info dp-gd, gram-ridge, objpert, privgene"
     )

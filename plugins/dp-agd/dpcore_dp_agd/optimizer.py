@@ -47,6 +47,7 @@ class DpAgd(Options):
     published_options: ClassVar[tuple[str, ...]] = ("batch_size",)
     needs: ClassVar[tuple[str, ...]] = ()
     for_units: ClassVar[bool] = True
+    multiclass: ClassVar[bool] = True
     theorem: ClassVar[str] = (
         "zCDP costs add up under full adaptivity while the filter refuses what would exceed the "
         "total (Feldman & Zrnic 2021, Whitehouse et al. 2023); gradients: Gaussian mechanism "
