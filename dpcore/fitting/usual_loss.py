@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sized
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -23,15 +22,22 @@ def loss_of_schemas(*schemas: Schema | None) -> str:
     """Return the loss of labels that all have three classes or more, or else that of two, which a
     number refuses with the losses that fit it. ``None`` : a schema that is not known yet."""
     several = [schema is not None and schema.label.n_classes > 2 for schema in schemas]
-    return _OF_MORE if all(several) else _OF_TWO
+    return _OF_MORE if several and all(several) else _OF_TWO
 
 
 def loss_of_rows(X: Any, schema: Schema | None, classes: Any) -> str:
     """Return the loss of rows as ``dpcore.fit`` takes them."""
-    if schema is None and isinstance(classes, Sized):
-        return _OF_MORE if len(classes) > 2 else _OF_TWO
+    if schema is None and classes is not None:
+        return _OF_MORE if _count(classes) > 2 else _OF_TWO
     is_path = isinstance(X, (str, os.PathLike))
     return loss_of_schemas(_schema_of_store(os.fspath(X)) if schema is None and is_path else schema)
+
+
+def _count(classes: Any) -> int:
+    try:
+        return len(classes)
+    except TypeError:  # What is no list of classes is refused where they are read.
+        return 0
 
 
 def with_schema(request: DataRequest) -> DataRequest:
