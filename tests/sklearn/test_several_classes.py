@@ -107,12 +107,9 @@ def test_a_label_that_is_no_class_is_refused(rows):
 
 
 def test_folds_have_probabilities_of_every_class(rows):
-    X, y = rows
-    chances = cross_val_predict(logistic(), X, y, cv=2, method="predict_proba")
-    assert (
-        chances.shape == (900, 3)
-        and np.mean(chances.argmax(1) == np.unique(y, return_inverse=True)[1]) > 0.8
-    )
+    X, y = rows[0], np.searchsorted(["a", "b", "c"], rows[1])  # It hands places over.
+    chances = cross_val_predict(logistic(classes=(0, 1, 2)), X, y, cv=2, method="predict_proba")
+    assert chances.shape == (900, 3) and np.mean(chances.argmax(axis=1) == y) > 0.8
 
 
 def test_the_tags_say_who_takes_several():
