@@ -25,8 +25,9 @@ class CachedMargins:
     """A block that remembers its margins at the last ``w`` and along the last direction.
 
     A layout adds ``gather``, ``raw_rows``, ``_absolute_steps``, ``_unfolded`` and ``_take_cells``,
-    and may compute ``_product``, ``_products``, ``_sum`` and ``_sums`` in a way of its own: those
-    of one vector, and those of several at once, with the same bits.
+    and may compute in a way of its own, with the same bits, ``_product`` and ``_sum``, those of one
+    vector, ``_fill_four`` and ``_sum_four``, those of four side by side, or ``_products`` and
+    ``_sums``, those of several.
 
     Parameters
     ----------
@@ -79,17 +80,38 @@ class CachedMargins:
         """Return the raw margins of ``v``, float64."""
         return _margins(self.raw_rows(), self.n_rows, v)
 
+    def _fill_four(self, points: np.ndarray, out: np.ndarray) -> None:
+        """Write ``_product`` of each of four points to ``out``, of shape (4, n_rows)."""
+        for point, margins in zip(points, out, strict=True):
+            margins[:] = self._product(point)
+
     def _products(self, points: np.ndarray) -> np.ndarray:
         """Return ``_product`` of every row of ``points``, to the bit."""
-        return np.array([self._product(v) for v in points])
+        out = np.empty((len(points), self.n_rows))
+        fours = len(points) - len(points) % 4
+        for k in range(0, fours, 4):
+            self._fill_four(points[k : k + 4], out[k : k + 4])
+        for k in range(fours, len(points)):
+            out[k] = self._product(points[k])
+        return out
 
     def _sum(self, c: np.ndarray) -> np.ndarray:
         """Return ``sum_i c_i raw_i``, float64 of shape (n_features,)."""
         return self.raw_rows().weighted_sum(0, self.n_rows, c)
 
+    def _sum_four(self, c: np.ndarray) -> np.ndarray:
+        """Return ``_sum`` of each of four rows of ``c``."""
+        return np.array([self._sum(row) for row in c])
+
     def _sums(self, c: np.ndarray) -> np.ndarray:
         """Return ``_sum`` of every row of ``c``, to the bit where sums are exact."""
-        return np.array([self._sum(row) for row in c])
+        out = np.empty((len(c), self.n_features))
+        fours = len(c) - len(c) % 4
+        for k in range(0, fours, 4):
+            out[k : k + 4] = self._sum_four(c[k : k + 4])
+        for k in range(fours, len(c)):
+            out[k] = self._sum(c[k])
+        return out
 
     def _any_product(self, v: np.ndarray) -> np.ndarray:
         return self._product(v) if v.ndim == 1 else self._products(v)
