@@ -7,6 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from dpcore.cli.info_model import print_schema
+
 SCHEMA = """
 rows = 90
 [columns]
@@ -111,3 +113,17 @@ def test_a_comparison_of_several_classes(run, table):
     assert refused.exit_code == 2 and "use --loss softmax" in refused.stderr
     unfit = run("compare", "--algos", "objpert", *words, "--epsilon", "8")
     assert unfit.exit_code == 2 and "objpert is for two classes, and the label has" in unfit.stderr
+
+
+@pytest.mark.parametrize(
+    ("label", "told"),
+    [
+        ({"classes": ["a", "b"], "other": "rest"}, "'a' or 'b', any other value 'rest'"),
+        ({"classes": ["a", [*"bcdef"], "g"]}, "'a', 'b' (5 values) or 'g'"),
+        ({"positive": ["a"], "other": "no"}, "['a'] or another, named 'no'"),
+        ({"positive": ["a"]}, "['a'] or another"),
+    ],
+)
+def test_classes_in_words(label, told, capsys):
+    print_schema({"columns": [{"name": "y", "kind": "label", **label}]})
+    assert capsys.readouterr().out == f"columns\n  y: label, {told}\n"
