@@ -71,7 +71,7 @@ def confusion(model: Model, margins: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 def class_figures(classes: tuple[Any, ...], counts: np.ndarray) -> dict[str, Any]:
     """Return the macro F1 (the mean F1 of the classes that a row is of, or is said to be of), and
-    the confusion counts by name: of each class, how many rows are said to be of which."""
+    the confusion counts by name: of each class how many rows the model says to be of each."""
     right, seen = np.diagonal(counts), counts.sum(axis=0) + counts.sum(axis=1)
     macro_f1 = float((2 * right[seen > 0] / seen[seen > 0]).mean())
     names = [str(name) for name in classes]

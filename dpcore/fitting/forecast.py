@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.hooks import expected
 from dpcore.fitting.plan import make_plan
+from dpcore.losses.facts import loss_facts
 from dpcore.protocols.problem import Problem
 
 if TYPE_CHECKING:
+    from dpcore.fitting.plan import Plan
     from dpcore.fitting.settings import Settings
     from dpcore.protocols.outlook import Outlook
 
@@ -48,6 +50,17 @@ class Forecast:
         if not 1 <= rows <= _MOST_ROWS:
             raise InvalidInputError(f"Expected rows={rows!r} from 1 to {_MOST_ROWS:,}.")
         plan = make_plan(replace(self.settings, epsilon=epsilon))
+        outlook = None if loss_facts(plan.loss).multiclass else self._expected(plan, rows)
+        if outlook is None:
+            asked = self.settings
+            raise InvalidInputError(
+                f"{asked.algo} states no forecast for the loss {asked.loss}, {self.n_features} "
+                f"columns and delta = {asked.delta:g}: expected a loss for two classes or ridge, "
+                "fewer columns, delta > 0; or dpcore compare measures on tables of your own choice."
+            )
+        return outlook
+
+    def _expected(self, plan: Plan, rows: int) -> Outlook | None:
         problem = Problem(
             loss=plan.loss,
             l2=0.0,
@@ -57,15 +70,7 @@ class Forecast:
             relation=plan.relation,
             n0=rows,
         )
-        outlook = expected(plan, problem)
-        if outlook is None:
-            asked = self.settings
-            raise InvalidInputError(
-                f"{asked.algo} states no forecast for the loss {asked.loss}, {self.n_features} "
-                f"columns and delta = {asked.delta:g}: expected a loss for two classes or ridge, "
-                "fewer columns, delta > 0; or dpcore compare measures on tables of your own choice."
-            )
-        return outlook
+        return expected(plan, problem)
 
     def kept(self, epsilon: float, rows: int) -> float:
         """Return the share of the gain without privacy that is kept."""

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dpcore.data.dataset import declared_schema
-from dpcore.data.readers import format_of
 from dpcore.fitting.loading import DataRequest, read_schema_of
 from dpcore.registry.catalogue import load_registry
 
@@ -24,15 +22,22 @@ def loss_of_schemas(*schemas: Schema | None) -> str:
     """Return the loss of labels that all have three classes or more, or else that of two, which a
     number refuses with the losses that fit it. ``None`` : a schema that is not known yet."""
     several = [schema is not None and schema.label.n_classes > 2 for schema in schemas]
-    return _OF_MORE if all(several) else _OF_TWO
+    return _OF_MORE if several and all(several) else _OF_TWO
 
 
-def loss_of_rows(X: Any, schema: Schema | None, classes: Sequence[Any] | None) -> str:
+def loss_of_rows(X: Any, schema: Schema | None, classes: Any) -> str:
     """Return the loss of rows as ``dpcore.fit`` takes them."""
-    if schema is None and isinstance(classes, (list, tuple)):
-        return _OF_MORE if len(classes) > 2 else _OF_TWO
+    if schema is None and classes is not None:
+        return _OF_MORE if _count(classes) > 2 else _OF_TWO
     is_path = isinstance(X, (str, os.PathLike))
     return loss_of_schemas(_schema_of_store(os.fspath(X)) if schema is None and is_path else schema)
+
+
+def _count(classes: Any) -> int:
+    try:
+        return len(classes)
+    except TypeError:  # What is no list of classes is refused where they are read.
+        return 0
 
 
 def with_schema(request: DataRequest) -> DataRequest:
@@ -57,7 +62,7 @@ def schema_of_rows(request: DataRequest) -> Schema | None:
 
 def _schema_of_store(path: str) -> Schema | None:
     """Return the schema of a file that keeps its own, if it is one and there."""
-    if format_of(path) != "dpcore" or not os.path.isfile(path):
+    if not path.endswith(".dpcore") or not os.path.isfile(path):
         return None
     from dpcore.data.store import read_schema
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dpcore.fitting.losses import shown_loss
 
@@ -85,7 +85,7 @@ def unseen_columns(model: Model) -> tuple[str, ...]:
 def fitted_in_words(model: Model) -> str:
     """Return what the model predicts, and how it was fitted."""
     label = model.schema.label
-    kind = classes_in_words(model.classes or ())
+    kind = classes_in_words([repr(name) for name in model.classes or ()])
     if label.is_real:
         kind = f"a number from {label.lower:g} to {label.upper:g}"
     inner = " and an intercept" if model.schema.intercept else ""
@@ -94,12 +94,11 @@ def fitted_in_words(model: Model) -> str:
     return f"{kind} by {loss} loss, {features} features{inner}, fitted by {model.algo['name']}"
 
 
-def classes_in_words(names: Sequence[Any]) -> str:
+def classes_in_words(names: Sequence[str]) -> str:
     """Return the names of classes as one reads them: of many their number and the first."""
-    shown = [repr(name) for name in names[:_MOST_NAMES]]
     if len(names) > _MOST_NAMES:
-        return f"one of {len(names):,} classes ({', '.join(shown)}, ...)"
-    return " or ".join([", ".join(shown[:-1]), *shown[-1:]])
+        return f"one of {len(names):,} classes ({', '.join(names[:_MOST_NAMES])}, ...)"
+    return " or ".join([", ".join(names[:-1]), *names[-1:]])
 
 
 def _columns(model: Model) -> str:

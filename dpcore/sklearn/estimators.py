@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 __all__ = ["PrivateLinearSVC", "PrivateLogisticRegression", "PrivateRidge"]
 
 _TWO_ONLY = (
-    "Only binary classification is supported: a hinge tells two classes apart, and a fit for each of "
-    "several would share one budget. PrivateLogisticRegression takes all of them in one fit."
+    "Only binary classification is supported: a hinge tells two classes apart, and a fit for each "
+    "of several would share one budget. PrivateLogisticRegression takes all of them in one fit."
 )
 FROM_LABELS = "from-labels"
 _USUAL = (0, 1)

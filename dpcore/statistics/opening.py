@@ -176,6 +176,6 @@ def _problem(dataset: Dataset, relation: NeighboringRelation) -> Problem:
         n0=schema.rows,
         intercept=schema.intercept,
         rows_per_unit=None if units is None else units.rows_per_unit,
-        n_margins=schema.n_margins,
+        n_margins=schema.label.n_margins,
         **capacity,
     )

@@ -209,7 +209,6 @@ def test_a_schema_from_the_data_is_marked(csv):
     ("text", "target", "error", "message"),
     [
         (ROWS, "z", InvalidInputError, "no column 'z' to be the target. Known: "),
-        (ROWS + "3,Bern,maybe\n", "y", InvalidInputError, "not exactly two values"),
         (ROWS + "3,Bern\n", "y", DataError, "cannot be read"),
         ("a,a,y\n", "y", DataError, "duplicate column name 'a'"),
         (ROWS.replace("no", "yes"), "y", InvalidInputError, "bounds of a number, in a schema"),

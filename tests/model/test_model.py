@@ -136,7 +136,7 @@ def test_every_truncation_is_refused(path):
 @pytest.mark.parametrize(
     ("key", "value", "text"),
     [
-        ("format_version", 2, "version 2"),
+        ("format_version", 3, "version 3; this dpcore reads 1 and 2"),
         ("format_version", True, "version True"),
         ("format", "other", "not a dpcore model"),
         ("coefficients", [0.1], "one coefficient for each feature"),

@@ -1,7 +1,7 @@
 """KDD Cup 1999, the published tenth, by the task's own five classes: normal, dos, probe, r2l, u2r.
 
-Rows and columns are those of ``kddcup99-10``. Which attack is of which class is public: the task's
-description says so (Stolfo et al. 1999). 52 rows of 494,021 are u2r.
+Rows and columns are those of ``kddcup99-10``. The classes of the attacks are public: the task's
+description names them (Stolfo et al. 1999). 52 rows of 494,021 are u2r.
 """
 
 from __future__ import annotations

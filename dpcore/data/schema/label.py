@@ -1,4 +1,11 @@
-"""The column to predict, and columns that are not used."""
+"""The column to predict, and columns that are not used.
+
+A label is one of: ``classes = [negative, positive]``, or three and more, each a value or a list of
+values, whose first is its name; ``positive = [...]``, every other value being negative; ``lower``
+and ``upper`` for a real-valued target, which is mapped from these bounds to [-1, 1] for the fit and
+back for predictions. ``other`` is the class of every value that none lists: beside ``positive`` a
+name for the negative class; beside ``classes`` one of these, or the name of one more, the last.
+"""
 
 from __future__ import annotations
 
@@ -55,6 +62,11 @@ class Label:
     def n_classes(self) -> int:
         """The number of classes, 0 for a real-valued target."""
         return len(self.classes)
+
+    @property
+    def n_margins(self) -> int:
+        """How many margins a row has: one, or, of three classes and more, one for each."""
+        return self.n_classes if self.n_classes > 2 else 1
 
     @property
     def values(self) -> tuple[Value, ...]:
