@@ -128,7 +128,7 @@ WAYS = {"auto": together, "each": each, "exact": exact}
 def _against_the_rest(data: Dataset, k: int) -> Dataset:
     """Return the rows with class k as the positive one of two."""
     schema = data.schema
-    label = Label(schema.label.name, negative=("rest",), positive=("this",))
+    label = Label(schema.label.name, classes=(("rest",), ("this",)))
     columns = tuple(label if c.name == label.name else c for c in schema.columns)
     y = np.where(data.y == k, 1.0, -1.0)
     return replace(data, y=y, schema=replace(schema, columns=columns))

@@ -115,7 +115,8 @@ def shrinkage_for(u: float) -> float:
 
 
 def time_for(u: float, loss: Loss, momentum: float, *, standardized: bool) -> float:
-    """Return the sum of the step sizes: as long as the signal bears, as the steps allow.
+    """Return the sum of the step sizes: as long as the signal bears, as safe steps allow; of several
+    classes, the rarest of which are learnt last, without that limit.
 
     ``standardized`` : whether rows are; on others a corner's loss needs as long as any other.
     """
@@ -123,8 +124,11 @@ def time_for(u: float, loss: Loss, momentum: float, *, standardized: bool) -> fl
         power = 0.7 if u > _MIDDLING else 1.0
         time: float = min(12000.0, 2000.0 * (u / _MIDDLING) ** power)
     else:
+        most = (
+            math.inf if loss_facts(loss).multiclass else MOST_STEPS * largest_step(loss, momentum)
+        )
         rule = 5000.0 * _CURVATURE / _smooth_curvature(loss) * (u / _MIDDLING) ** 0.8
-        time = min(MOST_STEPS * largest_step(loss, momentum), rule)
+        time = min(most, rule)
     return time
 
 
