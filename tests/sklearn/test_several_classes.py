@@ -25,25 +25,25 @@ ALGO = "dp-gd"
 @pytest.fixture(scope="module")
 def rows():
     rng = np.random.default_rng(8)
-    place = rng.integers(0, 3, 900)
-    X = np.array([[0.1, 0.1], [0.9, 0.2], [0.3, 0.9]])[place] + rng.normal(0, 0.1, (900, 2))
+    place = rng.integers(0, 3, 300)
+    X = np.array([[0.1, 0.1], [0.9, 0.2], [0.3, 0.9]])[place] + rng.normal(0, 0.1, (300, 2))
     return np.clip(X, 0, 1), np.array(["a", "b", "c"])[place]
 
 
 def logistic(**parameters):
-    words = {"bounds": (0, 1), "epsilon": 8.0, "algo": ALGO, "classes": ("c", "a", "b")}
+    words = {"bounds": (0, 1), "epsilon": 40.0, "algo": ALGO, "classes": ("c", "a", "b")}
     return PrivateLogisticRegression(**{**words, **parameters})
 
 
 def test_a_classifier_of_three_classes_is_that_of_fit(rows):
     X, y = rows
     clf = logistic(random_state=3).fit(X, y)
-    words = {"bounds": (0, 1), "row_norm": None, "epsilon": 8.0, "algo": ALGO, "seed": 3}
+    words = {"bounds": (0, 1), "row_norm": None, "epsilon": 40.0, "algo": ALGO, "seed": 3}
     model = fit(X, y, classes=("a", "b", "c"), **words)
     assert np.array_equal(clf.coef_, model.coef_) and clf.coef_.shape == (3, 2)
     assert np.array_equal(clf.intercept_, model.intercept_) and clf.intercept_.shape == (3,)
     assert clf.classes_.tolist() == ["a", "b", "c"] and clf.model_.loss == "softmax"
-    assert clf.decision_function(X).shape == (900, 3)
+    assert clf.decision_function(X).shape == (300, 3)
     assert np.array_equal(clf.predict(X), model.predict(X))
     assert np.array_equal(clf.predict_proba(X), model.predict_proba(X))
     assert clf.score(X, y) == np.mean(clf.predict(X) == y) > 0.9
@@ -53,7 +53,7 @@ def test_a_classifier_of_three_classes_is_that_of_fit(rows):
 
 def test_its_guarantee_is_one_for_all_classes(rows):
     clf = logistic().fit(*rows)
-    assert clf.model_.privacy["private"] and clf.model_.privacy["epsilon"] == 8.0
+    assert clf.model_.privacy["private"] and clf.model_.privacy["epsilon"] == 40.0
 
 
 def test_classes_off_the_labels_mark_the_model(rows):
@@ -64,7 +64,7 @@ def test_classes_off_the_labels_mark_the_model(rows):
 def test_a_schema_with_its_classes_in_another_order_is_turned(rows):
     X, y = rows
     frame = pd.DataFrame(X, columns=["x", "z"])
-    clf = PrivateLogisticRegression(schema=SCHEMA, epsilon=8.0, algo=ALGO).fit(frame, y)
+    clf = PrivateLogisticRegression(schema=SCHEMA, epsilon=40.0, algo=ALGO).fit(frame, y)
     assert clf.classes_.tolist() == ["a", "b", "c"] and clf.score(frame, y) > 0.9
     several = np.where(y == "b", "b2", y)
     assert clf.score(frame, several) == clf.score(frame, y)
@@ -109,7 +109,7 @@ def test_a_label_that_is_no_class_is_refused(rows):
 def test_folds_have_probabilities_of_every_class(rows):
     X, y = rows[0], np.searchsorted(["a", "b", "c"], rows[1])  # It hands places over.
     chances = cross_val_predict(logistic(classes=(0, 1, 2)), X, y, cv=2, method="predict_proba")
-    assert chances.shape == (900, 3) and np.mean(chances.argmax(axis=1) == y) > 0.8
+    assert chances.shape == (300, 3) and np.mean(chances.argmax(axis=1) == y) > 0.8
 
 
 def test_the_tags_say_who_takes_several():
