@@ -34,7 +34,8 @@ class Dataset:
     X : ndarray (C order), CSR, coded rows or the rows of a store, of shape (n_rows, n_features),
         the intercept column included; every row's l2 norm is at most ``raw_norm_bound`` up to
         rounding.
-    y : float64 of shape (n_rows,): -1 and +1, or a regression's clamped target scaled to [-1, 1].
+    y : float64 of shape (n_rows,): -1 and +1; of three classes and more the place of the row's
+        class, from 0.0; or a regression's clamped target scaled to [-1, 1].
     schema : the public description; from it alone follow the figures below.
     is_generated : whether no row is of a person or thing: their figures are no secret.
     units : the unit of each row, from 0 without a gap, where the schema has units; at most

@@ -150,6 +150,12 @@ def test_numbers_are_classes_by_their_value():
             dataset_from_arrays(np.eye(3), [5, 6, 7], classes=classes)
 
 
+def test_a_word_among_numbers_is_no_class_even_with_another_class_for_the_rest():
+    y, fault, reason = labels('classes = [1, 2], other = "rest"', ["1", "7", "banana", ""])
+    assert y[:2] == [0.0, 2.0] and fault == [False, False, True, True]
+    assert reason == "the label is missing, or no number"
+
+
 def test_a_frame_and_a_file_hold_the_same_classes(tmp_path):
     frame = pd.DataFrame({"x": [0.0, 4.5, 9.0, 1.0], "y": ["c2", "a", "b", "other"]})
     schema = schema_of(THREE + ', other = "rest"')

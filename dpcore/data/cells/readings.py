@@ -133,4 +133,7 @@ def _label(cells: Cells, column: Label, notation: Notation) -> Reading:
     y = column.labels_at(np.where(codes < 0, others or 0, classes[np.maximum(codes, 0)]))
     if others is None:
         return y, codes < 0, _no_class(column)
-    return y, codes == ABSENT, "the label is missing"
+    missing = (
+        "the label is missing, or no number" if column.takes_numbers else "the label is missing"
+    )
+    return y, codes == ABSENT, missing
