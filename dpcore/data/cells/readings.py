@@ -29,7 +29,7 @@ from dpcore.data.schema.columns import (
 from dpcore.data.schema.notation import Notation
 from dpcore.errors import DataError
 
-__all__ = ["Reading", "convert_column"]
+__all__ = ["Reading", "are_labels", "convert_column"]
 
 _NO_NUMBER = (
     "the cell is not a finite number (if it is a word for no value, list it in missing = [...] of "
@@ -121,6 +121,13 @@ def target_of(column: Label, numbers: np.ndarray) -> np.ndarray:
     if column.lower is None or column.upper is None:
         return numbers
     return 2.0 * scale_to_unit(numbers, column.lower, column.upper) - 1.0
+
+
+def are_labels(column: Label, y: np.ndarray) -> np.ndarray:
+    """Return which numbers are labels as rows hold them, bool."""
+    if column.is_real:
+        return np.asarray(np.abs(y) <= 1)
+    return np.isin(y, column.labels_at(np.arange(column.n_classes)))
 
 
 def _label(cells: Cells, column: Label, notation: Notation) -> Reading:

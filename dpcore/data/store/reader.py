@@ -10,6 +10,7 @@ import numpy as np
 
 from dpcore.data.blocks.stored import StoredRows
 from dpcore.data.cells.encode import coded_layout
+from dpcore.data.cells.readings import are_labels
 from dpcore.data.store.format import PAGE, Description, check_header, digest
 from dpcore.data.store.store_file import StoreFile
 from dpcore.data.store.writer import partial_path
@@ -99,6 +100,4 @@ def _is_sound(y: np.ndarray, rows: CodedRows, layout: CodedLayout, label: Label)
     steps = np.ldexp(rows.numeric, FEATURE_BITS)
     # A comparison with NaN is false.
     numbers = (steps >= 0) & (steps <= 2.0**FEATURE_BITS) & (steps == np.trunc(steps))
-    known = label.labels_at(np.arange(label.n_classes))
-    labels = np.abs(y) <= 1 if label.is_real else np.isin(y, known)
-    return bool(numbers.all() and labels.all()) and layout.holds(rows.codes)
+    return bool(numbers.all() and are_labels(label, y).all()) and layout.holds(rows.codes)
