@@ -22,16 +22,18 @@ import hashlib
 import json
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from references import EPSILONS, REFERENCES, TO_REACH
 
 from dpcore.compare.admission import admit
 from dpcore.compare.runner import run
-from dpcore.compare.settings import REFERENCES as FITTED_ANYWAY
 from dpcore.compare.settings import Comparison
 from dpcore.compare.table import Mean, means_of, tables_of
 from dpcore.errors import DpcoreError
+from dpcore.registry.catalogue import load_registry
+from dpcore.registry.declarations import optimizer_facts
 from dpcore.registry.parameters import parse_assignment
 
 DATA = ("adult", "bank", "census-sim", "a9a", "kddcup99-10")
@@ -56,7 +58,15 @@ def comparison_of(chosen: argparse.Namespace, data: str) -> Comparison:
         relation=chosen.relation,
         params=params,
     )
-    return admit(settings)[0]
+    admitted = admit(settings)[0]
+    if chosen.algos != "all":
+        return admitted
+    return replace(admitted, algorithms=("auto", *(n for n in admitted.algorithms if n != "auto")))
+
+
+def _is_private(name: str) -> bool:
+    stated = optimizer_facts(load_registry().load("optimizer", name.split(":")[0]))
+    return stated.private and not stated.without_noise
 
 
 def print_table(means: Sequence[Mean], settings: Comparison, measure: str) -> None:
@@ -74,7 +84,7 @@ def print_gaps(means: Sequence[Mean], settings: Comparison, data: str) -> None:
     others = [
         name
         for name in settings.algorithms[1:]
-        if name not in FITTED_ANYWAY and not name.endswith(":as-published")
+        if _is_private(name) and not name.endswith(":as-published")
     ]
     figures: dict[str, tuple[float, ...]] = {}
     if others:

@@ -14,13 +14,13 @@ from __future__ import annotations
 import one_thread  # noqa: F401  (before NumPy)
 
 # isort: split
-import argparse
 import math
 import time
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from printed import mean_and_error, parser_of
 
 from dpcore.compare.folds import fold_numbers
 from dpcore.data.blocks.table import Table
@@ -48,10 +48,10 @@ class Fold:
         self._table: Table = self.train.table()
 
     def fit(
-        self, epsilon: float, params: Mapping[str, Any]
+        self, epsilon: float, params: Mapping[str, Any], algo: str = "dp-gd"
     ) -> tuple[float, float, Mapping[str, Any]]:
         """Return accuracy in %, CPU seconds and the details of a fit."""
-        settings = Settings(algo="dp-gd", epsilon=epsilon, delta=1e-8, threads=1, params=params)
+        settings = Settings(algo=algo, epsilon=epsilon, delta=1e-8, threads=1, params=params)
         started = time.process_time()
         model = fit_dataset(
             make_plan(settings), self.train, kept_fraction=1 - 1 / FOLDS, table=self._table
@@ -88,24 +88,21 @@ def compare(name: str, folds: list[Fold], epsilon: float, pairs: int) -> None:
         long.append(fold.fit(epsilon, {}))
         short.append(fold.fit(epsilon, {"steps": steps}))
     loss = np.array([b[0] - a[0] for a, b in zip(long, short, strict=True)])
-    upper = loss.mean() + _ONE_SIDED * loss.std(ddof=1) / math.sqrt(pairs)
+    below, error = mean_and_error(loss)
     passes = max(details["steps"] for *_, details in long) + 1
     accuracies = [float(np.mean([fit[0] for fit in fits])) for fits in (long, short)]
     seconds = [float(np.median([fit[1] for fit in fits])) for fits in (long, short)]
     print(
-        f"{name:<11}{epsilon:>5g}{accuracies[0]:>9.2f}{accuracies[1]:>8.2f}{loss.mean():>+8.3f}"
-        f"{upper:>+8.3f}{passes:>8}{steps + 1:>6}{seconds[0]:>9.3f}{seconds[1]:>8.3f}",
+        f"{name:<11}{epsilon:>5g}{accuracies[0]:>9.2f}{accuracies[1]:>8.2f}{below:>+8.3f}"
+        f"{below + _ONE_SIDED * error:>+8.3f}{passes:>8}{steps + 1:>6}"
+        f"{seconds[0]:>9.3f}{seconds[1]:>8.3f}",
         flush=True,
     )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__, DATA)
     parser.add_argument("--pairs", type=int, default=100)
-    parser.add_argument("--data", action="append", choices=DATA)
-    parser.add_argument("--epsilon", action="append", type=float)
     chosen = parser.parse_args()
     print("           eps  default   short    loss   upper  passes short  seconds   short")
     for name in chosen.data or DATA:

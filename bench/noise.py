@@ -25,7 +25,7 @@ from functools import partial
 
 import numpy as np
 
-from dpcore.noise.bulk import NormalLaw
+from dpcore.noise.normal import NormalLaw, WideNormalLaw
 from dpcore.noise.scale import GridScale
 from dpcore.noise.source import SystemNoise
 from dpcore_a_ddp.skellam_law import draw_skellam, skellam_law
@@ -34,7 +34,7 @@ USERS, COORDINATES = 10_000, 124
 COUNT = USERS * COORDINATES
 ONE_BY_ONE = 20_000
 """So many are drawn one at a time: a large scale takes that path."""
-SIGMA_BITS = (10, 16, 20)
+SIGMA_BITS = (10, 16, 20, 38)
 SKELLAM_BITS = (3, 8, 12)
 TO_REACH_NS = 10.0
 
@@ -45,7 +45,7 @@ def forms(noise: SystemNoise) -> dict[str, tuple[int, Callable[[], object]]]:
     made: dict[str, tuple[int, Callable[[], object]]] = {}
     for bits in SIGMA_BITS:
         scale = GridScale(1 << bits)
-        taken = NormalLaw(scale).bits
+        taken = next(law for law in (NormalLaw, WideNormalLaw) if law.holds(scale))(scale).bits
         made[f"normal in bulk, 2^{bits}"] = COUNT, partial(noise.gaussian, scale, COUNT)
         for draw, name in ((os.urandom, "os.urandom"), (ssl.RAND_bytes, "ssl.RAND_bytes")):
             made[f"{name}, {taken} bits"] = COUNT, partial(draw, COUNT * taken // 8)

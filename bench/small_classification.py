@@ -14,6 +14,7 @@ columns) on the same rows. "!" marks a mean more than .3 below the commoner clas
 or more.
 
     DPCORE_DATA_DIR=... python bench/small_classification.py [--data a9a] [--samples 40]
+        [--epsilon .5] [--least 1000] [--most 3000]
 """
 
 from __future__ import annotations
@@ -21,7 +22,6 @@ from __future__ import annotations
 import one_thread  # noqa: F401  (before NumPy)
 
 # isort: split
-import argparse
 import math
 import warnings
 from collections.abc import Iterator
@@ -29,6 +29,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from printed import mean_and_error, parser_of
 from sklearn.datasets import load_breast_cancer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -87,7 +88,7 @@ def _breast_cancer() -> Source:
     return Source(X, 2.0 * y - 1, public, sizes=(None,), epsilons=(0.5, 1.0, 3.0))
 
 
-def _source(name: str) -> Source:
+def source_of(name: str) -> Source:
     if name == "breast-cancer":
         return _breast_cancer()
     if name == "kddcup99-10":
@@ -121,7 +122,7 @@ def measure(source: Source, size: int | None, epsilon: float, samples: int) -> n
 def print_line(source: Source, size: int | None, epsilon: float, samples: int) -> None:
     found = measure(source, size, epsilon, samples)
     commoner, ours, plain, rows = found.mean(axis=0)
-    error = found[:, 1].std(ddof=1) / math.sqrt(samples)
+    error = mean_and_error(found[:, 1])[1]
     signal = rows * math.sqrt(GdpAccountant.from_budget(epsilon, DELTA).budget)
     mark = "!" if signal >= TELLING and ours < commoner - ALLOWED else " "
     print(
@@ -132,23 +133,20 @@ def print_line(source: Source, size: int | None, epsilon: float, samples: int) -
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--data", action="append", choices=NAMES)
+    parser = parser_of(__doc__, NAMES)
     parser.add_argument("--samples", type=int, default=40)
     parser.add_argument("--least", type=int, default=0, help="leave smaller samples out")
     parser.add_argument("--most", type=int, default=10**6, help="leave larger samples out")
     asked = parser.parse_args()
     warnings.simplefilter("ignore", DpcoreWarning)
     for name in asked.data or NAMES:
-        source = _source(name)
+        source = source_of(name)
         print(f"{name}, {source.loss}")
         print("    rows  epsilon     n mu  commoner    auto (error)  non-private")
         for size in source.sizes:
             if not asked.least <= (size or source.training or len(source.y)) <= asked.most:
                 continue
-            for epsilon in source.epsilons:
+            for epsilon in asked.epsilon or source.epsilons:
                 print_line(source, size, epsilon, samples=asked.samples)
 
 

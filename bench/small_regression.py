@@ -6,7 +6,7 @@ error over that of the mean, mean of the folds with its standard error, for ten 
 1e-6, beside the published errors of AdaSSP and without privacy. The line `to reach` is the least of
 1.02 and the largest of AdaSSP's figures from that epsilon on; "!" marks a figure above it.
 
-    python bench/small_regression.py [--algos auto,adassp] [--sets NAME,...] [--repeats 1]
+    python bench/small_regression.py [--algos auto,NAME:PRESET] [--sets NAME,...] [--repeats 1]
 
 With ``--left-out``, for each set: the constants of ``gram-ridge`` that are best on the seven
 others, of a few about the defaults, at epsilons .1, .5 and 1; what they reach on this set, and what
@@ -121,7 +121,8 @@ def main() -> None:
         line("AdaSSP, published", [f"{figures[e]:.3f}" for e in epsilons])
         line("to reach", [f"{limits[e]:.3f}" for e in epsilons])
         for algo in asked.algos.split(","):
-            words = {"algo": algo, "relation": asked.relation}
+            base, _, preset = algo.partition(":")
+            words = {"algo": base, "preset": preset or None, "relation": asked.relation}
             cells = [
                 cell(fold_errors(X, y, asked.repeats, epsilon=float(e), **words), limits[e])
                 for e in epsilons

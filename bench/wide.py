@@ -4,20 +4,22 @@ The rows of a9a with all pairs of their ones hashed to 2^14 or 2^16 columns, and
 themselves: rows of 103 ones, scaled to length 1, and an intercept. `auto` with the logistic loss,
 delta = 1e-8, n0 the number of training rows; one fold in five is held out. Printed for each width
 and epsilon: mean accuracy in % with its standard error, that of the 123 plain columns beside it and
-the difference, the columns that were kept, passes, and median seconds of a fit by the clock.
+the difference, the columns that were kept, passes, and median seconds of a fit by the clock and
+of its CPU time. With `--algo`, another algorithm than `auto`.
 
     DPCORE_DATA_DIR=... python bench/wide.py [--fits 5] [--bits 14 --bits 16] [--threads 2]
+        [--epsilon .4] [--algo sgd-ma]
 """
 
 from __future__ import annotations
 
-import argparse
 import math
 import time
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from printed import mean_and_error, parser_of
 from scipy import sparse
 
 from dpcore.compare.folds import fold_numbers
@@ -65,9 +67,11 @@ class Rows:
         self._train = Table.from_matrix(whole[~held_out], y[~held_out], **BOUNDS)
         self._test, self._y = whole[held_out], y[held_out]
 
-    def fit(self, epsilon: float, threads: int) -> tuple[float, float, Mapping[str, Any]]:
-        """Return accuracy in %, seconds by the clock and the details of a fit by ``auto``."""
-        plan = make_plan(Settings(algo="auto", epsilon=epsilon, delta=1e-8))
+    def fit(
+        self, algo: str, epsilon: float, threads: int
+    ) -> tuple[float, float, float, Mapping[str, Any]]:
+        """Return accuracy in %, seconds by the clock and of CPU time, and the details of a fit."""
+        plan = make_plan(Settings(algo=algo, epsilon=epsilon, delta=1e-8))
         relation = NeighboringRelation.ADD_OR_REMOVE_ONE
         width = self._test.shape[1]
         problem = Problem(
@@ -75,45 +79,56 @@ class Rows:
         )
         engine = LocalEngine(self._train, threads)
         session = TableSession(engine, plan.accountant, relation, SystemNoise())
-        started = time.perf_counter()
+        started, used = time.perf_counter(), time.process_time()
         solution = plan.optimizer.minimize(problem, session)
-        seconds = time.perf_counter() - started
+        seconds, used = time.perf_counter() - started, time.process_time() - used
         right = (self._test @ solution.w > 0) == (self._y > 0)
-        return 100 * float(right.mean()), seconds, solution.details
+        return 100 * float(right.mean()), seconds, used, solution.details
+
+
+class Widths:
+    """The rows of a9a by their plain columns, and by crosses hashed to so many."""
+
+    def __init__(self) -> None:
+        dataset = load_registry().load("dataset", "a9a")()
+        self._ones = dataset.X.tocsr()[:, :-1].copy()
+        self._ones.data[:] = 1.0
+        relation = NeighboringRelation.ADD_OR_REMOVE_ONE
+        numbers = fold_numbers("a9a", self._ones.shape[0], FOLDS, relation, key=None)
+        self._y, self._held_out = dataset.y, numbers == 0
+
+    def plain(self) -> Rows:
+        lengths = np.sqrt(np.maximum(1, np.diff(self._ones.indptr)))
+        unit_rows = sparse.csr_matrix(sparse.diags(1 / lengths) @ self._ones)
+        return Rows(unit_rows, self._y, self._held_out)
+
+    def crossed(self, bits: int) -> Rows:
+        return Rows(crossed(self._ones, 2**bits), self._y, self._held_out)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("--fits", type=int, default=5)
     parser.add_argument("--bits", action="append", type=int)
-    parser.add_argument("--epsilon", action="append", type=float)
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--algo", default="auto")
     chosen = parser.parse_args()
-    dataset = load_registry().load("dataset", "a9a")()
-    plain = dataset.X.tocsr()[:, :-1].copy()
-    plain.data[:] = 1.0
-    relation = NeighboringRelation.ADD_OR_REMOVE_ONE
-    numbers = fold_numbers("a9a", plain.shape[0], FOLDS, relation, key=None)
-    held_out = numbers == 0
-    lengths = np.sqrt(np.maximum(1, np.diff(plain.indptr)))
-    unit_rows = sparse.csr_matrix(sparse.diags(1 / lengths) @ plain)
-    narrow = Rows(unit_rows, dataset.y, held_out)
-    print("columns   eps  accuracy   error   plain   below    kept  steps  seconds")
+    widths = Widths()
+    narrow = widths.plain()
+    print("columns   eps  accuracy   error   plain   below    kept  steps  seconds    CPU")
     for bits in chosen.bits or (14, 16):
-        wide = Rows(crossed(plain, 2**bits), dataset.y, held_out)
+        wide = widths.crossed(bits)
         for epsilon in chosen.epsilon or EPSILONS:
-            beside = [narrow.fit(epsilon, chosen.threads)[0] for _ in range(chosen.fits)]
-            fits = [wide.fit(epsilon, chosen.threads) for _ in range(chosen.fits)]
-            scores = np.array([fit[0] for fit in fits])
-            error = scores.std(ddof=1) / math.sqrt(chosen.fits) if chosen.fits > 1 else math.nan
-            below = float(np.mean(beside)) - scores.mean()
-            details, seconds = fits[-1][2], float(np.median([fit[1] for fit in fits]))
+            asked = chosen.algo, epsilon, chosen.threads
+            beside = [narrow.fit(*asked)[0] for _ in range(chosen.fits)]
+            fits = [wide.fit(*asked) for _ in range(chosen.fits)]
+            (mean, error), details = mean_and_error([fit[0] for fit in fits]), fits[-1][3]
+            seconds, used = (float(np.median([fit[k] for fit in fits])) for k in (1, 2))
+            plain, kept = float(np.mean(beside)), details.get("columns", "-")
             print(
-                f"{2**bits:>7}{epsilon:>6g}{scores.mean():>10.2f}{error:>8.2f}"
-                f"{np.mean(beside):>8.2f}{below:>8.2f}{details['columns']:>8}"
-                f"{details['steps']:>7}{seconds:>9.2f}",
+                f"{2**bits:>7}{epsilon:>6g}{mean:>10.2f}{error:>8.2f}"
+                f"{plain:>8.2f}{plain - mean:>8.2f}{kept:>8}{details['steps']:>7}"
+                f"{seconds:>9.2f}{used:>7.2f}",
                 flush=True,
             )
 

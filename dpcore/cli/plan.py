@@ -66,6 +66,7 @@ def plan_command(
     """
     from dpcore.fitting.cautions import cautions_of_budget
     from dpcore.fitting.forecast import Forecast
+    from dpcore.fitting.memory import gigabytes
     from dpcore.fitting.settings import Settings
     from dpcore.fitting.yardstick import Yardstick
 
@@ -86,6 +87,7 @@ def plan_command(
     if as_json:
         asked = {"features": features, "delta": delta, "relation": relation, "loss": loss}
         facts = {"error_left_without_privacy": without, "spread": typical.spread}
+        facts["memory_bytes"] = forecast.memory()
         goal = {} if kept is None else {"kept": kept}
         typer.echo(json.dumps({**asked, **facts, **goal, "forecasts": told}, indent=2))
         return
@@ -98,7 +100,8 @@ def plan_command(
     typer.echo(
         f"Without privacy {without:.2g} of a constant's error is taken to be left{source}. This is "
         f"a forecast and no guarantee: of public tables, half kept a share within "
-        f"{typical.spread:.2g} of it. No data were read, and nothing was charged."
+        f"{typical.spread:.2g} of it. Beside its rows a run takes about "
+        f"{gigabytes(forecast.memory())} of memory. No data were read, and nothing was charged."
     )
 
 

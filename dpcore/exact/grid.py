@@ -140,7 +140,7 @@ def is_exact_line(
 
 def _longest(w: np.ndarray) -> float:
     """Return the l2 norm of a vector, or of the longest row of a matrix."""
-    return max(float(np.linalg.norm(row)) for row in np.atleast_2d(w))
+    return max(math.sqrt(np.square(row).sum()) for row in np.atleast_2d(w))
 
 
 def _reach(norm: float, size: int, bits: int, raw_norm_bound: float) -> float:

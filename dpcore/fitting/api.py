@@ -129,8 +129,9 @@ def fit(
     Warns
     -----
     DpcoreWarning : before anything is charged, of a run that is not expected to do better than a
-        constant; of a model that was fitted: a large epsilon or delta, or noise to be expected; of
-        the second fit in a process, once, with the sum of the budgets under each relation and unit
+        constant, or takes a quarter of a gigabyte or more for its columns; of a model that was
+        fitted: a large epsilon or delta, or noise to be expected; of the second fit in a process,
+        once, with the sum of the budgets under each relation and unit
         of protection.
 
     Examples

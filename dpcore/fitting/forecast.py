@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.hooks import expected
+from dpcore.fitting.memory import memory_of
 from dpcore.fitting.plan import make_plan
 from dpcore.losses.facts import loss_facts
 from dpcore.protocols.problem import Problem
@@ -49,18 +50,21 @@ class Forecast:
         """
         if not 1 <= rows <= _MOST_ROWS:
             raise InvalidInputError(f"Expected rows={rows!r} from 1 to {_MOST_ROWS:,}.")
-        plan = make_plan(replace(self.settings, epsilon=epsilon))
-        outlook = None if loss_facts(plan.loss).multiclass else self._expected(plan, rows)
+        plan, problem = self._run(epsilon, rows)
+        outlook = expected(plan, problem)
         if outlook is None:
-            asked = self.settings
-            raise InvalidInputError(
-                f"{asked.algo} states no forecast for the loss {asked.loss}, {self.n_features} "
-                f"columns and delta = {asked.delta:g}: expected a loss for two classes or ridge, "
-                "fewer columns, delta > 0; or dpcore compare measures on tables of your own choice."
-            )
+            raise self._not_stated()
         return outlook
 
-    def _expected(self, plan: Plan, rows: int) -> Outlook | None:
+    def memory(self) -> float:
+        """Return the bytes that a run takes beside its rows, about."""
+        plan, problem = self._run(1.0, 1)
+        return memory_of(plan.optimizer, problem)
+
+    def _run(self, epsilon: float, rows: int) -> tuple[Plan, Problem]:
+        plan = make_plan(replace(self.settings, epsilon=epsilon))
+        if loss_facts(plan.loss).multiclass:
+            raise self._not_stated()
         problem = Problem(
             loss=plan.loss,
             l2=0.0,
@@ -70,7 +74,15 @@ class Forecast:
             relation=plan.relation,
             n0=rows,
         )
-        return expected(plan, problem)
+        return plan, problem
+
+    def _not_stated(self) -> InvalidInputError:
+        asked = self.settings
+        return InvalidInputError(
+            f"{asked.algo} states no forecast for the loss {asked.loss}, {self.n_features} "
+            f"columns and delta = {asked.delta:g}: expected a loss for two classes or ridge, "
+            "fewer columns, delta > 0; or dpcore compare measures on tables of your own choice."
+        )
 
     def kept(self, epsilon: float, rows: int) -> float:
         """Return the share of the gain without privacy that is kept."""

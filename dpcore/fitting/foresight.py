@@ -1,4 +1,4 @@
-"""The warning before a run whose model is not expected to do better than a constant."""
+"""The warnings before a run: of much memory, and of a model no better than a constant."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dpcore.fitting.hooks import expected
+from dpcore.fitting.memory import MUCH_MEMORY, gigabytes, memory_of
 
 if TYPE_CHECKING:
     from dpcore.fitting.plan import Plan
@@ -38,6 +39,12 @@ class Foresight:
 
     def look(self, plan: Plan, problem: Problem) -> None:
         """Tell the outlook of a run that has been checked and not begun."""
+        memory = memory_of(plan.optimizer, problem)
+        if memory >= MUCH_MEMORY:
+            self.tell(
+                f"this run takes about {gigabytes(memory)} of memory beside its rows, for "
+                f"{problem.n_features:,} columns."
+            )
         outlook = expected(plan, problem)
         if outlook is None:
             return

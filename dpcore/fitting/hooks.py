@@ -25,7 +25,14 @@ if TYPE_CHECKING:
     from dpcore.protocols.outlook import Outlook
     from dpcore.protocols.problem import Problem
 
-__all__ = ["chosen_settings", "default_l2", "expected", "needed_epsilon", "stated_schedule"]
+__all__ = [
+    "chosen_settings",
+    "default_l2",
+    "expected",
+    "needed_epsilon",
+    "stated_memory",
+    "stated_schedule",
+]
 
 _CHOSEN = ("algo", "accountant", "conversion", "preset", "use", "params")
 """The settings that a choice may make: none of the budget, the relation, the seed or the users."""
@@ -49,6 +56,12 @@ def needed_epsilon(optimizer: Optimizer, problem: Problem) -> float | None:
     """Return the epsilon that the optimizer's targets need; ``None`` where it states none."""
     ask = optimizer_facts(optimizer).needed_epsilon
     return None if ask is None else float(ask(private_copy(problem)))
+
+
+def stated_memory(optimizer: Optimizer, problem: Problem) -> float:
+    """Return the bytes that the optimizer says its run takes; 0 where it states none."""
+    ask = optimizer_facts(optimizer).memory
+    return 0.0 if ask is None else float(ask(private_copy(problem)))
 
 
 def stated_schedule(optimizer: Optimizer, problem: Problem) -> Schedule | None:

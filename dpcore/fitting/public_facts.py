@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from dpcore.data.schema.numbers import number_features
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.compatibility import check_fits, check_label
 from dpcore.fitting.fixed_schedule import with_planned_accountant
 from dpcore.fitting.hooks import default_l2
+from dpcore.fitting.memory import require_memory
 from dpcore.losses.facts import loss_facts
 from dpcore.protocols.problem import Problem
 from dpcore.registry.declarations import optimizer_facts
@@ -43,6 +45,7 @@ def check_public(plan: Plan, schema: Schema, n_units: int, kept_fraction: float 
     check_fits(plan.optimizer, problem, plan.accountant)
     planned = with_planned_accountant(plan, problem)
     check_fits(planned.optimizer, problem, planned.accountant)
+    require_memory(planned.optimizer, problem)
     return Ready(planned, problem)
 
 
@@ -82,6 +85,7 @@ def _problem(plan: Plan, schema: Schema, n_units: int, kept_fraction: float) -> 
         intercept=schema.intercept,
         rows_per_unit=None if units is None else units.rows_per_unit,
         n_margins=schema.label.n_classes if loss_facts(plan.loss).multiclass else 1,
+        numbers=number_features(schema),
         **capacity,
     )
     return with_default_l2(problem, plan)

@@ -12,11 +12,18 @@ where m is at most ``m_up``: it passes c with slope at most 1 / f(m_up) as long 
 cannot reach m_up within h if h / f(m_up) <= m_up - m(c), which is checked. Lagrange's remainder
 after n terms is then at most (h / f(m_up))^n P_n(m_up) / n!.
 
-Rounding (``SLACK``, of m): m < 5.7, so the constant term and the last addition of Horner's rule err
-by at most 2^-50 each; each other term is below 2^-6 and errs, with its coefficients (2^-48
-relative) and s, by less than 2^-53; v rounded to 53 bits moves m by less than v x' 2^-53 < 2^-52;
-the product with the scale and the two bounds around it err by less than 2^-49 of the scale. All
-that is below 2^-47.
+Rounding (``SLACK``, of m, for sums in float64): m < 5.7, so the constant term and the last addition
+of Horner's rule err by at most 2^-50 each; each other term is below 2^-6 and errs, with its
+coefficients (2^-48 relative) and s, by less than 2^-53; v rounded to 53 bits moves m by less than
+v x' 2^-53 < 2^-52; the product with the scale and the two bounds around it err by less than 2^-49
+of the scale. All that is below 2^-47.
+
+Rounding (``WIDE_SLACK``), where the constant term is exact and v - c too: the other terms together
+are below 2^-7.3. The first of them, s, the last product and addition of Horner's rule, the product
+with the scale, the sum and the two bounds around it each lose 2^-53 of these 2^-7.3. The
+coefficients from s^2 on err by less than 2^-60 in all, since m(c) is known to 2^-46 where they are
+computed, and the constant term by 2^-90. All that is below 2^-57; what does not grow with the
+scale, 2^-49, is below 2^-71 of a scale of 2^22 or more.
 """
 
 from decimal import ROUND_HALF_EVEN, Context, Decimal
@@ -30,7 +37,15 @@ import numpy as np
 
 from dpcore.noise.tail import tail_bounds
 
-__all__ = ["FIRST_TERMS", "OCTAVES", "ROW_BITS", "SLACK", "QuantileTable", "quantile_table"]
+__all__ = [
+    "FIRST_TERMS",
+    "OCTAVES",
+    "ROW_BITS",
+    "SLACK",
+    "WIDE_SLACK",
+    "QuantileTable",
+    "quantile_table",
+]
 
 OCTAVES = 24
 ROW_BITS = 6
@@ -39,6 +54,7 @@ TERMS = 8
 FIRST_TERMS = 4
 """So many of the eight terms are used where 32 bits of v are known and no more."""
 SLACK = 2.0**-47
+WIDE_SLACK = 2.0**-56
 
 _TAIL_BITS = 160
 _WIDENED = 1 + 2.0**-20
@@ -51,11 +67,13 @@ class QuantileTable(NamedTuple):
     """Rows from the smallest v up.
 
     ``coefficients`` : float64 of shape (n_rows, 8), of s^0 to s^7. The others have shape (n_rows,):
-    ``slopes``, at least the size of m' within the row; ``short`` and ``full``, at least what
-    Taylor's series errs by after four and after all eight terms.
+    ``rest``, what the first of them lacks of m(c), up to 2^-90; ``slopes``, at least the size of m'
+    within the row; ``short`` and ``full``, at least what Taylor's series errs by after four and
+    after all eight terms.
     """
 
     coefficients: np.ndarray
+    rest: np.ndarray
     slopes: np.ndarray
     short: np.ndarray
     full: np.ndarray
@@ -80,15 +98,17 @@ def quantile_table() -> QuantileTable:
 
 def _row(
     centre: Fraction, half: Fraction, polynomials: list[np.ndarray]
-) -> tuple[list[float], float, float, float]:
+) -> tuple[list[float], float, float, float, float]:
     near, h = -NormalDist().inv_cdf(float(centre)), float(half)
     slope = _slope(near)
     low, high = tail_bounds(Fraction(near), _TAIL_BITS)
-    # m(c) = near - (c - Q(near)) m'(near) up to the square of 2^-50 or so.
-    at = near + slope * float(Fraction(low + high, 2 << _TAIL_BITS) - centre)
+    # m(c) = near - (c - Q(near)) m'(near) up to 2^-90.
+    missing = slope * float(Fraction(low + high, 2 << _TAIL_BITS) - centre)
+    at = near + missing
+    slope = _slope(_CONTEXT.add(Decimal(near), Decimal(missing)))
     m_up = at + 2 * h * slope
     steep = _slope(m_up) * _WIDENED
-    if abs(at - near) > 1e-14 or high - low > 2**40 or h * steep > m_up - at:
+    if abs(missing) > 1e-14 or high - low > 2**40 or h * steep > m_up - at:
         raise AssertionError("The table of the normal quantile is not certified.")
     sizes = [
         (h * slope) ** n * _value(polynomials[n], -near) / factorial(n) for n in range(1, TERMS)
@@ -97,10 +117,11 @@ def _row(
         (h * steep) ** n * _value(polynomials[n], m_up) / factorial(n) * _WIDENED
         for n in (FIRST_TERMS, TERMS)
     ]
-    return [at, *(-size for size in sizes)], steep, errors[0], errors[1]
+    rest = float(Fraction(near) + Fraction(missing) - Fraction(at))
+    return [at, *(-size for size in sizes)], rest, steep, errors[0], errors[1]
 
 
-def _slope(m: float) -> float:
+def _slope(m: float | Decimal) -> float:
     """Return 1 / f(m), correctly rounded or nearly so."""
     exact = Decimal(m)
     power = _CONTEXT.exp(_CONTEXT.divide(_CONTEXT.multiply(exact, exact), Decimal(2)))

@@ -8,8 +8,9 @@ import numpy as np
 
 from dpcore.errors import InvalidInputError
 from dpcore.noise import deviates, lazy
-from dpcore.noise.bulk import BulkLaw, NormalLaw, draw_bulk, normal_law
+from dpcore.noise.bulk import BulkLaw, draw_bulk
 from dpcore.noise.entropy import Entropy, SeededEntropy, SystemEntropy, Unshareable
+from dpcore.noise.normal import normal_law
 from dpcore.noise.scale import GridScale
 
 __all__ = ["BULK_SIZE", "NoiseSource", "SeededNoise", "SystemNoise"]
@@ -33,7 +34,7 @@ _WORD_VALUES = 1 << 64
 _LARGEST_RANGE = 1 << 63
 _COIN_REST = 1 << 56
 BULK_SIZE = 1 << 12
-"""From so many on, deviates of a small scale are drawn in bulk."""
+"""From so many on, deviates are drawn in bulk."""
 
 
 class NoiseSource(Unshareable):
@@ -56,12 +57,14 @@ class NoiseSource(Unshareable):
     def gaussian(self, scale: GridScale, size: _Shape, threads: int = 1) -> np.ndarray:
         """Return floor(scale * N), N standard normal: int64 of shape ``size``.
 
-        Thousands of deviates of a scale below 2^22 are drawn in bulk (``dpcore.noise.bulk``), which
-        costs a thirtieth or so; then up to ``threads`` threads share the work.
+        Thousands of deviates of a scale from 1 to below 2^42 are drawn in bulk
+        (``dpcore.noise.normal``), which costs a tenth or less; then up to ``threads`` threads share
+        the work.
         """
         count = size if isinstance(size, int) else prod(size)
-        if count >= BULK_SIZE and NormalLaw.holds(scale):
-            return self.bulk(normal_law(scale), size, threads)
+        law = normal_law(scale) if count >= BULK_SIZE else None
+        if law is not None:
+            return self.bulk(law, size, threads)
         return self._draw(_NORMAL, scale, size)[0]
 
     def laplace(self, scale: GridScale, size: _Shape) -> np.ndarray:

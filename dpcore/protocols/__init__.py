@@ -83,7 +83,7 @@ class Accountant(Protocol):
     """Adds up events, and refuses the event that would exceed the budget. An immutable value.
 
     What its class may state besides, such as its conversions and how it is planned for a schedule,
-    is in ``dpcore.registry.declarations.AccountantFacts``.
+    is in ``dpcore.registry.part_facts.AccountantFacts``.
     """
 
     name: ClassVar[str]

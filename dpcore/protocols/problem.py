@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +17,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Problem", "Solution"]
 
+_LARGEST_L2 = 2.0**100
+"""No product of it with what runs make of released values leaves float64."""
+
 
 @sealed
 @dataclass(frozen=True, slots=True)
@@ -28,7 +30,7 @@ class Problem:
     ----------
     loss : the row loss.
     l2 : weight of the regulariser; the objective is
-        ``sum of losses + (n_public * l2 / 2) ||w||^2``. >= 0.
+        ``sum of losses + (n_public * l2 / 2) ||w||^2``. From 0 to 2^100.
     n_features : width of ``w`` (``w_shape``), the intercept's column included.
     row_norm : public bound of the l2 norm of every (scaled) row.
     raw_norm_bound : public bound of the l2 norm of every row as stored, before its factor.
@@ -42,6 +44,8 @@ class Problem:
     rows_per_unit : the rows of a unit at most, where the relation is between units of several rows;
         ``None`` where it is between rows.
     n_margins : margins of a row: 1, or, of a ``multiclass`` loss, one for each class.
+    numbers : the places of features that hold a number between public bounds, each mapped to
+        [0, 1], as the schema has it; empty where nothing is known of the columns.
     """
 
     loss: Loss
@@ -56,16 +60,18 @@ class Problem:
     intercept: bool = False
     rows_per_unit: int | None = None
     n_margins: int = 1
+    numbers: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         for name in ("l2", "row_norm", "raw_norm_bound"):
             object.__setattr__(self, name, float(getattr(self, name)))  # and no subclass of it
+        object.__setattr__(self, "numbers", tuple(int(place) for place in self.numbers))
         if self.n is not None and not self.relation.size_is_public:
             raise InvalidInputError("The number of rows is private under add-or-remove-one.")
         if self.n is not None and self.rows_per_unit is not None:
             raise InvalidInputError("The number of rows is private where units have several.")
-        if not (math.isfinite(self.l2) and self.l2 >= 0):
-            raise InvalidInputError(f"Expected l2={self.l2!r} to be finite and >= 0.")
+        if not 0 <= self.l2 <= _LARGEST_L2:
+            raise InvalidInputError(f"Expected 0 <= l2={self.l2!r} <= 2^100.")
         if self.n_features < 1:
             raise InvalidInputError("The data have no feature columns.")
         if self.n_margins < 1 or (self.n_margins > 1) != loss_facts(self.loss).multiclass:
@@ -73,6 +79,8 @@ class Problem:
                 f"Expected n_margins={self.n_margins!r} to be the number of classes of a "
                 "multiclass loss, or 1."
             )
+        if not all(0 <= place < self.n_features for place in self.numbers):
+            raise InvalidInputError("Expected every place in numbers to be one of the features.")
 
     @property
     def w_shape(self) -> tuple[int, ...]:

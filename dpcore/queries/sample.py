@@ -54,15 +54,12 @@ class _Sample:
         """Return the sum's own: whatever the sample, one row moves the sum over it by no more."""
         return self.query.sensitivity(relation)
 
-    def answer_table(self, table: Table, noise: NoiseSource) -> np.ndarray:
+    def _sum(self, table: Table, places: np.ndarray) -> np.ndarray:
+        """Return the sum over the rows at these places, sorted int64."""
         total = self.query.start()
-        for part in self._parts(table, self._places(table, noise)):
+        for part in self._parts(table, places):
             total = total + self.query.answer_block(part)
         return total
-
-    def _places(self, table: Table, noise: NoiseSource) -> np.ndarray:
-        """Return the places of the rows in the sample, sorted int64."""
-        raise NotImplementedError
 
     def _parts(self, table: Table, places: np.ndarray) -> Iterator[Block]:
         """Yield the rows in the sample, at most those of one block at a time: sums stay exact."""
@@ -132,6 +129,9 @@ class PoissonSample(_Sample):
                 "replaced, so that a Poisson sample of it is not accounted for under replace-one."
             )
 
+    def answer_table(self, table: Table, noise: NoiseSource) -> np.ndarray:
+        return self._sum(table, self._places(table, noise))
+
     def _places(self, table: Table, noise: NoiseSource) -> np.ndarray:
         weight = int(Fraction(self.sampling_probability) * 2**_COIN_BITS)
         units = table.units
@@ -178,6 +178,9 @@ class FixedSizeSample(_Sample):
     def sampled_event(self, event: DpEvent, relation: NeighboringRelation) -> DpEvent:
         """Return what the release costs, given what it costs over all rows."""
         return SampledWithoutReplacementDpEvent(self.n, self.sample_size, event, relation)
+
+    def answer_table(self, table: Table, noise: NoiseSource) -> np.ndarray:
+        return self._sum(table, self._places(table, noise))
 
     def _places(self, table: Table, noise: NoiseSource) -> np.ndarray:
         if table.n_rows != self.n:

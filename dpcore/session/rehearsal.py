@@ -106,7 +106,8 @@ def load_noise(in_bulk: bool) -> None:
     for draw in (noise.gaussian, noise.laplace, noise.exponential):
         draw(scale, 1)
     if in_bulk:
-        noise.gaussian(scale, BULK_SIZE)
+        for wide in (scale, GridScale.at_least(1.0, 2.0, 30)):
+            noise.gaussian(wide, BULK_SIZE)
 
 
 def _kernels_in(error: Exception) -> list[Dispatcher]:

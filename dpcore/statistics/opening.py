@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dpcore.data.readers.array_columns import leave_to_schema
+from dpcore.data.schema.numbers import number_features
 from dpcore.errors import InvalidInputError, warn_caller
 from dpcore.fitting.cautions import cautions_of_budget
 from dpcore.fitting.loading import schema_reasons
@@ -177,5 +178,6 @@ def _problem(dataset: Dataset, relation: NeighboringRelation) -> Problem:
         intercept=schema.intercept,
         rows_per_unit=None if units is None else units.rows_per_unit,
         n_margins=schema.label.n_margins,
+        numbers=number_features(schema),
         **capacity,
     )

@@ -30,7 +30,8 @@ SCHEMA = {
     },
 }
 SOLVED = ("objpert", "outpert", "output-nr", "output-doubling", "output-theory", "cov-nr",
-          "cov-doubling", "cov-theory", "nonprivate", "adassp", "gram-ridge")  # fmt: skip
+          "cov-doubling", "cov-theory", "nonprivate", "adassp", "boosted-adassp",
+          "gram-ridge")  # fmt: skip
 """Optimizers whose result a solver of SciPy or LAPACK has a part in."""
 TARGETS = {"target_excess_risk": 0.2}
 LOSSES = ("logistic", "hinge-svm", "huber-svm", "ridge")
@@ -96,6 +97,7 @@ def cases():
         for preset in getattr(load_registry().load("optimizer", algo), "presets", {}):
             yield f"{algo}:{preset}", "dense", "logistic", base | {"preset": preset}
         yield f"{algo}:as-published", "dense", "logistic", base | {"as_published": True}
+    yield "dp-gd coded sizes", "coded", "logistic", {"algo": "dp-gd", "epsilon": 8.0}
     for slot, name in (("gradient", "laplace"), ("selection", "permute-and-flip"),
                        ("selection", "report-noisy-max")):  # fmt: skip
         yield f"dp-agd {name}", "dense", "logistic", {"algo": "dp-agd", "epsilon": 2.0,

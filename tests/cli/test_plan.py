@@ -37,6 +37,8 @@ def test_rows_and_epsilon_say_what_to_expect(run):
 def test_nothing_but_features_prints_a_table(run):
     shown = run(*CLASSES).stdout
     assert "Share of the gain kept" in shown and "epsilon 0.1" in shown and "100,000" in shown
+    assert "a run takes about 1 MB of memory" in shown
+    assert json.loads(run(*CLASSES, "--json").stdout)["memory_bytes"] == 30 * 512
     found = forecasts(run, *CLASSES)
     assert len(found) == 24 and "accuracy" not in found[0]
     assert "rows that keep 71% of the gain" in run(*RIDGE, "--target-mse", ".5").stdout

@@ -45,6 +45,17 @@ def test_no_row_errs_by_more_than_its_bounds():
     assert violations(FIRST_TERMS, table.short + SLACK / 4, step=1) == 0
 
 
+def test_the_constant_term_and_its_rest_are_exact():
+    table = quantile_table()
+    with mpmath.workdps(60):
+        for i, centre, _ in rows():
+            if i % 11 == 0:
+                known = mpmath.mpf(table.coefficients[i, 0]) + mpmath.mpf(table.rest[i])
+                off = (tail(known) - centre) * mpmath.mpf(table.slopes[i])
+                assert abs(off) < mpmath.mpf(2) ** -90
+    assert np.abs(table.rest).max() > 2.0**-52
+
+
 def test_no_place_within_a_row_errs_by_more():
     table, places = quantile_table(), np.linspace(-1, 1, 31)
     assert violations(table.coefficients.shape[1], table.full + SLACK / 4, 97, places) == 0

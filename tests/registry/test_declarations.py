@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dpcore.registry import declarations
+from dpcore.registry import declarations, part_facts
 from dpcore.registry.declarations import OptimizerFacts, fault_of_part
 from dpcore.registry.facts import markdown
 
@@ -24,9 +24,13 @@ def test_the_documentation_shows_every_table():
     page = (ROOT / "docs/plugins.md").read_text()
     shown = dict(re.findall(r"<!-- facts: (\w+) -->\n(.*?)\n<!-- end -->", page, re.DOTALL))
     # That of a loss has its own test.
-    assert {*shown} == {name for name in declarations.__all__ if name.endswith("Facts")}
-    for name, table in shown.items():
-        assert table == markdown(getattr(declarations, name))
+    tables = {
+        name: getattr(module, name)
+        for module in (declarations, part_facts)
+        for name in module.__all__
+        if name.endswith("Facts")
+    }
+    assert shown == {name: markdown(table) for name, table in tables.items()}
 
 
 def asked_by_name(tree):

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 __all__ = ["ExcessRiskOptions", "TargetOptions", "pure_cap"]
 
+_OF_A_PAIR = 128.0
+"""Bytes of a pair of columns (``bench/memory.py``)."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class ExcessRiskOptions:
@@ -63,6 +66,11 @@ class ExcessRiskOptions:
         bank and kddcup99-10-numeric ten times more missed accuracies that this reaches.)"""
         scaled = PUBLISHED_L2 if self.as_published else self.l2_scaled
         return scaled * problem.row_norm**2
+
+    def memory(self, problem: Problem) -> float:
+        """Return the bytes of the products of all pairs of columns, with copies, where they are
+        released."""
+        return _OF_A_PAIR * problem.n_features**2 if "squared-loss" in self.needs else 0.0
 
 
 def positive(name: str, value: float | None) -> None:

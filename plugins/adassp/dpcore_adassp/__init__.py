@@ -16,6 +16,12 @@ def register_optimizers(register: Callable[..., None]) -> None:
         reference="Wang, UAI 2018",
     )
     register(
+        "boosted-adassp",
+        "dpcore_adassp.boosted_adassp:BoostedAdaSsp",
+        summary="Ridge by boosting: one noisy X'X, then AdaSSP on clipped residuals.",
+        reference="Tang et al., SaTML 2024",
+    )
+    register(
         "gram-ridge",
         "dpcore_adassp.gram_ridge:GramRidge",
         summary="Ridge from a noisy X'X and clipped residuals, shrunk by Bayes; auto takes it.",

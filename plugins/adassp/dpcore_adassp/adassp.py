@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-
 from dpcore.plugin import Slot, Solution, check_ranges, option, round_parameters
+from dpcore_adassp.penalty import Penalised, added_penalty
 from dpcore_adassp.products import Products, unpacked
 from dpcore_adassp.row_map import RowMap
-from dpcore_adassp.shares import noise_of, penalty_rows, require_several
+from dpcore_adassp.shares import noise_of, penalty_rows, require_room, require_several
 from dpcore_adassp.smallest_eigenvalue import SmallestEigenvalue
 
 if TYPE_CHECKING:
     from dpcore.plugin import PrivacySession, Problem
 
-__all__ = ["AdaSsp"]
+__all__ = ["COUNT_SHARE", "AdaSsp"]
 
-_COUNT_SHARE = Fraction(1, 50)
+COUNT_SHARE = Fraction(1, 50)
+"""Of the budget, for counting rows where a regulariser needs their number and it is not public."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,41 +73,23 @@ class AdaSsp:
         squares = Products(problem, rows, length, part="squares")
         targets = Products(problem, rows, length, part="targets")
         queries: list[Any] = [SmallestEigenvalue(squares), squares, targets]
-        noise = noise_of(self, session, (1 - _COUNT_SHARE) / 3)
-        for query in queries:  # before anything is spent
-            noise.event(query.sensitivity(problem.relation))
-        penalty = penalty_rows(self, problem, session, _COUNT_SHARE) / length**2
+        noise = noise_of(self, session, (1 - COUNT_SHARE) / 3)
+        for query in queries:
+            require_room(noise, query, problem)
+        penalty = penalty_rows(self, problem, session, COUNT_SHARE) / length**2
         answers = []
         for left, query in zip((3, 2, 1), queries, strict=True):
             noise = noise_of(self, session, Fraction(1, left))
             deviation = noise.noise_multiplier * query.sensitivity(problem.relation).bound
             answers.append((session.release(query, noise), deviation))
         (smallest, spread), (packed, sigma), (vector, _) = answers
-        added = self._added(float(smallest[0]), spread, sigma, problem.n_features, session)
-        matrix = unpacked(packed, problem.n_features)
-        w = _solved(matrix, vector, added + penalty, sigma / 100) / length
+        delta, width = session.accountant.delta or 1e-6, problem.n_features
+        added = added_penalty(float(smallest[0]), spread, sigma, width, self.failure, delta)
+        ridge = Penalised.of(unpacked(packed, width), added + penalty, sigma / 100)
+        w = ridge.solve(vector) / length
         details: dict[str, Any] = {"penalty": added + penalty}
         return Solution(
             w=round_parameters(w, problem.raw_norm_bound),
             status="All three releases were made.",
             details=details,
         )
-
-    def _added(
-        self, smallest: float, spread: float, sigma: float, width: int, session: PrivacySession
-    ) -> float:
-        """Return lambda of the paper: the matrix's noise, less a lower bound of the eigenvalue."""
-        delta = session.accountant.delta or 1e-6
-        certain = max(0.0, smallest - spread * math.sqrt(math.log(6 / delta)))
-        noise = sigma * math.sqrt(width * math.log(2 * width**2 / self.failure))
-        return max(0.0, noise - certain)
-
-
-def _solved(matrix: np.ndarray, vector: np.ndarray, penalty: float, least: float) -> np.ndarray:
-    """Return the solution of (matrix + penalty) w = vector in the directions of an eigenvalue of
-    ``least`` or more, float64."""
-    values, vectors = np.linalg.eigh(matrix)
-    values = values + penalty
-    kept = values >= least
-    inverse = np.where(kept, 1 / np.where(kept, values, 1.0), 0.0)
-    return np.asarray(vectors @ (inverse * (vectors.T @ vector)))

@@ -12,8 +12,10 @@ import numpy as np
 from dpcore.plugin import Slot, Solution, check_ranges, option, round_parameters
 from dpcore_adassp.looks import Look, look, looks
 from dpcore_adassp.products import LARGEST_COEFFICIENT, Products, unpacked
-from dpcore_adassp.shares import deviation_of, noise_of, require_several
+from dpcore_adassp.row_map import MOST_COLUMNS
+from dpcore_adassp.shares import deviation_of, noise_of, require_room, require_several
 from dpcore_adassp.shrinkage import Posterior, scales_between, wiener
+from dpcore_adassp.wide import WIDE_SHARE, mean_alone, require_room_to_look, wide_look
 from dpcore_baselines.dp_gd import DpGd
 
 if TYPE_CHECKING:
@@ -35,15 +37,16 @@ class GramRidge:
     length. Then X'X is released once, and the sum of clipped residuals times rows ``steps`` times,
     each at the coefficients that are likely by then. Residuals are smaller than targets, so that
     they need less noise, and the nearer a point is to the solution the less the noise in X'X does.
-    Coefficients are the mean of a posterior that knows all noise. Tables of more than ``widest``
-    columns go to ``dp-gd``, whose noise grows with the root of their number instead.
+    Coefficients are the mean of a posterior that knows all noise. On tables of more than ``widest``
+    columns a look of 1 % of the budget comes first, and where the signal is large all that is left
+    goes to ``dp-gd``, whose noise grows with the root of their number instead (``wide``).
 
     Privacy: Gaussian mechanisms whose mu^2 add up (Dong, Roth & Su 2022, Corollary 3.3; queries
     that follow from earlier outcomes: Smith & Thakurta 2022), turned into (epsilon, delta) exactly
     (Balle & Wang 2018, Theorem 8). The l2 sensitivities, add-or-remove-one and replace-one, are
-    proved at ``Level`` (2, 3), ``RowSizes`` (sqrt(2), sqrt(3)) and ``Products`` (X'X:
-    1, sqrt(2); residuals: 1, 2). Units of k rows move each sum by k or 2 k times as much as one row
-    more. Other noise of an l2 bound is charged by its own event.
+    proved at ``Level`` (2, 3; with squares 2, sqrt(6)), ``RowSizes`` (sqrt(2), sqrt(3)) and
+    ``Products`` (X'X: 1, sqrt(2); residuals: 1, 2). Units of k rows move each sum by k or 2 k times
+    as much as one row more. Other noise of an l2 bound is charged by its own event.
     """
 
     looks_share: float = option(
@@ -52,7 +55,10 @@ class GramRidge:
     squares_share: float = option(0.3, "share of what is left for X'X", "1", range=(0, 1, "()"))
     steps: int = option(12, "sums of residuals, each of an equal share", "steps", range=(1, 1000))
     widest: int = option(
-        64, "columns up to which their products are taken", "columns", range=(1, 2**11)
+        64,
+        "columns up to which their products are taken whatever the signal",
+        "columns",
+        range=(1, 2**11),
     )
     use: Mapping[str, str] = field(default_factory=dict)
 
@@ -72,16 +78,30 @@ class GramRidge:
         "off-diagonal products count 45/32 times, and are divided by it once they are released",
         "rows are mapped and scaled before their products are taken",
         "X'y is released in parts, of clipped residuals at points that follow from earlier ones",
+        "of many columns a charged look chooses between this, dp-gd and the mean",
     )
 
     def __post_init__(self) -> None:
         check_ranges(self)
 
     def minimize(self, problem: Problem, session: PrivacySession) -> Solution:
-        if problem.n_features > self.widest:
-            return self._hand_on(problem, session)
         require_several(self, session)
-        self._refuse_hopeless(problem, session)
+        if problem.n_features <= MOST_COLUMNS:
+            self._refuse_hopeless(problem, session)
+        if problem.n_features <= self.widest:
+            return self._by_products(problem, session)
+        descent = DpGd(use=self.use)
+        descent.refuse_hopeless(problem, session)  # after the look it would be too late
+        require_room_to_look(self, problem, session)
+        choice = wide_look(self, problem, session).choose(problem)
+        if choice == "mean":
+            return mean_alone(self, problem, session)
+        if choice == "products":
+            return self._by_products(problem, session)
+        solution = descent.minimize(problem, session)
+        return replace(solution, details={**solution.details, "ran": DpGd.name})
+
+    def _by_products(self, problem: Problem, session: PrivacySession) -> Solution:
         seen = look(self, self.looks_share, problem, session)
         query = Products(problem, seen.row_map, seen.length, seen.unit / seen.length)
         matrix, left = self._matrix(query, session)
@@ -112,25 +132,16 @@ class GramRidge:
         matrix = unpacked(answer, query.problem.n_features)
         return wiener(matrix, deviation_of(mechanism, query, query.problem))
 
-    def _hand_on(self, problem: Problem, session: PrivacySession) -> Solution:
-        solution = DpGd(use=self.use).minimize(problem, session)
-        return replace(solution, details={**solution.details, "ran": DpGd.name})
-
     def _refuse_hopeless(self, problem: Problem, session: PrivacySession) -> None:
         """Raise InvalidInputError if the noise of any share does not fit the grid."""
         first, second = looks(problem)
+        whole = 1 - WIDE_SHARE
         for query in (first, second):
-            _fits(noise_of(self, session, self.looks_share / 2), query, problem)
-        squares, left = Products(problem, second.row_map, 1.0), 1 - self.looks_share
-        _fits(noise_of(self, session, left * self.squares_share), squares, problem)
+            require_room(noise_of(self, session, whole * self.looks_share / 2), query, problem)
+        squares, left = Products(problem, second.row_map, 1.0), whole * (1 - self.looks_share)
+        require_room(noise_of(self, session, left * self.squares_share), squares, problem)
         one = noise_of(self, session, left * (1 - self.squares_share) / self.steps)
-        _fits(one, replace(squares, part="targets"), problem)
-
-
-def _fits(mechanism: Any, query: Any, problem: Problem) -> None:
-    """Raise InvalidInputError if the query cannot be asked with this noise, units considered."""
-    wider = type(mechanism)(mechanism.noise_multiplier * (problem.rows_per_unit or 1))
-    wider.event(query.sensitivity(problem.relation))
+        require_room(one, replace(squares, part="targets"), problem)
 
 
 def _details(seen: Look) -> dict[str, Any]:

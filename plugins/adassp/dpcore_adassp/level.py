@@ -32,23 +32,26 @@ are far smaller than their bounds."""
 class Level:
     """``sum_i (1, c_i^2, y_i c_i)``, c the intercept's column held to [-1, 1] (0 without one) and y
     the target in [-1, 1]: rows, and the least squares of y on c alone. With ``columns``, behind it
-    ``sum_i c_i x_i / R`` of all other columns x, R the row norm; ||x|| is held to R. All of it is
-    truncated to 2^-20.
+    ``sum_i c_i x_i / R`` of all other columns x, R the row norm; ||x|| is held to R. With
+    ``squares``, behind it ``sum_i y_i^2``. All of it is truncated to 2^-20.
 
-    A row's parts are of length 1 each, and there are three (one without an intercept), or four with
-    the columns: sqrt(3), or 2, is the sensitivity under add-or-remove-one and replace-special.
-    Under replace-one the first number stays, the second moves by at most 1, the third by at most 2,
-    and so do the columns: sqrt(5), or 3; without an intercept 1 is stated, so that the release
-    stays defined.
+    A row's parts are of length 1 each, and there are three (one without an intercept), and one more
+    with the columns and with the squares each: the root of their number is the sensitivity under
+    add-or-remove-one and replace-special. Under replace-one the first number stays, the second
+    moves by at most 1, the third by at most 2, and so do the columns, and squares by at most 1: the
+    root of 5, and 4 and 1 more; without an intercept the squares alone move, and 1 is stated, so
+    that the release stays defined without them too.
 
     Parameters
     ----------
     problem : public facts; which column is the intercept's among them.
     columns : whether the other columns are asked for, beside an intercept.
+    squares : whether the targets' squares are.
     """
 
     problem: Problem
     columns: bool = False
+    squares: bool = False
 
     kind: ClassVar[str] = "level"
     thread_safe: ClassVar[bool] = True
@@ -58,27 +61,32 @@ class Level:
             raise InvalidInputError("Columns are weighted by the intercept's, and there is none.")
 
     def start(self) -> np.ndarray:
-        return np.zeros(3 + (self.problem.n_features - 1 if self.columns else 0), dtype=np.int64)
+        columns = self.problem.n_features - 1 if self.columns else 0
+        return np.zeros(3 + columns + self.squares, dtype=np.int64)
 
     def answer_block(self, block: Block) -> np.ndarray:
         numbers = np.zeros((block.n_rows, len(self.start())))
         numbers[:, 0] = 1.0
+        targets = bounded_labels(block)
         if self.problem.intercept:
-            rows = block.rows()
-            column = np.clip(rows[:, -1], -1.0, 1.0)
+            last = np.eye(1, self.problem.n_features, self.problem.n_features - 1)[0]
+            column = np.clip(block.margins(last), -1.0, 1.0)
             numbers[:, 1] = column * column
-            numbers[:, 2] = column * bounded_labels(block)
+            numbers[:, 2] = column * targets
         if self.columns:
-            others = rows[:, :-1]
+            others = block.rows()[:, :-1]
             longest = np.maximum(self.problem.row_norm, lengths_of(others))
-            numbers[:, 3:] = others * (column / longest)[:, np.newaxis] * (1 - 2.0**-40)
+            shares = others * (column / longest)[:, np.newaxis] * (1 - 2.0**-40)
+            numbers[:, 3 : 3 + others.shape[1]] = shares
+        if self.squares:
+            numbers[:, -1] = targets * targets
         return np.asarray(np.trunc(np.ldexp(numbers, _BITS)).astype(np.int64).sum(axis=0))
 
     def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
-        square = 1
+        replaced = relation is NeighboringRelation.REPLACE_ONE
+        square = 1 if replaced else 1 + self.squares
         if self.problem.intercept:
-            replaced = relation is NeighboringRelation.REPLACE_ONE
-            square = (5 if replaced else 3) + (4 if replaced else 1) * self.columns
+            square = (5 if replaced else 3) + (4 if replaced else 1) * self.columns + self.squares
         return Sensitivity("l2", math.sqrt(square) * _UP, relation, grid_bits=_BITS)
 
 

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from dpcore.plugin import Problem
     from dpcore.plugin.parts import Block
 
-__all__ = ["RowMap", "lengths_of"]
+__all__ = ["MOST_COLUMNS", "RowMap", "lengths_of"]
 
 _UP = 1.0 + 2.0**-40
 """Above the rounding of a sum of squares over up to 2^11 columns, and of its root."""
-_MOST_COLUMNS = 2**11
+MOST_COLUMNS = 2**11
 
 
 @sealed
@@ -47,9 +47,9 @@ class RowMap:
     weight: float = 1.0
 
     def __post_init__(self) -> None:
-        if not (0 < self.weight <= 1 and 1 <= self.width <= _MOST_COLUMNS):
+        if not (0 < self.weight <= 1 and 1 <= self.width <= MOST_COLUMNS):
             raise InvalidInputError(
-                f"Expected at most {_MOST_COLUMNS} columns, and a weight in (0, 1]."
+                f"Expected at most {MOST_COLUMNS} columns, and a weight in (0, 1]."
             )
         if self.middles is None:
             return

@@ -17,7 +17,7 @@ from dpcore.plugin.parts import accountant_facts, accountants_for
 if TYPE_CHECKING:
     from dpcore.plugin import PrivacySession, Problem
 
-__all__ = ["deviation_of", "noise_of", "penalty_rows", "require_several"]
+__all__ = ["deviation_of", "noise_of", "penalty_rows", "require_room", "require_several"]
 
 
 def noise_of(optimizer: Any, session: PrivacySession, share: float | Fraction) -> Any:
@@ -45,6 +45,16 @@ def require_several(optimizer: Any, session: PrivacySession) -> None:
             f"{optimizer.name} makes two or more releases, and the {accountant.name} accountant "
             f"holds one; choose {accountants_for(optimizer, event, event)}."
         )
+
+
+def require_room(mechanism: Any, query: Any, problem: Problem) -> None:
+    """Raise InvalidInputError, before anything is spent, if the query cannot be asked with this
+    noise, units considered."""
+    relation, times = problem.relation, 1
+    if problem.rows_per_unit is not None:  # as the session takes it (deviation_of)
+        relation, times = NeighboringRelation.ADD_OR_REMOVE_ONE, problem.rows_changed
+    wider = type(mechanism)(mechanism.noise_multiplier * times)
+    wider.event(query.sensitivity(relation))
 
 
 def penalty_rows(

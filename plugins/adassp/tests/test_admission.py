@@ -1,4 +1,4 @@
-"""Both optimizers pass the checks of any plugin, and refuse what they have no theorem for."""
+"""All optimizers here pass the checks of any plugin, and refuse what they have no theorem for."""
 
 import numpy as np
 import pandas as pd
@@ -8,11 +8,12 @@ import dpcore
 from dpcore.errors import InvalidInputError
 from dpcore.testing import parametrize_with_checks
 from dpcore_adassp.adassp import AdaSsp
+from dpcore_adassp.boosted_adassp import BoostedAdaSsp
 from dpcore_adassp.gram_ridge import GramRidge
 
 
 @pytest.mark.slow
-@parametrize_with_checks([AdaSsp(), GramRidge()])
+@parametrize_with_checks([AdaSsp(), BoostedAdaSsp(), GramRidge()])
 def test_the_default_is_admitted(optimizer, check):
     check(optimizer)
 
@@ -28,10 +29,11 @@ def of_units():
     return rows, {"columns": columns, "unit": "id", "rows_per_unit": 2}
 
 
-def test_units_of_several_rows_are_refused_with_what_fits():
+@pytest.mark.parametrize("algo", ["adassp", "boosted-adassp"])
+def test_units_of_several_rows_are_refused_with_what_fits(algo):
     rows, schema = of_units()
     with pytest.raises(InvalidInputError, match="units of several rows.*these run.*dp-gd") as told:
-        dpcore.fit(rows, schema=schema, algo="adassp", loss="ridge")
+        dpcore.fit(rows, schema=schema, algo=algo, loss="ridge")
     assert not hasattr(told.value, "__notes__")  # nothing was charged
 
 

@@ -1,14 +1,14 @@
-"""What the two fits find, and what they refuse."""
+"""What the fits find, and what they refuse."""
 
 import numpy as np
 import pytest
 
 from dpcore import fit
-from dpcore.errors import DpcoreError, UnsupportedEventError
+from dpcore.errors import DpcoreError, InvalidInputError, UnsupportedEventError
 from dpcore_adassp.shrinkage import Posterior, scales_between, wiener
 
 PUBLIC = {"loss": "ridge", "target_bounds": (-1, 1), "delta": 1e-6, "row_norm": None, "seed": 1}
-ALGOS = ("adassp", "gram-ridge")
+ALGOS = ("adassp", "boosted-adassp", "gram-ridge")
 
 
 def table(n=2000):
@@ -25,6 +25,7 @@ def test_a_large_budget_finds_the_rule(algo, relation):
     assert np.mean((model.predict(X) - y) ** 2) < 0.004
     kinds = {
         "adassp": {"eigenvalue": 1, "products": 2},
+        "boosted-adassp": {"eigenvalue": 1, "products": 5},
         "gram-ridge": {"level": 1, "sizes": 1, "products": 13},
     }
     assert model.report["releases"] == kinds[algo]
@@ -116,13 +117,6 @@ def test_the_noise_of_a_matrix_is_taken_off_as_far_as_it_is_noise():
     assert wiener(np.array([[5.0]]), 1.0)[0] == 5.0
 
 
-def test_a_wide_table_goes_to_dp_gd():
-    X, y = table(300)
-    model = fit(X, y, bounds=(-1, 1), algo="gram-ridge", params={"widest": 4}, **PUBLIC)
-    assert model.report["details"]["ran"] == "dp-gd"
-    assert set(model.report["releases"]) == {"count", "gradient"}
-
-
 @pytest.mark.parametrize("algo", ALGOS)
 def test_it_is_refused_before_anything_is_spent(algo):
     X, y = table(50)
@@ -133,3 +127,29 @@ def test_it_is_refused_before_anything_is_spent(algo):
         fit(X, y > 0, classes=(False, True), algo=algo)
     with pytest.raises(DpcoreError, match="grid"):
         fit(X, y, bounds=(-1, 1), algo=algo, **PUBLIC | {"epsilon": 1e-9, "delta": 1e-30})
+
+
+@pytest.mark.parametrize("algo", [*ALGOS, "dp-gd"])
+def test_an_l2_is_refused_that_no_run_can_hold_and_taken_up_to_there(algo):
+    X, y = table(50)
+    words = PUBLIC | {"bounds": (-1, 1), "algo": algo, "epsilon": 1.0}
+    with pytest.raises(InvalidInputError, match="2\\^100"):
+        fit(X, y, l2=2.0**101, **words)
+    assert np.isfinite(fit(X, y, l2=2.0**100, **words).w).all()
+
+
+@pytest.mark.parametrize("relation", ["add-or-remove-one", "replace-one"])
+@pytest.mark.parametrize("epsilon", [3e-5, 1e-4, 2.5e-4, 4e-4, 4.5e-4, 5e-4, 1e-3, 3e-3])
+def test_units_whose_noise_fits_no_grid_are_refused_before_the_looks(relation, epsilon):
+    pandas = pytest.importorskip("pandas")
+    X, y = table(60)
+    frame = pandas.DataFrame({"a": X[:, 0], "y": y, "id": [f"u{i % 20}" for i in range(60)]})
+    columns = {"a": {"kind": "numeric", "lower": -1, "upper": 1}}
+    columns["y"] = {"kind": "label", "lower": -1, "upper": 1}
+    schema = {"unit": "id", "rows_per_unit": 500, "columns": columns}
+    words = {"loss": "ridge", "delta": 1e-6, "algo": "gram-ridge", "relation": relation}
+    words["params"] = {"steps": 1, "squares_share": 1e-3}
+    try:
+        fit(frame, schema=schema, epsilon=epsilon, **words)
+    except InvalidInputError as error:
+        assert "Nothing was charged" in "".join(error.__notes__)

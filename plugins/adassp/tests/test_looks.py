@@ -31,9 +31,21 @@ def columns(problem):
     return Level(replace(problem, intercept=True), columns=True)
 
 
+def squares(problem):
+    return Level(problem, squares=True)
+
+
 @pytest.mark.parametrize(
     ("query", "intercept"),
-    [(Level, False), (Level, True), (columns, True), (sizes, False), (sizes, True)],
+    [
+        (Level, False),
+        (Level, True),
+        (squares, False),
+        (squares, True),
+        (columns, True),
+        (sizes, False),
+        (sizes, True),
+    ],
 )
 def test_no_row_moves_them_by_more_than_is_declared(query, intercept):
     check_query(lambda problem: query(replace(problem, intercept=intercept)), evaluations=60)
@@ -41,11 +53,11 @@ def test_no_row_moves_them_by_more_than_is_declared(query, intercept):
 
 @dataclass(frozen=True)
 class FreeTargets(Level):
-    """A broken twin: counts targets, or columns, as nothing."""
+    """A broken twin: counts targets, or columns, or squares, as nothing."""
 
     def sensitivity(self, relation):
         stated = super().sensitivity(relation)
-        bound = 3**0.5 if self.columns and relation is ADD else 1.0
+        bound = 3**0.5 if (self.columns or self.squares) and relation is ADD else 1.0
         return Sensitivity("l2", bound, relation, grid_bits=stated.grid_bits)
 
 
@@ -67,6 +79,7 @@ def test_a_bound_that_forgets_the_targets_is_exceeded(relation):
     for made in (
         FreeTargets(problem),
         FreeTargets(problem, columns=True),
+        FreeTargets(problem, squares=True),
         FreeSizes(problem, RowMap(5, True), 1.0),
     ):
         with pytest.raises(AssertionError):
@@ -81,6 +94,8 @@ def test_the_answers_are_those_of_the_formula(intercept):
     c = np.clip(X[:, -1], -1, 1) if intercept else np.zeros(50)
     found = LocalEngine(rows.table()).answer(Level(problem)) * 2.0**-20
     assert found == pytest.approx([50, c @ c, c @ rows.y], abs=50 * 2.0**-13)
+    found = LocalEngine(rows.table()).answer(squares(problem)) * 2.0**-20
+    assert found == pytest.approx([50, c @ c, c @ rows.y, rows.y @ rows.y], abs=50 * 2.0**-13)
     query = sizes(problem)
     *counts, size = LocalEngine(rows.table()).answer(query) * 2.0**-20
     assert sum(counts) == 50 and len(counts) == CLASSES

@@ -6,6 +6,10 @@ import numpy as np
 
 __all__ = ["AveragedDescent"]
 
+_FARTHEST = 2.0**20
+"""Iterates whose largest coordinate is beyond it are scaled down to it: a run that comes there
+swings ever wider, and in the end margins would be exact on no grid."""
+
 
 class AveragedDescent:
     """The iterates from 0, and their average: iterate t weighs about t^averaging (polynomial decay,
@@ -26,6 +30,9 @@ class AveragedDescent:
         self._taken += 1
         self._smoothed = self._momentum * self._smoothed + (1 - self._momentum) * gradient
         self.v = self.v - step_size * self._smoothed
+        largest = float(np.abs(self.v).max())
+        if largest > _FARTHEST:
+            self.v *= _FARTHEST / largest
         a = self._averaging
         fresh = 1.0 if a < 0 else (1 + a) / (self._taken + a)
         self.average = (1 - fresh) * self.average + fresh * self.v

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 __all__ = [
     "MOST_STEPS",
     "NARROW",
+    "SIZES_SHARE",
     "clip_for",
     "coordinates",
     "effective_width",
@@ -56,6 +57,9 @@ NARROW = 128
 TELLING = 60.0
 """n mu from which on the sum of a column as good as the intercept's is well above its noise,
 whichever the shares of the classes are, but for nearly even ones."""
+SIZES_SHARE = 0.15
+"""Share of the budget for counts of the sizes of numbers, where these are asked for: those of the
+columns that moments tell least, so that half of the moments' own share will do."""
 _LASTING = TELLING / 6
 _MIDDLING, _NOT_SHRUNK = 42.0, 100.0
 _CURVATURE = 0.25

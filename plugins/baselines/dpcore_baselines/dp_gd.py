@@ -28,6 +28,7 @@ from dpcore_baselines import descent_defaults as defaults
 from dpcore_baselines.averaged_descent import AveragedDescent
 from dpcore_baselines.options import require_several
 from dpcore_baselines.pace import Pace
+from dpcore_baselines.sizes import ColumnSizes, TypicalSizes, sizes_tell, typical_sizes
 from dpcore_baselines.standardize import MOMENTS_CLIP, from_moments, unchanged
 
 if TYPE_CHECKING:
@@ -47,17 +48,19 @@ _FEW_ROWS = (
 class DpGd:
     """Fits a linear model by full-batch clipped gradient steps with normal noise.
 
-    First the sums of the columns and of their squares are released, and every column is centred and
-    scaled by them: a linear map of the rows, so the model stays a linear model of the rows as they
-    are. Then follow ``steps`` noisy sums of clipped gradients of the standardised rows, all of the
-    same share, with momentum and averaging, which are post-processing.
+    First the sums of the columns and of their squares are released, before them, of two classes,
+    counts of the sizes of a schema's numbers (``dpcore_baselines.sizes``), and every column is
+    centred and scaled by them: a linear map of the rows, so the model stays a linear model of the
+    rows as they are. Then follow ``steps`` noisy sums of clipped gradients of the standardised
+    rows, all of the same share, with momentum and averaging, which are post-processing.
 
     Privacy: Gaussian mechanisms whose mu^2 add up (Dong, Roth & Su 2022, Corollary 3.3; chosen from
     earlier outputs: Smith & Thakurta 2022), turned into (epsilon, delta) exactly (Balle & Wang
     2018, Theorem 8). A row contributes at most the clip to a sum: sensitivity ``clip`` under
-    add-or-remove-one, ``2 clip`` under replace-one. Where units have several rows, at most k, it is
-    k times that, or, with ``clip_unit``, so much for the sum of a unit. Other noise of an l2 bound
-    (``--use noise=gamma --accountant zcdp``) is charged by its own event.
+    add-or-remove-one, ``2 clip`` under replace-one; sizes of m columns move by sqrt(m) and
+    sqrt(2 m). Where units have several rows, at most k, it is k times that, or, with ``clip_unit``,
+    so much for the sum of a unit. Other noise of an l2 bound (``--use noise=gamma --accountant
+    zcdp``) is charged by its own event.
 
     Fields left at ``None`` are fixed functions of public facts and of the released number of rows
     (``dpcore_baselines.descent_defaults``). Steps grow from a safe one, and are held to what the
@@ -101,7 +104,8 @@ class DpGd:
         None,
         "share of the budget for the columns' moments; 0: the rows as they are",
         "1",
-        "0.1 of up to 128 columns, rising to 0.25 of 2^14; 0 for real-valued targets",
+        "0.1 of up to 128 columns, rising to 0.25 of 2^14, half of it after counts of sizes; 0 "
+        "for real-valued targets",
         range=(0, 1, "[)"),
     )
     count_share: float = option(
@@ -143,7 +147,7 @@ class DpGd:
             raise InvalidInputError("clip_unit needs units of several rows: unit in the schema.")
         event = mechanism_in(self, "noise", session.accountant).nominal_event(1.0)
         require_several(self, session.accountant, event, event)
-        self._refuse_hopeless(problem, session)
+        self.refuse_hopeless(problem, session)
         n = float(problem.n_public or self._count(session))
         root = math.sqrt(problem.rows_per_unit or 1) if self.clip_unit else 1.0
         mu = 1 / self._noise(session, 1).noise_multiplier * root / problem.rows_changed
@@ -202,14 +206,26 @@ class DpGd:
         moments_share = self._moments_share(problem)
         if moments_share == 0:
             return unchanged(problem), problem.row_norm, defaults.coordinates(problem)
+        sizes = self._sizes(problem, session, n)
+        if sizes is not None and self.moments_share is None:
+            moments_share /= 2
         mechanism = self._noise(session, 1 / Fraction(moments_share))
         multiplier = mechanism.noise_multiplier
         query = ColumnMoments(problem, MOMENTS_CLIP * problem.row_norm, multiplier)
         moments = session.release(query, mechanism)
         deviation = multiplier * query.clip * problem.rows_changed
-        columns, length = from_moments(problem, moments, n, deviation)
+        columns, length = from_moments(problem, moments, n, deviation, sizes)
         width = defaults.effective_width(problem.n_features, length)
         return columns, length, defaults.coordinates(problem, width)
+
+    def _sizes(self, problem: Problem, session: PrivacySession, n: float) -> TypicalSizes | None:
+        """Return what is typical of columns of numbers, where there are rows enough to tell."""
+        mechanism = self._noise(session, 1 / Fraction(defaults.SIZES_SHARE))
+        multiplier = mechanism.noise_multiplier
+        if not (problem.loss.classification and sizes_tell(problem, n, multiplier)):
+            return None
+        counts = session.release(ColumnSizes(problem.numbers), mechanism)
+        return typical_sizes(problem, counts, n, multiplier)
 
     def _descend(self, problem: Problem, session: PrivacySession, run: _Run) -> np.ndarray:
         """Return the averaged iterate, of the rows as they are. The descent is in ``v``, the
@@ -240,7 +256,7 @@ class DpGd:
         share = Fraction(accountant.remaining) / parts
         return kind(noise_multiplier(accountant, kind.nominal_event, share))
 
-    def _refuse_hopeless(self, problem: Problem, session: PrivacySession) -> None:
+    def refuse_hopeless(self, problem: Problem, session: PrivacySession) -> None:
         """Raise InvalidInputError if the noise of the smallest share does not fit the grid."""
         count, moments = Fraction(self.count_share), Fraction(self._moments_share(problem))
         steps = (self.steps or defaults.MOST_STEPS) / (1 - count) / (1 - moments)

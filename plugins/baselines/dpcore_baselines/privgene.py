@@ -30,6 +30,8 @@ _PUBLIC_SEED = 2013
 _LAST_OVER_FIRST = 0.1
 _SLACK = 1 - 2.0**-40
 """Of each generation's share, so that they all fit: sums of shares are rounded up."""
+_OF_A_CANDIDATE = 128.0
+"""Bytes a column (``bench/memory.py``)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,6 +139,10 @@ class PrivGene:
         if problem.l2 > 0 and problem.n_public is None:
             details["warning"] = "l2 is of a mean, and no public number of rows is known: left out."
         return Solution(w.copy(), "All generations were selected.", details)
+
+    def memory(self, problem: Problem) -> float:
+        """Return the bytes of the candidates, and of copies of them."""
+        return _OF_A_CANDIDATE * self.candidates * problem.n_features
 
     def _born(self, parents: np.ndarray, length: float, rng: np.random.Generator) -> np.ndarray:
         """Return the next candidates."""

@@ -12,6 +12,7 @@ from dpcore_baselines import descent_defaults as defaults
 
 if TYPE_CHECKING:
     from dpcore.plugin import Problem
+    from dpcore_baselines.sizes import TypicalSizes
 
 __all__ = ["MOMENTS_CLIP", "from_moments", "least_seen", "typical_length", "unchanged"]
 
@@ -31,7 +32,11 @@ def unchanged(problem: Problem) -> Standardization:
 
 
 def from_moments(
-    problem: Problem, moments: np.ndarray, n: float, deviation: float
+    problem: Problem,
+    moments: np.ndarray,
+    n: float,
+    deviation: float,
+    sizes: TypicalSizes | None = None,
 ) -> tuple[Standardization, float]:
     """Return the map that takes the means off and divides by the standard deviations, and the
     typical length of a row under it.
@@ -45,6 +50,8 @@ def from_moments(
     ----------
     moments : released sums of the columns and of their squares, of shape (2 n_features,).
     n : the number of rows, public or released, >= 1. ``deviation`` : of the moments' noise.
+    sizes : of columns of numbers; a column's mean and variance are those of its typical entries
+        where that is less than what the moments show, since few far entries make up a variance.
     """
     width = problem.n_features
     constant = width - 1 if problem.intercept else None
@@ -56,7 +63,13 @@ def from_moments(
     if constant is None:
         means = np.zeros(width)
     variances = np.maximum(squares - np.square(means), 0.0)
-    scales = seen / np.sqrt(variances + max(noise, _LEAST_VARIANCE))
+    divisors = variances + max(noise, _LEAST_VARIANCE)
+    if sizes is not None:
+        small = sizes.squares < divisors[sizes.columns]
+        at = sizes.columns[small]
+        means[at], seen[at] = sizes.means[small], True
+        variances[at] = divisors[at] = sizes.squares[small]
+    scales = seen / np.sqrt(divisors)
     if constant is not None:
         scales[constant] = 1.0
     return Standardization.nearest(scales, means, constant), typical_length(

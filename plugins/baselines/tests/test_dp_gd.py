@@ -362,3 +362,16 @@ def test_a_hopeless_budget_asks_the_rows_nothing():
     with pytest.raises(InvalidInputError, match="too small"):
         DpGd().minimize(problem, session)
     assert not session.ledger
+
+
+@pytest.mark.parametrize("loss", ["logistic", "quantile"])
+@pytest.mark.parametrize("epsilon", [1e-4, 1e-2])
+def test_a_run_that_swings_ever_wider_ends_with_parameters_all_the_same(loss, epsilon):
+    rows = make_rows(30)
+    wild = {"time": 2.0**40, "clip": 64.0, "averaging": -1.0, "steps": 1000}
+    public = {"target_bounds": (-1, 1)} if loss == "quantile" else {}
+    words = {"algo": "dp-gd", "delta": 1e-30, "loss": loss, "params": wild}
+    try:
+        assert np.isfinite(fit(rows.X, rows.y, epsilon=epsilon, **public, **words).w).all()
+    except InvalidInputError as error:  # the grid, before anything was charged
+        assert "Nothing was charged" in "".join(error.__notes__)

@@ -208,3 +208,9 @@ def test_lengths_of_mutations_fall_as_they_are_told():
 def test_as_many_survivors_as_candidates_are_refused():
     with pytest.raises(InvalidInputError, match="survivors=5 below candidates=5"):
         PrivGene(candidates=5, survivors=5)
+
+
+def test_memory_is_of_all_candidates():
+    problem = make_problem(make_rows(10), ADD, Logistic(), l2=0.0)
+    few, many = (PrivGene(candidates=n).memory(problem) for n in (50, 100))
+    assert many == 2 * few == 100 * problem.n_features * 128

@@ -1,0 +1,131 @@
+"""Tables of the facts that the classes of mechanisms, accountants, engines and pools state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from dpcore.registry.facts import Method, Shape, Words, fact
+from dpcore.registry.shapes import NUMBER, TEXT, TRUTH
+from dpcore.registry.slots import FIGURES
+
+__all__ = ["AccountantFacts", "EngineFacts", "MechanismFacts", "PoolFacts"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class MechanismFacts:
+    """Facts that the class of a registered mechanism states."""
+
+    name: str = fact(TEXT, "Its registered name, for messages.")
+    needs: str = fact(
+        Shape("l2, l1 or range", lambda value: value in FIGURES),
+        "The figure of the sensitivity that its noise is scaled to.",
+    )
+    noise_multiplier: float = fact(NUMBER, "A field: the scale of its noise over that figure.")
+    is_share: bool = fact(
+        TRUTH,
+        "True where it draws a part of the noise of a sum: refused by any session but that of a "
+        "user whose answers are masked.",
+        False,
+    )
+    scalar_only: bool = fact(
+        TRUTH,
+        "True where it releases single numbers alone: an answer that declares several coordinates "
+        "is refused uncharged.",
+        False,
+    )
+    nominal_event: Callable[..., Any] | None = fact(
+        Method(("noise_multiplier",)),
+        "Returns the cost of a release with that noise, for `dpcore.plugin.noise_multiplier`.",
+        None,
+    )
+    event: Callable[..., Any] = fact(
+        Method(("sensitivity",)), "Returns the cost of a release as it is drawn."
+    )
+    release: Callable[..., Any] = fact(
+        Method(("exact", "sensitivity", "noise")), "Returns the noisy value."
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class AccountantFacts:
+    """Facts that the class of an accountant states."""
+
+    name: str = fact(TEXT, "Its registered name, for messages and statements.")
+    unit: str = fact(TEXT, "What its budget counts.")
+    fully_adaptive: bool = fact(
+        TRUTH, "Whether it is a filter when events are chosen from earlier outputs."
+    )
+    from_budget: Callable[..., Any] = fact(
+        Method(("epsilon", "delta", "conversion"), of_class=True),
+        "Returns the empty filter of a budget.",
+    )
+    supports: Callable[..., bool] = fact(
+        Method(("event",), of_class=True), "Whether it has a rule for an event."
+    )
+    cost: Callable[..., Any] = fact(Method(("event",)), "Returns an upper bound of a cost.")
+    compose: Callable[..., Any] = fact(Method(("event",)), "Returns the filter after an event.")
+    get_epsilon: Callable[..., float] = fact(
+        Method(("delta",)), "Returns the epsilon of what was spent."
+    )
+    conversions: tuple[str, ...] = fact(
+        Words("conversion"), "Its rules from (epsilon, delta) to its unit, its own first.", ()
+    )
+    holds: Callable[..., bool] | None = fact(
+        Method(("events",)), "Whether it would take so many of each event.", None
+    )
+    planned: Callable[..., Any] | None = fact(
+        Method(("epsilon", "delta", "schedule"), of_class=True),
+        "Returns the filter fitted to a schedule.",
+        None,
+    )
+    of_figure: Callable[..., Any] | None = fact(
+        Method(("figure", "delta", "conversion"), of_class=True),
+        "Returns the filter of a budget in its own figure (`--rho`, `--mu`).",
+        None,
+    )
+    with_reserve: Callable[..., Any] | None = fact(
+        Method(("epsilon", "delta", "reserve", "conversion"), of_class=True),
+        "Returns the filter of a budget that keeps a part of delta for (epsilon, delta) releases.",
+        None,
+    )
+    private: bool = fact(TRUTH, "False where it promises no privacy.", True)
+    holds_several: bool = fact(
+        TRUTH, "False for one release at most: none is chosen or compared over schedules.", True
+    )
+    delta_may_be_zero: bool = fact(TRUTH, "True where it takes a delta of 0.", False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class EngineFacts:
+    """Facts that the class of an engine states."""
+
+    answer: Callable[..., Any] = fact(Method(("query",)), "Returns an exact sum over all blocks.")
+    answer_table: Callable[..., Any] | None = fact(
+        Method(("query", "noise")), "Returns the exact answer of a query of the whole table.", None
+    )
+    without_rows: Callable[..., Any] | None = fact(
+        Method(), "Returns an engine of the same form without rows.", None
+    )
+
+
+_OPEN_POOL = ("users", "dataset", "loss", "accountant", "rows_per_user", "reference", "trust",
+              "threads", "seed")  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class PoolFacts:
+    """Facts that the class of a pool of users states."""
+
+    open: Callable[..., Any] = fact(
+        Method(_OPEN_POOL),
+        "A class method: returns the users who own the rows, none of whom was asked yet.",
+    )
+    begin: Callable[..., Any] = fact(
+        Method(("rules", "most")), "Agrees on the rules, and returns how many rounds there can be."
+    )
+    round: Callable[..., Any] = fact(Method(("index", "w")), "Returns the answers of a round.")
+    checks: Callable[..., Any] = fact(
+        Method(), "A class method: returns the admission test of an optimizer that asks it."
+    )

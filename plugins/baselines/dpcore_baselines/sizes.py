@@ -1,0 +1,116 @@
+"""Counts of the sizes of numbers, and what is typical of a column by them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from dpcore.plugin.parts import Sensitivity, float_up, sealed, sqrt_up
+
+if TYPE_CHECKING:
+    from dpcore.plugin import NeighboringRelation, Problem
+    from dpcore.plugin.parts import Block
+
+__all__ = ["ColumnSizes", "TypicalSizes", "sizes_tell", "typical_sizes"]
+
+_EDGES = (2.0**-3, 2.0**-6, 0.0)
+"""Below each class of sizes, from the largest down."""
+_SIZES = np.array([1.0, 2.0**-4.5, 2.0**-7.5])
+"""Of an entry of each class: the middle of the class on a logarithmic scale, and of the largest
+class its upper end, so that common numbers are never taken for small ones."""
+_SEEN = 2.0
+"""Standard deviations of its noise that a count must be above 0 to count."""
+_TELLING = 2.0**-6
+"""The noise of a count over the number of rows at which it is asked for, at most."""
+
+
+@sealed
+@dataclass(frozen=True, slots=True, eq=False)
+class ColumnSizes:
+    """How many rows have, in each of some columns, an entry of size above 1/8, then above 1/64 and
+    up to 1/8, then above 0 and up to 1/64; an entry of 0 counts nowhere.
+
+    A row counts 1 in one class of a column at most, so that it moves the counts of m columns by at
+    most sqrt(m) in l2 under add-or-remove-one and replace-special; under replace-one it may leave
+    one class of every column for another: sqrt(2 m) (Dwork, McSherry, Nissim & Smith 2006, section
+    3, of m histograms side by side). That holds whatever the rows and the columns are. Counts are
+    whole numbers.
+
+    Parameters
+    ----------
+    columns : the places of the columns, public.
+    """
+
+    columns: tuple[int, ...]
+
+    kind: ClassVar[str] = "sizes"
+    thread_safe: ClassVar[bool] = True
+
+    def start(self) -> np.ndarray:
+        return np.zeros(len(_EDGES) * len(self.columns), dtype=np.int64)
+
+    def answer_block(self, block: Block) -> np.ndarray:
+        rows, ones, columns = block.raw_rows(), np.ones(block.n_rows), list(self.columns)
+        above = [
+            rows.mapped(partial(_above, edge)).weighted_sum(0, block.n_rows, ones)[columns]
+            for edge in _EDGES
+        ]
+        return np.diff(above, axis=0, prepend=0.0).ravel().astype(np.int64)
+
+    def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
+        square = Fraction(len(self.columns) * relation.rows_changed)
+        return Sensitivity("l2", float_up(sqrt_up(square)), relation)
+
+
+@dataclass(frozen=True)
+class TypicalSizes:
+    """Columns with a class of sizes, at least one, whose count is seen above the noise.
+
+    Parameters
+    ----------
+    columns : int64 of shape (k,), their places.
+    means : float64 of shape (k,), the shares of rows in the classes seen, times the size that is
+        typical of these: the geometric mean. Few far entries do not move it, as they do a variance.
+    squares : float64 of shape (k,), the same of the squared size.
+    """
+
+    columns: np.ndarray
+    means: np.ndarray
+    squares: np.ndarray
+
+
+def noise_of_sizes(problem: Problem, noise_multiplier: float) -> float:
+    """Return the deviation of the noise of a count of the sizes of all numbers."""
+    moved, k = len(problem.numbers), problem.rows_per_unit
+    if k is None:
+        return noise_multiplier * math.sqrt(moved * problem.rows_changed)
+    return noise_multiplier * math.sqrt(moved) * problem.rows_changed
+
+
+def sizes_tell(problem: Problem, n: float, noise_multiplier: float) -> bool:
+    """Return whether there are numbers, and rows enough for counts of their sizes to tell."""
+    return bool(problem.numbers) and noise_of_sizes(problem, noise_multiplier) <= _TELLING * n
+
+
+def typical_sizes(
+    problem: Problem, counts: np.ndarray, n: float, noise_multiplier: float
+) -> TypicalSizes:
+    """Return what released counts say. ``n`` : the number of rows, public or released."""
+    least = _SEEN * noise_of_sizes(problem, noise_multiplier)
+    seen = np.where(counts > least, counts, 0.0).reshape(len(_EDGES), -1) / n
+    known = seen.any(axis=0)
+    seen = seen[:, known]
+    shares = seen.sum(axis=0)
+    sizes = np.exp(np.log(_SIZES) @ seen / shares)
+    columns = np.asarray(problem.numbers, dtype=np.int64)[known]
+    return TypicalSizes(columns, shares * sizes, shares * np.square(sizes))
+
+
+def _above(edge: float, entries: np.ndarray) -> np.ndarray:
+    """Return 1 for every entry of a size above the edge, below 1, and 0 for the others."""
+    return np.asarray((np.abs(entries) > edge).astype(np.float64))

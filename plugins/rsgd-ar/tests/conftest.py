@@ -1,0 +1,28 @@
+"""A run of an optimizer, with all that it released."""
+
+import pytest
+
+from dpcore.accountants import (
+    SingleReleaseAccountant,
+)
+from dpcore.losses.logistic import Logistic
+from dpcore.noise.source import SeededNoise
+from dpcore.privacy.sensitivity import NeighboringRelation
+from dpcore.testing import RecordingSession
+from dpcore.testing.tables import make_problem, make_rows
+
+REPLACE = NeighboringRelation.REPLACE_ONE
+
+
+@pytest.fixture(scope="session")
+def run():
+    """Return a function that runs an optimizer on a few rows: its session and solution."""
+
+    def run_once(optimizer, rows=None, accountant=None, loss=None, l2=0.01, seed=3):
+        rows = rows or make_rows(300)
+        accountant = accountant or SingleReleaseAccountant.from_budget(1.0, 1e-6)
+        problem = make_problem(rows, REPLACE, loss or Logistic(), l2=l2)
+        session = RecordingSession(rows.table(), accountant, REPLACE, SeededNoise(seed))
+        return session, optimizer.minimize(problem, session)
+
+    return run_once

@@ -1,0 +1,122 @@
+"""RSGD-AR and its relatives: what they refuse, with nothing charged."""
+
+import math
+
+import pytest
+
+from dpcore.accountants import (
+    GdpAccountant,
+    SingleReleaseAccountant,
+    ZcdpAccountant,
+)
+from dpcore.errors import DpcoreError, InvalidInputError, UnsupportedEventError
+from dpcore.fitting.compatibility import check_fits
+from dpcore.losses.hinge import HingeSvm
+from dpcore.losses.logistic import Logistic
+from dpcore.losses.squared import Squared
+from dpcore.noise.source import SeededNoise
+from dpcore.privacy.sensitivity import NeighboringRelation
+from dpcore.testing import RecordingSession
+from dpcore.testing.tables import make_problem, make_rows
+from dpcore_rsgd_ar.bolt_on import BoltOn
+from dpcore_rsgd_ar.nsgd import Nsgd
+from dpcore_rsgd_ar.outpert_gd import OutpertGd
+from dpcore_rsgd_ar.psgd import Psgd
+from dpcore_rsgd_ar.rsgd_ar import RsgdAr
+
+REPLACE = NeighboringRelation.REPLACE_ONE
+ALL = [RsgdAr(), Psgd(), Nsgd(), OutpertGd(), BoltOn()]
+NEED_L2 = [RsgdAr(), Psgd(), Nsgd(), OutpertGd()]
+
+
+def names(optimizer):
+    return optimizer.name
+
+
+@pytest.mark.parametrize("optimizer", NEED_L2, ids=names)
+def test_no_l2_is_refused_and_says_what_does_without(optimizer, run):
+    problem = make_problem(make_rows(50), REPLACE, Logistic(), l2=0.0)
+    accountant = SingleReleaseAccountant.from_budget(1.0, 1e-6)
+    told = "strong convexity.*does without: auto, bolt-on, dp-agd"
+    with pytest.raises(InvalidInputError, match=told):
+        check_fits(optimizer, problem, accountant)
+    with pytest.raises(InvalidInputError, match="strong convexity"):
+        run(optimizer, l2=0.0)
+
+
+@pytest.mark.parametrize(
+    ("optimizer", "accountant", "remedy"),
+    [
+        (RsgdAr(), ZcdpAccountant, "Choose --accountant single or rdp"),
+        (Psgd(), GdpAccountant, "Choose --accountant single or rdp"),
+        (
+            BoltOn(use={"noise": "laplace"}),
+            SingleReleaseAccountant,
+            "--accountant zcdp, rdp or pure",
+        ),
+    ],
+)
+def test_an_accountant_that_cannot_hold_it_is_refused_uncharged(optimizer, accountant, remedy):
+    rows = make_rows(30)
+    problem = make_problem(rows, REPLACE, Logistic(), l2=0.01)
+    opened = accountant.from_budget(1.0, 1e-6)
+    session = RecordingSession(rows.table(), opened, REPLACE, SeededNoise(1))
+    with pytest.raises(UnsupportedEventError, match=remedy):
+        optimizer.minimize(problem, session)
+    assert not session.ledger and not session.engine.answers
+
+
+@pytest.mark.parametrize("optimizer", ALL, ids=names)
+@pytest.mark.parametrize("loss", [HingeSvm(), Squared()])
+def test_a_loss_that_no_theorem_covers_is_refused(optimizer, loss, run):
+    with pytest.raises(InvalidInputError, match="smooth loss of bounded slope"):
+        run(optimizer, loss=loss)
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        ({"batch_size": 301}, "between 1 and the 300 rows"),
+        ({"epochs": 20, "tau": 7}, "tau=7 to divide epochs=20"),
+        ({"step_size": 1e6}, "grow without bound.*at most"),
+    ],
+)
+def test_settings_that_do_not_fit_the_rows_are_refused_uncharged(options, match):
+    rows = make_rows(300)
+    problem = make_problem(rows, REPLACE, Logistic(), l2=0.01)
+    opened = SingleReleaseAccountant.from_budget(1.0, 1e-6)
+    session = RecordingSession(rows.table(), opened, REPLACE, SeededNoise(1))
+    with pytest.raises(InvalidInputError, match=match):
+        RsgdAr(**options).minimize(problem, session)
+    assert not session.ledger
+
+
+@pytest.mark.parametrize("optimizer", ALL, ids=names)
+def test_a_delta_that_covers_the_release_of_a_row_is_refused(optimizer, run):
+    with pytest.raises(InvalidInputError, match=r"delta=0.01 below 1 / n = 0.00333"):
+        run(optimizer, accountant=SingleReleaseAccountant.from_budget(1.0, 0.01))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"epochs": 0},
+        {"tau": 0},
+        {"batch_size": 0},
+        {"step_size": math.nan},
+        {"step_size": -1.0},
+        {"clip": 0.0},
+        {"row_bound": math.inf},
+        {"l2_share": 0.0},
+        {"order": "sorted"},
+    ],
+)
+def test_parameters_out_of_range_are_refused(options):
+    with pytest.raises(InvalidInputError, match="out of range"):
+        RsgdAr(**options)
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(1e-250, 1e-250), (1e-30, 1e-30)])
+def test_a_budget_without_use_is_refused(epsilon, delta, run):
+    with pytest.raises(DpcoreError, match="too small"):
+        run(RsgdAr(), accountant=SingleReleaseAccountant.from_budget(epsilon, delta))
