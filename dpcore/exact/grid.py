@@ -103,9 +103,9 @@ def round_to(values: np.ndarray | float, bits: int) -> np.ndarray:
 def round_parameters(w: np.ndarray, raw_norm_bound: float) -> np.ndarray:
     """Return ``w`` on the finest grid, at most ``2**-PARAMETER_BITS``, on which margins are exact.
 
-    ``w`` : float64 array of shape (n_features,), or (n_classes, n_features), all classes of which
-    share the grid of the longest row; a public value. ``raw_norm_bound`` : public bound of the l2
-    norm of every stored row. Rounding is idempotent in effect: a value on the grid stays.
+    ``w`` : float64 array of shape (n_features,), or (n_classes, n_features), whose classes share
+    the grid of the longest row; a public value. ``raw_norm_bound`` : public bound of the l2 norm of
+    every stored row. Rounding is idempotent in effect: a value on the grid stays.
 
     Raises InvalidInputError for a value that is not finite.
     """

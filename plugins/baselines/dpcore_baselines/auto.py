@@ -43,10 +43,11 @@ class Auto:
 
     With delta > 0, ``dp-gd`` with its own defaults, for every loss and under either relation; for
     squared loss ``gram-ridge`` where that is installed, which is near the mean where rows are few,
-    and runs ``dp-gd`` itself where columns are many. With delta = 0 (or the accountant ``pure``):
-    ``objpert`` with its gamma noise for convex losses of bounded slope and curvature, such as
-    ``logistic``, and ``privgene`` for any other, and where units have several rows, for which
-    ``objpert`` has no proof. With the accountant ``single``, which bounds one release: ``objpert``.
+    and runs ``dp-gd`` itself on wide tables of much signal. With delta = 0 (or the accountant
+    ``pure``): ``objpert`` with its gamma noise for convex losses of bounded slope and curvature,
+    such as ``logistic``, and ``privgene`` for any other, and where units have several rows, for
+    which ``objpert`` has no proof. With the accountant ``single``, which bounds one release:
+    ``objpert``.
     What is given in ``--set`` and ``--use`` goes to the algorithm that was chosen; its own rules
     choose the parameters, from public facts and charged releases. The report names it and says why.
     """

@@ -18,7 +18,8 @@ a budget tells which class is the commoner one. From there on too short a time l
 noise of many columns does, so the time follows the larger of u and n mu / 6, up to 10.
 
 The constants were developed on the data sets adult, bank and census-sim, those of small tables on
-samples of these and of kddcup99-10 and on scikit-learn's breast cancer, and then frozen.
+samples of these and of kddcup99-10 and on scikit-learn's breast cancer, the steps of a loss with a
+corner on kddcup99-10 too, and then frozen.
 """
 
 from __future__ import annotations
@@ -62,6 +63,7 @@ SIZES_SHARE = 0.15
 columns that moments tell least, so that half of the moments' own share will do."""
 _LASTING = TELLING / 6
 _MIDDLING, _NOT_SHRUNK = 42.0, 100.0
+_ROUND, _FINE = 450.0, 2500.0
 _CURVATURE = 0.25
 _OF_A_TARGET = 2.5
 """Stands for the curvature of a bounded slope on a real-valued target: it stays as large however
@@ -106,8 +108,8 @@ def tells_the_majority(n: float, mu: float) -> bool:
 
 
 def clip_for(u: float, loss: Loss) -> float:
-    """Return the clip of a row's gradient over the typical length of a row, and over the size of
-    the slopes of one that is far on the wrong side: 1, or sqrt 2 of several classes."""
+    """Return the clip of a row's gradient over the typical length of a row: of several classes
+    sqrt 2 times as much, as a row far on the wrong side has slopes of that size, and not of 1."""
     clip: float = min(2.0, max(0.05, 0.2 * (u / _MIDDLING) ** 0.3))
     return clip * loss.lipschitz if loss_facts(loss).multiclass else clip
 
@@ -119,8 +121,8 @@ def shrinkage_for(u: float) -> float:
 
 
 def time_for(u: float, loss: Loss, momentum: float, *, standardized: bool) -> float:
-    """Return the sum of the step sizes: as long as the signal bears, as safe steps allow; of several
-    classes, the rarest of which are learnt last, without that limit.
+    """Return the sum of the step sizes: as long as the signal bears, and as safe steps allow. The
+    rarest of several classes are learnt last, so that these have no such limit.
 
     ``standardized`` : whether rows are; on others a corner's loss needs as long as any other.
     """
@@ -136,11 +138,14 @@ def time_for(u: float, loss: Loss, momentum: float, *, standardized: bool) -> fl
     return time
 
 
-def steps_for(time: float, loss: Loss, momentum: float, *, standardized: bool) -> int:
+def steps_for(time: float, u: float, loss: Loss, momentum: float, *, standardized: bool) -> int:
     """Return the number of steps: as few as are stable for any rows, and of two classes, whose rows
-    mostly bear longer ones, at most 80."""
+    mostly bear longer ones, at most 80. A corner takes 100; 50 long ones, which round it off, where
+    the signal is middling to large, and 200 where it tells the rows at the corner."""
     if standardized and _has_corner(loss):
-        return FEWEST_STEPS
+        if u >= _FINE:
+            return 4 * FEWEST_STEPS
+        return FEWEST_STEPS if u >= _ROUND else 2 * FEWEST_STEPS
     watched = math.isfinite(limit_for(loss, momentum))
     most = _MOST_LONG_STEPS if watched and loss.classification else MOST_STEPS
     fewest = math.ceil(time / largest_step(loss, momentum))

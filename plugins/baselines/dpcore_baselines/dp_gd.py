@@ -72,8 +72,9 @@ class DpGd:
         None,
         "gradients, each of an equal share",
         "steps",
-        "time / 99, 50 to 80 (logistic); 50 (SVM); time / 24.7 (ridge) or / 10 (quantile), 50 to "
-        "400; more, to 400, where released gradients or l2 say that steps so long swing",
+        "time / 99, 50 to 80 (logistic); 50, 100 or 200 (SVM); time / 24.7 (ridge) or / 10 "
+        "(quantile), 50 to 400; more, to 400, where released gradients or l2 say that steps so "
+        "long swing",
         range=(1, 10**6),
     )
     clip: float | None = option(
@@ -171,7 +172,7 @@ class DpGd:
         loss, momentum = problem.loss, self.momentum
         standardized = self._moments_share(problem) > 0
         time = self.time or defaults.time_for(u, loss, momentum, standardized=standardized)
-        steps = self.steps or defaults.steps_for(time, loss, momentum, standardized=standardized)
+        steps = self.steps or defaults.steps_for(time, u, loss, momentum, standardized=standardized)
         limit = defaults.limit_for(loss, momentum)
         safe = defaults.largest_step(loss, momentum) / length**2
         return Pace(

@@ -59,5 +59,5 @@ class Majority:
     def minimize(self, problem: Problem, session: PrivacySession) -> Solution:
         w = session.release(MajorityModel(problem), Exact())
         if w.any():
-            return Solution(w, "The commonest class, always.")
-        return Solution(w, "The first class, always: rows without an intercept know no other.")
+            return Solution(w, "The commoner class, always.")
+        return Solution(w, "The negative class, always: rows without an intercept know no other.")

@@ -79,12 +79,12 @@ def test_the_signal_and_its_rules():
     for standardized in (True, False):
         rules = {"momentum": 0.85, "standardized": standardized}
         assert defaults.time_for(42, Logistic(), **rules) == pytest.approx(5000)
-        assert defaults.steps_for(5000, Logistic(), **rules) == 51
+        assert defaults.steps_for(5000, 42, Logistic(), **rules) == 51
     assert [defaults.clip_for(u, Logistic()) for u in (1e-9, 1e9)] == [0.05, 2.0]
     for loss in (Logistic(), HingeSvm(), Squared()):
         rules = {"momentum": 0.85, "standardized": False}
         times = [defaults.time_for(u, loss, **rules) for u in (1e-6, 1.0, 42.0, 1e3, 1e9)]
-        steps = [defaults.steps_for(time, loss, **rules) for time in times]
+        steps = [defaults.steps_for(time, 42, loss, **rules) for time in times]
         assert times == sorted(times) and steps == sorted(steps)
         assert steps[0] >= 50 and steps[-1] == (80 if isinstance(loss, Logistic) else 400)
         curvature = loss.smoothness if isinstance(loss, Squared) else 0.25
@@ -92,16 +92,19 @@ def test_the_signal_and_its_rules():
             assert all(t / s * curvature <= 24.67 for t, s in zip(times, steps, strict=True))
 
 
-@pytest.mark.parametrize("u, time", [(4.2, 200), (42, 2000), (84, 3249), (1e9, 12000)])
-def test_a_corner_gets_less_time_on_standardised_rows(u, time):
+@pytest.mark.parametrize(
+    "u, time, steps",
+    [(4.2, 200, 100), (42, 2000, 100), (84, 3249, 100), (1250, 12000, 50), (1e9, 12000, 200)],
+)
+def test_a_corner_gets_less_time_on_standardised_rows(u, time, steps):
     rules = {"momentum": 0.85, "standardized": True}
     for loss in (HingeSvm(), HuberSvm()):
         assert defaults.time_for(u, loss, **rules) == pytest.approx(time, rel=0.001)
-        assert defaults.steps_for(time, loss, **rules) == 50
+        assert defaults.steps_for(time, u, loss, **rules) == steps
     assert defaults.time_for(u, Logistic(), **rules) > 1.5 * time
 
 
-@pytest.mark.parametrize("moments_share, steps", [(0.1, 50), (0.0, 400)])
+@pytest.mark.parametrize("moments_share, steps", [(0.1, 200), (0.0, 400)])
 def test_only_standardised_rows_count_as_such(moments_share, steps):
     # 10^7 stated rows: a signal at which rows as they are get all the time that there is.
     problem = make_problem(make_rows(40), ADD, HingeSvm(), n0=10**7)
