@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import InvalidInputError
-from dpcore.losses.facts import loss_facts
 from dpcore.privacy.sealed import sealed
 from dpcore.privacy.sensitivity import NeighboringRelation
 
@@ -74,7 +73,8 @@ class Problem:
             raise InvalidInputError(f"Expected 0 <= l2={self.l2!r} <= 2^100.")
         if self.n_features < 1:
             raise InvalidInputError("The data have no feature columns.")
-        if self.n_margins < 1 or (self.n_margins > 1) != loss_facts(self.loss).multiclass:
+        several = vars(type(self.loss)).get("multiclass") is True  # as LossFacts reads it
+        if self.n_margins < 1 or (self.n_margins > 1) != several:
             raise InvalidInputError(
                 f"Expected n_margins={self.n_margins!r} to be the number of classes of a "
                 "multiclass loss, or 1."
