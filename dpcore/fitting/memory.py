@@ -6,6 +6,7 @@ Figures are of the columns alone, never of the rows, so that a refusal says noth
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dpcore.errors import InvalidInputError
@@ -20,6 +21,7 @@ __all__ = ["MUCH_MEMORY", "gigabytes", "memory_of", "require_memory"]
 
 _PER_COLUMN = 512
 """Bytes: points, gradients, their noise and copies. ``bench/memory.py`` measures them."""
+_LIMIT = Path("/sys/fs/cgroup/memory.max")
 MUCH_MEMORY = 2.0**28
 """So many bytes are worth saying."""
 
@@ -50,8 +52,13 @@ def gigabytes(count: float) -> str:
 
 
 def _of_machine() -> float | None:
-    """Return the bytes of the machine's memory; ``None`` where the system does not say."""
+    """Return the bytes of the machine's memory, or of a container's limit on it; ``None`` where the
+    system does not say."""
     try:
-        return float(os.sysconf("SC_PHYS_PAGES")) * os.sysconf("SC_PAGE_SIZE")
+        present = float(os.sysconf("SC_PHYS_PAGES")) * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, OSError, ValueError):
         return None
+    try:
+        return min(present, float(_LIMIT.read_text()))
+    except (OSError, ValueError):  # no such file, or "max"
+        return present

@@ -72,6 +72,16 @@ def test_a_system_that_does_not_say_refuses_nothing(monkeypatch):
     require_memory(plan.optimizer, problem)
 
 
+def test_a_containers_limit_counts_where_it_is_less(monkeypatch, tmp_path):
+    limit = tmp_path / "memory.max"
+    monkeypatch.setattr(memory, "_LIMIT", limit)
+    present = memory._of_machine()
+    limit.write_text("max\n")
+    assert memory._of_machine() == present
+    limit.write_text("1048576\n")
+    assert memory._of_machine() == 2.0**20
+
+
 def test_a_forecast_has_the_memory_too():
     assert Forecast(Settings(), 1000).memory() == 512_000
 

@@ -11,7 +11,13 @@ from dpcore.plugin import Slot, Solution, check_ranges, option, round_parameters
 from dpcore_adassp.penalty import Penalised, added_penalty
 from dpcore_adassp.products import Products, unpacked
 from dpcore_adassp.row_map import RowMap
-from dpcore_adassp.shares import noise_of, penalty_rows, require_room, require_several
+from dpcore_adassp.shares import (
+    bytes_of_products,
+    noise_of,
+    penalty_rows,
+    require_room,
+    require_several,
+)
 from dpcore_adassp.smallest_eigenvalue import SmallestEigenvalue
 
 if TYPE_CHECKING:
@@ -66,6 +72,11 @@ class AdaSsp:
 
     def __post_init__(self) -> None:
         check_ranges(self)
+
+    def memory(self, problem: Problem) -> float:
+        """Return the bytes of the products of all pairs of columns, with the rows that they are
+        taken of."""
+        return bytes_of_products(problem)
 
     def minimize(self, problem: Problem, session: PrivacySession) -> Solution:
         require_several(self, session)

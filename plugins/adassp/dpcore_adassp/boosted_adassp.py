@@ -15,6 +15,7 @@ from dpcore_adassp.penalty import Penalised, added_penalty
 from dpcore_adassp.products import LARGEST_COEFFICIENT, Products, unpacked
 from dpcore_adassp.row_map import RowMap
 from dpcore_adassp.shares import (
+    bytes_of_products,
     deviation_of,
     noise_of,
     penalty_rows,
@@ -99,6 +100,11 @@ class BoostedAdaSsp:
                 f"Expected eigenvalue_share={self.eigenvalue_share!r} and "
                 f"squares_share={self.squares_share!r} to leave a share for residuals."
             )
+
+    def memory(self, problem: Problem) -> float:
+        """Return the bytes of the products of all pairs of columns, with the rows that they are
+        taken of."""
+        return bytes_of_products(problem)
 
     def minimize(self, problem: Problem, session: PrivacySession) -> Solution:
         require_several(self, session)

@@ -13,7 +13,13 @@ from dpcore.plugin import Slot, Solution, check_ranges, option, round_parameters
 from dpcore_adassp.looks import Look, look, looks
 from dpcore_adassp.products import LARGEST_COEFFICIENT, Products, unpacked
 from dpcore_adassp.row_map import MOST_COLUMNS
-from dpcore_adassp.shares import deviation_of, noise_of, require_room, require_several
+from dpcore_adassp.shares import (
+    bytes_of_products,
+    deviation_of,
+    noise_of,
+    require_room,
+    require_several,
+)
 from dpcore_adassp.shrinkage import Posterior, scales_between, wiener
 from dpcore_adassp.wide import WIDE_SHARE, mean_alone, require_room_to_look, wide_look
 from dpcore_baselines.dp_gd import DpGd
@@ -84,6 +90,11 @@ class GramRidge:
     def __post_init__(self) -> None:
         check_ranges(self)
 
+    def memory(self, problem: Problem) -> float:
+        """Return the bytes of the products of all pairs of columns, with the rows that they are
+        taken of."""
+        return bytes_of_products(problem)
+
     def minimize(self, problem: Problem, session: PrivacySession) -> Solution:
         require_several(self, session)
         if problem.n_features <= MOST_COLUMNS:
@@ -91,7 +102,7 @@ class GramRidge:
         if problem.n_features <= self.widest:
             return self._by_products(problem, session)
         descent = DpGd(use=self.use)
-        descent.refuse_hopeless(problem, session)  # after the look it would be too late
+        descent.refuse_hopeless(problem, session, 1 - WIDE_SHARE)  # too late after the look
         require_room_to_look(self, problem, session)
         choice = wide_look(self, problem, session).choose(problem)
         if choice == "mean":

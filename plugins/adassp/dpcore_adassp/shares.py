@@ -13,11 +13,29 @@ from dpcore.plugin import (
     noise_multiplier,
 )
 from dpcore.plugin.parts import accountant_facts, accountants_for
+from dpcore_adassp.row_map import MOST_COLUMNS
 
 if TYPE_CHECKING:
     from dpcore.plugin import PrivacySession, Problem
 
-__all__ = ["deviation_of", "noise_of", "penalty_rows", "require_room", "require_several"]
+__all__ = [
+    "bytes_of_products",
+    "deviation_of",
+    "noise_of",
+    "penalty_rows",
+    "require_room",
+    "require_several",
+]
+
+_OF_A_COLUMN, _OF_A_PAIR = 2.0**18, 48.0
+"""Bytes: two unfolded blocks of rows in each of two threads; matrices of all pairs of columns."""
+
+
+def bytes_of_products(problem: Problem) -> float:
+    """Return the bytes that products of all pairs of columns take: nothing that counts of more
+    columns than products are taken of."""
+    d = problem.n_features
+    return _OF_A_COLUMN * d + _OF_A_PAIR * d**2 if d <= MOST_COLUMNS else 0.0
 
 
 def noise_of(optimizer: Any, session: PrivacySession, share: float | Fraction) -> Any:

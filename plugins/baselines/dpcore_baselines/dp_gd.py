@@ -257,12 +257,15 @@ class DpGd:
         share = Fraction(accountant.remaining) / parts
         return kind(noise_multiplier(accountant, kind.nominal_event, share))
 
-    def refuse_hopeless(self, problem: Problem, session: PrivacySession) -> None:
-        """Raise InvalidInputError if the noise of the smallest share does not fit the grid."""
+    def refuse_hopeless(
+        self, problem: Problem, session: PrivacySession, share: float = 1.0
+    ) -> None:
+        """Raise InvalidInputError if, of this share of the budget, the noise of the smallest part
+        does not fit the grid."""
         count, moments = Fraction(self.count_share), Fraction(self._moments_share(problem))
         steps = (self.steps or defaults.MOST_STEPS) / (1 - count) / (1 - moments)
         shares = [1 / count, steps, *([1 / moments / (1 - count)] if moments else [])]
-        most = 2 * max(shares)
+        most = 3 * max(shares) / Fraction(share)  # moments after sizes: 2.36 of their own parts
         mechanism = self._noise(session, most)
         # No row is longer than the root of its columns' number once it is standardised, in mean.
         widest = 2 * max(problem.row_norm, math.sqrt(problem.n_features + 1))
