@@ -86,9 +86,15 @@ def education() -> Source:
     """Return adult with its education as the label, the number of years of it left out."""
     known = adult.schema()
     levels = next(c.levels for c in known.columns if c.name == "education")
-    label = {"kind": "label", "classes": list(levels)}
-    left_out = {"education-num": {"kind": "drop"}, known.label.name: {"kind": "drop"}}
-    columns = known.to_dict()["columns"] | left_out | {"education": label}
+    changed = {
+        "education": {"kind": "label", "classes": list(levels)},
+        "education-num": {"kind": "drop"},
+        known.label.name: {"kind": "drop"},
+    }
+    columns = [
+        {"name": column["name"], **changed.get(column["name"], column)}
+        for column in known.to_dict()["columns"]
+    ]
     schema = Schema.from_dict(known.to_dict() | {"columns": columns})
     return Source(adult.load(schema), (0.4, 1.6, 6.4), 1e-8)
 
