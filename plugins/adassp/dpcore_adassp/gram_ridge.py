@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from dpcore.plugin import Slot, Solution, check_ranges, option, round_parameters
-from dpcore_adassp.looks import Look, look, looks
+from dpcore_adassp.looks import AGAIN_SHARE, Look, look, looks
 from dpcore_adassp.products import LARGEST_COEFFICIENT, Products, unpacked
 from dpcore_adassp.row_map import MOST_COLUMNS
 from dpcore_adassp.shares import (
@@ -39,7 +39,8 @@ class GramRidge:
 
     Two looks at the table, 3 % of the budget each: how many rows there are, the level of their
     targets and the means of columns between bounds; then how long rows are and how far targets are
-    from that level. The means are taken off where they are sure, and rows are held to a
+    from that level. Where these show no signal surely, the level is asked again, for 35 % of what
+    is left. The means are taken off where they are sure, and rows are held to a
     length. Then X'X is released once, and the sum of clipped residuals times rows ``steps`` times,
     each at the coefficients that are likely by then. Residuals are smaller than targets, so that
     they need less noise, and the nearer a point is to the solution the less the noise in X'X does.
@@ -85,6 +86,7 @@ class GramRidge:
         "rows are mapped and scaled before their products are taken",
         "X'y is released in parts, of clipped residuals at points that follow from earlier ones",
         "of many columns a charged look chooses between this, dp-gd and the mean",
+        "a level of the targets is released first, and again where no signal is sure",
     )
 
     def __post_init__(self) -> None:
@@ -149,7 +151,8 @@ class GramRidge:
         whole = 1 - WIDE_SHARE
         for query in (first, second):
             require_room(noise_of(self, session, whole * self.looks_share / 2), query, problem)
-        squares, left = Products(problem, second.row_map, 1.0), whole * (1 - self.looks_share)
+        left = whole * (1 - self.looks_share) * (1 - AGAIN_SHARE)
+        squares = Products(problem, second.row_map, 1.0)
         require_room(noise_of(self, session, left * self.squares_share), squares, problem)
         one = noise_of(self, session, left * (1 - self.squares_share) / self.steps)
         require_room(one, replace(squares, part="targets"), problem)

@@ -1,4 +1,5 @@
-"""Two looks at a table before its products are taken: rows and level, then lengths and sizes."""
+"""Looks at a table before its products are taken: rows and level, then lengths and sizes, and the
+level again where no signal is sure."""
 
 from __future__ import annotations
 
@@ -16,7 +17,14 @@ from dpcore_adassp.sizes import RowSizes, length_within
 if TYPE_CHECKING:
     from dpcore.plugin import PrivacySession, Problem
 
-__all__ = ["Look", "look", "looks"]
+__all__ = ["AGAIN_SHARE", "Look", "look", "looks"]
+
+AGAIN_SHARE = 0.35
+"""Of what is left after two looks, for the level where there may be nothing else to learn: targets
+far smaller than their bounds and away from the middle of them."""
+_CLEAR = 3.0
+"""The signal of targets in their own size about a true level, as it likely is at least, from which
+on there is more."""
 
 _WEIGHT = 0.35
 """Length of the intercept's column over that of the others."""
@@ -77,13 +85,14 @@ def looks(problem: Problem) -> tuple[Level, RowSizes]:
 
 
 def look(optimizer: Any, share: float, problem: Problem, session: PrivacySession) -> Look:
-    """Return what two releases of half of this share of the budget each tell."""
+    """Return what two releases of half of this share of the budget each tell, and a third one where
+    they show no signal."""
     mu = 1 / noise_of(optimizer, session, 1).noise_multiplier / problem.rows_changed
     first, second = looks(problem)
     mechanism = noise_of(optimizer, session, share / 2)
     answer = session.release(first, mechanism)
     count, squares, products = map(float, answer[:3])
-    error = deviation_of(mechanism, first, problem)
+    error = first_error = deviation_of(mechanism, first, problem)
     level, row_map = level_within(squares, products, error), second.row_map
     if first.columns:
         middles = middles_within(squares, answer[3:], error, problem.row_norm)
@@ -95,12 +104,16 @@ def look(optimizer: Any, share: float, problem: Problem, session: PrivacySession
     *counts, size = map(float, session.release(second, mechanism))
     deviation = deviation_of(mechanism, second, problem)
     rows = max(1.0, count)
+    signal = rows * mu / math.sqrt(problem.n_features)
+    apart = abs(products / squares - level) + first_error / squares if squares > 0 else 1.0
+    if problem.intercept and signal * ((size - deviation) / rows - apart) < _CLEAR:
+        level = _level_again(optimizer, problem, session, squares, products, first_error)
     least, most = _sizes_between(size, deviation, rows, error)
     usual = row_map.usual(problem.row_norm)
     seen = Look(
         row_map=row_map,
         rows=rows,
-        signal=rows * mu / math.sqrt(problem.n_features),
+        signal=signal,
         level=level,
         least=least,
         most=most,
@@ -111,6 +124,25 @@ def look(optimizer: Any, share: float, problem: Problem, session: PrivacySession
         return seen
     length = _usual_length(second.edges, np.array(counts), rows, deviation, seen.signal)
     return _held_to(seen, length, squares / rows)
+
+
+def _level_again(
+    optimizer: Any,
+    problem: Problem,
+    session: PrivacySession,
+    squares: float,
+    products: float,
+    error: float,
+) -> float:
+    """Return the level by another release of it and by the first one, of this deviation, each as
+    much as it is sure."""
+    query, mechanism = Level(problem), noise_of(optimizer, session, AGAIN_SHARE)
+    _, again, products_again = map(float, session.release(query, mechanism))
+    first = deviation_of(mechanism, query, problem) ** 2
+    first /= first + error**2
+    both = first * squares + (1 - first) * again
+    deviation = error * math.sqrt(first)
+    return level_within(both, first * products + (1 - first) * products_again, deviation)
 
 
 def _sizes_between(size: float, deviation: float, rows: float, error: float) -> tuple[float, float]:

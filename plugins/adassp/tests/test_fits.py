@@ -153,3 +153,23 @@ def test_units_whose_noise_fits_no_grid_are_refused_before_the_looks(relation, e
         fit(frame, schema=schema, epsilon=epsilon, **words)
     except InvalidInputError as error:
         assert "Nothing was charged" in "".join(error.__notes__)
+
+
+def skewed(n=5000):
+    """Targets at one end of their bounds, and nothing to learn but where."""
+    rng = np.random.default_rng(8)
+    return rng.uniform(-1, 1, (n, 6)), np.clip(rng.exponential(size=n) / 10 - 1, -1, 1)
+
+
+def test_where_no_signal_is_sure_the_level_is_asked_again(monkeypatch):
+    again = errors_over_the_means(*skewed(), 8, epsilon=0.03)
+    monkeypatch.setattr("dpcore_adassp.looks._CLEAR", -np.inf)
+    once = errors_over_the_means(*skewed(), 8, epsilon=0.03)
+    assert 3 * np.mean(again) < np.mean(once)
+
+
+def test_a_level_that_is_asked_again_is_charged():
+    X, y = skewed(100)
+    report = fit(X, y, bounds=(-1, 1), algo="gram-ridge", epsilon=0.1, **PUBLIC).report
+    assert report["releases"] == {"level": 2, "sizes": 1, "products": 13}
+    assert report["budget"] * (1 - 1e-6) <= report["spent"] <= report["budget"] * (1 + 1e-12)
