@@ -140,7 +140,8 @@ def is_exact_line(
 
 def _longest(w: np.ndarray) -> float:
     """Return the l2 norm of a vector, or of the longest row of a matrix."""
-    return max(math.sqrt(np.square(row).sum()) for row in np.atleast_2d(w))
+    norms = [math.sqrt(np.square(row).sum()) for row in np.atleast_2d(w)]
+    return max(norms) if all(map(math.isfinite, norms)) else math.inf
 
 
 def _reach(norm: float, size: int, bits: int, raw_norm_bound: float) -> float:

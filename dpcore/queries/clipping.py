@@ -58,8 +58,8 @@ def clip_class_coefficients(
     A sum of K sizes or squares and a root round by less than (K + 8) 2^-52 of it: ``size`` is an
     upper bound, and 2^-50 taken off the share leaves every product below the real one; truncation
     towards zero lowers it further. A square that underflows is of a coefficient far below 1 /
-    scale, which truncation takes away. Not finite: the row is left out. ``shares`` : float64 zeros
-    of shape (n_rows,), written on.
+    scale, which truncation takes away. Not finite, or above 2^900: the row is left out.
+    ``shares`` : float64 zeros of shape (n_rows,), written on.
     """
     slack = 1.0 + (c.shape[0] + 8.0) * 2.220446049250313e-16
     for k in range(c.shape[0]):
@@ -73,7 +73,8 @@ def clip_class_coefficients(
         size = (shares[i] if is_l1 else np.sqrt(shares[i])) * slack
         share = limit / size * (1.0 - 8.881784197001252e-16)
         share = 1.0 if size <= limit else share
-        shares[i] = share if size < np.inf else 0.0
+        # Beyond, a quotient could have too few digits left for its margin.
+        shares[i] = share if size < 2.0**900 else 0.0
     for k in range(c.shape[0]):
         for i in range(c.shape[1]):
             t = c[k, i] * shares[i]

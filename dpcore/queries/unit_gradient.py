@@ -69,7 +69,7 @@ class UnitGradientSum(ClippedGradients):
     def answer_block(self, block: Block) -> np.ndarray:
         total = self.start()
         limit = self.clip * 2.0 ** (FEATURE_BITS + self.bits + SCALE_BITS)
-        for part in _pieces(block):
+        for part in _pieces(block, self.w.size):
             add_clipped_units(self._unit_sums(part), limit, total.reshape(-1))
         return total
 
@@ -96,9 +96,10 @@ class UnitGradientSum(ClippedGradients):
         return Sensitivity("l2", self.clip * relation.rows_changed, relation, grid_bits=bits)
 
 
-def _pieces(block: Block) -> Iterator[Block]:
-    """Yield the rows, those of a unit together, so many that unfolded they are few cells."""
-    most = max(1, _CELLS // block.n_features)
+def _pieces(block: Block, width: int) -> Iterator[Block]:
+    """Yield the rows, those of a unit together, so many that unfolded, or their units' sums of this
+    width, they are few cells."""
+    most = max(1, _CELLS // width)
     if block.n_rows <= most or block.units is None:
         yield block
         return

@@ -1,20 +1,26 @@
 """Gradients of several classes: one clip for all, exact in every layout, beside broken twins."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
 from coded_rows import coded
 
+from dpcore.accountants import GdpAccountant
 from dpcore.data.blocks.standardization import SCALE_BITS, Standardization
 from dpcore.data.blocks.table import Table
+from dpcore.engines.local import LocalEngine
 from dpcore.errors import InvalidInputError
 from dpcore.exact.grid import FEATURE_BITS
 from dpcore.losses.logistic import Logistic, Softmax
+from dpcore.mechanisms.gaussian import Gaussian
+from dpcore.noise.source import SeededNoise
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.protocols.problem import Problem
 from dpcore.queries import ClippedGradientSum, StandardizedGradientSum, UnitGradientSum
 from dpcore.queries.clipping import clip_class_coefficients, clip_coefficients
+from dpcore.session.session import TableSession
 
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
 N_CLASSES, WIDTH = 5, 4
@@ -163,6 +169,37 @@ def test_a_row_of_no_finite_slopes_is_left_out():
     clip_class_coefficients(c, ones, ones, 1.0, 2.0**20, False, np.zeros(4))
     assert np.array_equal(c[:, :3], np.zeros((3, 3)))
     assert c[:, 3].tolist() == [0.5, -0.5, 0.0]
+
+
+def test_no_slope_is_so_large_that_its_share_has_too_few_digits():
+    c, ones = np.array([[1.7e308], [0.0], [0.0]]), np.ones(1)
+    clip = (1 - 2.0**-13) * 2.0**-40
+    clip_class_coefficients(c, ones, ones, clip, 2.0**40, True, np.zeros(1))
+    assert np.abs(c).sum() <= clip
+
+
+def test_a_query_of_two_classes_is_refused_over_labels_of_more():
+    # Labels are places then: slopes of two classes would grow with them.
+    X, y = stretching_rows()
+    problem, accountant = problem_of(), GdpAccountant.from_budget(1.0, 1e-6)
+    table = Table.from_matrix(X, y, raw_norm_bound=3.0, row_norm=2.0)
+    noise = SeededNoise(1)
+    session = TableSession(LocalEngine(table), accountant, ADD, noise, problem=problem)
+    two = replace(problem, loss=Logistic(), n_margins=1)
+    with pytest.raises(InvalidInputError, match="n_margins"):
+        session.release(ClippedGradientSum(two, np.zeros(WIDTH), 1.0), Gaussian(50.0))
+    fewer = replace(problem, n_margins=N_CLASSES - 1)
+    with pytest.raises(InvalidInputError, match="n_margins"):
+        session.release(ClippedGradientSum(fewer, np.zeros(fewer.w_shape), 1.0), Gaussian(50.0))
+    assert not session.ledger
+
+
+@pytest.mark.parametrize("place", [0, 1, N_CLASSES - 1])
+def test_parameters_that_are_no_numbers_are_refused_in_any_class(place):
+    w = np.zeros((N_CLASSES, WIDTH))
+    w[place, 1] = np.nan
+    with pytest.raises(InvalidInputError, match="finite"):
+        ClippedGradientSum(problem_of(), w, 1.0)
 
 
 def test_parameters_of_another_shape_are_refused():
