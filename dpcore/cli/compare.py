@@ -47,7 +47,13 @@ def compare_command(
         Path | None,
         typer.Option(help="Schema (TOML) of the files, or a shipped one's name (schema --list)."),
     ] = None,
-    loss: Annotated[str, typer.Option(help="Loss; see dpcore list losses.")] = "logistic",
+    loss: Annotated[
+        str | None,
+        typer.Option(
+            help="Loss; see dpcore list losses. By default logistic; softmax where all labels have "
+            "three classes or more."
+        ),
+    ] = None,
     l2: Annotated[
         float | None,
         typer.Option(
@@ -112,7 +118,7 @@ def compare_command(
     how many rows there are: on private data, to choose an algorithm or a parameter by them is
     itself a release, which no budget here covers.
     """
-    from dpcore.compare.admission import admit, default_relation
+    from dpcore.compare.admission import admit, default_loss, default_relation
     from dpcore.compare.settings import Comparison
 
     hush(quiet)
@@ -128,7 +134,7 @@ def compare_command(
         delta=delta,
         folds=folds,
         repeats=repeats,
-        loss=loss,
+        loss=loss or default_loss(_words(data), schema),
         l2=l2,
         relation=relation or default_relation(labels),
         schema=None if schema is None else str(schema),

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["figures_of", "verdict_of"]
+__all__ = ["confusion_of", "figures_of", "verdict_of"]
+
+_MOST_CLASSES = 20
 
 
 def verdict_of(figures: Mapping[str, Any]) -> list[str]:
@@ -15,12 +17,30 @@ def verdict_of(figures: Mapping[str, Any]) -> list[str]:
 
 def figures_of(diagnostics: Mapping[str, Any]) -> list[str]:
     """Return the figures computed without privacy, as words."""
-    told = ("majority_accuracy", "majority_class", "verdict")
+    told = ("majority_accuracy", "majority_class", "verdict", "test_confusion")
     texts = [_figure(name, value) for name, value in diagnostics.items() if name not in told]
     if diagnostics.get("majority_accuracy") is not None:
         share = f"{diagnostics['majority_accuracy']:.2%}"
         texts.append(f"always {diagnostics['majority_class']!r}: {share}")
     return texts
+
+
+def confusion_of(figures: Mapping[str, Any]) -> list[str]:
+    """Return a line for each class of the test rows, with the classes that the model says of them;
+    nothing for two classes, and little for a great many."""
+    counts = figures.get("test_confusion") or {}
+    if not counts:
+        return []
+    if len(counts) > _MOST_CLASSES:
+        return [f"Which of {len(counts)} classes was taken for which: --json prints it."]
+    rows = {
+        name: ", ".join(f"{said} {n}" for said, n in of_class.items()) or "no row"
+        for name, of_class in counts.items()
+    }
+    return [
+        "Test rows of each class, and what the model says of them, WITHOUT privacy:",
+        *(f"  {name}: {words}" for name, words in rows.items()),
+    ]
 
 
 def _figure(name: str, value: float | None) -> str:

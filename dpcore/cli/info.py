@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import json
 import math
-import sys
 from dataclasses import asdict
 from typing import Annotated, Any
 
@@ -33,6 +32,11 @@ _KNOWN = (
     "epsilon-differential privacy with the unit of one row; epsilon is what the target asks for, a "
     "function of public facts that the filter enforces; at most --epsilon-max"
 )
+_SHOWN = (
+    *("needs", "unit", "fully_adaptive", "classification", "multiclass", "lipschitz"),
+    "smoothness",
+)
+"""Facts of parts that are no optimizers, as they are shown where a part states them."""
 _NOT_PRIVATE = "none: NOT PRIVATE, whatever epsilon and delta are"
 
 
@@ -62,16 +66,17 @@ def describe(entry: Entry, target: Any) -> dict[str, Any]:
     """Return what is known of an entry as JSON-able data; ``target`` is its class or function."""
     facts: dict[str, Any] = asdict(entry)
     if entry.kind == "dataset":
-        # A data set's public schema needs no rows; a loader may have none beside it.
-        schema = getattr(sys.modules.get(target.__module__), "schema", None)
-        return {**facts, "schema": schema().to_dict()} if callable(schema) else facts
+        from dpcore.data.dataset import declared_schema
+
+        schema = declared_schema(target)
+        return facts if schema is None else {**facts, "schema": schema.to_dict()}
     facts["doc"] = inspect.getdoc(target) or ""
     if entry.kind == "optimizer":
         return {**facts, **_describe_optimizer(target)}
     if entry.kind == "loss" and has_parameters(target):
         facts["parameters"] = [asdict(parameter) for parameter in describe_parameters(target)]
         target = target()
-    for name in ("needs", "unit", "fully_adaptive", "classification", "lipschitz", "smoothness"):
+    for name in _SHOWN:
         value = getattr(target, name, None)
         if isinstance(value, float) and not math.isfinite(value):
             value = "unbounded"
@@ -92,6 +97,7 @@ def _describe_optimizer(target: Any) -> dict[str, Any]:
         "privacy_definition": _privacy_definition(target),
         "neighboring_relations": list(stated.relations),
         "for_units": stated.for_units,
+        "multiclass": stated.multiclass,
         "theorem": stated.theorem,
         "departures": list(stated.departures),
         "as_published": "as_published" in inspect.signature(target).parameters,
@@ -123,7 +129,7 @@ def _print(facts: dict[str, Any]) -> None:
         return
     if "schema" in facts:
         print_schema(facts["schema"])
-    for name in ("needs", "unit", "fully_adaptive", "classification", "lipschitz", "smoothness"):
+    for name in _SHOWN:
         if name in facts:
             typer.echo(f"  {name}: {facts[name]}")
     for line in facts.get("doc", "").splitlines():
@@ -160,6 +166,8 @@ def _print_optimizer(facts: dict[str, Any]) -> None:
     typer.echo(f"  neighboring relations: {', '.join(facts['neighboring_relations'])}")
     if facts["for_units"]:
         typer.echo("  neighbours may also differ in a unit of several rows: unit in the schema")
+    if facts["multiclass"]:
+        typer.echo("  the label may have three classes and more")
     typer.echo(f"  theorem: {facts['theorem'] or 'not stated'}")
     typer.echo(f"  needs: {', '.join(facts['needs']) or 'nothing'}")
     typer.echo(f"  accountant: {facts['accountant']}, unless you or a preset names another")

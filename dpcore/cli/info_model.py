@@ -17,6 +17,7 @@ __all__ = ["is_model_file", "print_model", "print_schema", "refuse_schema"]
 
 _SUFFIX = ".json"
 _TOML = ".toml"
+_MOST_VALUES = 4
 
 
 def is_model_file(name: str) -> bool:
@@ -102,8 +103,25 @@ def _values(column: dict[str, Any]) -> str:
     if "buckets" in column:
         return f"{column['buckets']} buckets"
     if "classes" in column:
-        return "{!r} or {!r}".format(*column["classes"])
-    return f"{column['positive']!r} or another" if "positive" in column else ""
+        return _classes(column["classes"], column.get("other"))
+    if "positive" not in column:
+        return ""
+    named = f", named {column['other']!r}" if "other" in column else ""
+    return f"{column['positive']!r} or another{named}"
+
+
+def _classes(classes: list[Any], other: Any) -> str:
+    """Return the classes of a label, each with its values, and which of them is any other value."""
+    from dpcore.model.shown import classes_in_words
+
+    others = "" if other is None else f", any other value {other!r}"
+    return f"{classes_in_words([*map(_class, classes)])}{others}"
+
+
+def _class(values: Any) -> str:
+    """Return a class as a schema lists it: of many values its name, the first, and their number."""
+    is_long = isinstance(values, list) and len(values) > _MOST_VALUES
+    return f"{values[0]!r} ({len(values)} values)" if is_long else repr(values)
 
 
 def _of_number(column: dict[str, Any]) -> str:

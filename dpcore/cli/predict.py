@@ -16,6 +16,8 @@ from dpcore.errors import advised_on_bad_rows
 from dpcore.model.outfile import check_writable, refuse_inputs, spooled, write_whole
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from dpcore.data.readers import BadRows
     from dpcore.data.schema.schema import Schema
     from dpcore.model.model import Model
@@ -73,7 +75,8 @@ def predict_command(
     ] = "blank",
 ) -> None:
     """Write a CSV line of log_odds and label for each row (margin and label, where the loss is not
-    logistic). Predictions on rows are not private."""
+    logistic; of three classes or more a column for each, probability_NAME, and label). Predictions
+    on rows are not private."""
     from dpcore.model.margins import reading_of, words_of_blanks
 
     reading = reading_of(bad_rows)
@@ -154,21 +157,39 @@ class _Output:
 
     def lines(self) -> Iterator[bytes]:
         """Yield the output in pieces."""
-        import numpy as np
-
         from dpcore.fitting.loading import feature_rows
-        from dpcore.model.margins import margins_in_pieces
+        from dpcore.model.margins import blank_rows, margins_in_pieces
 
-        score = "log_odds" if self._model.has_log_odds else "margin"
-        yield _lines_of([(*self._kept.head, score, "label")])
+        heads = _score_names(self._model)
+        yield _lines_of([(*self._kept.head, *heads, "label")])
         pieces = feature_rows(self._data, self._schema, self._bad_rows)
         for margins in margins_in_pieces(self._model, pieces):
+            scores = _scores(self._model, margins).tolist()
             labels = self._model.labels(margins).tolist()
-            pairs = zip(margins.tolist(), labels, strict=True)
-            self.n_rows += margins.size
-            self.n_blank += int(np.isnan(margins).sum())
-            lines = (("", "") if math.isnan(pair[0]) else pair for pair in pairs)
+            self.n_rows += len(labels)
+            self.n_blank += int(blank_rows(margins).sum())
+            lines = (
+                ("",) * (len(heads) + 1) if math.isnan(score[0]) else (*score, label)
+                for score, label in zip(scores, labels, strict=True)
+            )
             yield _lines_of(self._kept.beside(lines))
+
+
+def _score_names(model: Model) -> tuple[str, ...]:
+    """Return the heads of the columns of scores."""
+    if model.w.ndim == 1:
+        return ("log_odds" if model.has_log_odds else "margin",)
+    what = "probability" if model.has_probabilities else "margin"
+    return tuple(f"{what}_{name}" for name in model.classes or ())
+
+
+def _scores(model: Model, margins: np.ndarray) -> np.ndarray:
+    """Return what is written of margins: they themselves, or probabilities of several classes."""
+    from dpcore.model.scoring import probabilities_of
+
+    if margins.ndim == 1:
+        return margins[:, None]
+    return probabilities_of(margins) if model.has_probabilities else margins.T
 
 
 def _lines_of(lines: Iterable[tuple[Any, ...]]) -> bytes:

@@ -2,38 +2,27 @@
 
 from __future__ import annotations
 
-import itertools
 import json
-from decimal import ROUND_CEILING, Context, Decimal
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
-from dpcore.cli.diagnostics import figures_of, verdict_of
 from dpcore.cli.interrupts import ended_as_interrupted
 from dpcore.cli.progress import budget_progress, rounds_progress
-from dpcore.cli.streams import tell_outlook, was_told
+from dpcore.cli.streams import tell_outlook
+from dpcore.cli.train_report import tell_training
 from dpcore.errors import InvalidInputError, TargetNotMetError, advised_on_bad_rows
-from dpcore.fitting.losses import shown_loss
 from dpcore.fitting.plan import make_plan
 from dpcore.fitting.settings import Settings, has_units
 from dpcore.model.file import check_replaceable
 from dpcore.model.outfile import check_writable, refuse_inputs
-from dpcore.model.shown import shown_bounds
 from dpcore.registry.parameters import parse_assignment
 from dpcore.session.charges import Charges
 
-if TYPE_CHECKING:
-    from dpcore.fitting.run import Training
-
 __all__ = ["train_command"]
 
-_DROPPED = (
-    "Rows outside the schema were dropped, uncounted; --bad-rows refuse (of convert, for a store) "
-    "shows the owner the first."
-)
 _ADVICE = "Or --bad-rows drop leaves such rows out."
 
 
@@ -56,7 +45,12 @@ def train_command(
         bool, typer.Option("--private-bounds", help="Release the bounds that the schema lacks.")
     ] = False,
     target: Annotated[str | None, typer.Option(help="Label column of a data file.")] = None,
-    loss: Annotated[str, typer.Option(help="Loss; see dpcore list losses.")] = "logistic",
+    loss: Annotated[
+        str | None,
+        typer.Option(
+            help="Loss; see dpcore list losses. By default logistic; of three classes, softmax."
+        ),
+    ] = None,
     l2: Annotated[
         float | None,
         typer.Option(help="Weight of the regulariser, >= 0; 0 or the algorithm's own by default."),
@@ -157,7 +151,15 @@ def train_command(
     quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
 ) -> None:
     """Fit a private linear model."""
+    from dpcore.fitting.loading import DataRequest
+    from dpcore.fitting.usual_loss import loss_of_schemas, schema_of_rows, with_schema
+
     tell_outlook(quiet)
+    rows = data, schema, target, bad_rows, schema_from_data
+    request = DataRequest(*rows, test, test_fraction, unit, rows_per_unit, private_bounds)
+    if loss is None:
+        request = with_schema(request)
+        loss = loss_of_schemas(schema_of_rows(request))
     settings = Settings(
         algo=algo,
         loss=loss,
@@ -195,11 +197,8 @@ def train_command(
         check_replaceable(out)
     plan = make_plan(settings)
 
-    from dpcore.fitting.loading import DataRequest
     from dpcore.fitting.run import train
 
-    rows = data, schema, target, bad_rows, schema_from_data
-    request = DataRequest(*rows, test, test_fraction, unit, rows_per_unit, private_bounds)
     charges, hidden = Charges(), quiet or as_json
     asks_users = "user-pool" in plan.optimizer.needs
     with ended_as_interrupted(), charges.told():
@@ -217,19 +216,7 @@ def train_command(
         if out is not None:
             charges.fate = partial(training.model.fate_in, out)
             training.model.save(out)
-        _tell(training, out, as_json=as_json, quiet=quiet)
-
-
-def _tell(training: Training, out: Path | None, *, as_json: bool, quiet: bool) -> None:
-    if as_json:
-        typer.echo(json.dumps(training.report(), indent=2, allow_nan=False))
-    elif not quiet:
-        _print(training, out)
-        if training.rows_dropped:
-            typer.echo(_DROPPED, err=True)
-    if not quiet:
-        for caution in itertools.filterfalse(was_told, training.cautions()):
-            typer.echo(f"dpcore: warning: {caution}", err=True)
+        tell_training(training, out, as_json=as_json, quiet=quiet)
 
 
 def _assignments(texts: list[str] | None, option: str) -> dict[str, str]:
@@ -237,62 +224,3 @@ def _assignments(texts: list[str] | None, option: str) -> dict[str, str]:
     if len({key for key, _ in pairs}) < len(pairs):
         raise InvalidInputError(f"{option} sets the same name twice.")
     return dict(pairs)
-
-
-def _print(training: Training, out: Path | None) -> None:
-    report = training.report()
-    counted = {"n_train": "rows", "units_train": "units"}
-    rows = "".join(f", {report[key]} {what}" for key, what in counted.items() if key in report)
-    releases = ", ".join(f"{count} {kind}" for kind, count in report["releases"].items())
-    lines = [
-        f"Fitted {report['algo']} on {report['data']}: {_loss(report)} loss, l2 "
-        f"{report['l2']:g}, {report['n_features']} features{rows}.",
-        *_chosen(report),
-        f"Rows: {report['scaling']}",
-        *_released(training),
-        f"Coefficients of norm {report['coef_norm']:.4g}; releases: {releases or 'none'}.",
-        f"Status: {report['status']}",
-        f"Privacy: {training.model.privacy['sentence']}",
-    ]
-    if report.get("ex_post_epsilon") is not None:
-        void = "" if report["private"] else " (void: this run is NOT private)"
-        lines.append(
-            f"Ex-post epsilon of this outcome{void}: {_up(report['ex_post_epsilon'])}; worst case "
-            f"agreed to beforehand{void}: epsilon = {report['epsilon']!r}."
-        )
-    if training.model.algo["parameters"] is not None:
-        lines.append(
-            f"Book-keeping: {report['spent']:.4g} of {report['budget']:.4g} {report['unit']} "
-            f"charged by {report['accountant']} ({report['conversion']})."
-        )
-    if training.diagnostics:
-        shown = ", ".join(figures_of(training.diagnostics))
-        lines.append(f"Computed WITHOUT privacy, in no file: {shown}.")
-        lines += verdict_of(training.diagnostics)
-    else:
-        if training.generated is not None:
-            figure = f"{training.generated['test_accuracy']:.2%}"
-            lines.append(f"Accuracy on these rows: {figure} (they are generated, so no secret).")
-            lines += verdict_of(training.generated)
-        lines.append("No test asked for; --test-fraction 0.2 holds rows out and reports on them.")
-    lines.append(f"Model: {out}" if out else "Model: not kept; --out model.json writes it.")
-    typer.echo("\n".join(lines))
-
-
-def _loss(report: dict[str, Any]) -> str:
-    return shown_loss(report["loss"], report["loss_parameters"])
-
-
-def _chosen(report: dict[str, Any]) -> list[str]:
-    by = report["chosen_by"]
-    return [f"Chosen by {by['name']}: {by['why']}."] if by else []
-
-
-def _released(training: Training) -> list[str]:
-    shown = shown_bounds(training.model)
-    return [f"Bounds released: {shown}."] if shown else []
-
-
-def _up(epsilon: float) -> str:
-    """Return four digits, rounded up."""
-    return str(+Decimal(epsilon).normalize(Context(prec=4, rounding=ROUND_CEILING)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from dpcore.compare.data_rows import Rows, is_private
+from dpcore.compare.data_rows import Rows, is_private, request_for
 from dpcore.compare.folds import fold_key
 from dpcore.compare.settings import REFERENCES, check_alone, check_figures
 from dpcore.errors import DpcoreError, InvalidInputError, PureBudgetError, near_names
@@ -14,18 +14,20 @@ from dpcore.fitting.losses import make_loss
 from dpcore.fitting.plan import make_plan
 from dpcore.fitting.public_facts import check_dataset, check_drop
 from dpcore.fitting.settings import checked_settings
+from dpcore.fitting.usual_loss import loss_of_schemas, schema_of_rows
 from dpcore.privacy.relations import parse_relation, usual_relation
 from dpcore.registry.catalogue import load_registry
 from dpcore.registry.declarations import optimizer_facts
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Sequence
 
     from dpcore.compare.settings import Comparison
     from dpcore.fitting.loading import Data
     from dpcore.fitting.plan import Plan
 
-__all__ = ["admit", "default_relation"]
+__all__ = ["admit", "default_loss", "default_relation"]
 
 _Plans = dict[str, list["Plan"]]
 
@@ -43,6 +45,12 @@ def default_relation(labels: Sequence[str]) -> str:
         declared = "; ".join(f"{n} {' or '.join(f.relations)}" for n, f in factories.items())
         raise InvalidInputError(f"No relation is common to all: {declared}. Compare them apart.")
     return usual
+
+
+def default_loss(data: Sequence[str], schema: str | os.PathLike[str] | None) -> str:
+    """Return the loss of a comparison where none is asked for: as for a fit, but one for all data
+    sets and files, by their public labels."""
+    return loss_of_schemas(*(schema_of_rows(request_for(name, schema)) for name in data))
 
 
 def admit(comparison: Comparison) -> tuple[Comparison, dict[str, str]]:
@@ -90,7 +98,7 @@ def _admit_references(comparison: Comparison) -> Comparison:
     checked_settings(comparison.settings(named[0], comparison.epsilons[0], comparison.seed))
     loss = make_loss(comparison.loss, comparison.loss_params, load_registry())
     if "majority" in named and not loss.classification:
-        raise InvalidInputError(f"majority is of two classes, and {loss.name} is for real values.")
+        raise InvalidInputError(f"majority is of classes, and {loss.name} is for real values.")
     rows = Rows(comparison, fold_key(comparison.seed))
     for name in comparison.data:
         dataset = rows.data(name).train

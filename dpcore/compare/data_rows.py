@@ -16,12 +16,14 @@ from dpcore.privacy.relations import parse_relation
 from dpcore.registry.catalogue import load_registry
 
 if TYPE_CHECKING:
+    import os
+
     from dpcore.compare.settings import Comparison
     from dpcore.data.blocks.table import Table
     from dpcore.data.dataset import Dataset
     from dpcore.fitting.loading import Data
 
-__all__ = ["Fold", "Rows", "is_private"]
+__all__ = ["Fold", "Rows", "is_private", "request_for"]
 
 _WARM_ROWS = 64
 
@@ -72,8 +74,7 @@ class Rows:
         if self._data is None or self._data[0] != name:
             self._data = self._fold = None
             private = is_private(name)
-            schema = self._comparison.schema if private else None
-            request = DataRequest(name, None if schema is None else Path(schema))
+            request = request_for(name, self._comparison.schema)
             refuse_stdin(request.data)
             coins = unit_coins(name, self._key)
             data = load_data(request, self._relation, self._threads, coins=coins)
@@ -88,6 +89,11 @@ class Rows:
             units = data.train.units  # A unit is in one fold.
             self._data = name, data, numbers if units is None else numbers[units]
         return self._data[1:]
+
+
+def request_for(name: str, schema: str | os.PathLike[str] | None) -> DataRequest:
+    """Return the request for the rows of a name; ``schema`` : of files alone."""
+    return DataRequest(name, None if schema is None or not is_private(name) else Path(schema))
 
 
 def is_private(name: str) -> bool:

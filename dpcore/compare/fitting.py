@@ -16,6 +16,7 @@ from dpcore.fitting.losses import loss_parameters, make_loss, shown_loss
 from dpcore.fitting.plan import make_plan
 from dpcore.fitting.reporting import plain
 from dpcore.fitting.run import fit_dataset
+from dpcore.model.scoring import places_said
 from dpcore.privacy.statement import running_versions
 from dpcore.registry.catalogue import load_registry
 from dpcore.session.charges import Charges
@@ -118,9 +119,9 @@ class Fitter:
     def _reference(self, cell: Cell) -> dict[str, Any]:
         fold = self._rows.fold(cell.data, cell.fold)
         if self._is_cold(cell):
-            self._fit_reference(cell.algorithm, fold.warm().table())
+            self._fit_reference(cell.algorithm, fold, fold.warm().table())
         started = time.perf_counter()
-        found, message = self._fit_reference(cell.algorithm, fold.train_table)
+        found, message = self._fit_reference(cell.algorithm, fold, fold.train_table)
         seconds = time.perf_counter() - started
         if cell.algorithm == "majority":
             scores: dict[str, Any] = {"exact_accuracy": _share_right(fold, lambda block: found)}
@@ -133,17 +134,21 @@ class Fitter:
             "versions": _json(running_versions()),
         }
 
-    def _fit_reference(self, name: str, table: Table) -> tuple[Any, str]:
+    def _fit_reference(self, name: str, fold: Fold, table: Table) -> tuple[Any, str]:
         """Return the label that is always given, or w, and how it was found."""
         if name == "majority":
-            return majority_label(table), "The commoner class, always."
-        return fit_nonprivate(table, self._loss, self._comparison.measured_l2)
+            return majority_label(table), "The commonest class, always."
+        shape = fold.train.schema.w_shape
+        return fit_nonprivate(table, self._loss, self._comparison.measured_l2, shape)
 
     def _scores(self, fold: Fold, w: np.ndarray) -> dict[str, Any]:
         """Return accuracy on the test rows and objective on those trained on: without privacy."""
         accuracy = None
         if self._loss.classification:
-            accuracy = _share_right(fold, lambda block: np.where(block.margins(w) > 0, 1.0, -1.0))
+            label = fold.train.schema.label
+            accuracy = _share_right(
+                fold, lambda block: label.labels_at(places_said(block.margins(w)))
+            )
         objective = objective_of(fold.train_table, self._loss, self._comparison.measured_l2, w)
         return {"exact_accuracy": accuracy, "exact_objective": plain(objective)}
 

@@ -16,6 +16,7 @@ from dpcore.compare.table import Mean
 from dpcore.errors import DpcoreError
 from dpcore.exact.rounding import exact
 from dpcore.fitting.losses import OF_LOSS, make_loss
+from dpcore.losses.facts import loss_facts
 from dpcore.registry.catalogue import load_registry
 
 __all__ = ["FLOOR", "Level", "draw_hopeless", "draw_levels", "levels_of", "range_of"]
@@ -68,11 +69,12 @@ def levels_of(
 
 def _objective_of_zeros(settings: Mapping[str, Any]) -> float | None:
     """Return the loss at margin 0 of a row of either class; ``None`` where rows differ in it, as in
-    a regression, or the loss is not installed where the picture is drawn."""
+    a regression, it goes by the number of classes, or the loss is not installed where the picture
+    is drawn."""
     with suppress(DpcoreError):
         params = settings.get("params", {}).get(OF_LOSS, {})
         loss = make_loss(settings["loss"], params, load_registry())
-        if loss.classification:
+        if loss.classification and not loss_facts(loss).multiclass:
             out = np.empty(2)
             loss.value(np.zeros(2), np.array([-1.0, 1.0]), out)
             return float(out[0]) if out[0] == out[1] else None

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from dpcore.data.blocks.layouts import Rows
     from dpcore.data.blocks.table import Table
 
-__all__ = ["Dataset", "feature_pieces", "load_file"]
+__all__ = ["Dataset", "declared_schema", "feature_pieces", "load_file"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +34,8 @@ class Dataset:
     X : ndarray (C order), CSR, coded rows or the rows of a store, of shape (n_rows, n_features),
         the intercept column included; every row's l2 norm is at most ``raw_norm_bound`` up to
         rounding.
-    y : float64 of shape (n_rows,): -1 and +1, or a regression's clamped target scaled to [-1, 1].
+    y : float64 of shape (n_rows,): -1 and +1; of three classes and more the place of the row's
+        class, from 0.0; or a regression's clamped target scaled to [-1, 1].
     schema : the public description; from it alone follow the figures below.
     is_generated : whether no row is of a person or thing: their figures are no secret.
     units : the unit of each row, from 0 without a gap, where the schema has units; at most
@@ -154,6 +156,13 @@ class Dataset:
 
     def __repr__(self) -> str:
         return f"Dataset({self.name!r}, n_features={self.n_features})"
+
+
+def declared_schema(load: Callable[[], Dataset]) -> Schema | None:
+    """Return the public schema of a data set, which needs no rows: that of the loader's module, if
+    there is one."""
+    own = getattr(sys.modules.get(load.__module__), "schema", None)
+    return own() if callable(own) else None
 
 
 def load_file(

@@ -103,19 +103,20 @@ def round_to(values: np.ndarray | float, bits: int) -> np.ndarray:
 def round_parameters(w: np.ndarray, raw_norm_bound: float) -> np.ndarray:
     """Return ``w`` on the finest grid, at most ``2**-PARAMETER_BITS``, on which margins are exact.
 
-    ``w`` : float64 array of shape (n_features,), a public value. ``raw_norm_bound`` : public bound
-    of the l2 norm of every stored row. Rounding is idempotent in effect: a value on the grid stays.
+    ``w`` : float64 array of shape (n_features,), or (n_classes, n_features), whose classes share
+    the grid of the longest row; a public value. ``raw_norm_bound`` : public bound of the l2 norm of
+    every stored row. Rounding is idempotent in effect: a value on the grid stays.
 
     Raises InvalidInputError for a value that is not finite.
     """
     w = np.ascontiguousarray(w, dtype=np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
-        norm = math.sqrt(np.square(w).sum())
+        norm = _longest(w)
     if not math.isfinite(norm):
         raise InvalidInputError("Expected finite parameters w with a finite norm.")
     for excess in range(2 * PARAMETER_BITS):
         bits = PARAMETER_BITS - excess
-        if _reach(norm, w.size, bits, raw_norm_bound) < 2.0 ** (MARGIN_BITS + excess):
+        if _reach(norm, w.shape[-1], bits, raw_norm_bound) < 2.0 ** (MARGIN_BITS + excess):
             return round_to(w, bits)
     raise InvalidInputError("The norm of the parameters w is too large for exact margins.")
 
@@ -132,9 +133,15 @@ def is_exact_line(
         return False
     if not np.array_equal(direction, round_to(direction, DIRECTION_BITS)):
         return False
-    ends = (float(np.linalg.norm(start)), float(np.linalg.norm(end)))
-    reach = _reach(max(ends), start.size, PARAMETER_BITS, raw_norm_bound)
+    ends = (_longest(start), _longest(end))
+    reach = _reach(max(ends), start.shape[-1], PARAMETER_BITS, raw_norm_bound)
     return reach < 2.0 ** (MARGIN_BITS - 1)
+
+
+def _longest(w: np.ndarray) -> float:
+    """Return the l2 norm of a vector, or of the longest row of a matrix."""
+    norms = [math.sqrt(np.square(row).sum()) for row in np.atleast_2d(w)]
+    return max(norms) if all(map(math.isfinite, norms)) else math.inf
 
 
 def _reach(norm: float, size: int, bits: int, raw_norm_bound: float) -> float:

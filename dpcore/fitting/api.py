@@ -19,6 +19,7 @@ from dpcore.fitting.plan import make_plan
 from dpcore.fitting.rows import dataset_of, schema_of, with_units
 from dpcore.fitting.run import finish, fit_dataset
 from dpcore.fitting.settings import Settings
+from dpcore.fitting.usual_loss import loss_of_rows
 from dpcore.session.charges import Charges
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def fit(
     n0: int | None = None,
     capacity: int | None = None,
     schema: Schema | Mapping[str, Any] | str | os.PathLike[str] | None = None,
-    loss: str = "logistic",
+    loss: str | None = None,
     l2: float | None = None,
     relation: str | None = None,
     accountant: str | None = None,
@@ -78,7 +79,8 @@ def fit(
         others become. Read frames with ``dtype=str``, or name the file itself.
     y : labels, whose type is the caller's claim too; ``None`` where they are a column of the frame
         or file.
-    classes : the (negative, positive) label, by default (-1, 1). Never read off the values.
+    classes : the (negative, positive) label, by default (-1, 1), or three classes and more; each a
+        value or a list of values. Never read off the rows.
     target_bounds : public (lower, upper) of a real-valued target (losses ``ridge``, ``quantile``),
         in place of classes: it is clamped to them, and predictions are in its own unit.
     bounds : public (lower, upper) of the columns of an array, each a number or one per column.
@@ -96,6 +98,7 @@ def fit(
     schema : a Schema, its keys as a mapping, the path of its TOML file or the name of a shipped one
         (``dpcore schema --list``); replaces classes, target_bounds, bounds, row_norm, intercept, n0
         and capacity.
+    loss : a loss's name; ``None`` for ``logistic``, or, of three classes and more, ``softmax``.
     l2 : weight of the regulariser; ``None`` for what the algorithm takes by default, mostly 0.
     epsilon : the budget, 1 if not given; where it is an output, ``epsilon_max`` (5 if not given).
     rho, mu : the budget as rho-zCDP or mu-GDP, in place of epsilon: the filter enforces exactly
@@ -146,6 +149,7 @@ def fit(
     """
     started = time.perf_counter()
     schema = with_units(schema_of(schema, private_bounds), unit, rows_per_unit)
+    loss = loss or loss_of_rows(X, schema, classes)
     settings = Settings(
         algo=algo,
         loss=loss,
@@ -203,14 +207,13 @@ def _truth_classes(X: Any, y: Any, schema: Schema) -> tuple[bool, bool] | None:
     label = schema.label
     if y is None and is_frame(X) and label.name in frame_names(X):
         y = X[label.name]
-    words = [str(value).lower() for value in (*label.negative[:1], *label.positive[:1])]
+    words = [str(name).lower() for name in label.names]
     if not declares_truth(y) or sorted(words) != ["false", "true"]:
         return None
     return words[0] == "true", words[1] == "true"
 
 
-def _own_classes(classes: Sequence[Any]) -> tuple[Any, Any]:
+def _own_classes(classes: Sequence[Any]) -> tuple[Any, ...]:
     """Return one value for each class as the caller wrote it, so that predictions compare equal to
     the labels: the schema holds text and float64 only."""
-    first, second = (c[0] if isinstance(c, (list, tuple)) else c for c in classes)
-    return first, second
+    return tuple(c[0] if isinstance(c, (list, tuple)) else c for c in classes)

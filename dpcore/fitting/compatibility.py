@@ -23,13 +23,16 @@ __all__ = ["check_fits", "check_label"]
 
 def check_label(loss: Loss, schema: Schema) -> None:
     """Raise InvalidInputError for a loss that is of another kind than the label."""
-    is_real = schema.label.is_real
-    if loss.classification == is_real:
-        kind = "a real-valued target" if is_real else "two classes"
-        fitting = "ridge or quantile" if is_real else "logistic, huber-svm or hinge-svm"
-        raise InvalidInputError(
-            f"The loss {loss.name} does not fit a label with {kind}; use --loss {fitting}."
-        )
+    facts, n_classes = loss_facts(loss), schema.label.n_classes
+    if (facts.classification, facts.multiclass) == (n_classes > 0, n_classes > 2):
+        return
+    kinds = {0: "a real-valued target", 2: "two classes"}
+    fitting = {0: "ridge or quantile", 2: "logistic, huber-svm or hinge-svm"}
+    raise InvalidInputError(
+        f"The loss {loss.name} does not fit a label with "
+        f"{kinds.get(n_classes, f'{n_classes} classes')}; use --loss "
+        f"{fitting.get(n_classes, 'softmax')}."
+    )
 
 
 def check_fits(optimizer: Optimizer, problem: Problem, accountant: Accountant) -> None:
@@ -41,6 +44,11 @@ def check_fits(optimizer: Optimizer, problem: Problem, accountant: Accountant) -
         raise InvalidInputError(
             f"{name} has no guarantee under {relation}; it has one under: "
             f"{', '.join(stated.relations)}."
+        )
+    if problem.n_margins > 1 and not stated.multiclass:
+        raise InvalidInputError(
+            f"{name} is for two classes, and the label has {problem.n_margins}"
+            f"{_for_classes(relation)}."
         )
     if problem.rows_per_unit is not None and not stated.for_units:
         raise InvalidInputError(
@@ -83,6 +91,12 @@ def _instead(relation: str, unmet: set[str]) -> str:
     """Return the end of a sentence: which installed algorithms of a session do without l2."""
     able = _installed(relation, lambda facts: not {*unmet, "user-pool"} & {*facts.needs})
     return f", or choose an algorithm that does without: {', '.join(able)}" if able else ""
+
+
+def _for_classes(relation: str) -> str:
+    """Return the end of a sentence: which installed algorithms take several classes."""
+    able = _installed(relation, lambda facts: facts.multiclass)
+    return f"; these take several: {', '.join(able)}" if able else ""
 
 
 def _for_units(relation: str) -> str:

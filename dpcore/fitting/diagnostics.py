@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore.fitting.reporting import plain
+from dpcore.model.scoring import places_said
 
 if TYPE_CHECKING:
     from dpcore.data.dataset import Dataset
     from dpcore.model.model import Model
     from dpcore.protocols import Loss
 
-__all__ = ["accuracy_figures", "diagnose"]
+__all__ = ["accuracy_figures", "class_figures", "confusion", "diagnose"]
 
 _RELEASE = "What is changed on reading this comes from the rows."
 
@@ -40,26 +41,50 @@ def diagnose(loss: Loss, model: Model, train: Dataset, test: Dataset) -> dict[st
 
 
 def accuracy_figures(model: Model, margins: np.ndarray, y: np.ndarray) -> dict[str, Any]:
-    """Return the accuracy on labelled rows, that of their commoner class for all, which class that
-    is, and a ``verdict`` as ``diagnose`` does; ``None`` each where there are no rows."""
+    """Return the accuracy on labelled rows, that of their commonest class for all, which class that
+    is, and a ``verdict`` as ``diagnose`` does; of three classes and more ``class_figures`` too.
+    ``None`` each where there are no rows."""
     names = ("test_accuracy", "majority_accuracy", "majority_class", "verdict")
     if not y.size or model.classes is None:
         return dict.fromkeys(names)
-    accuracy = float(((margins > 0) == (y > 0)).mean())
-    positive = float((y > 0).mean())
-    majority, commoner = max(positive, 1 - positive), plain(model.classes[positive > 0.5])
+    counts = confusion(model, margins, y)
+    accuracy = float(np.trace(counts) / y.size)
+    commonest = int(counts.sum(axis=1).argmax())
+    majority, commoner = float(counts[commonest].sum() / y.size), plain(model.classes[commonest])
     verdict = None
     if accuracy < majority:
         verdict = (
             f"The model is below the constant model: it is right on {accuracy:.2%} of these rows, "
             f"always {commoner!r} on {majority:.2%}. {_RELEASE}"
         )
-    return dict(zip(names, (accuracy, majority, commoner, verdict), strict=True))
+    figures = dict(zip(names, (accuracy, majority, commoner, verdict), strict=True))
+    return figures if len(counts) == 2 else figures | class_figures(model.classes, counts)
+
+
+def confusion(model: Model, margins: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Return the number of rows of each class (a row of the answer) by the class that the model
+    says (a column), int64 of shape (n_classes, n_classes)."""
+    k = model.schema.label.n_classes
+    pairs = k * model.schema.label.places_of(y) + places_said(margins)
+    return np.bincount(pairs, minlength=k * k).reshape(k, k)
+
+
+def class_figures(classes: tuple[Any, ...], counts: np.ndarray) -> dict[str, Any]:
+    """Return the macro F1 (the mean F1 of the classes that a row is of, or is said to be of), and
+    the confusion counts by name: of each class how many rows the model says to be of each."""
+    right, seen = np.diagonal(counts), counts.sum(axis=0) + counts.sum(axis=1)
+    macro_f1 = float((2 * right[seen > 0] / seen[seen > 0]).mean())
+    names = [str(name) for name in classes]
+    by_name = {
+        name: {names[place]: int(row[place]) for place in np.flatnonzero(row)}
+        for name, row in zip(names, counts, strict=True)
+    }
+    return {"test_macro_f1": macro_f1, "test_confusion": by_name}
 
 
 def _mean_loss(loss: Loss, margins: np.ndarray, y: np.ndarray) -> float | None:
     if not margins.size:
         return None
-    out = np.empty(margins.size)
+    out = np.empty(y.size)
     loss.value(np.ascontiguousarray(margins), np.ascontiguousarray(y, np.float64), out)
     return float(out.mean())

@@ -39,7 +39,7 @@ def make_model(
         "engine": plan.settings.engine,
     }
     return Model(
-        w=check_coefficients(solution.w, schema.n_features, plan.entry.name),
+        w=check_coefficients(solution.w, schema.w_shape, plan.entry.name),
         schema=schema,
         loss=plan.settings.loss,
         loss_parameters=plain(loss_parameters(plan.loss)),

@@ -11,6 +11,7 @@ from dpcore.errors import InvalidInputError
 from dpcore.fitting.hooks import expected
 from dpcore.fitting.memory import memory_of
 from dpcore.fitting.plan import make_plan
+from dpcore.losses.facts import loss_facts
 from dpcore.protocols.problem import Problem
 
 if TYPE_CHECKING:
@@ -52,13 +53,7 @@ class Forecast:
         plan, problem = self._run(epsilon, rows)
         outlook = expected(plan, problem)
         if outlook is None:
-            asked = self.settings
-            raise InvalidInputError(
-                f"{asked.algo} states no forecast for the loss {asked.loss}, {self.n_features} "
-                f"columns and delta = {asked.delta:g}: expected a loss for two classes, or ridge "
-                "on 64 columns at most, and delta > 0; or dpcore compare measures on tables of your "
-                "own choice."
-            )
+            raise self._not_stated()
         return outlook
 
     def memory(self) -> float:
@@ -68,6 +63,8 @@ class Forecast:
 
     def _run(self, epsilon: float, rows: int) -> tuple[Plan, Problem]:
         plan = make_plan(replace(self.settings, epsilon=epsilon))
+        if loss_facts(plan.loss).multiclass:
+            raise self._not_stated()
         problem = Problem(
             loss=plan.loss,
             l2=0.0,
@@ -78,6 +75,15 @@ class Forecast:
             n0=rows,
         )
         return plan, problem
+
+    def _not_stated(self) -> InvalidInputError:
+        asked = self.settings
+        return InvalidInputError(
+            f"{asked.algo} states no forecast for the loss {asked.loss}, {self.n_features} "
+            f"columns and delta = {asked.delta:g}: expected a loss for two classes, or ridge "
+            "on 64 columns at most, and delta > 0; or dpcore compare measures on tables of your own "
+            "choice."
+        )
 
     def kept(self, epsilon: float, rows: int) -> float:
         """Return the share of the gain without privacy that is kept."""

@@ -34,6 +34,7 @@ __all__ = [
     "are_ours_and_generated",
     "feature_rows",
     "load_data",
+    "read_schema_of",
     "reading_threads",
     "schema_reasons",
     "split",
@@ -44,15 +45,16 @@ __all__ = [
 class DataRequest:
     """Where the rows come from, as it was asked for on the command line.
 
-    ``data`` : a registered name or a path. ``target`` : the label column that is meant; it has to
-    be the schema's. ``bad_rows`` : ``"refuse"``, or ``"drop"`` where the number of rows is private.
-    ``test``, ``test_fraction`` : what to report on, without privacy; at most one. ``unit``,
-    ``rows_per_unit`` : the schema's, where they are not in its file. ``private_bounds`` : whether
-    those of the schema's numeric columns that have none are released.
+    ``data`` : a registered name or a path. ``schema`` : its path, or itself. ``target`` : the label
+    column that is meant; it has to be the schema's. ``bad_rows`` : ``"refuse"``, or ``"drop"``
+    where the number of rows is private. ``test``, ``test_fraction`` : what to report on, without
+    privacy; at most one. ``unit``, ``rows_per_unit`` : the schema's, where they are not in its
+    file. ``private_bounds`` : whether those of the schema's numeric columns that have none are
+    released.
     """
 
     data: str = "census-sim"
-    schema: Path | None = None
+    schema: Path | Schema | None = None
     target: str | None = None
     bad_rows: str = "refuse"
     schema_from_data: bool = False
@@ -187,7 +189,7 @@ def _open(request: DataRequest, coins: Coins) -> tuple[Dataset, tuple[str, ...]]
         return load(), (part_of(load), registry.get("dataset", request.data).target)
     _require_known(request.data)
     _require_file(request.data)
-    schema = with_units(_schema(request), request.unit, request.rows_per_unit)
+    schema = with_units(read_schema_of(request), request.unit, request.rows_per_unit)
     data = load_file(
         request.data,
         schema,
@@ -268,7 +270,11 @@ def _require_file(path: str | Path) -> None:
         raise DataError(f"Cannot read {os.fspath(path)!r}: {reason}.")
 
 
-def _schema(request: DataRequest) -> Schema | None:
+def read_schema_of(request: DataRequest) -> Schema | None:
+    """Return the schema that a request names, or asks to be read off the rows, if any."""
+    _check_request(request)
+    if isinstance(request.schema, Schema):
+        return request.schema
     if request.schema_from_data:
         from dpcore.data.schema.from_data import schema_from_data
 

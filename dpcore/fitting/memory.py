@@ -28,7 +28,8 @@ MUCH_MEMORY = 2.0**28
 
 def memory_of(optimizer: Optimizer, problem: Problem) -> float:
     """Return the bytes that a run takes beside its rows, about."""
-    return max(stated_memory(optimizer, problem), float(_PER_COLUMN * problem.n_features))
+    own = _PER_COLUMN * problem.n_features * problem.n_margins
+    return max(stated_memory(optimizer, problem), float(own))
 
 
 def require_memory(optimizer: Optimizer, problem: Problem) -> None:

@@ -11,6 +11,7 @@ from dpcore.fitting.compatibility import check_fits, check_label
 from dpcore.fitting.fixed_schedule import with_planned_accountant
 from dpcore.fitting.hooks import default_l2
 from dpcore.fitting.memory import require_memory
+from dpcore.losses.facts import loss_facts
 from dpcore.protocols.problem import Problem
 from dpcore.registry.declarations import optimizer_facts
 
@@ -83,6 +84,7 @@ def _problem(plan: Plan, schema: Schema, n_units: int, kept_fraction: float) -> 
         n0=None if schema.rows is None else max(1, round(schema.rows * kept_fraction)),
         intercept=schema.intercept,
         rows_per_unit=None if units is None else units.rows_per_unit,
+        n_margins=schema.label.n_classes if loss_facts(plan.loss).multiclass else 1,
         numbers=number_features(schema),
         **capacity,
     )

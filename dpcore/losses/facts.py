@@ -41,11 +41,18 @@ class LossFacts:
     and not a base of it: a subclass may be another function."""
 
     name: str = fact(_TEXT, "the name that it is registered by")
-    classification: bool = fact(_FLAG, "labels are -1.0 and +1.0; otherwise real numbers")
+    classification: bool = fact(
+        _FLAG, "labels are -1.0 and +1.0, or places of classes; otherwise real numbers"
+    )
     lipschitz: float = fact(_BOUND, "bound of the size of `dvalue`")
     smoothness: float = fact(_BOUND, "Lipschitz constant of `dvalue` in z; `inf` for a corner")
     value: Callable[..., None] = fact(_FILLS, "fills `out` with the losses, each >= 0")
     dvalue: Callable[..., None] = fact(_FILLS, "fills `out` with their slopes in z")
+    multiclass: bool = fact(
+        _FLAG,
+        "z, and `out` of `dvalue`, have a row for each class; labels are places 0.0, 1.0, ...",
+        False,
+    )
     convex: bool = fact(_FLAG, "`value` is convex in z", False)
     falling: bool = fact(_FLAG, "`value` never grows with y z: slopes have the sign of -y", False)
     quadratic: bool = fact(_FLAG, "`value` is (z - y)^2 / 2", False)

@@ -1,4 +1,5 @@
-"""Logistic loss ``log(1 + exp(-y z))`` by polynomials: plain IEEE operations, no libm.
+"""Logistic loss ``log(1 + exp(-y z))``, and that of several classes, by polynomials: plain IEEE
+operations, no libm.
 
 The same expression for every row, without reassociation or contraction, gives the same bits
 whatever the row's place and the vector width that the compiler chose. Absolute error below 1e-11
@@ -14,7 +15,7 @@ import numpy as np
 from dpcore.exact.compiled import njit
 from dpcore.privacy.sealed import sealed
 
-__all__ = ["Logistic"]
+__all__ = ["Logistic", "Softmax"]
 
 _LOG2_E = 1.4426950408889634
 _LN2_HIGH = 6.93147180369123816490e-01
@@ -78,6 +79,32 @@ class Logistic:
         return totals
 
 
+@sealed
+@dataclass(frozen=True, slots=True)
+class Softmax:
+    """Logistic loss of several classes, ``log(sum_k exp(z_k)) - z_y``.
+
+    Slopes are p - e_y, p the softmax of z: of l2 norm at most sqrt(2), since p - e_y has entries of
+    sum 0 and sizes of sum 2 at most. Their derivative in z, diag(p) - p p', is at most
+    (I - 1 1' / K) / 2 (Böhning 1992, Theorem 5.3): a Lipschitz constant of 1/2. The arrays are of
+    shape (n_classes, n_rows), so that exponentials run along the rows.
+    """
+
+    name: ClassVar[str] = "softmax"
+    classification: ClassVar[bool] = True
+    multiclass: ClassVar[bool] = True
+    convex: ClassVar[bool] = True
+    thread_safe: ClassVar[bool] = True
+    lipschitz = 1.4142135623730951  # above sqrt(2)
+    smoothness = 0.5
+
+    def value(self, z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
+        softmax_value(z, y, np.empty((2, _CHUNK)), out)
+
+    def dvalue(self, z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
+        softmax_dvalue(z, y, np.empty((2, _CHUNK)), out)
+
+
 @njit(cache=True, error_model="numpy", nogil=True)
 def logistic_value(z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
     """Fill ``out`` with the rows' losses."""
@@ -108,6 +135,76 @@ def logistic_dvalue(z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
         m = y[i] * z[i]
         e = _exp(-abs(m))
         out[i] = -y[i] * ((e if m > 0.0 else 1.0) / (1.0 + e))
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def softmax_dvalue(z: np.ndarray, y: np.ndarray, buffer: np.ndarray, out: np.ndarray) -> None:
+    """Fill ``out`` with the rows' slopes, of the shape of ``z``."""
+    highest, total = buffer[0], buffer[1]
+    for start in range(0, z.shape[1], buffer.shape[1]):
+        # One class after the other, in slices that index from 0, as in logistic_line_totals.
+        rows = slice(start, min(start + buffer.shape[1], z.shape[1]))
+        place = y[rows]
+        n = place.shape[0]
+        for i in range(n):
+            highest[i], total[i] = -np.inf, 0.0
+        for k in range(z.shape[0]):
+            at = z[k][rows]
+            for i in range(n):
+                highest[i] = at[i] if at[i] > highest[i] else highest[i]
+        for k in range(z.shape[0]):
+            at, slopes = z[k][rows], out[k][rows]
+            for i in range(n):
+                e = _exp(at[i] - highest[i])
+                slopes[i] = e
+                total[i] += e
+        for k in range(z.shape[0]):
+            slopes = out[k][rows]
+            for i in range(n):
+                slopes[i] = slopes[i] / total[i] - (1.0 if place[i] == k else 0.0)
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def softmax_value(z: np.ndarray, y: np.ndarray, buffer: np.ndarray, out: np.ndarray) -> None:
+    """Fill ``out`` with the rows' losses: log(total), total >= 1, by log(m) = 2 atanh(u) with
+    u = (m - 1) / (m + 1), |u| < .172 for a mantissa m in [sqrt(1/2), sqrt(2)): the odd series to
+    u^17."""
+    highest, total = buffer[0], buffer[1]
+    for start in range(0, z.shape[1], buffer.shape[1]):
+        rows = slice(start, min(start + buffer.shape[1], z.shape[1]))
+        place, values = y[rows], out[rows]
+        n = place.shape[0]
+        for i in range(n):
+            highest[i], total[i], values[i] = -np.inf, 0.0, 0.0
+        for k in range(z.shape[0]):
+            at = z[k][rows]
+            for i in range(n):
+                highest[i] = at[i] if at[i] > highest[i] else highest[i]
+        for k in range(z.shape[0]):
+            at = z[k][rows]
+            for i in range(n):
+                below = at[i] - highest[i]
+                total[i] += _exp(below)
+                values[i] = -below if place[i] == k else values[i]
+        for i in range(n):
+            bits = np.float64(total[i]).view(np.uint64)
+            above = bits - np.uint64(_SQRT_HALF)
+            exponent = (above >> np.uint64(52)) | np.uint64(_TWO_52_BITS)
+            mantissa = (above & np.uint64(_MANTISSA)) + np.uint64(_SQRT_HALF)
+            m = np.uint64(mantissa).view(np.float64)
+            u = (m - 1.0) / (m + 1.0)
+            q = u * u
+            s = 1.0 / 17.0
+            s = s * q + 1.0 / 15.0
+            s = s * q + 1.0 / 13.0
+            s = s * q + 1.0 / 11.0
+            s = s * q + 1.0 / 9.0
+            s = s * q + 1.0 / 7.0
+            s = s * q + 1.0 / 5.0
+            s = s * q + 1.0 / 3.0
+            s = s * q + 1.0
+            whole = (np.uint64(exponent).view(np.float64) - _TWO_52) * _LN2
+            values[i] = values[i] + (2.0 * u * s + whole)
 
 
 @njit(cache=True, error_model="numpy", nogil=True)

@@ -1,4 +1,7 @@
-"""The model file: JSON, one format version, a checksum over everything else in it. No pickle.
+"""The model file: JSON, a format version, a checksum over everything else in it. No pickle.
+
+A model of three classes and more, which has a list of coefficients for each, is of version 2: what
+reads version 1 alone says so. All others are of version 1.
 
 The checksum is SHA-256 over the canonical JSON (sorted keys, no spaces, ASCII) of the file without
 its ``checksum``. It finds a file that was cut short or altered by accident; it is no signature.
@@ -20,7 +23,7 @@ from dpcore.model.outfile import write_whole
 
 __all__ = [
     "FORMAT",
-    "FORMAT_VERSION",
+    "FORMAT_VERSIONS",
     "check_replaceable",
     "fate_of",
     "read_model_file",
@@ -28,7 +31,7 @@ __all__ = [
 ]
 
 FORMAT = "dpcore-model"
-FORMAT_VERSION = 1
+FORMAT_VERSIONS = (1, 2)
 
 _Check = Callable[[Any], bool]
 _START = re.compile(rf'\s*\{{\s*"format"\s*:\s*"{FORMAT}"'.encode("ascii"))
@@ -78,13 +81,7 @@ _FIELDS: dict[str, tuple[_Check, str]] = {
     "algo": (_table, "an object"),
     "loss": (_loss, "an object of a name and parameters"),
     "l2": (_number, "a finite number"),
-    "coefficients": (_list_of(_number), "a list of finite numbers"),
-    "intercept": (_optional(_number), "a finite number or null"),
     "feature_names": (_list_of(_text), "a list of text"),
-    "classes": (
-        _optional(lambda v: _list_of(_class)(v) and len(v) == 2),
-        "a list of two classes or null",
-    ),
     "row_norm": (_positive, "a finite number > 0"),
     "schema": (_table, "an object"),
     "status": (_text, "text"),
@@ -94,6 +91,24 @@ _FIELDS: dict[str, tuple[_Check, str]] = {
     "versions": (_table, "an object"),
 }
 
+_OF_VERSION: dict[int, dict[str, tuple[_Check, str]]] = {
+    1: {
+        "coefficients": (_list_of(_number), "a list of finite numbers"),
+        "intercept": (_optional(_number), "a finite number or null"),
+        "classes": (
+            _optional(lambda v: _list_of(_class)(v) and len(v) == 2),
+            "a list of two classes or null",
+        ),
+    },
+    2: {
+        "coefficients": (_list_of(_list_of(_number)), "lists of finite numbers"),
+        "intercept": (_optional(_list_of(_number)), "a list of finite numbers or null"),
+        "classes": (
+            lambda v: _list_of(_class)(v) and len(v) > 2,
+            "a list of three classes or more",
+        ),
+    },
+}
 
 _PRIVACY: dict[str, tuple[_Check, str]] = {
     "private": (_flag, "true or false"),
@@ -146,7 +161,8 @@ def fate_of(path: str | os.PathLike[str], content: Mapping[str, Any]) -> str:
 
 
 def _text_of(content: Mapping[str, Any]) -> str:
-    body = {"format": FORMAT, "format_version": FORMAT_VERSION, **content}
+    version = 2 if len(content["classes"] or ()) > 2 else 1
+    body = {"format": FORMAT, "format_version": version, **content}
     body["checksum"] = checksum(body)
     return json.dumps(body, indent=1, allow_nan=False) + "\n"
 
@@ -168,10 +184,9 @@ def read_model_file(path: str | os.PathLike[str]) -> dict[str, Any]:
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise ModelFileError(f"{name!r} is not a dpcore model file.")
     version = content.get("format_version")
-    if version != FORMAT_VERSION or isinstance(version, bool):
-        raise ModelFileError(
-            f"{name!r} has format version {version!r}; this dpcore reads {FORMAT_VERSION}."
-        )
+    if version not in FORMAT_VERSIONS or isinstance(version, bool):
+        known = " and ".join(map(str, FORMAT_VERSIONS))
+        raise ModelFileError(f"{name!r} has format version {version!r}; this dpcore reads {known}.")
     if content.pop("checksum", None) != checksum(content):
         raise ModelFileError(f"{name!r} was altered after it was written: wrong checksum.")
     if _text(content.get("loss")):  # as it was while no loss had parameters
@@ -187,12 +202,17 @@ def checksum(content: Mapping[str, Any]) -> str:
 
 
 def _check_fields(name: str, content: Mapping[str, Any]) -> None:
-    _check_each(name, _FIELDS, content)
+    _check_each(name, _FIELDS | _OF_VERSION[content["format_version"]], content)
     _check_each(name, _PRIVACY, content["privacy"])
     if content["privacy"]["private"] == bool(content["privacy"]["why_not_private"]):
         raise ModelFileError(f"'private' and 'why_not_private' in {name!r} contradict each other.")
-    if len(content["coefficients"]) != len(content["feature_names"]):
+    several = content["format_version"] == 2
+    coefficients = content["coefficients"] if several else [content["coefficients"]]
+    if any(len(each) != len(content["feature_names"]) for each in coefficients):
         raise ModelFileError(f"{name!r} has not one coefficient for each feature.")
+    of_classes = (coefficients, content["intercept"]) if several else ()
+    if any(each is not None and len(each) != len(content["classes"]) for each in of_classes):
+        raise ModelFileError(f"{name!r} has not the coefficients of each class.")
 
 
 def _check_each(

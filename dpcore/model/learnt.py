@@ -10,10 +10,9 @@ import numpy as np
 from dpcore.data.schema.schema import INTERCEPT
 
 if TYPE_CHECKING:
-    from dpcore.data.schema.columns import Label
     from dpcore.data.schema.schema import Schema
 
-__all__ = ["LearntFacts", "classes_of"]
+__all__ = ["LearntFacts"]
 
 
 class LearntFacts:
@@ -24,54 +23,53 @@ class LearntFacts:
     schema: Schema
     loss: str
     privacy: Mapping[str, Any]
-    class_values: tuple[Any, Any] | None
+    class_values: tuple[Any, ...] | None
 
     @property
     def coef(self) -> np.ndarray:
-        """Coefficients without the intercept, float64: of unnamed features as given, of a schema's
-        columns as encoded."""
-        w = self.w[:-1] if self.schema.intercept else self.w
+        """Coefficients without the intercept, float64, of three classes and more a row for each: of
+        unnamed features as given, of a schema's columns as encoded."""
+        w = self.w[..., :-1] if self.schema.intercept else self.w
         return w * self.schema.feature_scale
 
     @property
-    def intercept(self) -> float:
-        return float(self.w[-1]) if self.schema.intercept else 0.0
+    def intercept(self) -> float | np.ndarray:
+        """The intercept, of three classes and more one for each."""
+        last = self.w[..., -1] if self.schema.intercept else np.zeros(self.w.shape[:-1])
+        return float(last) if last.ndim == 0 else last.copy()
 
     @property
     def feature_names(self) -> tuple[str, ...]:
         return tuple(name for name in self.schema.feature_names if name != INTERCEPT)
 
     @property
-    def classes(self) -> tuple[Any, Any] | None:
-        """The negative and the positive class; ``None`` for a real-valued target."""
-        label = self.schema.label
-        if label.is_real or self.class_values is not None:
-            return self.class_values
-        return classes_of(label)
+    def classes(self) -> tuple[Any, ...] | None:
+        """The classes in the schema's order, of two the negative first; ``None`` for a real-valued
+        target."""
+        return self.class_values or self.schema.label.names or None
 
     @property
     def coef_(self) -> np.ndarray:
-        """``coef`` of shape (1, n) for two classes; of shape (n,) for a regression, where it is in
-        the target's own unit."""
+        """``coef`` of shape (1, n) for two classes, (n_classes, n) for more; of shape (n,) for a
+        regression, where it is in the target's own unit."""
         half = self.schema.label.scale[1]
-        return half * self.coef if self.schema.label.is_real else self.coef[np.newaxis]
+        return half * self.coef if self.schema.label.is_real else np.atleast_2d(self.coef)
 
     @property
     def intercept_(self) -> float | np.ndarray:
-        """``intercept`` of shape (1,) for two classes; a number in the target's own unit for a
-        regression."""
+        """``intercept`` of shape (1,) for two classes, (n_classes,) for more; a number in the
+        target's own unit for a regression."""
         middle, half = self.schema.label.scale
         is_real = self.schema.label.is_real
-        return middle + half * self.intercept if is_real else np.array([self.intercept])
+        return middle + half * self.intercept if is_real else np.atleast_1d(self.intercept)
 
     @property
     def classes_(self) -> np.ndarray:
-        """The negative and the positive class; AttributeError for a regression."""
+        """The classes in order; AttributeError for a regression."""
         if self.classes is None:
             raise AttributeError("A regression has no classes_.")
-        negative, positive = self.classes
-        alike = type(negative) is type(positive)
-        return np.array([negative, positive], dtype=None if alike else object)
+        alike = len({type(value) for value in self.classes}) == 1
+        return np.array(self.classes, dtype=None if alike else object)
 
     @property
     def n_features_in_(self) -> int:
@@ -98,13 +96,12 @@ class LearntFacts:
         return self.loss == "logistic"
 
     @property
+    def has_probabilities(self) -> bool:
+        """Whether probabilities of the classes follow from margins."""
+        return self.has_log_odds or self.loss == "softmax"
+
+    @property
     def row_norm(self) -> float:
         """The public l2 norm that rows are scaled down to, unnamed features as given."""
         norm = min(self.schema.row_norm, self.schema.raw_norm_bound)
         return norm / self.schema.feature_scale
-
-
-def classes_of(label: Label) -> tuple[Any, Any]:
-    """Return the classes of a label with two, as the schema has them."""
-    negative = label.negative[0] if label.negative else f"not {label.positive[0]}"
-    return negative, label.positive[0]

@@ -17,19 +17,29 @@ if TYPE_CHECKING:
     from dpcore.data.schema.schema import Schema
     from dpcore.model.model import Model
 
-__all__ = ["first_reason", "margins_in_pieces", "margins_of", "reading_of", "words_of_blanks"]
+__all__ = [
+    "blank_rows",
+    "first_reason",
+    "margins_in_pieces",
+    "margins_of",
+    "reading_of",
+    "words_of_blanks",
+]
 
 
 def margins_of(model: Model, X: Any, bad_rows: str) -> np.ndarray:
-    """Return the margin of every row of an array, a frame or a file.
+    """Return the margins of every row of an array, a frame or a file, as ``Model.margins`` shapes
+    them.
 
     Warns, once, with the number of rows without a score.
     """
     pieces = _pieces(model.schema, X, reading_of(bad_rows))
-    margins = np.concatenate([np.zeros(0), *margins_in_pieces(model, pieces)])
-    if n_blank := int(np.isnan(margins).sum()):
-        told = words_of_blanks(n_blank, margins.size, "bad_rows='refuse'")
-        is_each = n_blank == margins.size
+    none = np.zeros((*model.w.shape[:-1], 0))
+    margins = np.concatenate([none, *margins_in_pieces(model, pieces)], axis=-1)
+    if n_blank := int(blank_rows(margins).sum()):
+        n_rows = margins.shape[-1]
+        told = words_of_blanks(n_blank, n_rows, "bad_rows='refuse'")
+        is_each = n_blank == n_rows
         warn_caller(told + (first_reason(model.schema, X) if is_each else ""))
     return margins
 
@@ -42,9 +52,15 @@ def margins_in_pieces(
     for rows, kept in pieces:
         margins = model.margins(rows)
         if kept is not None:
-            known, margins = margins, np.full(kept.size, np.nan)
-            margins[kept] = known
+            known, margins = margins, np.full((*margins.shape[:-1], kept.size), np.nan)
+            margins[..., kept] = known
         yield margins
+
+
+def blank_rows(margins: np.ndarray) -> np.ndarray:
+    """Return which rows have no score, bool of shape (n_rows,)."""
+    blank: np.ndarray = np.isnan(margins if margins.ndim == 1 else margins[0])
+    return blank
 
 
 def reading_of(bad_rows: str) -> BadRows:

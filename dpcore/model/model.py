@@ -14,9 +14,9 @@ from dpcore.data.schema.columns import Label
 from dpcore.data.schema.schema import Schema
 from dpcore.errors import DpcoreError, InvalidInputError, ModelFileError
 from dpcore.model.file import fate_of, read_model_file, write_model_file
-from dpcore.model.learnt import LearntFacts, classes_of
-from dpcore.model.margins import margins_of
-from dpcore.model.scoring import odds_to_probabilities, score_of
+from dpcore.model.learnt import LearntFacts
+from dpcore.model.margins import blank_rows, margins_of
+from dpcore.model.scoring import places_said, probabilities_of, score_of
 from dpcore.model.shown import html_of, text_of
 from dpcore.registry.catalogue import load_registry
 from dpcore.session.charges import Charges
@@ -33,15 +33,16 @@ class Model(LearntFacts):
 
     Parameters
     ----------
-    w : float64 array of shape (n_features,), the intercept last if the schema has one.
+    w : float64 array of shape (n_features,), or (n_classes, n_features) of three classes and more,
+        in C order; the intercept last if the schema has one.
     schema : the public encoding of rows and labels.
     loss, loss_parameters : its registered name, and the parameters of its own, public facts.
     algo : name, distribution, parameters and slots of the algorithm.
     privacy : the privacy statement (``dpcore.privacy.statement``) as data.
     ledger : one summary for each kind of release and mechanism.
     status, details : how the run ended, and the algorithm's figures.
-    class_values : the (negative, positive) class as the caller's own objects; ``None`` for the
-        schema's text or numbers.
+    class_values : the classes as the caller's own objects, in the schema's order; ``None`` for its
+        text or numbers.
     report : what ``dpcore train --json`` prints; in no file and no pickle, since it may hold
         figures that were computed without privacy.
     """
@@ -56,13 +57,14 @@ class Model(LearntFacts):
     status: str
     details: Mapping[str, Any]
     versions: Mapping[str, str]
-    class_values: tuple[Any, Any] | None = None
+    class_values: tuple[Any, ...] | None = None
     loss_parameters: Mapping[str, Any] = field(default_factory=dict)
     report: Mapping[str, Any] = field(default_factory=dict)
 
     def decision_function(self, X: Any, bad_rows: str = "blank") -> np.ndarray:
-        """Return the margin of every row, float64 of shape (n_rows,); above 0: positive class.
-        For a regression, the predicted value.
+        """Return the margin of every row, float64 of shape (n_rows,); above 0: positive class. Of
+        three classes and more those of each class, of shape (n_rows, n_classes). For a regression,
+        the predicted value.
 
         X : what ``fit`` takes: an array or CSR matrix of the same width, a frame with the schema's
         columns, or the path of a file, which is read in pieces. A row is scaled down to the public
@@ -73,7 +75,7 @@ class Model(LearntFacts):
         Raises DataError or InvalidInputError for what are no such rows.
         """
         margins = margins_of(self, X, bad_rows)
-        return self.labels(margins) if self.schema.label.is_real else margins
+        return self.labels(margins) if self.schema.label.is_real else margins.T
 
     def predict(self, X: Any, bad_rows: str = "blank") -> np.ndarray:
         """Return the predicted class of every row, or the predicted value of a regression; for a
@@ -81,17 +83,17 @@ class Model(LearntFacts):
         return self.labels(margins_of(self, X, bad_rows))
 
     def predict_proba(self, X: Any, bad_rows: str = "blank") -> np.ndarray:
-        """Return the probabilities of ``classes_`` for every row, of shape (n_rows, 2), NaN for a
-        row without a score.
+        """Return the probabilities of ``classes_`` for every row, of shape (n_rows, n_classes), NaN
+        for a row without a score.
 
         Raises InvalidInputError for a loss whose margins are no log odds.
         """
-        if not self.has_log_odds:
+        if not self.has_probabilities:
             raise InvalidInputError(
                 f"The margins of the loss {self.loss} are no log odds: only a logistic model has "
-                "probabilities."
+                "probabilities, of more classes than two a softmax one."
             )
-        return odds_to_probabilities(margins_of(self, X, bad_rows))
+        return probabilities_of(margins_of(self, X, bad_rows))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy on labelled rows, or the R2 of a regression: an exact figure of these
@@ -103,24 +105,27 @@ class Model(LearntFacts):
         return score_of(self, X, y, sample_weight)
 
     def margins(self, encoded: Rows) -> np.ndarray:
-        """Return the margins of encoded rows, the intercept's column included."""
+        """Return the margins of encoded rows, the intercept's column included: of shape (n_rows,),
+        or (n_classes, n_rows) of three classes and more."""
         if encoded.shape[0] == 0:
-            return np.zeros(0)
+            return np.zeros((*self.w.shape[:-1], 0))
         table = Table.from_matrix(
             encoded,
             np.zeros(encoded.shape[0]),
             row_norm=min(self.schema.row_norm, self.schema.raw_norm_bound),
             raw_norm_bound=self.schema.raw_norm_bound,
         )
-        return np.concatenate([block.margins(self.w) for block in table.blocks])
+        return np.concatenate([block.margins(self.w) for block in table.blocks], axis=-1)
 
     def labels(self, margins: np.ndarray) -> np.ndarray:
-        """Return the class that each margin says, None where it is NaN; for a regression, the value
-        in the target's own unit, which may lie outside its bounds."""
+        """Return the class that each row's margins say, of several the first with the largest, None
+        where they are NaN; for a regression, the value in the target's own unit, which may lie
+        outside its bounds."""
         if self.classes is None:
             middle, half = self.schema.label.scale
             return middle + half * margins
-        labels, blank = self.classes_[(margins > 0).astype(np.intp)], np.isnan(margins)
+        blank = blank_rows(margins)
+        labels: np.ndarray = self.classes_[places_said(margins)]
         if blank.any():
             labels = labels.astype(object)
             labels[blank] = None
@@ -154,7 +159,7 @@ class Model(LearntFacts):
             "loss": {"name": self.loss, "parameters": dict(self.loss_parameters)},
             "l2": self.l2,
             "coefficients": self.coef.tolist(),
-            "intercept": self.intercept if self.schema.intercept else None,
+            "intercept": np.asarray(self.intercept).tolist() if self.schema.intercept else None,
             "feature_names": list(self.feature_names),
             "classes": _classes_to_json(self.classes),
             "row_norm": self.row_norm,
@@ -176,9 +181,9 @@ def load_model(path: str | os.PathLike[str]) -> Model:
         raise ModelFileError(f"{os.fspath(path)!r}: {error}") from error
     intercept = content["intercept"]
     coef = np.array(content["coefficients"], float) / schema.feature_scale
-    w = coef if intercept is None else np.append(coef, intercept)
+    last = () if intercept is None else (np.array(intercept, float)[..., np.newaxis],)
     model = Model(
-        w=w,
+        w=np.concatenate([coef, *last], axis=-1),
         schema=schema,
         loss=content["loss"]["name"],
         loss_parameters=content["loss"]["parameters"],
@@ -195,14 +200,16 @@ def load_model(path: str | os.PathLike[str]) -> Model:
     return model
 
 
-def check_coefficients(w: Any, n_features: int, algo: str) -> np.ndarray:
-    """Return an optimizer's ``w`` as float64; InvalidInputError for a wrong shape or value."""
+def check_coefficients(w: Any, shape: tuple[int, ...], algo: str) -> np.ndarray:
+    """Return an optimizer's ``w`` as float64, C order; InvalidInputError for a wrong shape or
+    value."""
     try:
-        array = np.array(w, dtype=np.float64)
+        array = np.array(w, dtype=np.float64, order="C")
     except (TypeError, ValueError):
         array = np.full(1, np.nan)
-    if array.shape != (n_features,) or not np.isfinite(array).all():
-        raise InvalidInputError(f"{algo} returned no {n_features} finite coefficients.")
+    if array.shape != shape or not np.isfinite(array).all():
+        times = " x ".join(map(str, shape))
+        raise InvalidInputError(f"{algo} returned no {times} finite coefficients.")
     return array
 
 
@@ -210,7 +217,7 @@ def _check_agreement(name: str, content: Mapping[str, Any], model: Model) -> Non
     """Raise ModelFileError if what the file says twice does not agree."""
     schema = model.schema
     agrees = (
-        model.w.size == schema.n_features
+        model.w.shape == schema.w_shape
         and (content["intercept"] is not None) == schema.intercept
         and tuple(content["feature_names"]) == model.feature_names
         and _classes_agree(content["classes"], schema.label)
@@ -224,7 +231,7 @@ def _check_agreement(name: str, content: Mapping[str, Any], model: Model) -> Non
         raise ModelFileError(f"The coefficients in {name!r} do not fit its schema.")
 
 
-def _classes_to_json(classes: tuple[Any, Any] | None) -> list[Any] | None:
+def _classes_to_json(classes: tuple[Any, ...] | None) -> list[Any] | None:
     if classes is None:
         return None
     return [c.item() if isinstance(c, np.generic) else c for c in classes]
@@ -232,9 +239,9 @@ def _classes_to_json(classes: tuple[Any, Any] | None) -> list[Any] | None:
 
 def _classes_agree(written: list[Any] | None, label: Label) -> bool:
     """Return whether a file's classes are its schema's, which holds text or numbers only."""
-    if written is None or label.is_real:
+    if written is None or label.is_real or len(written) != label.n_classes:
         return written is None and label.is_real
-    pairs = zip(written, classes_of(label), strict=True)
+    pairs = zip(written, label.names, strict=True)
     return all(_as_in_schema(value, expected) == expected for value, expected in pairs)
 
 

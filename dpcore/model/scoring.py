@@ -11,24 +11,34 @@ from dpcore.data.cells.readings import convert_column
 from dpcore.data.cells.typed import to_numbers
 from dpcore.data.readers.in_memory import labels_of
 from dpcore.errors import DataError, advised_on_bad_rows
+from dpcore.model.margins import margins_of
 
 if TYPE_CHECKING:
     from dpcore.data.cells.typed import Cells
     from dpcore.data.schema.schema import Schema
     from dpcore.model.model import Model
 
-__all__ = ["odds_to_probabilities", "score_of"]
+__all__ = ["places_said", "probabilities_of", "score_of"]
 
 _SOURCE = "the labels"
 _ADVICE = "Such a row has no score: leave it, and its label, out."
 
 
-def odds_to_probabilities(log_odds: np.ndarray) -> np.ndarray:
-    """Return the probabilities of the negative and the positive class, of shape (n_rows, 2), each
-    to full relative precision."""
-    from scipy.special import expit
+def probabilities_of(margins: np.ndarray) -> np.ndarray:
+    """Return the probabilities of the classes, of shape (n_rows, n_classes), each to full relative
+    precision: of log odds, of shape (n_rows,), those of the negative and the positive class; else
+    the softmax of margins of shape (n_classes, n_rows)."""
+    from scipy.special import expit, softmax
 
-    return np.column_stack([expit(-log_odds), expit(log_odds)])
+    if margins.ndim == 1:
+        return np.column_stack([expit(-margins), expit(margins)])
+    return np.asarray(softmax(margins, axis=0).T)
+
+
+def places_said(margins: np.ndarray) -> np.ndarray:
+    """Return the place of each row's class: of two the positive one above 0, of several the first
+    with the largest margin."""
+    return np.asarray((margins > 0).astype(np.intp) if margins.ndim == 1 else margins.argmax(0))
 
 
 def score_of(model: Model, X: Any, y: Any, sample_weight: Any) -> float:
@@ -37,18 +47,17 @@ def score_of(model: Model, X: Any, y: Any, sample_weight: Any) -> float:
     Labels are read as training reads them, but for a target's bounds: the R2 is that of the target
     as given. It is NaN for no rows, an R2 for fewer than two.
     """
+    label = model.schema.label
     with advised_on_bad_rows(_ADVICE):
-        predicted = model.decision_function(X, bad_rows="refuse")
-    labels = labels_of(y, _SOURCE, predicted.shape[0])
-    weights = _weights(sample_weight, predicted.shape[0])
-    if model.schema.label.is_real:
-        return _r2(_targets(labels, model.schema), predicted, weights)
-    truth, fault, reason = convert_column(
-        labels, model.schema.label, model.schema.notation, _SOURCE
-    )
+        margins = margins_of(model, X, "refuse")
+    labels = labels_of(y, _SOURCE, margins.shape[-1])
+    weights = _weights(sample_weight, margins.shape[-1])
+    if label.is_real:
+        return _r2(_targets(labels, model.schema), model.labels(margins), weights)
+    truth, fault, reason = convert_column(labels, label, model.schema.notation, _SOURCE)
     if fault is not None and fault.any():
         raise DataError(f"{_SOURCE}: {reason}.")
-    return _mean((predicted > 0) == (truth > 0), weights)
+    return _mean(places_said(margins) == label.places_of(truth), weights)
 
 
 def _weights(given: Any, n_rows: int) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,14 @@ from dpcore.fitting.losses import shown_loss
 if TYPE_CHECKING:
     from dpcore.model.model import Model
 
-__all__ = ["fitted_in_words", "html_of", "shown_bounds", "text_of", "unseen_columns"]
+__all__ = [
+    "classes_in_words",
+    "fitted_in_words",
+    "html_of",
+    "shown_bounds",
+    "text_of",
+    "unseen_columns",
+]
 
 _MOST_NAMES = 8
 
@@ -33,16 +41,30 @@ def html_of(model: Model) -> str:
     if model.released_bounds:
         facts["Bounds released"] = shown_bounds(model)
     rows = "".join(f"<tr><th>{k}</th><td>{escape(v)}</td></tr>" for k, v in facts.items())
-    named = [*zip(model.feature_names, model.coef, strict=True)]
-    if model.schema.intercept:
-        named.append(("intercept", model.intercept))
-    weights = "".join(
-        f"<tr><td>{escape(name)}</td><td>{weight:.6g}</td></tr>" for name, weight in named
-    )
     return (
-        f"<table>{rows}</table><details><summary>{len(named)} coefficients</summary>"
-        f"<table>{weights}</table></details>"
+        f"<table>{rows}</table><details><summary>{model.w.size} coefficients</summary>"
+        f"<table>{_coefficients(model)}</table></details>"
     )
+
+
+def _coefficients(model: Model) -> str:
+    """Return a row of each feature, its name and its coefficients; of several classes below their
+    names."""
+    import numpy as np
+
+    columns = np.atleast_2d(model.coef).T.tolist()
+    named = [*zip(model.feature_names, columns, strict=True)]
+    if model.schema.intercept:
+        named.append(("intercept", np.atleast_1d(model.intercept).tolist()))
+    head = ""
+    if model.w.ndim > 1 and model.classes is not None:
+        heads = "".join(f"<th>{escape(str(name))}</th>" for name in model.classes)
+        head = f"<tr><th></th>{heads}</tr>"
+    rows = (
+        f"<tr><td>{escape(name)}</td>{''.join(f'<td>{weight:.6g}</td>' for weight in weights)}</tr>"
+        for name, weights in named
+    )
+    return head + "".join(rows)
 
 
 def shown_bounds(model: Model) -> str:
@@ -63,13 +85,20 @@ def unseen_columns(model: Model) -> tuple[str, ...]:
 def fitted_in_words(model: Model) -> str:
     """Return what the model predicts, and how it was fitted."""
     label = model.schema.label
-    kind = f"a number from {label.lower:g} to {label.upper:g}" if label.is_real else "two classes"
-    if model.classes is not None:
-        kind = "{!r} or {!r}".format(*model.classes)
+    kind = classes_in_words([repr(name) for name in model.classes or ()])
+    if label.is_real:
+        kind = f"a number from {label.lower:g} to {label.upper:g}"
     inner = " and an intercept" if model.schema.intercept else ""
     loss = shown_loss(model.loss, model.loss_parameters)
     features = len(model.feature_names)
     return f"{kind} by {loss} loss, {features} features{inner}, fitted by {model.algo['name']}"
+
+
+def classes_in_words(names: Sequence[str]) -> str:
+    """Return the names of classes as one reads them: of many their number and the first."""
+    if len(names) > _MOST_NAMES:
+        return f"one of {len(names):,} classes ({', '.join(names[:_MOST_NAMES])}, ...)"
+    return " or ".join([", ".join(names[:-1]), *names[-1:]])
 
 
 def _columns(model: Model) -> str:

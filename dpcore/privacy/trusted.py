@@ -29,7 +29,7 @@ _PLAIN = (type(None), bool, int, float, complex, str, bytes, Fraction, Decimal, 
 NUMPY_SCALARS = frozenset(np.sctypeDict.values())
 """NumPy's own types of numbers: a subclass may do anything, whatever it calls its module."""
 _FUNCTIONS = (FunctionType, BuiltinFunctionType, type)
-_FACTS = ("n_features", "row_norm", "raw_norm_bound", "relation", "n", "rows_per_unit")
+_FACTS = ("n_features", "row_norm", "raw_norm_bound", "relation", "n", "rows_per_unit", "n_margins")
 _MOST_PARTS = 10_000
 
 
@@ -40,8 +40,9 @@ class TrustedParts:
     ----------
     parts : those of the session itself.
     problem : the public facts of the run. A query's own must not differ in what a sensitivity rests
-        on: bounds of the rows, their width and public number, the relation. They are copied here,
-        so that nobody else holds what queries are held to. ``None``: not checked.
+        on: bounds of the rows, their width and public number, the classes of their labels, the
+        relation. They are copied here, so that nobody else holds what queries are held to.
+        ``None``: not checked.
 
     Raises InvalidInputError for a part of dpcore's that was altered.
     """

@@ -137,6 +137,11 @@ class Accountant(Protocol):
 class Loss(Protocol):
     """A function of a row's margin ``z = x.w`` and label ``y``, row by row.
 
+    A class that declares ``multiclass = True`` is one of a row's margins of all classes: ``z``, and
+    the ``out`` of ``dvalue``, have shape (n_classes, n_rows) in C order, and ``y`` is the place of
+    the row's class, 0.0 to n_classes - 1. Its ``lipschitz`` bounds the l2 norm of a row's slopes,
+    its ``smoothness`` is their Lipschitz constant in l2.
+
     ``value`` and ``dvalue`` fill ``out`` from contiguous float64 arrays of one length; each entry
     is a pure function of its own ``z`` and ``y``: same bits in any order, split or company
     (``dpcore.testing.check_loss``). They run on raw rows, inside the trust boundary.
@@ -156,7 +161,8 @@ class Loss(Protocol):
 
     name: ClassVar[str]
     classification: ClassVar[bool]
-    """True: labels are -1.0 and +1.0. False: labels are real numbers (ridge)."""
+    """True: labels are -1.0 and +1.0, or places of classes (``multiclass``). False: labels are
+    real numbers (ridge)."""
     lipschitz: float
     """Bound of ``|dvalue|``, ``inf`` if there is none."""
     smoothness: float

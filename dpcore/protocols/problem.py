@@ -30,7 +30,7 @@ class Problem:
     loss : the row loss.
     l2 : weight of the regulariser; the objective is
         ``sum of losses + (n_public * l2 / 2) ||w||^2``. From 0 to 2^100.
-    n_features : width of ``w``, the intercept's column included.
+    n_features : width of ``w`` (``w_shape``), the intercept's column included.
     row_norm : public bound of the l2 norm of every (scaled) row.
     raw_norm_bound : public bound of the l2 norm of every row as stored, before its factor.
     relation : the neighbouring relation of the run.
@@ -42,6 +42,7 @@ class Problem:
     intercept : whether the last column is 1 in every row.
     rows_per_unit : the rows of a unit at most, where the relation is between units of several rows;
         ``None`` where it is between rows.
+    n_margins : margins of a row: 1, or, of a ``multiclass`` loss, one for each class.
     numbers : the places of features that hold a number between public bounds, each mapped to
         [0, 1], as the schema has it; empty where nothing is known of the columns.
     """
@@ -57,6 +58,7 @@ class Problem:
     capacity: int = 2**27
     intercept: bool = False
     rows_per_unit: int | None = None
+    n_margins: int = 1
     numbers: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
@@ -71,8 +73,20 @@ class Problem:
             raise InvalidInputError(f"Expected 0 <= l2={self.l2!r} <= 2^100.")
         if self.n_features < 1:
             raise InvalidInputError("The data have no feature columns.")
+        several = vars(type(self.loss)).get("multiclass") is True  # as LossFacts reads it
+        if self.n_margins < 1 or (self.n_margins > 1) != several:
+            raise InvalidInputError(
+                f"Expected n_margins={self.n_margins!r} to be the number of classes of a "
+                "multiclass loss, or 1."
+            )
         if not all(0 <= place < self.n_features for place in self.numbers):
             raise InvalidInputError("Expected every place in numbers to be one of the features.")
+
+    @property
+    def w_shape(self) -> tuple[int, ...]:
+        """The shape of ``w``: (n_features,), or (n_margins, n_features) of several classes."""
+        width = (self.n_features,)
+        return width if self.n_margins == 1 else (self.n_margins, *width)
 
     @property
     def n_public(self) -> int | None:
@@ -97,7 +111,7 @@ class Solution:
 
     Parameters
     ----------
-    w : float64 array of shape (n_features,).
+    w : float64 array of the problem's ``w_shape``.
     status : a sentence that says how the run ended.
     details : plain figures for the report (steps taken, released counts): what
         ``dpcore.fitting.details.fault_of_details`` allows, or a note in their place.

@@ -4,7 +4,23 @@ import numpy as np
 
 from dpcore.exact.compiled import njit
 
-__all__ = ["clip_coefficients", "clipped_total"]
+__all__ = ["clip_class_coefficients", "clip_coefficients", "clip_rows", "clipped_total"]
+
+
+def clip_rows(
+    c: np.ndarray, factor: np.ndarray, norms: np.ndarray, clip: float, scale: float, norm: str
+) -> None:
+    """Scale each row's coefficients by its factor, clip them against ``clip / norms`` in the norm,
+    ``"l1"`` or ``"l2"``, and truncate them to 1 / scale, in place.
+
+    A row x with a coefficient c_k for each class contributes the matrix of all c_k x, whose norm,
+    over all its entries, is that of c times that of x: one clip for all classes.
+    ``c`` : float64 of shape (n_rows,), or (n_classes, n_rows).
+    """
+    if c.ndim == 1:
+        clip_coefficients(c, factor, norms, clip, scale)
+    else:
+        clip_class_coefficients(c, factor, norms, clip, scale, norm == "l1", np.zeros(c.shape[1]))
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
@@ -25,6 +41,46 @@ def clip_coefficients(
         kept = kept if size < np.inf else 0.0
         steps = np.trunc(kept * scale)
         c[i] = (steps if t > 0.0 else -steps) / scale
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def clip_class_coefficients(
+    c: np.ndarray,
+    factor: np.ndarray,
+    norms: np.ndarray,
+    clip: float,
+    scale: float,
+    is_l1: bool,
+    shares: np.ndarray,
+) -> None:
+    """Do what ``clip_coefficients`` does to the norm of a row's coefficients of all classes.
+
+    A sum of K sizes or squares and a root round by less than (K + 8) 2^-52 of it: ``size`` is an
+    upper bound, and 2^-50 taken off the share leaves every product below the real one; truncation
+    towards zero lowers it further. A square that underflows is of a coefficient far below 1 /
+    scale, which truncation takes away. Not finite, or above 2^900: the row is left out.
+    ``shares`` : float64 zeros of shape (n_rows,), written on.
+    """
+    slack = 1.0 + (c.shape[0] + 8.0) * 2.220446049250313e-16
+    for k in range(c.shape[0]):
+        for i in range(c.shape[1]):
+            t = c[k, i] * factor[i]
+            c[k, i] = t
+            shares[i] += abs(t) if is_l1 else t * t
+    for i in range(c.shape[1]):
+        quotient = clip / (norms[i] if norms[i] > 0.0 else np.inf)
+        limit = quotient - quotient * 2.220446049250313e-16
+        size = (shares[i] if is_l1 else np.sqrt(shares[i])) * slack
+        share = limit / size * (1.0 - 8.881784197001252e-16)
+        share = 1.0 if size <= limit else share
+        # Beyond, a quotient could have too few digits left for its margin.
+        shares[i] = share if size < 2.0**900 else 0.0
+    for k in range(c.shape[0]):
+        for i in range(c.shape[1]):
+            t = c[k, i] * shares[i]
+            size = abs(t)
+            steps = np.trunc((size if size < np.inf else 0.0) * scale)
+            c[k, i] = (steps if t > 0.0 else -steps) / scale
 
 
 @njit(cache=True, error_model="numpy", nogil=True)

@@ -72,7 +72,7 @@ class CategoricalColumn:
 
     Parameters
     ----------
-    features : the place of each level's feature; empty for a label of two classes.
+    features : the place of each level's feature; empty for a label, whose levels are classes.
     levels : one value of each level.
     """
 
@@ -82,7 +82,9 @@ class CategoricalColumn:
     def codes(self, block: Block) -> np.ndarray:
         """Return the code of every row, int64 of shape (n_rows,)."""
         if not self.features:
-            return (block.y > 0).astype(np.int64)
+            k = len(self.levels)
+            places = block.y > 0 if k == 2 else np.trunc(np.clip(block.y, 0, k - 1))
+            return places.astype(np.int64)
         # One feature is 1 and the others 0: the sum is exact, and 0 for a value of no level.
         places = {feature: code + 1 for code, feature in enumerate(self.features)}
         known = np.trunc(np.clip(_picked(block, places), 0, len(self.features))).astype(np.int64)
@@ -99,7 +101,7 @@ def column_of(schema: Schema, name: str) -> NumericColumn | CategoricalColumn:
         )
     if isinstance(label := columns[name], Label):
         if not label.is_real:
-            return CategoricalColumn((), (_class(label.negative, "others"), label.positive[0]))
+            return CategoricalColumn((), label.names)
         return NumericColumn(None, float(label.lower or 0.0), float(label.upper or 0.0))
     at = 0
     for column in schema.features:
@@ -124,10 +126,6 @@ def numeric_column(schema: Schema, name: str) -> NumericColumn:
     if not isinstance(column, NumericColumn):
         raise InvalidInputError(f"Expected column {name!r} to be numeric, with public bounds.")
     return column
-
-
-def _class(values: tuple[Value, ...], otherwise: str) -> Value:
-    return values[0] if values else otherwise
 
 
 def _steps_of(unit: np.ndarray) -> np.ndarray:

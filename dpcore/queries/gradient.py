@@ -11,7 +11,7 @@ from dpcore.errors import InvalidInputError
 from dpcore.exact.grid import FEATURE_BITS, coefficient_bits, round_parameters
 from dpcore.privacy.sealed import constant, sealed
 from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
-from dpcore.queries.clipping import clip_coefficients
+from dpcore.queries.clipping import clip_rows
 
 if TYPE_CHECKING:
     from dpcore.data.blocks.block import Block
@@ -44,12 +44,16 @@ class ClippedGradients:
         return self.problem.unsure_capacity
 
     def start(self) -> np.ndarray:
-        return np.zeros(self.w.shape[0], dtype=np.int64)
+        return np.zeros(self.w.shape, dtype=np.int64)
 
     def _take_grids(self, widest: float | None = None) -> None:
         """Round ``w`` to its grid, and set ``bits``, so that a block's sum of coefficients times
         rows is exact: of at most ``widest`` a row, ``clip`` if that is ``None``."""
         rounded = round_parameters(self.w, self.problem.raw_norm_bound)
+        if rounded.shape != self.problem.w_shape:
+            raise InvalidInputError(
+                f"Expected w of the problem's shape {self.problem.w_shape}, not {rounded.shape}."
+            )
         object.__setattr__(self, "w", constant(rounded))
         object.__setattr__(self, "clip", float(self.clip))
         part = self.clip if widest is None else widest
@@ -57,16 +61,18 @@ class ClippedGradients:
         object.__setattr__(self, "bits", bits)
 
     def _slopes(self, block: Block) -> np.ndarray:
-        """Return the loss's slope at every row, not clipped: float64 of shape (n_rows,)."""
-        c = np.empty(block.n_rows)
-        self.loss.dvalue(np.ascontiguousarray(block.margins(self.w)), block.y, c)
+        """Return the loss's slopes at every row, not clipped: float64 of the margins' shape."""
+        z = np.ascontiguousarray(block.margins(self.w))
+        c = np.empty(z.shape)
+        self.loss.dvalue(z, block.y, c)
         return c
 
 
 @sealed
 @dataclass(frozen=True, slots=True, eq=False)
 class ClippedGradientSum(ClippedGradients):
-    """``sum_i clip(l'(x_i.w, y_i) x_i)``: every row's gradient scaled down to norm ``clip``.
+    """``sum_i clip(l'(x_i.w, y_i) x_i)``: every row's gradient scaled down to norm ``clip``; of
+    several classes, the gradient in all of their parameters.
 
     Sensitivity (Abadi et al. 2016, section 3.1; Lee & Kifer 2018, gradient approximation): a row
     contributes a vector of norm at most ``clip``, so the sum moves by at most ``clip`` under
@@ -77,7 +83,7 @@ class ClippedGradientSum(ClippedGradients):
     Parameters
     ----------
     problem : public facts; its loss runs on raw rows.
-    w : float64 of shape (n_features,), a released value; rounded to the parameters' grid.
+    w : float64 of the problem's shape, a released value; rounded to the parameters' grid.
     clip : the bound of a row's gradient, in ``norm``.
     norm : ``"l2"`` (Gaussian noise) or ``"l1"`` (Laplace noise).
     noise_multiplier : the noise the answer will get, which bounds how fine the grid may be.
@@ -99,7 +105,8 @@ class ClippedGradientSum(ClippedGradients):
 
     def answer_block(self, block: Block) -> np.ndarray:
         c = self._slopes(block)
-        clip_coefficients(c, block.factor, block.row_norms(self.norm), self.clip, 2.0**self.bits)
+        norms, scale = block.row_norms(self.norm), 2.0**self.bits
+        clip_rows(c, block.factor, norms, self.clip, scale, self.norm)
         # Multiples of 2^-(16+k) below 2^53 steps: the product and the conversion are exact.
         steps: np.ndarray = np.ldexp(block.weighted_sum(c), FEATURE_BITS + self.bits)
         return steps.astype(np.int64)

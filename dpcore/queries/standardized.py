@@ -11,7 +11,7 @@ from dpcore.data.blocks.standardization import SCALE_BITS
 from dpcore.exact.grid import FEATURE_BITS
 from dpcore.privacy.sealed import sealed
 from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
-from dpcore.queries.clipping import clip_coefficients
+from dpcore.queries.clipping import clip_rows
 from dpcore.queries.gradient import ClippedGradients
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class StandardizedGradientSum(ClippedGradients):
     Parameters
     ----------
     problem : public facts; its loss runs on raw rows.
-    w : float64 of shape (n_features,), a released value, of the rows as they are.
+    w : float64 of the problem's shape, a released value, of the rows as they are.
     standardization : the map, of public or released figures.
     clip : the bound of a standardised row's gradient.
     noise_multiplier : the noise the answer will get, which bounds how fine the grid may be.
@@ -60,7 +60,7 @@ class StandardizedGradientSum(ClippedGradients):
         norms = block.standardized_norms(self.standardization)
         # Beside the clip: |c| ||x_i|| <= 2^6 clip, so that the sum of a block is exact.
         norms = np.maximum(norms, np.ldexp(block.row_norms("l2"), -SCALE_BITS))
-        clip_coefficients(c, block.factor, norms, self.clip, 2.0**self.bits)
+        clip_rows(c, block.factor, norms, self.clip, 2.0**self.bits, "l2")
         sums = np.ldexp(block.weighted_sum(c), FEATURE_BITS + self.bits).astype(np.int64)
         return self.standardization.map_sums(sums)
 

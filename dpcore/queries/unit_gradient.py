@@ -14,7 +14,7 @@ from dpcore.exact.compiled import njit
 from dpcore.exact.grid import FEATURE_BITS
 from dpcore.privacy.sealed import sealed
 from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
-from dpcore.queries.clipping import clip_coefficients
+from dpcore.queries.clipping import clip_rows
 from dpcore.queries.gradient import ClippedGradients
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class UnitGradientSum(ClippedGradients):
     Parameters
     ----------
     problem : public facts of a run whose units have several rows.
-    w : float64 of shape (n_features,), a released value, of the rows as they are.
+    w : float64 of the problem's shape, a released value, of the rows as they are.
     standardization : the map, of public or released figures.
     clip : the bound of a unit's gradient. ``noise_multiplier`` : the noise the answer will get.
     """
@@ -69,32 +69,37 @@ class UnitGradientSum(ClippedGradients):
     def answer_block(self, block: Block) -> np.ndarray:
         total = self.start()
         limit = self.clip * 2.0 ** (FEATURE_BITS + self.bits + SCALE_BITS)
-        for part in _pieces(block):
-            add_clipped_units(self._unit_sums(part), limit, total)
+        for part in _pieces(block, self.w.size):
+            add_clipped_units(self._unit_sums(part), limit, total.reshape(-1))
         return total
 
     def _unit_sums(self, block: Block) -> np.ndarray:
-        """Return the sum of each unit's standardised gradients, int64 modulo 2^64."""
+        """Return the sum of each unit's standardised gradients, all classes side by side: int64
+        modulo 2^64 of shape (n_units, w.size)."""
         if block.units is None:
             raise InvalidInputError("Expected blocks of rows that have units.")
         c, factor = self._slopes(block), np.ones(block.n_rows)
         norms = block.standardized_norms(self.standardization)
         norms = np.maximum(norms, np.ldexp(block.row_norms("l2"), -SCALE_BITS))
-        clip_coefficients(c, factor, norms, self.clip, 2.0**self.bits)
+        clip_rows(c, factor, norms, self.clip, 2.0**self.bits, "l2")
         ids, units = np.unique(block.units, return_inverse=True)
-        sums = np.zeros((ids.size, self.w.size), dtype=np.int64)
-        scale = 2.0 ** (FEATURE_BITS + self.bits)
-        add_rows_to_units(block.rows(), c, units.reshape(-1), scale, sums)
-        return self.standardization.map_sums(sums)
+        width, scale = self.w.shape[-1], 2.0 ** (FEATURE_BITS + self.bits)
+        sums = np.zeros((self.w.size // width, ids.size, width), dtype=np.int64)
+        rows = block.rows()
+        for of_class, total in zip(np.atleast_2d(c), sums, strict=True):
+            add_rows_to_units(rows, of_class, units.reshape(-1), scale, total)
+        mapped = self.standardization.map_sums(sums)
+        return np.ascontiguousarray(mapped.swapaxes(0, 1)).reshape(ids.size, self.w.size)
 
     def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
         bits = FEATURE_BITS + self.bits + SCALE_BITS
         return Sensitivity("l2", self.clip * relation.rows_changed, relation, grid_bits=bits)
 
 
-def _pieces(block: Block) -> Iterator[Block]:
-    """Yield the rows, those of a unit together, so many that unfolded they are few cells."""
-    most = max(1, _CELLS // block.n_features)
+def _pieces(block: Block, width: int) -> Iterator[Block]:
+    """Yield the rows, those of a unit together, so many that unfolded, or their units' sums of this
+    width, they are few cells."""
+    most = max(1, _CELLS // width)
     if block.n_rows <= most or block.units is None:
         yield block
         return

@@ -100,6 +100,11 @@ def register_losses(register: Callable[..., None]) -> None:
         summary="log(1 + exp(-y z)): logistic regression.",
     )
     register(
+        "softmax",
+        "dpcore.losses.logistic:Softmax",
+        summary="log(sum_k exp(z_k)) - z_y: logistic regression of three classes or more.",
+    )
+    register(
         "hinge-svm",
         "dpcore.losses.hinge:HingeSvm",
         summary="max(0, 1 - y z): support vector machine.",
@@ -158,6 +163,12 @@ def register_datasets(register: Callable[..., None]) -> None:
         "kddcup99-10",
         "dpcore.data.datasets.kddcup99:load",
         summary="KDD Cup 1999, a tenth: normal against the rest, 494,021 rows.",
+        reference="Stolfo et al. 1999",
+    )
+    register(
+        "kddcup99-10-classes",
+        "dpcore.data.datasets.kddcup99_classes:load",
+        summary="The rows of kddcup99-10 by five classes: normal, dos, probe, r2l, u2r.",
         reference="Stolfo et al. 1999",
     )
     register(

@@ -129,6 +129,9 @@ class OptimizerFacts:
     for_units: bool = fact(
         TRUTH, "True where it releases sums over rows alone: it takes units of several rows.", False
     )
+    multiclass: bool = fact(
+        TRUTH, "True where it takes a loss of several classes, `w` of `problem.w_shape`.", False
+    )
     private: bool = fact(TRUTH, "False where it promises no privacy.", True)
     without_noise: bool = fact(TRUTH, "True where its users add no noise: no promise.", False)
     as_published: bool = fact(

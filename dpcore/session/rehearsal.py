@@ -89,9 +89,10 @@ def load_now(load: Callable[[], Any]) -> None:
 
 def _usual(problem: Problem) -> Iterator[Callable[[], Any]]:
     """Yield makers of a run's usual sums, released or asked by derived queries."""
-    zero, unit = np.zeros(problem.n_features), np.eye(1, problem.n_features)[0]
-    constant = problem.n_features - 1 if problem.intercept else None
-    unchanged = Standardization.nearest(np.ones_like(zero), zero, constant)
+    width = problem.n_features
+    zero, unit = np.zeros(problem.w_shape), np.eye(1, width)[0]
+    constant = width - 1 if problem.intercept else None
+    unchanged = Standardization.nearest(np.ones(width), np.zeros(width), constant)
     yield partial(ColumnMoments, problem, 1.0)
     yield partial(StandardizedGradientSum, problem, zero, unchanged, 1.0)
     yield partial(ClippedGradientSum, problem, zero, 1.0)

@@ -130,6 +130,7 @@ class PrivateEstimator(ABC, BaseEstimator):
             schema = self._with_schema(schema, rows)
         schema = with_units(schema, self.unit, self.rows_per_unit)
         assert schema is not None
+        loss = self._loss_of(schema)
         if self.schema_from_data:
             schema = replace(schema, from_data=True)
         advice = _ITS_WORDS if self.schema is None else ""
@@ -141,7 +142,7 @@ class PrivateEstimator(ABC, BaseEstimator):
                 algo=self.algo,
                 epsilon=self.epsilon,
                 delta=self.delta,
-                loss=self.loss,
+                loss=loss,
                 l2=self.l2,
                 relation=self.relation,
                 accountant=self.accountant,
@@ -178,8 +179,12 @@ class PrivateEstimator(ABC, BaseEstimator):
         tags.target_tags.required = True
         return tags
 
+    def _loss_of(self, schema: Schema) -> str:
+        """Return the loss of a label; InvalidInputError for classes that it cannot have."""
+        return self.loss
+
     @abstractmethod
-    def _label(self, labels: Any) -> tuple[tuple[Any, Any] | None, dict[str, Any], bool]:
+    def _label(self, labels: Any) -> tuple[tuple[Any, ...] | None, dict[str, Any], bool]:
         """Return the classes as the caller's own objects, what a schema says of the label, and
         whether that was read off the labels."""
 
@@ -191,7 +196,7 @@ class PrivateEstimator(ABC, BaseEstimator):
     def _left_to_schema(self) -> dict[str, Any]:
         """Return parameters about the label that a schema replaces, ``None`` where not given."""
 
-    def _described(self, rows: Any, labels: Any) -> tuple[Schema, tuple[Any, Any] | None]:
+    def _described(self, rows: Any, labels: Any) -> tuple[Schema, tuple[Any, ...] | None]:
         """Return the schema that the parameters describe, and the caller's own classes."""
         if self.categories is not None and not is_frame(rows):
             raise InvalidInputError(

@@ -4,20 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 
 from dpcore.errors import InvalidInputError, advised_on_bad_rows
-from dpcore.model.scoring import odds_to_probabilities
+from dpcore.fitting.usual_loss import loss_of_schemas
+from dpcore.model.scoring import probabilities_of
 from dpcore.sklearn.base import WITHOUT_SCORE, PrivateEstimator
 from dpcore.sklearn.explained import explained
 from dpcore.sklearn.public import classes_label, target_label
 from dpcore.sklearn.rows import classes_in
 
+if TYPE_CHECKING:
+    from dpcore.data.schema.schema import Schema
+
 __all__ = ["PrivateLinearSVC", "PrivateLogisticRegression", "PrivateRidge"]
 
+_TWO_ONLY = (
+    "Only binary classification is supported: a hinge tells two classes apart, and a fit for each "
+    "of several would share one budget. PrivateLogisticRegression takes all of them in one fit."
+)
 FROM_LABELS = "from-labels"
 _USUAL = (0, 1)
 _CLASS_WEIGHT = (
@@ -29,12 +37,12 @@ _CLASS_WEIGHT = (
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class PrivateClassifier(ClassifierMixin, PrivateEstimator):
-    """A private linear model of two classes.
+    """A private linear model of classes.
 
     Parameters
     ----------
-    classes : the two public labels, in any order; ``"from-labels"`` reads them off the rows, which
-        marks the model as not private. Several classes are not there yet.
+    classes : the public labels, in any order; ``"from-labels"`` reads them off the rows, which
+        marks the model as not private.
     class_weight : ``None``; anything else is refused.
     """
 
@@ -44,24 +52,20 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
 
     @property
     def classes_(self) -> np.ndarray:
-        """The two classes in ascending order; the second is that of positive decisions."""
+        """The classes in ascending order; of two the second is that of positive decisions."""
         return self.model_.classes_
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Return the margin of every row; above 0: the second class."""
+        """Return the margin of every row; above 0: the second class. Of three classes and more
+        those of each class, of shape (n_rows, n_classes)."""
         rows = self._checked(X)
         with advised_on_bad_rows(WITHOUT_SCORE):
             return self.model_.decision_function(rows, bad_rows="refuse")
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        return tags
-
-    def _label(self, labels: Any) -> tuple[tuple[Any, Any] | None, dict[str, Any], bool]:
+    def _label(self, labels: Any) -> tuple[tuple[Any, ...] | None, dict[str, Any], bool]:
         is_read_off = isinstance(self.classes, str) and self.classes == FROM_LABELS
         values, label = classes_label(classes_in(labels) if is_read_off else self.classes)
-        return (values[0], values[1]), label, is_read_off
+        return tuple(values), label, is_read_off
 
     def _check_parameters(self) -> None:
         if self.class_weight is not None:
@@ -75,7 +79,8 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
 @explained
 @dataclass(kw_only=True, eq=False, repr=False)
 class PrivateLogisticRegression(PrivateClassifier):
-    """Logistic regression under differential privacy.
+    """Logistic regression under differential privacy, of three classes and more multinomial (the
+    loss ``softmax``): one fit and one clip for all of them.
 
     In a plain ``Pipeline`` the steps before this one cannot be looked into: a step that learns from
     the rows, such as a StandardScaler, voids the guarantee, and the statement does not say so.
@@ -105,8 +110,11 @@ class PrivateLogisticRegression(PrivateClassifier):
     """
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Return the probabilities of ``classes_`` for every row, of shape (n_rows, 2)."""
-        return odds_to_probabilities(self.decision_function(X))
+        """Return the probabilities of ``classes_`` for every row, of shape (n_rows, n_classes)."""
+        return probabilities_of(self.decision_function(X).T)
+
+    def _loss_of(self, schema: Schema) -> str:
+        return loss_of_schemas(schema)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -132,10 +140,20 @@ class PrivateLinearSVC(PrivateClassifier):
 
     Parameters
     ----------
-    loss : ``"huber-svm"``, a smoothed hinge, or ``"hinge-svm"``.
+    loss : ``"huber-svm"``, a smoothed hinge, or ``"hinge-svm"``; both are of two classes.
     """
 
     loss: str = "huber-svm"
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+    def _loss_of(self, schema: Schema) -> str:
+        if schema.label.n_classes > 2:
+            raise InvalidInputError(_TWO_ONLY)
+        return self.loss
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -167,7 +185,7 @@ class PrivateRidge(RegressorMixin, PrivateEstimator):
     loss: str = "ridge"
     score = PrivateEstimator.score
 
-    def _label(self, labels: Any) -> tuple[tuple[Any, Any] | None, dict[str, Any], bool]:
+    def _label(self, labels: Any) -> tuple[tuple[Any, ...] | None, dict[str, Any], bool]:
         return None, target_label(self.target_bounds), False
 
     def _check_parameters(self) -> None:

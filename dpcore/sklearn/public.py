@@ -28,8 +28,8 @@ _NO_BOUNDS = (
     "which releases them for a tenth of its budget."
 )
 _NO_CLASSES = (
-    "Expected classes to be two public values, as in classes=('no', 'yes'), or 'from-labels', "
-    "which makes the model not private; models of several classes are not there yet."
+    "Expected classes to be two public values or more, as in classes=('no', 'yes'), or "
+    "'from-labels', which makes the model not private."
 )
 
 
@@ -83,14 +83,14 @@ def public_fills(fill: Any, names: Sequence[str]) -> dict[str, float]:
 
 
 def classes_label(classes: Any) -> tuple[list[Any], dict[str, Any]]:
-    """Return two classes in ascending order, and what a schema says of them."""
+    """Return the classes in ascending order, and what a schema says of them."""
     if isinstance(classes, (str, bytes, Mapping)):
         raise InvalidInputError(_NO_CLASSES)
     try:
         values = [plain(value) for value in classes]
     except TypeError:
         values = []
-    if len(values) != 2 or not all(isinstance(value, (str, int, float)) for value in values):
+    if len(values) < 2 or not all(isinstance(value, (str, int, float)) for value in values):
         raise InvalidInputError(_NO_CLASSES)
     if {type(value) for value in values} == {int, float}:
         values = [float(value) for value in values]
@@ -110,22 +110,21 @@ def target_label(target_bounds: Any) -> dict[str, Any]:
 
 
 def ascending(values: list[Any]) -> list[Any]:
-    """Return two classes in the order that scikit-learn expects of ``classes_``: its scorers take
-    the larger one for the positive class. Classes of two types stay as they are."""
-    first, second = values
-    alike = isinstance(first, str) == isinstance(second, str)
-    return [second, first] if alike and second < first else values
+    """Return classes in the order that scikit-learn expects of ``classes_``: its scorers take the
+    larger one of two for the positive class. Classes of two types stay as they are."""
+    alike = len({isinstance(value, str) for value in values}) == 1
+    return sorted(values) if alike else values
 
 
 def with_label_ascending(schema: Schema) -> Schema:
-    """Return the schema with its two classes in ascending order, where it lists both."""
+    """Return the schema with the classes that it lists in ascending order; that of other values, if
+    there is one, stays in its place."""
     label = schema.label
-    if not (label.negative and label.positive):
+    listed = {values[0]: values for values in label.classes if values}
+    if len(listed) < 2 or (ordered := ascending(list(listed))) == list(listed):
         return schema
-    ends = [label.negative[0], label.positive[0]]
-    if ascending(ends) == ends:
-        return schema
-    turned = replace(label, negative=label.positive, positive=label.negative)
+    others = ((),) * (label.n_classes - len(listed))
+    turned = replace(label, classes=(*(listed[name] for name in ordered), *others))
     columns = (turned if isinstance(column, Label) else column for column in schema.columns)
     return replace(schema, columns=tuple(columns))
 

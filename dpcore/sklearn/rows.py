@@ -31,10 +31,8 @@ __all__ = [
     "without_ids",
 ]
 
-_MANY = (
-    "Only binary classification is supported. The labels are of more than two classes, and models "
-    "of several are not there yet."
-)
+_MOST_CLASSES = 1000
+_MANY = f"The labels are of more than {_MOST_CLASSES:,} classes; PrivateRidge predicts numbers."
 _CONTINUOUS = (
     "Unknown label type: continuous. A number with a fraction is no class; PrivateRidge predicts "
     "numbers."
@@ -119,7 +117,7 @@ def _arrow_labels(y: Any) -> Any:
 
 
 def classes_in(labels: Any) -> list[Any]:
-    """Return the two classes of labels, read off the rows, in ascending order.
+    """Return the classes of labels, read off the rows, in ascending order.
 
     Raises DataError, which says that there are too few or too many, and never which.
     """
@@ -132,7 +130,7 @@ def classes_in(labels: Any) -> list[Any]:
             raise DataError("A label is NaN or infinite.")
         if not np.array_equal(values, np.floor(values)):
             raise DataError(_CONTINUOUS)
-    if values.size > 2:
+    if values.size > _MOST_CLASSES:
         raise DataError(_MANY)
     if values.size < 2:
         raise DataError(

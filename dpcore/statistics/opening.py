@@ -14,6 +14,7 @@ from dpcore.fitting.loading import schema_reasons
 from dpcore.fitting.public_facts import check_drop
 from dpcore.fitting.rows import dataset_of, schema_of
 from dpcore.fitting.settings import Settings, checked_settings, figure_of
+from dpcore.fitting.usual_loss import loss_of_schemas
 from dpcore.noise.source import SeededNoise, SystemNoise
 from dpcore.privacy.relations import parse_relation
 from dpcore.privacy.sensitivity import NeighboringRelation
@@ -163,10 +164,10 @@ def _rows(
 def _problem(dataset: Dataset, relation: NeighboringRelation) -> Problem:
     schema, units = dataset.schema, dataset.schema.units
     n = dataset.n_units if relation.size_is_public and units is None else None
-    loss = load_registry().load("loss", "ridge" if schema.label.is_real else "logistic")()
+    usual = "ridge" if schema.label.is_real else loss_of_schemas(schema)
     capacity = {"capacity": schema.capacity} if schema.capacity else {}
     return Problem(
-        loss=loss,
+        loss=load_registry().load("loss", usual)(),
         l2=0.0,
         n_features=schema.n_features,
         row_norm=dataset.row_norm,
@@ -176,6 +177,7 @@ def _problem(dataset: Dataset, relation: NeighboringRelation) -> Problem:
         n0=schema.rows,
         intercept=schema.intercept,
         rows_per_unit=None if units is None else units.rows_per_unit,
+        n_margins=schema.label.n_margins,
         numbers=number_features(schema),
         **capacity,
     )

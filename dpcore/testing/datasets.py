@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpcore.data.cells.readings import are_labels
 from dpcore.data.datasets import fetch
 from dpcore.testing.altered_files import ALTERATIONS, ReadFiles, alter
 from dpcore.testing.canonical import canonical
@@ -129,8 +130,8 @@ def _facts(dataset: Dataset) -> dict[str, Any]:
 def _digest(dataset: Dataset) -> str:
     """Return a digest of the rows, having checked that they are within their bounds."""
     y = dataset.y
-    assert np.isfinite(y).all() and (np.abs(y) <= 1).all(), (
-        "Its labels are not -1 and +1, nor a target scaled to [-1, 1]."
+    assert are_labels(dataset.schema.label, y).all(), (
+        "Its labels are not -1 and +1, nor places of classes, nor a target scaled to [-1, 1]."
     )
     table = dataset.table()
     digest = hashlib.sha256(y.tobytes())

@@ -10,6 +10,7 @@ import numpy as np
 
 from dpcore.exact.grid import BLOCK_ROWS, MARGIN_BITS, PARAMETER_BITS
 from dpcore.losses.facts import LossFacts, loss_facts
+from dpcore.testing.class_losses import check_class_loss
 from dpcore.testing.guard import require_assertions
 from dpcore.testing.overlap import run_overlapping
 from dpcore.testing.tested import Tested
@@ -49,6 +50,8 @@ def check_loss(loss: Loss) -> Tested:
     require_assertions()
     rng = np.random.default_rng(0)
     z, facts = _margins(rng), loss_facts(loss)
+    if facts.multiclass:
+        return check_class_loss(loss, facts)
     y = _labels(loss, z.size, rng)
     for function in (loss.value, loss.dvalue):
         _check_row_by_row(function, z, y, rng)

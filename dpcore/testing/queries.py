@@ -103,6 +103,7 @@ def _check_query(make_query: MakeQuery, loss: Loss, given: bool, evaluations: in
     what += f"; rows of {tables} tables with other public facts keep within it too"
     left = [f"tables that it does not take: {'; '.join(left)}"] if left else []
     left.append("other losses than the one given" if given else "other losses than three")
+    left.append("losses of several classes")
     return Tested(what, "", (*refused, *left, *not_isolated()))
 
 

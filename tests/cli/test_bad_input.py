@@ -177,8 +177,8 @@ def test_predict_refuses_a_model_cut_short(run, saved, folder, part):
 def test_predict_refuses_another_version_and_altered_content(run, saved, folder):
     content = json.loads(saved.read_text())
     before = sorted(folder.iterdir())
-    saved.write_text(json.dumps({**content, "format_version": 2}))
-    refused(run("predict", saved, "--data", "rows.csv"), "version 2", folder, before)
+    saved.write_text(json.dumps({**content, "format_version": 3}))
+    refused(run("predict", saved, "--data", "rows.csv"), "version 3", folder, before)
     content["privacy"]["epsilon"] = 0.01
     saved.write_text(json.dumps(content))
     refused(run("predict", saved, "--data", "rows.csv"), "altered", folder, before)

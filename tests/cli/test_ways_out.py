@@ -64,9 +64,9 @@ def test_between_the_last_release_and_the_file(
 @pytest.mark.parametrize(
     ("target", "error", "status", "start"),
     [
-        ("dpcore.cli.train._print", KeyboardInterrupt, 130, "dpcore: stopped. "),
-        ("dpcore.cli.train._print", full, 2, "dpcore: No space left on device. "),
-        ("dpcore.cli.train._print", unread, 1, "dpcore: nobody read"),
+        ("dpcore.cli.train_report._print", KeyboardInterrupt, 130, "dpcore: stopped. "),
+        ("dpcore.cli.train_report._print", full, 2, "dpcore: No space left on device. "),
+        ("dpcore.cli.train_report._print", unread, 1, "dpcore: nobody read"),
         # The file is in its place and nobody was told yet.
         ("dpcore.model.file.write_whole", KeyboardInterrupt, 130, "dpcore: stopped. "),
     ],
@@ -108,7 +108,9 @@ def test_a_signal_in_the_middle_of_a_fit(train, monkeypatch, number):
 
 def test_a_signal_that_is_ignored_stays_so(train, folder, monkeypatch):
     """As under nohup."""
-    monkeypatch.setattr("dpcore.cli.train._print", lambda *_: os.kill(os.getpid(), signal.SIGHUP))
+    monkeypatch.setattr(
+        "dpcore.cli.train_report._print", lambda *_: os.kill(os.getpid(), signal.SIGHUP)
+    )
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
         assert train("--out", "m.json").exit_code == 0

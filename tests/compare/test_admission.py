@@ -104,7 +104,7 @@ def test_a_reference_that_is_named_beside_an_algorithm_is_fitted_once(compared):
 @pytest.mark.parametrize(
     ("changes", "text"),
     [
-        ({"loss": "ridge"}, "majority is of two classes"),
+        ({"loss": "ridge"}, "majority is of classes"),
         ({"loss": "ridge", "algorithms": ("nonprivate",)}, "does not fit a label with two classes"),
         ({"loss": "logistics"}, "Did you mean logistic"),
         ({"data": ("stub-row",)}, "Did you mean stub-rows"),

@@ -52,7 +52,7 @@ def test_the_floor_of_an_objective_is_that_of_zeros(loss, floor):
     assert zeros.value == pytest.approx(floor)
 
 
-@pytest.mark.parametrize("loss", ["ridge", "of-nobody"])
+@pytest.mark.parametrize("loss", ["ridge", "softmax", "of-nobody"])
 def test_a_loss_that_is_not_known_or_of_two_classes_has_no_floor(loss):
     levels = levels_of(compared(None, 0.1)[1:], "kdd", {**SETTINGS, "loss": loss}, "objective")
     assert [level.name for level in levels] == ["nonprivate"]

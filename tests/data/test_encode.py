@@ -28,7 +28,7 @@ def tables(draw):
             columns.append(Categorical(name, tuple("abc"[:k])))
             codes = draw(st.lists(st.integers(-1, k - 1), min_size=n, max_size=n))
             values[name] = np.array(codes, dtype=np.int32)
-    columns.append(Label("y", (0.0,), (1.0,)))
+    columns.append(Label("y", ((0.0,), (1.0,))))
     values["y"] = np.ones(n)
     return Columns(values, n), Schema(tuple(columns), intercept=draw(st.booleans()))
 

@@ -33,7 +33,7 @@ def test_what_follows_from_the_columns():
     assert schema.feature_names == ("age", "city=Bern", "city=Basel", "intercept")
     assert schema.n_features == 4
     assert schema.rows == 100
-    assert schema.label == Label("income", ("<=50K",), (">50K", ">50K."))
+    assert schema.label == Label("income", (("<=50K",), (">50K", ">50K.")))
     assert schema.raw_norm_bound == schema.row_norm >= math.sqrt(3)
     assert replace(schema, intercept=False).n_features == 3
     assert replace(schema, norm=1.5).row_norm == 1.5
@@ -41,7 +41,7 @@ def test_what_follows_from_the_columns():
 
 def test_the_norm_bound_is_rounded_up():
     for k in range(1, 200):
-        columns = (*(Numeric(f"c{i}", 0.0, 1.0) for i in range(k)), Label("y", (), (1.0,)))
+        columns = (*(Numeric(f"c{i}", 0.0, 1.0) for i in range(k)), Label("y", ((), (1.0,))))
         bound = Schema(columns, intercept=False).raw_norm_bound
         assert Fraction(bound) ** 2 >= k
         assert Fraction(math.nextafter(bound, 0)) ** 2 < k
@@ -59,7 +59,7 @@ def schemas(draw):
         st.lists(WORDS, min_size=1, max_size=4, unique=True),
         st.lists(NUMBERS.map(lambda x: x + 0.0), min_size=1, max_size=4, unique=True),
     ).map(tuple)
-    columns = [Label(names[0], (), draw(values)), Numeric(names[1], *sorted(draw(PAIRS)))]
+    columns = [Label(names[0], ((), draw(values))), Numeric(names[1], *sorted(draw(PAIRS)))]
     for name in names[2:]:
         columns.append(draw(st.sampled_from([Drop(name), Categorical(name, draw(values))])))
     return Schema(

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from dpcore.data.datasets import kddcup99
+from dpcore.data.datasets import kddcup99, kddcup99_classes
 from dpcore.data.schema.columns import Label
 from dpcore.data.schema.schema import Schema
 from dpcore.data.schema.shipped import SHIPPED, is_shipped
@@ -49,6 +49,7 @@ FILES = {
     "ipums-us": ("ipums-us.txt", " ", ipums_rows(), "logistic", 52),
     "kddcup99": ("kddcup.data", ",", kdd_rows(), "logistic", 118),
     "kddcup99-10": ("tenth.csv", ",", kdd_rows(), "logistic", 118),
+    "kddcup99-10-classes": ("classes.csv", ",", kdd_rows(), "softmax", 118),
     "buzz-twitter": ("Twitter.data", ",", buzz_rows(), "ridge", 77),
 }
 
@@ -63,9 +64,10 @@ def test_a_file_of_that_shape_is_fitted_and_predicted(tmp_path, name):
     file, separator, rows, loss, n_features = FILES[name]
     path = write(tmp_path / file, separator, rows)
     model = fit(path, schema=name, loss=loss, algo="dp-gd", seed=1)
-    assert model.coef.shape == (n_features,)
-    margins = np.concatenate([model.margins(x) for x, _ in feature_rows(str(path), model.schema)])
-    assert margins.shape == (ROWS,) and np.isfinite(margins).all()
+    assert model.coef.shape[-1] == n_features
+    pieces = [model.margins(x) for x, _ in feature_rows(str(path), model.schema)]
+    margins = np.concatenate(pieces, axis=-1)
+    assert margins.shape[-1] == ROWS and np.isfinite(margins).all()
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -107,6 +109,18 @@ def test_the_whole_kdd_cup_has_the_columns_of_the_tenth():
     whole, tenth = Schema.read("kddcup99"), Schema.read("kddcup99-10")
     assert whole.columns == tenth.columns and tenth == kddcup99.schema()
     assert (whole.rows, tenth.rows) == (4_898_431, 494_021)
+
+
+def test_the_classes_of_the_kdd_cup_are_named_and_every_attack_is_of_one():
+    plain, tenth = Schema.read("kddcup99-10"), Schema.read("kddcup99-10-classes")
+    assert tenth == kddcup99_classes.schema() and tenth.columns[:-1] == plain.columns[:-1]
+    assert tenth.rows == plain.rows and Schema.read("kddcup99-classes").rows == 4_898_431
+    label = tenth.label
+    assert label.names == ("normal", "dos", "probe", "r2l", "u2r")
+    # The description's 39 attacks, each but a class's own name with the point of the files.
+    assert [len(values) for values in label.classes] == [2, 11, 7, 17, 8]
+    attacks = [value for values in label.classes for value in values[1:]]
+    assert len({*attacks}) == 40 and all(value.endswith(".") for value in attacks)
 
 
 @pytest.mark.parametrize("name", SHIPPED)

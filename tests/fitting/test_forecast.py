@@ -33,6 +33,7 @@ def test_a_share_that_no_size_keeps_is_infinite():
     ("forecast", "rows", "text"),
     [
         (Forecast(Settings(loss="quantile"), 30), 100, "no forecast for the loss quantile"),
+        (Forecast(Settings(loss="softmax"), 30), 100, "no forecast for the loss softmax"),
         (Forecast(Settings(delta=0.0), 30), 100, "delta > 0"),
         (FORECAST, 0, "Expected rows=0"),
     ],

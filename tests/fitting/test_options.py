@@ -36,6 +36,8 @@ def settings_fields():
         for field in dataclasses.fields(Settings)
     }
     assert found.pop("units") is False  # It follows from the schema, or from ``unit``.
+    assert found["loss"] == "logistic"  # Where none is named it follows from the classes.
+    found["loss"] = None
     return found
 
 

@@ -136,7 +136,7 @@ def test_every_truncation_is_refused(path):
 @pytest.mark.parametrize(
     ("key", "value", "text"),
     [
-        ("format_version", 2, "version 2"),
+        ("format_version", 3, "version 3; this dpcore reads 1 and 2"),
         ("format_version", True, "version True"),
         ("format", "other", "not a dpcore model"),
         ("coefficients", [0.1], "one coefficient for each feature"),
@@ -216,7 +216,7 @@ def test_values_that_are_not_finite_cannot_be_saved(tmp_path):
 @pytest.mark.parametrize("w", [[0.0, np.inf], [0.0], [[0.0, 0.0]], None, ["a", "b"]])
 def test_coefficients_of_an_optimizer_are_checked(w):
     with pytest.raises(DpcoreError, match="stub returned no 2 finite coefficients"):
-        check_coefficients(w, 2, "stub")
+        check_coefficients(w, (2,), "stub")
 
 
 def test_plain_makes_any_detail_json():

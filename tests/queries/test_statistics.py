@@ -24,6 +24,7 @@ ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLAC
 SPECIAL = NeighboringRelation.REPLACE_SPECIAL
 FIRST, SECOND = NumericColumn(0, -3.0, 5.0), NumericColumn(1, 0.0, 90.0)
 LABEL, CLASSES = NumericColumn(None, 10.0, 30.0), CategoricalColumn((), ("no", "yes"))
+THREE = CategoricalColumn((), ("a", "b", "c"))
 LEVELS = CategoricalColumn((1, 2, 3), ("a", "b", "c"))
 EDGES = (-3.0, -1.0, 0.5, 5.0)
 
@@ -49,6 +50,7 @@ def cells(rows, feature):
         Histogram(LABEL, (10.0, 20.0, 30.0)),
         Histogram(LEVELS),
         Histogram(CLASSES, norm="l1"),
+        Histogram(THREE),
         NumericSums((FIRST,), norm="l1"),
         NumericSums((FIRST, SECOND, LABEL)),
         NumericSums((FIRST, SECOND, LABEL), True),
@@ -205,11 +207,25 @@ SCHEMA = Schema.from_dict(
 )
 
 
+def test_the_classes_of_a_label_are_counted_whatever_the_rows_hold():
+    label = {"kind": "label", "classes": ["a", "b"], "other": "rest"}
+    schema = Schema.from_dict({"width": 1, "columns": {"y": label}})
+    column = column_of(schema, "y")
+    assert column == CategoricalColumn((), ("a", "b", "rest"))
+    y = np.array([0.0, 2.0, 1.0, 2.0, 0.0, 2.0])
+    table = Table.from_matrix(np.ones((6, 2)), y, row_norm=2.0, raw_norm_bound=2.0)
+    assert LocalEngine(table).answer(Histogram(column)).tolist() == [2, 1, 3]
+    # A row counts once, in one of the three, even with a label that no schema would read.
+    odd = np.array([-7.0, 9.0, 0.5, 1.5, 2.5, 1e300])
+    table = Table.from_matrix(np.ones((6, 2)), odd, row_norm=2.0, raw_norm_bound=2.0)
+    assert LocalEngine(table).answer(Histogram(column)).tolist() == [2, 1, 3]
+
+
 def test_columns_are_found_by_name():
     assert column_of(SCHEMA, "age") == NumericColumn(0, 17.0, 90.0)
     assert column_of(SCHEMA, "city") == CategoricalColumn((1, 2), ("Bern", "Basel"))
     assert column_of(SCHEMA, "pay") == NumericColumn(3, 0.0, 10.0)
-    assert column_of(SCHEMA, "hired") == CategoricalColumn((), ("others", "yes"))
+    assert column_of(SCHEMA, "hired") == CategoricalColumn((), ("not yes", "yes"))
     for name, reason in (("id", "no column"), ("agge", "Did you mean 'age'|age")):
         with pytest.raises(InvalidInputError, match=reason):
             column_of(SCHEMA, name)

@@ -67,7 +67,8 @@ class Block(Protocol):
     n_rows: int
     n_features: int
     y: np.ndarray
-    """float64 of shape (n_rows,): -1 and +1, or a regression's target in [-1, 1]."""
+    """float64 of shape (n_rows,): -1 and +1, a regression's target in [-1, 1], or, of three classes
+    or more, the place of the row's class, from 0.0."""
     factor: np.ndarray
     """float64 of shape (n_rows,), in (0, 1]: the scale of each row."""
     units: np.ndarray | None
@@ -75,13 +76,19 @@ class Block(Protocol):
     where each row is one."""
 
     def margins(self, w: np.ndarray) -> np.ndarray:
-        """Return ``x.w`` for every (scaled) row, float64 of shape (n_rows,): a pure function of the
-        row and of ``w`` rounded to its grid. Not to be written on: it may be cached."""
+        """Return ``x.w`` for every (scaled) row: a pure function of the row and of ``w`` rounded to
+        its grid. Not to be written on: it may be cached.
+
+        ``w`` : of shape (n_features,), or (n_classes, n_features); the margins are float64 of shape
+        (n_rows,), or (n_classes, n_rows) in C order, each class's with the bits of ``w`` of it
+        alone on that grid.
+        """
         ...
 
     def margins_at(self, points: np.ndarray) -> np.ndarray:
-        """Return ``margins`` of every row of ``points``, of shape (n_points, n_features), to the
-        bit: float64 of shape (n_points, n_rows), C order. Nothing is cached."""
+        """Return ``margins`` of every entry of ``points``, of shape (n_points, n_features) or
+        (n_points, n_classes, n_features), to the bit: float64 of shape (n_points, n_rows) or
+        (n_points, n_classes, n_rows), C order. Nothing is cached."""
         ...
 
     def line(self, w: np.ndarray, direction: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -112,7 +119,8 @@ class Block(Protocol):
         ...
 
     def weighted_sum(self, c: np.ndarray) -> np.ndarray:
-        """Return ``sum_i c_i raw_i``, float64 of shape (n_features,).
+        """Return ``sum_i c_i raw_i``, float64 of shape (n_features,); of ``c`` of shape (n_classes,
+        n_rows) those of each class, of shape (n_classes, n_features).
 
         Exact in any order when the ``c_i`` are multiples of ``2**-k`` and ``|c_i| ||raw_i||`` is at
         most ``clip``, with k from ``dpcore.exact.grid.coefficient_bits(clip, ...)``.

@@ -25,7 +25,9 @@ class CachedMargins:
     """A block that remembers its margins at the last ``w`` and along the last direction.
 
     A layout adds ``gather``, ``raw_rows``, ``_absolute_steps``, ``_unfolded`` and ``_take_cells``,
-    and may compute ``_product``, ``_products`` and ``weighted_sum`` in a way of its own.
+    and may compute in a way of its own, with the same bits, ``_product`` and ``_sum``, those of one
+    vector, ``_fill_four`` and ``_sum_four``, those of four side by side, or ``_products`` and
+    ``_sums``, those of several.
 
     Parameters
     ----------
@@ -78,16 +80,48 @@ class CachedMargins:
         """Return the raw margins of ``v``, float64."""
         return _margins(self.raw_rows(), self.n_rows, v)
 
+    def _fill_four(self, points: np.ndarray, out: np.ndarray) -> None:
+        """Write ``_product`` of each of four points to ``out``, of shape (4, n_rows)."""
+        for point, margins in zip(points, out, strict=True):
+            margins[:] = self._product(point)
+
     def _products(self, points: np.ndarray) -> np.ndarray:
         """Return ``_product`` of every row of ``points``, to the bit."""
-        return np.array([self._product(v) for v in points])
+        out = np.empty((len(points), self.n_rows))
+        fours = len(points) - len(points) % 4
+        for k in range(0, fours, 4):
+            self._fill_four(points[k : k + 4], out[k : k + 4])
+        for k in range(fours, len(points)):
+            out[k] = self._product(points[k])
+        return out
+
+    def _sum(self, c: np.ndarray) -> np.ndarray:
+        """Return ``sum_i c_i raw_i``, float64 of shape (n_features,)."""
+        return self.raw_rows().weighted_sum(0, self.n_rows, c)
+
+    def _sum_four(self, c: np.ndarray) -> np.ndarray:
+        """Return ``_sum`` of each of four rows of ``c``."""
+        return np.array([self._sum(row) for row in c])
+
+    def _sums(self, c: np.ndarray) -> np.ndarray:
+        """Return ``_sum`` of every row of ``c``, to the bit where sums are exact."""
+        out = np.empty((len(c), self.n_features))
+        fours = len(c) - len(c) % 4
+        for k in range(0, fours, 4):
+            out[k : k + 4] = self._sum_four(c[k : k + 4])
+        for k in range(fours, len(c)):
+            out[k] = self._sum(c[k])
+        return out
+
+    def _any_product(self, v: np.ndarray) -> np.ndarray:
+        return self._product(v) if v.ndim == 1 else self._products(v)
 
     def _square_product(self, v: np.ndarray) -> np.ndarray:
         """Return ``sum_j v_j x_j^2`` of every raw row, float64, up to the rounding of a sum."""
         return _margins(self.raw_rows().mapped(np.square), self.n_rows, v)
 
     def weighted_sum(self, c: np.ndarray) -> np.ndarray:
-        return self.raw_rows().weighted_sum(0, self.n_rows, c)
+        return self._sum(c) if c.ndim == 1 else self._sums(c)
 
     def weighted_moments(self, c: np.ndarray) -> np.ndarray:
         return self.raw_rows().mapped(_held_squares).weighted_sum(0, self.n_rows, c)
@@ -128,14 +162,16 @@ class CachedMargins:
         return _read_only(raw * self.factor) if self._is_scaled else raw
 
     def margins_at(self, points: np.ndarray) -> np.ndarray:
-        raw = self._products(self._path.rounded(points))
+        points = self._path.rounded(points, each=True)
+        raw = self._products(points.reshape(-1, self.n_features))
+        raw = raw.reshape(*points.shape[:-1], self.n_rows)
         return raw * self.factor if self._is_scaled else raw
 
     def line(self, w: np.ndarray, direction: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         z, direction = self._raw_margins(self._path.rounded(w)), self._path.rounded(direction)
         known = self._along
         if known is None or not _same(known[0], direction):
-            known = self._along = (direction, _read_only(self._product(direction)))
+            known = self._along = (direction, _read_only(self._any_product(direction)))
         return z, known[1]
 
     def _raw_margins(self, w: np.ndarray) -> np.ndarray:
@@ -143,7 +179,7 @@ class CachedMargins:
         known = self._at
         if known is None or not _same(known[0], w):
             along = self._moved_to(w)
-            known = self._at = (w, _read_only(self._product(w) if along is None else along))
+            known = self._at = (w, _read_only(self._any_product(w) if along is None else along))
         return known[1]
 
     def _moved_to(self, w: np.ndarray) -> np.ndarray | None:
@@ -156,8 +192,8 @@ class CachedMargins:
         step = self._path.step(start, direction, w)
         if step is None:
             return None
-        out = np.empty(self.n_rows)
-        margins_along(z, z_direction, step, out)
+        out = np.empty(z.shape)
+        margins_along(z.reshape(-1), z_direction.reshape(-1), step, out.reshape(-1))
         return out
 
 

@@ -139,24 +139,33 @@ class CodedBlock(CachedMargins):
             coded_margins(rows.numeric, rows.codes, numeric, codes, out)
         return out if places is None else out[places]
 
-    def _products(self, points: np.ndarray) -> np.ndarray:
+    def _fill_four(self, points: np.ndarray, out: np.ndarray) -> None:
         split = [self._layout.split(v) for v in points]
         numeric = np.ascontiguousarray(np.transpose([part for part, _ in split]))
         codes = np.ascontiguousarray(np.transpose([part for _, part in split]))
         lend, places = self._within or (self._lend, None)
         with lend() as rows:
-            out = np.empty((len(points), rows.shape[0]))
-            coded_margins_at(rows.numeric, rows.codes, numeric, codes, out)
-        return out if places is None else out[:, places]
+            filled = out if places is None else np.empty((4, rows.shape[0]))
+            coded_margins_of_four(rows.numeric, rows.codes, numeric, codes, filled)
+        if places is not None:
+            out[:] = filled[:, places]
 
-    def weighted_sum(self, c: np.ndarray) -> np.ndarray:
+    def _sum(self, c: np.ndarray) -> np.ndarray:
         if self._within is None:
-            return super().weighted_sum(c)
+            return super()._sum(c)
         lend, places = self._within
         with lend() as rows:
-            weights = np.zeros(rows.shape[0])
-            weights[places] = c
+            weights = _spread(c, places, rows.shape[0])
             return RawCodedRows(_lending(rows), rows.layout).weighted_sum(0, weights.size, weights)
+
+    def _sum_four(self, c: np.ndarray) -> np.ndarray:
+        numeric = np.zeros((self._layout.numeric.size, 4))
+        codes = np.zeros((self._layout.code_features.size, 4))
+        lend, places = self._within or (self._lend, None)
+        with lend() as rows:
+            weights = _spread(c, places, rows.shape[0])
+            coded_weighted_sums_of_four(rows.numeric, rows.codes, weights, numeric, codes)
+        return np.array([self._layout.join(*each) for each in zip(numeric.T, codes.T, strict=True)])
 
 
 class _Coded(Layout[CodedRows]):
@@ -184,6 +193,16 @@ def _lending(rows: CodedRows) -> Lender:
     return lambda: lent
 
 
+def _spread(c: np.ndarray, places: np.ndarray | None, n_rows: int) -> np.ndarray:
+    """Return the weights of rows at these places, and 0 for others, in C order; as they are where
+    there are no places."""
+    if places is None:
+        return np.ascontiguousarray(c)
+    weights = np.zeros((*c.shape[:-1], n_rows))
+    weights[..., places] = c
+    return weights
+
+
 def _steps(rows: CodedRows) -> np.ndarray:
     """Return the numbers in grid steps, int64."""
     return np.asarray(np.ldexp(rows.numeric, FEATURE_BITS).astype(np.int64))
@@ -209,28 +228,22 @@ def coded_margins(
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
-def coded_margins_at(
+def coded_margins_of_four(
     numeric: np.ndarray, codes: np.ndarray, w: np.ndarray, w_codes: np.ndarray, out: np.ndarray
 ) -> None:
-    # A row's sums for all points side by side, each in the order of coded_margins: the same bits.
-    n_points, n_rows = out.shape
-    totals = np.empty((64, n_points))
-    for first in range(0, n_rows, 64):
-        count = min(64, n_rows - first)
-        for i in range(count):
-            for k in range(n_points):
-                totals[i, k] = 0.0
-            for j in range(numeric.shape[1]):
-                value = np.float64(numeric[first + i, j])
-                for k in range(n_points):
-                    totals[i, k] += value * w[j, k]
-            for j in range(codes.shape[1]):
-                code = codes[first + i, j]
-                for k in range(n_points):
-                    totals[i, k] += w_codes[code, k]
-        for k in range(n_points):
-            for i in range(count):
-                out[k, first + i] = totals[i, k]
+    """A row's margins at four points, each summed in the order of coded_margins: the same bits.
+    ``w``, ``w_codes`` : of shape (..., 4). ``out`` : of shape (4, n_rows)."""
+    first, second, third, fourth = out[0], out[1], out[2], out[3]
+    for i in range(out.shape[1]):
+        p, q, r, s = 0.0, 0.0, 0.0, 0.0
+        for j in range(numeric.shape[1]):
+            value, at = np.float64(numeric[i, j]), w[j]
+            p, q = p + value * at[0], q + value * at[1]
+            r, s = r + value * at[2], s + value * at[3]
+        for j in range(codes.shape[1]):
+            at = w_codes[codes[i, j]]
+            p, q, r, s = p + at[0], q + at[1], r + at[2], s + at[3]
+        first[i], second[i], third[i], fourth[i] = p, q, r, s
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
@@ -243,3 +256,21 @@ def coded_weighted_sum(
             out[j] += numeric[i, j] * weight
         for j in range(codes.shape[1]):
             out_codes[codes[i, j]] += weight
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def coded_weighted_sums_of_four(
+    numeric: np.ndarray, codes: np.ndarray, c: np.ndarray, out: np.ndarray, out_codes: np.ndarray
+) -> None:
+    """Four sums side by side. ``c`` : of shape (4, n_rows); ``out``, ``out_codes`` : (..., 4)."""
+    first, second, third, fourth = c[0], c[1], c[2], c[3]
+    for i in range(c.shape[1]):
+        p, q, r, s = first[i], second[i], third[i], fourth[i]
+        for j in range(numeric.shape[1]):
+            value, total = np.float64(numeric[i, j]), out[j]
+            total[0], total[1] = total[0] + value * p, total[1] + value * q
+            total[2], total[3] = total[2] + value * r, total[3] + value * s
+        for j in range(codes.shape[1]):
+            total = out_codes[codes[i, j]]
+            total[0], total[1] = total[0] + p, total[1] + q
+            total[2], total[3] = total[2] + r, total[3] + s

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["CSR", "CsrBlock"]
 
-_ROWS_AT_ONCE = 64
-
 
 class CsrRows:
     """Raw rows as ``indptr``, ``indices`` and values."""
@@ -104,12 +102,14 @@ class CsrBlock(CachedMargins):
     def raw_rows(self) -> CsrRows:
         return CsrRows(self._indptr, self._indices, self._values, self.n_features)
 
-    def _products(self, points: np.ndarray) -> np.ndarray:
-        out = np.empty((len(points), self.n_rows))
-        sums = np.empty((_ROWS_AT_ONCE, len(points)))
-        at = np.ascontiguousarray(points.T)
-        csr_margins_at(self._indptr, self._indices, self._values, at, sums, out)
-        return out
+    def _fill_four(self, points: np.ndarray, out: np.ndarray) -> None:
+        w = np.ascontiguousarray(points.T)
+        csr_margins_of_four(self._indptr, self._indices, self._values, w, out)
+
+    def _sum_four(self, c: np.ndarray) -> np.ndarray:
+        total, c = np.zeros((self.n_features, 4)), np.ascontiguousarray(c)
+        csr_weighted_sums_of_four(self._indptr, self._indices, self._values, c, total)
+        return total.T
 
     def _absolute_steps(self) -> np.ndarray:
         steps = np.ldexp(np.abs(self._values), FEATURE_BITS).astype(np.int64)
@@ -226,25 +226,29 @@ def csr_scatter(
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
-def csr_margins_at(
-    indptr: np.ndarray,
-    indices: np.ndarray,
-    values: np.ndarray,
-    points: np.ndarray,
-    sums: np.ndarray,
-    out: np.ndarray,
+def csr_margins_of_four(
+    indptr: np.ndarray, indices: np.ndarray, values: np.ndarray, w: np.ndarray, out: np.ndarray
 ) -> None:
-    """A row's margins at all points side by side. ``points`` : of shape (n_features, n_points)."""
-    n_points = out.shape[0]
-    for first in range(0, out.shape[1], sums.shape[0]):
-        count = min(sums.shape[0], out.shape[1] - first)
-        for i in range(count):
-            at = sums[i]
-            at[:] = 0.0
-            for j in range(indptr[first + i], indptr[first + i + 1]):
-                value, point = np.float64(values[j]), points[indices[j]]
-                for k in range(n_points):
-                    at[k] += value * point[k]
-        for k in range(n_points):
-            for i in range(count):
-                out[k, first + i] = sums[i, k]
+    """A row's margins at four points. ``w`` : of shape (n_features, 4); ``out`` : (4, n_rows)."""
+    first, second, third, fourth = out[0], out[1], out[2], out[3]
+    for i in range(out.shape[1]):
+        p, q, r, s = 0.0, 0.0, 0.0, 0.0
+        for j in range(indptr[i], indptr[i + 1]):
+            value, at = np.float64(values[j]), w[indices[j]]
+            p, q = p + value * at[0], q + value * at[1]
+            r, s = r + value * at[2], s + value * at[3]
+        first[i], second[i], third[i], fourth[i] = p, q, r, s
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def csr_weighted_sums_of_four(
+    indptr: np.ndarray, indices: np.ndarray, values: np.ndarray, c: np.ndarray, out: np.ndarray
+) -> None:
+    """Four sums side by side. ``c`` : of shape (4, n_rows); ``out`` : (n_features, 4)."""
+    first, second, third, fourth = c[0], c[1], c[2], c[3]
+    for i in range(c.shape[1]):
+        p, q, r, s = first[i], second[i], third[i], fourth[i]
+        for j in range(indptr[i], indptr[i + 1]):
+            value, total = np.float64(values[j]), out[indices[j]]
+            total[0], total[1] = total[0] + value * p, total[1] + value * q
+            total[2], total[3] = total[2] + value * r, total[3] + value * s

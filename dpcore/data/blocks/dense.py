@@ -84,6 +84,11 @@ class DenseBlock(CachedMargins):
         dense_margins_at(self._values, np.ascontiguousarray(points.T), sums, out)
         return out
 
+    def _sums(self, c: np.ndarray) -> np.ndarray:
+        total = np.zeros((len(c), self.n_features))
+        dense_weighted_sums(self._values, np.ascontiguousarray(c), total)
+        return total
+
     def _absolute_steps(self) -> np.ndarray:
         return np.asarray(np.ldexp(np.abs(self._values), FEATURE_BITS).astype(np.int64).sum(axis=1))
 
@@ -180,6 +185,23 @@ def dense_weighted_sum(values: np.ndarray, c: np.ndarray, out: np.ndarray) -> No
         weight = c[i]
         for j in range(values.shape[1]):
             out[j] += values[i, j] * weight
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def dense_weighted_sums(values: np.ndarray, c: np.ndarray, out: np.ndarray) -> None:
+    """Add the rows four at a time to each sum. ``c`` : of shape (n_sums, n_rows)."""
+    width, fours = values.shape[1], c.shape[1] - c.shape[1] % 4
+    for i in range(0, fours, 4):
+        first, second, third, fourth = values[i], values[i + 1], values[i + 2], values[i + 3]
+        for k in range(c.shape[0]):
+            p, q, r, s = c[k, i], c[k, i + 1], c[k, i + 2], c[k, i + 3]
+            total = out[k]
+            for j in range(width):
+                total[j] += (first[j] * p + second[j] * q) + (third[j] * r + fourth[j] * s)
+    for i in range(fours, c.shape[1]):
+        for k in range(c.shape[0]):
+            for j in range(width):
+                out[k, j] += values[i, j] * c[k, i]
 
 
 @njit(cache=True, error_model="numpy", nogil=True)

@@ -20,23 +20,25 @@ class LinePath:
 
     def __init__(self, raw_norm_bound: float) -> None:
         self.raw_norm_bound = raw_norm_bound
-        self._rounded: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+        self._rounded: list[tuple[np.ndarray, np.ndarray, bool, np.ndarray]] = []
         self._line: tuple[tuple[np.ndarray, np.ndarray, np.ndarray], float | None] | None = None
         self._lock = threading.Lock()
 
-    def rounded(self, v: np.ndarray) -> np.ndarray:
-        """Return ``v``, or every row of it, on the parameters' grid, read only."""
+    def rounded(self, v: np.ndarray, *, each: bool = False) -> np.ndarray:
+        """Return ``v`` on the parameters' grid, read only; with ``each`` every entry of its first
+        axis on a grid of its own."""
         with self._lock:
-            return self._rounded_once(v)
+            return self._rounded_once(v, each)
 
-    def _rounded_once(self, v: np.ndarray) -> np.ndarray:
-        for known, held, result in self._rounded:
-            if known is v and np.array_equal(held, v):
+    def _rounded_once(self, v: np.ndarray, each: bool) -> np.ndarray:
+        for known, held, apart, result in self._rounded:
+            if known is v and apart == each and np.array_equal(held, v):
                 return result
-        rounded = [round_parameters(w, self.raw_norm_bound) for w in np.atleast_2d(v)]
-        result = np.array(rounded).reshape(v.shape)
+        result = np.array(
+            [round_parameters(w, self.raw_norm_bound) for w in (v if each else v[np.newaxis])]
+        ).reshape(v.shape)
         result.setflags(write=False)
-        fresh = [(v, v.copy(), result), (result, result, result)]
+        fresh = [(v, v.copy(), each, result), (result, result, each, result)]
         self._rounded = [*fresh, *self._rounded[:4]]
         return result
 
@@ -51,8 +53,10 @@ class LinePath:
         return known[1]
 
     def _find_step(self, start: np.ndarray, direction: np.ndarray, end: np.ndarray) -> float | None:
-        j = int(np.argmax(np.abs(direction)))
-        if direction[j] == 0.0:
+        if not start.shape == direction.shape == end.shape:
             return None
-        step = float((start[j] - end[j]) / direction[j])
+        j = int(np.argmax(np.abs(direction)))
+        if direction.flat[j] == 0.0:
+            return None
+        step = float((start.flat[j] - end.flat[j]) / direction.flat[j])
         return step if is_exact_line(start, end, direction, step, self.raw_norm_bound) else None

@@ -98,10 +98,11 @@ class Standardization:
         return mapped
 
     def pull_back(self, v: np.ndarray) -> np.ndarray:
-        """Return the ``w`` with ``x.w = phi.v`` for every row, up to rounding: float64."""
+        """Return the ``w`` with ``x.w = phi.v`` for every row, up to rounding: float64 of the shape
+        of ``v``, (..., n_features)."""
         w: np.ndarray = np.ldexp(self.scales * v, -SCALE_BITS)
         if self.constant is not None:
-            w[self.constant] -= math.ldexp(float(self.shifts @ v), -SCALE_BITS)
+            w[..., self.constant] -= np.ldexp(v @ self.shifts, -SCALE_BITS)
         return w
 
     @property
@@ -114,10 +115,12 @@ class Standardization:
         return math.ldexp(float(square), -2 * SCALE_BITS)
 
     def map_gradient(self, g: np.ndarray) -> np.ndarray:
-        """Return the gradient in ``v`` of a function of ``w`` whose gradient is ``g``: float64."""
+        """Return the gradient in ``v`` of a function of ``w`` whose gradient is ``g``: float64 of
+        its shape, (..., n_features)."""
         mapped: np.ndarray = np.ldexp(self.scales * g, -SCALE_BITS)
         if self.constant is not None:
-            mapped -= np.ldexp(self.shifts * g[self.constant], -SCALE_BITS)
+            constant = g[..., self.constant : self.constant + 1]
+            mapped -= np.ldexp(self.shifts * constant, -SCALE_BITS)
         return mapped
 
     def norms_up(

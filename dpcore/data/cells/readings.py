@@ -29,7 +29,7 @@ from dpcore.data.schema.columns import (
 from dpcore.data.schema.notation import Notation
 from dpcore.errors import DataError
 
-__all__ = ["Reading", "convert_column"]
+__all__ = ["Reading", "are_labels", "convert_column"]
 
 _NO_NUMBER = (
     "the cell is not a finite number (if it is a word for no value, list it in missing = [...] of "
@@ -110,8 +110,8 @@ def _levels(cells: Cells, column: Categorical | Hashed, notation: Notation) -> n
 
 def _no_class(column: Label) -> str:
     """Return why a label is none, with the public classes."""
-    classes = column.negative + column.positive
-    shown = [*map(repr, classes[:_MOST_SHOWN]), *(["..."] if len(classes) > _MOST_SHOWN else [])]
+    values = column.values
+    shown = [*map(repr, values[:_MOST_SHOWN]), *(["..."] if len(values) > _MOST_SHOWN else [])]
     return f"the label is not one of the classes {', '.join(shown)}, which `classes` sets"
 
 
@@ -123,13 +123,24 @@ def target_of(column: Label, numbers: np.ndarray) -> np.ndarray:
     return 2.0 * scale_to_unit(numbers, column.lower, column.upper) - 1.0
 
 
+def are_labels(column: Label, y: np.ndarray) -> np.ndarray:
+    """Return which numbers are labels as rows hold them, bool."""
+    if column.is_real:
+        return np.asarray(np.abs(y) <= 1)
+    return np.isin(y, column.labels_at(np.arange(column.n_classes)))
+
+
 def _label(cells: Cells, column: Label, notation: Notation) -> Reading:
     if column.is_real:
         numbers = to_numbers(cells, notation)
         return target_of(column, numbers), ~np.isfinite(numbers), "the label is not a finite number"
-    codes = to_codes(cells, column.negative + column.positive, notation)
-    y = np.where(codes < len(column.negative), -1.0, 1.0)
-    if column.negative:
+    codes = to_codes(cells, column.values, notation)
+    classes = np.repeat(np.arange(column.n_classes), [len(values) for values in column.classes])
+    others = column.place_of_others
+    y = column.labels_at(np.where(codes < 0, others or 0, classes[np.maximum(codes, 0)]))
+    if others is None:
         return y, codes < 0, _no_class(column)
-    y[codes < 0] = -1.0
-    return y, codes == ABSENT, "the label is missing"
+    missing = (
+        "the label is missing, or no number" if column.takes_numbers else "the label is missing"
+    )
+    return y, codes == ABSENT, missing

@@ -81,7 +81,7 @@ def _check_not_missing(column: Column, notation: Notation) -> None:
         return
     notation = notation.with_words(column.missing)
     if isinstance(column, Label):
-        values = column.negative + column.positive
+        values = column.values
     else:
         values = column.levels if isinstance(column, (Categorical, Ordinal)) else ()
     for value in values:

@@ -37,10 +37,11 @@ def schema_from_data(path: str | os.PathLike[str], target: str) -> Schema:
     A text column of more than a thousand values is dropped; the ``dpcore`` logger is told of that,
     and of columns whose text may be meant otherwise.
 
-    A target of numbers, more than two, has bounds for its classes.
+    A target of numbers, more than two, has bounds for its classes; one of text a class for each
+    value.
 
     Raises DataError if the file cannot be read, InvalidInputError for a target that is no column,
-    or has neither two values nor more numbers.
+    has fewer than two values, or is text of more than a thousand.
     """
     return _schema_and_reasons(path, target)[0]
 
@@ -175,12 +176,12 @@ def _label_from(name: str, array: Any) -> Label:
     numbers = [number for number in numbers if math.isfinite(number)]
     if len(numbers) > 2:
         return Label(name, lower=min(numbers), upper=max(numbers))
-    if len(values) != 2:
+    if not 2 <= len(values) <= _MAX_CATEGORIES:
         raise InvalidInputError(
-            f"The target {name!r} has not exactly two values, and is not of more numbers than two "
-            "either: name two classes, or bounds of a number, in a schema."
+            f"The target {name!r} has no two values, or {_TOO_MANY} that are no numbers: name "
+            "classes, or bounds of a number, in a schema."
         )
-    return Label(name, (values[0],), (values[1],))
+    return Label(name, tuple((value,) for value in values))
 
 
 def _distinct(array: Any) -> tuple[str | int | float, ...]:

@@ -104,8 +104,13 @@ COLUMN_KINDS: dict[str, tuple[str, tuple[Key, ...]]] = {
     "label": (
         "what is to be predicted; one column is",
         (
-            Key("classes", '["no", ["yes", "y"]]', "negative and positive, each a value or a list"),
+            Key(
+                "classes",
+                '["no", ["yes", "y"]]',
+                "negative and positive, or three and more; each a value or a list",
+            ),
             Key("positive", '["yes"]', "in place of classes: any other value is negative"),
+            Key("other", '"no"', "the class of values that none lists: one of those, or one more"),
             Key("lower", "0", "in place of classes: the lower bound of a number to predict"),
             Key("upper", "1e6", 'and the upper bound; or "private", each'),
             _MISSING,

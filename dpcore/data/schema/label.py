@@ -1,15 +1,27 @@
-"""The column to predict, and columns that are not used."""
+"""The column to predict, and columns that are not used.
+
+A label is one of: ``classes = [negative, positive]``, or three and more, each a value or a list of
+values, whose first is its name; ``positive = [...]``, every other value being negative; ``lower``
+and ``upper`` for a real-valued target, which is mapped from these bounds to [-1, 1] for the fit and
+back for predictions. ``other`` is the class of every value that none lists: beside ``positive`` a
+name for the negative class; beside ``classes`` one of these, or the name of one more, the last.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpcore.data.schema.parts import empty_keys
 from dpcore.data.schema.values import Entry, Value, are_numbers, check_bounds, check_distinct
 from dpcore.errors import InvalidInputError
 
-__all__ = ["Drop", "Label", "label_from"]
+if TYPE_CHECKING:
+    import numpy as np
+
+__all__ = ["Drop", "Label", "check_no_other", "label_from"]
+
+_MOST_CLASSES = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +30,10 @@ class Label:
 
     Parameters
     ----------
-    negative, positive : values that mean -1 and +1. An empty ``negative`` means every other value.
+    classes : the values of each class; of two, those that mean -1 and +1. An empty entry is the
+        class of every value that no other lists: the first of two, or the last of more.
+    other : the class of these values by name: a value of the class that they join, or the name of
+        that empty entry. ``None`` : such a value is a fault, or, of an empty first entry, negative.
     lower, upper : for a real-valued target instead, the bounds it is clamped to. They are mapped to
         [-1, 1], so that no unit of the target is too large or too small for a fit.
     missing : words for no value, beside those of the table.
@@ -26,8 +41,8 @@ class Label:
 
     kind: ClassVar[str] = "label"
     name: str
-    negative: tuple[Value, ...] = ()
-    positive: tuple[Value, ...] = ()
+    classes: tuple[tuple[Value, ...], ...] = ()
+    other: Value | None = None
     lower: float | None = None
     upper: float | None = None
     missing: tuple[str, ...] = ()
@@ -35,21 +50,45 @@ class Label:
     def __post_init__(self) -> None:
         if self.is_real:
             check_bounds(self.name, self.lower, self.upper)
-        elif not self.positive:
-            raise InvalidInputError(
-                f"Label column {self.name!r} needs classes = [negative, positive], "
-                "positive = [...], or lower and upper for a real-valued target."
-            )
-        check_distinct(self.name, "classes", self.negative + self.positive)
+        else:
+            _check_classes(self)
+        check_distinct(self.name, "classes", self.values)
 
     @property
     def is_real(self) -> bool:
         return self.lower is not None or self.upper is not None
 
     @property
+    def n_classes(self) -> int:
+        """The number of classes, 0 for a real-valued target."""
+        return len(self.classes)
+
+    @property
+    def n_margins(self) -> int:
+        """How many margins a row has: one, or, of three classes and more, one for each."""
+        return self.n_classes if self.n_classes > 2 else 1
+
+    @property
+    def values(self) -> tuple[Value, ...]:
+        """All listed values, class by class."""
+        return tuple(value for values in self.classes for value in values)
+
+    @property
+    def names(self) -> tuple[Value, ...]:
+        """A name of each class: its first value, or what ``other`` says, or "not" the positive."""
+        return tuple(values[0] if values else self._name_of_others for values in self.classes)
+
+    @property
+    def place_of_others(self) -> int | None:
+        """The place of the class of values that none lists; ``None`` where they are faults."""
+        if () in self.classes:
+            return self.classes.index(())
+        return None if self.other is None else _place_of(self.other, self.classes)
+
+    @property
     def takes_numbers(self) -> bool:
         """Whether cells are numbers where they could be text."""
-        return self.is_real or are_numbers(self.negative + self.positive)
+        return self.is_real or are_numbers(self.values)
 
     @property
     def scale(self) -> tuple[float, float]:
@@ -59,16 +98,30 @@ class Label:
             return 0.0, 1.0
         return self.lower / 2 + self.upper / 2, (self.upper - self.lower) / 2
 
+    def labels_at(self, places: np.ndarray) -> np.ndarray:
+        """Return places of classes as rows hold them, float64: -1.0 and 1.0 of two, else 0.0, 1.0,
+        2.0, ..."""
+        return 2.0 * places - 1.0 if self.n_classes == 2 else 1.0 * places
+
+    def places_of(self, y: np.ndarray) -> np.ndarray:
+        """Return the places of the classes of labels, as rows hold these; int64."""
+        return (y > 0 if self.n_classes == 2 else y).astype("int64")
+
     def to_dict(self) -> dict[str, Any]:
         data: dict[str, Any] = {"kind": self.kind}
         if self.is_real:
             data |= {"lower": self.lower, "upper": self.upper}
-        elif not self.negative:
-            data["positive"] = list(self.positive)
+        elif not self.classes[0]:
+            data["positive"] = list(self.classes[1])
         else:
-            sides = (self.negative, self.positive)
-            data["classes"] = [v[0] if len(v) == 1 else list(v) for v in sides]
+            data["classes"] = [v[0] if len(v) == 1 else list(v) for v in self.classes if v]
+        if self.other is not None:
+            data["other"] = self.other
         return data | empty_keys(None, False, self.missing)
+
+    @property
+    def _name_of_others(self) -> Value:
+        return f"not {self.classes[1][0]}" if self.other is None else self.other
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,20 +141,66 @@ def label_from(name: str, entry: Entry) -> Label:
     given += ["lower, upper"] if "lower" in data or "upper" in data else []
     if len(given) > 1:
         raise InvalidInputError(f"Expected one of {' and '.join(given)} in {where}, not both.")
-    if "classes" in data:
-        classes = data["classes"]
-        if not isinstance(classes, (list, tuple)) or len(classes) != 2:
-            raise InvalidInputError(
-                f"Expected classes of {where} to be two: the negative and the positive one."
-            )
-        sides = [c if isinstance(c, (list, tuple)) else [c] for c in classes]
-        if not all(sides):
-            raise InvalidInputError(f"A class of {where} has no values.")
-        negative, positive = (entry.values("classes", side) for side in sides)
-        return Label(name, negative, positive, missing=missing)
-    if "positive" in data:
-        return Label(name, positive=entry.values("positive"), missing=missing)
     if "lower" in data or "upper" in data:
+        check_no_other(entry)
         lower, upper = entry.number("lower"), entry.number("upper")
         return Label(name, lower=lower, upper=upper, missing=missing)
-    return Label(name)
+    other = entry.values("other", [data["other"]])[0] if "other" in data else None
+    if "positive" in data:
+        return Label(name, ((), entry.values("positive")), other, missing=missing)
+    classes = _listed(entry) if "classes" in data else ()
+    if other is not None and _place_of(other, classes) is None:
+        classes = (*classes, ())
+    return Label(name, classes, other, missing=missing)
+
+
+def check_no_other(entry: Entry) -> None:
+    """Refuse ``other`` beside the bounds of a number."""
+    if "other" in entry.data:
+        raise InvalidInputError(
+            f"Expected no other in {entry.where}: it names a class, and the target is a number."
+        )
+
+
+def _listed(entry: Entry) -> tuple[tuple[Value, ...], ...]:
+    """Return the values of each class that ``classes`` lists, two classes or more."""
+    classes, where = entry.data["classes"], entry.where
+    if not isinstance(classes, (list, tuple)) or len(classes) < 2:
+        raise InvalidInputError(
+            f"Expected classes of {where} to be two or more, each a value or a list of values; "
+            "for one class and every other value: positive = [...]."
+        )
+    lists = [c if isinstance(c, (list, tuple)) else [c] for c in classes]
+    if not all(lists):
+        raise InvalidInputError(f"A class of {where} has no values.")
+    return tuple(entry.values("classes", values) for values in lists)
+
+
+def _check_classes(label: Label) -> None:
+    name, classes = label.name, label.classes
+    if not any(classes):
+        raise InvalidInputError(
+            f"Label column {name!r} needs classes = [negative, positive] or three and more, "
+            "positive = [...], or lower and upper for a real-valued target."
+        )
+    if not 2 <= len(classes) <= _MOST_CLASSES:
+        raise InvalidInputError(
+            f"Expected 2 to {_MOST_CLASSES:,} classes of label column {name!r}, found "
+            f"{len(classes):,}."
+        )
+    if () in classes:
+        if classes.index(()) != (0 if len(classes) == 2 else len(classes) - 1):
+            raise InvalidInputError(f"A class of label column {name!r} has no values.")
+        if len(classes) > 2 and label.other is None:
+            raise InvalidInputError(f"A class of label column {name!r} has no name.")
+        if label.other is not None and _place_of(label.other, classes) is not None:
+            raise InvalidInputError(
+                f"Expected other of label column {name!r} to name another class than the positive "
+                "one."
+            )
+
+
+def _place_of(value: Value, classes: tuple[tuple[Value, ...], ...]) -> int | None:
+    """Return the place of the class that lists a value, as a cell could be it; ``None`` if none."""
+    alike = (any(value == v or str(value) == str(v) for v in values) for values in classes)
+    return next((place for place, is_it in enumerate(alike) if is_it), None)

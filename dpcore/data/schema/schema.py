@@ -16,13 +16,10 @@ A schema is a TOML file; ``dpcore.data.schema.keys`` has all of its keys::
     [[crosses]]
     columns = ["city", "x1"]
 
-The label is one of: ``classes = [negative, positive]``, where either may be a list of values;
-``positive = [...]``, every other value being negative; ``lower`` and ``upper`` for a real-valued
-target, which is mapped from these bounds to [-1, 1] for the fit and back for predictions. A missing
-label is a malformed row; so is a missing number without ``fill`` or ``indicator``; a missing
-category is all zeros, or what these keys say. Where all of a column's categories or classes are
-``true`` or ``false`` (text, in any case, or TOML's own), cells are met in any case: ``TRUE``,
-``True`` and a Parquet boolean are ``true``.
+What a label is says ``dpcore.data.schema.label``. A missing label is a malformed row; so is a
+missing number without ``fill`` or ``indicator``; a missing category is all zeros, or what these
+keys say. Where all of a column's categories or classes are ``true`` or ``false`` (text, in any
+case, or TOML's own), cells are met in any case: ``TRUE``, ``True`` and a Parquet boolean too.
 
 Files without named columns (LIBSVM, npz, a plain array) have ``width = 123``, the number of
 features without the intercept, beside the label and a ``row_norm`` (default 1). Their values are
@@ -184,6 +181,12 @@ class Schema:
         if self.width is not None:
             return self.width + self.intercept
         return self.intercept + sum(len(part.names) for part in self.parts)
+
+    @property
+    def w_shape(self) -> tuple[int, ...]:
+        """The shape of coefficients: (n_features,), of three classes and more a row for each."""
+        k = self.label.n_margins
+        return (self.n_features,) if k == 1 else (k, self.n_features)
 
     @property
     def has_codes(self) -> bool:

@@ -30,8 +30,9 @@ _WIDTH_TEMPLATE = """\
 # A schema says what is public about {source}, whose features have no names. Fill in every FILL-IN
 # from public knowledge, never by looking at the rows.
 #
-# label   classes = [negative, positive], each a value or a list; or positive = [...], any other
-#         value being negative; or lower, upper of a number that is to be predicted
+# label   classes = [negative, positive], or three and more, each a value or a list; or
+#         positive = [...], any other value being negative; or lower, upper of a number that is to
+#         be predicted
 
 width = "FILL-IN"     # number of features, without the label and the intercept
 row_norm = 1.0        # rows, with the intercept's 1, are scaled down to this l2 norm

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpcore.bounds.bins import LARGEST
-from dpcore.data.schema.label import Label
+from dpcore.data.schema.label import Label, check_no_other
 from dpcore.data.schema.numeric import Numeric
 from dpcore.data.schema.parts import OneNumber, Part, empty_keys, with_empty
 from dpcore.data.schema.values import PLACEHOLDER, Entry
@@ -131,6 +131,7 @@ def unbounded_label_from(name: str, entry: Entry) -> UnboundedLabel:
     for key in ("classes", "positive"):
         if key in entry.data:
             raise InvalidInputError(f"Expected {key} or private bounds in {entry.where}, not both.")
+    check_no_other(entry)
     lower, upper = _known("lower", entry), _known("upper", entry)
     return UnboundedLabel(name, lower=lower, upper=upper, missing=entry.words("missing"))
 

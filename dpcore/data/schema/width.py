@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from dpcore.data.schema.schema import Schema
@@ -25,7 +25,8 @@ def width_schema(
 ) -> Schema:
     """Return the schema of ``width`` unnamed features and a label.
 
-    ``classes`` : the values that mean -1 and +1, each one value or a list; by default -1 and 1.
+    ``classes`` : the negative and the positive class, or three and more, each one value or a list;
+    by default -1 and 1.
     ``target_bounds`` : (lower, upper) of a real-valued target, instead of classes.
     """
     if classes is not None and target_bounds is not None:
@@ -35,9 +36,7 @@ def width_schema(
         lower, upper = _pair("target_bounds = (lower, upper)", target_bounds)
         label |= {"lower": lower, "upper": upper}
     else:
-        label["classes"] = _pair(
-            "classes = (negative, positive)", (-1, 1) if classes is None else classes
-        )
+        label["classes"] = _classes((-1, 1) if classes is None else classes)
     data = {
         "width": width,
         "row_norm": row_norm,
@@ -49,6 +48,14 @@ def width_schema(
         "columns": {"label": label},
     }
     return Schema.from_dict({k: _plain(v) for k, v in data.items() if v is not None})
+
+
+def _classes(values: Any) -> list[Any]:
+    if isinstance(values, (set, frozenset, str, bytes)) or not isinstance(values, Iterable):
+        raise InvalidInputError(
+            "Expected classes = (negative, positive) of the label, or three and more, in an order."
+        )
+    return [_plain(value) for value in values]
 
 
 def _pair(what: str, values: Any) -> list[Any]:

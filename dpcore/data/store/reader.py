@@ -10,6 +10,7 @@ import numpy as np
 
 from dpcore.data.blocks.stored import StoredRows
 from dpcore.data.cells.encode import coded_layout
+from dpcore.data.cells.readings import are_labels
 from dpcore.data.store.format import PAGE, Description, check_header, digest
 from dpcore.data.store.store_file import StoreFile
 from dpcore.data.store.writer import partial_path
@@ -18,6 +19,7 @@ from dpcore.exact.grid import FEATURE_BITS
 
 if TYPE_CHECKING:
     from dpcore.data.blocks.coded import CodedLayout, CodedRows
+    from dpcore.data.schema.columns import Label
     from dpcore.data.schema.schema import Schema
 
 __all__ = ["open_store", "read_schema"]
@@ -41,7 +43,7 @@ def open_store(path: str | os.PathLike[str]) -> tuple[StoredRows, np.ndarray, De
         with store.block(index) as (content, labels, rows):
             end = begin + labels.size
             if digest(content) != expected or not _is_sound(
-                labels, rows, layout, description.schema.label.is_real
+                labels, rows, layout, description.schema.label
             ):
                 raise DataError(
                     f"{name}: the rows from {begin + 1} to {end} were altered; convert the file "
@@ -93,10 +95,9 @@ def _describe(path: str, file: BinaryIO) -> Description:
     return Description.from_tail(path, read, os.fstat(file.fileno()).st_size)
 
 
-def _is_sound(y: np.ndarray, rows: CodedRows, layout: CodedLayout, is_real: bool) -> bool:
+def _is_sound(y: np.ndarray, rows: CodedRows, layout: CodedLayout, label: Label) -> bool:
     """Return whether every cell may be in an encoded row: norms follow from that."""
     steps = np.ldexp(rows.numeric, FEATURE_BITS)
     # A comparison with NaN is false.
     numbers = (steps >= 0) & (steps <= 2.0**FEATURE_BITS) & (steps == np.trunc(steps))
-    labels = np.abs(y) <= 1 if is_real else np.abs(y) == 1
-    return bool(numbers.all() and labels.all()) and layout.holds(rows.codes)
+    return bool(numbers.all() and are_labels(label, y).all()) and layout.holds(rows.codes)

@@ -19,7 +19,7 @@ _OPTIMIZERS: dict[str, tuple[str, str, str]] = {
     ),
     "majority": (
         "nonprivate:Majority",
-        "The commoner class for every row, counted exactly: NOT PRIVATE.",
+        "The commonest class for every row, counted exactly: NOT PRIVATE.",
         "",
     ),
     "nonprivate": (

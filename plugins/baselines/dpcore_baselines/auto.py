@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar
 
-from dpcore.plugin import Slot
+from dpcore.plugin import InvalidInputError, Slot
 from dpcore.plugin.parts import (
     PureAccountant,
     load_registry,
@@ -59,6 +59,7 @@ class Auto:
     slots: ClassVar[dict[str, Slot]] = {}
     relations: ClassVar[tuple[str, ...]] = DpGd.relations
     needs: ClassVar[tuple[str, ...]] = ()
+    multiclass: ClassVar[bool] = True
     theorem: ClassVar[str] = (
         "that of the algorithm chosen; see dpcore info dp-gd, gram-ridge, objpert, privgene"
     )
@@ -69,7 +70,7 @@ class Auto:
         if settings.delta == 0 or settings.accountant == PureAccountant.name:
             name = settings.accountant or PureAccountant.name
             return cls._choose_pure(replace(settings, accountant=name))
-        if settings.accountant == ObjPert.accountant:
+        if settings.accountant == ObjPert.accountant and not loss_facts(_loss(settings)).multiclass:
             return replace(settings, algo=ObjPert.name), "the accountant bounds one release"
         if loss_facts(_loss(settings)).quadratic and _is_installed(_FOR_SQUARES):
             why = "delta > 0 and squared loss: a matrix of products, then residuals"
@@ -79,6 +80,11 @@ class Auto:
 
     @classmethod
     def _choose_pure(cls, settings: Settings) -> tuple[Settings, str]:
+        if loss_facts(_loss(settings)).multiclass:
+            raise InvalidInputError(
+                "No algorithm of pure epsilon takes three classes or more; pass a delta above 0, "
+                "such as 1e-6, and no pure accountant."
+            )
         if settings.units:
             why = "pure epsilon and units of several rows: selections, which hold for units"
             return replace(settings, algo=PrivGene.name), why

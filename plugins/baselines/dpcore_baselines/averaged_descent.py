@@ -15,14 +15,14 @@ class AveragedDescent:
     """The iterates from 0, and their average: iterate t weighs about t^averaging (polynomial decay,
     Shamir & Zhang 2013, section 4); a negative one means the last iterate.
 
-    ``v`` : the point at which the next gradient is asked for, float64 of shape (width,).
+    ``v`` : the point at which the next gradient is asked for, float64 of the given shape.
     ``average`` : of all iterates after the first, of that shape.
     """
 
-    def __init__(self, width: int, *, momentum: float, averaging: float) -> None:
+    def __init__(self, shape: tuple[int, ...], *, momentum: float, averaging: float) -> None:
         self._momentum, self._averaging = momentum, averaging
         self._taken = 0
-        self.v = np.zeros(width)
+        self.v = np.zeros(shape)
         self._smoothed, self.average = self.v.copy(), self.v.copy()
 
     def move(self, gradient: np.ndarray, step_size: float) -> None:

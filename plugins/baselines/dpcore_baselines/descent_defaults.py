@@ -27,14 +27,17 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from dpcore.plugin.parts import loss_facts
+
 if TYPE_CHECKING:
-    from dpcore.plugin import Loss
+    from dpcore.plugin import Loss, Problem
 
 __all__ = [
     "MOST_STEPS",
     "NARROW",
     "SIZES_SHARE",
     "clip_for",
+    "coordinates",
     "effective_width",
     "largest_step",
     "lasting_signal",
@@ -78,6 +81,13 @@ def effective_width(n_features: int, length: float) -> float:
     return min(n_features, max(NARROW, 1.3 * length**2))
 
 
+def coordinates(problem: Problem, width: float | None = None) -> float:
+    """Return the number of columns, by default all, as the signal counts them: of several classes
+    times their number over two, so that two would count as they do in a loss of one margin."""
+    width = problem.n_features if width is None else width
+    return width if problem.n_margins == 1 else width * problem.n_margins / 2
+
+
 def moments_share_for(n_features: int) -> float:
     """Return the share of the budget for the columns' moments: .1 of a narrow table, rising to .25
     at 2^14 columns, where the moments must tell the common ones."""
@@ -97,10 +107,11 @@ def tells_the_majority(n: float, mu: float) -> bool:
     return n * mu >= TELLING
 
 
-def clip_for(u: float) -> float:
-    """Return the clip of a row's gradient over the typical length of a row."""
+def clip_for(u: float, loss: Loss) -> float:
+    """Return the clip of a row's gradient over the typical length of a row: of several classes
+    sqrt 2 times as much, as a row far on the wrong side has slopes of that size, and not of 1."""
     clip: float = min(2.0, max(0.05, 0.2 * (u / _MIDDLING) ** 0.3))
-    return clip
+    return clip * loss.lipschitz if loss_facts(loss).multiclass else clip
 
 
 def shrinkage_for(u: float) -> float:
@@ -110,7 +121,8 @@ def shrinkage_for(u: float) -> float:
 
 
 def time_for(u: float, loss: Loss, momentum: float, *, standardized: bool) -> float:
-    """Return the sum of the step sizes: as long as the signal bears, as the steps allow.
+    """Return the sum of the step sizes: as long as the signal bears, and as safe steps allow. The
+    rarest of several classes are learnt last, so that these have no such limit.
 
     ``standardized`` : whether rows are; on others a corner's loss needs as long as any other.
     """
@@ -118,7 +130,11 @@ def time_for(u: float, loss: Loss, momentum: float, *, standardized: bool) -> fl
         power = 0.7 if u > _MIDDLING else 1.0
         time: float = min(12000.0, 2000.0 * (u / _MIDDLING) ** power)
     else:
-        time = min(MOST_STEPS * largest_step(loss, momentum), 5000.0 * (u / _MIDDLING) ** 0.8)
+        most = (
+            math.inf if loss_facts(loss).multiclass else MOST_STEPS * largest_step(loss, momentum)
+        )
+        rule = 5000.0 * _CURVATURE / _smooth_curvature(loss) * (u / _MIDDLING) ** 0.8
+        time = min(most, rule)
     return time
 
 
@@ -139,7 +155,7 @@ def steps_for(time: float, u: float, loss: Loss, momentum: float, *, standardize
 def limit_for(loss: Loss, momentum: float) -> float:
     """Return the step times the curvature at which descent swings ever wider; ``inf`` for a loss
     with a corner, which no step is short for: the mean of many rounds it off."""
-    corner = math.isfinite(loss.lipschitz) and loss.smoothness > _CURVATURE
+    corner = math.isfinite(loss.lipschitz) and loss.smoothness > _smooth_curvature(loss)
     return math.inf if corner else _limit(momentum)
 
 
@@ -173,4 +189,10 @@ def _curvature(loss: Loss) -> float:
     the logistic loss: a corner's curvature is for few rows, and the clip bounds what it can do."""
     if math.isinf(loss.lipschitz):
         return loss.smoothness
-    return _CURVATURE if loss.classification else _OF_A_TARGET
+    return _smooth_curvature(loss) if loss.classification else _OF_A_TARGET
+
+
+def _smooth_curvature(loss: Loss) -> float:
+    """Return the curvature of the logistic loss, of several classes if it is one of these: their
+    margins all move, so that half of the time goes as far."""
+    return loss.smoothness if loss_facts(loss).multiclass else _CURVATURE

@@ -127,6 +127,7 @@ class DpGd:
     relations: ClassVar[tuple[str, ...]] = ("add-or-remove-one", "replace-one")
     needs: ClassVar[tuple[str, ...]] = ()
     for_units: ClassVar[bool] = True
+    multiclass: ClassVar[bool] = True
     theorem: ClassVar[str] = (
         "composition of Gaussian mechanisms: Dong, Roth & Su 2022, Corollary 3.3, fully adaptive: "
         "Smith & Thakurta 2022; conversion: Balle & Wang 2018, Theorem 8; clipped sums: Abadi et "
@@ -153,7 +154,7 @@ class DpGd:
         mu = 1 / self._noise(session, 1).noise_multiplier * root / problem.rows_changed
         columns, length, width = self._standardize(problem, session, n)
         u = max(defaults.signal(n, mu, width), 1e-6)
-        clip = (self.clip or defaults.clip_for(u) * root) * length
+        clip = (self.clip or defaults.clip_for(u, problem.loss) * root) * length
         lasting = max(defaults.lasting_signal(n, mu, width, problem.loss), 1e-6)
         pace = self._pace(problem, lasting, columns, length)
         run = _Run(n, columns, clip, defaults.shrinkage_for(u), pace)
@@ -205,7 +206,7 @@ class DpGd:
         count."""
         moments_share = self._moments_share(problem)
         if moments_share == 0:
-            return unchanged(problem), problem.row_norm, problem.n_features
+            return unchanged(problem), problem.row_norm, defaults.coordinates(problem)
         sizes = self._sizes(problem, session, n)
         if sizes is not None and self.moments_share is None:
             moments_share /= 2
@@ -215,7 +216,8 @@ class DpGd:
         moments = session.release(query, mechanism)
         deviation = multiplier * query.clip * problem.rows_changed
         columns, length = from_moments(problem, moments, n, deviation, sizes)
-        return columns, length, defaults.effective_width(problem.n_features, length)
+        width = defaults.effective_width(problem.n_features, length)
+        return columns, length, defaults.coordinates(problem, width)
 
     def _sizes(self, problem: Problem, session: PrivacySession, n: float) -> TypicalSizes | None:
         """Return what is typical of columns of numbers, where there are rows enough to tell."""
@@ -231,8 +233,8 @@ class DpGd:
         standardised rows' parameters."""
         n, columns, pace, l2 = run.n, run.columns, run.pace, problem.l2
         clipped_sum = UnitGradientSum if self.clip_unit else StandardizedGradientSum
-        width, momentum = problem.n_features, self.momentum
-        descent = AveragedDescent(width, momentum=momentum, averaging=self.averaging)
+        shape, momentum = problem.w_shape, self.momentum
+        descent = AveragedDescent(shape, momentum=momentum, averaging=self.averaging)
         planned = 0
         while pace.left:
             if pace.steps != planned:
@@ -240,13 +242,13 @@ class DpGd:
             w = round_parameters(columns.pull_back(descent.v), problem.raw_norm_bound)
             query = clipped_sum(problem, w, columns, run.clip, mechanism.noise_multiplier)
             gradient = session.release(query, mechanism) / n + l2 * columns.map_gradient(w)
-            gradient[columns.scales == 0] = 0.0  # There is nothing but noise.
+            gradient[..., columns.scales == 0] = 0.0  # There is nothing but noise.
             changed = problem.relation.rows_changed if self.clip_unit else problem.rows_changed
             deviation = mechanism.noise_multiplier * run.clip * changed / n
             descent.move(gradient, pace.next_step(descent.v, gradient, deviation))
         v = descent.average
         if columns.constant is not None and problem.loss.classification:
-            v = np.where(np.arange(width) == columns.constant, v, v * run.shrinkage)
+            v = np.where(np.arange(problem.n_features) == columns.constant, v, v * run.shrinkage)
         return round_parameters(columns.pull_back(v), problem.raw_norm_bound)
 
     def _noise(self, session: PrivacySession, parts: Fraction | int) -> Any:
@@ -268,7 +270,7 @@ class DpGd:
         # No row is longer than the root of its columns' number once it is standardised, in mean.
         widest = 2 * max(problem.row_norm, math.sqrt(problem.n_features + 1))
         clip = (self.clip or 2.0) * widest
-        w = np.zeros(problem.n_features)
+        w = np.zeros(problem.w_shape)
         multiplier = mechanism.noise_multiplier
         query = StandardizedGradientSum(problem, w, unchanged(problem), clip, multiplier)
         widest_noise = type(mechanism)(multiplier * (problem.rows_per_unit or 1))

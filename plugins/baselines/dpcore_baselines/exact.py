@@ -18,7 +18,7 @@ from dpcore.plugin.parts import (
 )
 
 if TYPE_CHECKING:
-    from dpcore.plugin import Loss, NeighboringRelation, Problem
+    from dpcore.plugin import NeighboringRelation, Problem
     from dpcore.plugin.parts import NoiseSource, Table
 
 __all__ = ["Exact", "ExactFit", "MajorityModel"]
@@ -65,11 +65,11 @@ class _Question:
 class ExactFit(_Question):
     """The minimiser of the mean loss plus ``l2 / 2 ||w||^2``, in steps of 2^-32."""
 
-    loss: Loss
-    l2: float
+    problem: Problem
 
     def answer_table(self, table: Table, noise: NoiseSource) -> np.ndarray:
-        w, _ = fit_nonprivate(table, self.loss, self.l2)
+        problem = self.problem
+        w, _ = fit_nonprivate(table, problem.loss, problem.l2, problem.w_shape)
         largest = 2.0 ** (62 - _BITS)
         steps: np.ndarray = np.rint(np.ldexp(np.clip(w, -largest, largest), _BITS)).astype(np.int64)
         return steps
@@ -78,20 +78,24 @@ class ExactFit(_Question):
 @sealed
 @dataclass(frozen=True, slots=True, eq=False)
 class MajorityModel(_Question):
-    """The commoner label of the rows, on the last column, and 0 elsewhere: with an intercept there
-    every row is given that label. Where rows have none, -1 is the only label that every row can
-    be given by a linear rule, w = 0."""
+    """The commonest label of the rows, on the last column, and 0 elsewhere: with an intercept there
+    every row is given that label. Where rows have none, the first is the only label that every row
+    can be given by a linear rule, w = 0."""
 
     problem: Problem
 
     def __post_init__(self) -> None:
         loss = self.problem.loss
         if not loss.classification:
-            raise InvalidInputError(f"majority needs two classes, and {loss.name} has none")
+            raise InvalidInputError(f"majority needs classes, and {loss.name} has none")
 
     def answer_table(self, table: Table, noise: NoiseSource) -> np.ndarray:
-        w = np.zeros(table.n_features)
-        w[-1] = 1.0
-        if all((block.margins(w) > 0).all() for block in table.blocks):
-            return np.ldexp(w * majority_label(table), _BITS).astype(np.int64)
-        return np.zeros(table.n_features, dtype=np.int64)
+        w, last = np.zeros(self.problem.w_shape), np.zeros(table.n_features)
+        last[-1] = 1.0
+        if all((block.margins(last) > 0).all() for block in table.blocks):
+            label = majority_label(table)
+            if w.ndim == 1:
+                w = last * label
+            else:
+                w[int(label)] = last
+        return np.ldexp(w, _BITS).astype(np.int64)

@@ -32,17 +32,18 @@ class NonPrivate:
     accountant: ClassVar[str] = "none"
     slots: ClassVar[dict[str, Slot]] = {}
     relations: ClassVar[tuple[str, ...]] = _BOTH
+    multiclass: ClassVar[bool] = True
     needs: ClassVar[tuple[str, ...]] = ("fixed-schedule",)
     theorem: ClassVar[str] = "none: exact answers, NOT PRIVATE"
 
     def minimize(self, problem: Problem, session: PrivacySession) -> Solution:
-        w = session.release(ExactFit(problem.loss, problem.l2), Exact())
+        w = session.release(ExactFit(problem), Exact())
         return Solution(w, "The exact minimiser, without noise.")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Majority:
-    """Gives every row the commoner label of the rows, exactly. NOT PRIVATE, as ``nonprivate``."""
+    """Gives every row the commonest label of the rows, exactly. NOT PRIVATE, as ``nonprivate``."""
 
     use: Mapping[str, str] = field(default_factory=dict)
 
@@ -51,6 +52,7 @@ class Majority:
     accountant: ClassVar[str] = "none"
     slots: ClassVar[dict[str, Slot]] = {}
     relations: ClassVar[tuple[str, ...]] = _BOTH
+    multiclass: ClassVar[bool] = True
     needs: ClassVar[tuple[str, ...]] = ("classification", "fixed-schedule")
     theorem: ClassVar[str] = "none: exact answers, NOT PRIVATE"
 

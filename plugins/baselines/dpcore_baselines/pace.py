@@ -72,11 +72,11 @@ class Pace:
         last, self._last = self._last, (v, gradient)
         if last is None or math.isinf(self.limit):
             return
-        way = v - last[0]
+        way = (v - last[0]).reshape(-1)
         length = float(np.linalg.norm(way))
         if length == 0:
             return
-        seen = float(way @ (gradient - last[1])) / length**2
+        seen = float(way @ (gradient - last[1]).reshape(-1)) / length**2
         curvature = seen - _SURE * math.sqrt(2) * deviation / length
         if curvature > 0:
             self.longest = min(self.longest, _OF_THE_LIMIT * self.limit / curvature)

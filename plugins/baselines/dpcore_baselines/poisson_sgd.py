@@ -80,6 +80,7 @@ class PoissonSgd:
     relations: ClassVar[tuple[str, ...]] = ("add-or-remove-one",)
     needs: ClassVar[tuple[str, ...]] = ("fixed-schedule",)
     for_units: ClassVar[bool] = True
+    multiclass: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_ranges(self)
@@ -107,17 +108,17 @@ class PoissonSgd:
         self._refuse_hopeless(problem, mechanism)
         n = float(problem.n_public or self._count(session, multiplier))
         root = math.sqrt(self.steps)
-        signal = n * self.sampling_probability * root / multiplier / math.sqrt(problem.n_features)
-        u = max(signal, 1e-6)
-        clip = (self.clip or defaults.clip_for(u)) * problem.row_norm
+        reach = n * self.sampling_probability * root / multiplier
+        u = max(reach / math.sqrt(defaults.coordinates(problem)), 1e-6)
+        clip = (self.clip or defaults.clip_for(u, problem.loss)) * problem.row_norm
         longest = self.steps * defaults.largest_step(problem.loss, self.momentum)
         rule = defaults.time_for(u, problem.loss, self.momentum, standardized=False)
         time = self.time or min(longest, rule)
         expected = n * self.sampling_probability
 
         step_size = time / self.steps / problem.row_norm**2
-        width, momentum = problem.n_features, self.momentum
-        descent = AveragedDescent(width, momentum=momentum, averaging=self.averaging)
+        shape, momentum = problem.w_shape, self.momentum
+        descent = AveragedDescent(shape, momentum=momentum, averaging=self.averaging)
         for _ in range(self.steps):
             w = round_parameters(descent.v, problem.raw_norm_bound)
             query = ClippedGradientSum(problem, w, clip, "l2", multiplier)
@@ -149,7 +150,7 @@ class PoissonSgd:
     def _refuse_hopeless(self, problem: Problem, mechanism: Any) -> None:
         """Raise InvalidInputError if the noise does not fit the grid."""
         clip = (self.clip or 2.0) * problem.row_norm
-        w = np.zeros(problem.n_features)
+        w = np.zeros(problem.w_shape)
         query = ClippedGradientSum(problem, w, clip, "l2", mechanism.noise_multiplier)
         widest = type(mechanism)(mechanism.noise_multiplier * (problem.rows_per_unit or 1))
         widest.event(query.sensitivity(problem.relation))

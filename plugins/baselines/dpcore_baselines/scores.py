@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from dpcore.plugin import InvalidInputError, round_parameters
-from dpcore.plugin.parts import LOSS_ERROR, Sensitivity, clipped_total, constant, loss_facts, sealed
+from dpcore.plugin.parts import (
+    LOSS_ERROR,
+    Sensitivity,
+    bounded_labels,
+    clipped_total,
+    constant,
+    loss_facts,
+    sealed,
+)
 
 if TYPE_CHECKING:
     from dpcore.plugin import Loss, NeighboringRelation, Problem
@@ -112,12 +120,12 @@ class ClippedLossScores:
         return self._start.copy()
 
     def answer_block(self, block: Block) -> np.ndarray:
-        values = np.empty(block.n_rows)
+        values, labels = np.empty(block.n_rows), bounded_labels(block)
         scores = np.zeros(self._start.size, dtype=np.int64)
         k = 0
         for points in self._groups:
             for z in block.margins_at(points):
-                self.loss.value(z, block.y, values)
+                self.loss.value(z, labels, values)
                 scores[k] = -clipped_total(values, self.loss_clip, 2.0**self.bits)
                 k += 1
         return scores

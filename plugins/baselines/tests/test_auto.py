@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from dpcore import fit
 from dpcore.cli import app
-from dpcore.errors import DpcoreError, RegistryError
+from dpcore.errors import DpcoreError, InvalidInputError, RegistryError
 from dpcore.fitting.plan import make_plan
 from dpcore.fitting.settings import Settings
 from dpcore.model.model import load_model
@@ -110,3 +110,10 @@ def test_where_it_is_not_installed_the_message_says_what_to_do():
         RegistryError, match=r"pip install dpcore-baselines, or name one by --algo\.$"
     ):
         make_plan(Settings(), Registry(entries))
+
+
+def test_three_classes_at_a_pure_budget_are_refused_with_what_to_do():
+    rows, y = np.eye(3)[np.arange(30) % 3], np.arange(30) % 3
+    for words in ({"delta": 0.0}, {"delta": 1e-6, "accountant": "pure"}):
+        with pytest.raises(InvalidInputError, match="three classes or more; pass a delta"):
+            fit(rows, y, classes=(0, 1, 2), epsilon=1.0, **words)

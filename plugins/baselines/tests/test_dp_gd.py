@@ -75,12 +75,12 @@ def test_the_signal_and_its_rules():
     assert solution.details["u"] == pytest.approx(400 * mu / math.sqrt(5))
     _, halved = record_run(DpGd(), make_rows(400), REPLACE)
     assert halved.details["u"] == pytest.approx(200 * mu / math.sqrt(5))
-    assert defaults.clip_for(42) == pytest.approx(0.2)
+    assert defaults.clip_for(42, Logistic()) == pytest.approx(0.2)
     for standardized in (True, False):
         rules = {"momentum": 0.85, "standardized": standardized}
         assert defaults.time_for(42, Logistic(), **rules) == pytest.approx(5000)
         assert defaults.steps_for(5000, 42, Logistic(), **rules) == 51
-    assert [defaults.clip_for(u) for u in (1e-9, 1e9)] == [0.05, 2.0]
+    assert [defaults.clip_for(u, Logistic()) for u in (1e-9, 1e9)] == [0.05, 2.0]
     for loss in (Logistic(), HingeSvm(), Squared()):
         rules = {"momentum": 0.85, "standardized": False}
         times = [defaults.time_for(u, loss, **rules) for u in (1e-6, 1.0, 42.0, 1e3, 1e9)]

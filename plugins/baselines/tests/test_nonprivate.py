@@ -160,7 +160,7 @@ def test_noise_cannot_be_scaled_to_an_exact_question():
     session = RecordingSession(rows.table(), GDP, ADD, SeededNoise(1))
     for mechanism in (Gaussian(1.0), Laplace(1.0), Exponential(1.0)):
         with pytest.raises(InvalidInputError):
-            session.release(ExactFit(Logistic(), 0.1), mechanism)
+            session.release(ExactFit(make_problem(rows, ADD, Logistic())), mechanism)
     with pytest.raises(UnsupportedEventError):
         session.release(RowCount(), Exact())
     assert not session.ledger

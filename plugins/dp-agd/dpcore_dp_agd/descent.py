@@ -47,9 +47,9 @@ class Descent:
         self._problem = problem
         self._session = session
         self._multipliers: dict[tuple[Any, float], float] = {}
-        self._w = np.zeros(problem.n_features)
-        self._average = np.zeros(problem.n_features)
-        self._smoothed = np.zeros(problem.n_features)
+        self._w = np.zeros(problem.w_shape)
+        self._average = np.zeros(problem.w_shape)
+        self._smoothed = np.zeros(problem.w_shape)
         self._share = plan.gradient_share
         self._largest = plan.max_step
         self._chosen: list[float] = []
@@ -166,6 +166,6 @@ class Descent:
         """Return the regulariser at every candidate, ``None`` where there is none."""
         if self._problem.l2 == 0:
             return None
-        points = self._w[None, :] - steps[:, None] * direction[None, :]
+        points = self._w.reshape(-1) - steps[:, None] * direction.reshape(-1)
         squares: np.ndarray = np.square(points).sum(axis=1)
         return 0.5 * self._weight_of_l2() * squares

@@ -39,7 +39,7 @@ class ClippedLossLine:
     Parameters
     ----------
     problem : public facts; its loss runs on raw rows.
-    w, direction : float64 of shape (n_features,), released values, rounded to the grid.
+    w, direction : float64 of the problem's shape, released values, rounded to the grid.
     step_sizes : float64 of shape (n_candidates,).
     loss_clip : bound of a row's loss.
     offset : float64 of shape (n_candidates,), public, subtracted from the scores; or ``None``.
@@ -102,10 +102,12 @@ class ClippedLossLine:
             )
             if totals is not None:
                 return -totals
-        margins, values = np.empty(block.n_rows), np.empty(block.n_rows)
+        margins, values = np.empty(z.shape), np.empty(block.n_rows)
+        classes = [np.atleast_2d(part) for part in (z, z_direction, margins)]
         scores = np.zeros(self.step_sizes.shape[0], dtype=np.int64)
         for k, step in enumerate(self.step_sizes):
-            line_margins(z, z_direction, step, block.factor, margins)
+            for at, along, out in zip(*classes, strict=True):
+                line_margins(at, along, step, block.factor, out)
             self.loss.value(margins, block.y, values)
             scores[k] = -clipped_total(values, self.loss_clip, 2.0**self.bits)
         return scores
@@ -127,5 +129,6 @@ def _even_step(step_sizes: np.ndarray) -> float | None:
 
 def first_line(problem: Problem) -> ClippedLossLine:
     """Return a line that is as good as any: a session rehearses it before the first charge."""
-    zero, unit = np.zeros(problem.n_features), np.eye(1, problem.n_features)[0]
+    zero, unit = np.zeros(problem.w_shape), np.zeros(problem.w_shape)
+    unit.flat[0] = 1.0
     return ClippedLossLine(problem, zero, unit, np.array([0.0, 0.5]), 1.0)

@@ -47,6 +47,7 @@ class DpAgd(Options):
     published_options: ClassVar[tuple[str, ...]] = ("batch_size",)
     needs: ClassVar[tuple[str, ...]] = ()
     for_units: ClassVar[bool] = True
+    multiclass: ClassVar[bool] = True
     theorem: ClassVar[str] = (
         "zCDP costs add up under full adaptivity while the filter refuses what would exceed the "
         "total (Feldman & Zrnic 2021, Whitehouse et al. 2023); gradients: Gaussian mechanism "
@@ -85,6 +86,8 @@ class DpAgd(Options):
     def minimize(self, problem: Problem, session: PrivacySession) -> Solution:
         if (self.as_published or self.splits is not None) and session.accountant.delta == 0:
             raise InvalidInputError("The paper's rule of splits needs delta > 0.")
+        if self.as_published and problem.n_margins > 1:
+            raise InvalidInputError("The authors' code is for two classes: leave --as-published.")
         session.rehearse(first_line(problem))
         if self.as_published:
             return minimize_as_published(problem, session, self.batch_size)

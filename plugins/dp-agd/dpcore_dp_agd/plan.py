@@ -69,7 +69,7 @@ def plan_run(
             accountant, mechanisms["gradient"].nominal_event, accountant.remaining
         )
         mu /= problem.rows_changed
-        u = max(defaults.signal(max(n * sampled, 1.0), mu, problem.n_features), 1e-6)
+        u = max(defaults.signal(max(n * sampled, 1.0), mu, math.prod(problem.w_shape)), 1e-6)
     gradient_share, selection_share = _shares(options, accountant, u)
     steps = accountant.remaining / (gradient_share + selection_share)
     return RunPlan(
@@ -130,7 +130,7 @@ def _fits(options: Options, mechanism: Any, problem: Problem, accountant: Accoun
         # The noise of the smallest share there is: the most steps, twice over for re-measuring.
         share = _shares(options, accountant, u=1e9)[0] * min(1.0, options.gamma) / 2
         multiplier = noise_multiplier(accountant, mechanism.nominal_event, share)
-        w = np.zeros(problem.n_features)
+        w = np.zeros(problem.w_shape)
         query = ClippedGradientSum(problem, w, clip, mechanism.needs, multiplier)
         widest = mechanism(multiplier * (problem.rows_per_unit or 1))
         widest.event(query.sensitivity(problem.relation))

@@ -145,7 +145,7 @@ def run_pass(rows: OrderedRows, query: SgdPass) -> np.ndarray:
             start, stop = int(edges[j]), int(edges[j + 1])
             c = buffer[: stop - start]
             z = rows.margins(start, stop, w)
-            factor, y = rows.factor[start:stop], rows.y[start:stop]
+            factor, y = rows.factor[start:stop], np.clip(rows.y[start:stop], -1.0, 1.0)
             z *= factor
             query.problem.loss.dvalue(z, y, c)
             bound_coefficients(c, factor, facts.lipschitz)

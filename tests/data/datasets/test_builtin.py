@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from dpcore.data.datasets import a9a, adult, bank, census_sim, kddcup99
+from dpcore.data.datasets import a9a, adult, bank, census_sim, kddcup99, kddcup99_classes
 from dpcore.data.datasets.fetch import DATA_DIR_VARIABLE
 
 needs_files = pytest.mark.skipif(
@@ -69,6 +69,17 @@ def test_sizes_and_class_shares(load, shape, positive, row_norm):
     assert (data.y > 0).sum() == positive
     assert np.isclose(data.row_norm, row_norm)
     assert in_bounds(data)
+
+
+@pytest.mark.slow
+@pytest.mark.data
+@needs_files
+def test_the_five_classes_of_kdd_cup():
+    data = kddcup99_classes.load()
+    assert data.schema.label.names == ("normal", "dos", "probe", "r2l", "u2r")
+    # The published counts of the tenth: 391,458 of dos, 4,107 of probe, 1,126 of r2l, 52 of u2r.
+    assert np.bincount(data.y.astype(int)).tolist() == [97_278, 391_458, 4_107, 1_126, 52]
+    assert data.X.shape == (494_021, 119) and data.schema.w_shape == (5, 119)
 
 
 @pytest.mark.data

@@ -24,14 +24,18 @@ class Shipped:
     ----------
     file : the TOML text.
     rows : the published number of rows, where several names share the text.
+    label : the TOML text of the label's column, the last, where several names share the others.
     summary : the file of rows that it describes, in a line.
     """
 
     file: str
     summary: str
     rows: int | None = None
+    label: str | None = None
 
 
+_KDD, _NORMAL, _CLASSES = "kddcup99.toml", "kddcup99-normal.toml", "kddcup99-classes.toml"
+_ALL = "KDD Cup 1999, all of it"
 SHIPPED: Mapping[str, Shipped] = MappingProxyType(
     {
         "adult": Shipped("adult.toml", "UCI Adult: adult.data, commas"),
@@ -41,8 +45,10 @@ SHIPPED: Mapping[str, Shipped] = MappingProxyType(
         ),
         "ipums-br": Shipped("ipums.toml", "IPUMS Brazil as coded by Lee & Kifer, blanks", 38_000),
         "ipums-us": Shipped("ipums.toml", "IPUMS USA as coded by Lee & Kifer, blanks", 40_000),
-        "kddcup99": Shipped("kddcup99.toml", "KDD Cup 1999, all of it: kddcup.data", 4_898_431),
-        "kddcup99-10": Shipped("kddcup99.toml", "KDD Cup 1999, the published tenth", 494_021),
+        "kddcup99": Shipped(_KDD, f"{_ALL}: kddcup.data", 4_898_431, _NORMAL),
+        "kddcup99-10": Shipped(_KDD, "KDD Cup 1999, the published tenth", 494_021, _NORMAL),
+        "kddcup99-10-classes": Shipped(_KDD, "the same, of five classes", 494_021, _CLASSES),
+        "kddcup99-classes": Shipped(_KDD, f"{_ALL}, of five classes", 4_898_431, _CLASSES),
     }
 )
 
@@ -55,7 +61,8 @@ def is_shipped(path: str | os.PathLike[str]) -> bool:
 def shipped_text(name: str) -> str:
     """Return the TOML text of the shipped schema of that name."""
     schema = SHIPPED[name]
-    text = (Path(__file__).parent / schema.file).read_text(encoding="utf-8")
+    parts = (schema.file,) if schema.label is None else (schema.file, schema.label)
+    text = "".join((Path(__file__).parent / part).read_text(encoding="utf-8") for part in parts)
     return text if schema.rows is None else f"rows = {schema.rows}\n{text}"
 
 

@@ -1,0 +1,99 @@
+"""The report of ``dpcore train`` in the terminal."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from decimal import ROUND_CEILING, Context, Decimal
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from dpcore.cli.diagnostics import confusion_of, figures_of, verdict_of
+from dpcore.cli.streams import was_told
+from dpcore.fitting.losses import shown_loss
+from dpcore.model.shown import shown_bounds
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from dpcore.fitting.run import Training
+
+__all__ = ["tell_training"]
+
+_DROPPED = (
+    "Rows outside the schema were dropped, uncounted; --bad-rows refuse (of convert, for a store) "
+    "shows the owner the first."
+)
+
+
+def tell_training(training: Training, out: Path | None, *, as_json: bool, quiet: bool) -> None:
+    """Print what came out of a run, and what to be careful of; ``out`` : the model's file."""
+    if as_json:
+        typer.echo(json.dumps(training.report(), indent=2, allow_nan=False))
+    elif not quiet:
+        _print(training, out)
+        if training.rows_dropped:
+            typer.echo(_DROPPED, err=True)
+    if not quiet:
+        for caution in itertools.filterfalse(was_told, training.cautions()):
+            typer.echo(f"dpcore: warning: {caution}", err=True)
+
+
+def _print(training: Training, out: Path | None) -> None:
+    report = training.report()
+    counted = {"n_train": "rows", "units_train": "units"}
+    rows = "".join(f", {report[key]} {what}" for key, what in counted.items() if key in report)
+    releases = ", ".join(f"{count} {kind}" for kind, count in report["releases"].items())
+    lines = [
+        f"Fitted {report['algo']} on {report['data']}: {_loss(report)} loss, l2 "
+        f"{report['l2']:g}, {report['n_features']} features{rows}.",
+        *_chosen(report),
+        f"Rows: {report['scaling']}",
+        *_released(training),
+        f"Coefficients of norm {report['coef_norm']:.4g}; releases: {releases or 'none'}.",
+        f"Status: {report['status']}",
+        f"Privacy: {training.model.privacy['sentence']}",
+    ]
+    if report.get("ex_post_epsilon") is not None:
+        void = "" if report["private"] else " (void: this run is NOT private)"
+        lines.append(
+            f"Ex-post epsilon of this outcome{void}: {_up(report['ex_post_epsilon'])}; worst case "
+            f"agreed to beforehand{void}: epsilon = {report['epsilon']!r}."
+        )
+    if training.model.algo["parameters"] is not None:
+        lines.append(
+            f"Book-keeping: {report['spent']:.4g} of {report['budget']:.4g} {report['unit']} "
+            f"charged by {report['accountant']} ({report['conversion']})."
+        )
+    if training.diagnostics:
+        shown = ", ".join(figures_of(training.diagnostics))
+        lines.append(f"Computed WITHOUT privacy, in no file: {shown}.")
+        lines += [*verdict_of(training.diagnostics), *confusion_of(training.diagnostics)]
+    else:
+        if training.generated is not None:
+            figure = f"{training.generated['test_accuracy']:.2%}"
+            lines.append(f"Accuracy on these rows: {figure} (they are generated, so no secret).")
+            lines += verdict_of(training.generated)
+        lines.append("No test asked for; --test-fraction 0.2 holds rows out and reports on them.")
+    lines.append(f"Model: {out}" if out else "Model: not kept; --out model.json writes it.")
+    typer.echo("\n".join(lines))
+
+
+def _loss(report: dict[str, Any]) -> str:
+    return shown_loss(report["loss"], report["loss_parameters"])
+
+
+def _chosen(report: dict[str, Any]) -> list[str]:
+    by = report["chosen_by"]
+    return [f"Chosen by {by['name']}: {by['why']}."] if by else []
+
+
+def _released(training: Training) -> list[str]:
+    shown = shown_bounds(training.model)
+    return [f"Bounds released: {shown}."] if shown else []
+
+
+def _up(epsilon: float) -> str:
+    """Return four digits, rounded up."""
+    return str(+Decimal(epsilon).normalize(Context(prec=4, rounding=ROUND_CEILING)))
