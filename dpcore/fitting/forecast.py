@@ -81,8 +81,8 @@ class Forecast:
         return InvalidInputError(
             f"{asked.algo} states no forecast for the loss {asked.loss}, {self.n_features} "
             f"columns and delta = {asked.delta:g}: expected a loss for two classes, or ridge "
-            "on 64 columns at most, and delta > 0; or dpcore compare measures on tables of your own "
-            "choice."
+            "on 64 columns at most, and delta > 0; or dpcore compare measures on tables of your "
+            "own choice."
         )
 
     def kept(self, epsilon: float, rows: int) -> float:
