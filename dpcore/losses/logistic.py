@@ -84,10 +84,11 @@ class Logistic:
 class Softmax:
     """Logistic loss of several classes, ``log(sum_k exp(z_k)) - z_y``.
 
-    Slopes are p - e_y, p the softmax of z: of l2 norm at most sqrt(2), since p - e_y has entries of
-    sum 0 and sizes of sum 2 at most. Their derivative in z, diag(p) - p p', is at most
-    (I - 1 1' / K) / 2 (Böhning 1992, Theorem 5.3): a Lipschitz constant of 1/2. The arrays are of
-    shape (n_classes, n_rows), so that exponentials run along the rows.
+    Slopes are p - e_y, p the softmax of z: ||p - e_y||^2 = (1 - p_y)^2 + sum of the other p_k^2, at
+    most 2 (1 - p_y)^2, so that their l2 norm is at most sqrt(2). Their derivative in z is
+    diag(p) - p p': v' times it times v is the variance of the entries of v under p, from 0 to
+    (max v - min v)^2 / 4 (Popoviciu 1935), at most ||v||^2 / 2: a Lipschitz constant of 1/2, and
+    convex. The arrays are of shape (n_classes, n_rows), so that exponentials run along the rows.
     """
 
     name: ClassVar[str] = "softmax"
@@ -111,21 +112,9 @@ def logistic_value(z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
     for i in range(z.shape[0]):
         m = y[i] * z[i]
         e = _exp(-abs(m))
-        # log1p(e) = 2 atanh(u), u = e / (2 + e) <= 1/3: the odd series to u^21.
+        # log1p(e) = 2 atanh(u), u = e / (2 + e) <= 1/3.
         u = e / (2.0 + e)
-        q = u * u
-        s = 1.0 / 21.0
-        s = s * q + 1.0 / 19.0
-        s = s * q + 1.0 / 17.0
-        s = s * q + 1.0 / 15.0
-        s = s * q + 1.0 / 13.0
-        s = s * q + 1.0 / 11.0
-        s = s * q + 1.0 / 9.0
-        s = s * q + 1.0 / 7.0
-        s = s * q + 1.0 / 5.0
-        s = s * q + 1.0 / 3.0
-        s = s * q + 1.0
-        out[i] = 2.0 * u * s + (-m if m < 0.0 else 0.0)
+        out[i] = 2.0 * u * _atanh_over_u(u) + (-m if m < 0.0 else 0.0)
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
@@ -167,8 +156,7 @@ def softmax_dvalue(z: np.ndarray, y: np.ndarray, buffer: np.ndarray, out: np.nda
 @njit(cache=True, error_model="numpy", nogil=True)
 def softmax_value(z: np.ndarray, y: np.ndarray, buffer: np.ndarray, out: np.ndarray) -> None:
     """Fill ``out`` with the rows' losses: log(total), total >= 1, by log(m) = 2 atanh(u) with
-    u = (m - 1) / (m + 1), |u| < .172 for a mantissa m in [sqrt(1/2), sqrt(2)): the odd series to
-    u^17."""
+    u = (m - 1) / (m + 1), |u| < .172 for a mantissa m in [sqrt(1/2), sqrt(2))."""
     highest, total = buffer[0], buffer[1]
     for start in range(0, z.shape[1], buffer.shape[1]):
         rows = slice(start, min(start + buffer.shape[1], z.shape[1]))
@@ -193,18 +181,8 @@ def softmax_value(z: np.ndarray, y: np.ndarray, buffer: np.ndarray, out: np.ndar
             mantissa = (above & np.uint64(_MANTISSA)) + np.uint64(_SQRT_HALF)
             m = np.uint64(mantissa).view(np.float64)
             u = (m - 1.0) / (m + 1.0)
-            q = u * u
-            s = 1.0 / 17.0
-            s = s * q + 1.0 / 15.0
-            s = s * q + 1.0 / 13.0
-            s = s * q + 1.0 / 11.0
-            s = s * q + 1.0 / 9.0
-            s = s * q + 1.0 / 7.0
-            s = s * q + 1.0 / 5.0
-            s = s * q + 1.0 / 3.0
-            s = s * q + 1.0
             whole = (np.uint64(exponent).view(np.float64) - _TWO_52) * _LN2
-            values[i] = values[i] + (2.0 * u * s + whole)
+            values[i] = values[i] + (2.0 * u * _atanh_over_u(u) + whole)
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
@@ -289,3 +267,21 @@ def _exp(t: float) -> float:
     # The low bits of ``shifted`` are k: moved to the exponent and added, they scale p by 2^k.
     exponent = np.int64(np.float64(shifted).view(np.int64)) << np.int64(52)
     return np.int64(np.float64(p).view(np.int64) + exponent).view(np.float64)
+
+
+@njit(error_model="numpy", fastmath=False)
+def _atanh_over_u(u: float) -> float:
+    """Return atanh(u) / u, |u| <= 1/3: the odd series to u^21."""
+    q = u * u
+    s = 1.0 / 21.0
+    s = s * q + 1.0 / 19.0
+    s = s * q + 1.0 / 17.0
+    s = s * q + 1.0 / 15.0
+    s = s * q + 1.0 / 13.0
+    s = s * q + 1.0 / 11.0
+    s = s * q + 1.0 / 9.0
+    s = s * q + 1.0 / 7.0
+    s = s * q + 1.0 / 5.0
+    s = s * q + 1.0 / 3.0
+    s = s * q + 1.0
+    return s
