@@ -15,6 +15,7 @@ __all__ = [
     "DpcoreWarning",
     "InvalidInputError",
     "KernelError",
+    "LedgerError",
     "ModelFileError",
     "OptimizerError",
     "PureBudgetError",
@@ -53,6 +54,11 @@ def advised_on_bad_rows(advice: str) -> Iterator[None]:
 
 class KernelError(DpcoreError):
     """A kernel or a library that cannot be loaded, found before the release was charged."""
+
+
+class LedgerError(DpcoreError):
+    """The ledger of a table that cannot be read or written, or that was altered: nothing is
+    released that it does not hold."""
 
 
 class DataError(DpcoreError, ValueError):

@@ -15,6 +15,7 @@ from dpcore.cli.compare import compare_command
 from dpcore.cli.convert import convert_command
 from dpcore.cli.errors import OneLineErrors
 from dpcore.cli.info import info_command
+from dpcore.cli.ledger import ledger_app
 from dpcore.cli.list import list_command
 from dpcore.cli.plan import plan_command
 from dpcore.cli.plot import plot_command
@@ -66,6 +67,7 @@ app.command("account")(account_command)
 app.command("plan")(plan_command)
 app.command("schema")(schema_command)
 app.command("convert")(convert_command)
+app.add_typer(ledger_app, name="ledger")
 
 
 def main() -> None:

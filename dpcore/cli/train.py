@@ -147,6 +147,18 @@ def train_command(
     seed: Annotated[
         int | None, typer.Option(help="Repeatable noise, for tests and figures: not private.")
     ] = None,
+    ledger: Annotated[
+        Path | None,
+        typer.Option(
+            help="Charge the whole budget to this ledger first (dpcore ledger init); by default "
+            "the schema's, or that of DPCORE_LEDGER."
+        ),
+    ] = None,
+    analyst: Annotated[str, typer.Option("--as", help="Who runs it, for the ledger.")] = "",
+    same_table: Annotated[
+        bool,
+        typer.Option("--same-table", help="A schema new to the ledger is of the same rows."),
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
 ) -> None:
@@ -198,6 +210,7 @@ def train_command(
     plan = make_plan(settings)
 
     from dpcore.fitting.run import train
+    from dpcore.fitting.table_ledger import LedgerRequest, note_saved
 
     charges, hidden = Charges(), quiet or as_json
     asks_users = "user-pool" in plan.optimizer.needs
@@ -208,7 +221,8 @@ def train_command(
                 budget_progress(hidden=hidden or asks_users) as on_release,
                 advised_on_bad_rows(_ADVICE),
             ):
-                training = train(plan, request, on_release, charges)
+                of_table = LedgerRequest(ledger, analyst, same_table)
+                training = train(plan, request, on_release, charges, of_table)
         except TargetNotMetError as error:
             if as_json:
                 typer.echo(json.dumps(error.report, indent=2, allow_nan=False))
@@ -216,6 +230,7 @@ def train_command(
         if out is not None:
             charges.fate = partial(training.model.fate_in, out)
             training.model.save(out)
+            note_saved(LedgerRequest(ledger), training.model, out)
         tell_training(training, out, as_json=as_json, quiet=quiet)
 
 

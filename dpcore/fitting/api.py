@@ -19,6 +19,7 @@ from dpcore.fitting.plan import make_plan
 from dpcore.fitting.rows import dataset_of, schema_of, with_units
 from dpcore.fitting.run import finish, fit_dataset
 from dpcore.fitting.settings import Settings
+from dpcore.fitting.table_ledger import LedgerRequest
 from dpcore.fitting.usual_loss import loss_of_rows
 from dpcore.session.charges import Charges
 
@@ -65,6 +66,9 @@ def fit(
     unit: str | None = None,
     rows_per_unit: int | None = None,
     seed: int | None = None,
+    ledger: str | os.PathLike[str] | None = None,
+    analyst: str = "",
+    same_table: bool = False,
 ) -> Model:
     """Return a private linear model of the rows, with its statement in ``privacy``.
 
@@ -118,10 +122,16 @@ def fit(
         many rows of each are used: the guarantee is then for all rows of one value of it. They are
         the schema's, where that has them.
     seed : makes the run repeatable and the result not private.
+    ledger : the file of ``dpcore ledger init`` that the run's whole budget is charged to before the
+        rows are asked; by default the schema's, or that of ``DPCORE_LEDGER``, if there is one.
+    analyst, same_table : who runs it, for the ledger's table of runs; whether a schema that the
+        ledger does not know is of the same rows, which is recorded.
 
     Raises
     ------
     InvalidInputError, RegistryError, DataError : before any budget is spent.
+    LedgerError, BudgetExceededError : the ledger cannot be written, or does not hold the run:
+        nothing is asked.
     TargetNotMetError : no model; its ``report`` says what was charged.
     OptimizerError : an algorithm that broke. Whatever ends a fit after its first charge, an
         interrupt too, has a note (``__notes__``) of what was charged.
@@ -191,7 +201,14 @@ def fit(
     charges = Charges()
     with FITS.with_those_that_break(), charges.told():
         reasons, foresight = schema_reasons(dataset.schema), Foresight(warn_caller)
-        model = fit_dataset(plan, dataset, reasons, charges=charges, foresight=foresight)
+        model = fit_dataset(
+            plan,
+            dataset,
+            reasons,
+            charges=charges,
+            foresight=foresight,
+            table_ledger=LedgerRequest(ledger, analyst, same_table),
+        )
         own = _own_classes(classes) if classes is not None else _truth_classes(X, y, model.schema)
         model = replace(model, class_values=own)
         for caution in cautions_of(model, foretold=foresight.failing):

@@ -22,6 +22,7 @@ from dpcore.mechanisms.geometric import Geometric
 from dpcore.noise.source import SeededNoise
 from dpcore.queries.count import RowCount
 from dpcore.registry.declarations import accountant_facts, optimizer_facts
+from dpcore.session.ledger import Ledger, LedgerEntry
 from dpcore.session.rehearsal import load_noise
 from dpcore.session.session import TableSession
 from dpcore.session.units import sensitivity_of_units
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from dpcore.protocols.problem import Problem
     from dpcore.session.charges import Charges
     from dpcore.session.exchange import Known
-    from dpcore.session.ledger import LedgerEntry
 
 __all__ = ["SHARE", "Bounded", "check_private_bounds", "with_bounds"]
 
@@ -51,14 +51,12 @@ class Bounded:
     Parameters
     ----------
     accountant : the filter after the release of the bounds.
-    charged : the ledger so far.
     stated : columns and share of the bounds that were released, and the columns in which no rows
         were seen, if any; ``None`` for none.
     """
 
     dataset: Dataset
     accountant: Accountant
-    charged: tuple[LedgerEntry, ...] = ()
     stated: dict[str, Any] | None = None
 
 
@@ -95,6 +93,7 @@ def with_bounds(
     noise: NoiseSource,
     on_release: Callable[[TableSession], None] | None,
     charges: Charges,
+    ledger: Ledger[LedgerEntry],
 ) -> Bounded:
     """Return the rows encoded, columns in waiting by bounds that are released here.
 
@@ -116,7 +115,7 @@ def with_bounds(
     query, mechanism, spread = _release_of(plan.accountant, len(schema.unbounded))
     _rehearse(ready, dataset, query, mechanism)
     engine, asked = WaitingRows(dataset), (plan.accountant, plan.relation, noise, on_release)
-    session = TableSession(engine, *asked, problem=ready.problem)
+    session = TableSession(engine, *asked, problem=ready.problem, ledger=ledger)
     charges.follow(lambda: charged_in(session))
     counts = session.release(query, mechanism).reshape(query.n_columns, -1)
     deviation = spread * mechanism.noise_multiplier * _moved(query, ready.problem)
@@ -129,7 +128,6 @@ def with_bounds(
     return Bounded(
         encoded_rows(dataset, bounded_schema(schema, bounds)),
         session.accountant,
-        session.ledger,
         {"columns": list(bounds), "share": float(SHARE), **({"unseen": unseen} if unseen else {})},
     )
 
@@ -179,7 +177,8 @@ def _rehearse(
     none = dataset.take(np.zeros(dataset.X.shape[0], dtype=bool))
     table, nobodys = rehearsed_rows(dataset, schema).table(), SeededNoise(0)
     asked = plan.accountant, plan.relation, nobodys
-    first = TableSession(WaitingRows(none), *asked, problem=problem)
+    ledger = Ledger[LedgerEntry]()
+    first = TableSession(WaitingRows(none), *asked, problem=problem, ledger=ledger)
     first.release(query, mechanism)
     engine: Any = plan.engine
     usual = _NoRows(
@@ -188,7 +187,7 @@ def _rehearse(
         *asked[1:],
         on_release=_stop,
         problem=problem,
-        earlier=first.ledger,
+        ledger=ledger,
     )
     usual.rehearse(RowCount("l2"))
     with suppress(_Rehearsed):

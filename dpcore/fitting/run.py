@@ -26,6 +26,12 @@ from dpcore.fitting.optimizer_run import run_optimizer
 from dpcore.fitting.private_bounds import check_private_bounds, with_bounds
 from dpcore.fitting.public_facts import check_dataset
 from dpcore.fitting.reporting import bound_of, charged_in, not_met, state, summarise
+from dpcore.fitting.table_ledger import (
+    LedgerRequest,
+    charged_run,
+    note_outside,
+    refuse_users,
+)
 from dpcore.fitting.users import fit_users, open_pool
 from dpcore.model.model import Model
 from dpcore.noise.source import SeededNoise, SystemNoise
@@ -109,10 +115,12 @@ def train(
     request: DataRequest,
     on_release: OnRelease = None,
     charges: Charges | None = None,
+    table_ledger: LedgerRequest | None = None,
 ) -> Training:
     """Return the training of a plan on the data that were asked for.
 
     ``charges`` : the caller's, to say what was charged if the run ends on the way.
+    ``table_ledger`` : by default the schema's, or that of ``DPCORE_LEDGER``, if there is one.
     """
     from dpcore.fitting.loading import load_data
 
@@ -121,7 +129,9 @@ def train(
     data = load_data(request, plan.relation, settings.threads, settings.seed)
     if data.test is not None and data.train.schema.unbounded:
         rehearsed_rows(data.test, data.train.schema)
-    foresight = Foresight(_tell)
+    foresight, table_ledger = Foresight(_tell), table_ledger or LedgerRequest()
+    if data.test is not None:
+        note_outside(table_ledger, data.train.schema, "exact figures of test rows")
     model = fit_dataset(
         plan,
         data.train,
@@ -131,6 +141,7 @@ def train(
         data.kept_fraction,
         charges=charges,
         foresight=foresight,
+        table_ledger=table_ledger,
     )
     diagnostics: dict[str, Any] = {}
     if data.test is not None:
@@ -178,15 +189,18 @@ def fit_dataset(
     table: Table | None = None,
     charges: Charges | None = None,
     foresight: Foresight | None = None,
+    table_ledger: LedgerRequest | None = None,
 ) -> Model:
     """Return the model that the plan's optimizer fits to a data set.
 
     ``parts`` : readers that ran on raw rows, as ``"module:Class"``. ``kept_fraction`` : the public
     part of the rows that this is, by which the schema's n0 shrinks. ``table`` : the data set's
     ``table()``, where the caller has it already. ``charges`` : the caller's, to follow.
-    ``foresight`` : tells the outlook, where the caller wants it told.
-    Raises InvalidInputError, before anything is spent, if the parts do not fit each other. What
-    ends the fit after that has a note of what was charged.
+    ``foresight`` : tells the outlook, where the caller wants it told. ``table_ledger`` : charged
+    the whole budget before anything is asked; ``None``: no ledger, whatever the schema names.
+    Raises InvalidInputError, before anything is spent, if the parts do not fit each other;
+    LedgerError or BudgetExceededError where a ledger cannot hold the run. What ends the fit after
+    that has a note of what was charged.
     """
     ready = check_dataset(plan, dataset, kept_fraction)
     plan, problem = ready.plan, ready.problem
@@ -198,6 +212,8 @@ def fit_dataset(
     if foresight is not None:
         foresight.look(plan, problem)
     if "user-pool" in plan.optimizer.needs:
+        if table_ledger is not None:
+            refuse_users(table_ledger, plan, dataset.schema)
         with charges.told():
             pool, typed_by = open_pool(plan, dataset), dataset.typed_by
             solution, statement = fit_users(
@@ -206,8 +222,11 @@ def fit_dataset(
             return make_model(plan, dataset.schema, problem.l2, solution, (), statement)
     noise = SystemNoise() if plan.settings.seed is None else SeededNoise(plan.settings.seed)
     engine: Any = plan.engine
-    with charges.told():
-        bounded = with_bounds(ready, dataset, noise, on_release, charges)
+    with (
+        charges.told(),
+        charged_run(table_ledger, plan, dataset, why_not_private) as charged,
+    ):
+        bounded = with_bounds(ready, dataset, noise, on_release, charges, charged.log)
         dataset = bounded.dataset
         session = TableSession(
             engine(table or dataset.table(), threads=plan.settings.threads),
@@ -217,10 +236,10 @@ def fit_dataset(
             on_release=on_release,
             schedule=fixed_schedule(plan, problem),
             problem=problem,
-            earlier=bounded.charged,
+            ledger=charged.log,
         )
         charges.follow(lambda: charged_in(session))
-        others = why_not_private, trusted, dataset, bounded.stated
+        others = why_not_private, trusted, dataset, bounded.stated, charged.reference
         try:
             solution = run_optimizer(
                 plan.optimizer, plan.entry, problem, session, secret_rows=secret

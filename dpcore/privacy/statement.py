@@ -62,6 +62,8 @@ class PrivacyStatement:
     private_bounds : where bounds of columns were released within the budget: ``columns``, and the
         ``share`` of the budget that it took; ``unseen``, the columns whose bounds are a default, if
         there are any.
+    ledger : where the run was charged to a ledger of its table: that one's ``id``, and number and
+        ``digest`` of the ``run`` in it.
     """
 
     epsilon: float
@@ -84,6 +86,7 @@ class PrivacyStatement:
     units: Units | None = None
     users: dict[str, Any] | None = None
     private_bounds: dict[str, Any] | None = None
+    ledger: dict[str, Any] | None = None
 
     @property
     def private(self) -> bool:
@@ -181,7 +184,7 @@ class PrivacyStatement:
         """Return the statement as JSON-able data, its sentence included."""
         data = {_IN_FILES.get(name, name): value for name, value in asdict(self).items()}
         data["units"] = None if self.units is None else self.units.to_dict()
-        for optional in ("units", "users", "private_bounds"):
+        for optional in ("units", "users", "private_bounds", "ledger"):
             if data[optional] is None:
                 del data[optional]
         figure = data.pop("figure")

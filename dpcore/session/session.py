@@ -56,8 +56,8 @@ class TableSession(ExactAnswers):
     on_release : called with the session after each release (progress); sees public facts only.
     schedule : what the releases are held to, where the accountant is not fully adaptive.
     problem : the run's public facts, which those of a query are held to.
-    earlier : the ledger of releases of the same run, over the same rows, that ``accountant`` was
-        charged already.
+    ledger : where charges are written down; that of an earlier session of the same run, over the
+        same rows, whose releases ``accountant`` was charged already. ``None``: a new one.
     takes_shares : whether mechanisms that draw a share of their noise are released: by a user whose
         answers leave masked, and by nobody else.
     """
@@ -77,13 +77,11 @@ class TableSession(ExactAnswers):
         schedule: FixedSchedule | None = None,
         problem: Problem | None = None,
         takes_shares: bool = False,
-        earlier: tuple[LedgerEntry, ...] = (),
+        ledger: Ledger[LedgerEntry] | None = None,
     ) -> None:
         super().__init__(engine, accountant, relation, noise, problem, takes_shares)
-        ledger = Ledger[LedgerEntry]()
-        for entry in earlier:
-            ledger.charge(entry)
-        self._account = Account(copy.deepcopy(accountant), ledger, schedule)
+        kept = Ledger[LedgerEntry]() if ledger is None else ledger
+        self._account = Account(copy.deepcopy(accountant), kept, schedule)
         self._on_release = on_release
         self._lock = threading.Lock()
         self._open: OpenMechanism | None = None

@@ -35,6 +35,9 @@ TOP_KEYS = (
     Key("unit", '"patient_id"', "the column that says whose a row is; no feature; default: none"),
     Key("rows_per_unit", "5", "at most so many rows of each are used; needed beside unit"),
     Key("unit_missing", '"row"', 'a row without an id is one by itself; default "refuse"'),
+    Key(
+        "ledger", '"table.ledger"', "the ledger that runs over the rows are charged to; no default"
+    ),
     Key("wildcards", "[]", "names in [columns] whose * stands for any text; default: all with a *"),
     Key("from_data", "true", "bounds or categories were read off the rows: models are not private"),
 )

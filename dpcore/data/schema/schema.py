@@ -1,6 +1,5 @@
 """The schema of a table, all public: columns, bounds, categories, classes. Encoding uses no more.
-
-A schema is a TOML file; ``dpcore.data.schema.keys`` has all of its keys::
+It is a TOML file; ``dpcore.data.schema.keys`` has all of its keys::
 
     rows = 48842              # a public figure for the number of rows (not a count of the rows at
                               # hand, where their number is private)
@@ -79,10 +78,10 @@ class Schema:
     width : the number of unnamed features, where only the label is in ``columns``.
     norm : the ``row_norm`` that was set, or ``None`` for the bound that follows.
     crosses : columns whose levels are combined.
-    wildcards : names of columns that stand for some of a file's, until ``for_names`` says which.
+    wildcards : names that stand for some of a file's columns, until ``for_names`` says which.
     unit, rows_per_unit, unit_missing : as ``units`` has them.
-    from_data : whether bounds or categories were taken from the rows themselves: a fit is then
-        not private.
+    from_data : whether bounds or categories were read off the rows: a fit is then not private.
+    ledger : the path of the ledger that runs over the rows are charged to.
 
     Raises InvalidInputError for a description that contradicts itself.
     """
@@ -104,6 +103,7 @@ class Schema:
     unit: str | None = None
     rows_per_unit: int | None = None
     unit_missing: str = "refuse"
+    ledger: str | None = None
 
     def __post_init__(self) -> None:
         check_consistency(self)

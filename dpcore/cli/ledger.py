@@ -1,0 +1,156 @@
+"""``dpcore ledger``: what a table has cost, across runs and people."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from dpcore.errors import LedgerError
+
+__all__ = ["ledger_app"]
+
+ledger_app = typer.Typer(no_args_is_help=True, help="Keep what all runs over a table have cost.")
+
+_File = Annotated[Path, typer.Argument(help="The ledger's file.", show_default=False)]
+_Epsilon = Annotated[float, typer.Option(help="What all runs together may cost: epsilon > 0.")]
+_Delta = Annotated[float, typer.Option(help="And delta: 0 <= delta < 1; 0 needs the pure filter.")]
+_Accountant = Annotated[
+    str,
+    typer.Option(
+        help="The one filter that all runs are charged to, for good: zcdp, which holds every kind "
+        "of run; gdp, for runs of the gdp accountant alone, which it wastes nothing of; pure; rdp."
+    ),
+]
+_Conversion = Annotated[
+    str | None, typer.Option(help="The filter's rule from (epsilon, delta) to its unit.")
+]
+_Aside = Annotated[
+    float | None,
+    typer.Option(
+        help="The part of delta that is kept for runs of other accountants, which are charged "
+        "whole, as (epsilon, delta); by default a quarter."
+    ),
+]
+
+
+@ledger_app.command("init")
+def init(
+    file: _File,
+    epsilon: _Epsilon,
+    delta: _Delta = 1e-6,
+    relation: Annotated[
+        str, typer.Option(help="What neighbouring tables differ by; as that of the runs, mostly.")
+    ] = "add-or-remove-one",
+    unit: Annotated[
+        str | None, typer.Option(help="The column of ids whose rows are protected together.")
+    ] = None,
+    accountant: _Accountant = "zcdp",
+    conversion: _Conversion = None,
+    aside: _Aside = None,
+) -> None:
+    """Open the ledger of one sensitive table, with the budget that all runs over it share.
+
+    The budget, relation and filter are fixed for good. Then name the file in --ledger, in
+    DPCORE_LEDGER, or as the key ledger of the table's schema.
+    """
+    from dpcore.ledger.shown import promise
+    from dpcore.ledger.table_ledger import TableLedger
+    from dpcore.ledger.terms import Terms
+
+    terms = Terms.of(
+        epsilon,
+        delta,
+        accountant=accountant,
+        conversion=conversion,
+        relation=relation,
+        unit=unit,
+        aside=aside,
+    )
+    TableLedger.create(file, terms)
+    typer.echo(f"Opened {file}: {promise([terms])}")
+
+
+@ledger_app.command("raise")
+def raise_cap(
+    file: _File,
+    epsilon: _Epsilon,
+    delta: _Delta = 1e-6,
+    accountant: _Accountant = "zcdp",
+    conversion: _Conversion = None,
+    aside: _Aside = None,
+) -> None:
+    """Open a further budget beside those that are there; what is promised is their sum.
+
+    Decided in the light of what was released, the sum is no promise that was fixed beforehand.
+    """
+    from dpcore.ledger.shown import promise
+    from dpcore.ledger.table_ledger import TableLedger
+    from dpcore.ledger.terms import Terms
+
+    ledger = TableLedger(file)
+    first = ledger.state().budgets[0]
+    options: dict[str, Any] = {"accountant": accountant, "conversion": conversion, "aside": aside}
+    terms = Terms.of(epsilon, delta, relation=first.relation, unit=first.unit, **options)
+    ledger.raise_cap(terms)
+    typer.echo(f"Raised {file}: {promise(ledger.state().budgets)}")
+
+
+@ledger_app.command("show")
+def show(
+    file: _File,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Print the budget, what remains of it, and every run."""
+    from dpcore.cli.tables import print_table
+    from dpcore.ledger.shown import COLUMNS, remaining, run_rows, to_dict
+    from dpcore.ledger.table_ledger import TableLedger
+    from dpcore.ledger.verify import verified
+
+    verified(file)
+    state = TableLedger(file).state()
+    if as_json:
+        typer.echo(json.dumps(to_dict(state), indent=2, allow_nan=False))
+        return
+    for line in remaining(state):
+        typer.echo(line)
+    if state.runs:
+        print_table("Runs", COLUMNS, run_rows(state))
+
+
+@ledger_app.command("verify")
+def verify(
+    file: _File,
+    models: Annotated[
+        list[Path] | None, typer.Argument(help="Model files that were made under it.")
+    ] = None,
+) -> None:
+    """Check that no entry was altered, and that the ledger knows the runs of models.
+
+    A model whose run it does not know was charged to a copy of the file, or the file is an older
+    copy that was put back: more was spent than it says.
+    """
+    from dpcore.ledger.verify import unknown_models, verified
+
+    entries = verified(file)
+    unknown = unknown_models(entries, models or ())
+    for path, reason in unknown:
+        typer.echo(f"{path}: {reason}.", err=True)
+    if unknown:
+        counts = f"{len(unknown)} of {len(models or ())}"
+        raise LedgerError(f"{file} does not account for {counts} models.")
+    known = f"; {len(models)} models known" if models else ""
+    typer.echo(f"{file}: {len(entries)} entries, none altered{known}.")
+
+
+@ledger_app.command("close")
+def close(
+    file: _File, run: Annotated[int, typer.Argument(help="Its number in `dpcore ledger show`.")]
+) -> None:
+    """Close a run that died, as spent: its whole budget stays charged."""
+    from dpcore.ledger.table_ledger import TableLedger
+
+    TableLedger(file).close_as_spent(run)
+    typer.echo(f"Closed run {run} of {file} as spent.")

@@ -1,0 +1,191 @@
+"""A run under the ledger of its table: the whole budget charged there before anything is asked."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dpcore.errors import InvalidInputError, LedgerError, TargetNotMetError
+from dpcore.ledger.cost import Run
+from dpcore.ledger.table_ledger import Reservation, TableLedger
+from dpcore.session.ledger import Ledger, LedgerEntry
+
+if TYPE_CHECKING:
+    from dpcore.data.dataset import Dataset
+    from dpcore.data.schema.schema import Schema
+    from dpcore.fitting.plan import Plan
+    from dpcore.model.model import Model
+
+__all__ = [
+    "Charged",
+    "LedgerRequest",
+    "charged_run",
+    "note_outside",
+    "note_saved",
+    "refuse_ledger",
+    "refuse_users",
+]
+
+_VARIABLE = "DPCORE_LEDGER"
+
+
+@dataclass(frozen=True)
+class LedgerRequest:
+    """The ledger that a run is to be charged to.
+
+    Parameters
+    ----------
+    path : its file; ``None`` for the schema's, or else that of ``DPCORE_LEDGER``, if there is one.
+    analyst : who runs it, for the table of runs.
+    same_table : whether a schema that the ledger does not know is of the same rows.
+    """
+
+    path: str | os.PathLike[str] | None = None
+    analyst: str = ""
+    same_table: bool = False
+
+    def of(self, schema: Schema) -> str | None:
+        """Return the path of the ledger of a table, ``None`` where it has none.
+
+        Raises InvalidInputError where something is said of a ledger and there is none.
+        """
+        for path in (self.path, schema.ledger, os.environ.get(_VARIABLE) or None):
+            if path is not None:
+                return os.fspath(path)
+        if self.analyst or self.same_table:
+            raise InvalidInputError("Expected a ledger beside what is said of the run in it.")
+        return None
+
+
+def refuse_users(request: LedgerRequest, plan: Plan, schema: Schema) -> None:
+    """Raise InvalidInputError where rows stay with users, who have a budget each."""
+    if request.of(schema) is not None:
+        raise InvalidInputError(
+            f"{plan.entry.name} asks users, who have a budget each: no ledger of a table holds it."
+        )
+
+
+def note_outside(request: LedgerRequest, schema: Schema, what: str) -> None:
+    """Note in the table's ledger, if it has one, what is computed of its rows without privacy."""
+    path = request.of(schema)
+    if path is not None:
+        TableLedger(path).outside({"analyst": request.analyst, "why_not_private": [what]})
+
+
+def note_saved(request: LedgerRequest, model: Model, out: Path) -> None:
+    """Note in the ledger that a model was charged to the SHA-256 of the file that it is in now.
+
+    Where that cannot be written it is said: the model is there all the same.
+    """
+    reference, path = model.privacy.get("ledger"), request.of(model.schema)
+    if reference is None or path is None:
+        return
+    try:
+        TableLedger(path).note_model(reference["run"], hashlib.sha256(out.read_bytes()).hexdigest())
+    except (LedgerError, OSError) as error:
+        logging.getLogger("dpcore").warning("dpcore: warning: %s", error)
+
+
+def refuse_ledger(schema: Schema, what: str) -> None:
+    """Raise InvalidInputError where a table has a ledger and ``what`` cannot be charged to one."""
+    if schema.ledger is not None:
+        raise InvalidInputError(
+            f"The schema names the ledger {schema.ledger!r}, and {what} has no guarantee that a "
+            "ledger could hold. Take the key out of the schema to leave the ledger aside."
+        )
+
+
+class Charged:
+    """A run's charges.
+
+    Parameters
+    ----------
+    log : the ledger that its releases are written to.
+    reference : what its model keeps of a ledger's file; ``None`` without one.
+    """
+
+    def __init__(self, reservation: Reservation | None = None) -> None:
+        self._reservation = reservation
+        self.log: Ledger[LedgerEntry] = Ledger() if reservation is None else reservation.log
+        self.reference = None if reservation is None else reservation.reference
+
+    def close(self, outcome: str) -> None:
+        """Note how the run ended. Where it cannot be written, all of the reservation stays."""
+        if self._reservation is None:
+            return
+        try:
+            self._reservation.close(outcome)
+        except LedgerError as error:
+            logging.getLogger("dpcore").warning(
+                "dpcore: warning: %s The run stays in it as it was reserved, whole.", error
+            )
+
+
+@contextmanager
+def charged_run(
+    request: LedgerRequest | None,
+    plan: Plan,
+    dataset: Dataset,
+    why_not_private: tuple[str, ...],
+) -> Iterator[Charged]:
+    """Lend a run its charges, its whole budget reserved if there is a ledger, and close it.
+
+    A run without a guarantee is noted there as such and charged nothing, which no budget could
+    hold. Raises InvalidInputError, LedgerError or BudgetExceededError, with nothing charged.
+    """
+    charged = Charged(_reserved(request, plan, dataset, why_not_private))
+    try:
+        yield charged
+    except TargetNotMetError:
+        charged.close("no model met the target")
+        raise
+    except BaseException as error:
+        charged.close(f"ended by {type(error).__name__}")
+        raise
+    charged.close("finished")
+
+
+def _reserved(
+    request: LedgerRequest | None, plan: Plan, dataset: Dataset, why_not_private: tuple[str, ...]
+) -> Reservation | None:
+    path = None if request is None else request.of(dataset.schema)
+    if request is None or path is None:
+        return None
+    ledger, stated = TableLedger(path), _stated(request, plan)
+    ledger.state()  # A file that is none is refused before anything is written.
+    reasons = (*plan.why_not_private(), *why_not_private)
+    if reasons:
+        ledger.outside({**stated, "why_not_private": list(reasons)})
+        return None
+    units = dataset.schema.units
+    run = Run(plan.accountant, plan.relation.value, None if units is None else units.column)
+    table: dict[str, Any] = {"schema": digest_of_schema(dataset.schema)}
+    if plan.relation.size_is_public:
+        table["n"] = dataset.n_units
+    ledger.bind(table, request.same_table)
+    return ledger.reserve(run, stated)
+
+
+def _stated(request: LedgerRequest, plan: Plan) -> dict[str, Any]:
+    accountant = plan.accountant
+    return {
+        "analyst": request.analyst,
+        "algorithm": plan.entry.name,
+        "epsilon": accountant.epsilon,
+        "delta": accountant.delta,
+        "accountant": accountant.name,
+        "relation": plan.relation.value,
+    }
+
+
+def digest_of_schema(schema: Schema) -> str:
+    """Return the SHA-256 of a schema, the ledger that it names left out."""
+    keys = {key: value for key, value in schema.to_dict().items() if key != "ledger"}
+    return hashlib.sha256(json.dumps(keys, sort_keys=True, default=str).encode()).hexdigest()

@@ -1,0 +1,61 @@
+"""What would still fit into a ledger, in the words of who plans a run."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from decimal import ROUND_FLOOR, Context
+from typing import TYPE_CHECKING, Any
+
+from dpcore.errors import DpcoreError
+from dpcore.ledger.cost import Cost, cost_of
+
+if TYPE_CHECKING:
+    from dpcore.ledger.cost import Run
+    from dpcore.ledger.state import RunState, State
+
+__all__ = ["budget_that_holds", "epsilon_that_fits", "more_like"]
+
+_LEAST = 1e-6
+_CLOSE = 1.0002
+_DOWN = Context(prec=4, rounding=ROUND_FLOOR)
+
+
+def budget_that_holds(state: State, cost: Cost, budget: int) -> bool:
+    """Return whether what remains of a budget holds a cost."""
+    used = state.spent(budget)
+    reserve = getattr(used, "reserve_ticks", 0) - getattr(used, "reserved_ticks", 0)
+    return cost.ticks <= used.budget_ticks - used.spent_ticks and cost.aside_ticks <= reserve
+
+
+def epsilon_that_fits(state: State, run: Run) -> float | None:
+    """Return an epsilon of four digits, near the largest, of a run like this one that the ledger
+    would hold; ``None`` for none of 1e-6 or more."""
+
+    def holds(epsilon: float) -> bool:
+        own: Any = run.accountant
+        try:
+            trial = replace(run, accountant=type(own).from_budget(epsilon, own.delta))
+            costs = [cost_of(trial, terms) for terms in state.budgets]
+        except DpcoreError:
+            return False
+        return any(budget_that_holds(state, cost, place) for place, cost in enumerate(costs))
+
+    high = max(float(run.accountant.epsilon), *(terms.filter.epsilon for terms in state.budgets))
+    low = _LEAST
+    if not holds(low):
+        return None
+    while high / low > _CLOSE:
+        middle = math.sqrt(low * high)
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    shown = float(_DOWN.create_decimal_from_float(low))
+    return shown if holds(shown) else None
+
+
+def more_like(state: State, run: RunState) -> int:
+    """Return how many further runs of a run's whole budget its own one in the ledger would hold."""
+    used = state.spent(run.budget)
+    reserve = getattr(used, "reserve_ticks", 0) - getattr(used, "reserved_ticks", 0)
+    left = used.budget_ticks - used.spent_ticks
+    pairs = (left, run.reserved[0]), (reserve, run.reserved[1])
+    return min(amount // each for amount, each in pairs if each)

@@ -1,0 +1,135 @@
+"""A ledger in words, and as JSON-able data."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from dpcore.accountants.additive import ticks_up
+from dpcore.exact.rounding import exact, float_up
+from dpcore.ledger.cost import Run
+from dpcore.ledger.remaining import epsilon_that_fits, more_like
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dpcore.ledger.state import RunState, State
+    from dpcore.ledger.terms import Terms
+
+__all__ = ["COLUMNS", "promise", "remaining", "run_rows", "to_dict"]
+
+COLUMNS = ("run", "when", "who", "algorithm", "epsilon", "counts", "outcome", "model")
+_ONE = ticks_up(Fraction(1))
+
+
+def promise(budgets: Sequence[Terms]) -> str:
+    """Return what all runs under a ledger guarantee together: the sum of its budgets (basic
+    composition; each filter is a mechanism of its own)."""
+    first = budgets[0]
+    epsilon = float_up(sum((Fraction(terms.filter.epsilon) for terms in budgets), Fraction(0)))
+    delta = float_up(sum((Fraction(terms.filter.delta) for terms in budgets), Fraction(0)))
+    whose = "a row" if first.unit is None else f"all rows of a value of {first.unit!r}"
+    names = " and ".join(terms.filter.name for terms in budgets)
+    raised = (
+        ""
+        if len(budgets) == 1
+        else (
+            " It was raised: decided in the light of what was released, the sum is no guarantee "
+            "that was fixed beforehand."
+        )
+    )
+    return (
+        f"all runs that it lists are together ({exact(epsilon)}, {exact(delta)})-differentially "
+        f"private under {first.relation} of {whose}, as enforced by {names}.{raised}"
+    )
+
+
+def remaining(state: State) -> list[str]:
+    """Return what remains of the budgets, in the terms of who plans a run."""
+    lines = [promise(state.budgets)[:1].upper() + promise(state.budgets)[1:]]
+    for place, terms in enumerate(state.budgets):
+        used = state.spent(place)
+        lines.append(
+            f"Budget {place + 1}: {used.spent:.6g} of {used.budget:.6g} {used.unit} counts as "
+            f"spent, which is book-keeping; {used.remaining:.6g} remains."
+        )
+        own = Run(terms.filter, terms.relation, terms.unit)
+        fits = epsilon_that_fits(state, own)
+        lines.append(
+            f"A run of the {terms.filter.name} accountant fits at epsilon {fits:.4g}, delta "
+            f"{exact(terms.filter.delta)}."
+            if fits
+            else "No further run fits."
+        )
+    if state.runs:
+        last = state.runs[max(state.runs)]
+        lines.append(f"Further runs like the last one that fit: {more_like(state, last)}.")
+    open_runs = [str(run.number) for run in state.runs.values() if run.outcome == "open"]
+    if open_runs:
+        lines.append(
+            f"Open, and counted whole: {', '.join(open_runs)}. One that has died is closed by "
+            "`dpcore ledger close`."
+        )
+    if state.outside:
+        lines.append(
+            f"Outside, without a guarantee, and in no budget: {len(state.outside)} (exact figures, "
+            "or runs that are not private)."
+        )
+    return lines
+
+
+def run_rows(state: State) -> list[list[str]]:
+    """Return the table of runs, a row each."""
+    return [_row(state, run) for run in state.runs.values()]
+
+
+def _row(state: State, run: RunState) -> list[str]:
+    stated, unit = run.stated, state.budgets[run.budget].filter.unit
+    counts = f"{float_up(Fraction(run.ticks, _ONE)):.4g} {unit}"
+    if run.aside_ticks:
+        counts += f" + {float_up(Fraction(run.aside_ticks, _ONE)):.3g}"
+    models = ", ".join(digest[:12] for digest in run.models)
+    figures = [f"{stated['epsilon']:g}", counts, run.outcome, models]
+    return [str(run.number), run.at, stated["analyst"], stated["algorithm"], *figures]
+
+
+def to_dict(state: State) -> dict[str, Any]:
+    """Return all of a ledger but its chain."""
+    budgets = []
+    for place, terms in enumerate(state.budgets):
+        used = state.spent(place)
+        budgets.append(
+            {
+                "epsilon": used.epsilon,
+                "delta": used.delta,
+                "accountant": used.name,
+                "unit": used.unit,
+                "budget": used.budget,
+                "spent": used.spent,
+                "spent_is": "book-keeping of the filter; the guarantee is epsilon and delta",
+                "remaining": used.remaining,
+                "relation": terms.relation,
+                "unit_of_protection": terms.unit or "one row",
+            }
+        )
+    runs = [
+        {
+            "run": run.number,
+            "at": run.at,
+            **run.stated,
+            "budget": run.budget,
+            "counts": float_up(Fraction(run.ticks, _ONE)),
+            "counts_of_delta": float_up(Fraction(run.aside_ticks, _ONE)),
+            "outcome": run.outcome,
+            "models": run.models,
+        }
+        for run in state.runs.values()
+    ]
+    outside = [{"at": entry.at, **entry.body} for entry in state.outside]
+    return {
+        "id": state.id,
+        "promise": promise(state.budgets),
+        "budgets": budgets,
+        "runs": runs,
+        "outside": outside,
+    }

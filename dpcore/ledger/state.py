@@ -1,0 +1,102 @@
+"""The state of a ledger after its entries: budgets, what of them is gone, and runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from dpcore.errors import LedgerError
+from dpcore.ledger.terms import Terms
+
+if TYPE_CHECKING:
+    from dpcore.accountants.additive import AdditiveAccountant
+    from dpcore.ledger.chain import Entry
+
+__all__ = ["RunState", "State", "state_of"]
+
+
+@dataclass
+class RunState:
+    """A run: its reservation, and how it ended.
+
+    Parameters
+    ----------
+    budget : the place of the budget that it was charged to.
+    reserved : its whole budget, in ticks of the filter and of the part of delta aside.
+    ticks, aside_ticks : what counts as its cost now: all of that until it is closed.
+    outcome : ``"open"`` until it is closed; it may still run, or have died.
+    models : digests of the files that its model was saved in.
+    """
+
+    number: int
+    at: str
+    budget: int
+    reserved: tuple[int, int]
+    ticks: int
+    aside_ticks: int
+    stated: dict[str, Any]
+    outcome: str = "open"
+    models: list[str] = field(default_factory=list)
+
+
+@dataclass
+class State:
+    """All of a ledger.
+
+    Parameters
+    ----------
+    id : random, of the file.
+    budgets : the first, and those that raises opened.
+    runs : by the numbers of their reservations.
+    tables : digests of the schemas, and public numbers of rows, that it is bound to.
+    outside : entries of runs without a guarantee.
+    """
+
+    id: str
+    budgets: list[Terms]
+    runs: dict[int, RunState]
+    tables: list[dict[str, Any]]
+    outside: list[Entry]
+    digest: str
+
+    def spent(self, budget: int) -> AdditiveAccountant:
+        """Return a budget's filter after all runs that were charged to it."""
+        of_it = [run for run in self.runs.values() if run.budget == budget]
+        ticks, aside = sum(run.ticks for run in of_it), sum(run.aside_ticks for run in of_it)
+        return self.budgets[budget].spent(ticks, aside)
+
+
+def state_of(entries: list[Entry]) -> State:
+    """Return the state after entries whose digests were verified; LedgerError for one of a kind
+    that this version does not know."""
+    first, *others = entries
+    state = State(first.body["id"], [], {}, [], [], entries[-1].digest)
+    for entry in (first, *others):
+        _take(state, entry)
+    return state
+
+
+def _take(state: State, entry: Entry) -> None:
+    body = entry.body
+    match entry.kind:
+        case "opened" | "raised":
+            state.budgets.append(Terms.from_dict(body["terms"]))
+        case "bound":
+            state.tables.append(body)
+        case "reserved":
+            cost = int(body["ticks"]), int(body["aside_ticks"])
+            state.runs[entry.number] = RunState(
+                entry.number, entry.at, body["budget"], cost, *cost, body["stated"]
+            )
+        case "closed":
+            run = state.runs[body["run"]]
+            run.outcome = body["outcome"]
+            # An entry could only ever count less than its reservation.
+            run.ticks = min(run.ticks, int(body["ticks"]))
+            run.aside_ticks = min(run.aside_ticks, int(body["aside_ticks"]))
+        case "model":
+            state.runs[body["run"]].models.append(body["digest"])
+        case "outside":
+            state.outside.append(entry)
+        case kind:
+            raise LedgerError(f"The ledger has an entry {kind!r}: take a newer dpcore.")

@@ -1,0 +1,215 @@
+"""Charge, then draw, for all runs over one table: a run's whole budget is on disk before it asks.
+
+A reservation is the charge. It is one transaction with the file's write lock: what the filter holds
+is decided and written before anybody else may decide, so that runs that race never pass the cap
+together. After a crash it stands, whole, until a recorded command closes the run as spent.
+
+What comes back when a run ends is what its reservation had above what its releases were charged,
+and only where these were charged in the ledger's own unit (``dpcore.ledger.cost``). No charge of a
+release ever does.
+"""
+
+from __future__ import annotations
+
+import datetime
+import os
+import secrets
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from dpcore.accountants.additive import ticks_up
+from dpcore.accountants.reserve import deltas_of
+from dpcore.errors import BudgetExceededError, InvalidInputError, LedgerError
+from dpcore.exact.rounding import exact
+from dpcore.ledger.chain import Chain
+from dpcore.ledger.cost import cost_of
+from dpcore.ledger.remaining import budget_that_holds, epsilon_that_fits
+from dpcore.ledger.run_log import RunLog
+from dpcore.ledger.state import State, state_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dpcore.ledger.chain import Entry
+    from dpcore.ledger.cost import Cost, Run
+    from dpcore.ledger.terms import Terms
+
+__all__ = ["Reservation", "TableLedger"]
+
+_Decision = tuple[str, str, dict[str, Any]]
+
+
+class TableLedger:
+    """A ledger's file. Every method reads it anew, and raises LedgerError as ``Chain`` does."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self._chain = Chain(path)
+        self.path = self._chain.path
+
+    @classmethod
+    def create(cls, path: str | os.PathLike[str], terms: Terms) -> TableLedger:
+        """Return the ledger in a new file, with nothing charged."""
+        ledger = cls(path)
+        body = {"id": secrets.token_hex(16), "terms": terms.to_dict()}
+        ledger._chain.created("opened", _now(), body)
+        return ledger
+
+    def state(self) -> State:
+        """Return all that was charged, and to what."""
+        return state_of(self._chain.entries())
+
+    def raise_cap(self, terms: Terms) -> None:
+        """Open a further budget. What is promised is the sum; raised in the light of what was
+        released, it is no promise that was fixed beforehand.
+
+        Raises InvalidInputError where it is of another relation or unit.
+        """
+
+        def decide(entries: list[Entry]) -> _Decision:
+            first = state_of(entries).budgets[0]
+            if (terms.relation, terms.unit) != (first.relation, first.unit):
+                raise InvalidInputError("Expected the relation and unit of the ledger's budget.")
+            return "raised", _now(), {"terms": terms.to_dict()}
+
+        self._chain.added(decide)
+
+    def bind(self, table: dict[str, Any], confirmed: bool) -> None:
+        """Note which table the ledger is of, by its schema, once.
+
+        Raises InvalidInputError for another one, unless it is ``confirmed`` to be the same rows:
+        that is noted too.
+        """
+        if _holds(self.state(), table):
+            return
+
+        def decide(entries: list[Entry]) -> _Decision:
+            if state_of(entries).tables and not confirmed:
+                raise InvalidInputError(
+                    f"The ledger {self.path!r} is of a table with another schema or number of "
+                    "rows. Nothing was charged. For another table, open another ledger; if these "
+                    "are the same rows, say so by --same-table, which is recorded."
+                )
+            return "bound", _now(), {**table, "confirmed": confirmed}
+
+        self._chain.added(decide)
+
+    def reserve(self, run: Run, stated: dict[str, Any]) -> Reservation:
+        """Return the reservation of a run's whole budget, on disk.
+
+        ``stated`` : public facts for the table of runs. Raises BudgetExceededError, with what
+        remains and would fit, and InvalidInputError for a run that the ledger cannot hold; nothing
+        is charged then.
+        """
+        found: list[tuple[Cost, State]] = []
+
+        def decide(entries: list[Entry]) -> _Decision:
+            state = state_of(entries)
+            budget, cost = _that_holds(state, run, self.path)
+            found.append((cost, state))
+            figures = {"ticks": str(cost.ticks), "aside_ticks": str(cost.aside_ticks)}
+            return "reserved", _now(), {"budget": budget, **figures, "stated": stated}
+
+        entry = self._chain.added(decide)
+        return Reservation(self, entry, *found[-1])
+
+    def outside(self, stated: dict[str, Any]) -> None:
+        """Note a run that guarantees nothing, and that no budget can hold."""
+        self._chain.added(lambda _: ("outside", _now(), {"stated": stated}))
+
+    def close_as_spent(self, run: int) -> None:
+        """Close a run that has died: its whole reservation is spent.
+
+        Raises InvalidInputError where there is no such run, or it is closed.
+        """
+
+        def decide(entries: list[Entry]) -> _Decision:
+            of_it = state_of(entries).runs.get(run)
+            if of_it is None or of_it.outcome != "open":
+                raise InvalidInputError(f"The ledger {self.path!r} has no open run {run}.")
+            return _closed(run, "died", of_it.ticks, of_it.aside_ticks)
+
+        self._chain.added(decide)
+
+    def note_model(self, run: int, digest: str) -> None:
+        """Note the SHA-256 of a file that a run's model was saved in."""
+        self._chain.added(lambda _: ("model", _now(), {"run": run, "digest": digest}))
+
+    def add(self, decide: Callable[[list[Entry]], _Decision]) -> Entry:
+        """Return a new entry, decided in the light of all before it."""
+        return self._chain.added(decide)
+
+
+class Reservation:
+    """A run's place in a ledger, its whole budget charged.
+
+    Parameters
+    ----------
+    entry : the reservation as it is stored.
+    state : of the ledger before it.
+    """
+
+    def __init__(self, ledger: TableLedger, entry: Entry, cost: Cost, state: State) -> None:
+        self._ledger, self._cost, self._entry = ledger, cost, entry
+        self._filter = state.budgets[entry.body["budget"]].filter
+        self.log = RunLog(ledger.path, entry.number, entry.digest)
+        self.reference = {"id": state.id, "run": entry.number, "digest": entry.digest}
+        """What a model keeps: the ledger's id, and number and digest of the reservation."""
+
+    def close(self, outcome: str) -> None:
+        """Close the run, which makes no more releases: its log refuses them from now on."""
+        self.log.close()
+        ticks, aside = self._spent()
+        number, log = self._entry.number, self.log
+
+        def decide(entries: list[Entry]) -> _Decision:
+            # Whoever closed it before, as spent, is right: it may have been told to be dead.
+            if state_of(entries).runs[number].outcome != "open":
+                raise LedgerError(f"Run {number} of the ledger was closed while it ran.")
+            kind, at, body = _closed(number, outcome, ticks, aside)
+            return kind, at, {**body, "releases": len(log), "last": log.last}
+
+        self._ledger.add(decide)
+
+    def _spent(self) -> tuple[int, int]:
+        """Return what the run's releases cost in the ledger's own filter, each charged to it; the
+        whole reservation of a run whose own filter is of another unit."""
+        events = [entry.event for entry in self.log.entries]
+        if self._cost.times is None and events:
+            return self._cost.ticks, self._cost.aside_ticks
+        ticks = sum(ticks_up(self._filter.cost(event)) for event in events)
+        aside = ticks_up(deltas_of(Counter(events)))
+        return ticks * (self._cost.times or 0), aside
+
+
+def _that_holds(state: State, run: Run, path: str) -> tuple[int, Cost]:
+    """Return the first budget that holds a run, and its cost there."""
+    for budget, terms in enumerate(state.budgets):
+        cost = cost_of(run, terms)
+        if budget_that_holds(state, cost, budget):
+            return budget, cost
+    raise BudgetExceededError(_refusal(state, run, path))
+
+
+def _refusal(state: State, run: Run, path: str) -> str:
+    left = epsilon_that_fits(state, run)
+    fits = f"a run of epsilon {left:.4g} would fit" if left else "no run fits any more"
+    used = [state.spent(budget) for budget in range(len(state.budgets))]
+    remain = " and ".join(f"{filter.remaining:.6g} {filter.unit}" for filter in used)
+    return (
+        f"The run's epsilon of {exact(run.accountant.epsilon)} does not fit into the ledger "
+        f"{path!r}, of whose budget {remain} remains: {fits}. Nothing was charged."
+    )
+
+
+def _holds(state: State, table: dict[str, Any]) -> bool:
+    known = [{key: value for key, value in old.items() if key in table} for old in state.tables]
+    return table in known
+
+
+def _closed(run: int, outcome: str, ticks: int, aside_ticks: int) -> _Decision:
+    figures = {"ticks": str(ticks), "aside_ticks": str(aside_ticks)}
+    return "closed", _now(), {"run": run, "outcome": outcome, **figures}
+
+
+def _now() -> str:
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
