@@ -14,6 +14,7 @@ from dpcore.fitting.losses import make_loss
 from dpcore.fitting.plan import make_plan
 from dpcore.fitting.public_facts import check_dataset, check_drop
 from dpcore.fitting.settings import checked_settings
+from dpcore.fitting.table_ledger import LedgerRequest, note_outside
 from dpcore.fitting.usual_loss import loss_of_schemas, schema_of_rows
 from dpcore.privacy.relations import parse_relation, usual_relation
 from dpcore.registry.catalogue import load_registry
@@ -77,6 +78,8 @@ def admit(comparison: Comparison) -> tuple[Comparison, dict[str, str]]:
     rows = Rows(comparison, fold_key(comparison.seed))
     for name in comparison.data if plans else ():
         data = rows.data(name)
+        if is_private(name):
+            note_outside(LedgerRequest(), data.train.schema, "a comparison: its scores are exact")
         unfit = _unfit(plans, data)
         left_out |= unfit
         for label, why in unfit.items():

@@ -22,15 +22,18 @@ if TYPE_CHECKING:
     from dpcore.data.schema.schema import Schema
     from dpcore.fitting.plan import Plan
     from dpcore.model.model import Model
+    from dpcore.privacy.sensitivity import NeighboringRelation
+    from dpcore.protocols import Accountant
 
 __all__ = [
     "Charged",
     "LedgerRequest",
     "charged_run",
+    "closed_after",
     "note_outside",
     "note_saved",
-    "refuse_ledger",
     "refuse_users",
+    "reserved",
 ]
 
 _VARIABLE = "DPCORE_LEDGER"
@@ -42,12 +45,12 @@ class LedgerRequest:
 
     Parameters
     ----------
-    path : its file; ``None`` for the schema's, or else that of ``DPCORE_LEDGER``, if there is one.
+    ledger : its file; ``None`` for the schema's, or else that of ``DPCORE_LEDGER``, if there is one.
     analyst : who runs it, for the table of runs.
     same_table : whether a schema that the ledger does not know is of the same rows.
     """
 
-    path: str | os.PathLike[str] | None = None
+    ledger: str | os.PathLike[str] | None = None
     analyst: str = ""
     same_table: bool = False
 
@@ -56,7 +59,7 @@ class LedgerRequest:
 
         Raises InvalidInputError where something is said of a ledger and there is none.
         """
-        for path in (self.path, schema.ledger, os.environ.get(_VARIABLE) or None):
+        for path in (self.ledger, schema.ledger, os.environ.get(_VARIABLE) or None):
             if path is not None:
                 return os.fspath(path)
         if self.analyst or self.same_table:
@@ -93,15 +96,6 @@ def note_saved(request: LedgerRequest, model: Model, out: Path) -> None:
         logging.getLogger("dpcore").warning("dpcore: warning: %s", error)
 
 
-def refuse_ledger(schema: Schema, what: str) -> None:
-    """Raise InvalidInputError where a table has a ledger and ``what`` cannot be charged to one."""
-    if schema.ledger is not None:
-        raise InvalidInputError(
-            f"The schema names the ledger {schema.ledger!r}, and {what} has no guarantee that a "
-            "ledger could hold. Take the key out of the schema to leave the ledger aside."
-        )
-
-
 class Charged:
     """A run's charges.
 
@@ -118,10 +112,11 @@ class Charged:
 
     def close(self, outcome: str) -> None:
         """Note how the run ended. Where it cannot be written, all of the reservation stays."""
-        if self._reservation is None:
+        reservation, self._reservation = self._reservation, None
+        if reservation is None:
             return
         try:
-            self._reservation.close(outcome)
+            reservation.close(outcome)
         except LedgerError as error:
             logging.getLogger("dpcore").warning(
                 "dpcore: warning: %s The run stays in it as it was reserved, whole.", error
@@ -140,7 +135,16 @@ def charged_run(
     A run without a guarantee is noted there as such and charged nothing, which no budget could
     hold. Raises InvalidInputError, LedgerError or BudgetExceededError, with nothing charged.
     """
-    charged = Charged(_reserved(request, plan, dataset, why_not_private))
+    reasons = (*plan.why_not_private(), *why_not_private)
+    n = dataset.n_units if plan.relation.size_is_public else None
+    run = plan.entry.name, plan.accountant, plan.relation
+    with closed_after(reserved(request, run, dataset.schema, n, reasons)) as charged:
+        yield charged
+
+
+@contextmanager
+def closed_after(charged: Charged) -> Iterator[Charged]:
+    """Lend the charges of a run, and close it in its ledger, however it ends."""
     try:
         yield charged
     except TargetNotMetError:
@@ -152,37 +156,43 @@ def charged_run(
     charged.close("finished")
 
 
-def _reserved(
-    request: LedgerRequest | None, plan: Plan, dataset: Dataset, why_not_private: tuple[str, ...]
-) -> Reservation | None:
-    path = None if request is None else request.of(dataset.schema)
+def reserved(
+    request: LedgerRequest | None,
+    run: tuple[str, Accountant, NeighboringRelation],
+    schema: Schema,
+    n: int | None,
+    why_not_private: tuple[str, ...],
+) -> Charged:
+    """Return the charges of a run, all of its budget reserved where its table has a ledger.
+
+    ``run`` : the name of its algorithm, its filter, empty, and its relation. ``n`` : the number of
+    rows or units, where that is public. Raises as ``charged_run``.
+    """
+    name, accountant, relation = run
+    path = None if request is None else request.of(schema)
     if request is None or path is None:
-        return None
-    ledger, stated = TableLedger(path), _stated(request, plan)
-    ledger.state()  # A file that is none is refused before anything is written.
-    reasons = (*plan.why_not_private(), *why_not_private)
-    if reasons:
-        ledger.outside({**stated, "why_not_private": list(reasons)})
-        return None
-    units = dataset.schema.units
-    run = Run(plan.accountant, plan.relation.value, None if units is None else units.column)
-    table: dict[str, Any] = {"schema": digest_of_schema(dataset.schema)}
-    if plan.relation.size_is_public:
-        table["n"] = dataset.n_units
-    ledger.bind(table, request.same_table)
-    return ledger.reserve(run, stated)
-
-
-def _stated(request: LedgerRequest, plan: Plan) -> dict[str, Any]:
-    accountant = plan.accountant
-    return {
+        return Charged()
+    ledger = TableLedger(path)
+    stated: dict[str, Any] = {
         "analyst": request.analyst,
-        "algorithm": plan.entry.name,
+        "algorithm": name,
         "epsilon": accountant.epsilon,
         "delta": accountant.delta,
         "accountant": accountant.name,
-        "relation": plan.relation.value,
+        "relation": relation.value,
     }
+    if why_not_private:
+        ledger.outside({**stated, "why_not_private": list(why_not_private)})
+        return Charged()
+    table: dict[str, Any] = {"schema": digest_of_schema(schema)}
+    if n is not None:
+        table["n"] = n
+    unit = None if schema.units is None else schema.units.column
+    # What the ledger cannot hold is refused before it is bound to a table.
+    own = Run(accountant, relation.value, unit)
+    ledger.require(own)
+    ledger.bind(table, request.same_table)
+    return Charged(ledger.reserve(own, stated))
 
 
 def digest_of_schema(schema: Schema) -> str:

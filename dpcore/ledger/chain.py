@@ -4,9 +4,10 @@ A transaction that adds an entry has the file's one write lock from its first re
 that two processes decide one after the other. It is on disk when ``added`` returns: a log written
 ahead (WAL), synchronised at each commit (``synchronous = FULL``).
 
-The digests find what was altered, by a fault of the disk or by hand, but for the end of the file:
-one that was cut off with all that points to it, or replaced by an older copy, is a shorter chain
-that is whole. Whoever has a model of a run finds that too (``dpcore.ledger.verify``).
+The digests find what was altered, by a fault of the disk or by hand. They do not find an older copy
+in the place of the file: it is a shorter chain, and whole. Whoever has a model of a later run finds
+that too (``dpcore.ledger.verify``). Nor do they keep out somebody who may write the file and computes
+all digests anew: they have no secret.
 """
 
 from __future__ import annotations
@@ -132,7 +133,7 @@ class Chain:
                 sqlite3.connect(name, timeout=_WAIT, isolation_level=None, uri=True)
             ) as opened:
                 yield opened
-        except (sqlite3.Error, UnicodeDecodeError) as error:
+        except (sqlite3.Error, UnicodeDecodeError, _WrongType) as error:
             raise LedgerError(self._fault(error)) from None
 
     def _fault(self, error: Exception) -> str:
@@ -164,6 +165,10 @@ class Chain:
         return entries
 
 
+class _WrongType(Exception):
+    """A stored value that is no text."""
+
+
 _COPY = (
     "Nothing is charged to it any more: take its last whole copy, and hold that against the models "
     "that were made since (`dpcore ledger verify COPY MODELS`)."
@@ -186,5 +191,7 @@ def _append(
 
 
 def _digest(before: str, number: int, kind: str, at: str, body: str) -> str:
+    if not all(isinstance(text, str) for text in (kind, at, body)):
+        raise _WrongType("an entry of another type")
     whole = json.dumps([before, number, kind, at, body])
     return hashlib.sha256(whole.encode()).hexdigest()

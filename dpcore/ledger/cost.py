@@ -22,7 +22,7 @@ Theorem 2.14), rho-zCDP k^2 rho (Bun & Steinke 2016, Proposition 1.9), (epsilon,
 and delta (1 + e^epsilon + ... + e^((k-1) epsilon)) (Vadhan 2017, Lemma 2.2). Anything else is
 refused: a run under replace-one says nothing of tables of other sizes, a run over rows nothing of
 units. So are units under replace-one in a ledger of rows: a row that is replaced may leave a unit
-empty and begin another one, of which neighbours under it have equally many.
+empty and begin another one, and neighbours under it have equally many units.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What would still fit into a ledger, in the words of who plans a run."""
+"""The runs that would still fit into a ledger, in the words of who plans them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def budget_that_holds(state: State, cost: Cost, budget: int) -> bool:
 
 
 def epsilon_that_fits(state: State, run: Run) -> float | None:
-    """Return an epsilon of four digits, near the largest, of a run like this one that the ledger
+    """Return an epsilon of four digits, near the largest, of such a run that the ledger
     would hold; ``None`` for none of 1e-6 or more."""
 
     def holds(epsilon: float) -> bool:

@@ -1,7 +1,7 @@
 """The releases of a run, written down as they happen.
 
 Nothing rests on them: the run's whole budget was charged before the first. So they do not wait for
-the disk; but one that cannot be written is not drawn. Their digests begin with that of the run's
+the disk; but nothing is drawn for a release that cannot be written. Their digests begin with that of the run's
 reservation.
 """
 
@@ -30,7 +30,7 @@ _WAIT = 10.0
 
 def digest_of_release(before: str, run: int, place: int, body: str) -> str:
     """Return the SHA-256 of a release and of all of its run before it."""
-    return hashlib.sha256(json.dumps([before, run, place, body]).encode()).hexdigest()
+    return hashlib.sha256(json.dumps([before, run, place, str(body)]).encode()).hexdigest()
 
 
 class RunLog(Ledger[LedgerEntry]):

@@ -2,7 +2,7 @@
 
 A reservation is the charge. It is one transaction with the file's write lock: what the filter holds
 is decided and written before anybody else may decide, so that runs that race never pass the cap
-together. After a crash it stands, whole, until a recorded command closes the run as spent.
+together. After a crash it remains, whole, until a recorded command closes the run as spent.
 
 What comes back when a run ends is what its reservation had above what its releases were charged,
 and only where these were charged in the ledger's own unit (``dpcore.ledger.cost``). No charge of a
@@ -93,6 +93,10 @@ class TableLedger:
 
         self._chain.added(decide)
 
+    def require(self, run: Run) -> None:
+        """Raise as ``reserve`` does, and charge nothing."""
+        _that_holds(self.state(), run, self.path)
+
     def reserve(self, run: Run, stated: dict[str, Any]) -> Reservation:
         """Return the reservation of a run's whole budget, on disk.
 
@@ -173,12 +177,16 @@ class Reservation:
     def _spent(self) -> tuple[int, int]:
         """Return what the run's releases cost in the ledger's own filter, each charged to it; the
         whole reservation of a run whose own filter is of another unit."""
-        events = [entry.event for entry in self.log.entries]
-        if self._cost.times is None and events:
+        entries = self.log.entries
+        if not entries:
+            return 0, 0
+        # What parts of the rows cost together is not the sum of their releases' costs.
+        if self._cost.times is None or any(entry.part is not None for entry in entries):
             return self._cost.ticks, self._cost.aside_ticks
+        events = [entry.event for entry in entries]
         ticks = sum(ticks_up(self._filter.cost(event)) for event in events)
         aside = ticks_up(deltas_of(Counter(events)))
-        return ticks * (self._cost.times or 0), aside
+        return ticks * self._cost.times, aside
 
 
 def _that_holds(state: State, run: Run, path: str) -> tuple[int, Cost]:

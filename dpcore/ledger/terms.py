@@ -93,7 +93,7 @@ class Terms:
         return cls(opened, entry["relation"], entry["unit"])
 
     def spent(self, ticks: int, aside_ticks: int) -> AdditiveAccountant:
-        """Return the filter of which so much was charged, the part of delta aside too."""
+        """Return the filter after so much was charged to it, and to the part of delta aside."""
         if isinstance(self.filter, ReservingAccountant):
             return replace(self.filter, spent_ticks=ticks, reserved_ticks=aside_ticks)
         return replace(self.filter, spent_ticks=ticks)

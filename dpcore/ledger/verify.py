@@ -20,7 +20,7 @@ __all__ = ["releases_of", "unknown_models", "verified"]
 def verified(path: str | os.PathLike[str]) -> list[Entry]:
     """Return the entries of a ledger, after its digests, and those of every release, were verified.
 
-    Raises LedgerError for one that was altered.
+    Raises LedgerError where anything was altered.
     """
     chain = Chain(path)
     entries = chain.entries()

@@ -37,11 +37,12 @@ class WholeSession(TableSession):
         relation: NeighboringRelation,
         noise: NoiseSource,
         problem: Problem,
+        ledger: Ledger[LedgerEntry] | None = None,
     ) -> None:
         super().__init__(engine, accountant, relation, noise, problem=problem)
         at_once = 2 if relation is NeighboringRelation.REPLACE_ONE else 1
         filter = PartedFilter(copy.deepcopy(accountant), at_once)
-        self._account = Account(filter, Ledger[LedgerEntry]())
+        self._account = Account(filter, Ledger[LedgerEntry]() if ledger is None else ledger)
         self._closed = False
         self._column: str | None = None
 

@@ -75,6 +75,8 @@ class PrivateEstimator(ABC, BaseEstimator):
         rows, and marks the model as not private.
     random_state : a seed, or a generator that draws one, as elsewhere in scikit-learn; it marks the
         model as not private.
+    ledger, analyst : the file of ``dpcore ledger init`` that every fit is charged to beforehand,
+        and who runs it; ``None`` for the schema's, or that of ``DPCORE_LEDGER``, if there is one.
 
     Attributes
     ----------
@@ -97,6 +99,8 @@ class PrivateEstimator(ABC, BaseEstimator):
     accountant: str | None = None
     schema_from_data: bool = False
     random_state: Any = None
+    ledger: str | os.PathLike[str] | None = None
+    analyst: str = ""
 
     def fit(self, X: Any, y: Any = None, **metadata: Any) -> Self:
         """Fit a new private model, at the whole budget; nothing of an earlier fit is used.
@@ -147,6 +151,8 @@ class PrivateEstimator(ABC, BaseEstimator):
                 relation=self.relation,
                 accountant=self.accountant,
                 seed=self._seed(),
+                ledger=self.ledger,
+                analyst=self.analyst,
             )
         self.model_: Model = model if own is None else replace(model, class_values=own)
         return self

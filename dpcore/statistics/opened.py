@@ -37,13 +37,17 @@ class Opened:
         held: Engine = engine(table, threads=self.threads)
         return held
 
-    def statement(self, door: WholeSession) -> PrivacyStatement:
-        """Return the statement of what was released through the door and its parts."""
+    def statement(
+        self, door: WholeSession, ledger: dict[str, Any] | None = None
+    ) -> PrivacyStatement:
+        """Return the statement of what was released through the door and its parts. ``ledger`` :
+        the session's place in one."""
         reasons = (*self.why_not_private, *unpromised(door))
         public: dict[str, Any] = {
             "n0": self.problem.n0 if self.problem.n is None else None,
             "figure": self.figure,
             "units": self.schema.units,
+            "ledger": ledger,
         }
         stated = reasons, self.trusted, self.typed_by
         return state_session(door, self.accountant, *stated, **public)

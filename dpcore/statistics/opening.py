@@ -14,6 +14,7 @@ from dpcore.fitting.loading import schema_reasons
 from dpcore.fitting.public_facts import check_drop
 from dpcore.fitting.rows import dataset_of, schema_of
 from dpcore.fitting.settings import Settings, checked_settings, figure_of
+from dpcore.fitting.table_ledger import LedgerRequest, reserved
 from dpcore.fitting.usual_loss import loss_of_schemas
 from dpcore.noise.source import SeededNoise, SystemNoise
 from dpcore.privacy.relations import parse_relation
@@ -57,13 +58,18 @@ def open_session(
     engine: str = "local",
     threads: int | None = None,
     seed: int | None = None,
+    ledger: str | os.PathLike[str] | None = None,
+    analyst: str = "",
+    same_table: bool = False,
 ) -> OpenSession:
     """Return a session over the rows, for statistics of one's own: a door, and no model.
 
     Parameters
     ----------
-    X, y, schema, classes, target_bounds, bounds, row_norm, n0, capacity, engine, threads, seed : as
-        ``dpcore.fit`` has them. ``X`` may also be the name of a data set of ``dpcore list``.
+    X, y, schema, classes, target_bounds, bounds, row_norm, n0, capacity, engine, threads, seed,
+        ledger, analyst, same_table : as ``dpcore.fit`` has them; the session's whole budget is
+        charged to the ledger when it is opened. ``X`` may also be the name of a data set of
+        ``dpcore list``.
         Statistics by name need columns with public bounds or levels: those of a schema, or
         x1, x2, ... of an array with ``bounds``.
     epsilon, delta : the budget of all that is released through the session, parts included;
@@ -74,7 +80,8 @@ def open_session(
 
     Raises
     ------
-    InvalidInputError, RegistryError, DataError : before any budget is there to be spent.
+    InvalidInputError, RegistryError, DataError, LedgerError, BudgetExceededError : before any
+        budget is there to be spent.
 
     Warns
     -----
@@ -124,9 +131,12 @@ def open_session(
     )
     for caution in cautions_of_budget(empty.epsilon, delta):
         warn_caller(caution)
+    request = LedgerRequest(ledger, analyst, same_table)
+    run, n = ("a session", empty, held), dataset.n_units if held.size_is_public else None
+    charged = reserved(request, run, opened.schema, n, opened.why_not_private)
     noise, table = SystemNoise() if seed is None else SeededNoise(seed), dataset.table()
-    door = WholeSession(opened.engine_of(table), empty, held, noise, opened.problem)
-    return OpenSession(opened, door, table)
+    door = WholeSession(opened.engine_of(table), empty, held, noise, opened.problem, charged.log)
+    return OpenSession(opened, door, table, charged)
 
 
 def _filter(settings: Settings) -> tuple[str, Accountant]:

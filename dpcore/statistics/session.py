@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from dpcore.data.blocks.table import Table
     from dpcore.data.schema.values import Value
+    from dpcore.fitting.table_ledger import Charged
     from dpcore.statistics.opened import Opened
 
 __all__ = ["OpenSession"]
@@ -33,9 +34,9 @@ class OpenSession(Statistics):
 
     _door: WholeSession
 
-    def __init__(self, opened: Opened, door: WholeSession, table: Table) -> None:
+    def __init__(self, opened: Opened, door: WholeSession, table: Table, charged: Charged) -> None:
         super().__init__(door, opened.schema, opened.problem)
-        self._opened, self._table = opened, table
+        self._opened, self._table, self._charged = opened, table, charged
         self._told: AbstractContextManager[None] | None = None
         self._parts: dict[str, dict[Value | None, Statistics]] = {}
 
@@ -60,11 +61,14 @@ class OpenSession(Statistics):
     def close(self) -> None:
         """Refuse every release from now on; the statement can still be asked for."""
         self._door.close()
+        self._charged.close("closed")
 
     def statement(self) -> dict[str, Any]:
         """Return the privacy statement of all that was released so far, as JSON-able data; its
         sentence is under ``sentence``. A model's ``privacy`` has the same keys."""
-        return self._opened.statement(self._door).to_dict("What was released")
+        return self._opened.statement(self._door, self._charged.reference).to_dict(
+            "What was released"
+        )
 
     def parts(self, column: str) -> dict[Value | None, Statistics]:
         """Return a door to the rows of each level of a column of listed levels; ``None`` is that

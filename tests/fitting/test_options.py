@@ -13,6 +13,7 @@ from dpcore.fitting import api
 from dpcore.fitting.api import fit
 from dpcore.fitting.loading import DataRequest
 from dpcore.fitting.settings import Settings
+from dpcore.fitting.table_ledger import LedgerRequest
 from dpcore.registry.declarations import TARGETS
 
 OF_ROWS = {
@@ -20,6 +21,7 @@ OF_ROWS = {
     *("schema", "private_bounds", "unit", "rows_per_unit"),
 }
 """What ``fit`` is told of rows in memory, in place of a file and its schema."""
+OF_LEDGER = {field.name: field.default for field in dataclasses.fields(LedgerRequest)}
 OF_A_COMMAND = {"out", "as_json", "quiet"}
 SPELT = {"params": "assignments"}
 """What the command line spells in another way: ``--set NAME=VALUE``."""
@@ -43,6 +45,7 @@ def settings_fields():
 
 def test_fit_has_every_setting_with_its_default():
     asked = defaults(fit)
+    assert {name: asked.pop(name) for name in OF_LEDGER} == OF_LEDGER
     assert {name: asked[name] for name in asked if name not in OF_ROWS} == settings_fields()
 
 
@@ -52,6 +55,7 @@ def test_the_command_line_has_every_setting_with_its_default():
     assert set(flattened.values()) <= {None, False} and fields.pop("targets") is None
     of_data = {field.name: field.default for field in dataclasses.fields(DataRequest)}
     assert {name: asked.pop(name) for name in of_data} == of_data
+    assert {name: asked.pop(name) for name in OF_LEDGER} == OF_LEDGER
     assert {asked.pop(name) for name in OF_A_COMMAND} == {None, False}
     assert asked == {SPELT.get(name, name): default for name, default in fields.items()}
 

@@ -96,7 +96,7 @@ def test_bounds_are_charged_to_the_runs_own_budget(accountant, mechanism, relati
 def test_a_share_that_is_not_charged_is_found(monkeypatch):
     def unspent(ready, *others):
         bounded = with_bounds(ready, *others)
-        return Bounded(bounded.dataset, ready.plan.accountant, (), bounded.stated)
+        return Bounded(bounded.dataset, ready.plan.accountant, bounded.stated)
 
     monkeypatch.setattr(run, "with_bounds", unspent)
     sessions = []

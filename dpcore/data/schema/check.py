@@ -24,6 +24,7 @@ from dpcore.data.stream import named_schema
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.loading import schema_reasons
 from dpcore.fitting.reporting import charged_in
+from dpcore.fitting.table_ledger import LedgerRequest, closed_after, note_outside, reserved
 from dpcore.mechanisms.gaussian import Gaussian
 from dpcore.mechanisms.geometric import Geometric
 from dpcore.noise.source import SystemNoise
@@ -116,17 +117,18 @@ def check_schema(
     # Read through once before anything is charged: a file may be damaged at its end.
     exact = rows.answer(CellCounts(len(columns)))
     if epsilon is None:
+        note_outside(LedgerRequest(), schema, "exact figures of how a schema fits")
         found = _check(exact.astype(np.float64), columns)
         return replace(found, units=check_units(path, schema))
     typed_by = "file" if is_typed(path) else None
-    return _released(rows, columns, (epsilon, delta), schema_reasons(schema), typed_by, charges)
+    return _released(rows, columns, (epsilon, delta), schema, typed_by, charges)
 
 
 def _released(
     rows: _RawRows,
     columns: tuple[tuple[str, str], ...],
     budget: tuple[float, float],
-    why_not_private: tuple[str, ...],
+    schema: Schema,
     typed_by: str | None,
     charges: Charges | None,
 ) -> SchemaCheck:
@@ -142,10 +144,12 @@ def _released(
         accountant = GdpAccountant.from_budget(epsilon, delta)
         multiplier = noise_multiplier(accountant, Gaussian.nominal_event, accountant.remaining)
         query, mechanism, spread = CellCounts(len(columns), "l2"), Gaussian(multiplier), 1.0
-    session = TableSession(rows, accountant, relation, SystemNoise())
-    if charges is not None:
-        charges.follow(lambda: charged_in(session))
-    noisy = session.release(query, mechanism)
+    why_not_private, run = schema_reasons(schema), ("a check of the schema", accountant, relation)
+    with closed_after(reserved(LedgerRequest(), run, schema, None, why_not_private)) as charged:
+        session = TableSession(rows, accountant, relation, SystemNoise(), ledger=charged.log)
+        if charges is not None:
+            charges.follow(lambda: charged_in(session))
+        noisy = session.release(query, mechanism)
     spent = session.accountant
     statement = PrivacyStatement(
         epsilon=epsilon,
@@ -160,6 +164,7 @@ def _released(
         parts_not_from_dpcore=foreign_parts(session.trusted_parts),
         why_not_private=why_not_private,
         typed_by=typed_by,
+        ledger=charged.reference,
     )
     deviation = multiplier * query.sensitivity(relation).bound * spread
     return _check(noisy, columns, deviation, statement.sentence("This table of shares"))

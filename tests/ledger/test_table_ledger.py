@@ -1,0 +1,310 @@
+"""A ledger's file: charges, caps, copies and damage."""
+
+import os
+import pathlib
+import shutil
+import signal
+import sqlite3
+import stat
+
+import pytest
+
+from dpcore.accountants.gdp import GdpAccountant
+from dpcore.accountants.zcdp import ZcdpAccountant
+from dpcore.errors import BudgetExceededError, DpcoreError, InvalidInputError, LedgerError
+from dpcore.ledger import TableLedger, Terms, chain
+from dpcore.ledger.chain import Chain
+from dpcore.ledger.cost import Run
+from dpcore.ledger.verify import verified
+from dpcore.privacy.events import GaussianDpEvent
+from dpcore.session.ledger import LedgerEntry
+
+ROWS = "add-or-remove-one"
+STATED = {"analyst": "", "algorithm": "test", "epsilon": 1.0, "delta": 1e-8}
+
+
+def a_run(epsilon: float = 1.0) -> Run:
+    return Run(ZcdpAccountant.from_budget(epsilon, 1e-8), ROWS, None)
+
+
+def a_release(multiplier: float = 50.0) -> LedgerEntry:
+    event = GaussianDpEvent(multiplier)
+    return LedgerEntry(0, "gradient", "gaussian", event, 1 / (2 * multiplier**2))
+
+
+@pytest.fixture
+def ledger(tmp_path) -> TableLedger:
+    return TableLedger.create(tmp_path / "table.ledger", Terms.of(2.0, 1e-6))
+
+
+def test_a_reservation_is_the_charge(ledger):
+    run = a_run()
+    ledger.reserve(run, STATED)
+    again = TableLedger(ledger.path).state()
+    assert again.spent(0).spent_ticks == run.accountant.budget_ticks
+    assert [of.outcome for of in again.runs.values()] == ["open"]
+
+
+def test_the_cap_is_never_passed(ledger):
+    made = 0
+    with pytest.raises(BudgetExceededError, match="a run of epsilon .* would fit"):
+        for _ in range(100):
+            ledger.reserve(a_run(), STATED)
+            made += 1
+    spent = ledger.state().spent(0)
+    assert made >= 2
+    assert spent.spent_ticks <= spent.budget_ticks
+    assert spent.spent_ticks + a_run().accountant.budget_ticks > spent.budget_ticks
+
+
+def test_what_the_refusal_says_would_fit_fits(ledger):
+    for _ in range(4):
+        ledger.reserve(a_run(), STATED)
+    with pytest.raises(BudgetExceededError) as refused:
+        ledger.reserve(a_run(2.0), STATED)
+    epsilon = float(str(refused.value).split("a run of epsilon ")[1].split()[0])
+    ledger.reserve(a_run(epsilon), STATED)
+    with pytest.raises(BudgetExceededError):
+        ledger.reserve(a_run(epsilon), STATED)
+
+
+def test_what_releases_did_not_take_comes_back_when_the_run_is_closed(ledger):
+    reservation = ledger.reserve(a_run(), STATED)
+    reservation.log.charge(a_release())
+    reservation.close("finished")
+    spent = ledger.state().spent(0)
+    assert spent.spent == pytest.approx(1 / (2 * 50.0**2), rel=1e-12)
+    with pytest.raises(LedgerError, match="no more releases"):
+        reservation.log.charge(a_release())
+
+
+def test_a_run_of_another_unit_is_charged_whole(ledger):
+    own = GdpAccountant.from_budget(1.0, 1e-8)
+    reservation = ledger.reserve(Run(own, ROWS, None), STATED)
+    before = ledger.state().spent(0).spent_ticks
+    reservation.log.charge(a_release())
+    reservation.close("finished")
+    assert ledger.state().spent(0).spent_ticks == before
+
+
+def test_a_run_without_a_release_costs_nothing(ledger):
+    ledger.reserve(Run(GdpAccountant.from_budget(1.0, 1e-8), ROWS, None), STATED).close("refused")
+    assert ledger.state().spent(0).spent_ticks == 0
+
+
+def test_a_dead_run_is_closed_as_spent(ledger):
+    reservation = ledger.reserve(a_run(), STATED)
+    reservation.log.charge(a_release())
+    ledger.close_as_spent(reservation.reference["run"])
+    spent = ledger.state().spent(0).spent_ticks
+    assert spent == a_run().accountant.budget_ticks
+    # It was alive after all: what it gives back is refused.
+    with pytest.raises(LedgerError, match="closed while it ran"):
+        reservation.close("finished")
+    assert ledger.state().spent(0).spent_ticks == spent
+    with pytest.raises(InvalidInputError, match="no open run"):
+        ledger.close_as_spent(reservation.reference["run"])
+
+
+def test_a_raise_is_a_budget_of_its_own(ledger):
+    with pytest.raises(BudgetExceededError):
+        ledger.reserve(a_run(4.0), STATED)
+    ledger.raise_cap(Terms.of(5.0, 1e-6))
+    ledger.reserve(a_run(4.0), STATED)
+    assert ledger.state().spent(0).spent_ticks == 0
+    assert ledger.state().spent(1).spent_ticks > 0
+    with pytest.raises(InvalidInputError, match="relation and unit"):
+        ledger.raise_cap(Terms.of(5.0, 1e-6, relation="replace-one"))
+
+
+def test_another_table_is_refused_unless_it_is_said_to_be_the_same(ledger):
+    ledger.bind({"schema": "a", "n": 10}, confirmed=False)
+    ledger.bind({"schema": "a", "n": 10}, confirmed=False)
+    for other in ({"schema": "b", "n": 10}, {"schema": "a", "n": 11}):
+        with pytest.raises(InvalidInputError, match="another schema or number of rows"):
+            ledger.bind(other, confirmed=False)
+    ledger.bind({"schema": "b", "n": 10}, confirmed=True)
+    ledger.bind({"schema": "b", "n": 10}, confirmed=False)
+
+
+def test_an_existing_file_is_not_opened_anew(ledger):
+    with pytest.raises(LedgerError, match="is there already"):
+        TableLedger.create(ledger.path, Terms.of(1.0, 1e-6))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes are POSIX's")
+def test_only_its_owner_reads_it(ledger):
+    assert stat.S_IMODE(os.stat(ledger.path).st_mode) == 0o600
+
+
+def test_a_file_that_is_none_is_refused(tmp_path):
+    path = tmp_path / "other"
+    for content in (b"", b"text", b"\0" * 4096):
+        path.write_bytes(content)
+        with pytest.raises(LedgerError):
+            TableLedger(path).state()
+    with pytest.raises(LedgerError, match="There is no ledger"):
+        TableLedger(tmp_path / "absent").state()
+
+
+def spend(ledger: TableLedger) -> None:
+    """Make a run of two releases and leave another one open."""
+    reservation = ledger.reserve(a_run(), STATED)
+    reservation.log.charge(a_release())
+    reservation.log.charge(a_release(40.0))
+    reservation.close("finished")
+    ledger.reserve(a_run(0.5), STATED)
+
+
+def test_no_flipped_byte_makes_a_ledger_forget(ledger, tmp_path):
+    spend(ledger)
+    whole, before = pathlib.Path(ledger.path).read_bytes(), ledger.state()
+    copy, refused = tmp_path / "copy", 0
+    for place in range(0, len(whole), 41):
+        flipped = bytearray(whole)
+        flipped[place] ^= 1 << (place % 8)
+        copy.write_bytes(bytes(flipped))
+        try:
+            verified(copy)
+            state = TableLedger(copy).state()
+        except DpcoreError:
+            refused += 1
+            continue
+        assert state == before, place
+    assert refused > 20
+
+
+@pytest.mark.parametrize("column", ["kind", "at", "body", "digest"])
+def test_every_column_of_an_entry_is_in_its_digest(ledger, column):
+    spend(ledger)
+    count = len(verified(ledger.path))
+    for number in range(1, count + 1):
+        copy = f"{ledger.path}-{number}"
+        shutil.copy(ledger.path, copy)
+        change(copy, f"UPDATE entry SET {column} = {column} || ' ' WHERE number = {number}")
+        with pytest.raises(LedgerError, match=f"altered at entry {number}"):
+            TableLedger(copy).state()
+
+
+def change(path, statement):
+    connection = sqlite3.connect(path)
+    connection.execute(statement)
+    connection.commit()
+    connection.close()
+
+
+def test_an_entry_that_is_taken_out_is_missed(ledger):
+    spend(ledger)
+    change(ledger.path, "DELETE FROM entry WHERE number = 2")
+    with pytest.raises(LedgerError, match="altered at entry 2"):
+        TableLedger(ledger.path).state()
+
+
+def test_a_release_that_is_altered_or_missing_is_found(ledger):
+    spend(ledger)
+    for number, statement in enumerate(
+        (
+            "UPDATE release SET body = body || ' ' WHERE place = 1",
+            "DELETE FROM release WHERE place = 1",
+            "DELETE FROM release WHERE place = 2",
+        )
+    ):
+        copy = f"{ledger.path}-{number}"
+        shutil.copy(ledger.path, copy)
+        verified(copy)
+        change(copy, statement)
+        with pytest.raises(LedgerError, match="altered"):
+            verified(copy)
+
+
+def rewrite_second_entry(path, digest):
+    """Alter an entry, with a digest that fits it."""
+    connection = sqlite3.connect(path)
+    row = "SELECT number, kind, at, body FROM entry WHERE number = 2"
+    number, kind, at, body = connection.execute(row).fetchone()
+    body += " "
+    (before,) = connection.execute("SELECT digest FROM entry WHERE number = 1").fetchone()
+    new = body, digest(before, number, kind, at, body)
+    connection.execute("UPDATE entry SET body = ?, digest = ? WHERE number = 2", new)
+    connection.commit()
+    connection.close()
+
+
+def test_an_entry_under_a_digest_that_fits_it_breaks_the_next_one(ledger):
+    spend(ledger)
+    rewrite_second_entry(ledger.path, chain._digest)
+    with pytest.raises(LedgerError, match="altered at entry 3"):
+        TableLedger(ledger.path).state()
+
+
+def test_digests_of_single_entries_would_not_tell(ledger, monkeypatch):
+    """The broken twin: each digest is of its own entry alone."""
+    honest = chain._digest
+    monkeypatch.setattr(chain, "_digest", lambda before, *entry: honest("", *entry))
+    ledger = TableLedger.create(f"{ledger.path}-twin", Terms.of(2.0, 1e-6))
+    spend(ledger)
+    rewrite_second_entry(ledger.path, chain._digest)
+    TableLedger(ledger.path).state()
+
+
+def test_a_ledger_cut_short_is_refused(ledger):
+    spend(ledger)
+    size = os.path.getsize(ledger.path)
+    for part in (0, 10, size // 2, size - 4096):
+        copy = f"{ledger.path}-{part}"
+        shutil.copy(ledger.path, copy)
+        os.truncate(copy, part)
+        with pytest.raises(LedgerError):
+            TableLedger(copy).reserve(a_run(), STATED)
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may write anything")
+def test_a_ledger_that_cannot_be_written_charges_and_releases_nothing(ledger):
+    os.chmod(ledger.path, 0o400)
+    with pytest.raises(LedgerError):
+        ledger.reserve(a_run(), STATED)
+
+
+def test_others_who_hold_it_too_long_are_told_of(ledger, monkeypatch):
+    monkeypatch.setattr("dpcore.ledger.chain._WAIT", 0.05)
+    held = sqlite3.connect(ledger.path, isolation_level=None)
+    held.execute("BEGIN IMMEDIATE")
+    with pytest.raises(LedgerError, match="in use by others"):
+        ledger.reserve(a_run(), STATED)
+    held.execute("ROLLBACK")
+    held.close()
+    ledger.reserve(a_run(), STATED)
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGXFSZ"), reason="limits of files are POSIX's")
+def test_on_a_full_disk_nothing_is_reserved_and_nothing_released(ledger):
+    """A limit on the size of files stands for the disk."""
+    import resource
+
+    reservation = ledger.reserve(a_run(0.1), STATED)
+    before = ledger.state()
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (os.path.getsize(ledger.path), limits[1]))
+    try:
+        with pytest.raises(LedgerError):
+            for _ in range(1000):
+                reservation.log.charge(a_release(1e6))
+        released = len(reservation.log)
+        with pytest.raises(LedgerError):
+            for _ in range(1000):
+                ledger.reserve(a_run(0.001), STATED)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, handler)
+    after = ledger.state()
+    assert after.spent(0).spent_ticks >= before.spent(0).spent_ticks
+    entry = next(entry for entry in verified(ledger.path) if entry.kind == "reserved")
+    assert len(Chain(ledger.path).releases(entry.number, entry.digest)[0]) == released
+
+
+def test_nothing_rests_on_the_clock(ledger, monkeypatch):
+    ledger.reserve(a_run(), STATED)
+    monkeypatch.setattr("dpcore.ledger.table_ledger._now", lambda: "1970-01-01T00:00:00+00:00")
+    ledger.reserve(a_run(0.5), STATED)
+    assert len(ledger.state().runs) == 2
