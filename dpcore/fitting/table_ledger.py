@@ -45,7 +45,7 @@ class LedgerRequest:
 
     Parameters
     ----------
-    ledger : its file; ``None`` for the schema's, or else that of ``DPCORE_LEDGER``, if there is one.
+    ledger : its file; ``None`` for the schema's, or else that of ``DPCORE_LEDGER``, if any.
     analyst : who runs it, for the table of runs.
     same_table : whether a schema that the ledger does not know is of the same rows.
     """

@@ -6,8 +6,8 @@ ahead (WAL), synchronised at each commit (``synchronous = FULL``).
 
 The digests find what was altered, by a fault of the disk or by hand. They do not find an older copy
 in the place of the file: it is a shorter chain, and whole. Whoever has a model of a later run finds
-that too (``dpcore.ledger.verify``). Nor do they keep out somebody who may write the file and computes
-all digests anew: they have no secret.
+that too (``dpcore.ledger.verify``). Nor do they keep out somebody who may write the file and
+computes all digests anew: they have no secret.
 """
 
 from __future__ import annotations

@@ -50,12 +50,12 @@ __all__ = ["Cost", "Run", "cost_of", "times_of"]
 
 _ONE = ticks_up(Fraction(1))
 _POWER = {"zcdp": 2, "gdp": 2, "pure": 1}
-"""What k steps multiply a filter's unit by, as a power of k: mu^2 is what gdp adds up."""
+"""The power of k by which k steps multiply a filter's unit: gdp adds up mu^2."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """What is known of a run before it begins.
+    """A run before it begins.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """The releases of a run, written down as they happen.
 
 Nothing rests on them: the run's whole budget was charged before the first. So they do not wait for
-the disk; but nothing is drawn for a release that cannot be written. Their digests begin with that of the run's
-reservation.
+the disk; but nothing is drawn for a release that cannot be written. Their digests begin with that
+of the run's reservation.
 """
 
 from __future__ import annotations

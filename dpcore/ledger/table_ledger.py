@@ -157,7 +157,7 @@ class Reservation:
         self._filter = state.budgets[entry.body["budget"]].filter
         self.log = RunLog(ledger.path, entry.number, entry.digest)
         self.reference = {"id": state.id, "run": entry.number, "digest": entry.digest}
-        """What a model keeps: the ledger's id, and number and digest of the reservation."""
+        """The ledger's id, and number and digest of the reservation: a model keeps them."""
 
     def close(self, outcome: str) -> None:
         """Close the run, which makes no more releases: its log refuses them from now on."""
