@@ -188,11 +188,8 @@ def reserved(
     if n is not None:
         table["n"] = n
     unit = None if schema.units is None else schema.units.column
-    # What the ledger cannot hold is refused before it is bound to a table.
     own = Run(accountant, relation.value, unit)
-    ledger.require(own)
-    ledger.bind(table, request.same_table)
-    return Charged(ledger.reserve(own, stated))
+    return Charged(ledger.reserve(own, stated, table, request.same_table))
 
 
 def digest_of_schema(schema: Schema) -> str:

@@ -16,8 +16,9 @@ import hashlib
 import json
 import os
 import sqlite3
+import threading
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -62,6 +63,12 @@ class Chain:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = os.fspath(path)
+        self._of_process: tuple[int, sqlite3.Connection] | None = None
+        self._left: tuple[Any, ...] = ()
+        self._lock = threading.Lock()
+        self.stays_open = False
+        """Whether the file stays open between calls, until ``close``: the last who closes it waits
+        for the disk several times, and copies into it what was written ahead."""
 
     def created(self, kind: str, at: str, body: dict[str, Any]) -> Entry:
         """Return the first entry of a new file, of mode 0600 where the system has modes."""
@@ -126,15 +133,34 @@ class Chain:
             raise LedgerError(
                 f"There is no ledger {self.path!r}; `dpcore ledger init` makes a new one."
             )
-        name = Path(self.path).absolute().as_uri() + "?mode=rw"
         try:
-            # Autocommit: transactions begin and end where this module says so.
-            with closing(
-                sqlite3.connect(name, timeout=_WAIT, isolation_level=None, uri=True)
-            ) as opened:
-                yield opened
+            with self._lock:
+                try:
+                    yield self._connected()
+                finally:
+                    if not self.stays_open:
+                        self.close()
         except (sqlite3.Error, UnicodeDecodeError, _WrongType) as error:
             raise LedgerError(self._fault(error)) from None
+
+    def _connected(self) -> sqlite3.Connection:
+        """Return the connection of this process. A child of it has one of its own: SQLite's do not
+        survive a fork."""
+        opened = self._of_process
+        if opened is None or opened[0] != os.getpid():
+            name = Path(self.path).absolute().as_uri() + "?mode=rw"
+            # Autocommit: transactions begin and end where this module says so.
+            options: dict[str, Any] = {"isolation_level": None, "check_same_thread": False}
+            connection = sqlite3.connect(name, timeout=_WAIT, uri=True, **options)
+            self._left = (*self._left, opened)  # Closed here, it would take locks off the parent.
+            self._of_process = opened = os.getpid(), connection
+        return opened[1]
+
+    def close(self) -> None:
+        """Close the file; the next call opens it anew."""
+        opened, self._of_process = self._of_process, None
+        if opened is not None and opened[0] == os.getpid():
+            opened[1].close()
 
     def _fault(self, error: Exception) -> str:
         code = getattr(error, "sqlite_errorname", "")

@@ -48,7 +48,7 @@ class State:
     id : random, of the file.
     budgets : the first, and those that raises opened.
     runs : by the numbers of their reservations.
-    tables : digests of the schemas, and public numbers of rows, that it is bound to.
+    tables : digests of the schemas, and public numbers of rows, that runs were over.
     outside : entries of runs without a guarantee.
     """
 
@@ -81,9 +81,9 @@ def _take(state: State, entry: Entry) -> None:
     match entry.kind:
         case "opened" | "raised":
             state.budgets.append(Terms.from_dict(body["terms"]))
-        case "bound":
-            state.tables.append(body)
         case "reserved":
+            if body["table"] is not None and body["table"] not in state.tables:
+                state.tables.append(body["table"])
             cost = int(body["ticks"]), int(body["aside_ticks"])
             state.runs[entry.number] = RunState(
                 entry.number, entry.at, body["budget"], cost, *cost, body["stated"]

@@ -54,6 +54,11 @@ class TableLedger:
         ledger._chain.created("opened", _now(), body)
         return ledger
 
+    def close(self) -> None:
+        """Close the file, which then is whole by itself; the next call opens it anew."""
+        self._chain.stays_open = False
+        self._chain.close()
+
     def state(self) -> State:
         """Return all that was charged, and to what."""
         return state_of(self._chain.entries())
@@ -73,48 +78,54 @@ class TableLedger:
 
         self._chain.added(decide)
 
-    def bind(self, table: dict[str, Any], confirmed: bool) -> None:
-        """Note which table the ledger is of, by its schema, once.
-
-        Raises InvalidInputError for another one, unless it is ``confirmed`` to be the same rows:
-        that is noted too.
-        """
-        if _holds(self.state(), table):
-            return
-
-        def decide(entries: list[Entry]) -> _Decision:
-            if state_of(entries).tables and not confirmed:
-                raise InvalidInputError(
-                    f"The ledger {self.path!r} is of a table with another schema or number of "
-                    "rows. Nothing was charged. For another table, open another ledger; if these "
-                    "are the same rows, say so by --same-table, which is recorded."
-                )
-            return "bound", _now(), {**table, "confirmed": confirmed}
-
-        self._chain.added(decide)
-
-    def require(self, run: Run) -> None:
-        """Raise as ``reserve`` does, and charge nothing."""
-        _that_holds(self.state(), run, self.path)
-
-    def reserve(self, run: Run, stated: dict[str, Any]) -> Reservation:
+    def reserve(
+        self,
+        run: Run,
+        stated: dict[str, Any],
+        table: dict[str, Any] | None = None,
+        confirmed: bool = False,
+    ) -> Reservation:
         """Return the reservation of a run's whole budget, on disk.
 
-        ``stated`` : public facts for the table of runs. Raises BudgetExceededError, with what
-        remains and would fit, and InvalidInputError for a run that the ledger cannot hold; nothing
-        is charged then.
+        ``stated`` : public facts for the table of runs. ``table`` : the digest of its schema and
+        its public number of rows; the ledger is of the first one's rows. ``confirmed`` : whether
+        another one is of the same, which is recorded.
+
+        Raises BudgetExceededError, with what remains and would fit, and InvalidInputError for a run
+        that the ledger cannot hold or another table; nothing is charged then.
         """
         found: list[tuple[Cost, State]] = []
 
         def decide(entries: list[Entry]) -> _Decision:
             state = state_of(entries)
+            if table is not None:
+                self._require_table(state, table, confirmed)
             budget, cost = _that_holds(state, run, self.path)
             found.append((cost, state))
             figures = {"ticks": str(cost.ticks), "aside_ticks": str(cost.aside_ticks)}
-            return "reserved", _now(), {"budget": budget, **figures, "stated": stated}
+            body = {"budget": budget, **figures, "stated": stated, "table": table}
+            return "reserved", _now(), {**body, "confirmed": confirmed}
 
-        entry = self._chain.added(decide)
+        self._chain.stays_open = True  # Until the run is closed, which writes again.
+        try:
+            entry = self._chain.added(decide)
+        except BaseException:
+            self.close()
+            raise
         return Reservation(self, entry, *found[-1])
+
+    def _require_table(self, state: State, table: dict[str, Any], confirmed: bool) -> None:
+        # A number of rows is compared where both have one: it is public under replace-one alone.
+        is_known = any(
+            all(old.get(key, value) == value for key, value in table.items())
+            for old in state.tables
+        )
+        if state.tables and not is_known and not confirmed:
+            raise InvalidInputError(
+                f"The ledger {self.path!r} is of a table with another schema or number of rows. "
+                "Nothing was charged. For another table, open another ledger; if these are the "
+                "same rows, say so by --same-table (same_table=True), which is recorded."
+            )
 
     def outside(self, stated: dict[str, Any]) -> None:
         """Note a run that guarantees nothing, and that no budget can hold."""
@@ -172,7 +183,10 @@ class Reservation:
             kind, at, body = _closed(number, outcome, ticks, aside)
             return kind, at, {**body, "releases": len(log), "last": log.last}
 
-        self._ledger.add(decide)
+        try:
+            self._ledger.add(decide)
+        finally:
+            self._ledger.close()
 
     def _spent(self) -> tuple[int, int]:
         """Return what the run's releases cost in the ledger's own filter, each charged to it; the
@@ -207,11 +221,6 @@ def _refusal(state: State, run: Run, path: str) -> str:
         f"The run's epsilon of {exact(run.accountant.epsilon)} does not fit into the ledger "
         f"{path!r}, of whose budget {remain} remains: {fits}. Nothing was charged."
     )
-
-
-def _holds(state: State, table: dict[str, Any]) -> bool:
-    known = [{key: value for key, value in old.items() if key in table} for old in state.tables]
-    return table in known
 
 
 def _closed(run: int, outcome: str, ticks: int, aside_ticks: int) -> _Decision:

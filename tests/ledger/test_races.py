@@ -92,7 +92,7 @@ def test_a_decision_outside_of_the_transaction_lets_them_pass_it(tmp_path):
             break
         for budget, cost in found:
             figures = {"ticks": str(cost.ticks), "aside_ticks": "0"}
-            body = {"budget": budget, **figures, "stated": STATED}
+            body = {"budget": budget, **figures, "stated": STATED, "table": None}
             ledger._chain.added(lambda _, body=body: ("reserved", "", body))
     spent = ledger.state().spent(0)
     assert spent.spent_ticks > spent.budget_ticks

@@ -12,6 +12,7 @@ import dpcore
 from dpcore.cli import app
 from dpcore.errors import BudgetExceededError, InvalidInputError, LedgerError
 from dpcore.ledger import TableLedger, Terms
+from dpcore.ledger.verify import verified
 from dpcore.sklearn import PrivateLogisticRegression
 
 X = np.random.default_rng(3).uniform(0, 1, (400, 3))
@@ -102,7 +103,8 @@ def test_another_schema_is_another_table(ledger):
     with pytest.raises(InvalidInputError, match="another schema"):
         dpcore.fit(X, Y, **other, epsilon=0.5, ledger=ledger.path)
     dpcore.fit(X, Y, **other, epsilon=0.5, ledger=ledger.path, same_table=True)
-    assert [table["confirmed"] for table in ledger.state().tables] == [False, True]
+    entries = [entry for entry in verified(ledger.path) if entry.kind == "reserved"]
+    assert [entry.body["confirmed"] for entry in entries] == [False, True]
 
 
 def test_a_session_is_charged_when_it_is_opened(ledger):
@@ -149,6 +151,7 @@ def test_the_command_line(tmp_path, ledger):
     listed = json.loads(run(app, ["ledger", "show", ledger.path, "--json"]).output)
     assert listed["runs"][0]["analyst"] == "ann"
     assert len(listed["runs"][0]["models"]) == 1
+    ledger.close()
     shutil.copy(ledger.path, tmp_path / "copy.ledger")
     second = tmp_path / "second.json"
     assert run(app, ["train", *rows, "--epsilon", "1", "--out", str(second)]).exit_code == 0
