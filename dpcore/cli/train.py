@@ -51,6 +51,13 @@ def train_command(
             help="Loss; see dpcore list losses. By default logistic; of three classes, softmax."
         ),
     ] = None,
+    multiclass: Annotated[
+        str | None,
+        typer.Option(
+            help="ovr: of three classes or more a fit of each against the rest, all within the "
+            "budget, for algorithms and losses of two classes. One fit of all by default."
+        ),
+    ] = None,
     l2: Annotated[
         float | None,
         typer.Option(help="Weight of the regulariser, >= 0; 0 or the algorithm's own by default."),
@@ -159,7 +166,8 @@ def train_command(
     request = DataRequest(*rows, test, test_fraction, unit, rows_per_unit, private_bounds)
     if loss is None:
         request = with_schema(request)
-        loss = loss_of_schemas(schema_of_rows(request))
+        schemas = () if multiclass else (schema_of_rows(request),)
+        loss = loss_of_schemas(*schemas)
     settings = Settings(
         algo=algo,
         loss=loss,
@@ -190,6 +198,7 @@ def train_command(
         trust=trust,
         units=has_units(schema, unit, private_bounds),
         seed=seed,
+        multiclass=multiclass,
     )
     if out is not None:
         refuse_inputs(out, {"--data": data, "--schema": schema, "--test": test, "--users": users})

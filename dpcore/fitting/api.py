@@ -50,6 +50,7 @@ def fit(
     capacity: int | None = None,
     schema: Schema | Mapping[str, Any] | str | os.PathLike[str] | None = None,
     loss: str | None = None,
+    multiclass: str | None = None,
     l2: float | None = None,
     relation: str | None = None,
     accountant: str | None = None,
@@ -99,6 +100,9 @@ def fit(
         (``dpcore schema --list``); replaces classes, target_bounds, bounds, row_norm, intercept, n0
         and capacity.
     loss : a loss's name; ``None`` for ``logistic``, or, of three classes and more, ``softmax``.
+    multiclass : ``"ovr"`` for a fit of each of three classes and more against the rest, all within
+        the one budget: for algorithms and losses of two classes (logistic, then, where none is
+        named). Of two classes it is one fit as ever.
     l2 : weight of the regulariser; ``None`` for what the algorithm takes by default, mostly 0.
     epsilon : the budget, 1 if not given; where it is an output, ``epsilon_max`` (5 if not given).
     rho, mu : the budget as rho-zCDP or mu-GDP, in place of epsilon: the filter enforces exactly
@@ -149,7 +153,7 @@ def fit(
     """
     started = time.perf_counter()
     schema = with_units(schema_of(schema, private_bounds), unit, rows_per_unit)
-    loss = loss or loss_of_rows(X, schema, classes)
+    loss = loss or loss_of_rows(X, schema, classes, multiclass)
     settings = Settings(
         algo=algo,
         loss=loss,
@@ -173,6 +177,7 @@ def fit(
         trust=trust,
         units=schema is not None and schema.unit is not None,
         seed=seed,
+        multiclass=multiclass,
     )
     plan = make_plan(settings)
     X = frame_of(X)

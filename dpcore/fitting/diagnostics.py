@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore.fitting.reporting import plain
+from dpcore.losses.facts import loss_facts
 from dpcore.model.scoring import places_said
 
 if TYPE_CHECKING:
@@ -82,9 +83,17 @@ def class_figures(classes: tuple[Any, ...], counts: np.ndarray) -> dict[str, Any
     return {"test_macro_f1": macro_f1, "test_confusion": by_name}
 
 
+def _mean_of_fits(loss: Loss, margins: np.ndarray, y: np.ndarray) -> float | None:
+    """Return the mean loss of each class against the rest, summed: what one-vs-rest fits lower."""
+    losses = [_mean_loss(loss, z, np.where(y == k, 1.0, -1.0)) for k, z in enumerate(margins)]
+    return sum(each for each in losses if each is not None)
+
+
 def _mean_loss(loss: Loss, margins: np.ndarray, y: np.ndarray) -> float | None:
     if not margins.size:
         return None
+    if margins.ndim > 1 and not loss_facts(loss).multiclass:
+        return _mean_of_fits(loss, margins, y)
     out = np.empty(y.size)
     loss.value(np.ascontiguousarray(margins), np.ascontiguousarray(y, np.float64), out)
     return float(out.mean())

@@ -43,6 +43,7 @@ def make_model(
         schema=schema,
         loss=plan.settings.loss,
         loss_parameters=plain(loss_parameters(plan.loss)),
+        multiclass=plan.settings.multiclass if statement.fits > 1 else None,
         l2=l2,
         algo=algo,
         privacy=statement.to_dict(),

@@ -184,7 +184,7 @@ def _rehearse(
     engine: Any = plan.engine
     usual = _NoRows(
         engine(table, threads=1),
-        first.accountant,
+        ready.part_of(first.accountant),
         *asked[1:],
         on_release=_stop,
         problem=problem,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -18,11 +18,10 @@ from dpcore.data.blocks.row_norms import describe_scaling
 from dpcore.errors import TargetNotMetError
 from dpcore.fitting.cautions import cautions_of
 from dpcore.fitting.diagnostics import accuracy_figures, diagnose
+from dpcore.fitting.doors import OnRelease, opened
 from dpcore.fitting.fitted import make_model
-from dpcore.fitting.fixed_schedule import fixed_schedule
 from dpcore.fitting.foresight import Foresight
 from dpcore.fitting.loading import are_ours_and_generated
-from dpcore.fitting.optimizer_run import run_optimizer
 from dpcore.fitting.private_bounds import check_private_bounds, with_bounds
 from dpcore.fitting.public_facts import check_dataset
 from dpcore.fitting.reporting import bound_of, charged_in, not_met, state, summarise
@@ -31,7 +30,6 @@ from dpcore.model.model import Model
 from dpcore.noise.source import SeededNoise, SystemNoise
 from dpcore.privacy.statement import part_of
 from dpcore.session.charges import Charges
-from dpcore.session.session import TableSession
 
 if TYPE_CHECKING:
     from dpcore.data.blocks.table import Table
@@ -46,7 +44,6 @@ __all__ = [
 ]
 
 _WHERE_GIVEN = ("rho", "mu", "units", "users", "private_bounds")
-OnRelease = Callable[[TableSession], None] | None
 
 
 @dataclass(frozen=True)
@@ -88,6 +85,7 @@ class Training:
             "scaling": describe_scaling(model.schema),
             "loss": model.loss,
             "loss_parameters": dict(model.loss_parameters),
+            "multiclass": model.multiclass,
             "l2": model.l2,
             **{key: privacy[key] for key in (*statement, *counted)},
             "status": model.status,
@@ -196,7 +194,7 @@ def fit_dataset(
     secret = not are_ours_and_generated(dataset, parts)
     check_private_bounds(plan, dataset.schema)
     if foresight is not None:
-        foresight.look(plan, problem)
+        foresight.look(ready.of_each, problem)
     if "user-pool" in plan.optimizer.needs:
         with charges.told():
             pool, typed_by = open_pool(plan, dataset), dataset.typed_by
@@ -205,28 +203,17 @@ def fit_dataset(
             )
             return make_model(plan, dataset.schema, problem.l2, solution, (), statement)
     noise = SystemNoise() if plan.settings.seed is None else SeededNoise(plan.settings.seed)
-    engine: Any = plan.engine
     with charges.told():
         bounded = with_bounds(ready, dataset, noise, on_release, charges)
         dataset = bounded.dataset
-        session = TableSession(
-            engine(table or dataset.table(), threads=plan.settings.threads),
-            bounded.accountant,
-            plan.relation,
-            noise,
-            on_release=on_release,
-            schedule=fixed_schedule(plan, problem),
-            problem=problem,
-            earlier=bounded.charged,
-        )
-        charges.follow(lambda: charged_in(session))
-        others = why_not_private, trusted, dataset, bounded.stated
+        released, solve = opened(ready, bounded, noise, on_release, table, secret_rows=secret)
+        charges.follow(lambda: charged_in(released))
+        others = why_not_private, trusted, dataset, bounded.stated, ready.fits
         try:
-            solution = run_optimizer(
-                plan.optimizer, plan.entry, problem, session, secret_rows=secret
-            )
+            solution = solve()
         except TargetNotMetError as error:
-            statement = state(plan, problem, session, *others)
+            statement = state(plan, problem, released, *others)
             raise not_met(error, statement, dataset) from None
-        statement = state(plan, problem, session, *others)
-        return make_model(plan, dataset.schema, problem.l2, solution, summarise(session), statement)
+        statement = state(plan, problem, released, *others)
+        ledger = summarise(released)
+        return make_model(plan, dataset.schema, problem.l2, solution, ledger, statement)

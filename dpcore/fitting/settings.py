@@ -17,6 +17,7 @@ from dpcore.registry.parameters import convert
 __all__ = [
     "DEFAULT_ALGORITHM",
     "FIGURES",
+    "OVR",
     "Settings",
     "checked_settings",
     "figure_of",
@@ -27,6 +28,9 @@ FIGURES = {"rho": "zcdp", "mu": "gdp"}
 """Budgets that are the figure of a filter, by its accountant."""
 DEFAULT_ALGORITHM = "auto"
 """The algorithm of a run that names none."""
+
+OVR = "ovr"
+"""One-vs-rest, the one value of ``multiclass``."""
 
 _MOST_THREADS = 2**16
 
@@ -56,6 +60,8 @@ class Settings:
     units : whether neighbours differ in units of several rows, as the schema or the request says;
         a choice of algorithm may go by it.
     seed : makes the run repeatable and the result not private; ``None`` for real noise.
+    multiclass : ``"ovr"`` for a fit of each of three classes and more against the rest, by a loss
+        for two; ``None`` for one fit of all.
     """
 
     algo: str = DEFAULT_ALGORITHM
@@ -80,6 +86,7 @@ class Settings:
     trust: str | None = None
     units: bool = False
     seed: int | None = None
+    multiclass: str | None = None
 
 
 def checked_settings(settings: Settings) -> Settings:
@@ -96,6 +103,10 @@ def checked_settings(settings: Settings) -> Settings:
     )
     if settings.l2 is not None and settings.l2 < 0:
         raise InvalidInputError(f"Expected l2={settings.l2!r} >= 0.")
+    if settings.multiclass not in (None, OVR):
+        raise InvalidInputError(
+            f"Expected multiclass={settings.multiclass!r} to be {OVR}, or left out."
+        )
     if settings.relation is not None:
         parse_relation(settings.relation)
     return _with_accountant_of_figure(settings)

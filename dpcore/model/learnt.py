@@ -22,6 +22,7 @@ class LearntFacts:
     w: np.ndarray
     schema: Schema
     loss: str
+    multiclass: str | None
     privacy: Mapping[str, Any]
     class_values: tuple[Any, ...] | None
 
@@ -92,13 +93,13 @@ class LearntFacts:
 
     @property
     def has_log_odds(self) -> bool:
-        """Whether a margin is the logarithm of the odds of the positive class."""
-        return self.loss == "logistic"
+        """Whether a row has one margin, the logarithm of the odds of the positive class."""
+        return self.loss == "logistic" and self.multiclass is None
 
     @property
     def has_probabilities(self) -> bool:
         """Whether probabilities of the classes follow from margins."""
-        return self.has_log_odds or self.loss == "softmax"
+        return self.loss in ("logistic", "softmax")
 
     @property
     def row_norm(self) -> float:

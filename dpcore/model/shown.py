@@ -91,7 +91,9 @@ def fitted_in_words(model: Model) -> str:
     inner = " and an intercept" if model.schema.intercept else ""
     loss = shown_loss(model.loss, model.loss_parameters)
     features = len(model.feature_names)
-    return f"{kind} by {loss} loss, {features} features{inner}, fitted by {model.algo['name']}"
+    each = "" if model.multiclass is None else ", each class against the rest"
+    by = f"fitted by {model.algo['name']}{each}"
+    return f"{kind} by {loss} loss, {features} features{inner}, {by}"
 
 
 def classes_in_words(names: Sequence[str]) -> str:

@@ -62,6 +62,8 @@ class PrivacyStatement:
     private_bounds : where bounds of columns were released within the budget: ``columns``, and the
         ``share`` of the budget that it took; ``unseen``, the columns whose bounds are a default, if
         there are any.
+    fits : how many fits the model is of, one for each class against the rest, each with an equal
+        part of the budget; 1 for one of all classes.
     """
 
     epsilon: float
@@ -84,6 +86,7 @@ class PrivacyStatement:
     units: Units | None = None
     users: dict[str, Any] | None = None
     private_bounds: dict[str, Any] | None = None
+    fits: int = 1
 
     @property
     def private(self) -> bool:
@@ -111,7 +114,7 @@ class PrivacyStatement:
         return (
             f"{subject} is {self._claim()} under {tables}, as enforced by the "
             f"{self.accountant} filter ({self.conversion} conversion){trust}. {self._in_words()}"
-            f"{self._ex_post()}{self._of_users()}{self._of_bounds()}"
+            f"{self._ex_post()}{self._of_users()}{self._of_bounds()}{self._of_fits()}"
         )
 
     def _claim(self) -> str:
@@ -154,6 +157,14 @@ class PrivacyStatement:
             f"{self.private_bounds['share']:.0%} of the same budget, and the guarantee is for both."
         )
 
+    def _of_fits(self) -> str:
+        if self.fits == 1:
+            return ""
+        return (
+            f" It is of {self.fits} fits, one for each class against the rest, each with an equal "
+            "part of the budget, fixed beforehand; the guarantee is for all of them together."
+        )
+
     def _in_words(self) -> str:
         """Return the definition: P(S) <= e^epsilon P'(S) + delta for every set S of outcomes."""
         change = _CHANGES.get(self.relation, f"a change of one row ({self.relation})")
@@ -184,6 +195,8 @@ class PrivacyStatement:
         for optional in ("units", "users", "private_bounds"):
             if data[optional] is None:
                 del data[optional]
+        if self.fits == 1:
+            del data["fits"]
         figure = data.pop("figure")
         if figure is not None:
             data[figure[0]] = figure[1]
