@@ -202,8 +202,8 @@ class AdditiveAccountant(ABC):
         return self.spent_ticks + ticks <= self.budget_ticks
 
     def split(self, parts: int) -> Self:
-        """Return the empty filter of an equal part of what remains, so many of which are together
-        within this one; its ``epsilon`` is what the part comes to at ``delta``, rounded up.
+        """Return the empty filter of an equal part of what remains; ``parts`` such filters together
+        are within this one. Its ``epsilon`` is that of the part at ``delta``, rounded up.
 
         Costs add up, and ticks rounded down add up to no more than there were: what the parts
         consent to, one release after the other in any order, this filter would have consented to.
@@ -217,7 +217,9 @@ class AdditiveAccountant(ABC):
                 "parts."
             )
         part = self._part(parts)
-        return replace(part, epsilon=min(self.epsilon, part._used_up().get_epsilon(self.delta)))
+        # No more than the whole's, which is stated in place of 0 too.
+        found = part._used_up().get_epsilon(self.delta) or self.epsilon
+        return replace(part, epsilon=min(self.epsilon, found))
 
     def _part(self, parts: int) -> Self:
         """Return the part as ``split`` does, but for its epsilon."""

@@ -26,8 +26,8 @@ __all__ = ["equal_part", "splits"]
 
 
 def splits(accountant: Accountant) -> bool:
-    """Return whether equal parts of a filter are together within it: one that holds a single
-    release has no parts."""
+    """Return whether equal parts of a filter are together within it: a filter of a single release
+    has no parts."""
     facts = accountant_facts(accountant)
     return facts.split is not None and facts.holds_several
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["OnRelease", "Released", "opened"]
 
 Released = TableSession | SessionsInTurn
-"""What was charged and released in a run, as far as its report asks."""
+"""The charges and releases of a run, as far as its report asks."""
 OnRelease = Callable[[Any], None] | None
 """Is called with that after each release."""
 

@@ -79,7 +79,7 @@ def check_drop(relation: NeighboringRelation, dataset: Dataset) -> None:
 
 
 def _problem(plan: Plan, schema: Schema, n_units: int, kept_fraction: float, fits: int) -> Problem:
-    """Return the public facts of a fit; InvalidInputError where the loss or the size does not fit."""
+    """Return the public facts of a fit; InvalidInputError where loss or size does not fit."""
     check_label(plan.loss, schema, one_against_rest=plan.settings.multiclass == OVR)
     units = schema.units
     if plan.relation.size_is_public and n_units < 2:

@@ -94,12 +94,13 @@ class LearntFacts:
     @property
     def has_log_odds(self) -> bool:
         """Whether a row has one margin, the logarithm of the odds of the positive class."""
-        return self.loss == "logistic" and self.multiclass is None
+        return self.loss == "logistic" and self.w.ndim == 1
 
     @property
     def has_probabilities(self) -> bool:
         """Whether probabilities of the classes follow from margins."""
-        return self.loss in ("logistic", "softmax")
+        of_classes = "softmax" if self.multiclass is None else "logistic"
+        return self.has_log_odds or (self.w.ndim > 1 and self.loss == of_classes)
 
     @property
     def row_norm(self) -> float:

@@ -94,7 +94,8 @@ class Model(LearntFacts):
         if not self.has_probabilities:
             raise InvalidInputError(
                 f"The margins of the loss {self.loss} are no log odds: only a logistic model has "
-                "probabilities, of more classes than two a softmax one too."
+                "probabilities, of more classes than two a softmax one, or one-vs-rest a logistic "
+                "one."
             )
         return self.probabilities(margins_of(self, X, bad_rows))
 

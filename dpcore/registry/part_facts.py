@@ -92,7 +92,7 @@ class AccountantFacts:
     )
     split: Callable[..., Any] | None = fact(
         Method(("parts",)),
-        "Returns the filter of an equal part of what remains, so many of which it holds together.",
+        "Returns the filter of an equal part of what remains: it holds so many together.",
         None,
     )
     private: bool = fact(TRUTH, "False where it promises no privacy.", True)

@@ -33,7 +33,7 @@ class Budget:
 
 @dataclass(frozen=True)
 class _Said:
-    """What a session says of itself, without its rows."""
+    """The facts that a session tells of itself, without its rows."""
 
     spent: float
     ledger: tuple[LedgerEntry, ...]

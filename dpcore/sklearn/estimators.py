@@ -11,7 +11,6 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 
 from dpcore.errors import InvalidInputError, advised_on_bad_rows
 from dpcore.fitting.usual_loss import loss_of_schemas
-from dpcore.model.scoring import probabilities_of
 from dpcore.sklearn.base import WITHOUT_SCORE, PrivateEstimator
 from dpcore.sklearn.explained import explained
 from dpcore.sklearn.public import classes_label, target_label
@@ -23,8 +22,9 @@ if TYPE_CHECKING:
 __all__ = ["PrivateLinearSVC", "PrivateLogisticRegression", "PrivateRidge"]
 
 _TWO_ONLY = (
-    "Only binary classification is supported: a hinge tells two classes apart, and a fit for each "
-    "of several would share one budget. PrivateLogisticRegression takes all of them in one fit."
+    "Only binary classification is supported: a hinge tells two classes apart. multiclass='ovr' "
+    "makes a fit for each of several, within one budget; PrivateLogisticRegression takes all of "
+    "them in one."
 )
 FROM_LABELS = "from-labels"
 _USUAL = (0, 1)
@@ -43,10 +43,13 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
     ----------
     classes : the public labels, in any order; ``"from-labels"`` reads them off the rows, which
         marks the model as not private.
+    multiclass : ``"ovr"`` for a fit of each of three classes and more against the rest, all within
+        the one budget; ``None`` for one fit of all, by a loss that takes several.
     class_weight : ``None``; anything else is refused.
     """
 
     classes: Sequence[Any] | str = _USUAL
+    multiclass: str | None = None
     class_weight: None = None
     score = PrivateEstimator.score  # not the mixin's, which knows no class of several values
 
@@ -71,6 +74,9 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
         if self.class_weight is not None:
             raise InvalidInputError(_CLASS_WEIGHT)
 
+    def _multiclass(self) -> str | None:
+        return self.multiclass
+
     def _left_to_schema(self) -> dict[str, Any]:
         usual = not isinstance(self.classes, str) and tuple(self.classes) == _USUAL
         return {"classes": None if usual else self.classes}
@@ -80,7 +86,7 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
 @dataclass(kw_only=True, eq=False, repr=False)
 class PrivateLogisticRegression(PrivateClassifier):
     """Logistic regression under differential privacy, of three classes and more multinomial (the
-    loss ``softmax``): one fit and one clip for all of them.
+    loss ``softmax``): one fit and one clip for all of them, or ``multiclass="ovr"``.
 
     In a plain ``Pipeline`` the steps before this one cannot be looked into: a step that learns from
     the rows, such as a StandardScaler, voids the guarantee, and the statement does not say so.
@@ -111,10 +117,11 @@ class PrivateLogisticRegression(PrivateClassifier):
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the probabilities of ``classes_`` for every row, of shape (n_rows, n_classes)."""
-        return probabilities_of(self.decision_function(X).T)
+        margins = self.decision_function(X).T
+        return self.model_.probabilities(margins)
 
     def _loss_of(self, schema: Schema) -> str:
-        return loss_of_schemas(schema)
+        return loss_of_schemas(schema) if self.multiclass is None else self.loss
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -140,18 +147,19 @@ class PrivateLinearSVC(PrivateClassifier):
 
     Parameters
     ----------
-    loss : ``"huber-svm"``, a smoothed hinge, or ``"hinge-svm"``; both are of two classes.
+    loss : ``"huber-svm"``, a smoothed hinge, or ``"hinge-svm"``; both are of two classes, and take
+        more with ``multiclass="ovr"``.
     """
 
     loss: str = "huber-svm"
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
+        tags.classifier_tags.multi_class = self.multiclass is not None
         return tags
 
     def _loss_of(self, schema: Schema) -> str:
-        if schema.label.n_classes > 2:
+        if schema.label.n_classes > 2 and self.multiclass is None:
             raise InvalidInputError(_TWO_ONLY)
         return self.loss
 

@@ -87,12 +87,40 @@ def test_the_loss_follows_from_a_store_and_from_the_rows_too(fitted, run, table)
     assert json.loads(both.stdout)["loss"] == "logistic"
 
 
+def test_one_against_the_rest_by_an_algorithm_of_two_classes(fitted, run):
+    ovr = "--multiclass", "ovr", "--algo", "outpert", "--epsilon", "50", "--loss", "huber-svm"
+    done = fitted("--test", "three.csv", *ovr)
+    assert done.exit_code == 0, done.stderr
+    assert "three.csv, each class against the rest: huber-svm" in done.stdout
+    assert "It is of 3 fits, one for each class against the rest" in done.stdout
+    assert "3 count, 3 minimizer" in done.stdout and "test macro f1" in done.stdout
+    shown = run("info", "m.json").stdout
+    assert "fitted by outpert, each class against the rest" in shown
+    assert "status: 3 fits, one for each class against the rest" in shown
+    head = run("predict", "m.json", "--data", "three.csv").stdout.splitlines()[0]
+    assert head == "ovr_margin_a,ovr_margin_b,ovr_margin_c,label"
+
+
+def test_its_probabilities_are_labelled_and_add_up(fitted, run):
+    report = json.loads(fitted("--multiclass", "ovr", "--json").stdout)
+    assert (report["loss"], report["multiclass"]) == ("logistic", "ovr")
+    done = run("predict", "m.json", "--data", "three.csv")
+    rows = list(csv.DictReader(done.stdout.splitlines()))
+    names = ["ovr_probability_a", "ovr_probability_b", "ovr_probability_c"]
+    assert [*rows[0]] == [*names, "label"]
+    for row in rows:
+        assert sum(float(row[name]) for name in names) == pytest.approx(1.0)
+
+
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
         (("--loss", "logistic"), "does not fit a label with 3 classes; use --loss softmax"),
         (("--loss", "huber-svm"), "does not fit a label with 3 classes; use --loss softmax"),
         (("--algo", "objpert"), "objpert is for two classes, and the label has 3"),
+        (("--algo", "objpert"), "or --multiclass ovr, a fit of each class against the rest"),
+        (("--multiclass", "ovo"), "Expected multiclass='ovo' to be ovr"),
+        (("--multiclass", "ovr", "--loss", "softmax"), "and the loss softmax takes all of them"),
         (("--algo", "stub"), "stub is for two classes, and the label has 3"),
     ],
 )
