@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from dpcore.cli.info_model import print_schema
+from dpcore.compare.results import read_results
 
 SCHEMA = """
 rows = 90
@@ -93,7 +94,7 @@ def test_one_against_the_rest_by_an_algorithm_of_two_classes(fitted, run):
     assert done.exit_code == 0, done.stderr
     assert "three.csv, each class against the rest: huber-svm" in done.stdout
     assert "It is of 3 fits, one for each class against the rest" in done.stdout
-    assert "3 count, 3 minimizer" in done.stdout and "test macro f1" in done.stdout
+    assert "releases: 3 minimizer." in done.stdout and "test macro f1" in done.stdout
     shown = run("info", "m.json").stdout
     assert "fitted by outpert, each class against the rest" in shown
     assert "status: 3 fits, one for each class against the rest" in shown
@@ -137,10 +138,33 @@ def test_a_comparison_of_several_classes(run, table):
     report = json.loads(done.stdout)
     rows = {mean["algorithm"]: mean["mean"] for mean in report["means"]}
     assert rows["nonprivate"] == 100.0 and rows["majority"] < 50.0
+    macro = {mean["algorithm"]: mean["mean"] for mean in report["means_of_macro_f1"]}
+    assert macro["nonprivate"] == 100.0 and macro["majority"] < 25.0
     refused = run("compare", "--algos", "majority", *words, "--loss", "logistic")
     assert refused.exit_code == 2 and "use --loss softmax" in refused.stderr
     unfit = run("compare", "--algos", "objpert", *words, "--epsilon", "8")
     assert unfit.exit_code == 2 and "objpert is for two classes, and the label has" in unfit.stderr
+
+
+def test_a_comparison_of_fits_against_the_rest(run, table):
+    words = "--data", "three.csv", "--schema", "three.toml", "--folds", "2", "--seed", "1"
+    asked = *words, "--algos", "outpert", "--epsilon", "40", "--multiclass", "ovr"
+    done = run("compare", *asked, "--out", "r.parquet")
+    assert done.exit_code == 0, done.stderr
+    shown = " ".join(done.stdout.split())
+    assert "three.csv: macro F1 of the test rows in %" in shown
+    assert "logistic, each class against the rest, 2 folds" in shown
+    rows = read_results("r.parquet").rows
+    exact = [row for row in rows if row["algorithm"] == "nonprivate"]
+    assert all(row["exact_accuracy"] == row["exact_macro_f1"] == 1.0 for row in exact)
+    fits = [row for row in rows if row["algorithm"] == "outpert"]
+    assert all(json.loads(row["releases"]) == {"count": 3, "minimizer": 3} for row in fits)
+    least = {row["fold"]: row["exact_objective"] for row in exact}
+    assert all(row["exact_objective"] > least[row["fold"]] > 0 for row in fits)
+    other = run("compare", *asked[:-2], "--loss", "softmax", "--out", "r.parquet")
+    assert other.exit_code == 2
+    drawn = run("plot", "r.parquet", "--y", "macro_f1")
+    assert drawn.exit_code == 0 and "accuracy in %" not in drawn.stdout
 
 
 @pytest.mark.parametrize(
