@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -152,6 +152,8 @@ def fit(
     scaled down.
     """
     started = time.perf_counter()
+    if isinstance(classes, Iterator):  # It is read several times from here on.
+        classes = tuple(classes)
     schema = with_units(schema_of(schema, private_bounds), unit, rows_per_unit)
     loss = loss or loss_of_rows(X, schema, classes, multiclass)
     settings = Settings(

@@ -158,7 +158,7 @@ def test_a_comparison_of_fits_against_the_rest(run, table):
     exact = [row for row in rows if row["algorithm"] == "nonprivate"]
     assert all(row["exact_accuracy"] == row["exact_macro_f1"] == 1.0 for row in exact)
     fits = [row for row in rows if row["algorithm"] == "outpert"]
-    assert all(json.loads(row["releases"]) == {"count": 3, "minimizer": 3} for row in fits)
+    assert all(json.loads(row["releases"]) == {"minimizer": 3} for row in fits)
     least = {row["fold"]: row["exact_objective"] for row in exact}
     assert all(row["exact_objective"] > least[row["fold"]] > 0 for row in fits)
     other = run("compare", *asked[:-2], "--loss", "softmax", "--out", "r.parquet")

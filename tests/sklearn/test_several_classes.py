@@ -9,7 +9,7 @@ from sklearn.model_selection import cross_val_predict, cross_val_score
 
 from dpcore import fit
 from dpcore.data.schema.schema import Schema
-from dpcore.errors import DataError, InvalidInputError
+from dpcore.errors import DataError, DpcoreError, InvalidInputError
 from dpcore.sklearn import PrivateLinearSVC, PrivateLogisticRegression
 from dpcore.sklearn.public import with_label_ascending
 
@@ -82,6 +82,24 @@ def test_of_two_classes_it_is_the_fit_as_ever(rows):
         PrivateLinearSVC(multiclass=how, **words).fit(X, labels) for how in (None, "ovr")
     )
     assert np.array_equal(plain.coef_, asked.coef_) and asked.model_.multiclass is None
+
+
+@pytest.mark.parametrize(
+    ("classes", "message"),
+    [
+        (("a",), "to be two public values or more"),
+        (("a", "b", "a"), "Duplicate values among the classes"),
+        (("a", "b"), "the label is not one of the classes 'a', 'b'"),
+        (("a", "b", "d"), "the label is not one of the classes 'a', 'b', 'd'"),
+        (iter("abc"), "as a tuple or a list: one fit would use an iterator up"),
+    ],
+)
+def test_bad_classes_are_refused_in_a_line(rows, classes, message):
+    for build in (PrivateLogisticRegression, PrivateLinearSVC):
+        clf = build(classes=classes, bounds=(0, 1), multiclass="ovr")
+        with pytest.raises(DpcoreError, match=message) as caught:
+            clf.fit(*rows)
+        assert "\n" not in str(caught.value) and not hasattr(clf, "model_")
 
 
 def test_its_guarantee_is_one_for_all_classes(rows):
