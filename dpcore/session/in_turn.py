@@ -91,7 +91,9 @@ class SessionsInTurn:
 
     @property
     def accountant(self) -> Budget:
-        charged = (Fraction(said.spent) for said in self._said)
+        charged = [Fraction(said.spent) for said in self._ended]
+        if self._open is not None:  # Asked after each release: no more of it than this.
+            charged.append(Fraction(self._open.accountant.spent))
         return Budget(
             self.part.name,
             self.part.conversion,
@@ -103,7 +105,9 @@ class SessionsInTurn:
     @property
     def ledger(self) -> tuple[LedgerEntry, ...]:
         """The entries of all, in order; each session counts its own from 0."""
-        return (*self.earlier, *(entry for said in self._said for entry in said.ledger))
+        ledgers = [self.earlier, *(said.ledger for said in self._ended)]
+        ledgers += [] if self._open is None else [self._open.ledger]
+        return tuple(entry for ledger in ledgers for entry in ledger)
 
     @property
     def releases(self) -> dict[str, int]:
