@@ -11,6 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from dpcore.accountants import (
     GdpAccountant,
     PureAccountant,
+    RdpAccountant,
     SingleReleaseAccountant,
     ZcdpAccountant,
 )
@@ -142,6 +143,16 @@ def test_the_lambda_of_objpert_is_a_public_figure():
     assert unknown.details["regularisation"] < 4000
     _, chosen = run(ObjPert(regularisation=77.0), SINGLE, l2=0.0)
     assert chosen.details["regularisation"] == 77.0
+
+
+def test_in_a_part_of_a_budget_the_determinants_of_objpert_take_half_at_most():
+    whole = RdpAccountant.from_budget(1.0, 1e-5)
+    for accountant in (whole, whole.split(10)):
+        session, solution = run(ObjPert(), accountant, l2=0.0)
+        assert 0.98 < session.accountant.spent / session.accountant.budget <= 1
+        # The cost of a determinant is its logarithm at any order.
+        assert solution.details["log_determinant"] <= accountant.budget / 2
+    assert 0.15 * accountant.epsilon > accountant.budget / 2  # which a share of epsilon is not
 
 
 def test_the_second_noise_is_small_beside_the_first():
