@@ -120,8 +120,8 @@ def _check_query(
 
 
 def _takes(make_query: MakeQuery, loss: Loss) -> bool:
-    """Return whether the query takes the labels of a loss: one that is meant for two classes may
-    fail in any way over more."""
+    """Return whether the query takes the labels of a loss: over several classes a query that is
+    meant for two may fail in any way."""
     rows = _rows_for(loss, 2)
     try:
         made = [_made(make_query, rows, relation, loss) for relation in _RELATIONS]
