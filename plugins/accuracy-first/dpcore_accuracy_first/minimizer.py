@@ -179,7 +179,8 @@ class _Certificate:
         # So small, too, that the objective there is next to its minimum, in terms of a row's loss.
         depth = mu * math.sqrt(2 * _DEPTH * inner.spread / curvature)
         tolerance = min(_TOLERANCE * row_gradient, depth) + 4 * (error + fine)
-        gap = (tolerance + error) / mu * _UP
+        # The norm that is compared with the tolerance is a sum of so many terms.
+        gap = (tolerance + error) / mu * max(_UP, 1.0 + size * 2.0**-51)
         # Where the objective is taken, on the grid of released parameters, is in the ball as well.
         bits = min(PARAMETER_BITS, minimizer.grid_bits)
         grid = math.sqrt(size) * 2.0 ** -(bits - 1)
