@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["contributions", "largest_share", "vectors_of"]
 
-_ROWS_OF_A_MATRIX = 3
+_ROWS_OF_A_MATRIX = 2
 
 
 def contributions(query: Query, rows: Rows) -> np.ndarray:
@@ -45,7 +45,7 @@ def _part(query: Query, block: Any, i: int) -> np.ndarray:
 
 def vectors_of(query: Any, n_features: int, n_classes: int) -> list[np.ndarray]:
     """Return the vectors that a query holds, as wide as the rows; of parameters of several classes
-    those of the first few."""
+    those of the first two."""
     held = [np.asarray(value) for _, value in attributes(query)]
     vectors = [value for value in held if value.shape == (n_features,)]
     for value in held:
