@@ -90,13 +90,14 @@ def load_now(load: Callable[[], Any]) -> None:
 def _usual(problem: Problem) -> Iterator[Callable[[], Any]]:
     """Yield makers of a run's usual sums, released or asked by derived queries."""
     width = problem.n_features
-    zero, unit = np.zeros(problem.w_shape), np.eye(1, width)[0]
+    zero, unit = np.zeros(problem.w_shape), np.eye(1, int(np.prod(problem.w_shape)))
     constant = width - 1 if problem.intercept else None
     unchanged = Standardization.nearest(np.ones(width), np.zeros(width), constant)
     yield partial(ColumnMoments, problem, 1.0)
     yield partial(StandardizedGradientSum, problem, zero, unchanged, 1.0)
     yield partial(ClippedGradientSum, problem, zero, 1.0)
-    yield partial(GradientSum, problem, np.ldexp(unit, -FINE_BITS), 0)
+    fine = np.ldexp(unit, -FINE_BITS).reshape(problem.w_shape)
+    yield partial(GradientSum, problem, fine, 0)
 
 
 @functools.cache

@@ -82,8 +82,8 @@ class Auto:
     def _choose_pure(cls, settings: Settings) -> tuple[Settings, str]:
         if loss_facts(_loss(settings)).multiclass:
             raise InvalidInputError(
-                "No algorithm of pure epsilon takes three classes or more; pass a delta above 0, "
-                "such as 1e-6, and no pure accountant."
+                "auto has no algorithm of pure epsilon for three classes or more; pass a delta "
+                "above 0, such as 1e-6, and no pure accountant."
             )
         if settings.units:
             why = "pure epsilon and units of several rows: selections, which hold for units"

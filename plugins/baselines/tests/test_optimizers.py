@@ -19,7 +19,7 @@ from dpcore.errors import InvalidInputError, UnsupportedEventError
 from dpcore.fitting.compatibility import check_fits
 from dpcore.losses.hinge import HingeSvm
 from dpcore.losses.huber import HuberSvm
-from dpcore.losses.logistic import Logistic
+from dpcore.losses.logistic import Logistic, Softmax
 from dpcore.losses.quantile import Quantile
 from dpcore.losses.squared import Squared
 from dpcore.mechanisms.exponential import Exponential
@@ -250,5 +250,8 @@ def test_an_accountant_of_one_release_is_refused_before_the_first(optimizer):
 def test_a_loss_of_other_parameters_keeps_the_sensitivities(optimizer, monkeypatch):
     # Labels of -1 and +1 are targets too; slopes are of either sign, up to .9.
     loss = Quantile(tau=0.9, half_width=0.25)
-    monkeypatch.setattr("dpcore.testing.recorded.loss_of", lambda optimizer: loss)
+    losses = {2: loss, 3: Softmax()}
+    monkeypatch.setattr(
+        "dpcore.testing.recorded.loss_of", lambda optimizer, n_classes=2: losses[n_classes]
+    )
     check_sensitivity_on_neighbours(optimizer)
