@@ -81,7 +81,7 @@ def _print(training: Training, out: Path | None) -> None:
 
 
 def _loss(report: dict[str, Any]) -> str:
-    return shown_loss(report["loss"], report["loss_parameters"])
+    return shown_loss(report["loss"], report["loss_parameters"], report.get("class_weights"))
 
 
 def _chosen(report: dict[str, Any]) -> list[str]:

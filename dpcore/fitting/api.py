@@ -64,6 +64,8 @@ def fit(
     trust: str | None = None,
     unit: str | None = None,
     rows_per_unit: int | None = None,
+    class_weight: Mapping[Any, float] | str | None = None,
+    largest_weight: float = 10.0,
     seed: int | None = None,
 ) -> Model:
     """Return a private linear model of the rows, with its statement in ``privacy``.
@@ -117,6 +119,10 @@ def fit(
     unit, rows_per_unit : the column of a frame or file that says whose a row is, and at most how
         many rows of each are used: the guarantee is then for all rows of one value of it. They are
         the schema's, where that has them.
+    class_weight : public weights of classes by name, ``{"rare": 20}``, 1 for those not named; or
+        ``"balanced"``: n / (n_classes count), from counts of the classes that are released for a
+        twentieth of the budget. A weight multiplies a row's loss, and so its gradient before that
+        is clipped. ``largest_weight`` : the most that a balanced one may come to.
     seed : makes the run repeatable and the result not private.
 
     Raises
@@ -172,6 +178,8 @@ def fit(
         users=users,
         trust=trust,
         units=schema is not None and schema.unit is not None,
+        class_weight=class_weight,
+        largest_weight=largest_weight,
         seed=seed,
     )
     plan = make_plan(settings)

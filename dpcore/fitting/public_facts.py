@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from dpcore.data.schema.numbers import number_features
 from dpcore.errors import InvalidInputError
+from dpcore.fitting.class_weights import with_public_weights
 from dpcore.fitting.compatibility import check_fits, check_label
 from dpcore.fitting.fixed_schedule import with_planned_accountant
 from dpcore.fitting.hooks import default_l2
@@ -41,6 +42,7 @@ def check_dataset(plan: Plan, dataset: Dataset, kept_fraction: float = 1.0) -> R
 def check_public(plan: Plan, schema: Schema, n_units: int, kept_fraction: float = 1.0) -> Ready:
     """Return the fit of a plan to so many units, rows where the schema has none; InvalidInputError
     if they do not fit each other."""
+    plan = with_public_weights(plan, schema.label)
     problem = _problem(plan, schema, n_units, kept_fraction)
     check_fits(plan.optimizer, problem, plan.accountant)
     planned = with_planned_accountant(plan, problem)

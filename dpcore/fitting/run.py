@@ -16,6 +16,7 @@ import numpy as np
 from dpcore.bounds.waiting import encoded_rows, rehearsed_rows
 from dpcore.data.blocks.row_norms import describe_scaling
 from dpcore.errors import TargetNotMetError
+from dpcore.fitting.balanced import check_balanced, with_balanced
 from dpcore.fitting.cautions import cautions_of
 from dpcore.fitting.diagnostics import accuracy_figures, diagnose
 from dpcore.fitting.fitted import make_model
@@ -88,6 +89,7 @@ class Training:
             "scaling": describe_scaling(model.schema),
             "loss": model.loss,
             "loss_parameters": dict(model.loss_parameters),
+            **({"class_weights": dict(model.class_weights)} if model.class_weights else {}),
             "l2": model.l2,
             **{key: privacy[key] for key in (*statement, *counted)},
             "status": model.status,
@@ -195,6 +197,7 @@ def fit_dataset(
     trusted = (part_of(plan.loss), *plan.targets, *parts)
     secret = not are_ours_and_generated(dataset, parts)
     check_private_bounds(plan, dataset.schema)
+    check_balanced(ready)
     if foresight is not None:
         foresight.look(plan, problem)
     if "user-pool" in plan.optimizer.needs:
@@ -209,8 +212,11 @@ def fit_dataset(
     with charges.told():
         bounded = with_bounds(ready, dataset, noise, on_release, charges)
         dataset = bounded.dataset
+        table = table or dataset.table()
+        balanced = with_balanced(ready, bounded, table, noise, on_release, charges)
+        plan, problem, bounded = balanced.ready.plan, balanced.ready.problem, balanced.bounded
         session = TableSession(
-            engine(table or dataset.table(), threads=plan.settings.threads),
+            engine(table, threads=plan.settings.threads),
             bounded.accountant,
             plan.relation,
             noise,
@@ -220,7 +226,7 @@ def fit_dataset(
             earlier=bounded.charged,
         )
         charges.follow(lambda: charged_in(session))
-        others = why_not_private, trusted, dataset, bounded.stated
+        others = why_not_private, trusted, dataset, bounded.stated, balanced.stated
         try:
             solution = run_optimizer(
                 plan.optimizer, plan.entry, problem, session, secret_rows=secret

@@ -73,6 +73,10 @@ def _loss(value: Any) -> bool:
     return _table(value["parameters"]) and all(map(_optional(_class), value["parameters"].values()))
 
 
+def _weights(value: Any) -> bool:
+    return _table(value) and all(map(_positive, value.values()))
+
+
 def _class(value: Any) -> bool:
     return _text(value) or _flag(value) or _number(value)
 
@@ -204,6 +208,8 @@ def checksum(content: Mapping[str, Any]) -> str:
 def _check_fields(name: str, content: Mapping[str, Any]) -> None:
     _check_each(name, _FIELDS | _OF_VERSION[content["format_version"]], content)
     _check_each(name, _PRIVACY, content["privacy"])
+    if not _weights(content.get("class_weights", {})):
+        raise ModelFileError(f"Expected 'class_weights' in {name!r} to be numbers > 0 by class.")
     if content["privacy"]["private"] == bool(content["privacy"]["why_not_private"]):
         raise ModelFileError(f"'private' and 'why_not_private' in {name!r} contradict each other.")
     several = content["format_version"] == 2

@@ -43,6 +43,8 @@ class Model(LearntFacts):
     status, details : how the run ended, and the algorithm's figures.
     class_values : the classes as the caller's own objects, in the schema's order; ``None`` for its
         text or numbers.
+    class_weights : the weight that the fit gave to each class, by its name in the schema, public
+        or released; empty where it gave none.
     report : what ``dpcore train --json`` prints; in no file and no pickle, since it may hold
         figures that were computed without privacy.
     """
@@ -59,6 +61,7 @@ class Model(LearntFacts):
     versions: Mapping[str, str]
     class_values: tuple[Any, ...] | None = None
     loss_parameters: Mapping[str, Any] = field(default_factory=dict)
+    class_weights: Mapping[str, float] = field(default_factory=dict)
     report: Mapping[str, Any] = field(default_factory=dict)
 
     def decision_function(self, X: Any, bad_rows: str = "blank") -> np.ndarray:
@@ -169,6 +172,7 @@ class Model(LearntFacts):
             "privacy": dict(self.privacy),
             "ledger": [dict(entry) for entry in self.ledger],
             "versions": dict(self.versions),
+            **({"class_weights": dict(self.class_weights)} if self.class_weights else {}),
         }
 
 
@@ -187,6 +191,7 @@ def load_model(path: str | os.PathLike[str]) -> Model:
         schema=schema,
         loss=content["loss"]["name"],
         loss_parameters=content["loss"]["parameters"],
+        class_weights=content.get("class_weights", {}),
         l2=float(content["l2"]),
         algo=content["algo"],
         privacy=content["privacy"],

@@ -85,11 +85,11 @@ from dpcore.queries.columns import CategoricalColumn, NumericColumn, column_of, 
 from dpcore.queries.descent import minimize
 from dpcore.queries.gradient import ClippedGradients
 from dpcore.queries.gradient_sum import (
-    LOSS_ERROR,
     GradientSum,
     bounded_labels,
     gradient_bits,
     gradient_error,
+    loss_error,
 )
 from dpcore.queries.gram import unpack
 from dpcore.queries.sample import FixedSizeSample
@@ -135,7 +135,6 @@ __all__ = [
     "Inbox",
     "InteractiveMechanism",
     "JointAccountant",
-    "LOSS_ERROR",
     "LaplaceDpEvent",
     "LazyUniform",
     "Ledger",
@@ -207,6 +206,7 @@ __all__ = [
     "load_noise",
     "load_now",
     "load_registry",
+    "loss_error",
     "loss_facts",
     "majority_label",
     "make_loss",

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from dpcore.protocols import Loss
     from dpcore.protocols.problem import Problem
 
-__all__ = ["LOSS_ERROR", "GradientSum", "bounded_labels", "gradient_bits", "gradient_error"]
+__all__ = ["GradientSum", "bounded_labels", "gradient_bits", "gradient_error", "loss_error"]
 
-LOSS_ERROR = 2.0**-36
+_LOSS_ERROR = 2.0**-36
 """Bound of the error of a loss or slope that is computed (dpcore.losses: 1e-11)."""
 _PRECISE_ERROR = 2.0**-46
 """The same of a loss's ``precise_dvalue``."""
@@ -102,6 +102,14 @@ def bounded_labels(block: Block) -> np.ndarray:
     return labels
 
 
+def loss_error(loss: Loss, precise: bool = False) -> float:
+    """Return a bound of the error of a loss or slope that is computed; ``precise`` : of a slope by
+    ``precise_dvalue``. A weight multiplies it, and rounds: by less than 2^-6 of it, for slopes of
+    up to 2 and losses of up to 2^11 before the weight."""
+    error, weight = _PRECISE_ERROR if precise else _LOSS_ERROR, loss_facts(loss).largest_weight
+    return error if weight == 1.0 else error * weight * (1.0 + 2.0**-6)
+
+
 def _part_bits(problem: Problem, lipschitz: float) -> int:
     """Return p at which a block's sums of rows times slopes, to p bits and to the next p, stay
     below 2^53 of their steps, p and 2 p bits finer than features, and so are exact."""
@@ -117,7 +125,7 @@ def gradient_error(problem: Problem, rows: int, slope: float, precise: bool = Fa
     exact margins in float64 and their finer part, of the product over one block (Higham 2002,
     section 3.1), and of one rounding per block and coordinate."""
     known = precise and loss_facts(problem.loss).precise_dvalue is not None
-    slopes = _PRECISE_ERROR if known else LOSS_ERROR
+    slopes = loss_error(problem.loss, precise=known)
     added = 2.0 ** (MARGIN_BITS - FLOAT_BITS + 1) + _rest_error(problem)
     margins = rows * problem.loss.smoothness * problem.row_norm * added
     longest = slope * problem.raw_norm_bound

@@ -147,6 +147,7 @@ class PrivateEstimator(ABC, BaseEstimator):
                 relation=self.relation,
                 accountant=self.accountant,
                 seed=self._seed(),
+                **self._weights(),
             )
         self.model_: Model = model if own is None else replace(model, class_values=own)
         return self
@@ -182,6 +183,10 @@ class PrivateEstimator(ABC, BaseEstimator):
     def _loss_of(self, schema: Schema) -> str:
         """Return the loss of a label; InvalidInputError for classes that it cannot have."""
         return self.loss
+
+    def _weights(self) -> dict[str, Any]:
+        """Return what a fit is told of weights of the rows."""
+        return {}
 
     @abstractmethod
     def _label(self, labels: Any) -> tuple[tuple[Any, ...] | None, dict[str, Any], bool]:

@@ -99,12 +99,12 @@ def _range(loss: Loss, margin: float) -> tuple[float, float]:
     if facts.quadratic:
         return 0.0, 0.5 * (margin + 1.0) ** 2 * _UP
     # Convex, so never above its value at either end; for either label, which may weigh differently.
-    ends = _values(loss, [-margin, margin])
-    high = float(ends.max()) * _UP + 2.0**-30
+    ends, error = _values(loss, [-margin, margin]), 2.0**-30 * max(1.0, facts.largest_weight)
+    high = float(ends.max()) * _UP + error
     if not facts.falling:
         return 0.0, high
     # It is smallest at the margin's end.
-    return max(0.0, float(ends.min()) * (1 - 2.0**-30) - 2.0**-30), high
+    return max(0.0, float(ends.min()) * (1 - 2.0**-30) - error), high
 
 
 def _values(loss: Loss, margins: list[float]) -> np.ndarray:
