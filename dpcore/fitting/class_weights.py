@@ -1,4 +1,4 @@
-"""Weights of the classes in a fit: public numbers by name, or ``balanced``.
+"""Weights of the classes in a fit, public numbers by name or ``balanced``, and the bound of rows'.
 
 A weight multiplies the loss of every row of its class (``dpcore.losses.class_weighted``). A class
 that is not named has the weight 1, as in scikit-learn.
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BALANCED",
+    "checked_bound",
     "checked_weights",
     "parsed_weights",
     "unweighted",
@@ -67,6 +68,13 @@ def checked_weights(given: Any, largest: Any) -> tuple[dict[Any, float] | str | 
     return {name: _checked_weight(name, weight) for name, weight in given.items()}, float(largest)
 
 
+def checked_bound(given: Any) -> float | None:
+    """Return the bound of weights of rows; InvalidInputError for what is none."""
+    if given is None or (_is_number(given) and 1 / MOST_WEIGHT <= given <= MOST_WEIGHT):
+        return None if given is None else float(given)
+    raise InvalidInputError(f"Expected weight_bound={given!r} to be a number from 2^-20 to 2^20.")
+
+
 def _checked_weight(name: Any, weight: Any) -> float:
     try:
         number = float(weight) if isinstance(weight, str) or _is_number(weight) else math.nan
@@ -91,12 +99,8 @@ def with_public_weights(plan: Plan, label: Label) -> Plan:
     Raises InvalidInputError for weights that do not fit the label, the loss or the algorithm.
     """
     given: Any = plan.settings.class_weight
-    if given is None:
+    if given is None and plan.settings.weight_bound is None:
         return plan
-    if label.is_real:
-        raise InvalidInputError(
-            f"Weights are of classes, and the label {label.name!r} is a real-valued target."
-        )
     stated = optimizer_facts(plan.optimizer)
     reasons = {
         "its users' rules say a loss by name alone": "user-pool" in stated.needs,
@@ -104,7 +108,14 @@ def with_public_weights(plan: Plan, label: Label) -> Plan:
     }
     for reason, holds in reasons.items():
         if holds:
-            raise InvalidInputError(f"{plan.entry.name} takes no class_weight: {reason}.")
+            what = "sample_weight" if given is None else "class_weight"
+            raise InvalidInputError(f"{plan.entry.name} takes no {what}: {reason}.")
+    if given is None:
+        return with_weights(plan, ())
+    if label.is_real:
+        raise InvalidInputError(
+            f"Weights are of classes, and the label {label.name!r} is a real-valued target."
+        )
     if given == BALANCED:
         return with_weights(plan, (plan.settings.largest_weight,) * label.n_classes)
     weights = [1.0] * label.n_classes
@@ -114,25 +125,35 @@ def with_public_weights(plan: Plan, label: Label) -> Plan:
 
 
 def with_weights(plan: Plan, weights: tuple[float, ...]) -> Plan:
-    """Return the plan with these weights of the classes, in their order, for those that its loss
-    has, if it has some."""
+    """Return the plan with these weights of the classes, in their order (none for ``()``), and of
+    rows where its settings have a bound of theirs, for those that its loss has, if it has some."""
     from dpcore.losses.class_weighted import ClassWeighted
+    from dpcore.losses.sample_weighted import SampleWeighted
 
-    weighted: Any = ClassWeighted(unweighted(plan.loss), weights)
-    return replace(plan, loss=weighted)
+    loss: Any = unweighted(plan.loss)
+    if weights:
+        loss = ClassWeighted(loss, weights)
+    if plan.settings.weight_bound is not None:
+        loss = SampleWeighted(loss, plan.settings.weight_bound)
+    return replace(plan, loss=loss)
 
 
 def unweighted(loss: Loss) -> Loss:
-    """Return the loss whose rows were weighted; any other one as it is."""
+    """Return the loss whose rows or classes were weighted; any other one as it is."""
     from dpcore.losses.class_weighted import ClassWeighted
+    from dpcore.losses.sample_weighted import SampleWeighted
 
-    return loss.loss if isinstance(loss, ClassWeighted) else loss
+    if isinstance(loss, (ClassWeighted, SampleWeighted)):
+        return unweighted(loss.loss)
+    return loss
 
 
 def weights_by_name(loss: Loss, label: Label) -> dict[str, float]:
     """Return the weight of each class, empty where a loss has none."""
     from dpcore.losses.class_weighted import ClassWeighted
+    from dpcore.losses.sample_weighted import SampleWeighted
 
+    loss = loss.loss if isinstance(loss, SampleWeighted) else loss
     weights = loss.weights if isinstance(loss, ClassWeighted) else ()
     return {str(name): weight for name, weight in zip(label.names, weights, strict=False)}
 

@@ -44,6 +44,7 @@ def make_model(
         schema=schema,
         loss=plan.settings.loss,
         loss_parameters=plain(loss_parameters(unweighted(plan.loss))),
+        weight_bound=plan.settings.weight_bound,
         class_weights=weights_by_name(plan.loss, schema.label),
         l2=l2,
         algo=algo,

@@ -36,6 +36,8 @@ class Ready:
 def check_dataset(plan: Plan, dataset: Dataset, kept_fraction: float = 1.0) -> Ready:
     """Return the fit of a plan to a data set; InvalidInputError if they do not fit each other."""
     check_drop(plan.relation, dataset)
+    if (dataset.weights is None) != (plan.settings.weight_bound is None):
+        raise InvalidInputError("Expected weights of rows beside weight_bound, and only there.")
     return check_public(plan, dataset.schema, dataset.n_units, kept_fraction)
 
 

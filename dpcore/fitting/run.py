@@ -89,6 +89,7 @@ class Training:
             "scaling": describe_scaling(model.schema),
             "loss": model.loss,
             "loss_parameters": dict(model.loss_parameters),
+            **({} if model.weight_bound is None else {"weight_bound": model.weight_bound}),
             **({"class_weights": dict(model.class_weights)} if model.class_weights else {}),
             "l2": model.l2,
             **{key: privacy[key] for key in (*statement, *counted)},

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dpcore.errors import InvalidInputError
-from dpcore.fitting.class_weights import checked_weights
+from dpcore.fitting.class_weights import checked_bound, checked_weights
 from dpcore.privacy.relations import parse_relation
 from dpcore.registry.parameters import convert
 
@@ -58,6 +58,7 @@ class Settings:
         a choice of algorithm may go by it.
     class_weight : a public weight by class, or ``"balanced"``, which is released; ``None`` for no
         weights. ``largest_weight`` : the most that a balanced one may come to.
+    weight_bound : the public bound of weights that rows come with; ``None`` for rows without.
     seed : makes the run repeatable and the result not private; ``None`` for real noise.
     """
 
@@ -84,6 +85,7 @@ class Settings:
     units: bool = False
     class_weight: Mapping[Any, Any] | str | None = None
     largest_weight: float = 10.0
+    weight_bound: float | None = None
     seed: int | None = None
 
 
@@ -98,6 +100,7 @@ def checked_settings(settings: Settings) -> Settings:
         settings,
         class_weight=class_weight,
         largest_weight=largest,
+        weight_bound=checked_bound(settings.weight_bound),
         l2=None if settings.l2 is None else convert("l2", float, settings.l2),
         seed=_checked_whole("seed", settings.seed, 0),
         threads=_checked_whole("threads", settings.threads, 1, _MOST_THREADS),

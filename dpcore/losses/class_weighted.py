@@ -18,7 +18,7 @@ from dpcore.privacy.sealed import sealed
 if TYPE_CHECKING:
     from dpcore.protocols import Loss
 
-__all__ = ["ClassWeighted"]
+__all__ = ["ClassWeighted", "times_up"]
 
 
 @sealed
@@ -91,16 +91,16 @@ class ClassWeighted:
 
     @property
     def lipschitz(self) -> float:
-        return self._times(self._inner.lipschitz)
+        return times_up(self._inner.lipschitz, max(self.weights))
 
     @property
     def smoothness(self) -> float:
-        return self._times(self._inner.smoothness)
+        return times_up(self._inner.smoothness, max(self.weights))
 
     @property
     def pull(self) -> float | None:
         pull = self._inner.pull
-        return None if pull is None else self._times(pull)
+        return None if pull is None else times_up(pull, max(self.weights))
 
     @property
     def precise_dvalue(self) -> Callable[..., None] | None:
@@ -129,8 +129,7 @@ class ClassWeighted:
         weights: np.ndarray = np.array(self.weights)[places]
         return weights
 
-    def _times(self, bound: float) -> float:
-        """Return the bound times the largest weight, rounded up."""
-        if math.isinf(bound):
-            return bound
-        return float_up(Fraction(bound) * Fraction(max(self.weights)))
+
+def times_up(bound: float, weight: float) -> float:
+    """Return a bound times a weight, rounded up; ``inf`` stays that."""
+    return bound if math.isinf(bound) else float_up(Fraction(bound) * Fraction(weight))

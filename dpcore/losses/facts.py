@@ -66,6 +66,9 @@ class LossFacts:
     largest_weight: float = fact(
         _BOUND, "the most that a row's loss is multiplied by; errors grow with it", 1.0
     )
+    weighs_rows: bool = fact(
+        _FLAG, "labels are pairs of label and weight (`dpcore.data.weighted_labels`)", False
+    )
     precise_dvalue: Callable[..., None] | None = fact(
         _FILLS, "`dvalue` to within 2^-46, the last bits perhaps not those of other calls", None
     )

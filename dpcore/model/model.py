@@ -45,6 +45,7 @@ class Model(LearntFacts):
         text or numbers.
     class_weights : the weight that the fit gave to each class, by its name in the schema, public
         or released; empty where it gave none.
+    weight_bound : the public bound of rows' own weights; ``None`` where rows had none.
     report : what ``dpcore train --json`` prints; in no file and no pickle, since it may hold
         figures that were computed without privacy.
     """
@@ -62,6 +63,7 @@ class Model(LearntFacts):
     class_values: tuple[Any, ...] | None = None
     loss_parameters: Mapping[str, Any] = field(default_factory=dict)
     class_weights: Mapping[str, float] = field(default_factory=dict)
+    weight_bound: float | None = None
     report: Mapping[str, Any] = field(default_factory=dict)
 
     def decision_function(self, X: Any, bad_rows: str = "blank") -> np.ndarray:
@@ -173,6 +175,7 @@ class Model(LearntFacts):
             "ledger": [dict(entry) for entry in self.ledger],
             "versions": dict(self.versions),
             **({"class_weights": dict(self.class_weights)} if self.class_weights else {}),
+            **({} if self.weight_bound is None else {"weight_bound": self.weight_bound}),
         }
 
 
@@ -192,6 +195,7 @@ def load_model(path: str | os.PathLike[str]) -> Model:
         loss=content["loss"]["name"],
         loss_parameters=content["loss"]["parameters"],
         class_weights=content.get("class_weights", {}),
+        weight_bound=content.get("weight_bound"),
         l2=float(content["l2"]),
         algo=content["algo"],
         privacy=content["privacy"],

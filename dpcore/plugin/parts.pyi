@@ -30,6 +30,7 @@ from dpcore.data.dataset import Dataset, load_file
 from dpcore.data.readers import format_of
 from dpcore.data.readers.arrays import dataset_from_arrays
 from dpcore.data.schema.schema import Schema
+from dpcore.data.weighted_labels import clamped_labels
 from dpcore.engines.local import LocalEngine, available_threads
 from dpcore.exact.grid import (
     BLOCK_ROWS,
@@ -186,6 +187,7 @@ __all__ = [
     "available_threads",
     "bounded_labels",
     "check_writable",
+    "clamped_labels",
     "clip_coefficients",
     "clipped_total",
     "column_of",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from dpcore.data.weighted_labels import clamped_labels
 from dpcore.errors import InvalidInputError
 from dpcore.exact.grid import (
     BLOCK_ROWS,
@@ -97,9 +98,8 @@ class GradientSum:
 
 def bounded_labels(block: Block) -> np.ndarray:
     """Return the rows' labels, clamped to [-1, 1]: what the bounds of derived queries take them to
-    be. Schemas clamp them already; this does not rely on it."""
-    labels: np.ndarray = np.clip(block.y, -1.0, 1.0)
-    return labels
+    be, for their loss. Schemas clamp them already; this does not rely on it."""
+    return clamped_labels(block.y)
 
 
 def loss_error(loss: Loss, precise: bool = False) -> float:

@@ -48,6 +48,8 @@ class PublicBall:
         Raises InvalidInputError for l2 = 0, a loss without a bound, or a radius at which margins
         are no longer exact.
         """
+        if loss_facts(problem.loss).weighs_rows:
+            raise InvalidInputError("No public ball is known for rows of weights of their own.")
         if not problem.l2 > 0:
             raise InvalidInputError("A public ball needs strong convexity; pass --l2 above 0.")
         radius = (math.sqrt(_pull(problem.loss) / problem.l2) + slack) * _UP
