@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from dpcore.data.blocks.table import Table
     from dpcore.fitting.private_bounds import Bounded
     from dpcore.noise.source import NoiseSource
+    from dpcore.protocols import Engine
     from dpcore.session.charges import Charges
 
 __all__ = ["SHARE", "Balanced", "balanced_weights", "check_balanced", "with_balanced"]
@@ -60,6 +61,7 @@ def check_balanced(ready: Ready) -> None:
 def with_balanced(
     ready: Ready,
     bounded: Bounded,
+    engine: Engine,
     table: Table,
     noise: NoiseSource,
     on_release: Callable[[TableSession], None] | None,
@@ -72,6 +74,8 @@ def with_balanced(
     holds it, else geometric. Where units have several rows, the door multiplies the sensitivity of
     this sum over rows (``dpcore.session.units``): all rows of a unit may be of one class. Public
     weights stay as they are. ``ready`` has passed ``check_balanced``.
+
+    ``engine`` : over the rows of ``table``.
     """
     plan, problem = ready.plan, ready.problem
     if plan.settings.class_weight != BALANCED:
@@ -79,13 +83,13 @@ def with_balanced(
     mechanism = mechanism_for(plan.accountant, SHARE)
     label = CategoricalColumn((), bounded.dataset.schema.label.names)
     query = Histogram(label, norm=norm_of(mechanism))
-    engine: Any = plan.engine
-    none, asked = table.without_rows(), (bounded.accountant, plan.relation)
+    of_none: Any = plan.engine
+    asked = bounded.accountant, plan.relation
     facts: dict[str, Any] = {"problem": problem, "earlier": bounded.charged}
-    first = TableSession(engine(none, threads=1), *asked, SeededNoise(0), **facts)
+    none = table.without_rows()
+    first = TableSession(of_none(none, threads=1), *asked, SeededNoise(0), **facts)
     first.release(query, mechanism)
     rehearse_run(ready, none, first)
-    engine = engine(table, threads=plan.settings.threads)
     session = TableSession(engine, *asked, noise, on_release=on_release, **facts)
     charges.follow(lambda: charged_in(session))
     counts = session.release(query, mechanism)

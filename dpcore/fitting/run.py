@@ -46,7 +46,7 @@ __all__ = [
     "train",
 ]
 
-_WHERE_GIVEN = ("rho", "mu", "units", "users", "private_bounds")
+_WHERE_GIVEN = ("rho", "mu", "units", "users", "private_bounds", "balanced")
 OnRelease = Callable[[TableSession], None] | None
 
 
@@ -214,10 +214,11 @@ def fit_dataset(
         bounded = with_bounds(ready, dataset, noise, on_release, charges)
         dataset = bounded.dataset
         table = table or dataset.table()
-        balanced = with_balanced(ready, bounded, table, noise, on_release, charges)
+        rows = engine(table, threads=plan.settings.threads)
+        balanced = with_balanced(ready, bounded, rows, table, noise, on_release, charges)
         plan, problem, bounded = balanced.ready.plan, balanced.ready.problem, balanced.bounded
         session = TableSession(
-            engine(table, threads=plan.settings.threads),
+            rows,
             bounded.accountant,
             plan.relation,
             noise,
