@@ -30,8 +30,8 @@ RARE = (SCORE > 2.1).astype(int)  # one row in fifteen
 PLACES = np.digitize(SCORE, [0.2, 2.1])
 BOUNDED = {"bounds": (0, 1), "row_norm": None}
 FEW = {"algo": "dp-gd", "params": {"steps": 60}}
-SLOW = [pytest.param("rsgd-ar", marks=pytest.mark.slow)]
-ALGORITHMS = ["dp-agd", "objpert", "outpert", "privgene", "sgd-ma", *SLOW]
+SLOW = ("dp-agd", "privgene", "rsgd-ar", "sgd-ma")
+ALGORITHMS = ["objpert", "outpert", *(pytest.param(name, marks=pytest.mark.slow) for name in SLOW)]
 NAMES = ("common", "usual", "rare")
 
 
