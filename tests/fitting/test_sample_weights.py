@@ -48,8 +48,8 @@ def test_the_exact_fit_is_scikit_learns():
 
 
 SLOW = ("dp-agd", "privgene", "rsgd-ar", "sgd-ma")
-ALGORITHMS = ["auto", "objpert", "outpert"]
-ALGORITHMS += [pytest.param(name, marks=pytest.mark.slow) for name in SLOW]
+QUICK = ("auto", "objpert", "outpert")
+ALGORITHMS = [*QUICK, *(pytest.param(name, marks=pytest.mark.slow) for name in SLOW)]
 
 
 @pytest.mark.parametrize("algo", ALGORITHMS)
