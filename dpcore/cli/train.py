@@ -14,6 +14,7 @@ from dpcore.cli.progress import budget_progress, rounds_progress
 from dpcore.cli.streams import tell_outlook
 from dpcore.cli.train_report import tell_training
 from dpcore.errors import InvalidInputError, TargetNotMetError, advised_on_bad_rows
+from dpcore.fitting.class_weights import parsed_weights
 from dpcore.fitting.plan import make_plan
 from dpcore.fitting.settings import Settings, has_units
 from dpcore.model.file import check_replaceable
@@ -150,6 +151,15 @@ def train_command(
     rows_per_unit: Annotated[
         int | None, typer.Option(help="At most so many rows of each value of --unit are used.")
     ] = None,
+    class_weight: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="CLASS=NUMBER,... (1 for others), or balanced: from counts that are released."
+        ),
+    ] = None,
+    largest_weight: Annotated[
+        float, typer.Option(help="The most that a balanced weight may come to.")
+    ] = Settings.largest_weight,
     out: Annotated[Path | None, typer.Option(help="Model file to write.")] = None,
     seed: Annotated[
         int | None, typer.Option(help="Repeatable noise, for tests and figures: not private.")
@@ -197,6 +207,8 @@ def train_command(
         users=users,
         trust=trust,
         units=has_units(schema, unit, private_bounds),
+        class_weight=parsed_weights(class_weight),
+        largest_weight=largest_weight,
         seed=seed,
         multiclass=multiclass,
     )

@@ -81,7 +81,8 @@ def _print(training: Training, out: Path | None) -> None:
 
 
 def _loss(report: dict[str, Any]) -> str:
-    return shown_loss(report["loss"], report["loss_parameters"])
+    weights = report.get("class_weights"), report.get("weight_bound")
+    return shown_loss(report["loss"], report["loss_parameters"], *weights)
 
 
 def _each(report: dict[str, Any]) -> str:

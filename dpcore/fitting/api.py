@@ -18,6 +18,7 @@ from dpcore.fitting.loading import schema_reasons
 from dpcore.fitting.plan import make_plan
 from dpcore.fitting.rows import dataset_of, schema_of, with_units
 from dpcore.fitting.run import finish, fit_dataset
+from dpcore.fitting.sample_weights import require_bound, with_sample_weight
 from dpcore.fitting.settings import Settings
 from dpcore.fitting.usual_loss import loss_of_rows
 from dpcore.session.charges import Charges
@@ -65,6 +66,10 @@ def fit(
     trust: str | None = None,
     unit: str | None = None,
     rows_per_unit: int | None = None,
+    class_weight: Mapping[Any, float] | str | None = None,
+    largest_weight: float = 10.0,
+    sample_weight: Any = None,
+    weight_bound: float | None = None,
     seed: int | None = None,
 ) -> Model:
     """Return a private linear model of the rows, with its statement in ``privacy``.
@@ -121,6 +126,12 @@ def fit(
     unit, rows_per_unit : the column of a frame or file that says whose a row is, and at most how
         many rows of each are used: the guarantee is then for all rows of one value of it. They are
         the schema's, where that has them.
+    class_weight : public weights of classes by name, ``{"rare": 20}``, 1 for those not named; or
+        ``"balanced"``: n / (n_classes count), from counts of the classes that are released for a
+        twentieth of the budget. A weight multiplies a row's loss, and so its gradient before that
+        is clipped. ``largest_weight`` : the most that a balanced one may come to.
+    sample_weight : a number >= 0 for each row in memory, as private as the row; it multiplies the
+        row's loss likewise. ``weight_bound`` : a public number that larger ones are held to.
     seed : makes the run repeatable and the result not private.
 
     Raises
@@ -154,6 +165,7 @@ def fit(
     started = time.perf_counter()
     if isinstance(classes, Iterator):  # It is read several times from here on.
         classes = tuple(classes)
+    require_bound(X, sample_weight, weight_bound)
     schema = with_units(schema_of(schema, private_bounds), unit, rows_per_unit)
     loss = loss or loss_of_rows(X, schema, classes, multiclass)
     settings = Settings(
@@ -178,6 +190,9 @@ def fit(
         users=users,
         trust=trust,
         units=schema is not None and schema.unit is not None,
+        class_weight=class_weight,
+        largest_weight=largest_weight,
+        weight_bound=weight_bound,
         seed=seed,
         multiclass=multiclass,
     )
@@ -195,6 +210,7 @@ def fit(
     public["private_bounds"] = private_bounds
     coins = coins_of(settings.seed, "units")
     dataset = dataset_of(X, y, schema, intercept, coins=coins, **public)
+    dataset = with_sample_weight(dataset, sample_weight)
     charges = Charges()
     with FITS.with_those_that_break(), charges.told():
         reasons, foresight = schema_reasons(dataset.schema), Foresight(warn_caller)

@@ -67,6 +67,9 @@ def check_fits(optimizer: Optimizer, problem: Problem, accountant: Accountant) -
     loss = problem.loss
     facts = loss_facts(loss)
     own = f"its own is {stated.accountant}"
+    squares = f"squared loss (--loss ridge), and {loss.name} is another"
+    if facts.largest_weight != 1.0:
+        squares = "squared loss of rows without weights"
     smooth = "use huber-svm or logistic" if facts.classification else "set loss.half_width"
     unmet = {
         "classification": not facts.classification,
@@ -82,7 +85,7 @@ def check_fits(optimizer: Optimizer, problem: Problem, accountant: Accountant) -
         "lipschitz-loss": f"a Lipschitz loss, and {loss.name} has no bound on its slope",
         "smooth-loss": f"a smooth loss, and {loss.name} has a kink; {smooth}",
         "convex-loss": f"a convex loss, and {loss.name} does not declare convex = True",
-        "squared-loss": f"squared loss (--loss ridge), and {loss.name} is another",
+        "squared-loss": squares,
         "strong-convexity": "strong convexity; pass --l2 greater than 0",
         "adaptive-accountant": f"a fully adaptive filter, and {accountant.name} is none; {own}",
     }

@@ -14,11 +14,11 @@ from dpcore.session.in_turn import SessionsInTurn
 from dpcore.session.session import TableSession
 
 if TYPE_CHECKING:
-    from dpcore.data.blocks.table import Table
     from dpcore.data.dataset import Dataset
     from dpcore.fitting.private_bounds import Bounded
     from dpcore.fitting.public_facts import Ready
     from dpcore.noise.source import NoiseSource
+    from dpcore.protocols import Engine
     from dpcore.protocols.problem import Solution
     from dpcore.session.ledger import LedgerEntry
 
@@ -35,24 +35,23 @@ def opened(
     bounded: Bounded,
     noise: NoiseSource,
     on_release: OnRelease,
-    table: Table | None,
+    rows: Engine | None,
     *,
     secret_rows: bool,
 ) -> tuple[Released, Callable[[], Solution]]:
     """Return what a run releases, to be followed, and the call that solves its problem.
 
     The noise of all its fits is drawn from one source, one after the other: no two share any.
-    ``table`` : the rows', if there is one already.
+    ``rows`` : the engine of all rows, where there is one fit.
     """
     plan, problem, engine = ready.of_each, ready.problem, ready.plan.engine
     part = ready.part_of(bounded.accountant)
 
     def door(
-        table: Table, on_release: OnRelease, earlier: tuple[LedgerEntry, ...] = ()
+        rows: Engine, on_release: OnRelease, earlier: tuple[LedgerEntry, ...] = ()
     ) -> TableSession:
-        build: Any = engine
         return TableSession(
-            build(table, threads=plan.settings.threads),
+            rows,
             part,
             plan.relation,
             noise,
@@ -66,15 +65,16 @@ def opened(
         asked = plan.optimizer, plan.entry, problem, session
         return run_optimizer(*asked, secret_rows=secret_rows)
 
-    if ready.fits == 1:
-        session = door(table or bounded.dataset.table(), on_release, bounded.charged)
+    if rows is not None:
+        session = door(rows, on_release, bounded.charged)
         return session, lambda: solve(session)
     before = Fraction(bounded.accountant.spent)
     all_of_them = SessionsInTurn(plan.relation, part, ready.fits, before, bounded.charged)
     tell = None if on_release is None else lambda _: on_release(all_of_them)
 
     def solve_class(rows: Dataset) -> Solution:
-        session = door(rows.table(), tell)
+        build: Any = engine
+        session = door(build(rows.table(), threads=plan.settings.threads), tell)
         all_of_them.begin(session)
         return solve(session)
 

@@ -48,6 +48,12 @@ def fits_of(plan: Plan, label: Label) -> int:
             f"{plan.entry.name} asks users, whose budgets are their own: --multiclass ovr shares "
             "one budget among fits of rows in one place."
         )
+    settings = plan.settings
+    if settings.class_weight is not None or settings.weight_bound is not None:
+        raise InvalidInputError(
+            "--multiclass ovr takes no weights of classes or rows: its fits are of one class "
+            "against the rest. Leave the weights out, or take --loss softmax, which has both."
+        )
     return label.n_margins
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from dpcore.accountants.equal_parts import equal_part
 from dpcore.data.schema.numbers import number_features
 from dpcore.errors import InvalidInputError
+from dpcore.fitting.class_weights import with_public_weights
 from dpcore.fitting.compatibility import check_fits, check_label
 from dpcore.fitting.hooks import default_l2
 from dpcore.fitting.memory import require_memory
@@ -52,6 +53,8 @@ class Ready:
 def check_dataset(plan: Plan, dataset: Dataset, kept_fraction: float = 1.0) -> Ready:
     """Return the fit of a plan to a data set; InvalidInputError if they do not fit each other."""
     check_drop(plan.relation, dataset)
+    if (dataset.weights is None) != (plan.settings.weight_bound is None):
+        raise InvalidInputError("Expected weights of rows beside weight_bound, and only there.")
     return check_public(plan, dataset.schema, dataset.n_units, kept_fraction)
 
 
@@ -59,6 +62,7 @@ def check_public(plan: Plan, schema: Schema, n_units: int, kept_fraction: float 
     """Return the fit of a plan to so many units, rows where the schema has none; InvalidInputError
     if they do not fit each other."""
     fits = fits_of(plan, schema.label)
+    plan = with_public_weights(plan, schema.label)
     problem = _problem(plan, schema, n_units, kept_fraction, fits)
     check_fits(plan.optimizer, problem, plan.accountant)
     planned, of_each = planned_parts(plan, problem, fits)

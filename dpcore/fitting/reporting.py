@@ -77,10 +77,11 @@ def state(
     trusted: tuple[str, ...],
     dataset: Dataset,
     private_bounds: dict[str, Any] | None,
+    balanced: dict[str, Any] | None,
     fits: int,
 ) -> PrivacyStatement:
     """Return the privacy statement of a run. ``trusted`` : parts beside those the session saw.
-    ``private_bounds`` : what is stated of them. ``fits`` : within the budget."""
+    ``private_bounds``, ``balanced`` : what is stated of them. ``fits`` : within the budget."""
     return state_session(
         session,
         plan.accountant,
@@ -92,6 +93,7 @@ def state(
         figure=figure_of(plan.settings),
         ex_post_epsilon=_ex_post(plan, session),
         private_bounds=private_bounds,
+        balanced=balanced,
         fits=fits,
     )
 

@@ -16,6 +16,7 @@ import numpy as np
 from dpcore.bounds.waiting import encoded_rows, rehearsed_rows
 from dpcore.data.blocks.row_norms import describe_scaling
 from dpcore.errors import TargetNotMetError
+from dpcore.fitting.balanced import check_balanced, with_balanced
 from dpcore.fitting.cautions import cautions_of
 from dpcore.fitting.diagnostics import accuracy_figures, diagnose
 from dpcore.fitting.doors import OnRelease, opened
@@ -43,7 +44,7 @@ __all__ = [
     "train",
 ]
 
-_WHERE_GIVEN = ("rho", "mu", "units", "users", "private_bounds")
+_WHERE_GIVEN = ("rho", "mu", "units", "users", "private_bounds", "balanced")
 
 
 @dataclass(frozen=True)
@@ -86,6 +87,8 @@ class Training:
             "loss": model.loss,
             "loss_parameters": dict(model.loss_parameters),
             "multiclass": model.multiclass,
+            **({} if model.weight_bound is None else {"weight_bound": model.weight_bound}),
+            **({"class_weights": dict(model.class_weights)} if model.class_weights else {}),
             "l2": model.l2,
             **{key: privacy[key] for key in (*statement, *counted)},
             "status": model.status,
@@ -193,6 +196,7 @@ def fit_dataset(
     trusted = (part_of(plan.loss), *plan.targets, *parts)
     secret = not are_ours_and_generated(dataset, parts)
     check_private_bounds(plan, dataset.schema)
+    check_balanced(ready)
     if foresight is not None:
         foresight.look(ready.of_each, problem)
     if "user-pool" in plan.optimizer.needs:
@@ -206,9 +210,15 @@ def fit_dataset(
     with charges.told():
         bounded = with_bounds(ready, dataset, noise, on_release, charges)
         dataset = bounded.dataset
-        released, solve = opened(ready, bounded, noise, on_release, table, secret_rows=secret)
+        table = None if ready.fits > 1 else table or dataset.table()
+        engine: Any = plan.engine
+        rows = None if table is None else engine(table, threads=plan.settings.threads)
+        balanced = with_balanced(ready, bounded, rows, table, noise, on_release, charges)
+        ready, bounded = balanced.ready, balanced.bounded
+        plan, problem = ready.plan, ready.problem
+        released, solve = opened(ready, bounded, noise, on_release, rows, secret_rows=secret)
         charges.follow(lambda: charged_in(released))
-        others = why_not_private, trusted, dataset, bounded.stated, ready.fits
+        others = why_not_private, trusted, dataset, bounded.stated, balanced.stated, ready.fits
         try:
             solution = solve()
         except TargetNotMetError as error:

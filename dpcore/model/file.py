@@ -74,6 +74,10 @@ def _loss(value: Any) -> bool:
     return _table(value["parameters"]) and all(map(_optional(_class), value["parameters"].values()))
 
 
+def _weights(value: Any) -> bool:
+    return _table(value) and all(map(_positive, value.values()))
+
+
 def _class(value: Any) -> bool:
     return _text(value) or _flag(value) or _number(value)
 
@@ -209,6 +213,10 @@ def _check_fields(name: str, content: Mapping[str, Any]) -> None:
     if content.get("multiclass") not in (None, *_MULTICLASS[content["format_version"]]):
         raise ModelFileError(f"{name!r} has another multiclass than this dpcore knows.")
     _check_each(name, _PRIVACY, content["privacy"])
+    if not _weights(content.get("class_weights", {})):
+        raise ModelFileError(f"Expected 'class_weights' in {name!r} to be numbers > 0 by class.")
+    if not _optional(_positive)(content.get("weight_bound")):
+        raise ModelFileError(f"Expected 'weight_bound' in {name!r} to be a number > 0.")
     if content["privacy"]["private"] == bool(content["privacy"]["why_not_private"]):
         raise ModelFileError(f"'private' and 'why_not_private' in {name!r} contradict each other.")
     several = content["format_version"] == 2

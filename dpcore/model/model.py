@@ -45,6 +45,9 @@ class Model(LearntFacts):
         text or numbers.
     multiclass : ``"ovr"`` where each class has a fit of its own against the rest; ``None`` for one
         fit of all.
+    class_weights : the weight that the fit gave to each class, by its name in the schema, public
+        or released; empty where it gave none.
+    weight_bound : the public bound of rows' own weights; ``None`` where rows had none.
     report : what ``dpcore train --json`` prints; in no file and no pickle, since it may hold
         figures that were computed without privacy.
     """
@@ -62,6 +65,8 @@ class Model(LearntFacts):
     class_values: tuple[Any, ...] | None = None
     loss_parameters: Mapping[str, Any] = field(default_factory=dict)
     multiclass: str | None = None
+    class_weights: Mapping[str, float] = field(default_factory=dict)
+    weight_bound: float | None = None
     report: Mapping[str, Any] = field(default_factory=dict)
 
     def decision_function(self, X: Any, bad_rows: str = "blank") -> np.ndarray:
@@ -178,6 +183,8 @@ class Model(LearntFacts):
             "privacy": dict(self.privacy),
             "ledger": [dict(entry) for entry in self.ledger],
             "versions": dict(self.versions),
+            **({"class_weights": dict(self.class_weights)} if self.class_weights else {}),
+            **({} if self.weight_bound is None else {"weight_bound": self.weight_bound}),
         }
 
 
@@ -196,6 +203,8 @@ def load_model(path: str | os.PathLike[str]) -> Model:
         schema=schema,
         loss=content["loss"]["name"],
         loss_parameters=content["loss"]["parameters"],
+        class_weights=content.get("class_weights", {}),
+        weight_bound=content.get("weight_bound"),
         l2=float(content["l2"]),
         algo=content["algo"],
         privacy=content["privacy"],

@@ -62,6 +62,8 @@ class PrivacyStatement:
     private_bounds : where bounds of columns were released within the budget: ``columns``, and the
         ``share`` of the budget that it took; ``unseen``, the columns whose bounds are a default, if
         there are any.
+    balanced : where counts of the classes were released within the budget, for the weights that
+        even them out: the ``share`` of the budget that they took.
     fits : how many fits the model is of, one for each class against the rest, each with an equal
         part of the budget; 1 for one of all classes.
     """
@@ -86,6 +88,7 @@ class PrivacyStatement:
     units: Units | None = None
     users: dict[str, Any] | None = None
     private_bounds: dict[str, Any] | None = None
+    balanced: dict[str, Any] | None = None
     fits: int = 1
 
     @property
@@ -114,7 +117,8 @@ class PrivacyStatement:
         return (
             f"{subject} is {self._claim()} under {tables}, as enforced by the "
             f"{self.accountant} filter ({self.conversion} conversion){trust}. {self._in_words()}"
-            f"{self._ex_post()}{self._of_users()}{self._of_bounds()}{self._of_fits()}"
+            f"{self._ex_post()}{self._of_users()}{self._of_bounds()}{self._of_counts()}"
+            f"{self._of_fits()}"
         )
 
     def _claim(self) -> str:
@@ -157,6 +161,15 @@ class PrivacyStatement:
             f"{self.private_bounds['share']:.0%} of the same budget, and the guarantee is for both."
         )
 
+    def _of_counts(self) -> str:
+        if self.balanced is None:
+            return ""
+        return (
+            " The weights of the classes follow from their counts, which were released from the "
+            f"rows, for {self.balanced['share']:.0%} of the same budget, and the guarantee is for "
+            "both."
+        )
+
     def _of_fits(self) -> str:
         if self.fits == 1:
             return ""
@@ -192,7 +205,7 @@ class PrivacyStatement:
         """Return the statement as JSON-able data, its sentence included."""
         data = {_IN_FILES.get(name, name): value for name, value in asdict(self).items()}
         data["units"] = None if self.units is None else self.units.to_dict()
-        for optional in ("units", "users", "private_bounds"):
+        for optional in ("units", "users", "private_bounds", "balanced"):
             if data[optional] is None:
                 del data[optional]
         if self.fits == 1:

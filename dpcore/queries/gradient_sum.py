@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from dpcore.data.weighted_labels import clamped_labels
 from dpcore.errors import InvalidInputError
 from dpcore.exact.grid import (
     BLOCK_ROWS,
@@ -28,9 +29,9 @@ if TYPE_CHECKING:
     from dpcore.protocols import Loss
     from dpcore.protocols.problem import Problem
 
-__all__ = ["LOSS_ERROR", "GradientSum", "bounded_labels", "gradient_bits", "gradient_error"]
+__all__ = ["GradientSum", "bounded_labels", "gradient_bits", "gradient_error", "loss_error"]
 
-LOSS_ERROR = 2.0**-36
+_LOSS_ERROR = 2.0**-36
 """Bound of the error of a loss or slope that is computed (dpcore.losses: 1e-11)."""
 _PRECISE_ERROR = 2.0**-46
 """The same of a loss's ``precise_dvalue``."""
@@ -99,12 +100,19 @@ class GradientSum:
 def bounded_labels(block: Block, n_margins: int = 1) -> np.ndarray:
     """Return the rows' labels, clamped to [-1, 1], or of several classes to their places: what the
     bounds of derived queries take them to be. Schemas clamp them already; this does not rely on
-    it."""
+    it. Of one margin with their weights, if they have some."""
     if n_margins > 1:
         places: np.ndarray = np.clip(np.rint(block.y), 0.0, n_margins - 1.0)
         return places
-    labels: np.ndarray = np.clip(block.y, -1.0, 1.0)
-    return labels
+    return clamped_labels(block.y)
+
+
+def loss_error(loss: Loss, precise: bool = False) -> float:
+    """Return a bound of the error of a loss or slope that is computed; ``precise`` : of a slope by
+    ``precise_dvalue``. A weight multiplies it, and rounds: by less than 2^-6 of it, for slopes of
+    up to 2 and losses of up to 2^11 before the weight."""
+    error, weight = _PRECISE_ERROR if precise else _LOSS_ERROR, loss_facts(loss).largest_weight
+    return error if weight == 1.0 else error * weight * (1.0 + 2.0**-6)
 
 
 def _part_bits(problem: Problem, lipschitz: float) -> int:
@@ -126,7 +134,7 @@ def gradient_error(problem: Problem, rows: int, slope: float, precise: bool = Fa
     times it in l2; the products of all classes err by what is relative to ``slope``, the bound of
     a row's slopes in l2 (Minkowski's inequality over the rows)."""
     known = precise and loss_facts(problem.loss).precise_dvalue is not None
-    slopes = _PRECISE_ERROR if known else LOSS_ERROR
+    slopes = loss_error(problem.loss, precise=known)
     added = 2.0 ** (MARGIN_BITS - FLOAT_BITS + 1) + _rest_error(problem)
     classes = math.sqrt(problem.n_margins) * (1.0 if problem.n_margins == 1 else _UP)
     margins = rows * problem.loss.smoothness * problem.row_norm * added * classes

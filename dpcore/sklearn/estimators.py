@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -28,11 +28,6 @@ _TWO_ONLY = (
 )
 FROM_LABELS = "from-labels"
 _USUAL = (0, 1)
-_CLASS_WEIGHT = (
-    "class_weight is refused: with a weight a row of one class could count more than once, and the "
-    "guarantee is for rows that count once; 'balanced' would count the classes of the rows too. "
-    "Where one class matters more, move the threshold of decision_function."
-)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -45,12 +40,15 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
         marks the model as not private.
     multiclass : ``"ovr"`` for a fit of each of three classes and more against the rest, all within
         the one budget; ``None`` for one fit of all, by a loss that takes several.
-    class_weight : ``None``; anything else is refused.
+    class_weight : public weights by class, 1 for those not named; ``"balanced"``, from counts of
+        the classes that are released for a twentieth of the budget; or ``None``.
+    largest_weight : the most that a balanced one may come to.
     """
 
     classes: Sequence[Any] | str = _USUAL
     multiclass: str | None = None
-    class_weight: None = None
+    class_weight: Mapping[Any, float] | str | None = None
+    largest_weight: float = 10.0
     score = PrivateEstimator.score  # not the mixin's, which knows no class of several values
 
     @property
@@ -70,9 +68,8 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
         values, label = classes_label(classes_in(labels) if is_read_off else self.classes)
         return tuple(values), label, is_read_off
 
-    def _check_parameters(self) -> None:
-        if self.class_weight is not None:
-            raise InvalidInputError(_CLASS_WEIGHT)
+    def _weights(self) -> dict[str, Any]:
+        return {"class_weight": self.class_weight, "largest_weight": self.largest_weight}
 
     def _multiclass(self) -> str | None:
         return self.multiclass
@@ -124,7 +121,6 @@ class PrivateLogisticRegression(PrivateClassifier):
         return loss_of_schemas(schema) if self.multiclass is None else self.loss
 
     def _check_parameters(self) -> None:
-        super()._check_parameters()
         if self.loss != "logistic":
             raise InvalidInputError(
                 f"PrivateLogisticRegression is of the logistic loss; PrivateLinearSVC takes "
@@ -164,7 +160,6 @@ class PrivateLinearSVC(PrivateClassifier):
         return self.loss
 
     def _check_parameters(self) -> None:
-        super()._check_parameters()
         if self.loss == "logistic":
             raise InvalidInputError("For the logistic loss take PrivateLogisticRegression.")
 

@@ -66,6 +66,24 @@ def test_a_row_without_a_score_has_its_line(fitted, run, table):
     assert "1 of 3 rows has no score" in done.stderr
 
 
+def test_weights_of_classes_are_taken_shown_and_kept(fitted, run):
+    done = fitted("--class-weight", "a=2,c2=3.5")
+    assert done.exit_code == 0, done.stderr
+    words = "softmax (classes weighted a 2, b 1, c 3.5) loss"
+    assert words in done.stdout and words in run("info", "m.json").stdout
+    told = {
+        "d=2": "The label 'y' has no class 'd'.",
+        "a=0": "Expected the weight '0' of the class 'a' to be a number from 2^-20 to 2^20.",
+        "even": "Expected --class-weight balanced, or CLASS=NUMBER once for each class",
+        "balanced": "nonprivate cannot leave a share of the budget to their release",
+    }
+    for given, message in told.items():
+        done = fitted("--class-weight", given)
+        assert done.exit_code != 0 and message in done.stderr and done.stderr.count("\n") <= 2
+    balanced = fitted("--algo", "dp-gd", "--set", "steps=3", "--class-weight", "balanced", "--json")
+    assert json.loads(balanced.stdout)["balanced"] == {"share": 0.05}
+
+
 def test_json_has_the_figures_by_name(fitted):
     report = json.loads(fitted("--test", "three.csv", "--json").stdout)
     figures = report["diagnostics"]

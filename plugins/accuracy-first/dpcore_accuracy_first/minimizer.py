@@ -11,12 +11,12 @@ import numpy as np
 from dpcore.plugin import InvalidInputError, NeighboringRelation, round_parameters, round_to
 from dpcore.plugin.parts import (
     FINE_BITS,
-    LOSS_ERROR,
     PARAMETER_BITS,
     GradientSum,
     Sensitivity,
     gradient_bits,
     gradient_error,
+    loss_error,
     minimize,
     sealed,
 )
@@ -223,7 +223,7 @@ class MinimumObjective:
         problem, known, bits = self.minimizer.problem, _Certificate.of(self.minimizer), self.bits
         n = problem.n or 0
         public = n * (problem.l2 * known.ball.radius**2 + known.ball.high) * 2.0**-48
-        steps = n * (2.0**-bits + 2 * LOSS_ERROR) + 2.0**-bits + public
+        steps = n * (2.0**-bits + 2 * loss_error(self.loss)) + 2.0**-bits + public
         # The objective is taken on the grid of released parameters of a point on the
         # minimiser's own grid: half a step of each, at most this.
         coarser = min(PARAMETER_BITS, self.minimizer.grid_bits)

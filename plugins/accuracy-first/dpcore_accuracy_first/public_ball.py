@@ -52,6 +52,8 @@ class PublicBall:
         Raises InvalidInputError for l2 = 0, a loss without a bound, or a radius at which margins
         are no longer exact.
         """
+        if loss_facts(problem.loss).weighs_rows:
+            raise InvalidInputError("No public ball is known for rows of weights of their own.")
         if not problem.l2 > 0:
             raise InvalidInputError("A public ball needs strong convexity; pass --l2 above 0.")
         radius = (math.sqrt(_pull(problem) / problem.l2) + slack) * _UP
@@ -117,12 +119,12 @@ def _range(problem: Problem, margin: float) -> tuple[float, float]:
             raise InvalidInputError(f"No public ball is known for the loss {loss.name}.")
         return 0.0, (_at_zero(problem) + facts.lipschitz * margin) * _UP
     # Convex, so never above its value at either end; for either label, which may weigh differently.
-    ends = _values(loss, [-margin, margin])
-    high = float(ends.max()) * _UP + 2.0**-30
+    ends, error = _values(loss, [-margin, margin]), 2.0**-30 * max(1.0, facts.largest_weight)
+    high = float(ends.max()) * _UP + error
     if not facts.falling:
         return 0.0, high
     # It is smallest at the margin's end.
-    return max(0.0, float(ends.min()) * (1 - 2.0**-30) - 2.0**-30), high
+    return max(0.0, float(ends.min()) * (1 - 2.0**-30) - error), high
 
 
 def _values(loss: Loss, margins: list[float]) -> np.ndarray:
