@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,13 +16,13 @@ import numpy as np
 from dpcore.bounds.waiting import encoded_rows, rehearsed_rows
 from dpcore.data.blocks.row_norms import describe_scaling
 from dpcore.errors import TargetNotMetError
+from dpcore.fitting.balanced import check_balanced, with_balanced
 from dpcore.fitting.cautions import cautions_of
 from dpcore.fitting.diagnostics import accuracy_figures, diagnose
+from dpcore.fitting.doors import OnRelease, opened
 from dpcore.fitting.fitted import make_model
-from dpcore.fitting.fixed_schedule import fixed_schedule
 from dpcore.fitting.foresight import Foresight
 from dpcore.fitting.loading import are_ours_and_generated
-from dpcore.fitting.optimizer_run import run_optimizer
 from dpcore.fitting.private_bounds import check_private_bounds, with_bounds
 from dpcore.fitting.public_facts import check_dataset
 from dpcore.fitting.reporting import bound_of, charged_in, not_met, state, summarise
@@ -37,7 +37,6 @@ from dpcore.model.model import Model
 from dpcore.noise.source import SeededNoise, SystemNoise
 from dpcore.privacy.statement import part_of
 from dpcore.session.charges import Charges
-from dpcore.session.session import TableSession
 
 if TYPE_CHECKING:
     from dpcore.data.blocks.table import Table
@@ -51,8 +50,7 @@ __all__ = [
     "train",
 ]
 
-_WHERE_GIVEN = ("rho", "mu", "units", "users", "private_bounds")
-OnRelease = Callable[[TableSession], None] | None
+_WHERE_GIVEN = ("rho", "mu", "units", "users", "private_bounds", "balanced")
 
 
 @dataclass(frozen=True)
@@ -94,6 +92,9 @@ class Training:
             "scaling": describe_scaling(model.schema),
             "loss": model.loss,
             "loss_parameters": dict(model.loss_parameters),
+            "multiclass": model.multiclass,
+            **({} if model.weight_bound is None else {"weight_bound": model.weight_bound}),
+            **({"class_weights": dict(model.class_weights)} if model.class_weights else {}),
             "l2": model.l2,
             **{key: privacy[key] for key in (*statement, *counted)},
             "status": model.status,
@@ -209,8 +210,9 @@ def fit_dataset(
     trusted = (part_of(plan.loss), *plan.targets, *parts)
     secret = not are_ours_and_generated(dataset, parts)
     check_private_bounds(plan, dataset.schema)
+    check_balanced(ready)
     if foresight is not None:
-        foresight.look(plan, problem)
+        foresight.look(ready.of_each, problem)
     if "user-pool" in plan.optimizer.needs:
         if table_ledger is not None:
             refuse_users(table_ledger, plan, dataset.schema)
@@ -221,31 +223,29 @@ def fit_dataset(
             )
             return make_model(plan, dataset.schema, problem.l2, solution, (), statement)
     noise = SystemNoise() if plan.settings.seed is None else SeededNoise(plan.settings.seed)
-    engine: Any = plan.engine
     with (
         charges.told(),
         charged_run(table_ledger, plan, dataset, why_not_private) as charged,
     ):
-        bounded = with_bounds(ready, dataset, noise, on_release, charges, charged.log)
+        ledger = charged.log
+        bounded = with_bounds(ready, dataset, noise, on_release, charges, ledger)
         dataset = bounded.dataset
-        session = TableSession(
-            engine(table or dataset.table(), threads=plan.settings.threads),
-            bounded.accountant,
-            plan.relation,
-            noise,
-            on_release=on_release,
-            schedule=fixed_schedule(plan, problem),
-            problem=problem,
-            ledger=charged.log,
-        )
-        charges.follow(lambda: charged_in(session))
-        others = why_not_private, trusted, dataset, bounded.stated, charged.reference
+        table = None if ready.fits > 1 else table or dataset.table()
+        engine: Any = plan.engine
+        rows = None if table is None else engine(table, threads=plan.settings.threads)
+        balanced = with_balanced(ready, bounded, rows, table, noise, on_release, charges, ledger)
+        ready, bounded = balanced.ready, balanced.bounded
+        plan, problem = ready.plan, ready.problem
+        asked = ready, bounded, noise, on_release, rows, ledger
+        released, solve = opened(*asked, secret_rows=secret)
+        charges.follow(lambda: charged_in(released))
+        stated = bounded.stated, balanced.stated, ready.fits, charged.reference
+        others = why_not_private, trusted, dataset, *stated
         try:
-            solution = run_optimizer(
-                plan.optimizer, plan.entry, problem, session, secret_rows=secret
-            )
+            solution = solve()
         except TargetNotMetError as error:
-            statement = state(plan, problem, session, *others)
+            statement = state(plan, problem, released, *others)
             raise not_met(error, statement, dataset) from None
-        statement = state(plan, problem, session, *others)
-        return make_model(plan, dataset.schema, problem.l2, solution, summarise(session), statement)
+        statement = state(plan, problem, released, *others)
+        counted = summarise(released)
+        return make_model(plan, dataset.schema, problem.l2, solution, counted, statement)

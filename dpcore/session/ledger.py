@@ -10,7 +10,7 @@ from dpcore.noise.entropy import Unshareable
 if TYPE_CHECKING:
     from dpcore.privacy.events import DpEvent
 
-__all__ = ["Ledger", "LedgerEntry"]
+__all__ = ["Ledger", "LedgerEntry", "LedgerWithin"]
 
 Entry = TypeVar("Entry")
 
@@ -35,6 +35,18 @@ class Ledger(Unshareable, Generic[Entry]):
     def charge(self, entry: Entry) -> None:
         """Write an entry down, for good. Whatever this raises, nothing is drawn then."""
         self._entries.append(entry)
+
+
+class LedgerWithin(Ledger[Entry]):
+    """The ledger of one session of several in a run: a charge is written in the run's first."""
+
+    def __init__(self, whole: Ledger[Entry]) -> None:
+        super().__init__()
+        self._whole = whole
+
+    def charge(self, entry: Entry) -> None:
+        self._whole.charge(entry)
+        super().charge(entry)
 
 
 @dataclass(frozen=True, slots=True)
