@@ -13,7 +13,12 @@ from typing import Literal, Protocol, Self
 
 import numpy as np
 
-__all__ = ["Block", "RawRows", "RowMap"]
+__all__ = ["Block", "Coefficients", "RawRows", "RowMap"]
+
+Coefficients = Callable[[np.ndarray, slice], np.ndarray]
+"""Makes of some rows' margins, read only and in C order, and of the range of these rows in their
+block, their coefficients: float64 of the margins' shape, on the grid that ``weighted_sum`` names.
+"""
 
 Product = Callable[[np.ndarray], np.ndarray]
 
@@ -125,6 +130,12 @@ class Block(Protocol):
         Exact in any order when the ``c_i`` are multiples of ``2**-k`` and ``|c_i| ||raw_i||`` is at
         most ``clip``, with k from ``dpcore.exact.grid.coefficient_bits(clip, ...)``.
         """
+        ...
+
+    def sum_at(self, w: np.ndarray, coefficients: Coefficients) -> np.ndarray:
+        """Return ``weighted_sum`` of the coefficients that rows have by their ``margins`` of ``w``:
+        both in one pass, some rows after the other, so that ``coefficients`` is to be a function of
+        each row."""
         ...
 
     def weighted_moments(self, c: np.ndarray) -> np.ndarray:
