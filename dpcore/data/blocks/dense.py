@@ -26,7 +26,7 @@ from dpcore.data.blocks.dense_kernels import (
 from dpcore.data.blocks.frozen import freeze, unchanging
 from dpcore.data.blocks.layout import MatrixLayout
 from dpcore.data.blocks.row_norms import is_over, shrunk
-from dpcore.data.blocks.truncation import truncate_rows
+from dpcore.data.blocks.truncation import to_grid, truncate_rows
 from dpcore.exact.grid import FEATURE_BITS, FLOAT32_LIMIT
 
 if TYPE_CHECKING:
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 __all__ = ["DENSE"]
 
 _ROWS_AT_ONCE = 64
-_CACHED_CELLS = 2**18
-"""Rows of so many cells stay in a processor's cache between a pass's two products: 1 MB of
+_CACHED_CELLS = 2**19
+"""Rows of so many cells stay in a processor's cache between a pass's two products: 2 MB of
 float32."""
 
 
@@ -76,7 +76,7 @@ class DenseBlock(CachedMargins):
 
     @classmethod
     def from_rows(cls, X: np.ndarray, y: np.ndarray, path: LinePath, row_norm: float) -> DenseBlock:
-        X = unchanging(X)
+        X = unchanging(X if X.dtype == np.float32 else X.astype(np.float64, copy=False))
         squares = _squares_within(X, path.raw_norm_bound)
         if squares is None:
             X, squares = truncate_rows(X.astype(np.float64), None, X.shape[0], path.raw_norm_bound)
@@ -170,8 +170,7 @@ class _Dense(MatrixLayout[np.ndarray]):
         for rows in _chunks(X):
             units, factors, _ = _factors(X[rows], row_norm, intercept)
             store_rows(X[rows], units, factors, out[rows])
-            if intercept:
-                store_rows(np.ones((len(units), 1)), units, factors, out[rows, width:])
+            out[rows, width:] = to_grid(1.0 / units * factors)[:, np.newaxis]
         return out
 
     def longer_rows(self, X: np.ndarray, row_norm: float, intercept: bool) -> np.ndarray:
@@ -212,7 +211,8 @@ def _factors(rows: np.ndarray, row_norm: float, intercept: bool) -> tuple[np.nda
     largest, root = np.empty(len(rows)), np.empty(len(rows))
     measure_rows(rows, float(intercept), largest, root)
     over = is_over(largest, root, row_norm)
-    return np.where(over, largest, 1.0), np.where(over, shrunk(root, row_norm), 1.0), over
+    factors = np.where(over, shrunk(np.where(over, root, 1.0), row_norm), 1.0)
+    return np.where(over, largest, 1.0), factors, over
 
 
 def _margins_at(values: np.ndarray, points: np.ndarray) -> np.ndarray:

@@ -40,10 +40,13 @@ def share(original: np.ndarray, stored: np.ndarray) -> np.ndarray:
 
 
 def unchanging(array: np.ndarray) -> np.ndarray:
-    """Return the array itself if it is in C order and cannot change, else a copy in C order."""
+    """Return the array itself if it is in C order and cannot change, else a copy in C order; both
+    are read only."""
     if array.flags.c_contiguous and _is_frozen(array):
         return array
-    return np.array(array, order="C")
+    copy = np.array(array, order="C")
+    copy.setflags(write=False)
+    return copy
 
 
 def _is_frozen(array: np.ndarray) -> bool:
