@@ -55,9 +55,8 @@ class StandardizedGradientSum(ClippedGradients):
         self._take_grids(widest=float(self.clip) * 2.0**SCALE_BITS)
 
     def answer_block(self, block: Block) -> np.ndarray:
-        norms = block.standardized_norms(self.standardization)
         # Beside the clip: |c| ||x_i|| <= 2^6 clip, so that the sum of a block is exact.
-        norms = np.maximum(norms, block.row_norms("l2") * 2.0**-SCALE_BITS)
+        norms = block.standardized_norms(self.standardization, 2.0**-SCALE_BITS)
         return self.standardization.map_sums(self._clipped_sum(block, norms, "l2"))
 
     def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:

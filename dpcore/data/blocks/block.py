@@ -80,6 +80,11 @@ class Block(Protocol):
     """int64 of shape (n_rows,): the unit of each row, all of whose rows are in this block; ``None``
     where each row is one."""
 
+    @property
+    def n_cells(self) -> int:
+        """How many numbers a pass over the rows reads."""
+        ...
+
     def margins(self, w: np.ndarray) -> np.ndarray:
         """Return ``x.w`` for every (scaled) row: a pure function of the row and of ``w`` rounded to
         its grid. Not to be written on: it may be cached.
@@ -105,9 +110,9 @@ class Block(Protocol):
         """Return an upper bound of each raw row's norm, float64 of shape (n_rows,)."""
         ...
 
-    def standardized_norms(self, standardization: RowMap) -> np.ndarray:
-        """Return an upper bound of the l2 norm of each raw row once it is mapped, float64 of shape
-        (n_rows,), read only; those of the last map are cached."""
+    def standardized_norms(self, standardization: RowMap, least: float = 0.0) -> np.ndarray:
+        """Return an upper bound of the l2 norm of each raw row once it is mapped, and of ``least``
+        times its own, float64 of shape (n_rows,), read only; those of the last map are cached."""
         ...
 
     def factors_within(self, row_norm: float) -> np.ndarray:

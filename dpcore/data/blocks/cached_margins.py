@@ -26,10 +26,10 @@ class CachedMargins:
     """A block that remembers its margins at the last ``w`` and along the last direction.
 
     A layout adds ``gather``, ``raw_rows``, ``_absolute_steps``, ``_unfolded`` and ``_take_cells``,
-    and may compute in a way of its own, with the same bits, ``_product`` and ``_sum``, those of one
-    vector, ``_fill_four`` and ``_sum_four``, those of four side by side, ``_products`` and
-    ``_sums``, those of several, or ``_fresh_sum``, both products in one pass. Points of margins
-    are on their grid.
+    ``n_cells`` where it does not store every feature, and may compute in a way of its own, with the
+    same bits, ``_product`` and ``_sum``, those of one vector, ``_fill_four`` and ``_sum_four``,
+    those of four side by side, ``_products`` and ``_sums``, those of several, or ``_fresh_sum``,
+    both products in one pass. Points of margins are on their grid.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class CachedMargins:
         row_norm: float,
     ) -> None:
         self.y = y
-        self.n_rows = y.shape[0]
+        self.n_rows: int = y.shape[0]
         self.n_features = n_features
         self._path = path
         self._norms = {"l2": l2_norms_up(squares)}
@@ -59,9 +59,13 @@ class CachedMargins:
 
     def _forget(self) -> None:
         """Empty the cache."""
-        self._standardized: tuple[tuple[type, Hashable], np.ndarray] | None = None
+        self._standardized: tuple[tuple[type, Hashable, float], np.ndarray] | None = None
         self._at: tuple[np.ndarray, np.ndarray] | None = None
         self._along: tuple[np.ndarray, np.ndarray] | None = None
+
+    @property
+    def n_cells(self) -> int:
+        return self.n_rows * self.n_features
 
     def raw_rows(self) -> RawRows:
         raise TypeError("a layout hands out its own rows")
@@ -155,12 +159,13 @@ class CachedMargins:
             self._norms["l1"] = l1_norms_up(self._absolute_steps())
         return self._norms[norm]
 
-    def standardized_norms(self, standardization: RowMap) -> np.ndarray:
+    def standardized_norms(self, standardization: RowMap, least: float = 0.0) -> np.ndarray:
         # By value: a session asks with a copy of its own of each query.
-        known, asked = self._standardized, (type(standardization), standardization.key)
+        known, asked = self._standardized, (type(standardization), standardization.key, least)
         if known is None or known[0] != asked:
             product = functools.partial(_margins, self.raw_rows(), self.n_rows)
             norms = standardization.norms_up(product, self._square_product)
+            norms = np.maximum(norms, least * self.row_norms("l2")) if least else norms
             known = self._standardized = (asked, _read_only(norms))
         return known[1]
 

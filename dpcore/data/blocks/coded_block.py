@@ -109,6 +109,10 @@ class CodedBlock(CachedMargins):
             begin += block.n_rows
         return RawCodedRows(_lending(CodedRows(layout, numeric, codes)), layout)
 
+    @property
+    def n_cells(self) -> int:
+        return self.n_rows * (self._layout.numeric.size + self._layout.starts.size - 1)
+
     def raw_rows(self) -> RawCodedRows:
         return RawCodedRows(self._lend, self._layout)
 

@@ -94,6 +94,10 @@ class CsrBlock(CachedMargins):
         return CsrRows(indptr, indices, values, blocks[0].n_features)
 
     @property
+    def n_cells(self) -> int:
+        return self._values.size
+
+    @property
     def cells(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The raw rows as ``indptr``, ``indices`` and values on the feature grid; not to be written
         on."""
