@@ -80,13 +80,10 @@ ARRAYS: dict[str, Callable[[], Rows]] = {
 
 def gradient_of(rows: Rows, threads: int) -> Callable[[], object]:
     """Return what asks for one gradient at a new point."""
-    data = dataset_from_arrays(rows.X, rows.y, row_norm=float(np.sqrt(rows.norm**2 + 1.0)))
-    engine = LocalEngine(data.table(), threads)
-    width, bounds = data.X.shape[1], {"row_norm": data.row_norm}
-    relation = NeighboringRelation.ADD_OR_REMOVE_ONE
-    problem = Problem(
-        Logistic(), 0.0, width, raw_norm_bound=data.raw_norm_bound, relation=relation, **bounds
-    )
+    norm = float(np.sqrt(rows.norm**2 + 1.0))
+    engine = LocalEngine(dataset_from_arrays(rows.X, rows.y, row_norm=norm).table(), threads)
+    width, relation = rows.X.shape[1] + 1, NeighboringRelation.ADD_OR_REMOVE_ONE
+    problem = Problem(Logistic(), 0.0, width, row_norm=norm, raw_norm_bound=norm, relation=relation)
     columns = Standardization.nearest(np.full(width, 2.0), np.full(width, 0.1), width - 1)
     rng = np.random.default_rng(1)
 
@@ -139,23 +136,23 @@ def print_fit(name: str, rows: Rows, folder: Path | None, rounds: int) -> None:
     print(line)
 
 
-def peak_over_size(name: str) -> float:
-    """Return the peak while this process makes blocks of an array, above what it held before, over
-    the array's size."""
-    rows = ARRAYS[name]()
-    few = Rows(rows.X[:100].copy(), rows.y[:100], rows.norm)
-    for part in (few, rows):  # first of few rows: kernels and libraries take memory too
+def peak_over_size(folder: str) -> float:
+    """Return the peak while this process makes blocks of an array, above what it held with the
+    array, over the array's size."""
+    X, y = (np.load(Path(folder) / f"{name}.npy") for name in "Xy")
+    for n_rows in (100, len(y)):  # first a few: kernels and libraries take memory too
         before = peak_bytes()
-        data = dataset_from_arrays(part.X, part.y, row_norm=float(np.sqrt(part.norm**2 + 1.0)))
-        table = data.table()
-        assert len(table.blocks) > 0
-    return (peak_bytes() - before) / rows.X.nbytes
+        table = dataset_from_arrays(X[:n_rows], y[:n_rows], row_norm=1.5).table()
+        assert table.n_rows == n_rows
+    return (peak_bytes() - before) / X.nbytes
 
 
-def print_memory(name: str) -> None:
-    done = subprocess.run(
-        [sys.executable, __file__, _ALONE, name], capture_output=True, check=True, text=True
-    )
+def print_memory(name: str, rows: Rows) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        np.save(Path(folder) / "X.npy", rows.X)
+        np.save(Path(folder) / "y.npy", rows.y)
+        command = [sys.executable, __file__, _ALONE, folder]
+        done = subprocess.run(command, capture_output=True, check=True, text=True)
     print(f"{name}: made into rows, {done.stdout.strip()} times its size (to reach: {MEMORY:.0f})")
 
 
@@ -170,7 +167,7 @@ def main() -> None:
         rows = make()
         print_gradient(name, rows)
         print_fit(name, rows, chosen.environments, chosen.rounds)
-        print_memory(name)
+        print_memory(name, rows)
 
 
 if __name__ == "__main__":
