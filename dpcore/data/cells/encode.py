@@ -32,7 +32,8 @@ def encode(columns: Columns, schema: Schema) -> tuple[np.ndarray | CodedRows, np
     y : float64 of shape (n_rows,), or None where the label was not asked for.
     """
     layout = coded_layout(schema)
-    form = np.float64 if schema.unbounded else np.float32
+    waiting = any(part.in_waiting for part in schema.parts)
+    form = np.float64 if waiting else np.float32
     numbers = np.ones((columns.n_rows, layout.numeric.size), dtype=form)
     codes = np.empty((columns.n_rows, layout.starts.size - 1), dtype=layout.code_type)
     at = coded = 0
