@@ -26,7 +26,7 @@ from dpcore.data.blocks.standardization import Standardization
 from dpcore.data.blocks.table import Table
 from dpcore.data.blocks.truncation import truncate_rows
 from dpcore.errors import DataError
-from dpcore.exact.grid import FLOAT32_LIMIT, round_parameters
+from dpcore.exact.grid import FEATURE_BITS, FLOAT32_LIMIT, round_parameters
 from dpcore.losses.logistic import Logistic, Softmax
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.protocols.problem import Problem
@@ -126,6 +126,10 @@ def test_float32_above_the_limit_would_round(monkeypatch):
     monkeypatch.setattr(dense, "FLOAT32_LIMIT", 2.0**11)
     (block,) = Table.from_matrix(X, np.ones(1), row_norm=2.0**10, raw_norm_bound=2.0**10).blocks
     assert not np.array_equal(block.rows(), X)
+
+
+def test_the_kernels_grid_is_that_of_features():
+    assert dense_kernels._FEATURE_STEPS == 2**FEATURE_BITS
 
 
 def test_exact_kernels_are_the_sums_in_whole_numbers():
