@@ -100,8 +100,9 @@ def test_adult_is_below_the_commoner_class_where_noise_dominates_and_above_where
 
     data = load_registry().load("dataset", "adult")()
     common = float((data.y == majority_label(data.table())).mean())
-    short = {"epsilon": 2.0, "params": {"most_rounds": 1000}}
-    # Five folds of the second had 82.9 ± .4 %: 20 deviations of a fit above the commoner class.
+    # Fits of the first had 54 ± 15 %, and 75.6 % at most, of 40: the commoner class has 76.1 %, so
+    # that noise alone passes it once in some hundreds. Five folds of the second had 82.9 ± .4 %.
+    short = {"epsilon": 0.5, "params": {"most_rounds": 1000}}
     least = {"epsilon": 8.0, "preset": "least-noise"}
     for trust, asked, learns in (("local", short, False), ("secure-aggregation", least, True)):
         relation = {"delta": 1e-8, "relation": "replace-one", "trust": trust}
