@@ -15,6 +15,7 @@ from dpcore.bounds.choice import CountNoise, are_defaults, bounds_of
 from dpcore.bounds.counts import BinCounts
 from dpcore.bounds.waiting import WaitingRows, bounded_schema, encoded_rows, rehearsed_rows
 from dpcore.errors import InvalidInputError
+from dpcore.fitting.engines import engine_at_hand
 from dpcore.fitting.optimizer_run import run_optimizer
 from dpcore.fitting.reporting import charged_in
 from dpcore.mechanisms.gaussian import Gaussian
@@ -181,9 +182,8 @@ def _rehearse(
     asked = plan.accountant, plan.relation, nobodys
     first = TableSession(WaitingRows(none), *asked, problem=problem)
     first.release(query, mechanism)
-    engine: Any = plan.engine
     usual = _NoRows(
-        engine(table, threads=1),
+        engine_at_hand(plan.engine, table, dataset.schema, 1),
         first.accountant,
         *asked[1:],
         on_release=_stop,

@@ -2,8 +2,9 @@
 
 Here are the parts that answer, release and account. Beside them are the optimizer (``optimizer``),
 what it is told (``problem``), its door (``session``), releases in several steps (``interactive``),
-and users who each keep their rows (``user_pool``). What a class states of itself is checked when it
-is loaded, by the tables of ``dpcore.registry.declarations``.
+engines of rows elsewhere (``file_engine``), and users who each keep their rows (``user_pool``).
+What a class states of itself is checked when it is loaded, by the tables of
+``dpcore.registry.declarations``.
 """
 
 from __future__ import annotations
@@ -282,10 +283,13 @@ class SampledQuery(TableQuery, Protocol):
 class Engine(Protocol):
     """Answers a query over all rows: each block exactly once, integers added modulo 2^64.
 
-    It is built as ``Engine(table, threads=None)``; ``None`` leaves their number to the engine.
     Inside the trust boundary: its answers are exact and go to the session only. It may also offer
     ``without_rows()``: an engine of the same form whose table has no rows, on which a session tries
     a question before it is charged (``dpcore.session.rehearsal``).
+
+    A registered one is opened by its class method ``open(table, schema, threads)``, where ``None``
+    leaves the number of threads to it; or it declares ``reads_files = True`` and opens files
+    (``dpcore.protocols.file_engine``).
     """
 
     def answer(self, query: Query) -> np.ndarray: ...

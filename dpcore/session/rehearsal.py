@@ -80,6 +80,8 @@ def load_now(load: Callable[[], Any]) -> None:
     """
     try:
         load()
+    except KernelError:  # said by another process already
+        raise
     except (ImportError, MemoryError) as error:
         raise _refusal(error) from error
     except Exception as error:
