@@ -6,12 +6,14 @@ import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dpcore.data.readers.frames import declares_truth, frame_names, frame_of, is_frame
 from dpcore.data.units import coins_of
 from dpcore.errors import InvalidInputError, warn_caller
 from dpcore.fitting.cautions import cautions_of
+from dpcore.fitting.engines import rows_of
 from dpcore.fitting.fits import FITS
 from dpcore.fitting.foresight import Foresight
 from dpcore.fitting.loading import schema_reasons
@@ -109,6 +111,8 @@ def fit(
         The model names it, and why.
     accountant : ``None`` for what the preset or the algorithm names, mostly gdp; pure where
         epsilon is an output.
+    engine : what sums over the rows, by name. ``dask``, or ``dask:ADDRESS``, reads files itself:
+        ``X`` is then a path.
     threads : how many may sum over the rows; ``None`` for all processors. The model is the same.
     use, params, preset : slots, hyper-parameters and preset of the algorithm; see ``dpcore info``.
         Parameters of the loss too: ``{"loss.tau": 0.9}``.
@@ -187,11 +191,17 @@ def fit(
     public |= {"row_norm": row_norm, "n0": n0, "capacity": capacity}
     public["private_bounds"] = private_bounds
     coins = coins_of(settings.seed, "units")
-    dataset = dataset_of(X, y, schema, intercept, coins=coins, **public)
-    charges = Charges()
-    with FITS.with_those_that_break(), charges.told():
-        reasons, foresight = schema_reasons(dataset.schema), Foresight(warn_caller)
-        model = fit_dataset(plan, dataset, reasons, charges=charges, foresight=foresight)
+    read = partial(dataset_of, X, y, schema, intercept, coins=coins, **public)
+    charges, foresight = Charges(), Foresight(warn_caller)
+    with (
+        rows_of(plan, X, schema, {"y": y, **public}, read) as (dataset, opened),
+        FITS.with_those_that_break(),
+        charges.told(),
+    ):
+        reasons = schema_reasons(dataset.schema)
+        model = fit_dataset(
+            plan, dataset, reasons, charges=charges, foresight=foresight, engine=opened
+        )
         own = _own_classes(classes) if classes is not None else _truth_classes(X, y, model.schema)
         model = replace(model, class_values=own)
         for caution in cautions_of(model, foretold=foresight.failing):

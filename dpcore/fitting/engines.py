@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from dpcore.data.files import Files
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.loading import check_drop_asked, read_schema_of
-from dpcore.fitting.rows import with_units
+from dpcore.fitting.rows import leave_to_file, with_units
 from dpcore.registry.catalogue import load_registry
 from dpcore.registry.declarations import engine_facts
 
 if TYPE_CHECKING:
     from dpcore.data.blocks.table import Table
+    from dpcore.data.dataset import Dataset
+    from dpcore.data.files import RowFacts
     from dpcore.data.readers import BadRows
     from dpcore.data.schema.schema import Schema
     from dpcore.fitting.loading import DataRequest
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     from dpcore.protocols.file_engine import FileEngine
     from dpcore.registry.catalogue import Registry
 
-__all__ = ["engine_at_hand", "engine_name", "files_of", "load_engine", "opened_files"]
+__all__ = ["engine_at_hand", "engine_name", "files_of", "load_engine", "opened_files", "rows_of"]
 
 
 def engine_name(asked: str) -> str:
@@ -99,6 +101,25 @@ def opened_files(
     files = Files(os.fspath(place), bad_rows, asked)
     with closing(engine.open(files, schema, plan.settings.threads)) as opened:
         yield opened
+
+
+@contextmanager
+def rows_of(
+    plan: Plan,
+    X: Any,
+    schema: Schema | None,
+    public: Mapping[str, Any],
+    read: Callable[[], Dataset],
+) -> Iterator[tuple[RowFacts, Engine | None]]:
+    """Lend the facts of rows that ``dpcore.fit`` is handed, and their engine where that reads them
+    itself: files by their path. ``public`` : what was given beside them. ``read`` : reads all
+    others."""
+    if engine_facts(plan.engine).reads_files and isinstance(X, (str, os.PathLike)):
+        leave_to_file(schema, **public)
+        with opened_files(plan, X, schema) as engine:
+            yield engine.rows, engine
+    else:
+        yield read(), None
 
 
 def _require_sums(schema: Schema | None) -> None:

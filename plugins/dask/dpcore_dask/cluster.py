@@ -37,6 +37,7 @@ def connected(address: str | None, threads: int | None) -> Iterator[Client]:
         with _local_cluster(threads or available_threads()) as cluster, _client(cluster) as client:
             yield client
     else:
+        _require_scheduler(address)
         with _client(address) as client:
             yield client
 
@@ -62,16 +63,29 @@ def _local_cluster(n_workers: int) -> Any:
 def _client(where: Any) -> Iterator[Client]:
     from distributed import Client
 
-    try:
-        client = Client(where, timeout=_SECONDS, set_as_default=False)
-    except (OSError, TimeoutError, ValueError) as error:
-        raise InvalidInputError(
-            f"No Dask scheduler answers at {where} within {_SECONDS} s ({type(error).__name__}): "
-            "start one (dask scheduler), or leave the address out for workers of this machine."
-        ) from None
-    with client:
+    with Client(where, timeout=_SECONDS, set_as_default=False) as client:
         _require_workers(client)
         yield client
+
+
+def _require_scheduler(address: str) -> None:
+    """Raise InvalidInputError unless what listens there answers as a Dask process does; a client
+    would try for longer."""
+    from distributed import Security
+    from distributed.comm import connect
+
+    async def greet() -> None:
+        options = Security().get_connection_args("client")
+        comm = await asyncio.wait_for(connect(address, timeout=_SECONDS, **options), _SECONDS)
+        comm.abort()
+
+    try:
+        asyncio.run(greet())
+    except (OSError, RuntimeError, TypeError, ValueError) as error:
+        raise InvalidInputError(
+            f"No Dask scheduler answers at {address} within {_SECONDS} s ({type(error).__name__}): "
+            "start one (dask scheduler), or leave the address out for workers of this machine."
+        ) from None
 
 
 def _require_workers(client: Client) -> None:

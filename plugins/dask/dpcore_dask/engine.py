@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
-from itertools import cycle
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -62,7 +61,9 @@ class DaskEngine:
             named: Outcome = client.submit(tasks.names, files, pure=False).result()
         versions = tuple(own_versions().items())
         recipes = [Recipe(name, schema, files.bad_rows, versions) for name in named.get()]
-        self._partitions = _opening(client, recipes)
+        with lost_is_told():
+            # Bound to no worker: a task that is stays unrun where that worker has ended.
+            self._partitions = client.map(tasks.open_partition, recipes, pure=False)
         found: list[Facts] = self._of_each(tasks.facts)
         self._seals = [facts.seal for facts in found]
         self.rows = _rows_of(files, recipes, found)
@@ -77,7 +78,7 @@ class DaskEngine:
 
     def close(self) -> None:
         """Let go of the partitions, and of the cluster if it is this engine's own."""
-        self._partitions = []
+        self._partitions.clear()
         self._held.close()
 
     def answer(self, query: Query) -> np.ndarray:
@@ -128,19 +129,6 @@ class _NoRows:
     def answer(self, query: Query) -> np.ndarray:
         self._whole.rehearse(query)
         return query.start()
-
-
-def _opening(client: Client, recipes: Sequence[Recipe]) -> list[Future]:
-    """Return the partitions, being opened, about as many by each worker. A worker that is lost is
-    replaced by any other."""
-    with lost_is_told():
-        homes = cycle(client.nthreads())
-        return [
-            client.submit(
-                tasks.open_partition, recipe, workers=[home], allow_other_workers=True, pure=False
-            )
-            for recipe, home in zip(recipes, homes, strict=False)
-        ]
 
 
 def _wait(client: Client, futures: Sequence[Future]) -> None:

@@ -1,0 +1,111 @@
+"""Workers that end in a pass, a scheduler that is lost, and connections by certificates."""
+
+import threading
+import time
+from pathlib import Path
+
+import dask
+import pytest
+from distributed import LocalCluster, Security
+
+from dpcore.data.files import Files
+from dpcore.errors import EngineError, InvalidInputError
+from dpcore.queries import RowCount
+from dpcore_dask import engine as engines
+from dpcore_dask.engine import DaskEngine
+
+ON_WORKERS = str(Path(__file__).parent / "on_workers")
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """Return the module of sums that workers can import too."""
+    monkeypatch.syspath_prepend(ON_WORKERS)
+    import dask_ends
+
+    return dask_ends
+
+
+def small_cluster(**options):
+    held = {"threads_per_worker": 1, "dashboard_address": None, "memory_limit": 0}
+    return LocalCluster(host="127.0.0.1", **held | options)
+
+
+def opened(cluster, folder, schema):
+    return DaskEngine.open(Files(str(folder), address=cluster.scheduler_address), schema, None)
+
+
+@pytest.mark.slow
+def test_workers_that_are_killed_in_a_pass_cost_nothing_but_time(asked, folder, schema, tmp_path):
+    environment = {"PYTHONPATH": ON_WORKERS, "NUMBA_NUM_THREADS": "1"}
+    with small_cluster(n_workers=2, env=environment, silence_logs=50) as cluster:
+        engine = opened(cluster, folder, schema)
+        try:
+            found = engine.answer(asked.EndsWorkers(str(tmp_path), times=2))
+            assert found.tolist() == [100 + 32_001, 7]
+            assert len(list(tmp_path.glob("ended-*"))) == 2
+            assert engine.answer(asked.EndsWorkers(str(tmp_path), times=2)).tolist() == [32_101, 7]
+            # One that ends whoever asks it is not asked for ever.
+            with pytest.raises(EngineError, match="ended one after the other"):
+                engine.answer(asked.EndsWorkers(str(tmp_path), times=40))
+        finally:
+            engine.close()
+
+
+def test_a_lost_scheduler_is_told_and_the_charge_stays(asked, folder, schema, tmp_path):
+    class Watched(RowCount):
+        """Counts rows, slowly."""
+
+        def answer_block(self, block):
+            (tmp_path / "begun").touch()
+            time.sleep(0.3)
+            return super().answer_block(block)
+
+    cluster = small_cluster(n_workers=1, processes=False, protocol="tcp://")
+    engine = opened(cluster, folder, schema)
+
+    def lose():
+        while not (tmp_path / "begun").exists():
+            time.sleep(0.01)
+        cluster.sync(cluster.scheduler.close)
+
+    thread = threading.Thread(target=lose)
+    thread.start()
+    try:
+        for _ in range(2):
+            with pytest.raises(EngineError, match="what was charged stays charged"):
+                engine.answer(Watched("l2"))
+    finally:
+        thread.join()
+        engine.close()
+        cluster.close()
+
+
+def test_sums_are_not_waited_for_without_workers(folder, schema, monkeypatch):
+    monkeypatch.setattr(engines, "_SECONDS", 0.2)
+    with small_cluster(n_workers=1, processes=False, protocol="tcp://") as cluster:
+        engine = opened(cluster, folder, schema)
+        cluster.scale(0)
+        cluster.sync(cluster._correct_state)
+        with pytest.raises(EngineError, match="no worker"):
+            engine.answer(RowCount("l2"))
+        engine.close()
+
+
+def test_certificates_are_taken_from_dasks_configuration(folder, schema):
+    made = Security.temporary()
+    with small_cluster(n_workers=1, processes=False, security=made) as cluster:
+        address = cluster.scheduler_address
+        assert address.startswith("tls://")
+        with pytest.raises(InvalidInputError, match="No Dask scheduler answers"):
+            DaskEngine.open(Files(str(folder), address=address), schema, None)
+        own = {
+            "distributed.comm.require-encryption": True,
+            "distributed.comm.tls.ca-file": made.tls_ca_file,
+            "distributed.comm.tls.client.cert": made.tls_client_cert,
+            "distributed.comm.tls.client.key": made.tls_client_key,
+        }
+        with dask.config.set(own):
+            engine = opened(cluster, folder, schema)
+            assert engine.answer(RowCount("l2")).size
+            engine.close()
