@@ -1,17 +1,22 @@
 """Workers that end in a pass, a scheduler that is lost, and connections by certificates."""
 
+import os
+import subprocess
+import sys
 import threading
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 import dask
 import pytest
-from distributed import LocalCluster, Security
+from distributed import Client, KilledWorker, LocalCluster, Security
 
 from dpcore.data.files import Files
 from dpcore.errors import EngineError, InvalidInputError
 from dpcore.queries import RowCount
 from dpcore_dask import engine as engines
+from dpcore_dask.cluster import lost_is_told
 from dpcore_dask.engine import DaskEngine
 
 ON_WORKERS = str(Path(__file__).parent / "on_workers")
@@ -35,21 +40,43 @@ def opened(cluster, folder, schema):
     return DaskEngine.open(Files(str(folder), address=cluster.scheduler_address), schema, None)
 
 
+@contextmanager
+def worker_processes(cluster, count):
+    """Start so many workers that nobody starts again."""
+    command = [sys.executable, "-m", "distributed.cli.dask_worker", cluster.scheduler_address]
+    options = ["--no-nanny", "--nthreads", "1", "--no-dashboard"]
+    environment = {**os.environ, "PYTHONPATH": ON_WORKERS, "NUMBA_NUM_THREADS": "1"}
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    workers = [
+        subprocess.Popen([*command, *options], env=environment, **quiet) for _ in range(count)
+    ]
+    try:
+        yield
+    finally:
+        for worker in workers:
+            worker.kill()
+            worker.wait()
+
+
 @pytest.mark.slow
 def test_workers_that_are_killed_in_a_pass_cost_nothing_but_time(asked, folder, schema, tmp_path):
-    environment = {"PYTHONPATH": ON_WORKERS, "NUMBA_NUM_THREADS": "1"}
-    with small_cluster(n_workers=2, env=environment, silence_logs=50) as cluster:
-        engine = opened(cluster, folder, schema)
+    cluster = small_cluster(n_workers=0, processes=False, protocol="tcp://")
+    with cluster, worker_processes(cluster, 3):
+        with Client(cluster, set_as_default=False) as client:
+            client.wait_for_workers(3, timeout=60)
+        engine, query = opened(cluster, folder, schema), asked.EndsWorkers(str(tmp_path), times=2)
         try:
-            found = engine.answer(asked.EndsWorkers(str(tmp_path), times=2))
-            assert found.tolist() == [100 + 32_001, 7]
+            for _ in range(2):
+                assert engine.answer(query).tolist() == [100 + 32_001, 7]
             assert len(list(tmp_path.glob("ended-*"))) == 2
-            assert engine.answer(asked.EndsWorkers(str(tmp_path), times=2)).tolist() == [32_101, 7]
-            # One that ends whoever asks it is not asked for ever.
-            with pytest.raises(EngineError, match="ended one after the other"):
-                engine.answer(asked.EndsWorkers(str(tmp_path), times=40))
+            assert len(cluster.scheduler.workers) == 1
         finally:
             engine.close()
+
+
+def test_a_sum_that_ends_every_worker_is_told():
+    with pytest.raises(EngineError, match="ended one after the other"), lost_is_told():
+        raise KilledWorker("answer", None, 4)
 
 
 def test_a_lost_scheduler_is_told_and_the_charge_stays(asked, folder, schema, tmp_path):
@@ -67,7 +94,7 @@ def test_a_lost_scheduler_is_told_and_the_charge_stays(asked, folder, schema, tm
     def lose():
         while not (tmp_path / "begun").exists():
             time.sleep(0.01)
-        cluster.sync(cluster.scheduler.close)
+        cluster.close()
 
     thread = threading.Thread(target=lose)
     thread.start()
@@ -78,7 +105,6 @@ def test_a_lost_scheduler_is_told_and_the_charge_stays(asked, folder, schema, tm
     finally:
         thread.join()
         engine.close()
-        cluster.close()
 
 
 def test_sums_are_not_waited_for_without_workers(folder, schema, monkeypatch):
