@@ -45,7 +45,7 @@ def load_engine(asked: str, registry: Registry) -> type[Engine]:
 
 
 def engine_at_hand(engine: Any, table: Table, schema: Schema, threads: int | None) -> Engine:
-    """Return the engine of rows that this process has; InvalidInputError for one that reads files
+    """Return the engine of rows that this process has; InvalidInputError for an engine that reads files
     itself, since it would be sent rows."""
     if engine_facts(engine).reads_files:
         raise InvalidInputError(

@@ -19,7 +19,7 @@ class FileEngine(Engine, Protocol):
 
     reads_files: ClassVar[bool] = True
     rows: RowsElsewhere
-    """What is public of the rows, and their number."""
+    """The public facts of the rows, and their number."""
 
     @classmethod
     def open(cls, source: Files, schema: Schema | None, threads: int | None) -> Self:

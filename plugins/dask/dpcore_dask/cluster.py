@@ -1,4 +1,4 @@
-"""A connection to a Dask cluster: one that is there, or one of this machine for the time of a fit.
+"""A connection to a Dask cluster that is there, or to one of this machine for the time of a fit.
 
 A cluster of this machine listens on the loopback and speaks TLS, by certificates that are made for
 it alone: whoever may talk to a scheduler may run code as its owner.

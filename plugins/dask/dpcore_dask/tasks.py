@@ -17,9 +17,9 @@ from dpcore_dask.partition import Facts, Partition, Recipe
 __all__ = ["Outcome", "answer", "facts", "names", "open_partition", "rehearse"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Outcome:
-    """What a task returned, or the error that ended it."""
+    """The value that a task returned, or the error that ended it."""
 
     value: Any = None
     error: DpcoreError | None = None

@@ -1,0 +1,165 @@
+"""Where does a Dask cluster pay, beside threads of one process?
+
+Eight partitions, stores of generated rows of 6 numbers and 8 categories, written by the workers of
+a cluster. Asked of each is the clipped gradient at a new point every time, as a descent
+does; by one and two workers of this machine, over the loopback with TLS, and by the local engine
+with as many threads over the same stores, one after the other in each round.
+
+    overhead  a pass over eight partitions of one row each, ms by the clock;
+    pass      ms by the clock, and ns per row;
+    memory    the largest peak of a worker, above that of a worker that has opened nothing.
+
+Of the times the least and the median over rounds. The answers of both engines are compared on the
+way.
+
+    python bench/cluster.py [--rows 1e6 --rows 1e7] [--workers 1 --workers 2] [--rounds 9]
+"""
+
+from __future__ import annotations
+
+import one_thread  # noqa: F401  (before NumPy)
+
+# isort: split
+import argparse
+import os
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import closing
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from peak import peak_bytes
+
+from dpcore.data.blocks.table import Table
+from dpcore.data.files import Files
+from dpcore.data.schema.schema import Schema
+from dpcore.data.store import convert, open_store
+from dpcore.engines.local import LocalEngine
+from dpcore.losses.logistic import Logistic
+from dpcore.privacy.sensitivity import NeighboringRelation
+from dpcore.protocols.problem import Problem
+from dpcore.queries import ClippedGradientSum
+from dpcore_dask.cluster import connected
+from dpcore_dask.engine import DaskEngine
+
+PARTITIONS = 8
+NUMBERS, CATEGORIES = 6, (9, 16, 7, 15, 6, 5, 2, 42)
+CHUNK = 2**17
+WARM = 2
+
+
+def schema() -> Schema:
+    """Return a schema as wide as census-sim's: 6 numbers, and 102 categories in 8 columns."""
+    columns: dict[str, object] = {
+        f"x{j}": {"kind": "numeric", "lower": 0, "upper": 1} for j in range(NUMBERS)
+    }
+    for j, size in enumerate(CATEGORIES):
+        words = [f"c{k}" for k in range(size)]
+        columns[f"c{j}"] = {"kind": "categorical", "categories": words}
+    columns["y"] = {"kind": "label", "classes": ["no", "yes"]}
+    return Schema.from_dict({"columns": columns})
+
+
+def write(path: str, n_rows: int, seed: int) -> None:
+    """Write a store of so many rows, by way of a Parquet file."""
+    stream, source = np.random.default_rng(seed), f"{path}.parquet"
+    names = [column.name for column in schema().columns]
+    kinds = dict.fromkeys(names, pa.dictionary(pa.int32(), pa.string()))
+    kinds |= {name: pa.float64() for name in names[:NUMBERS]}
+    with pq.ParquetWriter(source, pa.schema(list(kinds.items()))) as writer:
+        for begin in range(0, n_rows, CHUNK):
+            n = min(CHUNK, n_rows - begin)
+            cells = [pa.array(stream.random(n)) for _ in range(NUMBERS)]
+            for size in CATEGORIES:
+                words = pa.array([f"c{k}" for k in range(size)])
+                codes = pa.array(stream.integers(0, size, n).astype(np.int32))
+                cells.append(pa.DictionaryArray.from_arrays(codes, words))
+            labels = pa.array(stream.integers(0, 2, n).astype(np.int32))
+            cells.append(pa.DictionaryArray.from_arrays(labels, pa.array(["no", "yes"])))
+            writer.write_table(pa.table(dict(zip(names, cells, strict=True))))
+    convert(source, path, schema())
+    os.remove(source)
+
+
+def generate(client: Any, folder: str, n_rows: int) -> None:
+    sizes = [n_rows // PARTITIONS + (i < n_rows % PARTITIONS) for i in range(PARTITIONS)]
+    paths = [os.path.join(folder, f"{i}.dpcore") for i in range(PARTITIONS)]
+    client.gather(client.map(write, paths, sizes, range(PARTITIONS), pure=False))
+
+
+def local_engine(folder: str, threads: int) -> Any:
+    blocks: list[Any] = []
+    for name in sorted(os.listdir(folder)):
+        X, y, description = open_store(os.path.join(folder, name))
+        bound = description.schema.raw_norm_bound
+        row_norm = min(description.schema.row_norm, bound)
+        table = Table.from_matrix(X, y, row_norm=row_norm, raw_norm_bound=bound)
+        blocks += table.blocks
+    return LocalEngine(table.with_blocks(blocks), threads=threads)
+
+
+def questions(schema: Any) -> Callable[[int], ClippedGradientSum]:
+    bound = schema.raw_norm_bound
+    row_norm = min(schema.row_norm, bound)
+    relation = NeighboringRelation.ADD_OR_REMOVE_ONE
+    problem = Problem(Logistic(), 0.0, schema.n_features, row_norm, bound, relation)
+    stream = np.random.default_rng(1)
+    points = stream.normal(size=(64, schema.n_features)) / 8
+    return lambda i: ClippedGradientSum(problem, points[i % 64], 1.0)
+
+
+def measure(n_rows: int, workers: int, rounds: int) -> tuple[list[float], list[float], int]:
+    """Return the ms of passes of Dask and of threads, and the largest peak of a worker above that
+    of a worker that has opened nothing."""
+    with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR")) as folder:
+        with connected(None, workers) as client:
+            empty = max(client.run(loaded).values())
+            generate(client, folder, n_rows)
+        local = local_engine(folder, workers)
+        with closing(DaskEngine.open(Files(folder), None, workers)) as engine:
+            ask = questions(engine.rows.schema)
+            spent: dict[Any, list[float]] = {engine: [], local: []}
+            for i in range(rounds + WARM):
+                answers = []
+                for asked, seconds in spent.items():
+                    begun = time.perf_counter()
+                    answers.append(asked.answer(ask(i)))
+                    seconds.append(time.perf_counter() - begun)
+                if not np.array_equal(*answers):
+                    raise SystemExit(f"At {n_rows} rows the engines do not agree.")
+            full = max(engine._client.run(peak_bytes).values())
+        there, here = ([1e3 * seconds for seconds in times[WARM:]] for times in spent.values())
+    return there, here, full - empty
+
+
+def loaded() -> int:
+    """Return the peak of a worker that has loaded what a sum needs, and no row."""
+    with tempfile.TemporaryDirectory() as folder:
+        write(os.path.join(folder, "0.dpcore"), 1, 0)
+        local_engine(folder, 1).answer(questions(schema())(0))
+    return peak_bytes()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rows", type=float, action="append")
+    parser.add_argument("--workers", type=int, action="append")
+    parser.add_argument("--rounds", type=int, default=9)
+    asked = parser.parse_args()
+    print("| rows | workers | dask, ms | local, ms | dask, ns a row | local, ns a row | MB above |")
+    print("|---|---|---|---|---|---|---|")
+    for n_rows in [PARTITIONS, *map(int, asked.rows or (1e6, 1e7))]:
+        for workers in asked.workers or (1, 2):
+            *times, above = measure(n_rows, workers, asked.rounds)
+            spent = [f"{min(ms):.1f} / {statistics.median(ms):.1f}" for ms in times]
+            per_row = [f"{1e6 * min(ms) / n_rows:.1f}" for ms in times]
+            cells = [f"{n_rows:.0e}", str(workers), *spent, *per_row, f"{above / 1e6:.0f}"]
+            print("|", " | ".join(cells), "|", flush=True)
+
+
+if __name__ == "__main__":
+    main()
