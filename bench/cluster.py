@@ -5,12 +5,12 @@ a cluster. Asked of each is the clipped gradient at a new point every time, as a
 does; by one and two workers of this machine, over the loopback with TLS, and by the local engine
 with as many threads over the same stores, one after the other in each round.
 
-    overhead  a pass over eight partitions of one row each, ms by the clock;
-    pass      ms by the clock, and ns per row;
+    overhead  a pass over eight partitions of one row each;
+    pass      ms by the clock, the least and the median over rounds; ms of CPU time, workers,
+              scheduler and the asking process together, and the same in ns per row;
     memory    the largest peak of a worker, above that of a worker that has opened nothing.
 
-Of the times the least and the median over rounds. The answers of both engines are compared on the
-way.
+The answers of both engines are compared on the way.
 
     python bench/cluster.py [--rows 1e6 --rows 1e7] [--workers 1 --workers 2] [--rounds 9]
 """
@@ -27,6 +27,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -112,28 +113,50 @@ def questions(schema: Any) -> Callable[[int], ClippedGradientSum]:
     return lambda i: ClippedGradientSum(problem, points[i % 64], 1.0)
 
 
-def measure(n_rows: int, workers: int, rounds: int) -> tuple[list[float], list[float], int]:
-    """Return the ms of passes of Dask and of threads, and the largest peak of a worker above that
-    of a worker that has opened nothing."""
+@dataclass
+class Spent:
+    """Seconds of passes by the clock, and seconds of CPU time of all of them."""
+
+    wall: list[float] = field(default_factory=list)
+    cpu: float = 0.0
+
+    def answer(self, engine: Any, query: ClippedGradientSum) -> np.ndarray:
+        wall, cpu = time.perf_counter(), time.process_time()
+        found: np.ndarray = engine.answer(query)
+        self.wall.append(time.perf_counter() - wall)
+        self.cpu += time.process_time() - cpu
+        return found
+
+    def cells(self, n_rows: int) -> list[str]:
+        least, median = 1e3 * min(self.wall), 1e3 * statistics.median(self.wall)
+        cpu = 1e3 * self.cpu / len(self.wall)
+        return [f"{least:.1f} / {median:.1f}", f"{cpu:.1f}", f"{1e6 * cpu / n_rows:.1f}"]
+
+
+def measure(n_rows: int, workers: int, rounds: int) -> list[str]:
+    """Return the cells of a row of the table."""
     with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR")) as folder:
         with connected(None, workers) as client:
             empty = max(client.run(loaded).values())
             generate(client, folder, n_rows)
         local = local_engine(folder, workers)
         with closing(DaskEngine.open(Files(folder), None, workers)) as engine:
-            ask = questions(engine.rows.schema)
-            spent: dict[Any, list[float]] = {engine: [], local: []}
-            for i in range(rounds + WARM):
-                answers = []
-                for asked, seconds in spent.items():
-                    begun = time.perf_counter()
-                    answers.append(asked.answer(ask(i)))
-                    seconds.append(time.perf_counter() - begun)
-                if not np.array_equal(*answers):
-                    raise SystemExit(f"At {n_rows} rows the engines do not agree.")
+            there, here = passes(engine, local, rounds)
             full = max(engine._client.run(peak_bytes).values())
-        there, here = ([1e3 * seconds for seconds in times[WARM:]] for times in spent.values())
-    return there, here, full - empty
+    return [*there.cells(n_rows), *here.cells(n_rows), f"{(full - empty) / 1e6:.0f}"]
+
+
+def passes(engine: DaskEngine, local: LocalEngine, rounds: int) -> tuple[Spent, Spent]:
+    """Return what passes of both take, one after the other in each round."""
+    ask, there, here = questions(engine.rows.schema), Spent(), Spent()
+    for i in range(WARM):
+        engine.answer(ask(-i)), local.answer(ask(-i))
+    before = sum(engine._client.run(time.process_time).values())
+    for i in range(rounds):
+        if not np.array_equal(there.answer(engine, ask(i)), here.answer(local, ask(i))):
+            raise SystemExit("The engines do not agree.")
+    there.cpu += sum(engine._client.run(time.process_time).values()) - before
+    return there, here
 
 
 def loaded() -> int:
@@ -150,14 +173,12 @@ def main() -> None:
     parser.add_argument("--workers", type=int, action="append")
     parser.add_argument("--rounds", type=int, default=9)
     asked = parser.parse_args()
-    print("| rows | workers | dask, ms | local, ms | dask, ns a row | local, ns a row | MB above |")
-    print("|---|---|---|---|---|---|---|")
+    times = "{0}, ms | {0}, CPU ms | {0}, CPU ns a row"
+    print("| rows | workers |", times.format("dask"), "|", times.format("local"), "| MB above |")
+    print("|---" * 9 + "|")
     for n_rows in [PARTITIONS, *map(int, asked.rows or (1e6, 1e7))]:
         for workers in asked.workers or (1, 2):
-            *times, above = measure(n_rows, workers, asked.rounds)
-            spent = [f"{min(ms):.1f} / {statistics.median(ms):.1f}" for ms in times]
-            per_row = [f"{1e6 * min(ms) / n_rows:.1f}" for ms in times]
-            cells = [f"{n_rows:.0e}", str(workers), *spent, *per_row, f"{above / 1e6:.0f}"]
+            cells = [f"{n_rows:.0e}", str(workers), *measure(n_rows, workers, asked.rounds)]
             print("|", " | ".join(cells), "|", flush=True)
 
 

@@ -45,8 +45,8 @@ def load_engine(asked: str, registry: Registry) -> type[Engine]:
 
 
 def engine_at_hand(engine: Any, table: Table, schema: Schema, threads: int | None) -> Engine:
-    """Return the engine of rows that this process has; InvalidInputError for an engine that reads files
-    itself, since it would be sent rows."""
+    """Return the engine of rows that this process has; InvalidInputError for an engine that reads
+    files itself, since it would be sent rows."""
     if engine_facts(engine).reads_files:
         raise InvalidInputError(
             f"The engine {engine.__name__} reads files where its own processes are, and rows are "

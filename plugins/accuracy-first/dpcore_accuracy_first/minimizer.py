@@ -68,6 +68,7 @@ class Minimizer:
     slack: float = 0.0
 
     kind: ClassVar[str] = "minimizer"
+    in_full_blocks: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         problem = self.problem
@@ -198,6 +199,7 @@ class MinimumObjective:
     minimizer: Minimizer
 
     kind: ClassVar[str] = "objective"
+    in_full_blocks: ClassVar[bool] = True
 
     @property
     def loss(self) -> Loss:

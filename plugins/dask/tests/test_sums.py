@@ -91,10 +91,17 @@ def test_a_fit_is_that_of_the_local_engine(cluster, folder, schema, algo):
     assert there.privacy == local.privacy
 
 
-def test_what_goes_through_rows_in_its_own_order_is_refused_uncharged(cluster, folder, schema):
-    address = f"dask:{cluster.scheduler_address}"
-    with pytest.raises(InvalidInputError, match="use --engine local") as refused:
-        dpcore.fit(
-            folder, schema=schema, algo="rsgd-ar", relation="replace-one", engine=address, seed=1
-        )
-    assert "nothing" in " ".join(refused.value.__notes__).lower()
+@pytest.mark.parametrize(
+    ("algo", "relation", "reason"),
+    [
+        ("rsgd-ar", "replace-one", "goes through the rows in its own way"),
+        # Its error grows with the number of blocks, and every partition has one that is not full.
+        ("objpert", "add-or-remove-one", "counts its error by full blocks"),
+        ("outpert", "add-or-remove-one", "counts its error by full blocks"),
+    ],
+)
+def test_what_is_no_exact_sum_is_refused_uncharged(cluster, folder, schema, algo, relation, reason):
+    asked = {"algo": algo, "relation": relation, "l2": 0.01, "schema": schema, "seed": 1}
+    with pytest.raises(InvalidInputError, match=f"{reason}.*--engine local") as refused:
+        dpcore.fit(folder / "4.parquet", engine=f"dask:{cluster.scheduler_address}", **asked)
+    assert "Nothing was charged" in " ".join(refused.value.__notes__)
