@@ -15,7 +15,7 @@ import numpy as np
 from numba.core.dispatcher import Dispatcher
 
 from dpcore.data.blocks.standardization import Standardization
-from dpcore.errors import KernelError
+from dpcore.errors import EngineError, KernelError
 from dpcore.exact.grid import FINE_BITS
 from dpcore.noise.scale import GridScale
 from dpcore.noise.source import BULK_SIZE, SeededNoise
@@ -76,11 +76,12 @@ class Rehearsal:
 def load_now(load: Callable[[], Any]) -> None:
     """Call what loads kernels or modules and does nothing else that matters.
 
-    Raises KernelError where one of them cannot be had; any other error is let pass.
+    Raises KernelError where one of them cannot be had, EngineError where the engine's processes are
+    lost; any other error is let pass.
     """
     try:
         load()
-    except KernelError:  # said by another process already
+    except (EngineError, KernelError):  # of the engine's own processes, which said so themselves
         raise
     except (ImportError, MemoryError) as error:
         raise _refusal(error) from error

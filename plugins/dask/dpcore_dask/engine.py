@@ -44,7 +44,7 @@ class DaskEngine:
     Parameters
     ----------
     files : the partitions. ``schema`` : theirs; ``None`` for the stores' own.
-    client : of the cluster. ``held`` : closed with the engine.
+    client : of the cluster.
 
     Raises DataError or InvalidInputError for a partition that cannot be read, or differs from
     others in its schema; EngineError where the cluster is lost.
@@ -52,10 +52,8 @@ class DaskEngine:
 
     reads_files: ClassVar[bool] = True
 
-    def __init__(
-        self, files: Files, schema: Schema | None, client: Client, held: ExitStack
-    ) -> None:
-        self._client, self._held = client, held
+    def __init__(self, files: Files, schema: Schema | None, client: Client) -> None:
+        self._client, self._held = client, ExitStack()
         self._ended: DpcoreError | None = None
         with lost_is_told():
             named: Outcome = client.submit(tasks.names, files, pure=False).result()
@@ -72,12 +70,13 @@ class DaskEngine:
     def open(cls, source: Files, schema: Schema | None, threads: int | None) -> Self:
         with ExitStack() as held:
             client = held.enter_context(connected(source.address, threads))
-            engine = cls(source, schema, client, held)
+            engine = cls(source, schema, client)
             engine._held = held.pop_all()
         return engine
 
     def close(self) -> None:
         """Let go of the partitions, and of the cluster if it is this engine's own."""
+        self._ended = EngineError("The engine is closed.")
         self._partitions.clear()
         self._held.close()
 

@@ -15,6 +15,7 @@ from distributed import Client, KilledWorker, LocalCluster, Security
 from dpcore.data.files import Files
 from dpcore.errors import EngineError, InvalidInputError
 from dpcore.queries import RowCount
+from dpcore.session.rehearsal import Rehearsal
 from dpcore_dask import engine as engines
 from dpcore_dask.cluster import lost_is_told
 from dpcore_dask.engine import DaskEngine
@@ -113,8 +114,10 @@ def test_sums_are_not_waited_for_without_workers(folder, schema, monkeypatch):
         engine = opened(cluster, folder, schema)
         cluster.scale(0)
         cluster.sync(cluster._correct_state)
-        with pytest.raises(EngineError, match="no worker"):
-            engine.answer(RowCount("l2"))
+        rehearsal, query = Rehearsal(engine, None), RowCount("l2")
+        for ask in (lambda: rehearsal.ask(query, [query]), lambda: engine.answer(query)):
+            with pytest.raises(EngineError, match="no worker"):
+                ask()
         engine.close()
 
 

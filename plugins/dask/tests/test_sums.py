@@ -7,7 +7,7 @@ import dpcore
 from dpcore.data.dataset import load_file
 from dpcore.data.store import convert
 from dpcore.engines.local import LocalEngine
-from dpcore.errors import InvalidInputError
+from dpcore.errors import EngineError, InvalidInputError
 from dpcore.losses.logistic import Logistic
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.protocols.file_engine import FileEngine
@@ -57,6 +57,9 @@ def test_one_row_in_all_and_none(opened, folder, schema):
 def test_no_rows_are_asked_before_a_charge(opened, folder):
     engine, query = opened(folder), RowCount("l2")
     assert np.array_equal(engine.without_rows().answer(query), query.start())
+    engine.close()
+    with pytest.raises(EngineError, match="closed"):
+        engine.answer(query)
 
 
 class Offset:
