@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar, Self
 
+from dpcore.accountants.unsupported import unsupported
 from dpcore.errors import (
     BudgetExceededError,
     InvalidInputError,
@@ -22,14 +23,12 @@ from dpcore.errors import (
     UnsupportedEventError,
 )
 from dpcore.exact.rounding import exact, float_down, float_up
-from dpcore.privacy.events import ComposedDpEvent, DpEvent, NonPrivateDpEvent
+from dpcore.privacy.events import ComposedDpEvent, DpEvent
 
 __all__ = [
     "AdditiveAccountant",
-    "described",
     "ticks_down",
     "ticks_up",
-    "unsupported",
     "validated_conversion",
     "validated_delta",
     "validated_epsilon",
@@ -104,7 +103,7 @@ class AdditiveAccountant(ABC):
 
     A subclass sets the class variables and implements ``_open`` (the budget of an epsilon and
     delta), ``_leaf_cost`` (one event's cost) and ``_epsilon`` (the report). Build one with
-    ``from_budget``.
+    ``from_budget``. A cost does not depend on epsilon, unless the class holds one release alone.
 
     Parameters
     ----------
@@ -202,6 +201,35 @@ class AdditiveAccountant(ABC):
         ticks = sum(count * self._ticks(event) for event, count in events.items())
         return self.spent_ticks + ticks <= self.budget_ticks
 
+    def split(self, parts: int) -> Self:
+        """Return the empty filter of an equal part of what remains; ``parts`` such filters together
+        are within this one. Its ``epsilon`` is that of the part at ``delta``, rounded up.
+
+        Costs add up, and ticks rounded down add up to no more than there were: what the parts
+        consent to, one release after the other in any order, this filter would have consented to.
+        Its own theorem bounds all of it.
+
+        Raises InvalidInputError where a part would be nothing.
+        """
+        if self.budget_ticks - self.spent_ticks < parts:
+            raise InvalidInputError(
+                f"What remains of the {self.name} accountant's budget is too small for {parts} "
+                "parts."
+            )
+        part = self._part(parts)
+        # No more than the whole's, which is stated in place of 0 too.
+        found = part._used_up().get_epsilon(self.delta) or self.epsilon
+        return replace(part, epsilon=min(self.epsilon, found))
+
+    def _part(self, parts: int) -> Self:
+        """Return the part as ``split`` does, but for its epsilon."""
+        ticks = (self.budget_ticks - self.spent_ticks) // parts
+        return replace(self, budget_ticks=ticks, spent_ticks=0)
+
+    def _used_up(self) -> Self:
+        """Return the filter with all of its budget spent."""
+        return replace(self, spent_ticks=self.budget_ticks)
+
     def get_epsilon(self, delta: float) -> float:
         delta = validated_delta(delta, self.delta_may_be_zero)
         if self._is_unused():
@@ -257,28 +285,3 @@ class AdditiveAccountant(ABC):
     def _trial(self, epsilon: float) -> Any:
         """Return the empty accountant of another epsilon."""
         return self.from_budget(epsilon, self.delta, self.conversion)
-
-
-def described(event: DpEvent) -> str:
-    """Return the name of an event's type, and of the event that it is a sample of."""
-    inner = getattr(event, "event", None)
-    relation = getattr(event, "relation", None)
-    return "".join(
-        (
-            type(event).__name__,
-            "" if inner is None else f" of a {type(inner).__name__}",
-            "" if relation is None else f" under {relation.value}",
-        )
-    )
-
-
-def unsupported(name: str, event: DpEvent) -> str:
-    """Return why an accountant refuses an event, and which others can bound it."""
-    from dpcore.accountants.registered import which_support
-
-    others, kind = which_support(event), described(event)
-    hint = f"{', '.join(others)} can" if others else "no accountant that is installed can"
-    if isinstance(event, NonPrivateDpEvent):
-        hint = "it is an exact answer: --accountant none, which guarantees nothing, counts those"
-    article = "an" if kind[0] in "AEIOU" else "a"
-    return f"The {name} accountant cannot bound the cost of {article} {kind}; {hint}."

@@ -9,11 +9,11 @@ from fractions import Fraction
 from typing import Any, ClassVar, NamedTuple, Self
 
 from dpcore.accountants.additive import (
-    described,
     validated_conversion,
     validated_delta,
     validated_epsilon,
 )
+from dpcore.accountants.unsupported import described
 from dpcore.errors import BudgetExceededError, UnsupportedEventError
 from dpcore.exact.rounding import float_up
 from dpcore.privacy.events import (

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any, ClassVar, Self
 
 from dpcore.accountants import conversion as convert
-from dpcore.accountants.additive import ticks_down, unsupported
+from dpcore.accountants.additive import ticks_down
 from dpcore.accountants.mixture import mixture_renyi_up
 from dpcore.accountants.orders import best_order
 from dpcore.accountants.pairs import pair_renyi_up
@@ -16,6 +16,7 @@ from dpcore.accountants.reserve import ReservingAccountant, deltas_of
 from dpcore.accountants.sampled_gaussian import is_bounded, sampled_gaussian_renyi_up
 from dpcore.accountants.search import smallest_multiplier
 from dpcore.accountants.skellam import skellam_renyi_up
+from dpcore.accountants.unsupported import unsupported
 from dpcore.errors import UnsupportedEventError
 from dpcore.exact.rounding import exp_down, exp_up, float_up, log_down, log_up
 from dpcore.privacy.events import (

@@ -144,6 +144,14 @@ class ReservingAccountant(AdditiveAccountant):
         ticks = sum(count * _delta_ticks(event) for event, count in events.items())
         return self.reserved_ticks + ticks <= self.reserve_ticks and super().holds(events)
 
+    def _part(self, parts: int) -> Self:
+        # Both sums of the parts stay within both of this filter.
+        reserve = (self.reserve_ticks - self.reserved_ticks) // parts
+        return replace(super()._part(parts), reserve_ticks=reserve, reserved_ticks=0)
+
+    def _used_up(self) -> Self:
+        return replace(super()._used_up(), reserved_ticks=self.reserve_ticks)
+
     def get_epsilon(self, delta: float) -> float:
         left = Fraction(validated_delta(delta, self.delta_may_be_zero))
         left -= _amount(self.reserved_ticks)

@@ -54,6 +54,12 @@ def compare_command(
             "three classes or more."
         ),
     ] = None,
+    multiclass: Annotated[
+        str | None,
+        typer.Option(
+            help="ovr: of three classes or more a fit of each against the rest, within the budget."
+        ),
+    ] = None,
     l2: Annotated[
         float | None,
         typer.Option(
@@ -134,13 +140,14 @@ def compare_command(
         delta=delta,
         folds=folds,
         repeats=repeats,
-        loss=loss or default_loss(_words(data), schema),
+        loss=loss or default_loss(_words(data), schema, multiclass),
         l2=l2,
         relation=relation or default_relation(labels),
         schema=None if schema is None else str(schema),
         params=_params(assignments),
         seed=seed,
         trust=trust,
+        multiclass=multiclass,
     )
     if quick:
         ends = dict.fromkeys((min(asked.epsilons), max(asked.epsilons)))
@@ -168,7 +175,9 @@ def compare_command(
     measure = default_measure(results.rows)
     means = means_of(results.rows, measure)
     if as_json:
-        typer.echo(json.dumps(_report(results, measure), indent=2, allow_nan=False))
+        from dpcore.cli.summary import report_of
+
+        typer.echo(json.dumps(report_of(results, measure), indent=2, allow_nan=False))
     elif not quiet:
         from dpcore.cli.summary import print_summary
 
@@ -247,30 +256,6 @@ def _fits_progress(*, hidden: bool) -> Iterator[Callable[[int, int, Mapping[str,
             progress.update(task, completed=done, last=last)
 
         yield show
-
-
-def _report(results: Results, measure: str) -> dict[str, Any]:
-    """Return what ``--json`` prints."""
-    from dataclasses import asdict
-
-    from dpcore.compare.notes import notes_of
-    from dpcore.compare.settings import STATEMENT
-    from dpcore.compare.table import INTERVAL, means_of
-
-    means = means_of(results.rows, measure)
-    return {
-        "settings": dict(results.settings),
-        "statement": STATEMENT,
-        "measure": measure,
-        "interval": INTERVAL,
-        "means": [asdict(mean) for mean in means],
-        "notes": notes_of(results.rows, means),
-        "failures": [
-            {key: row[key] for key in ("data", "algorithm", "epsilon", "fold", "repeat", "message")}
-            for row in results.rows
-            if row["status"] == "failed"
-        ],
-    }
 
 
 def _words(text: str) -> tuple[str, ...]:

@@ -15,7 +15,8 @@ def plot_command(
     y: Annotated[
         str | None,
         typer.Option(
-            help="accuracy, objective or seconds. Default: accuracy, or objective for a regression."
+            help="accuracy, macro_f1 (of several classes), objective or seconds. Default: "
+            "accuracy, or objective for a regression."
         ),
     ] = None,
     facet: Annotated[str, typer.Option(help="A panel for each: data or algorithm.")] = "data",

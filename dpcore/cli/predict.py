@@ -75,8 +75,9 @@ def predict_command(
     ] = "blank",
 ) -> None:
     """Write a CSV line of log_odds and label for each row (margin and label, where the loss is not
-    logistic; of three classes or more a column for each, probability_NAME, and label). Predictions
-    on rows are not private."""
+    logistic; of three classes or more a column for each, probability_NAME, and label; of a model
+    one-vs-rest ovr_probability_NAME: each class against the rest, divided by their sum; margins of
+    a loss without probabilities). Predictions on rows are not private."""
     from dpcore.model.margins import reading_of, words_of_blanks
 
     reading = reading_of(bad_rows)
@@ -180,16 +181,16 @@ def _score_names(model: Model) -> tuple[str, ...]:
     if model.w.ndim == 1:
         return ("log_odds" if model.has_log_odds else "margin",)
     what = "probability" if model.has_probabilities else "margin"
+    if model.multiclass is not None:
+        what = f"{model.multiclass}_{what}"
     return tuple(f"{what}_{name}" for name in model.classes or ())
 
 
 def _scores(model: Model, margins: np.ndarray) -> np.ndarray:
     """Return what is written of margins: they themselves, or probabilities of several classes."""
-    from dpcore.model.scoring import probabilities_of
-
     if margins.ndim == 1:
         return margins[:, None]
-    return probabilities_of(margins) if model.has_probabilities else margins.T
+    return model.probabilities(margins) if model.has_probabilities else margins.T
 
 
 def _lines_of(lines: Iterable[tuple[Any, ...]]) -> bytes:

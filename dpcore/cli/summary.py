@@ -1,8 +1,9 @@
-"""A comparison's means in the terminal, and as Markdown."""
+"""A comparison's means in the terminal, as Markdown and as JSON."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from dpcore.compare.results import Results
     from dpcore.compare.table import Mean
 
-__all__ = ["print_summary"]
+__all__ = ["print_summary", "report_of"]
 
 
 def print_summary(results: Results, means: Sequence[Mean], measure: str, *, markdown: bool) -> None:
@@ -23,7 +24,7 @@ def print_summary(results: Results, means: Sequence[Mean], measure: str, *, mark
     and are not."""
     from dpcore.compare.notes import notes_of
     from dpcore.compare.settings import STATEMENT, loss_in_words
-    from dpcore.compare.table import INTERVAL, MEASURES, tables_of
+    from dpcore.compare.table import INTERVAL, MEASURES, means_of, measures_beside, tables_of
 
     settings = results.settings
     repeats = settings["repeats"]
@@ -31,8 +32,11 @@ def print_summary(results: Results, means: Sequence[Mean], measure: str, *, mark
         f"delta {exact(settings['delta'])}, {settings['relation']}, {loss_in_words(settings)}, "
         f"{settings['folds']} folds, {repeats} repeat{'s' * (repeats > 1)}"
     )
-    for data, heads, rows in tables_of(means):
-        title = f"{data}: {MEASURES[measure]}, {asked}"
+    beside = measures_beside(results.rows, measure)
+    shown = {measure: means, **{name: means_of(results.rows, name) for name in beside}}
+    tables = ((name, *table) for name in shown for table in tables_of(shown[name]))
+    for name, data, heads, rows in tables:
+        title = f"{data}: {MEASURES[name]}, {asked}"
         if markdown:
             typer.echo(f"{title}\n\n{_line(heads)}\n{_line(['---'] * len(heads))}")
             typer.echo("".join(f"{_line(row)}\n" for row in rows))
@@ -43,6 +47,30 @@ def print_summary(results: Results, means: Sequence[Mean], measure: str, *, mark
     typer.echo(f"Figures: {INTERVAL}.\n{STATEMENT}")
     if settings["seed"] is not None:
         typer.echo("The noise came from a seed: no fit is private.")
+
+
+def report_of(results: Results, measure: str) -> dict[str, Any]:
+    """Return what ``--json`` prints."""
+    from dpcore.compare.notes import notes_of
+    from dpcore.compare.settings import STATEMENT
+    from dpcore.compare.table import INTERVAL, means_of, measures_beside
+
+    means = means_of(results.rows, measure)
+    beside = measures_beside(results.rows, measure)
+    return {
+        "settings": dict(results.settings),
+        "statement": STATEMENT,
+        "measure": measure,
+        "interval": INTERVAL,
+        "means": [asdict(mean) for mean in means],
+        **{f"means_of_{name}": [*map(asdict, means_of(results.rows, name))] for name in beside},
+        "notes": notes_of(results.rows, means),
+        "failures": [
+            {key: row[key] for key in ("data", "algorithm", "epsilon", "fold", "repeat", "message")}
+            for row in results.rows
+            if row["status"] == "failed"
+        ],
+    }
 
 
 def _line(cells: Sequence[str]) -> str:

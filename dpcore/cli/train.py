@@ -14,6 +14,7 @@ from dpcore.cli.progress import budget_progress, rounds_progress
 from dpcore.cli.streams import tell_outlook
 from dpcore.cli.train_report import tell_training
 from dpcore.errors import InvalidInputError, TargetNotMetError, advised_on_bad_rows
+from dpcore.fitting.class_weights import parsed_weights
 from dpcore.fitting.plan import make_plan
 from dpcore.fitting.settings import Settings, has_units
 from dpcore.model.file import check_replaceable
@@ -49,6 +50,13 @@ def train_command(
         str | None,
         typer.Option(
             help="Loss; see dpcore list losses. By default logistic; of three classes, softmax."
+        ),
+    ] = None,
+    multiclass: Annotated[
+        str | None,
+        typer.Option(
+            help="ovr: of three classes or more a fit of each against the rest, all within the "
+            "budget, for algorithms and losses of two classes. One fit of all by default."
         ),
     ] = None,
     l2: Annotated[
@@ -149,6 +157,15 @@ def train_command(
     rows_per_unit: Annotated[
         int | None, typer.Option(help="At most so many rows of each value of --unit are used.")
     ] = None,
+    class_weight: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="CLASS=NUMBER,... (1 for others), or balanced: from counts that are released."
+        ),
+    ] = None,
+    largest_weight: Annotated[
+        float, typer.Option(help="The most that a balanced weight may come to.")
+    ] = Settings.largest_weight,
     out: Annotated[Path | None, typer.Option(help="Model file to write.")] = None,
     seed: Annotated[
         int | None, typer.Option(help="Repeatable noise, for tests and figures: not private.")
@@ -165,7 +182,8 @@ def train_command(
     request = DataRequest(*rows, test, test_fraction, unit, rows_per_unit, private_bounds)
     if loss is None:
         request = with_schema(request)
-        loss = loss_of_schemas(schema_of_rows(request))
+        schemas = () if multiclass else (schema_of_rows(request),)
+        loss = loss_of_schemas(*schemas)
     settings = Settings(
         algo=algo,
         loss=loss,
@@ -195,7 +213,10 @@ def train_command(
         users=users,
         trust=trust,
         units=has_units(schema, unit, private_bounds),
+        class_weight=parsed_weights(class_weight),
+        largest_weight=largest_weight,
         seed=seed,
+        multiclass=multiclass,
     )
     if out is not None:
         refuse_inputs(out, {"--data": data, "--schema": schema, "--test": test, "--users": users})

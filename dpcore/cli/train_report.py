@@ -46,7 +46,7 @@ def _print(training: Training, out: Path | None) -> None:
     rows = "".join(f", {report[key]} {what}" for key, what in counted.items() if key in report)
     releases = ", ".join(f"{count} {kind}" for kind, count in report["releases"].items())
     lines = [
-        f"Fitted {report['algo']} on {report['data']}: {_loss(report)} loss, l2 "
+        f"Fitted {report['algo']} on {report['data']}{_each(report)}: {_loss(report)} loss, l2 "
         f"{report['l2']:g}, {report['n_features']} features{rows}.",
         *_chosen(report),
         f"Rows: {report['scaling']}",
@@ -81,7 +81,12 @@ def _print(training: Training, out: Path | None) -> None:
 
 
 def _loss(report: dict[str, Any]) -> str:
-    return shown_loss(report["loss"], report["loss_parameters"])
+    weights = report.get("class_weights"), report.get("weight_bound")
+    return shown_loss(report["loss"], report["loss_parameters"], *weights)
+
+
+def _each(report: dict[str, Any]) -> str:
+    return "" if report["multiclass"] is None else ", each class against the rest"
 
 
 def _chosen(report: dict[str, Any]) -> list[str]:

@@ -47,9 +47,15 @@ def default_relation(labels: Sequence[str]) -> str:
     return usual
 
 
-def default_loss(data: Sequence[str], schema: str | os.PathLike[str] | None) -> str:
+def default_loss(
+    data: Sequence[str],
+    schema: str | os.PathLike[str] | None,
+    multiclass: str | None = None,
+) -> str:
     """Return the loss of a comparison where none is asked for: as for a fit, but one for all data
     sets and files, by their public labels."""
+    if multiclass is not None:
+        return loss_of_schemas()
     return loss_of_schemas(*(schema_of_rows(request_for(name, schema)) for name in data))
 
 
@@ -102,7 +108,7 @@ def _admit_references(comparison: Comparison) -> Comparison:
     rows = Rows(comparison, fold_key(comparison.seed))
     for name in comparison.data:
         dataset = rows.data(name).train
-        check_label(loss, dataset.schema)
+        check_label(loss, dataset.schema, one_against_rest=comparison.multiclass is not None)
         check_drop(parse_relation(comparison.relation), dataset)
     return replace(comparison, algorithms=(), references=named)
 

@@ -16,7 +16,7 @@ from dpcore.compare.levels import FLOOR, draw_hopeless, draw_levels, levels_of, 
 from dpcore.compare.settings import AS_PUBLISHED, REFERENCES, STATEMENT, loss_in_words, shown_name
 from dpcore.compare.styles import curve_style
 from dpcore.compare.svg import STYLE, svg_of
-from dpcore.compare.table import INTERVAL, MEASURES, Mean
+from dpcore.compare.table import INTERVAL, MEASURES, SHARES, Mean
 from dpcore.errors import InvalidInputError
 from dpcore.exact.rounding import exact
 from dpcore.model.outfile import check_writable, write_whole
@@ -119,8 +119,8 @@ def draw(
         levels = [] if shared else levels_of(known, panel, settings, measure)
         _draw_curves(axis, of_panel, styles)
         _scale(axis, measure, range_of(alike, levels, measure))
-        draw_levels(axis, levels, upwards=measure == "accuracy")
-        draw_hopeless(axis, of_panel, upwards=measure == "accuracy")
+        draw_levels(axis, levels, upwards=measure in SHARES)
+        draw_hopeless(axis, of_panel, upwards=measure in SHARES)
         remark = (remarks or {}).get(panel)
         title = f"{panel} ({remark})" if remark else panel
         _label(axis, title, sorted({m.epsilon for m in alike if m.epsilon is not None}), settings)
@@ -184,7 +184,7 @@ def _draw_curves(
 
 
 def _scale(axis: Any, measure: str, limits: tuple[float, float]) -> None:
-    """Give the axis its range, of ratios for seconds; an accuracy is a share."""
+    """Give the axis its range, of ratios for seconds; accuracy and F1 are shares."""
     from matplotlib.ticker import LogLocator, NullLocator
 
     if measure == "seconds":
@@ -192,7 +192,7 @@ def _scale(axis: Any, measure: str, limits: tuple[float, float]) -> None:
         axis.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
         axis.yaxis.set_major_formatter("{x:g}")
         axis.yaxis.set_minor_locator(NullLocator())
-    elif measure == "accuracy":
+    elif measure in SHARES:
         limits = max(limits[0], 0.0), min(limits[1], 100.0)
     axis.set_ylim(*limits)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,9 @@ import numpy as np
 from dpcore.compare.data_rows import Rows
 from dpcore.compare.references import fit_nonprivate, majority_label, objective_of
 from dpcore.errors import DpcoreError
+from dpcore.fitting.diagnostics import macro_f1
 from dpcore.fitting.losses import loss_parameters, make_loss, shown_loss
+from dpcore.fitting.ovr import against_the_rest
 from dpcore.fitting.plan import make_plan
 from dpcore.fitting.reporting import plain
 from dpcore.fitting.run import fit_dataset
@@ -124,7 +127,8 @@ class Fitter:
         found, message = self._fit_reference(cell.algorithm, fold, fold.train_table)
         seconds = time.perf_counter() - started
         if cell.algorithm == "majority":
-            scores: dict[str, Any] = {"exact_accuracy": _share_right(fold, lambda block: found)}
+            place = int(fold.train.schema.label.places_of(np.array([found]))[0])
+            scores = _test_figures(fold, lambda block: np.full(block.n_rows, place))
         else:
             scores = self._scores(fold, found)
         return self._blank(cell) | {
@@ -138,19 +142,31 @@ class Fitter:
         """Return the label that is always given, or w, and how it was found."""
         if name == "majority":
             return majority_label(table), "The commonest class, always."
-        shape = fold.train.schema.w_shape
-        return fit_nonprivate(table, self._loss, self._comparison.measured_l2, shape)
+        l2, shape = self._comparison.measured_l2, fold.train.schema.w_shape
+        tables = self._tables(fold, table)
+        if len(tables) == 1:
+            return fit_nonprivate(table, self._loss, l2, shape)
+        found = [fit_nonprivate(of_class, self._loss, l2) for of_class in tables]
+        return np.array([w for w, _ in found]), found[0][1]
 
     def _scores(self, fold: Fold, w: np.ndarray) -> dict[str, Any]:
-        """Return accuracy on the test rows and objective on those trained on: without privacy."""
-        accuracy = None
+        """Return figures of the test rows and the objective of those trained on: without privacy.
+        Against the rest that is the sum of the classes' own."""
+        scores: dict[str, float | None] = {}
         if self._loss.classification:
-            label = fold.train.schema.label
-            accuracy = _share_right(
-                fold, lambda block: label.labels_at(places_said(block.margins(w)))
-            )
-        objective = objective_of(fold.train_table, self._loss, self._comparison.measured_l2, w)
-        return {"exact_accuracy": accuracy, "exact_objective": plain(objective)}
+            scores = _test_figures(fold, lambda block: places_said(block.margins(w)))
+        tables = self._tables(fold, fold.train_table)
+        l2, each = self._comparison.measured_l2, (w,) if len(tables) == 1 else w
+        found = [objective_of(t, self._loss, l2, of) for t, of in zip(tables, each, strict=True)]
+        objective = None if None in found else sum(value for value in found if value is not None)
+        return {**scores, "exact_objective": plain(objective)}
+
+    def _tables(self, fold: Fold, table: Table) -> list[Table]:
+        """Return the table, or those of each class against the rest where these are fitted."""
+        label = fold.train.schema.label
+        if self._comparison.multiclass is None or label.n_margins == 1:
+            return [table]
+        return [against_the_rest(fold.train, k).table() for k in range(label.n_classes)]
 
     def _blank(self, cell: Cell) -> dict[str, Any]:
         """Return the row of a cell, as a reference has it and nothing measured."""
@@ -168,6 +184,7 @@ class Fitter:
             "fold": cell.fold,
             "repeat": cell.repeat,
             "exact_accuracy": None,
+            "exact_macro_f1": None,
             "exact_objective": None,
             "exact_seconds": None,
             "releases": "{}",
@@ -194,11 +211,21 @@ def _failed(charges: Charges, message: str) -> dict[str, Any]:
     return {"status": FAILED, "message": message, **told}
 
 
-def _share_right(fold: Fold, predict: Any) -> float | None:
-    """Return the share of test rows whose label ``predict(block)`` gives; ``None`` of no rows."""
-    blocks = fold.test_table.blocks
-    right = sum(int(np.count_nonzero(predict(block) == block.y)) for block in blocks)
-    return right / fold.test_table.n_rows if blocks else None
+def _test_figures(fold: Fold, said: Callable[[Any], np.ndarray]) -> dict[str, float | None]:
+    """Return the accuracy on the test rows, and of several classes the macro F1; ``said(block)`` :
+    the place of each row's class. ``None`` of no rows."""
+    label, n_rows = fold.train.schema.label, fold.test_table.n_rows
+    k = label.n_classes
+    counts = np.zeros(k * k, dtype=np.int64)
+    for block in fold.test_table.blocks:
+        counts += np.bincount(k * label.places_of(block.y) + said(block), minlength=k * k)
+    if not n_rows:
+        return {}
+    square = counts.reshape(k, k)
+    return {
+        "exact_accuracy": int(np.trace(square)) / n_rows,
+        "exact_macro_f1": macro_f1(square) if k > 2 else None,
+    }
 
 
 def _json(value: Any) -> str:

@@ -74,7 +74,8 @@ def _objective_of_zeros(settings: Mapping[str, Any]) -> float | None:
     with suppress(DpcoreError):
         params = settings.get("params", {}).get(OF_LOSS, {})
         loss = make_loss(settings["loss"], params, load_registry())
-        if loss.classification and not loss_facts(loss).multiclass:
+        several = settings.get("multiclass") is not None or loss_facts(loss).multiclass
+        if loss.classification and not several:
             out = np.empty(2)
             loss.value(np.zeros(2), np.array([-1.0, 1.0]), out)
             return float(out[0]) if out[0] == out[1] else None

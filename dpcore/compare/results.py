@@ -27,6 +27,7 @@ _ADDED = pa.schema(
         ("most_rows", pa.int64()),
         ("parts_not_from_dpcore", pa.string()),
         ("unit_of_protection", pa.string()),
+        ("exact_macro_f1", pa.float64()),
     ]
 )
 """Columns that older files of this version have not, or not all of them; null there."""

@@ -47,8 +47,10 @@ def shown_name(label: str, *, unsound: bool = False) -> str:
 
 
 def loss_in_words(settings: Mapping[str, Any]) -> str:
-    """Return the loss of a comparison's settings (``Comparison.to_dict``) and its parameters."""
-    return shown_loss(settings["loss"], settings.get("params", {}).get(OF_LOSS, {}))
+    """Return the loss of a comparison's settings (``Comparison.to_dict``) and its parameters, and
+    whether it is that of each class against the rest."""
+    each = ", each class against the rest" if settings.get("multiclass") else ""
+    return shown_loss(settings["loss"], settings.get("params", {}).get(OF_LOSS, {})) + each
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,7 @@ class Comparison:
     seed : makes all noise repeatable, and the folds of private rows; no fit is private then.
     references : those of ``REFERENCES`` that the loss has a use for, or that are compared alone.
     trust : what the server of users sees; ``None`` for the first trust model there is.
+    multiclass : ``"ovr"`` for fits of each class against the rest.
     """
 
     algorithms: tuple[str, ...]
@@ -85,6 +88,7 @@ class Comparison:
     seed: int | None = None
     references: tuple[str, ...] = REFERENCES
     trust: str | None = None
+    multiclass: str | None = None
 
     @property
     def measured_l2(self) -> float:
@@ -106,11 +110,12 @@ class Comparison:
         return replace(self, params={OF_LOSS: self.loss_params})
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the settings as JSON-able data; of a trust model only where one was named, so that
-        results of before there was one go on."""
+        """Return the settings as JSON-able data; a trust model, and fits against the rest, only
+        where they were asked for, so that results of before there were any go on."""
         settings = asdict(self)
-        if self.trust is None:
-            del settings["trust"]
+        for name in ("trust", "multiclass"):
+            if settings[name] is None:
+                del settings[name]
         return {k: list(v) if isinstance(v, tuple) else v for k, v in settings.items()}
 
     def settings(
@@ -134,6 +139,7 @@ class Comparison:
             trust=self.trust,
             units=is_chosen and has_units(self.schema),
             seed=seed,
+            multiclass=self.multiclass,
         )
 
 

@@ -11,15 +11,27 @@ from dpcore.compare.settings import REFERENCES, shown_name
 from dpcore.errors import InvalidInputError
 from dpcore.exact.rounding import exact
 
-__all__ = ["INTERVAL", "MEASURES", "Mean", "default_measure", "means_of", "tables_of"]
+__all__ = [
+    "INTERVAL",
+    "MEASURES",
+    "SHARES",
+    "Mean",
+    "default_measure",
+    "means_of",
+    "measures_beside",
+    "tables_of",
+]
 
 EXACT = "exact_"
 """The beginning of the names of columns that are computed without privacy, whatever the fit was."""
 MEASURES = {
     "accuracy": "test accuracy in %",
+    "macro_f1": "macro F1 of the test rows in %",
     "objective": "objective on the training rows",
     "seconds": "seconds of a fit",
 }
+SHARES = ("accuracy", "macro_f1")
+"""Measures that are shown in %; more is better."""
 INTERVAL = (
     "mean and its 95 % interval (Student's t) over the fits of all folds and repeats, taken as one "
     "sample; a reference is fitted once a fold, so that its sample is another"
@@ -35,7 +47,7 @@ class Mean:
     Parameters
     ----------
     epsilon : ``None`` for a reference.
-    mean : of the measure, accuracy in %; ``None`` where no fit has a value.
+    mean : of the measure, shares in %; ``None`` where no fit has a value.
     half_width : of the interval; ``None`` for fewer than two values.
     fits, failed : how many fits have a value, the interval's sample, and how many failed.
     unsound : a fit is not private, and not for its seed alone.
@@ -72,6 +84,13 @@ def default_measure(rows: Iterable[Mapping[str, Any]]) -> str:
     return "accuracy" if any(row[f"{EXACT}accuracy"] is not None for row in rows) else "objective"
 
 
+def measures_beside(rows: Iterable[Mapping[str, Any]], measure: str) -> tuple[str, ...]:
+    """Return the measures that are shown with one: macro F1 with the accuracy of several classes,
+    which the rare ones hardly move."""
+    several = any(row.get(f"{EXACT}macro_f1") is not None for row in rows)
+    return ("macro_f1",) if several and measure == "accuracy" else ()
+
+
 def means_of(rows: Sequence[Mapping[str, Any]], measure: str) -> list[Mean]:
     """Return the means of a measure, in the order in which data and algorithms first appear.
 
@@ -92,8 +111,8 @@ def means_of(rows: Sequence[Mapping[str, Any]], measure: str) -> list[Mean]:
 
 
 def _mean(key: tuple[str, str, float | None], rows: list[Mapping[str, Any]], measure: str) -> Mean:
-    scale = 100.0 if measure == "accuracy" else 1.0
-    found = [row[f"{EXACT}{measure}"] for row in rows]
+    scale = 100.0 if measure in SHARES else 1.0
+    found = [row.get(f"{EXACT}{measure}") for row in rows]
     values = [scale * value for value in found if value is not None]
     failed = sum(row["status"] == "failed" for row in rows)
     mean = math.fsum(values) / len(values) if values else None

@@ -44,6 +44,7 @@ class Dataset:
         rows must not be public.
     typed_by : ``"frame"`` or ``"file"`` where another program gave the columns their types, from
         all of their cells: that these are public is the caller's claim.
+    weights : the weight of each row, float64, as private as the row; ``None`` where all count once.
     """
 
     name: str
@@ -54,6 +55,7 @@ class Dataset:
     rows_dropped: bool = False
     typed_by: Literal["frame", "file"] | None = None
     units: np.ndarray | None = None
+    weights: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         if (self.units is None) != (self.schema.unit is None):
@@ -131,7 +133,8 @@ class Dataset:
 
         X = layout_of(self.X).freeze(self.X[mask])
         units = None if self.units is None else dense(self.units[mask])
-        return replace(self, X=X, y=freeze(self.y[mask]), units=units)
+        weights = None if self.weights is None else freeze(self.weights[mask])
+        return replace(self, X=X, y=freeze(self.y[mask]), units=units, weights=weights)
 
     def require_bounded(self) -> None:
         """Raise InvalidInputError for more rows of a unit than are used."""
@@ -152,6 +155,7 @@ class Dataset:
             raw_norm_bound=self.raw_norm_bound,
             capacity=self.capacity,
             units=self.units,
+            weights=self.weights,
         )
 
     def __repr__(self) -> str:

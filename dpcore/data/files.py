@@ -55,6 +55,8 @@ class RowFacts(Protocol):
     @property
     def units(self) -> np.ndarray | None: ...
     @property
+    def weights(self) -> np.ndarray | None: ...
+    @property
     def is_generated(self) -> bool: ...
     @property
     def rows_dropped(self) -> bool: ...
@@ -78,6 +80,7 @@ class RowsElsewhere:
 
     is_generated: ClassVar[bool] = False
     units: ClassVar[None] = None
+    weights: ClassVar[None] = None
 
     def __repr__(self) -> str:
         return f"RowsElsewhere({self.name!r}, n_features={self.schema.n_features})"

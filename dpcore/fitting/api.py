@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,7 @@ from dpcore.fitting.loading import schema_reasons
 from dpcore.fitting.plan import make_plan
 from dpcore.fitting.rows import dataset_of, schema_of, with_units
 from dpcore.fitting.run import finish, fit_dataset
+from dpcore.fitting.sample_weights import require_bound, with_sample_weight
 from dpcore.fitting.settings import Settings
 from dpcore.fitting.usual_loss import loss_of_rows
 from dpcore.session.charges import Charges
@@ -52,6 +53,7 @@ def fit(
     capacity: int | None = None,
     schema: Schema | Mapping[str, Any] | str | os.PathLike[str] | None = None,
     loss: str | None = None,
+    multiclass: str | None = None,
     l2: float | None = None,
     relation: str | None = None,
     accountant: str | None = None,
@@ -66,6 +68,10 @@ def fit(
     trust: str | None = None,
     unit: str | None = None,
     rows_per_unit: int | None = None,
+    class_weight: Mapping[Any, float] | str | None = None,
+    largest_weight: float = 10.0,
+    sample_weight: Any = None,
+    weight_bound: float | None = None,
     seed: int | None = None,
 ) -> Model:
     """Return a private linear model of the rows, with its statement in ``privacy``.
@@ -101,6 +107,9 @@ def fit(
         (``dpcore schema --list``); replaces classes, target_bounds, bounds, row_norm, intercept, n0
         and capacity.
     loss : a loss's name; ``None`` for ``logistic``, or, of three classes and more, ``softmax``.
+    multiclass : ``"ovr"`` for a fit of each of three classes and more against the rest, all within
+        the one budget: for algorithms and losses of two classes (logistic, then, where none is
+        named). Of two classes it is one fit as ever.
     l2 : weight of the regulariser; ``None`` for what the algorithm takes by default, mostly 0.
     epsilon : the budget, 1 if not given; where it is an output, ``epsilon_max`` (5 if not given).
     rho, mu : the budget as rho-zCDP or mu-GDP, in place of epsilon: the filter enforces exactly
@@ -121,6 +130,12 @@ def fit(
     unit, rows_per_unit : the column of a frame or file that says whose a row is, and at most how
         many rows of each are used: the guarantee is then for all rows of one value of it. They are
         the schema's, where that has them.
+    class_weight : public weights of classes by name, ``{"rare": 20}``, 1 for those not named; or
+        ``"balanced"``: n / (n_classes count), from counts of the classes that are released for a
+        twentieth of the budget. A weight multiplies a row's loss, and so its gradient before that
+        is clipped. ``largest_weight`` : the most that a balanced one may come to.
+    sample_weight : a number >= 0 for each row in memory, as private as the row; it multiplies the
+        row's loss likewise. ``weight_bound`` : a public number that larger ones are held to.
     seed : makes the run repeatable and the result not private.
 
     Raises
@@ -152,8 +167,11 @@ def fit(
     scaled down.
     """
     started = time.perf_counter()
+    if isinstance(classes, Iterator):  # It is read several times from here on.
+        classes = tuple(classes)
+    require_bound(X, sample_weight, weight_bound)
     schema = with_units(schema_of(schema, private_bounds), unit, rows_per_unit)
-    loss = loss or loss_of_rows(X, schema, classes)
+    loss = loss or loss_of_rows(X, schema, classes, multiclass)
     settings = Settings(
         algo=algo,
         loss=loss,
@@ -176,7 +194,11 @@ def fit(
         users=users,
         trust=trust,
         units=schema is not None and schema.unit is not None,
+        class_weight=class_weight,
+        largest_weight=largest_weight,
+        weight_bound=weight_bound,
         seed=seed,
+        multiclass=multiclass,
     )
     plan = make_plan(settings)
     X = frame_of(X)
@@ -194,10 +216,12 @@ def fit(
     read = partial(dataset_of, X, y, schema, intercept, coins=coins, **public)
     charges, foresight = Charges(), Foresight(warn_caller)
     with (
-        rows_of(plan, X, schema, {"y": y, **public}, read) as (dataset, opened),
+        rows_of(plan, X, schema, {"y": y, "sample_weight": sample_weight, **public}, read) as at,
         FITS.with_those_that_break(),
         charges.told(),
     ):
+        dataset, opened = at
+        dataset = with_sample_weight(dataset, sample_weight)
         reasons = schema_reasons(dataset.schema)
         model = fit_dataset(
             plan, dataset, reasons, charges=charges, foresight=foresight, engine=opened

@@ -21,9 +21,17 @@ if TYPE_CHECKING:
 __all__ = ["check_fits", "check_label"]
 
 
-def check_label(loss: Loss, schema: Schema) -> None:
-    """Raise InvalidInputError for a loss that is of another kind than the label."""
+def check_label(loss: Loss, schema: Schema, *, one_against_rest: bool = False) -> None:
+    """Raise InvalidInputError for a loss that is of another kind than the label.
+    ``one_against_rest`` : a label of classes is asked for as two, whatever their number."""
     facts, n_classes = loss_facts(loss), schema.label.n_classes
+    if one_against_rest and facts.multiclass:
+        raise InvalidInputError(
+            f"--multiclass ovr makes a fit of two classes for each, and the loss {loss.name} takes "
+            "all of them in one: leave one of the two away, or use --loss logistic, huber-svm or "
+            "hinge-svm."
+        )
+    n_classes = min(n_classes, 2) if one_against_rest else n_classes
     if (facts.classification, facts.multiclass) == (n_classes > 0, n_classes > 2):
         return
     kinds = {0: "a real-valued target", 2: "two classes"}
@@ -31,7 +39,7 @@ def check_label(loss: Loss, schema: Schema) -> None:
     raise InvalidInputError(
         f"The loss {loss.name} does not fit a label with "
         f"{kinds.get(n_classes, f'{n_classes} classes')}; use --loss "
-        f"{fitting.get(n_classes, 'softmax')}."
+        f"{fitting.get(n_classes, 'softmax')}{_against_the_rest(facts.classification, n_classes)}."
     )
 
 
@@ -48,7 +56,8 @@ def check_fits(optimizer: Optimizer, problem: Problem, accountant: Accountant) -
     if problem.n_margins > 1 and not stated.multiclass:
         raise InvalidInputError(
             f"{name} is for two classes, and the label has {problem.n_margins}"
-            f"{_for_classes(relation)}."
+            f"{_for_classes(relation)}; or --multiclass ovr, a fit of each class against the rest "
+            "within one budget."
         )
     if problem.rows_per_unit is not None and not stated.for_units:
         raise InvalidInputError(
@@ -58,6 +67,9 @@ def check_fits(optimizer: Optimizer, problem: Problem, accountant: Accountant) -
     loss = problem.loss
     facts = loss_facts(loss)
     own = f"its own is {stated.accountant}"
+    squares = f"squared loss (--loss ridge), and {loss.name} is another"
+    if facts.largest_weight != 1.0:
+        squares = "squared loss of rows without weights"
     smooth = "use huber-svm or logistic" if facts.classification else "set loss.half_width"
     unmet = {
         "classification": not facts.classification,
@@ -73,7 +85,7 @@ def check_fits(optimizer: Optimizer, problem: Problem, accountant: Accountant) -
         "lipschitz-loss": f"a Lipschitz loss, and {loss.name} has no bound on its slope",
         "smooth-loss": f"a smooth loss, and {loss.name} has a kink; {smooth}",
         "convex-loss": f"a convex loss, and {loss.name} does not declare convex = True",
-        "squared-loss": f"squared loss (--loss ridge), and {loss.name} is another",
+        "squared-loss": squares,
         "strong-convexity": "strong convexity; pass --l2 greater than 0",
         "adaptive-accountant": f"a fully adaptive filter, and {accountant.name} is none; {own}",
     }
@@ -85,6 +97,11 @@ def check_fits(optimizer: Optimizer, problem: Problem, accountant: Accountant) -
             lacking = {each for each in unmet if unmet[each]}
             ending = _instead(relation, lacking) if need == "strong-convexity" else ""
             raise InvalidInputError(f"{name} needs {advice[need]}{ending}.")
+
+
+def _against_the_rest(classification: bool, n_classes: int) -> str:
+    fits = classification and n_classes > 2
+    return ", or --multiclass ovr: a fit of each class against the rest" if fits else ""
 
 
 def _instead(relation: str, unmet: set[str]) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore.fitting.reporting import plain
+from dpcore.losses.facts import loss_facts
 from dpcore.model.scoring import places_said
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from dpcore.model.model import Model
     from dpcore.protocols import Loss
 
-__all__ = ["accuracy_figures", "class_figures", "confusion", "diagnose"]
+__all__ = ["accuracy_figures", "class_figures", "confusion", "diagnose", "macro_f1"]
 
 _RELEASE = "What is changed on reading this comes from the rows."
 
@@ -70,21 +71,34 @@ def confusion(model: Model, margins: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def class_figures(classes: tuple[Any, ...], counts: np.ndarray) -> dict[str, Any]:
-    """Return the macro F1 (the mean F1 of the classes that a row is of, or is said to be of), and
-    the confusion counts by name: of each class how many rows the model says to be of each."""
-    right, seen = np.diagonal(counts), counts.sum(axis=0) + counts.sum(axis=1)
-    macro_f1 = float((2 * right[seen > 0] / seen[seen > 0]).mean())
+    """Return the macro F1, and the confusion counts by name: of each class how many rows the model
+    says to be of each."""
     names = [str(name) for name in classes]
     by_name = {
         name: {names[place]: int(row[place]) for place in np.flatnonzero(row)}
         for name, row in zip(names, counts, strict=True)
     }
-    return {"test_macro_f1": macro_f1, "test_confusion": by_name}
+    return {"test_macro_f1": macro_f1(counts), "test_confusion": by_name}
+
+
+def macro_f1(counts: np.ndarray) -> float:
+    """Return the mean F1 of the classes that a row is of, or is said to be of, by the counts of
+    ``confusion``."""
+    right, seen = np.diagonal(counts), counts.sum(axis=0) + counts.sum(axis=1)
+    return float((2 * right[seen > 0] / seen[seen > 0]).mean())
+
+
+def _mean_of_fits(loss: Loss, margins: np.ndarray, y: np.ndarray) -> float | None:
+    """Return the mean loss of each class against the rest, summed: what one-vs-rest fits lower."""
+    losses = [_mean_loss(loss, z, np.where(y == k, 1.0, -1.0)) for k, z in enumerate(margins)]
+    return sum(each for each in losses if each is not None)
 
 
 def _mean_loss(loss: Loss, margins: np.ndarray, y: np.ndarray) -> float | None:
     if not margins.size:
         return None
+    if margins.ndim > 1 and not loss_facts(loss).multiclass:
+        return _mean_of_fits(loss, margins, y)
     out = np.empty(y.size)
     loss.value(np.ascontiguousarray(margins), np.ascontiguousarray(y, np.float64), out)
     return float(out.mean())

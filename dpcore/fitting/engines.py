@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.data.files import Files
 from dpcore.errors import InvalidInputError
+from dpcore.fitting.class_weights import BALANCED
 from dpcore.fitting.loading import check_drop_asked, read_schema_of
 from dpcore.fitting.rows import leave_to_file, with_units
 from dpcore.registry.catalogue import load_registry
@@ -22,12 +23,21 @@ if TYPE_CHECKING:
     from dpcore.data.schema.schema import Schema
     from dpcore.fitting.loading import DataRequest
     from dpcore.fitting.plan import Plan
+    from dpcore.fitting.public_facts import Ready
     from dpcore.privacy.sensitivity import NeighboringRelation
     from dpcore.protocols import Engine
     from dpcore.protocols.file_engine import FileEngine
     from dpcore.registry.catalogue import Registry
 
-__all__ = ["engine_at_hand", "engine_name", "files_of", "load_engine", "opened_files", "rows_of"]
+__all__ = [
+    "engine_at_hand",
+    "engine_name",
+    "files_of",
+    "load_engine",
+    "opened_files",
+    "require_one_fit",
+    "rows_of",
+]
 
 
 def engine_name(asked: str) -> str:
@@ -120,6 +130,23 @@ def rows_of(
             yield engine.rows, engine
     else:
         yield read(), None
+
+
+def require_one_fit(ready: Ready) -> None:
+    """Refuse a run that asks an engine of files for more than one fit, or counts before it."""
+    asked = {
+        "a fit for each class": (ready.fits > 1, "take --loss softmax"),
+        "balanced weights": (
+            ready.plan.settings.class_weight == BALANCED,
+            "give a public weight for each class",
+        ),
+    }
+    for what, (is_asked, advice) in asked.items():
+        if is_asked:
+            raise InvalidInputError(
+                f"An engine that reads files itself has no {what}: {advice}, or take the engine "
+                "local."
+            )
 
 
 def _require_sums(schema: Schema | None) -> None:

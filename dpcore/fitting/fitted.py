@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dpcore.fitting.class_weights import unweighted, weights_by_name
 from dpcore.fitting.engines import engine_name
 from dpcore.fitting.losses import loss_parameters
 from dpcore.fitting.reporting import plain
@@ -43,7 +44,10 @@ def make_model(
         w=check_coefficients(solution.w, schema.w_shape, plan.entry.name),
         schema=schema,
         loss=plan.settings.loss,
-        loss_parameters=plain(loss_parameters(plan.loss)),
+        multiclass=plan.settings.multiclass if statement.fits > 1 else None,
+        loss_parameters=plain(loss_parameters(unweighted(plan.loss))),
+        weight_bound=plan.settings.weight_bound,
+        class_weights=weights_by_name(plan.loss, schema.label),
         l2=l2,
         algo=algo,
         privacy=statement.to_dict(),

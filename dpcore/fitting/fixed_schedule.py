@@ -4,6 +4,7 @@ what the run is held to."""
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dpcore.accountants.best import BestAccountant
@@ -14,12 +15,13 @@ from dpcore.accountants.schedule import (
     schedule_noise_multiplier,
 )
 from dpcore.errors import InvalidInputError
-from dpcore.exact.rounding import exact
+from dpcore.exact.rounding import exact, float_up
 from dpcore.fitting.hooks import needed_epsilon, stated_schedule
 from dpcore.fitting.settings import figure_of
 from dpcore.registry.declarations import optimizer_facts
 
 if TYPE_CHECKING:
+    from dpcore.accountants.schedule import Schedule
     from dpcore.fitting.plan import Plan
     from dpcore.protocols import Accountant
     from dpcore.protocols.problem import Problem
@@ -27,9 +29,10 @@ if TYPE_CHECKING:
 __all__ = ["fixed_schedule", "with_planned_accountant"]
 
 
-def with_planned_accountant(plan: Plan, problem: Problem) -> Plan:
+def with_planned_accountant(plan: Plan, problem: Problem, runs: int = 1) -> Plan:
     """Return the plan with the accountant fitted to, or chosen for, the schedule that the optimizer
     states: a function of public facts and the budget, ``schedule(problem, noise_multiplier)``.
+    ``runs`` : how many times the optimizer is to run within the budget.
 
     One that knows its epsilon beforehand has a filter of that, which then is the guarantee.
 
@@ -42,7 +45,7 @@ def with_planned_accountant(plan: Plan, problem: Problem) -> Plan:
         return plan  # Users fit their own filters, when the rules are known.
     needed = needed_epsilon(plan.optimizer, problem)
     if needed is not None:
-        return replace(plan, accountant=_of_what_is_needed(plan, needed))
+        return replace(plan, accountant=_of_what_is_needed(plan, float_up(Fraction(needed) * runs)))
     if figure_of(plan.settings) is not None:
         return plan  # A budget in its own figure, all of which is for any releases.
     schedule = stated_schedule(plan.optimizer, problem)
@@ -59,10 +62,14 @@ def with_planned_accountant(plan: Plan, problem: Problem) -> Plan:
             )
         return plan
     accountant = planned_accountant(
-        type(asked), asked.epsilon, asked.delta, asked.conversion, schedule
+        type(asked), asked.epsilon, asked.delta, asked.conversion, _repeated(schedule, runs)
     )
     chosen = () if type(accountant) is type(asked) else target_of(accountant)
     return replace(plan, accountant=accountant, targets=(*plan.targets, *chosen))
+
+
+def _repeated(schedule: Schedule, runs: int) -> Schedule:
+    return lambda multiplier: {e: runs * n for e, n in schedule(multiplier).items()}
 
 
 def _of_what_is_needed(plan: Plan, needed: float) -> Accountant:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dpcore.fitting.hooks import expected
-from dpcore.fitting.memory import MUCH_MEMORY, gigabytes, memory_of
+from dpcore.fitting.memory import MUCH_MEMORY, columns_of, gigabytes, memory_of
 
 if TYPE_CHECKING:
     from dpcore.fitting.plan import Plan
@@ -43,7 +43,7 @@ class Foresight:
         if memory >= MUCH_MEMORY:
             self.tell(
                 f"this run takes about {gigabytes(memory)} of memory beside its rows, for "
-                f"{problem.n_features:,} columns."
+                f"{columns_of(problem)}."
             )
         outlook = expected(plan, problem)
         if outlook is None:

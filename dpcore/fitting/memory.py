@@ -1,6 +1,7 @@
 """The memory that a run takes beside its rows, from public facts: refused where there is less.
 
-Figures are of the columns alone, never of the rows, so that a refusal says nothing of them.
+Figures are of the columns, and of several classes of the public number of rows, if there is one:
+never of the rows, so that a refusal says nothing of them.
 """
 
 from __future__ import annotations
@@ -17,10 +18,13 @@ if TYPE_CHECKING:
     from dpcore.protocols.optimizer import Optimizer
     from dpcore.protocols.problem import Problem
 
-__all__ = ["MUCH_MEMORY", "gigabytes", "memory_of", "require_memory"]
+__all__ = ["MUCH_MEMORY", "columns_of", "gigabytes", "memory_of", "require_memory"]
 
 _PER_COLUMN = 512
 """Bytes: points, gradients, their noise and copies. ``bench/memory.py`` measures them."""
+_PER_MARGIN = 24
+"""Bytes: the margins of all classes at a point, along a direction and at a candidate. One margin of
+a row is little beside the row."""
 _LIMIT = Path("/sys/fs/cgroup/memory.max")
 MUCH_MEMORY = 2.0**28
 """So many bytes are worth saying."""
@@ -29,6 +33,8 @@ MUCH_MEMORY = 2.0**28
 def memory_of(optimizer: Optimizer, problem: Problem) -> float:
     """Return the bytes that a run takes beside its rows, about."""
     own = _PER_COLUMN * problem.n_features * problem.n_margins
+    if problem.n_margins > 1:
+        own += _PER_MARGIN * problem.n_margins * (problem.n_public or 0)
     return max(stated_memory(optimizer, problem), float(own))
 
 
@@ -38,10 +44,15 @@ def require_memory(optimizer: Optimizer, problem: Problem) -> None:
     if present is not None and needed > present:
         name = optimizer_facts(optimizer).name or type(optimizer).__name__
         raise InvalidInputError(
-            f"{name} takes about {gigabytes(needed)} of memory for "
-            f"{problem.n_features:,} columns, and this machine has {gigabytes(present)}: take "
-            "fewer columns, or another algorithm."
+            f"{name} takes about {gigabytes(needed)} of memory for {columns_of(problem)}, and this "
+            f"machine has {gigabytes(present)}: take fewer columns, or another algorithm."
         )
+
+
+def columns_of(problem: Problem) -> str:
+    """Return in words how many columns a run has, and of how many classes if of several."""
+    columns = f"{problem.n_features:,} columns"
+    return columns if problem.n_margins == 1 else f"{columns} of {problem.n_margins:,} classes"
 
 
 def gigabytes(count: float) -> str:

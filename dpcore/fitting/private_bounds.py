@@ -3,40 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.accountants.calibrate import noise_multiplier
 from dpcore.bounds.choice import CountNoise, are_defaults, bounds_of
 from dpcore.bounds.counts import BinCounts
 from dpcore.bounds.waiting import WaitingRows, bounded_schema, encoded_rows, rehearsed_rows
-from dpcore.errors import InvalidInputError
-from dpcore.fitting.engines import engine_at_hand
-from dpcore.fitting.optimizer_run import run_optimizer
 from dpcore.fitting.reporting import charged_in
+from dpcore.fitting.shares import deviation_of, mechanism_for, norm_of, rehearse_run, require_share
 from dpcore.mechanisms.gaussian import Gaussian
-from dpcore.mechanisms.geometric import Geometric
 from dpcore.noise.source import SeededNoise
-from dpcore.queries.count import RowCount
-from dpcore.registry.declarations import accountant_facts, optimizer_facts
-from dpcore.session.rehearsal import load_noise
 from dpcore.session.session import TableSession
-from dpcore.session.units import sensitivity_of_units
 
 if TYPE_CHECKING:
     from dpcore.data.dataset import Dataset
     from dpcore.data.schema.schema import Schema
     from dpcore.fitting.plan import Plan
     from dpcore.fitting.public_facts import Ready
+    from dpcore.mechanisms.geometric import Geometric
     from dpcore.noise.source import NoiseSource
-    from dpcore.protocols import Accountant, DerivedQuery, Query, TableQuery
-    from dpcore.protocols.problem import Problem
+    from dpcore.protocols import Accountant
     from dpcore.session.charges import Charges
-    from dpcore.session.exchange import Known
     from dpcore.session.ledger import LedgerEntry
 
 __all__ = ["SHARE", "Bounded", "check_private_bounds", "with_bounds"]
@@ -71,23 +61,8 @@ def check_private_bounds(plan: Plan, schema: Schema) -> None:
     """
     if not schema.unbounded:
         return
-    stated, accountant = optimizer_facts(plan.optimizer), plan.accountant
-    promised, name = accountant_facts(type(accountant)), plan.entry.name
-    reasons = {
-        "its rows stay with users, who have a budget each": "user-pool" in stated.needs,
-        "its epsilon is an output": bool(stated.targets),
-        "the authors' code counts on the whole budget": stated.as_published,
-        f"{accountant.name} is no filter of a budget": not (stated.private and promised.private),
-        f"the {accountant.name} accountant bounds one release": not promised.holds_several,
-        f"the {accountant.name} accountant holds it to a fixed schedule, which has no place for "
-        "them; name another one, such as --accountant gdp": not accountant.fully_adaptive,
-    }
-    for reason, holds in reasons.items():
-        if holds:
-            raise InvalidInputError(
-                f"The bounds of column {schema.unbounded[0].name!r} are private, and {name} cannot "
-                f"leave a share of the budget to their release: {reason}. Give public bounds."
-            )
+    column = schema.unbounded[0].name
+    require_share(plan, f"The bounds of column {column!r} are private", "Give public bounds")
 
 
 def with_bounds(
@@ -114,13 +89,14 @@ def with_bounds(
     plan, schema = ready.plan, dataset.schema
     if not schema.unbounded:
         return Bounded(dataset, plan.accountant)
-    query, mechanism, spread = _release_of(plan.accountant, len(schema.unbounded))
+    mechanism = mechanism_for(plan.accountant, SHARE)
+    query = BinCounts(len(schema.unbounded), norm_of(mechanism))
     _rehearse(ready, dataset, query, mechanism)
     engine, asked = WaitingRows(dataset), (plan.accountant, plan.relation, noise, on_release)
     session = TableSession(engine, *asked, problem=ready.problem)
     charges.follow(lambda: charged_in(session))
     counts = session.release(query, mechanism).reshape(query.n_columns, -1)
-    deviation = spread * mechanism.noise_multiplier * _moved(query, ready.problem)
+    deviation = deviation_of(mechanism, query, ready.problem)
     added = CountNoise(deviation, isinstance(mechanism, Gaussian), query.n_columns)
     bounds, unseen = {}, []
     for column, own in zip(schema.unbounded, counts, strict=True):
@@ -135,65 +111,15 @@ def with_bounds(
     )
 
 
-def _release_of(
-    accountant: Accountant, n_columns: int
-) -> tuple[BinCounts, Gaussian | Geometric, float]:
-    """Return the query, its mechanism for the share, and the deviation of the noise over its
-    scale."""
-    cost = SHARE * Fraction(accountant.budget)
-    if accountant.supports(Gaussian.nominal_event(1.0)):
-        normal = Gaussian(noise_multiplier(accountant, Gaussian.nominal_event, cost))
-        return BinCounts(n_columns, "l2"), normal, 1.0
-    pure = Geometric(noise_multiplier(accountant, Geometric.nominal_event, cost))
-    return BinCounts(n_columns, "l1"), pure, 2**0.5
-
-
-def _moved(query: BinCounts, problem: Problem) -> float:
-    """Return how far the counts of neighbouring tables are apart at most."""
-    k, relation = problem.rows_per_unit, problem.relation
-    of_rows = query.sensitivity(relation)
-    return (of_rows if k is None else sensitivity_of_units(query, relation, k)).bound
-
-
-class _Rehearsed(BaseException):
-    """A run over no rows came to its first release. No error, for optimizers that catch those."""
-
-
-class _NoRows(TableSession):
-    """A session over no rows in the place of so many as are public: a pass through the table, or a
-    sample of a fixed size, which hold that number, end the rehearsal where rows would be asked. No
-    session loads their kernels before a charge (``dpcore.session.rehearsal``)."""
-
-    def _exact(self, query: Query | DerivedQuery | TableQuery, known: Known = ()) -> np.ndarray:
-        if self.relation.size_is_public and hasattr(query, "answer_table"):
-            raise _Rehearsed
-        return super()._exact(query, known)
-
-
 def _rehearse(
     ready: Ready, dataset: Dataset, query: BinCounts, mechanism: Gaussian | Geometric
 ) -> None:
-    """Load what the run needs, and raise what refuses it, before any charge: the run goes over no
-    rows, with noise that is nobody's, up to the first release after that of the bounds."""
-    plan, schema, problem = ready.plan, dataset.schema, ready.problem
-    load_noise(in_bulk=True)
+    """Make the release of no rows, and what follows it (``rehearse_run``)."""
+    plan, problem = ready.plan, ready.problem
     none = dataset.take(np.zeros(dataset.X.shape[0], dtype=bool))
-    table, nobodys = rehearsed_rows(dataset, schema).table(), SeededNoise(0)
-    asked = plan.accountant, plan.relation, nobodys
-    first = TableSession(WaitingRows(none), *asked, problem=problem)
-    first.release(query, mechanism)
-    usual = _NoRows(
-        engine_at_hand(plan.engine, table, dataset.schema, 1),
-        first.accountant,
-        *asked[1:],
-        on_release=_stop,
-        problem=problem,
-        earlier=first.ledger,
+    table, nobodys = rehearsed_rows(dataset, dataset.schema).table(), SeededNoise(0)
+    first = TableSession(
+        WaitingRows(none), plan.accountant, plan.relation, nobodys, problem=problem
     )
-    usual.rehearse(RowCount("l2"))
-    with suppress(_Rehearsed):
-        run_optimizer(plan.optimizer, plan.entry, problem, usual, secret_rows=True)
-
-
-def _stop(session: TableSession) -> None:
-    raise _Rehearsed
+    first.release(query, mechanism)
+    rehearse_run(ready, table, dataset.schema, first)

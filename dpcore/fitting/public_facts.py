@@ -5,12 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from dpcore.accountants.equal_parts import equal_part
 from dpcore.data.schema.numbers import number_features
 from dpcore.errors import InvalidInputError
+from dpcore.fitting.class_weights import with_public_weights
 from dpcore.fitting.compatibility import check_fits, check_label
-from dpcore.fitting.fixed_schedule import with_planned_accountant
 from dpcore.fitting.hooks import default_l2
 from dpcore.fitting.memory import require_memory
+from dpcore.fitting.ovr import fits_of, planned_parts
+from dpcore.fitting.settings import OVR
 from dpcore.losses.facts import loss_facts
 from dpcore.protocols.problem import Problem
 from dpcore.registry.declarations import optimizer_facts
@@ -20,33 +23,52 @@ if TYPE_CHECKING:
     from dpcore.data.schema.schema import Schema
     from dpcore.fitting.plan import Plan
     from dpcore.privacy.sensitivity import NeighboringRelation
+    from dpcore.protocols import Accountant
 
 __all__ = ["Ready", "check_dataset", "check_drop", "check_public", "with_default_l2"]
 
 
 @dataclass(frozen=True)
 class Ready:
-    """A plan that fits the data, its accountant planned for them, and the public facts of both."""
+    """A plan that fits the data, its accountant planned for them, and the public facts of both.
+
+    Parameters
+    ----------
+    of_each : the plan of one of ``fits`` fits, whose accountant is its part of the budget; the plan
+        itself where there is one.
+    """
 
     plan: Plan
     problem: Problem
+    of_each: Plan
+    fits: int = 1
+
+    def part_of(self, accountant: Accountant) -> Accountant:
+        """Return the filter of each fit in what the run's own, charged perhaps, has left."""
+        if self.fits == 1:
+            return accountant
+        return equal_part(accountant, self.fits) if accountant.spent else self.of_each.accountant
 
 
 def check_dataset(plan: Plan, dataset: RowFacts, kept_fraction: float = 1.0) -> Ready:
     """Return the fit of a plan to a data set; InvalidInputError if they do not fit each other."""
     check_drop(plan.relation, dataset)
+    if (dataset.weights is None) != (plan.settings.weight_bound is None):
+        raise InvalidInputError("Expected weights of rows beside weight_bound, and only there.")
     return check_public(plan, dataset.schema, dataset.n_units, kept_fraction)
 
 
 def check_public(plan: Plan, schema: Schema, n_units: int, kept_fraction: float = 1.0) -> Ready:
     """Return the fit of a plan to so many units, rows where the schema has none; InvalidInputError
     if they do not fit each other."""
-    problem = _problem(plan, schema, n_units, kept_fraction)
+    fits = fits_of(plan, schema.label)
+    plan = with_public_weights(plan, schema.label)
+    problem = _problem(plan, schema, n_units, kept_fraction, fits)
     check_fits(plan.optimizer, problem, plan.accountant)
-    planned = with_planned_accountant(plan, problem)
-    check_fits(planned.optimizer, problem, planned.accountant)
+    planned, of_each = planned_parts(plan, problem, fits)
+    check_fits(planned.optimizer, problem, of_each.accountant)
     require_memory(planned.optimizer, problem)
-    return Ready(planned, problem)
+    return Ready(planned, problem, of_each, fits)
 
 
 def check_drop(relation: NeighboringRelation, dataset: RowFacts) -> None:
@@ -60,9 +82,9 @@ def check_drop(relation: NeighboringRelation, dataset: RowFacts) -> None:
         )
 
 
-def _problem(plan: Plan, schema: Schema, n_units: int, kept_fraction: float) -> Problem:
-    """Return the public facts; InvalidInputError where the loss or the size does not fit."""
-    check_label(plan.loss, schema)
+def _problem(plan: Plan, schema: Schema, n_units: int, kept_fraction: float, fits: int) -> Problem:
+    """Return the public facts of a fit; InvalidInputError where loss or size does not fit."""
+    check_label(plan.loss, schema, one_against_rest=plan.settings.multiclass == OVR)
     units = schema.units
     if plan.relation.size_is_public and n_units < 2:
         things = "rows" if units is None else "units"
@@ -88,7 +110,8 @@ def _problem(plan: Plan, schema: Schema, n_units: int, kept_fraction: float) -> 
         numbers=number_features(schema),
         **capacity,
     )
-    return with_default_l2(problem, plan)
+    of_each = plan if fits == 1 else replace(plan, accountant=equal_part(plan.accountant, fits))
+    return with_default_l2(problem, of_each)
 
 
 def with_default_l2(problem: Problem, plan: Plan) -> Problem:

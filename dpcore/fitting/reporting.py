@@ -20,10 +20,10 @@ from dpcore.session.charges import Bound, Figures
 
 if TYPE_CHECKING:
     from dpcore.data.files import RowFacts
+    from dpcore.fitting.doors import Released
     from dpcore.fitting.plan import Plan
     from dpcore.protocols import Accountant
     from dpcore.protocols.problem import Problem
-    from dpcore.session.session import TableSession
 
 __all__ = [
     "bound_of",
@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 
-def charged_in(session: TableSession) -> Figures | None:
+def charged_in(session: Released) -> Figures | None:
     """Return what a session's releases were charged; ``None`` where there was none."""
     used = session.accountant
     return (used.spent, used.budget, used.unit) if session.ledger else None
@@ -72,14 +72,16 @@ def not_met(
 def state(
     plan: Plan,
     problem: Problem,
-    session: TableSession,
+    session: Released,
     why_not_private: tuple[str, ...],
     trusted: tuple[str, ...],
     dataset: RowFacts,
     private_bounds: dict[str, Any] | None,
+    balanced: dict[str, Any] | None,
+    fits: int,
 ) -> PrivacyStatement:
     """Return the privacy statement of a run. ``trusted`` : parts beside those the session saw.
-    ``private_bounds`` : what is stated of them."""
+    ``private_bounds``, ``balanced`` : what is stated of them. ``fits`` : within the budget."""
     return state_session(
         session,
         plan.accountant,
@@ -91,11 +93,13 @@ def state(
         figure=figure_of(plan.settings),
         ex_post_epsilon=_ex_post(plan, session),
         private_bounds=private_bounds,
+        balanced=balanced,
+        fits=fits,
     )
 
 
 def state_session(
-    session: TableSession,
+    session: Released,
     empty: Accountant,
     why_not_private: tuple[str, ...],
     trusted: tuple[str, ...],
@@ -133,7 +137,7 @@ def _delta(accountant: Accountant) -> float:
     return accountant.reserve if type(accountant) is PureAccountant else accountant.delta
 
 
-def _ex_post(plan: Plan, session: TableSession) -> float | None:
+def _ex_post(plan: Plan, session: Released) -> float | None:
     """Return the loss of the outcome where the algorithm puts it out and every release has it."""
     stated = optimizer_facts(plan.optimizer)
     if not stated.targets or stated.needed_epsilon is not None:
@@ -144,7 +148,7 @@ def _ex_post(plan: Plan, session: TableSession) -> float | None:
         return None
 
 
-def _released(plan: Plan, session: TableSession) -> tuple[str, ...]:
+def _released(plan: Plan, session: Released) -> tuple[str, ...]:
     """Return why what was released voids the guarantee, whatever the optimizer says of itself."""
     reasons = []
     if any(_is_exact(entry.event) for entry in session.ledger) and not plan.why_not_private():
@@ -154,7 +158,7 @@ def _released(plan: Plan, session: TableSession) -> tuple[str, ...]:
     return tuple(reasons)
 
 
-def unpromised(session: TableSession) -> list[str]:
+def unpromised(session: Released) -> list[str]:
     """Return the clause about released parts that promise no privacy, if there were any."""
     parts = ", ".join(session.parts_not_private)
     return [f"parts that promise no privacy were released: {parts}"] if parts else []
@@ -168,7 +172,7 @@ def _is_exact(event: DpEvent) -> bool:
     return sampled or isinstance(event, NonPrivateDpEvent)
 
 
-def summarise(session: TableSession) -> tuple[dict[str, Any], ...]:
+def summarise(session: Released) -> tuple[dict[str, Any], ...]:
     """Return count and cost of the ledger for each kind of release and mechanism, in order."""
     groups: dict[tuple[str, str], dict[str, Any]] = {}
     for entry in session.ledger:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,14 +16,14 @@ import numpy as np
 from dpcore.bounds.waiting import encoded_rows, rehearsed_rows
 from dpcore.data.blocks.row_norms import describe_scaling
 from dpcore.errors import TargetNotMetError
+from dpcore.fitting.balanced import check_balanced, with_balanced
 from dpcore.fitting.cautions import cautions_of
 from dpcore.fitting.diagnostics import accuracy_figures, diagnose
-from dpcore.fitting.engines import engine_at_hand, files_of, opened_files
+from dpcore.fitting.doors import OnRelease, opened
+from dpcore.fitting.engines import engine_at_hand, files_of, opened_files, require_one_fit
 from dpcore.fitting.fitted import make_model
-from dpcore.fitting.fixed_schedule import fixed_schedule
 from dpcore.fitting.foresight import Foresight
 from dpcore.fitting.loading import are_ours_and_generated, schema_reasons
-from dpcore.fitting.optimizer_run import run_optimizer
 from dpcore.fitting.private_bounds import check_private_bounds, with_bounds
 from dpcore.fitting.public_facts import check_dataset
 from dpcore.fitting.reporting import bound_of, charged_in, not_met, state, summarise
@@ -33,7 +33,6 @@ from dpcore.noise.source import SeededNoise, SystemNoise
 from dpcore.privacy.statement import part_of
 from dpcore.registry.declarations import engine_facts
 from dpcore.session.charges import Charges
-from dpcore.session.session import TableSession
 
 if TYPE_CHECKING:
     from dpcore.data.blocks.table import Table
@@ -48,8 +47,7 @@ __all__ = [
     "train",
 ]
 
-_WHERE_GIVEN = ("rho", "mu", "units", "users", "private_bounds")
-OnRelease = Callable[[TableSession], None] | None
+_WHERE_GIVEN = ("rho", "mu", "units", "users", "private_bounds", "balanced")
 
 
 @dataclass(frozen=True)
@@ -91,6 +89,9 @@ class Training:
             "scaling": describe_scaling(model.schema),
             "loss": model.loss,
             "loss_parameters": dict(model.loss_parameters),
+            "multiclass": model.multiclass,
+            **({} if model.weight_bound is None else {"weight_bound": model.weight_bound}),
+            **({"class_weights": dict(model.class_weights)} if model.class_weights else {}),
             "l2": model.l2,
             **{key: privacy[key] for key in (*statement, *counted)},
             "status": model.status,
@@ -215,10 +216,13 @@ def fit_dataset(
     charges.bound = bound_of(plan, dataset.schema.units, why_not_private)
     trusted = (part_of(plan.loss), *plan.targets, *parts)
     rows: Any = dataset  # a Dataset, unless the engine is open already
+    if engine is not None:
+        require_one_fit(ready)
     secret = not are_ours_and_generated(dataset, parts)
     check_private_bounds(plan, dataset.schema)
+    check_balanced(ready)
     if foresight is not None:
-        foresight.look(plan, problem)
+        foresight.look(ready.of_each, problem)
     if "user-pool" in plan.optimizer.needs:
         with charges.told():
             pool, typed_by = open_pool(plan, rows), dataset.typed_by
@@ -230,27 +234,20 @@ def fit_dataset(
     with charges.told():
         bounded = with_bounds(ready, rows, noise, on_release, charges)
         dataset = rows = bounded.dataset
-        session = TableSession(
-            engine
-            or engine_at_hand(
-                plan.engine, table or rows.table(), dataset.schema, plan.settings.threads
-            ),
-            bounded.accountant,
-            plan.relation,
-            noise,
-            on_release=on_release,
-            schedule=fixed_schedule(plan, problem),
-            problem=problem,
-            earlier=bounded.charged,
-        )
-        charges.follow(lambda: charged_in(session))
-        others = why_not_private, trusted, dataset, bounded.stated
+        if engine is None and ready.fits == 1:
+            table = table or rows.table()
+            engine = engine_at_hand(plan.engine, table, dataset.schema, plan.settings.threads)
+        balanced = with_balanced(ready, bounded, engine, table, noise, on_release, charges)
+        ready, bounded = balanced.ready, balanced.bounded
+        plan, problem = ready.plan, ready.problem
+        released, solve = opened(ready, bounded, noise, on_release, engine, secret_rows=secret)
+        charges.follow(lambda: charged_in(released))
+        others = why_not_private, trusted, dataset, bounded.stated, balanced.stated, ready.fits
         try:
-            solution = run_optimizer(
-                plan.optimizer, plan.entry, problem, session, secret_rows=secret
-            )
+            solution = solve()
         except TargetNotMetError as error:
-            statement = state(plan, problem, session, *others)
+            statement = state(plan, problem, released, *others)
             raise not_met(error, statement, dataset) from None
-        statement = state(plan, problem, session, *others)
-        return make_model(plan, dataset.schema, problem.l2, solution, summarise(session), statement)
+        statement = state(plan, problem, released, *others)
+        ledger = summarise(released)
+        return make_model(plan, dataset.schema, problem.l2, solution, ledger, statement)

@@ -11,12 +11,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dpcore.errors import InvalidInputError
+from dpcore.fitting.class_weights import checked_bound, checked_weights
 from dpcore.privacy.relations import parse_relation
 from dpcore.registry.parameters import convert
 
 __all__ = [
     "DEFAULT_ALGORITHM",
     "FIGURES",
+    "OVR",
     "Settings",
     "checked_settings",
     "figure_of",
@@ -27,6 +29,9 @@ FIGURES = {"rho": "zcdp", "mu": "gdp"}
 """Budgets that are the figure of a filter, by its accountant."""
 DEFAULT_ALGORITHM = "auto"
 """The algorithm of a run that names none."""
+
+OVR = "ovr"
+"""One-vs-rest, the one value of ``multiclass``."""
 
 _MOST_THREADS = 2**16
 
@@ -55,7 +60,12 @@ class Settings:
     trust : what the server sees there; ``None`` for ``local``.
     units : whether neighbours differ in units of several rows, as the schema or the request says;
         a choice of algorithm may go by it.
+    class_weight : a public weight by class, or ``"balanced"``, which is released; ``None`` for no
+        weights. ``largest_weight`` : the most that a balanced one may come to.
+    weight_bound : the public bound of weights that rows come with; ``None`` for rows without.
     seed : makes the run repeatable and the result not private; ``None`` for real noise.
+    multiclass : ``"ovr"`` for a fit of each of three classes and more against the rest, by a loss
+        for two; ``None`` for one fit of all.
     """
 
     algo: str = DEFAULT_ALGORITHM
@@ -79,7 +89,11 @@ class Settings:
     users: Any = None
     trust: str | None = None
     units: bool = False
+    class_weight: Mapping[Any, Any] | str | None = None
+    largest_weight: float = 10.0
+    weight_bound: float | None = None
     seed: int | None = None
+    multiclass: str | None = None
 
 
 def checked_settings(settings: Settings) -> Settings:
@@ -88,14 +102,22 @@ def checked_settings(settings: Settings) -> Settings:
     from dpcore.accountants.additive import validated_delta
 
     validated_delta(settings.delta, zero_allowed=True)
+    class_weight, largest = checked_weights(settings.class_weight, settings.largest_weight)
     settings = dataclasses.replace(
         settings,
+        class_weight=class_weight,
+        largest_weight=largest,
+        weight_bound=checked_bound(settings.weight_bound),
         l2=None if settings.l2 is None else convert("l2", float, settings.l2),
         seed=_checked_whole("seed", settings.seed, 0),
         threads=_checked_whole("threads", settings.threads, 1, _MOST_THREADS),
     )
     if settings.l2 is not None and settings.l2 < 0:
         raise InvalidInputError(f"Expected l2={settings.l2!r} >= 0.")
+    if settings.multiclass not in (None, OVR):
+        raise InvalidInputError(
+            f"Expected multiclass={settings.multiclass!r} to be {OVR}, or left out."
+        )
     if settings.relation is not None:
         parse_relation(settings.relation)
     return _with_accountant_of_figure(settings)

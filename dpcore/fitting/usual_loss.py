@@ -25,8 +25,10 @@ def loss_of_schemas(*schemas: Schema | None) -> str:
     return _OF_MORE if several and all(several) else _OF_TWO
 
 
-def loss_of_rows(X: Any, schema: Schema | None, classes: Any) -> str:
-    """Return the loss of rows as ``dpcore.fit`` takes them."""
+def loss_of_rows(X: Any, schema: Schema | None, classes: Any, multiclass: str | None = None) -> str:
+    """Return the loss of rows as ``dpcore.fit`` takes them: one-vs-rest that of two classes."""
+    if multiclass is not None:
+        return _OF_TWO
     if schema is None and classes is not None:
         return _OF_MORE if _count(classes) > 2 else _OF_TWO
     is_path = isinstance(X, (str, os.PathLike))

@@ -20,7 +20,10 @@ from dpcore.registry.facts import Method, Shape, fact, fault_of, near_name
 if TYPE_CHECKING:
     from dpcore.protocols import Loss
 
-__all__ = ["LossFacts", "loss_facts"]
+__all__ = ["MOST_WEIGHT", "LossFacts", "loss_facts"]
+
+MOST_WEIGHT = 2.0**20
+"""No weight of rows is larger, and none of a class smaller than its inverse."""
 
 _TEXT = Shape("a text", lambda value: type(value) is str)
 _FLAG = Shape("True or False", lambda value: type(value) is bool)
@@ -60,6 +63,12 @@ class LossFacts:
         _FIGURE, "bound of -z `dvalue` over all z and labels, rounded up; none: `value` at 0", None
     )
     thread_safe: bool = fact(_FLAG, "nothing is kept between calls, which may overlap", False)
+    largest_weight: float = fact(
+        _BOUND, "the most that a row's loss is multiplied by; errors grow with it", 1.0
+    )
+    weighs_rows: bool = fact(
+        _FLAG, "labels are pairs of label and weight (`dpcore.data.weighted_labels`)", False
+    )
     precise_dvalue: Callable[..., None] | None = fact(
         _FILLS, "`dvalue` to within 2^-46, the last bits perhaps not those of other calls", None
     )

@@ -1,7 +1,8 @@
 """The model file: JSON, a format version, a checksum over everything else in it. No pickle.
 
 A model of three classes and more, which has a list of coefficients for each, is of version 2: what
-reads version 1 alone says so. All others are of version 1.
+reads version 1 alone says so. All others are of version 1. In version 2 ``multiclass`` says ``ovr``
+where each class has a fit of its own; without it there is one fit of all.
 
 The checksum is SHA-256 over the canonical JSON (sorted keys, no spaces, ASCII) of the file without
 its ``checksum``. It finds a file that was cut short or altered by accident; it is no signature.
@@ -73,6 +74,10 @@ def _loss(value: Any) -> bool:
     return _table(value["parameters"]) and all(map(_optional(_class), value["parameters"].values()))
 
 
+def _weights(value: Any) -> bool:
+    return _table(value) and all(map(_positive, value.values()))
+
+
 def _class(value: Any) -> bool:
     return _text(value) or _flag(value) or _number(value)
 
@@ -109,6 +114,8 @@ _OF_VERSION: dict[int, dict[str, tuple[_Check, str]]] = {
         ),
     },
 }
+
+_MULTICLASS: dict[int, tuple[str, ...]] = {1: (), 2: ("ovr",)}
 
 _PRIVACY: dict[str, tuple[_Check, str]] = {
     "private": (_flag, "true or false"),
@@ -203,7 +210,13 @@ def checksum(content: Mapping[str, Any]) -> str:
 
 def _check_fields(name: str, content: Mapping[str, Any]) -> None:
     _check_each(name, _FIELDS | _OF_VERSION[content["format_version"]], content)
+    if content.get("multiclass") not in (None, *_MULTICLASS[content["format_version"]]):
+        raise ModelFileError(f"{name!r} has another multiclass than this dpcore knows.")
     _check_each(name, _PRIVACY, content["privacy"])
+    if not _weights(content.get("class_weights", {})):
+        raise ModelFileError(f"Expected 'class_weights' in {name!r} to be numbers > 0 by class.")
+    if not _optional(_positive)(content.get("weight_bound")):
+        raise ModelFileError(f"Expected 'weight_bound' in {name!r} to be a number > 0.")
     if content["privacy"]["private"] == bool(content["privacy"]["why_not_private"]):
         raise ModelFileError(f"'private' and 'why_not_private' in {name!r} contradict each other.")
     several = content["format_version"] == 2

@@ -22,6 +22,7 @@ class LearntFacts:
     w: np.ndarray
     schema: Schema
     loss: str
+    multiclass: str | None
     privacy: Mapping[str, Any]
     class_values: tuple[Any, ...] | None
 
@@ -92,13 +93,14 @@ class LearntFacts:
 
     @property
     def has_log_odds(self) -> bool:
-        """Whether a margin is the logarithm of the odds of the positive class."""
-        return self.loss == "logistic"
+        """Whether a row has one margin, the logarithm of the odds of the positive class."""
+        return self.loss == "logistic" and self.w.ndim == 1
 
     @property
     def has_probabilities(self) -> bool:
         """Whether probabilities of the classes follow from margins."""
-        return self.has_log_odds or self.loss == "softmax"
+        of_classes = "softmax" if self.multiclass is None else "logistic"
+        return self.has_log_odds or (self.w.ndim > 1 and self.loss == of_classes)
 
     @property
     def row_norm(self) -> float:

@@ -43,6 +43,11 @@ class Model(LearntFacts):
     status, details : how the run ended, and the algorithm's figures.
     class_values : the classes as the caller's own objects, in the schema's order; ``None`` for its
         text or numbers.
+    multiclass : ``"ovr"`` where each class has a fit of its own against the rest; ``None`` for one
+        fit of all.
+    class_weights : the weight that the fit gave to each class, by its name in the schema, public
+        or released; empty where it gave none.
+    weight_bound : the public bound of rows' own weights; ``None`` where rows had none.
     report : what ``dpcore train --json`` prints; in no file and no pickle, since it may hold
         figures that were computed without privacy.
     """
@@ -59,6 +64,9 @@ class Model(LearntFacts):
     versions: Mapping[str, str]
     class_values: tuple[Any, ...] | None = None
     loss_parameters: Mapping[str, Any] = field(default_factory=dict)
+    multiclass: str | None = None
+    class_weights: Mapping[str, float] = field(default_factory=dict)
+    weight_bound: float | None = None
     report: Mapping[str, Any] = field(default_factory=dict)
 
     def decision_function(self, X: Any, bad_rows: str = "blank") -> np.ndarray:
@@ -84,16 +92,17 @@ class Model(LearntFacts):
 
     def predict_proba(self, X: Any, bad_rows: str = "blank") -> np.ndarray:
         """Return the probabilities of ``classes_`` for every row, of shape (n_rows, n_classes), NaN
-        for a row without a score.
+        for a row without a score. One-vs-rest: of each class against the rest, over their sum.
 
         Raises InvalidInputError for a loss whose margins are no log odds.
         """
         if not self.has_probabilities:
             raise InvalidInputError(
                 f"The margins of the loss {self.loss} are no log odds: only a logistic model has "
-                "probabilities, of more classes than two a softmax one."
+                "probabilities, of more classes than two a softmax one, or one-vs-rest a logistic "
+                "one."
             )
-        return probabilities_of(margins_of(self, X, bad_rows))
+        return self.probabilities(margins_of(self, X, bad_rows))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy on labelled rows, or the R2 of a regression: an exact figure of these
@@ -116,6 +125,10 @@ class Model(LearntFacts):
             raw_norm_bound=self.schema.raw_norm_bound,
         )
         return np.concatenate([block.margins(self.w) for block in table.blocks], axis=-1)
+
+    def probabilities(self, margins: np.ndarray) -> np.ndarray:
+        """Return the probabilities of the classes by the margins of rows, as ``predict_proba``."""
+        return probabilities_of(margins, one_vs_rest=self.multiclass is not None)
 
     def labels(self, margins: np.ndarray) -> np.ndarray:
         """Return the class that each row's margins say, of several the first with the largest, None
@@ -158,6 +171,7 @@ class Model(LearntFacts):
             "algo": dict(self.algo),
             "loss": {"name": self.loss, "parameters": dict(self.loss_parameters)},
             "l2": self.l2,
+            **({} if self.multiclass is None else {"multiclass": self.multiclass}),
             "coefficients": self.coef.tolist(),
             "intercept": np.asarray(self.intercept).tolist() if self.schema.intercept else None,
             "feature_names": list(self.feature_names),
@@ -169,6 +183,8 @@ class Model(LearntFacts):
             "privacy": dict(self.privacy),
             "ledger": [dict(entry) for entry in self.ledger],
             "versions": dict(self.versions),
+            **({"class_weights": dict(self.class_weights)} if self.class_weights else {}),
+            **({} if self.weight_bound is None else {"weight_bound": self.weight_bound}),
         }
 
 
@@ -187,6 +203,8 @@ def load_model(path: str | os.PathLike[str]) -> Model:
         schema=schema,
         loss=content["loss"]["name"],
         loss_parameters=content["loss"]["parameters"],
+        class_weights=content.get("class_weights", {}),
+        weight_bound=content.get("weight_bound"),
         l2=float(content["l2"]),
         algo=content["algo"],
         privacy=content["privacy"],
@@ -194,6 +212,7 @@ def load_model(path: str | os.PathLike[str]) -> Model:
         status=content["status"],
         details=content["details"],
         versions=content["versions"],
+        multiclass=content.get("multiclass"),
         class_values=None if content["classes"] is None else tuple(content["classes"]),
     )
     _check_agreement(os.fspath(path), content, model)

@@ -24,15 +24,20 @@ _SOURCE = "the labels"
 _ADVICE = "Such a row has no score: leave it, and its label, out."
 
 
-def probabilities_of(margins: np.ndarray) -> np.ndarray:
+def probabilities_of(margins: np.ndarray, *, one_vs_rest: bool = False) -> np.ndarray:
     """Return the probabilities of the classes, of shape (n_rows, n_classes), each to full relative
     precision: of log odds, of shape (n_rows,), those of the negative and the positive class; else
-    the softmax of margins of shape (n_classes, n_rows)."""
-    from scipy.special import expit, softmax
+    the softmax of margins of shape (n_classes, n_rows).
+
+    ``one_vs_rest`` : such margins are the log odds of each class against the rest; the
+    probabilities that follow are divided by their sum, as scikit-learn does it: in logarithms, so
+    that they have a sum where all of them are next to nothing.
+    """
+    from scipy.special import expit, log_expit, softmax
 
     if margins.ndim == 1:
         return np.column_stack([expit(-margins), expit(margins)])
-    return np.asarray(softmax(margins, axis=0).T)
+    return np.asarray(softmax(log_expit(margins) if one_vs_rest else margins, axis=0).T)
 
 
 def places_said(margins: np.ndarray) -> np.ndarray:

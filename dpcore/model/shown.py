@@ -89,9 +89,12 @@ def fitted_in_words(model: Model) -> str:
     if label.is_real:
         kind = f"a number from {label.lower:g} to {label.upper:g}"
     inner = " and an intercept" if model.schema.intercept else ""
-    loss = shown_loss(model.loss, model.loss_parameters)
+    weights = model.class_weights, model.weight_bound
+    loss = shown_loss(model.loss, model.loss_parameters, *weights)
     features = len(model.feature_names)
-    return f"{kind} by {loss} loss, {features} features{inner}, fitted by {model.algo['name']}"
+    each = "" if model.multiclass is None else ", each class against the rest"
+    by = f"fitted by {model.algo['name']}{each}"
+    return f"{kind} by {loss} loss, {features} features{inner}, {by}"
 
 
 def classes_in_words(names: Sequence[str]) -> str:

@@ -30,6 +30,7 @@ from dpcore.data.dataset import Dataset, load_file
 from dpcore.data.readers import format_of
 from dpcore.data.readers.arrays import dataset_from_arrays
 from dpcore.data.schema.schema import Schema
+from dpcore.data.weighted_labels import clamped_labels
 from dpcore.engines.local import LocalEngine, available_threads
 from dpcore.exact.grid import (
     BLOCK_ROWS,
@@ -85,11 +86,11 @@ from dpcore.queries.columns import CategoricalColumn, NumericColumn, column_of, 
 from dpcore.queries.descent import minimize
 from dpcore.queries.gradient import ClippedGradients
 from dpcore.queries.gradient_sum import (
-    LOSS_ERROR,
     GradientSum,
     bounded_labels,
     gradient_bits,
     gradient_error,
+    loss_error,
 )
 from dpcore.queries.gram import unpack
 from dpcore.queries.sample import FixedSizeSample
@@ -135,7 +136,6 @@ __all__ = [
     "Inbox",
     "InteractiveMechanism",
     "JointAccountant",
-    "LOSS_ERROR",
     "LaplaceDpEvent",
     "LazyUniform",
     "Ledger",
@@ -187,6 +187,7 @@ __all__ = [
     "available_threads",
     "bounded_labels",
     "check_writable",
+    "clamped_labels",
     "clip_coefficients",
     "clipped_total",
     "column_of",
@@ -207,6 +208,7 @@ __all__ = [
     "load_noise",
     "load_now",
     "load_registry",
+    "loss_error",
     "loss_facts",
     "majority_label",
     "make_loss",

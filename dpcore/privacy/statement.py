@@ -62,6 +62,10 @@ class PrivacyStatement:
     private_bounds : where bounds of columns were released within the budget: ``columns``, and the
         ``share`` of the budget that it took; ``unseen``, the columns whose bounds are a default, if
         there are any.
+    balanced : where counts of the classes were released within the budget, for the weights that
+        even them out: the ``share`` of the budget that they took.
+    fits : how many fits the model is of, one for each class against the rest, each with an equal
+        part of the budget; 1 for one of all classes.
     """
 
     epsilon: float
@@ -84,6 +88,8 @@ class PrivacyStatement:
     units: Units | None = None
     users: dict[str, Any] | None = None
     private_bounds: dict[str, Any] | None = None
+    balanced: dict[str, Any] | None = None
+    fits: int = 1
 
     @property
     def private(self) -> bool:
@@ -111,7 +117,8 @@ class PrivacyStatement:
         return (
             f"{subject} is {self._claim()} under {tables}, as enforced by the "
             f"{self.accountant} filter ({self.conversion} conversion){trust}. {self._in_words()}"
-            f"{self._ex_post()}{self._of_users()}{self._of_bounds()}"
+            f"{self._ex_post()}{self._of_users()}{self._of_bounds()}{self._of_counts()}"
+            f"{self._of_fits()}"
         )
 
     def _claim(self) -> str:
@@ -154,6 +161,23 @@ class PrivacyStatement:
             f"{self.private_bounds['share']:.0%} of the same budget, and the guarantee is for both."
         )
 
+    def _of_counts(self) -> str:
+        if self.balanced is None:
+            return ""
+        return (
+            " The weights of the classes follow from their counts, which were released from the "
+            f"rows, for {self.balanced['share']:.0%} of the same budget, and the guarantee is for "
+            "both."
+        )
+
+    def _of_fits(self) -> str:
+        if self.fits == 1:
+            return ""
+        return (
+            f" It is of {self.fits} fits, one for each class against the rest, each with an equal "
+            "part of the budget, fixed beforehand; the guarantee is for all of them together."
+        )
+
     def _in_words(self) -> str:
         """Return the definition: P(S) <= e^epsilon P'(S) + delta for every set S of outcomes."""
         change = _CHANGES.get(self.relation, f"a change of one row ({self.relation})")
@@ -181,9 +205,11 @@ class PrivacyStatement:
         """Return the statement as JSON-able data, its sentence included."""
         data = {_IN_FILES.get(name, name): value for name, value in asdict(self).items()}
         data["units"] = None if self.units is None else self.units.to_dict()
-        for optional in ("units", "users", "private_bounds"):
+        for optional in ("units", "users", "private_bounds", "balanced"):
             if data[optional] is None:
                 del data[optional]
+        if self.fits == 1:
+            del data["fits"]
         figure = data.pop("figure")
         if figure is not None:
             data[figure[0]] = figure[1]

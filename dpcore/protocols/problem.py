@@ -73,7 +73,8 @@ class Problem:
             raise InvalidInputError(f"Expected 0 <= l2={self.l2!r} <= 2^100.")
         if self.n_features < 1:
             raise InvalidInputError("The data have no feature columns.")
-        several = vars(type(self.loss)).get("multiclass") is True  # as LossFacts reads it
+        loss: Any = self.loss
+        several = "multiclass" in vars(type(loss)) and loss.multiclass is True  # as LossFacts
         if self.n_margins < 1 or (self.n_margins > 1) != several:
             raise InvalidInputError(
                 f"Expected n_margins={self.n_margins!r} to be the number of classes of a "

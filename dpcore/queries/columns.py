@@ -13,6 +13,7 @@ import numpy as np
 
 from dpcore.data.cells.unit import scale_to_unit
 from dpcore.data.schema.columns import Drop, Label, Numeric
+from dpcore.data.weighted_labels import plain_labels
 from dpcore.errors import InvalidInputError, near_names
 from dpcore.exact.grid import FEATURE_BITS
 from dpcore.privacy.sealed import sealed
@@ -47,8 +48,9 @@ class NumericColumn:
 
     def steps(self, block: Block) -> np.ndarray:
         """Return the cell of every row in whole steps, int64 of shape (n_rows,)."""
-        unit = (block.y + 1.0) / 2.0 if self.feature is None else _picked(block, {self.feature: 1})
-        return _steps_of(unit)
+        if self.feature is None:
+            return _steps_of((plain_labels(block.y) + 1.0) / 2.0)
+        return _steps_of(_picked(block, {self.feature: 1}))
 
     def public_steps(self, values: Sequence[float]) -> np.ndarray:
         """Return the steps that cells of these public values have, int64."""
@@ -82,8 +84,8 @@ class CategoricalColumn:
     def codes(self, block: Block) -> np.ndarray:
         """Return the code of every row, int64 of shape (n_rows,)."""
         if not self.features:
-            k = len(self.levels)
-            places = block.y > 0 if k == 2 else np.trunc(np.clip(block.y, 0, k - 1))
+            k, y = len(self.levels), plain_labels(block.y)
+            places = y > 0 if k == 2 else np.trunc(np.clip(y, 0, k - 1))
             return places.astype(np.int64)
         # One feature is 1 and the others 0: the sum is exact, and 0 for a value of no level.
         places = {feature: code + 1 for code, feature in enumerate(self.features)}

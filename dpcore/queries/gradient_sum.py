@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from dpcore.data.weighted_labels import clamped_labels
 from dpcore.errors import InvalidInputError
 from dpcore.exact.grid import (
     BLOCK_ROWS,
@@ -28,9 +29,9 @@ if TYPE_CHECKING:
     from dpcore.protocols import Loss
     from dpcore.protocols.problem import Problem
 
-__all__ = ["LOSS_ERROR", "GradientSum", "bounded_labels", "gradient_bits", "gradient_error"]
+__all__ = ["GradientSum", "bounded_labels", "gradient_bits", "gradient_error", "loss_error"]
 
-LOSS_ERROR = 2.0**-36
+_LOSS_ERROR = 2.0**-36
 """Bound of the error of a loss or slope that is computed (dpcore.losses: 1e-11)."""
 _PRECISE_ERROR = 2.0**-46
 """The same of a loss's ``precise_dvalue``."""
@@ -43,8 +44,9 @@ class GradientSum:
     """``sum_i l'(x_i.w, y_i) x_i``, unclipped: for use inside a derived query only.
 
     It is not released, and what is made of it counts its error, so that sums need not be exact.
-    ``w`` : float64 on the grid of ``2**-FINE_BITS``. ``precise`` : for many rows: slopes by the
-    loss's ``precise_dvalue`` where it has one, in two parts whose sums over a block are exact.
+    ``w`` : float64 of the problem's shape, on the grid of ``2**-FINE_BITS``. ``precise`` : for many
+    rows: slopes by the loss's ``precise_dvalue`` where it has one, in two parts whose sums over a
+    block are exact.
     """
 
     problem: Problem
@@ -68,14 +70,14 @@ class GradientSum:
         return self.problem.loss
 
     def start(self) -> np.ndarray:
-        return np.zeros(self.w.shape[0], dtype=np.int64)
+        return np.zeros(self.w.shape, dtype=np.int64)
 
     def answer_block(self, block: Block) -> np.ndarray:
-        c = np.empty(block.n_rows)
         z = block.margins(self.w)
+        c = np.empty(z.shape)
         if self.rest.any():
             z = z + np.ldexp(block.margins(self.rest), PARAMETER_BITS - FINE_BITS)
-        y = bounded_labels(block)
+        y = bounded_labels(block, self.problem.n_margins)
         precise = loss_facts(self.loss).precise_dvalue if self.precise else None
         (precise or self.loss.dvalue)(z, y, c)
         c *= block.factor
@@ -96,11 +98,22 @@ class GradientSum:
         raise InvalidInputError("A sum of unclipped gradients has no sensitivity of its own.")
 
 
-def bounded_labels(block: Block) -> np.ndarray:
-    """Return the rows' labels, clamped to [-1, 1]: what the bounds of derived queries take them to
-    be. Schemas clamp them already; this does not rely on it."""
-    labels: np.ndarray = np.clip(block.y, -1.0, 1.0)
-    return labels
+def bounded_labels(block: Block, n_margins: int = 1) -> np.ndarray:
+    """Return the rows' labels, clamped to [-1, 1], or of several classes to their places: what the
+    bounds of derived queries take them to be. Schemas clamp them already; this does not rely on
+    it. Of one margin with their weights, if they have some."""
+    if n_margins > 1:
+        places: np.ndarray = np.clip(np.rint(block.y), 0.0, n_margins - 1.0)
+        return places
+    return clamped_labels(block.y)
+
+
+def loss_error(loss: Loss, precise: bool = False) -> float:
+    """Return a bound of the error of a loss or slope that is computed; ``precise`` : of a slope by
+    ``precise_dvalue``. A weight multiplies it, and rounds: by less than 2^-6 of it, for slopes of
+    up to 2 and losses of up to 2^11 before the weight."""
+    error, weight = _PRECISE_ERROR if precise else _LOSS_ERROR, loss_facts(loss).largest_weight
+    return error if weight == 1.0 else error * weight * (1.0 + 2.0**-6)
 
 
 def _part_bits(problem: Problem, lipschitz: float) -> int:
@@ -116,20 +129,25 @@ def _part_bits(problem: Problem, lipschitz: float) -> int:
 def gradient_error(problem: Problem, rows: int, slope: float, precise: bool = False) -> float:
     """Return a bound of the l2 error of ``GradientSum`` over ``rows`` rows: of the slopes, of
     exact margins in float64 and their finer part, of the product over one block (Higham 2002,
-    section 3.1), and of one rounding per block and coordinate, all blocks full but the last."""
+    section 3.1), and of one rounding per block and coordinate, all blocks full but the last.
+
+    Of several classes, each slope and margin of a row has such an error, together sqrt(n_margins)
+    times it in l2; the products of all classes err by what is relative to ``slope``, the bound of
+    a row's slopes in l2 (Minkowski's inequality over the rows)."""
     known = precise and loss_facts(problem.loss).precise_dvalue is not None
-    slopes = _PRECISE_ERROR if known else LOSS_ERROR
+    slopes = loss_error(problem.loss, precise=known)
     added = 2.0 ** (MARGIN_BITS - FLOAT_BITS + 1) + _rest_error(problem)
-    margins = rows * problem.loss.smoothness * problem.row_norm * added
+    classes = math.sqrt(problem.n_margins) * (1.0 if problem.n_margins == 1 else _UP)
+    margins = rows * problem.loss.smoothness * problem.row_norm * added * classes
     longest = slope * problem.raw_norm_bound
     product = rows * longest * 2 * (BLOCK_ROWS + 8) * 2.0**-53
     if precise:
         # Each coefficient to half a step; two exact sums of a block added once.
         half_step = 2.0 ** -(2 * _part_bits(problem, problem.loss.lipschitz) + 1)
-        product = rows * (problem.raw_norm_bound * half_step + longest * 2.0**-51)
-    roundings = (rows / BLOCK_ROWS + 1) * math.sqrt(problem.n_features)
+        product = rows * (problem.raw_norm_bound * half_step * classes + longest * 2.0**-51)
+    roundings = (rows / BLOCK_ROWS + 1) * math.sqrt(problem.n_margins * problem.n_features)
     rounding = roundings * 2.0 ** -(gradient_bits(problem, rows, slope) + 1)
-    return (rows * slopes * problem.row_norm + margins + product + rounding) * _UP
+    return (rows * slopes * problem.row_norm * classes + margins + product + rounding) * _UP
 
 
 def _rest_error(problem: Problem) -> float:

@@ -90,6 +90,11 @@ class AccountantFacts:
         "Returns the filter of a budget that keeps a part of delta for (epsilon, delta) releases.",
         None,
     )
+    split: Callable[..., Any] | None = fact(
+        Method(("parts",)),
+        "Returns the filter of an equal part of what remains: it holds so many together.",
+        None,
+    )
     private: bool = fact(TRUTH, "False where it promises no privacy.", True)
     holds_several: bool = fact(
         TRUTH, "False for one release at most: none is chosen or compared over schedules.", True

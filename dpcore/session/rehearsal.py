@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numba.core.dispatcher import Dispatcher
+from numba.core.errors import TypingError
 
 from dpcore.data.blocks.standardization import Standardization
-from dpcore.errors import EngineError, KernelError
+from dpcore.errors import EngineError, InvalidInputError, KernelError
 from dpcore.exact.grid import FINE_BITS
+from dpcore.losses.facts import loss_facts
 from dpcore.noise.scale import GridScale
 from dpcore.noise.source import BULK_SIZE, SeededNoise
 from dpcore.queries.gradient import ClippedGradientSum
@@ -57,8 +59,21 @@ class Rehearsal:
             return
         if self._engine is None:
             load_now(self._open)
+        self._require_weights(query)
         load_now(lambda: self._answer(query))
         self._known.add(kind)
+
+    def _require_weights(self, query: Any) -> None:
+        """Refuse a sum that reads labels without the weights that the run's rows have."""
+        if self._problem is None or not loss_facts(self._problem.loss).weighs_rows:
+            return
+        try:
+            self._answer(query)
+        except (TypeError, TypingError):
+            raise InvalidInputError(
+                f"{type(query).__name__} does not read the weights of rows: sample_weight does not "
+                "fit it."
+            ) from None
 
     def _open(self) -> None:
         load_noise(in_bulk=False)
@@ -93,13 +108,14 @@ def load_now(load: Callable[[], Any]) -> None:
 def _usual(problem: Problem) -> Iterator[Callable[[], Any]]:
     """Yield makers of a run's usual sums, released or asked by derived queries."""
     width = problem.n_features
-    zero, unit = np.zeros(problem.w_shape), np.eye(1, width)[0]
+    zero, unit = np.zeros(problem.w_shape), np.eye(1, int(np.prod(problem.w_shape)))
     constant = width - 1 if problem.intercept else None
     unchanged = Standardization.nearest(np.ones(width), np.zeros(width), constant)
     yield partial(ColumnMoments, problem, 1.0)
     yield partial(StandardizedGradientSum, problem, zero, unchanged, 1.0)
     yield partial(ClippedGradientSum, problem, zero, 1.0)
-    yield partial(GradientSum, problem, np.ldexp(unit, -FINE_BITS), 0)
+    fine = np.ldexp(unit, -FINE_BITS).reshape(problem.w_shape)
+    yield partial(GradientSum, problem, fine, 0)
 
 
 @functools.cache

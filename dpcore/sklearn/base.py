@@ -30,11 +30,6 @@ if TYPE_CHECKING:
 
 __all__ = ["WITHOUT_SCORE", "PrivateEstimator"]
 
-_WEIGHTS = (
-    "sample_weight is refused: with a weight a row could count more than once, and the guarantee "
-    "is for rows that count once. Rows of weight 0 may be left out before the fit."
-)
-
 _ITS_WORDS = (
     "Of this estimator, classes=(...) are the labels, 0 and 1 unless you name them, "
     "categories={...} the values of text columns, and bounds those of numbers; what becomes of "
@@ -71,6 +66,7 @@ class PrivateEstimator(ABC, BaseEstimator):
         too. The column is no feature: ``n_features_in_`` and ``feature_names_in_`` are without it,
         and rows to predict may come without it.
     accountant : ``None`` for what the algorithm names.
+    weight_bound : a public number that ``sample_weight`` is held to; without one it is refused.
     schema_from_data : says that bounds, categories or a step before this one were taken from the
         rows, and marks the model as not private.
     random_state : a seed, or a generator that draws one, as elsewhere in scikit-learn; it marks the
@@ -95,6 +91,7 @@ class PrivateEstimator(ABC, BaseEstimator):
     unit: str | None = None
     rows_per_unit: int | None = None
     accountant: str | None = None
+    weight_bound: float | None = None
     schema_from_data: bool = False
     random_state: Any = None
 
@@ -103,10 +100,11 @@ class PrivateEstimator(ABC, BaseEstimator):
 
         X : an array, or a frame, the types of whose columns are the caller's public claim.
 
-        Raises DataError or InvalidInputError before any budget is spent. ``sample_weight`` is
-        refused.
+        ``sample_weight``, by name: a number >= 0 for each row, where ``weight_bound`` is set.
+
+        Raises DataError or InvalidInputError before any budget is spent.
         """
-        _refuse(metadata)
+        weights = _sample_weight(metadata)
         self._check_parameters()
         schema = schema_of(self.schema, self.private_bounds)
         has_width = schema is not None and schema.width is not None
@@ -147,6 +145,10 @@ class PrivateEstimator(ABC, BaseEstimator):
                 relation=self.relation,
                 accountant=self.accountant,
                 seed=self._seed(),
+                multiclass=self._multiclass(),
+                sample_weight=weights,
+                weight_bound=None if weights is None else self.weight_bound,
+                **self._weights(),
             )
         self.model_: Model = model if own is None else replace(model, class_values=own)
         return self
@@ -182,6 +184,14 @@ class PrivateEstimator(ABC, BaseEstimator):
     def _loss_of(self, schema: Schema) -> str:
         """Return the loss of a label; InvalidInputError for classes that it cannot have."""
         return self.loss
+
+    def _multiclass(self) -> str | None:
+        """Return how several classes are fitted, as ``dpcore.fit`` takes it."""
+        return None
+
+    def _weights(self) -> dict[str, Any]:
+        """Return what a fit is told of weights of classes."""
+        return {}
 
     @abstractmethod
     def _label(self, labels: Any) -> tuple[tuple[Any, ...] | None, dict[str, Any], bool]:
@@ -252,9 +262,9 @@ def _require_ids(rows: Any, unit: str | None) -> None:
         )
 
 
-def _refuse(metadata: Mapping[str, Any]) -> None:
-    for name, value in metadata.items():
+def _sample_weight(metadata: Mapping[str, Any]) -> Any:
+    """Return the weights of rows, if some came with them; TypeError for anything else."""
+    for name in metadata:
         if name != "sample_weight":
             raise TypeError(f"fit() got an unexpected keyword argument {name!r}")
-        if value is not None:
-            raise InvalidInputError(_WEIGHTS)
+    return metadata.get("sample_weight")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,6 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 
 from dpcore.errors import InvalidInputError, advised_on_bad_rows
 from dpcore.fitting.usual_loss import loss_of_schemas
-from dpcore.model.scoring import probabilities_of
 from dpcore.sklearn.base import WITHOUT_SCORE, PrivateEstimator
 from dpcore.sklearn.explained import explained
 from dpcore.sklearn.public import classes_label, target_label
@@ -23,16 +22,12 @@ if TYPE_CHECKING:
 __all__ = ["PrivateLinearSVC", "PrivateLogisticRegression", "PrivateRidge"]
 
 _TWO_ONLY = (
-    "Only binary classification is supported: a hinge tells two classes apart, and a fit for each "
-    "of several would share one budget. PrivateLogisticRegression takes all of them in one fit."
+    "Only binary classification is supported: a hinge tells two classes apart. multiclass='ovr' "
+    "makes a fit for each of several, within one budget; PrivateLogisticRegression takes all of "
+    "them in one."
 )
 FROM_LABELS = "from-labels"
 _USUAL = (0, 1)
-_CLASS_WEIGHT = (
-    "class_weight is refused: with a weight a row of one class could count more than once, and the "
-    "guarantee is for rows that count once; 'balanced' would count the classes of the rows too. "
-    "Where one class matters more, move the threshold of decision_function."
-)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -43,11 +38,17 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
     ----------
     classes : the public labels, in any order; ``"from-labels"`` reads them off the rows, which
         marks the model as not private.
-    class_weight : ``None``; anything else is refused.
+    multiclass : ``"ovr"`` for a fit of each of three classes and more against the rest, all within
+        the one budget; ``None`` for one fit of all, by a loss that takes several.
+    class_weight : public weights by class, 1 for those not named; ``"balanced"``, from counts of
+        the classes that are released for a twentieth of the budget; or ``None``.
+    largest_weight : the most that a balanced one may come to.
     """
 
     classes: Sequence[Any] | str = _USUAL
-    class_weight: None = None
+    multiclass: str | None = None
+    class_weight: Mapping[Any, float] | str | None = None
+    largest_weight: float = 10.0
     score = PrivateEstimator.score  # not the mixin's, which knows no class of several values
 
     @property
@@ -67,9 +68,11 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
         values, label = classes_label(classes_in(labels) if is_read_off else self.classes)
         return tuple(values), label, is_read_off
 
-    def _check_parameters(self) -> None:
-        if self.class_weight is not None:
-            raise InvalidInputError(_CLASS_WEIGHT)
+    def _weights(self) -> dict[str, Any]:
+        return {"class_weight": self.class_weight, "largest_weight": self.largest_weight}
+
+    def _multiclass(self) -> str | None:
+        return self.multiclass
 
     def _left_to_schema(self) -> dict[str, Any]:
         usual = not isinstance(self.classes, str) and tuple(self.classes) == _USUAL
@@ -80,7 +83,7 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
 @dataclass(kw_only=True, eq=False, repr=False)
 class PrivateLogisticRegression(PrivateClassifier):
     """Logistic regression under differential privacy, of three classes and more multinomial (the
-    loss ``softmax``): one fit and one clip for all of them.
+    loss ``softmax``): one fit and one clip for all of them, or ``multiclass="ovr"``.
 
     In a plain ``Pipeline`` the steps before this one cannot be looked into: a step that learns from
     the rows, such as a StandardScaler, voids the guarantee, and the statement does not say so.
@@ -111,13 +114,13 @@ class PrivateLogisticRegression(PrivateClassifier):
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the probabilities of ``classes_`` for every row, of shape (n_rows, n_classes)."""
-        return probabilities_of(self.decision_function(X).T)
+        margins = self.decision_function(X).T
+        return self.model_.probabilities(margins)
 
     def _loss_of(self, schema: Schema) -> str:
-        return loss_of_schemas(schema)
+        return loss_of_schemas(schema) if self.multiclass is None else self.loss
 
     def _check_parameters(self) -> None:
-        super()._check_parameters()
         if self.loss != "logistic":
             raise InvalidInputError(
                 f"PrivateLogisticRegression is of the logistic loss; PrivateLinearSVC takes "
@@ -140,23 +143,23 @@ class PrivateLinearSVC(PrivateClassifier):
 
     Parameters
     ----------
-    loss : ``"huber-svm"``, a smoothed hinge, or ``"hinge-svm"``; both are of two classes.
+    loss : ``"huber-svm"``, a smoothed hinge, or ``"hinge-svm"``; both are of two classes, and take
+        more with ``multiclass="ovr"``.
     """
 
     loss: str = "huber-svm"
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
+        tags.classifier_tags.multi_class = self.multiclass is not None
         return tags
 
     def _loss_of(self, schema: Schema) -> str:
-        if schema.label.n_classes > 2:
+        if schema.label.n_classes > 2 and self.multiclass is None:
             raise InvalidInputError(_TWO_ONLY)
         return self.loss
 
     def _check_parameters(self) -> None:
-        super()._check_parameters()
         if self.loss == "logistic":
             raise InvalidInputError("For the logistic loss take PrivateLogisticRegression.")
 

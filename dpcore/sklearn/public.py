@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -86,6 +86,10 @@ def classes_label(classes: Any) -> tuple[list[Any], dict[str, Any]]:
     """Return the classes in ascending order, and what a schema says of them."""
     if isinstance(classes, (str, bytes, Mapping)):
         raise InvalidInputError(_NO_CLASSES)
+    if isinstance(classes, Iterator):
+        raise InvalidInputError(
+            "Expected classes as a tuple or a list: one fit would use an iterator up."
+        )
     try:
         values = [plain(value) for value in classes]
     except TypeError:

@@ -71,15 +71,16 @@ def search_tables(
     query_for: Callable[[Rows], Any | None],
     relation: NeighboringRelation,
     n_features: int,
-    classification: bool,
+    n_classes: int,
     evaluations: int,
     n_rows: int | None = None,
 ) -> float:
     """Return the largest share of its sensitivity by which an answer was found to move between
     neighbours; AssertionError where one moves farther.
 
-    ``query_for`` : the query to ask of a table and its neighbour, ``None`` for none. ``n_rows`` :
-    the number of rows of every table, where it is fixed: others are filled up with rows of zeros.
+    ``query_for`` : the query to ask of a table and its neighbour, ``None`` for none.
+    ``n_classes`` : of their labels, 0 for real-valued targets. ``n_rows`` : the number of rows of
+    every table, where it is fixed: others are filled up with rows of zeros.
     """
 
     def measure(pair: Pair) -> float:
@@ -87,7 +88,7 @@ def search_tables(
         query = query_for(rows)
         return 0.0 if query is None else compare_neighbours(query, rows, other, relation)
 
-    pairs = start_pairs(n_features, relation is NeighboringRelation.REPLACE_ONE)
+    pairs = start_pairs(n_features, relation is NeighboringRelation.REPLACE_ONE, n_classes)
     if n_rows is not None:
         pairs = [pair.filled_up(n_rows) for pair in pairs]
-    return climb(measure, pairs, evaluations, classification)
+    return climb(measure, pairs, evaluations)

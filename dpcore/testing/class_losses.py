@@ -6,8 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcore.exact.grid import BLOCK_ROWS
+from dpcore.losses.facts import loss_facts
 from dpcore.testing.overlap import run_overlapping
 from dpcore.testing.tested import Tested
+from dpcore.testing.variants import unranged, variants
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,7 +24,11 @@ if TYPE_CHECKING:
 __all__ = ["check_class_loss"]
 
 _CLASSES = (3, 5, 17)
-_ROWS = 1500
+_ROWS = (BLOCK_ROWS, 1500, 1500)
+"""Rows that are tried of so many classes: once a full block."""
+_FEW = 600
+_OF_TWO = ("falling", "quadratic", "line_totals")
+"""Facts of a single margin, which a loss of several classes cannot state."""
 _OVERLAPPING_CALLS = 50
 _LARGEST_BITS = 60
 _NEAR = 2.0**10
@@ -33,31 +40,52 @@ _STEP = 1e-4
 def check_class_loss(loss: Loss, facts: LossFacts) -> Tested:
     """Raise AssertionError unless the loss is a function of each row alone and keeps its constants:
     what ``check_loss`` does, of margins of several classes, slopes in l2."""
-    for count in _CLASSES:
+    others = 0
+    for count, rows in zip(_CLASSES, _ROWS, strict=True):
         rng = np.random.default_rng(count)
-        z, y = _margins(count, rng), rng.integers(0, count, _ROWS).astype(np.float64)
+        z, y = _margins(count, rows, rng)
         for name in ("value", "dvalue"):
             _check_row_by_row(loss, name, z, y, rng)
             if facts.thread_safe:
-                _check_overlapping(loss, name, z, y)
-        _check_bounds(loss, facts, z, y, rng)
+                _check_overlapping(loss, name, z[:, :_FEW], y[:_FEW])
+        _check_bounds(loss, z, y, rng)
+        others = _check_variants(loss, count)
     shown = ", ".join(map(str, _CLASSES))
+    more = f", the bounds also with {others} other values of its parameters" if others else ""
+    left = ["what holds between the margins that were tried", "other numbers of classes"]
+    if names := unranged(loss):
+        left.append(f"other values of {', '.join(names)}, whose range its class does not state")
     return Tested(
-        f"values and slopes at {_ROWS} rows of {shown} classes, margins of up to "
-        f"2^{_LARGEST_BITS}, row by row, and lipschitz, smoothness and convex",
+        f"values and slopes at up to {BLOCK_ROWS} rows of {shown} classes, margins of up to "
+        f"2^{_LARGEST_BITS}, row by row, and what its class states of them{more}",
         "a bound that is exceeded in most directions",
-        ("what holds between the margins that were tried", "other numbers of classes"),
+        tuple(left),
     )
 
 
-def _margins(count: int, rng: np.random.Generator) -> np.ndarray:
-    """Return margins of every size, also rows whose classes are even, or one of them far above."""
-    sizes = 2.0 ** rng.uniform(-20, _LARGEST_BITS, _ROWS)
-    sizes[: _ROWS // 2] = rng.choice([0.0, 1e-9, 0.1, 1.0, 5.0, 36.0, 700.0], _ROWS // 2)
-    z = rng.normal(size=(count, _ROWS)) * sizes
-    far = np.arange(0, _ROWS, 7)
-    z[rng.integers(0, count, far.size), far] += 50.0
-    return z
+def _check_variants(loss: Loss, count: int) -> int:
+    """Check the bounds with other parameters; return the number of losses."""
+    number = 0
+    for number, other in enumerate(variants(loss), 1):
+        rng = np.random.default_rng(number)
+        try:
+            _check_bounds(other, *_margins(count, _FEW, rng), rng)
+        except AssertionError as error:
+            raise AssertionError(f"With {other}: {error}") from None
+    return number
+
+
+def _margins(count: int, rows: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Return margins of every size, also rows whose classes are even, or one of them far above, or
+    two beside each other above all; and labels, every other time the highest class's."""
+    sizes = 2.0 ** rng.uniform(-20, _LARGEST_BITS, rows)
+    sizes[: rows // 2] = rng.choice([0.0, 1e-9, 0.1, 1.0, 5.0, 36.0, 700.0], rows // 2)
+    z = rng.normal(size=(count, rows)) * sizes
+    z[rng.integers(0, count, rows), np.arange(rows)] += np.resize([50.0, *[0.0] * 6], rows)
+    y = np.where(np.arange(rows) % 2, z.argmax(axis=0), rng.integers(0, count, rows))
+    even = np.arange(0, rows, 5)  # Where the softmax of two classes bends most.
+    z[:2, even] = z[:, even].max(axis=0) + 30.0
+    return z, y.astype(np.float64)
 
 
 def _called(loss: Loss, name: str, z: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -105,11 +133,25 @@ def _check_overlapping(loss: Loss, name: str, z: np.ndarray, y: np.ndarray) -> N
     assert not mixed, f"{name} gives other bits in overlapping calls."
 
 
-def _check_bounds(
-    loss: Loss, facts: LossFacts, z: np.ndarray, y: np.ndarray, rng: np.random.Generator
-) -> None:
-    """Compare slopes with their bounds, and, at margins that a step moves, with differences of
-    values and of slopes in random directions and towards single classes."""
+def _check_facts(loss: Loss, facts: LossFacts, z: np.ndarray, y: np.ndarray) -> None:
+    """Compare what else the class states with slopes."""
+    stated = ", ".join(name for name in _OF_TWO if getattr(facts, name))
+    assert not stated, f"It states {stated}, which is of one margin, and has several."
+    slope = _called(loss, "dvalue", z, y)
+    if facts.pull is not None:
+        pulled, sizes = -(z * slope).sum(axis=0), np.abs(z).sum(axis=0)
+        assert (pulled <= facts.pull + sizes * _ERROR).all(), "-z dvalue exceeds the declared pull."
+    if facts.precise_dvalue is not None:
+        apart = _called(loss, "precise_dvalue", z, y) - slope
+        close = np.square(apart).sum(axis=0) <= _ERROR**2 * (1 + np.square(slope).sum(axis=0))
+        assert close.all(), "precise_dvalue is not dvalue."
+
+
+def _check_bounds(loss: Loss, z: np.ndarray, y: np.ndarray, rng: np.random.Generator) -> None:
+    """Compare values and slopes with what the loss states of them; and, at margins that a step
+    moves, with differences in random directions, towards single classes and from one to another."""
+    facts = loss_facts(loss)
+    _check_facts(loss, facts, z, y)
     slope = _called(loss, "dvalue", z, y)
     lengths = np.sqrt(np.square(slope).sum(axis=0))
     assert (lengths <= facts.lipschitz * (1 + _ERROR)).all(), (
@@ -120,6 +162,8 @@ def _check_bounds(
     z, y, slope = z[:, near], y[near], slope[:, near]
     ways = [rng.normal(size=z.shape) for _ in range(3)]
     ways += [np.eye(len(z))[rng.integers(0, len(z), y.size)].T for _ in range(3)]
+    ways.append(np.zeros(z.shape))
+    ways[-1][0], ways[-1][1] = 1.0, -1.0
     for way in ways:
         step = _STEP * way / np.sqrt(np.square(way).sum(axis=0))
         above, below = (_called(loss, "value", z + s, y) for s in (step, -step))

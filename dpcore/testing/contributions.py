@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpcore.privacy.sealed import attributes
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.testing.answers import checked_distance, exact_answer
 
@@ -14,7 +15,9 @@ if TYPE_CHECKING:
     from dpcore.protocols import Query
     from dpcore.testing.tables import Rows
 
-__all__ = ["contributions", "largest_share"]
+__all__ = ["contributions", "largest_share", "vectors_of"]
+
+_ROWS_OF_A_MATRIX = 2
 
 
 def contributions(query: Query, rows: Rows) -> np.ndarray:
@@ -38,6 +41,17 @@ def _part(query: Query, block: Any, i: int) -> np.ndarray:
         "shape of start(), which is what it declares before the data are asked."
     )
     return part
+
+
+def vectors_of(query: Any, n_features: int, n_classes: int) -> list[np.ndarray]:
+    """Return the vectors that a query holds, as wide as the rows; of parameters of several classes
+    those of the first two."""
+    held = [np.asarray(value) for _, value in attributes(query)]
+    vectors = [value for value in held if value.shape == (n_features,)]
+    for value in held:
+        if n_classes > 2 and value.shape == (n_classes, n_features):
+            vectors += list(value[:_ROWS_OF_A_MATRIX])
+    return vectors
 
 
 def largest_share(query: Query, parts: np.ndarray, relation: NeighboringRelation) -> float:

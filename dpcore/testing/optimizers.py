@@ -18,6 +18,7 @@ from dpcore.testing.parts import check_mechanisms_and_queries, foreign_answers
 from dpcore.testing.recorded import (
     DELTA,
     L2,
+    cases_of,
     load_kernels,
     loss_of,
     open_session,
@@ -67,19 +68,26 @@ def check_outputs_released(optimizer: Optimizer) -> Tested:
     recorded = run_apart(partial(_record_all, optimizer))
     run_apart(partial(_replay_all, optimizer, recorded))
     releases = sum(len(records) for records, _ in recorded)
-    what = f"{len(recorded)} runs of {releases} releases in all, replayed on unrelated tables"
+    what = f"{len(recorded)} runs of {releases} releases in all{_of_classes(optimizer)}, replayed"
+    what += " on unrelated tables"
     return Tested(f"{what}, equal to the bit", not_tested=not_isolated())
 
 
-def _settings(optimizer: Optimizer) -> list[tuple[NeighboringRelation, int | None]]:
-    return [(relation, n0) for relation in relations_of(optimizer) for n0 in (400, None)]
+def _settings(optimizer: Optimizer) -> list[tuple[NeighboringRelation, int, int | None]]:
+    """Return relation, number of classes and public number of rows of each recorded run."""
+    settings: list[tuple[NeighboringRelation, int, int | None]] = []
+    for relation, n_classes in cases_of(optimizer):
+        figures = (400, None) if n_classes == 2 else (400,)
+        settings += [(relation, n_classes, n0) for n0 in figures]
+    return settings
 
 
 def _record_all(optimizer: Optimizer) -> list[tuple[list[Record], Solution]]:
     """Return the releases and the solution of a run in each setting."""
     recorded = []
-    for relation, n0 in _settings(optimizer):
-        session, solution = record_run(optimizer, make_rows(300, seed=1), relation, n0=n0)
+    for relation, n_classes, n0 in _settings(optimizer):
+        rows = make_rows(300, seed=1, n_classes=n_classes)
+        session, solution = record_run(optimizer, rows, relation, n0=n0)
         fault = fault_of_details(solution.details)
         assert not fault, f"The details of its Solution are left out of a report: {fault}"
         recorded.append((session.records, solution))
@@ -87,14 +95,14 @@ def _record_all(optimizer: Optimizer) -> list[tuple[list[Record], Solution]]:
 
 
 def _replay_all(optimizer: Optimizer, recorded: list[tuple[list[Record], Solution]]) -> None:
-    rows = make_rows(300, seed=1)
-    for run, (relation, n0) in zip(recorded, _settings(optimizer), strict=True):
+    for run, (relation, n_classes, n0) in zip(recorded, _settings(optimizer), strict=True):
+        rows = make_rows(300, seed=1, n_classes=n_classes)
         n = 300 if relation.size_is_public else 161
-        strangers = [make_rows(n, seed=2), faint_rows(n)]
+        strangers = [make_rows(n, seed=2, n_classes=n_classes), faint_rows(n)]
         if not relation.size_is_public:
             strangers.append(faint_rows(0))
         if not relation.size_is_public and n0 is not None:
-            strangers.append(make_rows(_MANY_ROWS, seed=2))
+            strangers.append(make_rows(_MANY_ROWS, seed=2, n_classes=n_classes))
         for stranger in strangers:
             replay_run(optimizer, run, rows, stranger, relation, n0)
 
@@ -103,25 +111,32 @@ def check_sensitivity_on_neighbours(optimizer: Optimizer) -> Tested:
     """Replayed on neighbouring tables, no exact answer moves by more than was declared for it; nor
     does that of a query of its own that is no sum, on tables that are searched for the worst."""
     pairs, searched = 0, set()
-    for relation in relations_of(optimizer):
-        rows = make_rows(60, seed=3)
+    for relation, n_classes in cases_of(optimizer):
+        rows = make_rows(60, seed=3, n_classes=n_classes)
         recorded = record_run(optimizer, rows, relation)
         for other in neighbours(rows, relation, seed=4):
             assert_same_when_replayed(optimizer, recorded, rows, other, relation)
             pairs += len(recorded[0].records)
         for query in foreign_answers(recorded[0]):
             searched.add(type(query).__name__)
-            _search(query, relation, optimizer)
-    told = f"{pairs} pairs of exact answers on neighbouring tables"
+            _search(query, relation, loss_of(optimizer, n_classes), rows)
+    told = f"{pairs} pairs of exact answers on neighbouring tables{_of_classes(optimizer)}"
     if searched:
         told += f", and {_EVALUATIONS} more of {', '.join(sorted(searched))}"
     return Tested(f"{told}, within the declared sensitivities")
 
 
-def _search(query: Any, relation: NeighboringRelation, optimizer: Optimizer) -> None:
-    classification, n = loss_of(optimizer).classification, 60 if relation.size_is_public else None
-    width = make_rows(1).X.shape[1]
-    search_tables(lambda rows: query, relation, width, classification, _EVALUATIONS, n)
+def _of_classes(optimizer: Optimizer) -> str:
+    """Return in words that runs were of several classes too, nothing where they were not."""
+    counts = {n_classes for _, n_classes in cases_of(optimizer)} - {2}
+    return "".join(f", of two and of {count} classes" for count in counts)
+
+
+def _search(query: Any, relation: NeighboringRelation, loss: Loss, rows: Rows) -> None:
+    n_classes = rows.n_classes if loss.classification else 0
+    n = len(rows.y) if relation.size_is_public else None
+    width = rows.X.shape[1]
+    search_tables(lambda tried: query, relation, width, n_classes, _EVALUATIONS, n)
 
 
 def assert_same_when_replayed(
@@ -142,9 +157,10 @@ def assert_same_when_replayed(
 def check_never_overspends(optimizer: Optimizer) -> Tested:
     """The ledger, counted again by other formulas, stays within the budget, and every exact
     answer that was computed was charged."""
-    for relation in relations_of(optimizer):
+    for relation, n_classes in cases_of(optimizer):
+        rows = make_rows(80, seed=5, n_classes=n_classes)
         for epsilon in (0.05, 1.0, 8.0):
-            session, _ = record_run(optimizer, make_rows(80, seed=5), relation, epsilon)
+            session, _ = record_run(optimizer, rows, relation, epsilon)
             assert (session.accountant.epsilon, session.accountant.delta) == (epsilon, DELTA), (
                 "The accountant's budget changed during the run."
             )
@@ -164,8 +180,8 @@ def check_never_overspends(optimizer: Optimizer) -> Tested:
 
 def check_tiny_budget_refused(optimizer: Optimizer) -> Tested:
     """A budget too small for one release is refused by a DpcoreError, with nothing asked."""
-    for relation in relations_of(optimizer):
-        rows = make_rows(50, seed=6)
+    for relation, n_classes in cases_of(optimizer):
+        rows = make_rows(50, seed=6, n_classes=n_classes)
         session = open_session(optimizer, rows, relation, epsilon=1e-250, delta=1e-250)
         try:
             optimizer.minimize(problem_of(rows, relation, optimizer), session)
@@ -185,35 +201,35 @@ def check_huge_epsilon_limit(optimizer: Optimizer) -> Tested:
     from scipy.optimize import minimize
 
     gains = []
-    for relation in relations_of(optimizer):
-        rows = make_rows(2000, seed=7)
-        norms = np.linalg.norm(rows.X, axis=1, keepdims=True)
-        X, loss = rows.X * np.minimum(1.0, 1.5 / norms), loss_of(optimizer)
-
-        def objective(
-            w: np.ndarray, X: np.ndarray = X, y: np.ndarray = rows.y, loss: Loss = loss
-        ) -> float:
-            values = np.empty(y.size)
-            loss.value(X @ w, y, values)
-            return float(values.mean() + 0.5 * L2 * (w @ w))
-
-        best = minimize(objective, np.zeros(X.shape[1]), method="L-BFGS-B").fun
-        start = objective(np.zeros(X.shape[1]))
+    for relation, n_classes in cases_of(optimizer):
+        rows, loss = make_rows(2000, seed=7, n_classes=n_classes), loss_of(optimizer, n_classes)
+        objective = partial(_objective, rows, loss)
+        at_zero = np.zeros(rows.n_margins * rows.X.shape[1])
+        best, start = minimize(objective, at_zero, method="L-BFGS-B").fun, objective(at_zero)
         asked = _asked_for(optimizer, 0.03 * (start - best))
         _, solution = record_run(asked, rows, relation, epsilon=1e5, n0=2000)
         reached = objective(solution.w)
         gain = (start - reached) / (start - best)
-        loss_name = loss_of(optimizer).name
         assert gain >= 0.95, (
-            f"With epsilon=1e5 it reaches {gain:.1%} of the possible gain in the mean {loss_name} "
+            f"With epsilon=1e5 it reaches {gain:.1%} of the possible gain in the mean {loss.name} "
             f"loss + (l2 / 2) ||w||^2, l2={L2}, on 2,000 rows scaled down to norm 1.5: from "
             f"{start:.6g} at 0 to {reached:.6g}, where {best:.6g} is the least."
         )
-        gains.append(f"{gain:.1%} under {relation.value}")
+        classes = f" ({n_classes} classes)" if n_classes > 2 else ""
+        gains.append(f"{gain:.1%} under {relation.value}{classes}")
     return Tested(
         f"epsilon 1e5 on 2,000 made rows: of the possible gain {' and '.join(gains)}",
         not_tested=("its accuracy at any other epsilon",),
     )
+
+
+def _objective(rows: Rows, loss: Loss, w: np.ndarray) -> float:
+    """Return the mean loss and the regulariser, of rows scaled down to norm 1.5."""
+    norms = np.linalg.norm(rows.X, axis=1, keepdims=True)
+    X, values = rows.X * np.minimum(1.0, 1.5 / norms), np.empty(len(rows.y))
+    z = w.reshape(rows.n_margins, -1) @ X.T
+    loss.value(z if rows.n_margins > 1 else z[0], rows.y, values)
+    return float(values.mean() + 0.5 * L2 * np.square(w).sum())
 
 
 def _asked_for(optimizer: Optimizer, excess_risk: float) -> Optimizer:
@@ -230,11 +246,13 @@ def _asked_for(optimizer: Optimizer, excess_risk: float) -> Optimizer:
 
 def check_repeatable_when_seeded(optimizer: Optimizer) -> Tested:
     """The same seed gives the same bits: no random draw comes from anywhere but the session."""
-    rows, relation = make_rows(100, seed=8), relations_of(optimizer)[0]
-    first, second = (record_run(optimizer, rows, relation)[1] for _ in range(2))
-    assert first.w.tobytes() == second.w.tobytes(), (
-        "Two runs with one seed differ: something is drawn outside the session."
-    )
+    for relation, n_classes in cases_of(optimizer):
+        if relation is relations_of(optimizer)[0]:
+            rows = make_rows(100, seed=8, n_classes=n_classes)
+            first, second = (record_run(optimizer, rows, relation)[1] for _ in range(2))
+            assert first.w.tobytes() == second.w.tobytes(), (
+                "Two runs with one seed differ: something is drawn outside the session."
+            )
     return Tested("two runs with one seed, equal to the bit")
 
 

@@ -10,14 +10,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore.data.blocks.coded import CodedLayout, CodedRows
-from dpcore.losses.logistic import Logistic
+from dpcore.losses.facts import loss_facts
+from dpcore.losses.logistic import Logistic, Softmax
 from dpcore.losses.quantile import Quantile
 from dpcore.privacy.sealed import attributes
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.protocols.problem import Problem
 from dpcore.testing.answers import unsampled
-from dpcore.testing.contributions import contributions, largest_share
-from dpcore.testing.tables import RAW_NORM_BOUND, ROW_NORM, Rows, make_problem, stretching_rows
+from dpcore.testing.contributions import contributions, largest_share, vectors_of
+from dpcore.testing.tables import (
+    RAW_NORM_BOUND,
+    ROW_NORM,
+    SEVERAL,
+    Rows,
+    make_problem,
+    stretching_rows,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -63,7 +71,15 @@ class Steeper:
         out *= self.factor
 
 
+class SteeperClasses(Steeper):
+    """The same of a loss of several classes."""
+
+    multiclass = True
+    convex = True
+
+
 _LABELS, _REAL = Steeper(Logistic()), Steeper(Quantile(tau=0.25, half_width=0.5))
+_CLASSES, _STEEP_CLASSES = Softmax(), SteeperClasses(Softmax())
 
 
 @dataclass(frozen=True)
@@ -75,14 +91,20 @@ class _Facts:
     layout: str
     relation: NeighboringRelation
     loss: Any = None
+    n_classes: int = 2
 
     @property
     def words(self) -> str:
-        name = type(self.loss.loss).__name__ if self.loss else "the usual loss"
+        name = "the usual loss" if self.loss is None else _name(self.loss)
+        classes = f", {self.n_classes} classes" if self.n_classes > 2 else ""
         return (
             f"{self.n_features} features, row_norm={self.row_norm:g}, {self.layout} rows, "
-            f"{self.relation.value}, {name}"
+            f"{self.relation.value}, {name}{classes}"
         )
+
+
+def _name(loss: Any) -> str:
+    return type(getattr(loss, "loss", loss)).__name__
 
 
 _TRIED = (
@@ -97,13 +119,16 @@ _TRIED = (
     _Facts(17, 0.25, "dense", _ADD, _LABELS),
     _Facts(17, 1.0, "coded", _REPLACE, _REAL),
     _Facts(17, 1.5, "CSR", _ADD),
+    _Facts(5, 4.0, "dense", _REPLACE, _STEEP_CLASSES, 3),
+    _Facts(1, 1.5, "CSR", _SPECIAL, _CLASSES, 4),
+    _Facts(17, 0.25, "coded", _ADD, _CLASSES, 6),
 )
 
 
 def load_other_tables(make_query: Callable[[Problem], Any], loss: Loss, given: bool) -> None:
     """Ask for each of the tables, of two rows: for the kernels, which are loaded then."""
-    for facts in _TRIED:
-        _share(make_query, facts, loss, given, 2)
+    for facts in _tried(loss, given):
+        _share(make_query, facts, loss, 2)
 
 
 def check_other_tables(
@@ -114,25 +139,31 @@ def check_other_tables(
 
     ``given`` : the loss was chosen for the query, which is asked for no other.
     """
-    shares = {facts: _share(make_query, facts, loss, given) for facts in _TRIED}
+    shares = {facts: _share(make_query, facts, loss) for facts in _tried(loss, given)}
     left = [facts.words for facts, share in shares.items() if share is None]
     return len(shares) - len(left), left
 
 
+def _tried(loss: Loss, given: bool) -> tuple[_Facts, ...]:
+    """Return the facts of the tables to make: with a loss that is given, those that it is for."""
+    if not given:
+        return _TRIED
+    if loss_facts(loss).multiclass:
+        several = [replace(facts, n_classes=max(facts.n_classes, SEVERAL)) for facts in _TRIED]
+        return tuple(replace(facts, loss=None) for facts in several)
+    return tuple(replace(facts, loss=None) for facts in _TRIED if facts.n_classes == 2)
+
+
 def _share(
-    make_query: Callable[[Problem], Any],
-    facts: _Facts,
-    loss: Loss,
-    given: bool,
-    n_rows: int | None = None,
+    make_query: Callable[[Problem], Any], facts: _Facts, loss: Loss, n_rows: int | None = None
 ) -> float | None:
-    own = loss if given or facts.loss is None else facts.loss
+    own = loss if facts.loss is None else facts.loss
     rng = np.random.default_rng(facts.n_features)
     try:
         query = _made(make_query, _rows(facts, [], own.classification, rng), facts.relation, own)
         if query is None or (facts.n_features != USUAL_WIDTH and _is_of_usual_width(query)):
             return None
-        vectors = [v for _, v in attributes(query) if np.shape(v) == (facts.n_features,)]
+        vectors = vectors_of(query, facts.n_features, facts.n_classes)
         rows = _rows(facts, vectors, own.classification, rng)
         few = rows if n_rows is None else replace(rows, X=rows.X[:n_rows], y=rows.y[:n_rows])
         parts = contributions(query, few)
@@ -170,7 +201,7 @@ def _is_of_usual_width(value: Any, depth: int = _DEPTH) -> bool:
 def _rows(
     facts: _Facts, vectors: list[np.ndarray], classification: bool, rng: np.random.Generator
 ) -> Rows:
-    made = stretching_rows(facts.n_features, vectors)
+    made = stretching_rows(facts.n_features, vectors, facts.n_classes)
     if not classification:
         real = rng.choice([0.0, 0.3, -0.6, 2.0**-16], size=len(made.y) // 2)
         made = made.and_then(Rows(made.X[: real.size], real))
@@ -183,7 +214,7 @@ def _rows(
     elif facts.layout == "coded":
         X = _coded(facts.n_features, len(made.y), rng)
         bound = max(bound, math.sqrt(sum(part.shape[1] for part in (X.numeric, X.codes))))
-    return Rows(X, made.y, row_norm=facts.row_norm, raw_norm_bound=bound)
+    return replace(made, X=X, row_norm=facts.row_norm, raw_norm_bound=bound)
 
 
 def _coded(n_features: int, n_rows: int, rng: np.random.Generator) -> CodedRows:

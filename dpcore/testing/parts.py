@@ -12,7 +12,7 @@ from dpcore.testing.answers import unsampled
 from dpcore.testing.mechanisms import check_mechanism
 from dpcore.testing.power import PROBABILITY
 from dpcore.testing.queries import check_contributions
-from dpcore.testing.recorded import record_run, relations_of
+from dpcore.testing.recorded import cases_of, record_run
 from dpcore.testing.residuals import assert_noise_is_fresh, faults_found, recorded_residuals
 from dpcore.testing.tables import make_rows
 from dpcore.testing.tested import Tested
@@ -53,7 +53,7 @@ def check_mechanisms_and_queries(optimizer: Optimizer) -> Tested:
                 check_mechanism(_maker(mechanism), query.sensitivity(session.relation))
         for query in _some(_foreign_sums(session)):
             sums += 1
-            check_contributions(query, session.relation)
+            check_contributions(query, session.relation, session.n_classes)
     return _tested(sessions, audited, sums)
 
 
@@ -95,9 +95,9 @@ def foreign_parts(optimizer: Optimizer) -> list[str]:
 def _recorded(optimizer: Optimizer) -> list[RecordingSession]:
     # Without a public number of rows an optimizer may ask more: it has to count.
     return [
-        record_run(optimizer, make_rows(80, seed=10), relation, n0=n0)[0]
-        for relation in relations_of(optimizer)
-        for n0 in ((400,) if relation.size_is_public else (400, None))
+        record_run(optimizer, make_rows(80, seed=10, n_classes=n_classes), relation, n0=n0)[0]
+        for relation, n_classes in cases_of(optimizer)
+        for n0 in ((400,) if relation.size_is_public or n_classes > 2 else (400, None))
     ]
 
 

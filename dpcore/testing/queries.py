@@ -5,20 +5,24 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from dpcore.errors import DpcoreError
-from dpcore.privacy.sealed import attributes
+from dpcore.losses.facts import loss_facts
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.registry.catalogue import load_registry
 from dpcore.session.rehearsal import load_now
-from dpcore.testing.answers import compare_neighbours, search_tables, unsampled
-from dpcore.testing.contributions import contributions, largest_share
+from dpcore.testing.answers import (
+    compare_neighbours,
+    exact_answer,
+    search_tables,
+    unsampled,
+)
+from dpcore.testing.contributions import contributions, largest_share, vectors_of
 from dpcore.testing.guard import require_assertions
 from dpcore.testing.isolation import not_isolated, run_apart
 from dpcore.testing.other_tables import USUAL_WIDTH, check_other_tables, load_other_tables
 from dpcore.testing.special_rows import special_rows
 from dpcore.testing.tables import (
+    SEVERAL,
     Rows,
     faint_rows,
     make_problem,
@@ -57,70 +61,129 @@ def check_query(make_query: MakeQuery, loss: Loss | None = None, evaluations: in
     in both. Of a sampled query the sum that it asks of its sample is checked: whatever the sample,
     it is a table like any other.
 
+    All of it is done with labels of two classes and, where the query takes a problem with
+    ``n_margins`` of three, with labels 0, 1 and 2; with a ``loss`` that is given, with the labels
+    that it is of. A query for two classes refuses a problem of more, or holds its sensitivity.
+
     All of this is done in a process of its own, which may write no file.
     """
     require_assertions()
     given = loss is not None
-    if loss is None:
-        loss = load_registry().load("loss", "logistic")()
-    load_now(lambda: _load_kernels(make_query, loss, given))
-    return run_apart(partial(_check_query, make_query, loss, given, evaluations))
+    losses = (loss,) if loss is not None else _usual_losses()
+    load_now(lambda: _load_kernels(make_query, losses, given))
+    return run_apart(partial(_check_query, make_query, losses, given, evaluations))
 
 
-def _load_kernels(make_query: MakeQuery, loss: Loss, given: bool) -> None:
+def _usual_losses() -> tuple[Loss, ...]:
+    return tuple(load_registry().load("loss", name)() for name in ("logistic", "softmax"))
+
+
+def _load_kernels(make_query: MakeQuery, losses: tuple[Loss, ...], given: bool) -> None:
     """Load what the answers of a sum need where the process apart will find it."""
     for relation in _RELATIONS:
-        query = _made(make_query, make_rows(1), relation, loss)
+        query = _made(make_query, _rows_for(losses[0], 1), relation, losses[0])
         if query is not None and hasattr(query, "answer_block"):
             contributions(query, faint_rows(1))
-    load_other_tables(make_query, loss, given)
+    for loss in losses[1:]:
+        _takes(make_query, loss)
+    load_other_tables(make_query, losses[0], given)
 
 
-def _check_query(make_query: MakeQuery, loss: Loss, given: bool, evaluations: int) -> Tested:
-    told, refused = [], []
+def _check_query(
+    make_query: MakeQuery, losses: tuple[Loss, ...], given: bool, evaluations: int
+) -> Tested:
+    taken = [loss for loss in losses if given or _takes(make_query, loss)]
+    first = (taken or losses)[0]
+    query, told, refused = _look(make_query, first, evaluations)
+    if query is None:  # Its own words say why.
+        problem = make_problem(_rows_for(first, 12), _RELATIONS[0], first)
+        unsampled(make_query(problem)).sensitivity(_RELATIONS[0])
+    what = f"{type(query).__name__}: the farthest apart of neighbours' answers were {told}"
+    for other in taken[1:]:
+        _, told, _ = _look(make_query, other, evaluations // 2, thorough=False)
+        what += f"; of {SEVERAL} classes {told}"
+    left = [f"{relation}, which it refuses" for relation in refused]
+    if not given and len(taken) < len(losses):
+        kinds = f"labels of {SEVERAL} classes" if first is losses[0] else "labels of two classes"
+        left.append(f"{kinds}, which it does not take")
+    if not hasattr(query, "answer_block"):
+        left.append("other tables than those of five features, with one row_norm and one loss")
+        power = f"a search of {evaluations} pairs each"
+        return Tested(what, power, (*left, *not_isolated()))
+    one_loss = given or first is not losses[0]
+    tables, not_taken = check_other_tables(make_query, first, one_loss)
+    what += f"; rows of {tables} tables with other public facts keep within it too"
+    if not_taken:
+        left.append(f"tables that it does not take: {'; '.join(not_taken)}")
+    left.append(f"other losses than {first.name}" if one_loss else "other losses than four")
+    return Tested(what, "", (*left, *not_isolated()))
+
+
+def _takes(make_query: MakeQuery, loss: Loss) -> bool:
+    """Return whether the query takes the labels of a loss: over several classes a query that is
+    meant for two may fail in any way."""
+    rows = _rows_for(loss, 2)
+    try:
+        made = [_made(make_query, rows, relation, loss) for relation in _RELATIONS]
+        for query in made:
+            if query is not None:
+                exact_answer(query, rows)
+    except AssertionError:
+        return True  # It is not passed over: the check says what is wrong.
+    except Exception:
+        return not loss_facts(loss).multiclass
+    return any(query is not None for query in made)
+
+
+def _look(
+    make_query: MakeQuery, loss: Loss, evaluations: int, thorough: bool = True
+) -> tuple[AnyQuery | None, str, list[str]]:
+    """Check the query with a loss; return it, in words how far apart answers were under each
+    relation, and the relations that it refuses. ``None`` if it refuses both."""
+    looked, told, refused = None, [], []
     for relation in _RELATIONS:
-        query = _made(make_query, make_rows(12), relation, loss)
+        query = _made(make_query, _rows_for(loss, 12), relation, loss)
         if query is None:
-            refused.append(f"{relation.value}, which it refuses")
+            refused.append(relation.value)
             continue
-        for seed in range(3):
-            _check_neighbours(make_query, make_rows(12, _N_FEATURES, seed), relation, loss, seed)
+        for seed in range(3 if thorough else 1):
+            _check_neighbours(make_query, _rows_for(loss, 12, seed), relation, loss, seed)
         if hasattr(query, "answer_block"):
-            share = check_contributions(query, relation, thorough=True)
+            share = check_contributions(query, relation, _n_classes(loss), thorough)
         else:
             share = _search(make_query, relation, loss, evaluations)
         told.append(f"{share:.3g} of what it declares under {relation.value}")
-    if not told:  # Its own words say why.
-        problem = make_problem(make_rows(12), _RELATIONS[0], loss)
-        unsampled(make_query(problem)).sensitivity(_RELATIONS[0])
-    what = f"{type(query).__name__}: the farthest apart of neighbours' answers were "
-    what += " and ".join(told)
-    if not hasattr(query, "answer_block"):
-        left = ["other tables than those of five features, with one row_norm and one loss"]
-        power = f"a search of {evaluations} pairs each"
-        return Tested(what, power, (*refused, *left, *not_isolated()))
-    tables, left = check_other_tables(make_query, loss, given)
-    what += f"; rows of {tables} tables with other public facts keep within it too"
-    left = [f"tables that it does not take: {'; '.join(left)}"] if left else []
-    left.append("other losses than the one given" if given else "other losses than three")
-    left.append("losses of several classes")
-    return Tested(what, "", (*refused, *left, *not_isolated()))
+        looked = query
+    return looked, " and ".join(told), refused
+
+
+def _n_classes(loss: Loss) -> int:
+    """Return the number of classes that a loss is checked with, 0 for real-valued targets."""
+    facts = loss_facts(loss)
+    return SEVERAL if facts.multiclass else 2 * bool(facts.classification)
+
+
+def _rows_for(loss: Loss, n: int, seed: int = 0) -> Rows:
+    return make_rows(n, _N_FEATURES, seed, _n_classes(loss))
 
 
 def check_contributions(
-    query: Query, relation: NeighboringRelation, thorough: bool = False
+    query: Query, relation: NeighboringRelation, n_classes: int = 2, thorough: bool = False
 ) -> float:
     """Raise AssertionError if a row, or the exchange of two rows, exceeds the sensitivity; return
     the largest share of it that one takes.
 
     ``query`` : over five features. Two tables that differ in one row differ by what the rows
-    contribute, so this covers every table that is made of these rows. ``thorough`` : with more of
-    the special rows.
+    contribute, so this covers every table that is made of these rows. ``n_classes`` : of their
+    labels; where the query's own loss is of real-valued targets, they have these. ``thorough`` :
+    with more of the special rows.
     """
-    vectors = [v for _, v in attributes(query) if np.shape(v) == (_N_FEATURES,)]
-    classification = getattr(getattr(query, "loss", None), "classification", True)
-    special = special_rows(_N_FEATURES, classification, few=not thorough)
-    parts = contributions(query, stretching_rows(_N_FEATURES, vectors).and_then(special))
+    if not getattr(getattr(query, "loss", None), "classification", True):
+        n_classes = 0
+    vectors = vectors_of(query, _N_FEATURES, n_classes)
+    special = special_rows(_N_FEATURES, n_classes, few=not thorough)
+    stretching = stretching_rows(_N_FEATURES, vectors, n_classes)
+    parts = contributions(query, stretching.and_then(special))
     return largest_share(query, parts, relation)
 
 
@@ -152,5 +215,4 @@ def _search(
     def query_for(rows: Rows) -> Any | None:
         return _made(make_query, rows, relation, loss)
 
-    labels = bool(loss.classification)
-    return search_tables(query_for, relation, _N_FEATURES, labels, evaluations)
+    return search_tables(query_for, relation, _N_FEATURES, _n_classes(loss), evaluations)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from dpcore.accountants.schedule import planned_accountant
 from dpcore.errors import InvalidInputError
 from dpcore.noise.source import SeededNoise
@@ -15,7 +17,7 @@ from dpcore.testing.canonical import canonical
 from dpcore.testing.guard import require_assertions
 from dpcore.testing.recording import Record, RecordingSession
 from dpcore.testing.replay import ReplaySession
-from dpcore.testing.tables import Rows, make_problem, make_rows
+from dpcore.testing.tables import SEVERAL, Rows, make_problem, make_rows
 
 if TYPE_CHECKING:
     from dpcore.protocols import Accountant, Loss
@@ -27,6 +29,7 @@ __all__ = [
     "EPSILON",
     "L2",
     "accountant_of",
+    "cases_of",
     "load_kernels",
     "loss_of",
     "open_session",
@@ -43,9 +46,18 @@ def relations_of(optimizer: Optimizer) -> list[NeighboringRelation]:
     return [NeighboringRelation(value) for value in optimizer.relations]
 
 
-def loss_of(optimizer: Optimizer) -> Loss:
-    """Return the loss to check with: on labels of -1 and +1, which squared loss takes too."""
+def cases_of(optimizer: Optimizer) -> list[tuple[NeighboringRelation, int]]:
+    """Return the relations and numbers of classes that an optimizer is checked with: two, and
+    where it states that it takes several, three as well."""
+    counts = (2, SEVERAL) if optimizer_facts(type(optimizer)).multiclass else (2,)
+    return [(relation, count) for count in counts for relation in relations_of(optimizer)]
+
+
+def loss_of(optimizer: Optimizer, n_classes: int = 2) -> Loss:
+    """Return the loss to check with: of two classes on labels of -1 and +1, which squared loss
+    takes too."""
     name = "ridge" if "squared-loss" in optimizer.needs else "logistic"
+    name = "softmax" if n_classes > 2 else name
     loss: Loss = load_registry().load("loss", name)()
     return loss
 
@@ -53,7 +65,7 @@ def loss_of(optimizer: Optimizer) -> Loss:
 def problem_of(
     rows: Rows, relation: NeighboringRelation, optimizer: Optimizer, n0: int | None = 400
 ) -> Any:
-    return make_problem(rows, relation, loss_of(optimizer), l2=L2, n0=n0)
+    return make_problem(rows, relation, loss_of(optimizer, rows.n_classes), l2=L2, n0=n0)
 
 
 def accountant_of(
@@ -96,7 +108,13 @@ def record_run(
     n0: int | None = 400,
 ) -> tuple[RecordingSession, Solution]:
     session = open_session(optimizer, rows, relation, epsilon, DELTA, n0)
-    return session, optimizer.minimize(problem_of(rows, relation, optimizer, n0), session)
+    problem = problem_of(rows, relation, optimizer, n0)
+    solution = optimizer.minimize(problem, session)
+    assert np.shape(solution.w) == problem.w_shape, (
+        f"Its solution has w of shape {np.shape(solution.w)}, and problem.w_shape is "
+        f"{problem.w_shape}."
+    )
+    return session, solution
 
 
 def load_kernels(optimizer: Optimizer) -> None:
@@ -104,9 +122,9 @@ def load_kernels(optimizer: Optimizer) -> None:
     import scipy.optimize  # noqa: F401
     import scipy.special  # noqa: F401
 
-    rows, relation = make_rows(1), relations_of(optimizer)[0]
-    session = open_session(optimizer, rows, relation, EPSILON, DELTA)
-    session.rehearse(RowCount())
+    for relation, n_classes in cases_of(optimizer):
+        rows = make_rows(1, n_classes=n_classes)
+        open_session(optimizer, rows, relation, EPSILON, DELTA).rehearse(RowCount())
 
 
 def replay_run(

@@ -106,6 +106,7 @@ class RecordingSession(CountingSession):
         self.engine = CountingEngine(table)
         self.records: list[Record] = []
         self.parts: list[tuple[Query | DerivedQuery | TableQuery, Any]] = []
+        self.n_classes = max(2, 1 if problem is None else problem.n_margins)
         self._tape = Tape(noise._entropy)
         noise = TapedNoise(self._tape)
         super().__init__(self.engine, accountant, relation, noise, problem=problem)

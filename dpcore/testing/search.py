@@ -33,18 +33,22 @@ class Pair:
     rows : the row of the first table, and under replace-one behind it that of the second:
         float64 of shape (1 or 2, n_features).
     labels : theirs.
+    n_classes : of all labels, 0 for real-valued targets.
     """
 
     X: np.ndarray
     y: np.ndarray
     rows: np.ndarray
     labels: np.ndarray
+    n_classes: int = 2
 
     @property
     def tables(self) -> tuple[Rows, Rows]:
-        first = Rows(np.vstack([self.X, self.rows[:1]]), np.append(self.y, self.labels[:1]))
-        second = Rows(np.vstack([self.X, self.rows[1:]]), np.append(self.y, self.labels[1:]))
-        return first, second
+        return self._table(slice(1)), self._table(slice(1, None))
+
+    def _table(self, own: slice) -> Rows:
+        X, y = np.vstack([self.X, self.rows[own]]), np.append(self.y, self.labels[own])
+        return Rows(X, y, n_classes=self.n_classes)
 
     def filled_up(self, n_rows: int) -> Pair:
         """Return the pair with so many rows in its first table, rows of zeros among the common."""
@@ -53,9 +57,11 @@ class Pair:
         return replace(self, X=X, y=np.append(self.y, np.ones(missing)))
 
 
-def start_pairs(n_features: int, replace_one: bool, seed: int = 0) -> list[Pair]:
+def start_pairs(
+    n_features: int, replace_one: bool, n_classes: int = 2, seed: int = 0
+) -> list[Pair]:
     """Return pairs to start from: tables without common rows, of equal rows, of all directions but
-    one, of one class, of extreme and of ordinary rows."""
+    one, of one class, of extreme and of ordinary rows; of the first two classes."""
     rng = np.random.default_rng(seed)
     bound, eye = RAW_NORM_BOUND, RAW_NORM_BOUND * np.eye(n_features)
     ordinary = make_rows(12, n_features, seed)
@@ -76,18 +82,20 @@ def start_pairs(n_features: int, replace_one: bool, seed: int = 0) -> list[Pair]
         (extreme[0], -extreme[0], (-1.0, 1.0)),
     ]
     kept = 2 if replace_one else 1
-    return [
-        Pair(X, y, np.array([one, other])[:kept], np.array(labels)[:kept])
+    pairs = [
+        Pair(X, y, np.array([one, other])[:kept], np.array(labels)[:kept], n_classes)
         for X, y in commons
         for one, other, labels in ends
     ]
+    if n_classes <= 2:
+        return pairs
+    return [replace(p, y=np.maximum(p.y, 0.0), labels=np.maximum(p.labels, 0.0)) for p in pairs]
 
 
 def climb(
     measure: Callable[[Pair], float],
     pairs: list[Pair],
     evaluations: int,
-    classification: bool,
     seed: int = 0,
 ) -> float:
     """Return the largest measure found in so many evaluations: of the pairs, then uphill from the
@@ -99,27 +107,27 @@ def climb(
     for turn in range(max(0, evaluations - len(pairs))):
         place = turn % len(kept)
         height, pair = kept[place]
-        tried = _changed(pair, classification, rng)
+        tried = _changed(pair, rng)
         reached = measure(tried)
         if reached >= height:
             kept[place] = (reached, tried)
     return max(height for height, _ in kept)
 
 
-def _changed(pair: Pair, classification: bool, rng: np.random.Generator) -> Pair:
+def _changed(pair: Pair, rng: np.random.Generator) -> Pair:
     """Return the pair with one or two of its rows changed; the number of rows stays."""
     X, y = np.vstack([pair.X, pair.rows]), np.append(pair.y, pair.labels)
     n = len(pair.y)
     for _ in range(1 + int(rng.integers(2))):
         # Every other time the rows that make the difference.
         i = int(rng.integers(n, len(y)) if rng.random() < 0.5 else rng.integers(len(y)))
-        _change_row(X, y, i, classification, rng)
+        _change_row(X, y, i, pair.n_classes, rng)
     X = cut_to_bound(X)
     return replace(pair, X=X[:n], y=y[:n], rows=X[n:], labels=y[n:])
 
 
 def _change_row(
-    X: np.ndarray, y: np.ndarray, i: int, classification: bool, rng: np.random.Generator
+    X: np.ndarray, y: np.ndarray, i: int, n_classes: int, rng: np.random.Generator
 ) -> None:
     n_features = X.shape[1]
     norm = float(np.linalg.norm(X[i]))
@@ -131,10 +139,16 @@ def _change_row(
         case 2:
             X[i] *= 2.0 ** -int(rng.integers(1, 12))
         case 3:
-            y[i] = -y[i] if classification else rng.uniform(-1, 1)
+            y[i] = _other_label(y[i], n_classes, rng)
         case 4:
             X[i] = X[rng.integers(len(y))] * rng.choice([-1.0, 1.0])
         case 5:
             X[i] += rng.normal(scale=0.3, size=n_features)
         case _:
             X[i] = RAW_NORM_BOUND * np.eye(n_features)[rng.integers(n_features)]
+
+
+def _other_label(y: float, n_classes: int, rng: np.random.Generator) -> float:
+    if n_classes > 2:
+        return float((y + rng.integers(1, n_classes)) % n_classes)
+    return -y if n_classes else float(rng.uniform(-1, 1))

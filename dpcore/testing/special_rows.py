@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 
 from dpcore.exact.grid import FEATURE_BITS
-from dpcore.testing.tables import RAW_NORM_BOUND, ROW_NORM, Rows
+from dpcore.testing.tables import RAW_NORM_BOUND, ROW_NORM, Rows, labels_of
 
 __all__ = ["SPECIAL_VALUES", "cut_to_bound", "special_rows"]
 
@@ -20,27 +20,28 @@ SPECIAL_VALUES = np.array(
 _FEW = (0.0, _STEP, 2.0**-8, 0.125, 0.25, 0.5, 1.0, ROW_NORM, RAW_NORM_BOUND)
 
 
-def special_rows(n_features: int, classification: bool, few: bool = False) -> Rows:
+def special_rows(n_features: int, n_classes: int, few: bool = False) -> Rows:
     """Return rows that have one of the special values at one place, with zeros or odd numbers at
-    the others, and either label; a regression's take special values too.
+    the others, and every label; a regression's take special values too.
 
-    ``few`` : a tenth of them.
+    ``n_classes`` : of the labels, 0 for real-valued targets. ``few`` : a tenth of the rows.
     """
     rng = np.random.default_rng(n_features)
     odd = 0.3 * rng.uniform(-1, 1, size=n_features)
-    values, labels = (_FEW if few else SPECIAL_VALUES), (1.0, -1.0)
+    values, signs = (_FEW if few else SPECIAL_VALUES), (1.0, -1.0)
     X, y = [], []
-    for place, value, sign, label in product(range(n_features), values, labels, labels):
+    labels = labels_of(n_classes)
+    for place, value, sign, label in product(range(n_features), values, signs, labels):
         for others in (np.zeros(n_features),) if few else (np.zeros(n_features), odd):
             row = others.copy()
             row[place] = sign * value
             X.append(row)
             y.append(label)
-    if not classification:
-        targets = np.array([sign * v for v in SPECIAL_VALUES if v <= 1 for sign in labels])
+    if not n_classes:
+        targets = np.array([sign * v for v in SPECIAL_VALUES if v <= 1 for sign in signs])
         X += [odd] * targets.size
         y += list(targets)
-    return Rows(cut_to_bound(np.array(X)), np.array(y))
+    return Rows(cut_to_bound(np.array(X)), np.array(y), n_classes=n_classes)
 
 
 def cut_to_bound(X: np.ndarray) -> np.ndarray:

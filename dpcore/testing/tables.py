@@ -18,9 +18,11 @@ if TYPE_CHECKING:
     from dpcore.protocols import Loss
 
 __all__ = [
+    "SEVERAL",
     "Rows",
     "extreme_rows",
     "faint_rows",
+    "labels_of",
     "make_problem",
     "make_rows",
     "neighbours",
@@ -30,10 +32,14 @@ __all__ = [
 ROW_NORM, RAW_NORM_BOUND = 1.5, 2.0
 """Rows longer than the first carry a factor; none is longer than the second."""
 
+SEVERAL = 3
+"""Classes, where they are more than two."""
+
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows of a made table: X float64 (n, d), its last column an intercept of 1/2; y of -1, +1.
+    """Rows of a made table: X float64 (n, d), its last column an intercept of 1/2; y of -1, +1, or,
+    of more ``n_classes`` than two, the places of classes.
 
     ``shift`` : of a neighbour, how far behind their old places the common rows are. ``row_norm``
     and ``raw_norm_bound`` : of the table; of rows that are in another layout X is of another type.
@@ -44,6 +50,12 @@ class Rows:
     shift: int = 0
     row_norm: float = ROW_NORM
     raw_norm_bound: float = RAW_NORM_BOUND
+    n_classes: int = 2
+
+    @property
+    def n_margins(self) -> int:
+        """Margins of a row: one, or, of more than two classes, one for each."""
+        return self.n_classes if self.n_classes > 2 else 1
 
     def table(self) -> Table:
         return Table.from_matrix(
@@ -61,14 +73,24 @@ class Rows:
         return replace(self, X=self.X[order], y=self.y[order])
 
     def and_then(self, others: Rows) -> Rows:
-        return Rows(np.vstack([self.X, others.X]), np.append(self.y, others.y))
+        return replace(self, X=np.vstack([self.X, others.X]), y=np.append(self.y, others.y))
 
 
-def make_rows(n: int, n_features: int = 5, seed: int = 0) -> Rows:
-    """Return ``n`` rows with a planted rule and one label in ten flipped."""
+def labels_of(n_classes: int) -> np.ndarray:
+    """Return the labels of so many classes: 1.0 and -1.0, which are targets too, or, of more than
+    two, their places from 0.0."""
+    return np.arange(float(n_classes)) if n_classes > 2 else np.array([1.0, -1.0])
+
+
+def make_rows(n: int, n_features: int = 5, seed: int = 0, n_classes: int = 2) -> Rows:
+    """Return ``n`` rows with a planted rule and one label in ten of another class."""
     rng = np.random.default_rng(seed)
     X = rng.uniform(-0.8, 0.8, size=(n, n_features))
     X[:, -1] = 0.5
+    if n_classes > 2:
+        places = (X @ rng.normal(size=(n_features, n_classes))).argmax(axis=1)
+        places = (places + (rng.random(n) < 0.1)) % n_classes
+        return Rows(X, places.astype(np.float64), n_classes=n_classes)
     y = np.where(X @ rng.normal(size=n_features) > 0, 1.0, -1.0)
     return Rows(X, np.where(rng.random(n) < 0.1, -y, y))
 
@@ -78,19 +100,22 @@ def faint_rows(n: int, n_features: int = 5) -> Rows:
     return Rows(np.full((n, n_features), 2.0**-14), np.ones(n))
 
 
-def extreme_rows(n_features: int, seed: int = 0) -> list[tuple[np.ndarray, float]]:
-    """Return rows that stretch a bound: zeros, axes and corners at the raw bound, random ones."""
+def extreme_rows(
+    n_features: int, seed: int = 0, n_classes: int = 2
+) -> list[tuple[np.ndarray, float]]:
+    """Return rows that stretch a bound, with every label: zeros, axes and corners at the raw bound,
+    random ones."""
     rng = np.random.default_rng(seed)
     points = [np.zeros(n_features), np.full(n_features, -RAW_NORM_BOUND / np.sqrt(n_features))]
     points += [sign * RAW_NORM_BOUND * np.eye(n_features)[0] for sign in (1.0, -1.0)]
     for _ in range(3):
         direction = rng.normal(size=n_features)
         points.append(RAW_NORM_BOUND * direction / np.linalg.norm(direction))
-    return [(point, label) for point in points for label in (1.0, -1.0)]
+    return [(point, label) for point in points for label in labels_of(n_classes)]
 
 
-def stretching_rows(n_features: int, vectors: Iterable[np.ndarray]) -> Rows:
-    """Return rows at the bound, with either label: along the axes, the diagonal, the given vectors
+def stretching_rows(n_features: int, vectors: Iterable[np.ndarray], n_classes: int = 2) -> Rows:
+    """Return rows at the bound, with every label: along the axes, the diagonal, the given vectors
     (of shape (n_features,)), their pairwise sums and differences, and random directions; and zeros.
 
     On a search line a row along the direction runs through losses of either sign of its margin, and
@@ -106,28 +131,30 @@ def stretching_rows(n_features: int, vectors: Iterable[np.ndarray]) -> Rows:
         norm = np.linalg.norm(direction)
         if norm > 0:
             points += [sign * RAW_NORM_BOUND / norm * direction for sign in (1.0, -1.0)]
-    X = np.array(points)
-    return Rows(np.vstack([X, X]), np.repeat([1.0, -1.0], len(points)))
+    labels = labels_of(n_classes)
+    X = np.tile(np.array(points), (labels.size, 1))
+    return Rows(X, np.repeat(labels, len(points)), n_classes=n_classes)
 
 
 def neighbours(rows: Rows, relation: NeighboringRelation, seed: int = 0) -> list[Rows]:
     """Return neighbouring tables of ``rows`` with extreme rows added or put in a row's place."""
-    extremes = extreme_rows(rows.X.shape[1], seed)
+    extremes = extreme_rows(rows.X.shape[1], seed, rows.n_classes)
     if relation is NeighboringRelation.REPLACE_ONE:
         made = []
         for k, (x, label) in enumerate(extremes):
             X, y = rows.X.copy(), rows.y.copy()
             i = k % len(y)
             X[i], y[i] = x, label
-            made.append(Rows(X, y))
+            made.append(replace(rows, X=X, y=y))
         return made
     added = [
-        Rows(np.vstack([rows.X, x[None, :]]), np.append(rows.y, label)) for x, label in extremes
+        replace(rows, X=np.vstack([rows.X, x[None, :]]), y=np.append(rows.y, label))
+        for x, label in extremes
     ]
-    removed = Rows(rows.X[1:], rows.y[1:], -1)
+    removed = replace(rows, X=rows.X[1:], y=rows.y[1:], shift=-1)
     # A row added in front moves every other row to another place in its block.
     x, label = extremes[-1]
-    shifted = Rows(np.vstack([x, rows.X]), np.append(label, rows.y), 1)
+    shifted = replace(rows, X=np.vstack([x, rows.X]), y=np.append(label, rows.y), shift=1)
     return [*added, removed, shifted]
 
 
@@ -145,4 +172,5 @@ def make_problem(
         n=len(rows.y) if relation.size_is_public else None,
         n0=n0,
         capacity=2**20,
+        n_margins=rows.n_margins,
     )

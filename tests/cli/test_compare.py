@@ -184,7 +184,7 @@ def test_other_settings_are_refused_with_advice(compare):
 PLOTS = [
     (["none.parquet"], "Cannot read"),
     (["rows.csv"], "not a whole results file"),
-    (["r.parquet", "--y", "error"], "accuracy, objective, seconds"),
+    (["r.parquet", "--y", "error"], "accuracy, macro_f1, objective, seconds"),
     (["r.parquet", "--out", "f.svg", "--facet", "loss"], "data or algorithm"),
     (["r.parquet", "--facet", "fold"], "data or algorithm"),
     (["r.parquet", "--out", "f.jpg"], ".svg or .png"),

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from dpcore.cli.info_model import print_schema
+from dpcore.compare.results import read_results
 
 SCHEMA = """
 rows = 90
@@ -65,6 +66,24 @@ def test_a_row_without_a_score_has_its_line(fitted, run, table):
     assert "1 of 3 rows has no score" in done.stderr
 
 
+def test_weights_of_classes_are_taken_shown_and_kept(fitted, run):
+    done = fitted("--class-weight", "a=2,c2=3.5")
+    assert done.exit_code == 0, done.stderr
+    words = "softmax (classes weighted a 2, b 1, c 3.5) loss"
+    assert words in done.stdout and words in run("info", "m.json").stdout
+    told = {
+        "d=2": "The label 'y' has no class 'd'.",
+        "a=0": "Expected the weight '0' of the class 'a' to be a number from 2^-20 to 2^20.",
+        "even": "Expected --class-weight balanced, or CLASS=NUMBER once for each class",
+        "balanced": "nonprivate cannot leave a share of the budget to their release",
+    }
+    for given, message in told.items():
+        done = fitted("--class-weight", given)
+        assert done.exit_code != 0 and message in done.stderr and done.stderr.count("\n") <= 2
+    balanced = fitted("--algo", "dp-gd", "--set", "steps=3", "--class-weight", "balanced", "--json")
+    assert json.loads(balanced.stdout)["balanced"] == {"share": 0.05}
+
+
 def test_json_has_the_figures_by_name(fitted):
     report = json.loads(fitted("--test", "three.csv", "--json").stdout)
     figures = report["diagnostics"]
@@ -87,12 +106,40 @@ def test_the_loss_follows_from_a_store_and_from_the_rows_too(fitted, run, table)
     assert json.loads(both.stdout)["loss"] == "logistic"
 
 
+def test_one_against_the_rest_by_an_algorithm_of_two_classes(fitted, run):
+    ovr = "--multiclass", "ovr", "--algo", "outpert", "--epsilon", "50", "--loss", "huber-svm"
+    done = fitted("--test", "three.csv", *ovr)
+    assert done.exit_code == 0, done.stderr
+    assert "three.csv, each class against the rest: huber-svm" in done.stdout
+    assert "It is of 3 fits, one for each class against the rest" in done.stdout
+    assert "releases: 3 minimizer." in done.stdout and "test macro f1" in done.stdout
+    shown = run("info", "m.json").stdout
+    assert "fitted by outpert, each class against the rest" in shown
+    assert "status: 3 fits, one for each class against the rest" in shown
+    head = run("predict", "m.json", "--data", "three.csv").stdout.splitlines()[0]
+    assert head == "ovr_margin_a,ovr_margin_b,ovr_margin_c,label"
+
+
+def test_its_probabilities_are_labelled_and_add_up(fitted, run):
+    report = json.loads(fitted("--multiclass", "ovr", "--json").stdout)
+    assert (report["loss"], report["multiclass"]) == ("logistic", "ovr")
+    done = run("predict", "m.json", "--data", "three.csv")
+    rows = list(csv.DictReader(done.stdout.splitlines()))
+    names = ["ovr_probability_a", "ovr_probability_b", "ovr_probability_c"]
+    assert [*rows[0]] == [*names, "label"]
+    for row in rows:
+        assert sum(float(row[name]) for name in names) == pytest.approx(1.0)
+
+
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
         (("--loss", "logistic"), "does not fit a label with 3 classes; use --loss softmax"),
         (("--loss", "huber-svm"), "does not fit a label with 3 classes; use --loss softmax"),
         (("--algo", "objpert"), "objpert is for two classes, and the label has 3"),
+        (("--algo", "objpert"), "or --multiclass ovr, a fit of each class against the rest"),
+        (("--multiclass", "ovo"), "Expected multiclass='ovo' to be ovr"),
+        (("--multiclass", "ovr", "--loss", "softmax"), "and the loss softmax takes all of them"),
         (("--algo", "stub"), "stub is for two classes, and the label has 3"),
     ],
 )
@@ -109,10 +156,33 @@ def test_a_comparison_of_several_classes(run, table):
     report = json.loads(done.stdout)
     rows = {mean["algorithm"]: mean["mean"] for mean in report["means"]}
     assert rows["nonprivate"] == 100.0 and rows["majority"] < 50.0
+    macro = {mean["algorithm"]: mean["mean"] for mean in report["means_of_macro_f1"]}
+    assert macro["nonprivate"] == 100.0 and macro["majority"] < 25.0
     refused = run("compare", "--algos", "majority", *words, "--loss", "logistic")
     assert refused.exit_code == 2 and "use --loss softmax" in refused.stderr
     unfit = run("compare", "--algos", "objpert", *words, "--epsilon", "8")
     assert unfit.exit_code == 2 and "objpert is for two classes, and the label has" in unfit.stderr
+
+
+def test_a_comparison_of_fits_against_the_rest(run, table):
+    words = "--data", "three.csv", "--schema", "three.toml", "--folds", "2", "--seed", "1"
+    asked = *words, "--algos", "outpert", "--epsilon", "40", "--multiclass", "ovr"
+    done = run("compare", *asked, "--out", "r.parquet")
+    assert done.exit_code == 0, done.stderr
+    shown = " ".join(done.stdout.split())
+    assert "three.csv: macro F1 of the test rows in %" in shown
+    assert "logistic, each class against the rest, 2 folds" in shown
+    rows = read_results("r.parquet").rows
+    exact = [row for row in rows if row["algorithm"] == "nonprivate"]
+    assert all(row["exact_accuracy"] == row["exact_macro_f1"] == 1.0 for row in exact)
+    fits = [row for row in rows if row["algorithm"] == "outpert"]
+    assert all(json.loads(row["releases"]) == {"minimizer": 3} for row in fits)
+    least = {row["fold"]: row["exact_objective"] for row in exact}
+    assert all(row["exact_objective"] > least[row["fold"]] > 0 for row in fits)
+    other = run("compare", *asked[:-2], "--loss", "softmax", "--out", "r.parquet")
+    assert other.exit_code == 2
+    drawn = run("plot", "r.parquet", "--y", "macro_f1")
+    assert drawn.exit_code == 0 and "accuracy in %" not in drawn.stdout
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from dpcore.compare.journal import open_journal
 from dpcore.compare.results import Results, read_results, write_results
 from dpcore.compare.runner import run
 from dpcore.compare.settings import STATEMENT
+from dpcore.compare.table import means_of, measures_beside
 from dpcore.errors import DataError
 
 
@@ -67,8 +68,9 @@ def test_files_and_journals_of_before_the_columns_said_so_are_read(compared, res
 @pytest.mark.parametrize(
     "added",
     [
-        ["chosen", "most_rows", "parts_not_from_dpcore", "unit_of_protection"],
-        ["unit_of_protection"],
+        ["chosen", "most_rows", "parts_not_from_dpcore", "unit_of_protection", "exact_macro_f1"],
+        ["unit_of_protection", "exact_macro_f1"],
+        ["exact_macro_f1"],
     ],
 )
 def test_a_file_of_before_the_last_columns_is_read(results, tmp_path, added):
@@ -77,6 +79,20 @@ def test_a_file_of_before_the_last_columns_is_read(results, tmp_path, added):
     pq.write_table(pq.read_table(path).drop(added), path)
     old = read_results(path).rows
     assert old == [{**row, **dict.fromkeys(added)} for row in results.rows]
+
+
+def test_a_journal_of_before_the_last_column_goes_on(results, tmp_path):
+    journal = open_journal(tmp_path / "j.parquet", {}, {}, b"key")
+    for row in results.rows:
+        journal.append({name: row[name] for name in row if name != "exact_macro_f1"})
+    journal.close()
+    again = open_journal(tmp_path / "j.parquet", {}, {}, b"key")
+    again.close()
+    kept = Results(results.settings, list(again.rows.values()))
+    assert means_of(kept.rows, "accuracy") == means_of(results.rows, "accuracy")
+    assert measures_beside(kept.rows, "accuracy") == ()
+    write_results(tmp_path / "j.parquet", kept)
+    assert read_results(tmp_path / "j.parquet").rows == results.rows
 
 
 def test_others_are_refused(results, tmp_path):

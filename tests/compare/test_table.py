@@ -78,7 +78,7 @@ def test_a_reference_has_its_figure_in_every_column():
 
 
 def test_another_measure_is_refused():
-    with pytest.raises(InvalidInputError, match="y='error' to be accuracy, objective, seconds"):
+    with pytest.raises(InvalidInputError, match="y='error' to be accuracy, macro_f1, obj"):
         means_of([row(0.8)], "error")
     with pytest.raises(InvalidInputError, match="No fit has a value of objective"):
         means_of([row(0.8)], "objective")

@@ -37,6 +37,19 @@ def test_much_memory_is_said_and_little_is_not():
     assert told(10**5) == []
 
 
+def test_the_margins_of_several_classes_count_by_the_public_number_of_rows():
+    plan = make_plan(Settings(algo="dp-agd", epsilon=1.0, loss="softmax"))
+    few = dataclasses.replace(problem_of(1, make_plan(Settings())), loss=plan.loss, n_margins=16)
+    columns = 512 * 16
+    assert memory_of(plan.optimizer, few) == columns + 24 * 16 * 10**9
+    assert memory_of(plan.optimizer, dataclasses.replace(few, n0=None)) == columns
+    said = []
+    Foresight(said.append).look(plan, few)
+    assert said == [
+        "this run takes about 384 GB of memory beside its rows, for 1 columns of 16 classes."
+    ]
+
+
 def test_an_optimizer_may_state_more_and_no_less():
     plan = make_plan(Settings(algo="dp-gd", epsilon=1.0))
     problem = problem_of(1000, plan)

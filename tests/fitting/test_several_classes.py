@@ -105,6 +105,32 @@ def test_the_callers_own_classes_come_back():
     assert model.predict(X).dtype == np.float64 and model.classes == (0.5, 1.5, 2.5)
 
 
+@pytest.mark.parametrize("words", [{}, {"multiclass": "ovr"}])
+def test_classes_may_come_from_an_iterator(words):
+    X, y = rows(40)
+    words = {"bounds": (0, 1), "algo": "dp-gd", "params": {"steps": 2}, "seed": 1, **words}
+    model = fit(X, y, classes=iter(CLASSES), **words)
+    listed = fit(X, y, classes=CLASSES, **words)
+    assert model.classes == CLASSES and np.array_equal(model.w, listed.w)
+
+
+@pytest.mark.parametrize("bad", [("a",), (), ("a", "b", "a"), ("a", "b"), ("a", "b", "d")])
+def test_bad_classes_of_frames_and_files_are_refused_before_anything_is_spent(
+    charges, bad, tmp_path
+):
+    X, y = rows(40)
+    frame = pd.DataFrame({"x": X[:, 0], "z": X[:, 1], "y": y})
+    frame.to_csv(tmp_path / "r.csv", index=False)
+    label = {"kind": "label", "classes": [*bad]}
+    schema = {"columns": {**SCHEMA["columns"], "y": label}}
+    told = "to be two or more|Duplicate values among the classes|not one of the classes"
+    for given in (frame, tmp_path / "r.csv"):
+        for words in ({}, {"multiclass": "ovr"}):
+            with pytest.raises(DpcoreError, match=told) as caught:
+                fit(given, schema=schema, algo="dp-gd", **words)
+            assert "\n" not in str(caught.value) and not charges
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.special import softmax
+from scipy.special import expit, softmax
 from sklearn.metrics import accuracy_score
 
 from dpcore import load_model
@@ -37,7 +37,7 @@ FRAME = pd.DataFrame(X, columns=["age", "pay"])
 MARGINS = np.column_stack([X, np.ones(50)]) @ W.T
 
 
-def model(w=W, columns=COLUMNS, loss="softmax", class_values=None, **schema):
+def model(w=W, columns=COLUMNS, loss="softmax", class_values=None, multiclass=None, **schema):
     return Model(
         w=np.array(w),
         schema=Schema.from_dict({"columns": columns, **schema}),
@@ -50,6 +50,7 @@ def model(w=W, columns=COLUMNS, loss="softmax", class_values=None, **schema):
         details={},
         versions={"python": "3"},
         class_values=class_values,
+        multiclass=multiclass,
     )
 
 
@@ -148,6 +149,28 @@ def test_a_loss_without_log_odds_has_no_probabilities():
         model(loss="huber-svm").predict_proba(FRAME)
 
 
+def test_one_vs_rest_probabilities_are_those_of_each_class_over_their_sum():
+    fitted = model(loss="logistic", multiclass="ovr")
+    apart = expit(MARGINS)
+    assert fitted.predict_proba(FRAME) == pytest.approx(apart / apart.sum(axis=1, keepdims=True))
+    assert np.array_equal(fitted.predict(FRAME), model().predict(FRAME))
+    # Where all are next to nothing, their quotients are numbers still.
+    far = model(np.full((3, 3), -(2.0**12)), loss="logistic", multiclass="ovr").predict_proba(FRAME)
+    assert far == pytest.approx(np.full((50, 3), 1 / 3))
+    for loss, multiclass in (("huber-svm", "ovr"), ("softmax", "ovr"), ("logistic", None)):
+        with pytest.raises(InvalidInputError, match="one-vs-rest a logistic one"):
+            model(loss=loss, multiclass=multiclass).predict_proba(FRAME)
+
+
+def test_a_file_says_that_it_is_one_vs_rest(tmp_path, path):
+    assert "multiclass" not in json.loads(path.read_text())
+    model(loss="logistic", multiclass="ovr").save(tmp_path / "ovr.json")
+    assert json.loads((tmp_path / "ovr.json").read_text())["multiclass"] == "ovr"
+    again = load_model(tmp_path / "ovr.json")
+    assert again.multiclass == "ovr" and np.array_equal(again.w, W)
+    assert "fitted by stub, each class against the rest" in repr(again)
+
+
 def test_its_text_and_table_name_every_class():
     first = repr(model()).splitlines()[0]
     assert first == (
@@ -200,6 +223,8 @@ def test_the_file_of_two_classes_is_of_version_1(tmp_path):
         ({"intercept": None}, "do not fit its schema"),
         ({"classes": ["a", "b"]}, "classes.* to be a list of three classes or more"),
         ({"classes": ["a", "b", "d"]}, "do not fit its schema"),
+        ({"multiclass": "ovo"}, "has another multiclass than this dpcore knows"),
+        ({"multiclass": ["ovr"]}, "has another multiclass than this dpcore knows"),
         ({"classes": None}, "classes.* to be a list of three classes or more"),
         (
             {"classes": [*"abcd"], "coefficients": [[1.0, 2.0]] * 4, "intercept": [0.0] * 4},

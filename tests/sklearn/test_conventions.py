@@ -22,11 +22,7 @@ EMPTY = (
     "a table without rows is legal under add-or-remove-one, since a refusal would say that it is "
     "empty"
 )
-NO_WEIGHT = "a weight lets a row count more than once, and the guarantee is for one count"
-OF_CLASSES = {
-    "check_estimators_empty_data_messages": NO_COUNT,
-    "check_class_weight_classifiers": NO_WEIGHT,
-}
+OF_CLASSES = {"check_estimators_empty_data_messages": NO_COUNT}
 BLIND = "fit reads no cell"
 
 

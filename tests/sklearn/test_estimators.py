@@ -174,9 +174,22 @@ def test_parameters_of_a_fit_are_passed_on(table):
     assert (privacy["epsilon"], privacy["delta"]) == (5.0, 1e-6)
 
 
+@pytest.mark.parametrize("weights", [{1: 30}, "balanced"])
+def test_weights_of_classes_are_passed_on(table, weights):
+    X, y = table
+    rare = np.where(X[:, 0] > 70, 1, 0)
+    plain, weighted = svc(), svc(class_weight=weights, largest_weight=5.0)
+    assert weighted.get_params()["class_weight"] == weights
+    again = clone(weighted).fit(X, rare)
+    found = [np.mean(clf.predict(X)[rare == 1]) for clf in (plain.fit(X, rare), again)]
+    assert found[1] >= found[0]
+    stated = again.model_.class_weights
+    assert stated == {"0": 1.0, "1": 30.0} if weights != "balanced" else max(stated.values()) <= 5
+
+
 def test_weights_of_rows_are_refused_with_the_reason(table):
     X, y = table
-    with pytest.raises(InvalidInputError, match="sample_weight is refused: with a weight a row"):
+    with pytest.raises(InvalidInputError, match="sample_weight needs weight_bound, a public"):
         svc().fit(X, y, sample_weight=np.ones(len(y)))
     svc().fit(X, y, sample_weight=None)
     with pytest.raises(TypeError, match="unexpected keyword argument 'weights'"):

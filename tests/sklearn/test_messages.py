@@ -68,8 +68,8 @@ def test_rows_that_an_estimator_refuses_are_scored_by_its_model(fitted):
             r"'city' has neither bounds nor categories. \(With priv",
         ),
         (
-            {**COLUMNS, "class_weight": "balanced"},
-            "class_weight is refused: with a weight a row of one class could count more than once",
+            {**COLUMNS, "class_weight": "even"},
+            "Expected class_weight='even' to be 'balanced' or a weight by each class's name",
         ),
         ({**COLUMNS, "n_public": -1}, r"Expected 1 <= rows=-1 < 2\^40\.$"),
     ],

@@ -3,12 +3,13 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.metrics import log_loss, roc_auc_score
-from sklearn.model_selection import cross_val_predict
+from sklearn.model_selection import cross_val_predict, cross_val_score
 
 from dpcore import fit
 from dpcore.data.schema.schema import Schema
-from dpcore.errors import DataError, InvalidInputError
+from dpcore.errors import DataError, DpcoreError, InvalidInputError
 from dpcore.sklearn import PrivateLinearSVC, PrivateLogisticRegression
 from dpcore.sklearn.public import with_label_ascending
 
@@ -49,6 +50,56 @@ def test_a_classifier_of_three_classes_is_that_of_fit(rows):
     assert clf.score(X, y) == np.mean(clf.predict(X) == y) > 0.9
     assert roc_auc_score(y, clf.predict_proba(X), multi_class="ovr") > 0.9
     assert log_loss(y, clf.predict_proba(X)) < np.log(3)
+
+
+def test_classifiers_against_the_rest_share_one_budget(rows):
+    X, y = rows
+    words = {"bounds": (0, 1), "epsilon": 60.0, "classes": ("a", "b", "c"), "multiclass": "ovr"}
+    for build, loss in ((PrivateLogisticRegression, "logistic"), (PrivateLinearSVC, "huber-svm")):
+        clf = build(algo="outpert", **words).fit(X, y)
+        assert clf.model_.multiclass == "ovr" and clf.model_.loss == loss
+        assert (clf.model_.privacy["epsilon"], clf.model_.privacy["fits"]) == (60.0, 3)
+        assert clf.coef_.shape == (3, 2) and clf.decision_function(X).shape == (300, 3)
+        assert clf.score(X, y) > 0.6 and clone(clf).get_params()["multiclass"] == "ovr"
+    assert clf.__sklearn_tags__().classifier_tags.multi_class
+    chances = PrivateLogisticRegression(algo="dp-gd", **words).fit(X, y).predict_proba(X)
+    assert chances.sum(axis=1) == pytest.approx(1.0)
+
+
+def test_it_is_cross_validated_as_any_classifier(rows):
+    X, y = rows
+    words = {"bounds": (0, 1), "epsilon": 60.0, "classes": ("a", "b", "c")}
+    clf = PrivateLinearSVC(algo="dp-gd", multiclass="ovr", **words)
+    scores = cross_val_score(clf, X, y, cv=2, scoring="f1_macro")
+    assert scores.shape == (2,) and scores.min() > 0.8
+
+
+def test_of_two_classes_it_is_the_fit_as_ever(rows):
+    X, y = rows
+    words = {"bounds": (0, 1), "classes": ("no", "yes"), "random_state": 1, "algo": "dp-gd"}
+    labels = np.where(y == "a", "yes", "no")
+    plain, asked = (
+        PrivateLinearSVC(multiclass=how, **words).fit(X, labels) for how in (None, "ovr")
+    )
+    assert np.array_equal(plain.coef_, asked.coef_) and asked.model_.multiclass is None
+
+
+@pytest.mark.parametrize(
+    ("classes", "message"),
+    [
+        (("a",), "to be two public values or more"),
+        (("a", "b", "a"), "Duplicate values among the classes"),
+        (("a", "b"), "the label is not one of the classes 'a', 'b'"),
+        (("a", "b", "d"), "the label is not one of the classes 'a', 'b', 'd'"),
+        (iter("abc"), "as a tuple or a list: one fit would use an iterator up"),
+    ],
+)
+def test_bad_classes_are_refused_in_a_line(rows, classes, message):
+    for build in (PrivateLogisticRegression, PrivateLinearSVC):
+        clf = build(classes=classes, bounds=(0, 1), multiclass="ovr")
+        with pytest.raises(DpcoreError, match=message) as caught:
+            clf.fit(*rows)
+        assert "\n" not in str(caught.value) and not hasattr(clf, "model_")
 
 
 def test_its_guarantee_is_one_for_all_classes(rows):

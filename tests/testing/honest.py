@@ -28,7 +28,7 @@ class Honest:
             raise InvalidInputError("Expected clip and rate between 0 and 100.")
 
     def minimize(self, problem, session):
-        w = np.zeros(problem.n_features)
+        w = np.zeros(problem.w_shape)
         n = problem.n_public or 400
         share = session.accountant.budget / self.steps
         multiplier = float(np.sqrt(1 / (2 * share)) * (1 + 1e-12)) if share else 1e300

@@ -1,6 +1,9 @@
 """The check of a loss of several classes, beside broken twins of ours; values beside SciPy's."""
 
 import math
+import time
+from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -45,14 +48,92 @@ def steeper(self, z, y, out):
     out *= 1.1
 
 
+def of_full_blocks(self, z, y, out):
+    Softmax().value(z, y, out)
+    out += y.size == 8192
+
+
+def swapped(self, z, y, out):
+    other = np.empty_like(out)
+    Softmax().dvalue(z, y, other)
+    out[:] = other[::-1]
+
+
+def one_class_short(self, z, y, out):
+    Softmax().dvalue(z, y, out)
+    out[-1] = np.nan
+
+
+def shared_scratch(self, z, y, out):
+    self.scratch = z - 1.0
+    time.sleep(1e-4)
+    Softmax().value(self.scratch + 1.0, y, out)
+
+
+def below_zero(self, z, y, out):
+    Softmax().value(z, y, out)
+    out -= 1.0
+
+
+def concave(self, z, y, out):
+    Softmax().value(z, y, out)
+    np.sqrt(1.0 + out, out=out)
+
+
+def concave_slope(self, z, y, out):
+    value = np.empty(y.size)
+    Softmax().value(z, y, value)
+    Softmax().dvalue(z, y, out)
+    out /= 2 * np.sqrt(1.0 + value)
+
+
+@dataclass(frozen=True)
+class Tempered:
+    """The softmax of margins times a number, whose constants are those of the least of them."""
+
+    heat: float = field(default=1.0, metadata={"range": (1.0, 4.0)})
+
+    name: ClassVar[str] = "tempered"
+    classification: ClassVar[bool] = True
+    multiclass: ClassVar[bool] = True
+    convex: ClassVar[bool] = True
+    lipschitz = math.sqrt(2)
+    smoothness = 0.5
+
+    def value(self, z, y, out):
+        Softmax().value(z * self.heat, y, out)
+
+    def dvalue(self, z, y, out):
+        Softmax().dvalue(z * self.heat, y, out)
+        out *= self.heat
+
+
+def test_a_parameter_whose_range_is_stated_is_tried_at_its_ends():
+    with pytest.raises(AssertionError, match=r"With Tempered\(heat=.*lipschitz"):
+        check_loss(Tempered())
+
+
 def test_ours_and_a_plain_one_pass():
     check_loss(Softmax())
-    check_loss(twin())
+    # The largest -z dvalue of 17 classes: W(16 / e), where W solves x = W e^W.
+    check_loss(twin(pull=1.43))
 
 
 @pytest.mark.parametrize(
     ("changed", "match"),
     [
+        ({"value": of_full_blocks}, "depends on the other rows"),
+        ({"dvalue": swapped}, "not the slope"),
+        ({"dvalue": one_class_short}, "gives no number"),
+        ({"value": shared_scratch, "thread_safe": True}, "overlapping calls"),
+        ({"value": below_zero}, "never negative"),
+        ({"value": concave, "dvalue": concave_slope, "smoothness": 9.0}, "not convex"),
+        ({"pull": 0.1}, "declared pull"),
+        ({"precise_dvalue": without_label}, "precise_dvalue is not dvalue"),
+        ({"falling": True}, "It states falling"),
+        ({"line_totals": lambda self, line, y, step, count, clip, scale: None}, "line_totals"),
+        ({"lipschitz": 1.0}, "lipschitz"),
+        ({"smoothness": 0.25}, "smoothness"),
         ({"dvalue": of_all_rows}, "depends on the other rows"),
         ({"dvalue": writing}, "writes on"),
         ({"dvalue": without_label}, "not the slope"),

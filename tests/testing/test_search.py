@@ -28,14 +28,28 @@ def height(pair):
 def test_it_climbs():
     pairs = start_pairs(5, replace_one=True)
     best = max(map(height, pairs))
-    reached = climb(height, pairs, 300, classification=True)
-    assert reached > best / 2 and reached == climb(height, pairs, 300, classification=True)
+    reached = climb(height, pairs, 300)
+    assert reached > best / 2 and reached == climb(height, pairs, 300)
 
 
 def test_special_rows_are_within_the_bound_and_have_what_is_special():
-    rows = special_rows(5, classification=False)
+    rows = special_rows(5, n_classes=0)
     assert np.linalg.norm(rows.X, axis=1).max() <= RAW_NORM_BOUND * (1 + 1e-12)
     for value in (0.0, 0.125, -0.125, 2.0**-16, 1.5):
         assert (rows.X == value).any(axis=0).all()
     assert {-1.0, 0.0, 0.125, 1.0} <= set(rows.y)
-    assert set(special_rows(5, classification=True).y) == {-1.0, 1.0}
+    assert set(special_rows(5, n_classes=2).y) == {-1.0, 1.0}
+    assert set(special_rows(5, n_classes=4).y) == {0.0, 1.0, 2.0, 3.0}
+
+
+def test_pairs_of_several_classes_get_all_labels():
+    seen = set()
+
+    def labels(pair):
+        for table in pair.tables:
+            assert table.n_margins == 4
+            seen.update(table.y)
+        return 0.0
+
+    climb(labels, start_pairs(5, replace_one=True, n_classes=4), 100)
+    assert seen == {0.0, 1.0, 2.0, 3.0}

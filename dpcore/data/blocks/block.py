@@ -68,7 +68,8 @@ class Block(Protocol):
     n_features: int
     y: np.ndarray
     """float64 of shape (n_rows,): -1 and +1, a regression's target in [-1, 1], or, of three classes
-    or more, the place of the row's class, from 0.0."""
+    or more, the place of the row's class, from 0.0. Where rows have weights, pairs of that and of
+    the weight (``dpcore.data.weighted_labels``), which a weighted loss takes as they are."""
     factor: np.ndarray
     """float64 of shape (n_rows,), in (0, 1]: the scale of each row."""
     units: np.ndarray | None

@@ -18,6 +18,7 @@ import numpy as np
 
 from dpcore.data.blocks.truncation import MOST_FEATURES, require_finite
 from dpcore.data.units import ends_of_blocks
+from dpcore.data.weighted_labels import paired
 from dpcore.errors import DataError, InvalidInputError
 from dpcore.exact.grid import BLOCK_ROWS, CAPACITY, LARGEST_NORM
 
@@ -107,6 +108,7 @@ class Table:
         raw_norm_bound: float,
         capacity: int | None = None,
         units: np.ndarray | None = None,
+        weights: np.ndarray | None = None,
     ) -> Table:
         """Return the table of a dense (n_samples, n_features) array, a SciPy CSR matrix, coded rows
         or the rows of a store, which stay in their file.
@@ -115,7 +117,8 @@ class Table:
         shrunk until its integers satisfy the bound. ``y`` : float64 of shape (n_samples,). Arrays
         are copied, but for those that are stored as they are and that cannot change
         (``dpcore.data.blocks.frozen``). ``units`` : of the rows, those of each side by side; they
-        are in one block.
+        are in one block. ``weights`` : of the rows, which blocks then hold beside their labels
+        (``dpcore.data.weighted_labels``).
 
         Raises InvalidInputError for bounds that are not finite and positive or a width of zero,
         DataError for values that are not finite or lengths that differ.
@@ -134,6 +137,8 @@ class Table:
         if y.shape != (X.shape[0],):
             raise DataError("The number of labels is not the number of rows.")
         require_finite(y)
+        if weights is not None:
+            y = paired(y, np.asarray(weights, dtype=np.float64))
         layout, path = layout_of(X), LinePath(raw_norm_bound)
         if units is None:
             blocks = layout.blocks(X, y, path, row_norm)

@@ -54,10 +54,14 @@ class OutputBase:
     @property
     def drowned(self) -> float:
         """An epsilon at which the noise is eight times as long as the ball is wide."""
-        return self.bound * math.sqrt(2 * self.problem.n_features) / (8 * self.ball.radius)
+        return self.bound * math.sqrt(2 * self._size) / (8 * self.ball.radius)
+
+    @property
+    def _size(self) -> int:
+        return math.prod(self.problem.w_shape)
 
     def hypothesis(self, value: np.ndarray, epsilon: float) -> np.ndarray:
-        return self.ball.project(value)
+        return self.ball.project(value).reshape(self.problem.w_shape)
 
     def excess(self, question: Any, reference: Any) -> Excess:
         """Return the excess over the reference as a query of its own."""
@@ -74,7 +78,7 @@ class OutputBase:
 
         Squared loss is not Lipschitz, and at its minimum the gradient is 0: there the excess is at
         most (R^2 + l2)/2 E||b||^2 for rows of norm R. (The authors' code has 1/n for R^2.)"""
-        d = self.problem.n_features
+        d = self._size
         if loss_facts(self.problem.loss).quadratic:
             return self.bound * math.sqrt((self.problem.row_norm**2 + self.problem.l2) * d / alpha)
         slope = PublicBall.of(self.problem).slope * self.problem.row_norm

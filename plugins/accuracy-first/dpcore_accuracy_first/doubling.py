@@ -107,7 +107,7 @@ class _DoublingOptions(TargetOptions):
     def _search(self, base: Any, target: Target, plan: _Tries, session: PrivacySession) -> Solution:
         rounds, first, tests = plan.rounds, plan.first, plan.tests
         limit = target.alpha * plan.limit + target.goal
-        epsilon, accepted, w = first, False, np.zeros(base.problem.n_features)
+        epsilon, accepted, w = first, False, np.zeros(base.problem.w_shape)
         tried = 0
         while tried < rounds and not accepted:
             tried += 1
@@ -167,6 +167,7 @@ class OutputDoubling(_DoublingOptions):
     """Releases the exact minimiser with fresh noise at a doubled epsilon until a test passes."""
 
     name: ClassVar[str] = "output-doubling"
+    multiclass: ClassVar[bool] = True
 
     def _base(self, problem: Problem, smallest: float | None = None) -> OutputBase:
         kind = PublishedOutputBase if self.as_published else OutputBase

@@ -36,7 +36,7 @@ class ObjectiveSum:
     Parameters
     ----------
     problem : public facts, ``n_public`` among them; its loss runs on raw rows.
-    w : float64 of shape (n_features,), rounded to the parameters' grid.
+    w : float64 of the problem's shape, rounded to the parameters' grid.
     ball : the public ball in which ``w`` lies.
     """
 
@@ -52,7 +52,7 @@ class ObjectiveSum:
         problem = self.problem
         w = round_parameters(self.w, problem.raw_norm_bound)
         n = problem.n_public or 0
-        public = 0.5 * n * problem.l2 * float(w @ w) + n * self.ball.low
+        public = 0.5 * n * problem.l2 * float(w.reshape(-1) @ w.reshape(-1)) + n * self.ball.low
         object.__setattr__(self, "w", constant(w))
         steps = [round(math.ldexp(public, self.bits))]
         object.__setattr__(self, "_start", constant(steps, np.int64))
@@ -71,7 +71,8 @@ class ObjectiveSum:
 
     def answer_block(self, block: Block) -> np.ndarray:
         values = np.empty(block.n_rows)
-        self.loss.value(block.margins(self.w), bounded_labels(block), values)
+        labels = bounded_labels(block, self.problem.n_margins)
+        self.loss.value(block.margins(self.w), labels, values)
         values -= self.ball.low
         total = clipped_total(values, self.ball.spread, 2.0**self.bits)
         return np.array([total], dtype=np.int64)
@@ -91,7 +92,8 @@ def objective_bits(problem: Problem, ball: PublicBall) -> int:
 @sealed
 @dataclass(frozen=True, slots=True, eq=False)
 class ErrorCount:
-    """The number of rows whose margin has not the sign of their label (a margin of 0 counts as -1).
+    """The number of rows whose margin has not the sign of their label (a margin of 0 counts as -1);
+    of several classes, those of another class than that of the largest margin, the first of equals.
 
     A row counts 0 or 1, so one row more, less or other moves it by at most 1 under either relation.
     Its grid is 2^-20 rows, for finer noise.
@@ -99,7 +101,7 @@ class ErrorCount:
     Parameters
     ----------
     problem : public facts.
-    w : float64 of shape (n_features,), a released value.
+    w : float64 of the problem's shape, a released value.
     """
 
     problem: Problem
@@ -116,7 +118,11 @@ class ErrorCount:
         return np.zeros(1, dtype=np.int64)
 
     def answer_block(self, block: Block) -> np.ndarray:
-        wrong = int(np.count_nonzero((block.margins(self.w) > 0) != (block.y > 0)))
+        margins = block.margins(self.w)
+        if margins.ndim > 1:
+            wrong = int(np.count_nonzero(margins.argmax(axis=0) != block.y))
+        else:
+            wrong = int(np.count_nonzero((margins > 0) != (block.y > 0)))
         return np.array([wrong << _COUNT_BITS], dtype=np.int64)
 
     def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:

@@ -11,12 +11,12 @@ import numpy as np
 from dpcore.plugin import InvalidInputError, NeighboringRelation, round_parameters, round_to
 from dpcore.plugin.parts import (
     FINE_BITS,
-    LOSS_ERROR,
     PARAMETER_BITS,
     GradientSum,
     Sensitivity,
     gradient_bits,
     gradient_error,
+    loss_error,
     minimize,
     sealed,
 )
@@ -50,6 +50,13 @@ class Minimizer:
     g / (n l2) of the minimiser, which counts twice; it is on the fine grid at which that
     gradient was taken, and a coarser answer adds one step for each coordinate. In l1 the bound of
     the minimisers is sqrt(d) times larger.
+
+    Of K classes, w is a matrix of K rows and its norm that of all D = K d numbers (Frobenius). The
+    lemma asks for strong convexity and for gradients in a norm, and for nothing of margins: a row's
+    gradient is the outer product of its slopes and x, of norm ||slopes|| ||x|| <= lipschitz
+    row_norm, the loss's lipschitz being in l2 (softmax: ||p - e_y|| <= sqrt(2), and not 1); its
+    Hessian is at most smoothness row_norm^2. So G, the curvature and all else are as above, with D
+    for d; the answer is the matrix laid flat, row by row.
 
     The solver stops at a gradient of ``tolerance`` G, and by public constants it reaches it
     (``dpcore.queries.descent``), so that it neither refuses nor gives up on any table.
@@ -109,9 +116,10 @@ class Minimizer:
             raise InvalidInputError("The minimiser's sensitivity is known under replace-one.")
         known = _Certificate.of(self)
         l2 = 2 * (known.row_gradient / known.mu + known.gap)
-        l1 = math.sqrt(self.problem.n_features) * l2 * _UP
+        size = math.prod(self.problem.w_shape)
+        l1 = math.sqrt(size) * l2 * _UP
         if self.grid_bits < FINE_BITS:
-            l1 += self.problem.n_features * 2.0**-self.grid_bits
+            l1 += size * 2.0**-self.grid_bits
         return Sensitivity("l1", l1, relation, grid_bits=self.grid_bits)
 
     def derive(self, ask: Callable[[Any], np.ndarray], noise: NoiseSource) -> np.ndarray:
@@ -120,7 +128,7 @@ class Minimizer:
 
         def gradient(w: np.ndarray) -> np.ndarray:
             nonlocal far
-            total = ask(GradientSum(problem, w, bits))
+            total = ask(GradientSum(problem, w.reshape(problem.w_shape), bits)).reshape(-1)
             whole = np.ldexp(total.astype(np.float64), -bits) + known.mu * w
             far = bool(np.linalg.norm(whole) > known.coarse)
             return whole
@@ -132,7 +140,7 @@ class Minimizer:
         w = minimize(
             gradient,
             rounded,
-            np.zeros(problem.n_features),
+            np.zeros(math.prod(problem.w_shape)),
             curvature=known.curvature,
             mu=known.mu,
             radius=known.radius,
@@ -164,17 +172,19 @@ class _Certificate:
         mu = n * problem.l2
         row_gradient = inner.slope * problem.row_norm * _UP
         curvature = (n * problem.loss.smoothness * problem.row_norm**2 + mu) * _UP
-        rounding = math.sqrt(problem.n_features) * curvature * 2.0**-PARAMETER_BITS
+        size = math.prod(problem.w_shape)
+        rounding = math.sqrt(size) * curvature * 2.0**-PARAMETER_BITS
         slope = 2 * inner.slope + 1.0
         error = gradient_error(problem, n, slope)
         fine = rounding * 2.0 ** (PARAMETER_BITS - FINE_BITS)
         # So small, too, that the objective there is next to its minimum, in terms of a row's loss.
         depth = mu * math.sqrt(2 * _DEPTH * inner.spread / curvature)
         tolerance = min(_TOLERANCE * row_gradient, depth) + 4 * (error + fine)
-        gap = (tolerance + error) / mu * _UP
+        # The norm that is compared with the tolerance is a sum of so many terms.
+        gap = (tolerance + error) / mu * max(_UP, 1.0 + size * 2.0**-51)
         # Where the objective is taken, on the grid of released parameters, is in the ball as well.
         bits = min(PARAMETER_BITS, minimizer.grid_bits)
-        grid = math.sqrt(problem.n_features) * 2.0 ** -(bits - 1)
+        grid = math.sqrt(size) * 2.0 ** -(bits - 1)
         ball = PublicBall.of(problem, slack=gap + grid + minimizer.slack)
         coarse = 64 * rounding
         return cls(mu, row_gradient, curvature, coarse, slope, tolerance, inner.radius, gap, ball)
@@ -215,11 +225,11 @@ class MinimumObjective:
         problem, known, bits = self.minimizer.problem, _Certificate.of(self.minimizer), self.bits
         n = problem.n or 0
         public = n * (problem.l2 * known.ball.radius**2 + known.ball.high) * 2.0**-48
-        steps = n * (2.0**-bits + 2 * LOSS_ERROR) + 2.0**-bits + public
+        steps = n * (2.0**-bits + 2 * loss_error(self.loss)) + 2.0**-bits + public
         # The objective is taken on the grid of released parameters of a point on the
         # minimiser's own grid: half a step of each, at most this.
         coarser = min(PARAMETER_BITS, self.minimizer.grid_bits)
-        away = known.gap + math.sqrt(problem.n_features) * 2.0 ** -(coarser - 1)
+        away = known.gap + math.sqrt(math.prod(problem.w_shape)) * 2.0 ** -(coarser - 1)
         return known.curvature / 2 * away**2 * _UP + steps
 
     def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
@@ -231,4 +241,5 @@ class MinimumObjective:
     def derive(self, ask: Callable[[Any], np.ndarray], noise: NoiseSource) -> np.ndarray:
         minimizer = self.minimizer
         w = np.ldexp(ask(minimizer).astype(np.float64), -minimizer.grid_bits)
+        w = w.reshape(minimizer.problem.w_shape)
         return ask(ObjectiveSum(minimizer.problem, w, minimizer.ball))

@@ -155,6 +155,7 @@ class OutputNr(_NoiseReductionOptions):
     """
 
     name: ClassVar[str] = "output-nr"
+    multiclass: ClassVar[bool] = True
 
     def _base(self, problem: Problem, smallest: float | None = None) -> OutputBase:
         kind = PublishedOutputBase if self.as_published else OutputBase

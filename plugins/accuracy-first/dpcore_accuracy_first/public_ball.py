@@ -29,6 +29,10 @@ class PublicBall:
     smaller ``pull`` (logistic: W(1/e) = .2785 instead of .6931), and for squared loss
     (y - m) m <= y^2/4 <= 1/4.
 
+    Of several classes m is a row's margins, a vector of norm at most ||w|| ||x||, ||w|| that of all
+    its numbers (Frobenius), and m l'(m) a product of two vectors: the same holds with the loss at
+    margins of 0 (softmax: log K), and no loss is more than l(0) + lipschitz ||m||.
+
     Parameters
     ----------
     radius : l2 norm, rounded up.
@@ -48,16 +52,18 @@ class PublicBall:
         Raises InvalidInputError for l2 = 0, a loss without a bound, or a radius at which margins
         are no longer exact.
         """
+        if loss_facts(problem.loss).weighs_rows:
+            raise InvalidInputError("No public ball is known for rows of weights of their own.")
         if not problem.l2 > 0:
             raise InvalidInputError("A public ball needs strong convexity; pass --l2 above 0.")
-        radius = (math.sqrt(_pull(problem.loss) / problem.l2) + slack) * _UP
+        radius = (math.sqrt(_pull(problem) / problem.l2) + slack) * _UP
         margin = radius * problem.row_norm * _UP
         if radius * problem.raw_norm_bound > 2.0 ** (MARGIN_BITS - 1):
             raise InvalidInputError(
                 f"l2={problem.l2:g} is too small for rows of norm {problem.raw_norm_bound:g}: the "
                 "ball that holds the minimiser is too large for exact margins. Raise --l2."
             )
-        low, high = _range(problem.loss, margin)
+        low, high = _range(problem, margin)
         slope = problem.loss.lipschitz
         if not math.isfinite(slope):
             slope = (margin + 1.0) * _UP
@@ -79,32 +85,46 @@ def paper_slack(problem: Problem) -> float:
     (l2 / 2) ||theta*||^2 <= L(0): sqrt(2 ln 2 / l2) for logistic, sqrt(1 / l2) for squared loss
     with |y| <= 1 (sections 3.1 and 3.2)."""
     quadratic = loss_facts(problem.loss).quadratic
-    at_zero = 0.5 if quadratic else float(_values(problem.loss, [0.0]).max())
+    at_zero = 0.5 if quadratic else _at_zero(problem)
     return max(0.0, math.sqrt(2 * at_zero / problem.l2) - PublicBall.of(problem).radius)
 
 
-def _pull(loss: Loss) -> float:
+def _pull(problem: Problem) -> float:
     """Return the maximum of -m l'(m) over margins and labels, rounded up."""
-    facts = loss_facts(loss)
+    loss, facts = problem.loss, loss_facts(problem.loss)
     if facts.quadratic:
         return 0.25
     if not (facts.classification and facts.convex):
         raise InvalidInputError(f"No public ball is known for the loss {loss.name}.")
-    return float(_values(loss, [0.0]).max()) * _UP if facts.pull is None else facts.pull
+    return _at_zero(problem) * _UP if facts.pull is None else facts.pull
 
 
-def _range(loss: Loss, margin: float) -> tuple[float, float]:
-    """Return bounds of a row's loss at margins up to ``margin``, rounded outward."""
-    facts = loss_facts(loss)
+def _at_zero(problem: Problem) -> float:
+    """Return the largest loss of a row whose margins are 0; of several classes rounded up."""
+    if problem.n_margins == 1:
+        return float(_values(problem.loss, [0.0]).max())
+    values = np.empty(problem.n_margins)
+    at = np.zeros((problem.n_margins, problem.n_margins))
+    problem.loss.value(at, np.arange(float(problem.n_margins)), values)
+    return float(values.max()) + 2.0**-30
+
+
+def _range(problem: Problem, margin: float) -> tuple[float, float]:
+    """Return bounds of a row's loss at margins up to ``margin`` in l2, rounded outward."""
+    loss, facts = problem.loss, loss_facts(problem.loss)
     if facts.quadratic:
         return 0.0, 0.5 * (margin + 1.0) ** 2 * _UP
+    if problem.n_margins > 1:
+        if not math.isfinite(facts.lipschitz):
+            raise InvalidInputError(f"No public ball is known for the loss {loss.name}.")
+        return 0.0, (_at_zero(problem) + facts.lipschitz * margin) * _UP
     # Convex, so never above its value at either end; for either label, which may weigh differently.
-    ends = _values(loss, [-margin, margin])
-    high = float(ends.max()) * _UP + 2.0**-30
+    ends, error = _values(loss, [-margin, margin]), 2.0**-30 * max(1.0, facts.largest_weight)
+    high = float(ends.max()) * _UP + error
     if not facts.falling:
         return 0.0, high
     # It is smallest at the margin's end.
-    return max(0.0, float(ends.min()) * (1 - 2.0**-30) - 2.0**-30), high
+    return max(0.0, float(ends.min()) * (1 - 2.0**-30) - error), high
 
 
 def _values(loss: Loss, margins: list[float]) -> np.ndarray:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from dpcore.plugin import GramMatrix
+from dpcore.plugin import GramMatrix, InvalidInputError
 from dpcore.plugin.parts import Sensitivity, loss_facts, sealed, unpack
 from dpcore_accuracy_first.bases import CovBase, OutputBase
 from dpcore_accuracy_first.excess import Excess
@@ -34,7 +34,7 @@ from dpcore_accuracy_first.target import Target, make_target
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpcore.plugin import NeighboringRelation
+    from dpcore.plugin import NeighboringRelation, Problem
     from dpcore.plugin.parts import Block, NoiseSource
 
 __all__ = ["PublishedCovBase", "PublishedOutputBase", "as_published", "published_test"]
@@ -165,6 +165,14 @@ class PublishedOutputBase(OutputBase):
     """Output perturbation as the code has it."""
 
     minimizer: ClassVar[type[Minimizer]] = PublishedMinimizer
+
+    def __init__(self, problem: Problem, smallest: float | None = None, ball: str = "pull") -> None:
+        if problem.n_margins > 1:
+            raise InvalidInputError(
+                f"The authors' code is for two classes, and the label has {problem.n_margins}; "
+                "leave --as-published out."
+            )
+        super().__init__(problem, smallest, ball)
 
     def target(self, options: Any, kind: str) -> Target:
         reference, problem, ball = PublishedMinimum(self.query), self.problem, self.ball

@@ -148,7 +148,7 @@ def _target(
     import numpy as np
 
     relation = problem.relation
-    asked = question(np.zeros(problem.n_features)).sensitivity(relation)
+    asked = question(np.zeros(problem.w_shape)).sensitivity(relation)
     distance = asked.bound
     if reference is not None:
         distance += reference.sensitivity(relation).bound

@@ -62,6 +62,7 @@ class OutputTheory(_TheoryOptions):
     """Output perturbation at the epsilon of Theorem 3.3, whose bound is of the expected excess."""
 
     name: ClassVar[str] = "output-theory"
+    multiclass: ClassVar[bool] = True
     theorem: ClassVar[str] = (
         "Theorem 3.3, E excess <= G E||b|| + l2/2 E||b||^2; squared loss: (R^2 + l2)/2 E||b||^2"
     )

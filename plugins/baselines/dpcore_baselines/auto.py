@@ -72,7 +72,8 @@ class Auto:
             return cls._choose_pure(replace(settings, accountant=name))
         if settings.accountant == ObjPert.accountant and not loss_facts(_loss(settings)).multiclass:
             return replace(settings, algo=ObjPert.name), "the accountant bounds one release"
-        if loss_facts(_loss(settings)).quadratic and _is_installed(_FOR_SQUARES):
+        is_plain = settings.weight_bound is None  # A matrix of products is of rows that weigh 1.
+        if loss_facts(_loss(settings)).quadratic and is_plain and _is_installed(_FOR_SQUARES):
             why = "delta > 0 and squared loss: a matrix of products, then residuals"
             return replace(settings, algo=_FOR_SQUARES), why
         why = "delta > 0: normal noise adds up exactly, for any loss under either relation"
@@ -82,8 +83,8 @@ class Auto:
     def _choose_pure(cls, settings: Settings) -> tuple[Settings, str]:
         if loss_facts(_loss(settings)).multiclass:
             raise InvalidInputError(
-                "No algorithm of pure epsilon takes three classes or more; pass a delta above 0, "
-                "such as 1e-6, and no pure accountant."
+                "auto has no algorithm of pure epsilon for three classes or more; pass a delta "
+                "above 0, such as 1e-6, and no pure accountant."
             )
         if settings.units:
             why = "pure epsilon and units of several rows: selections, which hold for units"

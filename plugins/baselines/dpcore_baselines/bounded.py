@@ -59,6 +59,11 @@ class PenalisedMinimizer:
 
     def _require_arguments(self) -> None:
         loss, grid_bits = self.loss, self.grid_bits
+        if self.problem.n_margins > 1:
+            raise InvalidInputError(
+                f"This minimiser is of a loss of one margin, and {loss.name} has "
+                f"{self.problem.n_margins}."
+            )
         if not (math.isfinite(loss.smoothness) and math.isfinite(loss.lipschitz)):
             raise InvalidInputError(f"The loss {loss.name} is not smooth with a bounded slope.")
         if not loss_facts(loss).convex:

@@ -42,6 +42,7 @@ __all__ = [
     "largest_step",
     "lasting_signal",
     "limit_for",
+    "most_clip",
     "moments_share_for",
     "regularised_step",
     "shrinkage_for",
@@ -52,6 +53,7 @@ __all__ = [
 ]
 
 FEWEST_STEPS, MOST_STEPS = 50, 400
+_MOST_CLIP, _MOST_WEIGHT = 2.0, 16.0
 _MOST_LONG_STEPS = 80
 NARROW = 128
 """Columns: of more, those that show no sign of themselves in released moments are left out."""
@@ -109,9 +111,22 @@ def tells_the_majority(n: float, mu: float) -> bool:
 
 def clip_for(u: float, loss: Loss) -> float:
     """Return the clip of a row's gradient over the typical length of a row: of several classes
-    sqrt 2 times as much, as a row far on the wrong side has slopes of that size, and not of 1."""
-    clip: float = min(2.0, max(0.05, 0.2 * (u / _MIDDLING) ** 0.3))
-    return clip * loss.lipschitz if loss_facts(loss).multiclass else clip
+    sqrt 2 times as much, as a row far on the wrong side has slopes of that size, and not of 1.
+
+    Where rows are weighted it is the largest weight times as much, up to 16: else the clip would
+    take most of the weights back."""
+    clip: float = min(_MOST_CLIP, max(0.05, 0.2 * (u / _MIDDLING) ** 0.3)) * _weight(loss)
+    return clip * _of_weight_one(loss, loss.lipschitz) if loss_facts(loss).multiclass else clip
+
+
+def most_clip(loss: Loss) -> float:
+    """Return the largest clip by default of two classes, over the typical length of a row."""
+    return _MOST_CLIP * _weight(loss)
+
+
+def _weight(loss: Loss) -> float:
+    """Return what weights of rows multiply a clip by."""
+    return min(_MOST_WEIGHT, loss_facts(loss).largest_weight)
 
 
 def shrinkage_for(u: float) -> float:
@@ -155,7 +170,8 @@ def steps_for(time: float, u: float, loss: Loss, momentum: float, *, standardize
 def limit_for(loss: Loss, momentum: float) -> float:
     """Return the step times the curvature at which descent swings ever wider; ``inf`` for a loss
     with a corner, which no step is short for: the mean of many rounds it off."""
-    corner = math.isfinite(loss.lipschitz) and loss.smoothness > _smooth_curvature(loss)
+    bends = _of_weight_one(loss, loss.smoothness)
+    corner = math.isfinite(loss.lipschitz) and bends > _smooth_curvature(loss)
     return math.inf if corner else _limit(momentum)
 
 
@@ -188,11 +204,18 @@ def _curvature(loss: Loss) -> float:
     """Return the loss's curvature in the margin where it is spread over all margins, else that of
     the logistic loss: a corner's curvature is for few rows, and the clip bounds what it can do."""
     if math.isinf(loss.lipschitz):
-        return loss.smoothness
+        return _of_weight_one(loss, loss.smoothness)
     return _smooth_curvature(loss) if loss.classification else _OF_A_TARGET
 
 
 def _smooth_curvature(loss: Loss) -> float:
     """Return the curvature of the logistic loss, of several classes if it is one of these: their
     margins all move, so that half of the time goes as far."""
-    return loss.smoothness if loss_facts(loss).multiclass else _CURVATURE
+    several = loss_facts(loss).multiclass
+    return _of_weight_one(loss, loss.smoothness) if several else _CURVATURE
+
+
+def _of_weight_one(loss: Loss, bound: float) -> float:
+    """Return a bound of the loss of a row of weight 1, where rows are weighted: what a run goes by
+    is the weights' mean over rows, about 1, and not the largest."""
+    return bound / loss_facts(loss).largest_weight

@@ -269,7 +269,7 @@ class DpGd:
         mechanism = self._noise(session, most)
         # No row is longer than the root of its columns' number once it is standardised, in mean.
         widest = 2 * max(problem.row_norm, math.sqrt(problem.n_features + 1))
-        clip = (self.clip or 2.0) * widest
+        clip = (self.clip or defaults.most_clip(problem.loss)) * widest
         w = np.zeros(problem.w_shape)
         multiplier = mechanism.noise_multiplier
         query = StandardizedGradientSum(problem, w, unchanged(problem), clip, multiplier)

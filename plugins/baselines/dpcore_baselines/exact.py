@@ -13,6 +13,7 @@ from dpcore.plugin.parts import (
     NonPrivateDpEvent,
     Sensitivity,
     fit_nonprivate,
+    loss_facts,
     majority_label,
     sealed,
 )
@@ -88,6 +89,8 @@ class MajorityModel(_Question):
         loss = self.problem.loss
         if not loss.classification:
             raise InvalidInputError(f"majority needs classes, and {loss.name} has none")
+        if loss_facts(loss).largest_weight != 1.0:
+            raise InvalidInputError("majority counts rows: it takes no weights of classes.")
 
     def answer_table(self, table: Table, noise: NoiseSource) -> np.ndarray:
         w, last = np.zeros(self.problem.w_shape), np.zeros(table.n_features)

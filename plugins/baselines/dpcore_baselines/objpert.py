@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpcore.plugin import (
@@ -29,6 +30,9 @@ __all__ = ["ObjPert"]
 _FINEST_GRID, _COARSEST_GRID, _SCALE_BITS = 40, 8, 55
 _LARGEST_SHARE = 0.15
 """Of epsilon, for the determinants."""
+_HALVINGS = 20
+_VAST = 2.0**40
+"""A multiplier of noise that costs next to nothing."""
 _NEXT_TO_NOTHING = 6.0
 """A log_determinant beyond which Lambda is next to nothing."""
 _PER_NOISE = 0.04
@@ -121,19 +125,19 @@ class ObjPert:
             return least_noise(accountant, lambda m: _event(problem, law, m, share / m, c))
 
         length = math.sqrt(problem.n_features) if law == "gaussian" else problem.n_features
-        noise = least(_LARGEST_SHARE * accountant.epsilon)
-        regularisation = self._regularisation(problem, accountant, noise * row * length)
+        most = _most_for_determinants(problem, accountant, law)
+        regularisation = self._regularisation(problem, most, least(most) * row * length)
         bends = problem.loss.smoothness * problem.row_norm**2 / regularisation
         c = math.log1p(bends) * (1 + 2.0**-30)
         multiplier = least(c) * (1 + 2.0**-30)
         return _Plan(regularisation, multiplier * row, multiplier / share, c)
 
-    def _regularisation(self, problem: Problem, accountant: Accountant, noise: float) -> float:
+    def _regularisation(self, problem: Problem, most: float, noise: float) -> float:
         asked = problem.l2 * (problem.n_public or 0)
         if self.regularisation is not None:
             return max(asked, self.regularisation)
         bends = problem.loss.smoothness * problem.row_norm**2
-        affordable = bends / math.expm1(min(_LARGEST_SHARE * accountant.epsilon, _NEXT_TO_NOTHING))
+        affordable = bends / math.expm1(min(most, _NEXT_TO_NOTHING))
         return max(asked, affordable, _PER_NOISE * problem.row_norm * noise)
 
 
@@ -145,6 +149,17 @@ class _Plan:
     scale: float
     second: float
     log_determinant: float
+
+
+def _most_for_determinants(problem: Problem, accountant: Accountant, law: str) -> float:
+    """Return the log_determinant to plan for: a share of epsilon, halved until it costs no more
+    than half of what remains, as it may in a filter that is a part of another."""
+    most, half = _LARGEST_SHARE * accountant.epsilon, Fraction(accountant.remaining) / 2
+    for _ in range(_HALVINGS):
+        if accountant.cost(_event(problem, law, _VAST, 1 / _VAST, most)) <= half:
+            break
+        most /= 2
+    return most
 
 
 def _event(

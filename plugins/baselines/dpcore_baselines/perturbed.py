@@ -25,6 +25,13 @@ hyperplanes, a set of measure 0). For neighbours D and D':
   Sarwate 2011, Theorem 9, who bound both rows' determinants): epsilon = log_determinant + g R / s,
   or 2 g R / s under replace-one.
 
+Several classes are refused, since both steps are of one margin. A row's Hessian of softmax is
+(diag(p) - p p') outer x x', of rank K - 1, so that the determinants of neighbours differ by a
+product of up to K - 1 factors; 1 + s R^2 / Lambda alone would be too small a bound. And its slopes
+p - e_y are no interval with two ends but a simplex with K vertices, so that under replace-one the
+sum would go over K^2 of them, of lengths up to 2 sqrt(2) R, for a loss that states that its slopes
+are such; the bound of their norm alone has no finite set of vertices.
+
 What is computed. b is known up to its floor on a grid, sqrt(d) steps; a gradient at most g in
 length leaves a point within g / Lambda of t. So that this is bounded whatever b is, the answer is
 not t but h(t) t, h(t) = 1 up to the public radius r, then falling linearly to 0 at 2 r: a function

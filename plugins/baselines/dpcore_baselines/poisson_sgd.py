@@ -149,7 +149,7 @@ class PoissonSgd:
 
     def _refuse_hopeless(self, problem: Problem, mechanism: Any) -> None:
         """Raise InvalidInputError if the noise does not fit the grid."""
-        clip = (self.clip or 2.0) * problem.row_norm
+        clip = (self.clip or defaults.most_clip(problem.loss)) * problem.row_norm
         w = np.zeros(problem.w_shape)
         query = ClippedGradientSum(problem, w, clip, "l2", mechanism.noise_multiplier)
         widest = type(mechanism)(mechanism.noise_multiplier * (problem.rows_per_unit or 1))

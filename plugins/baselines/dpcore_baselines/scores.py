@@ -10,11 +10,11 @@ import numpy as np
 
 from dpcore.plugin import InvalidInputError, round_parameters
 from dpcore.plugin.parts import (
-    LOSS_ERROR,
     Sensitivity,
     bounded_labels,
     clipped_total,
     constant,
+    loss_error,
     loss_facts,
     sealed,
 )
@@ -104,7 +104,7 @@ class ClippedLossScores:
             return self.loss_clip
         longest = math.sqrt(float((self.candidates**2).sum(axis=1).max()))
         margins = row_norm * (_diameter_up(self.candidates) + _MARGIN_ERROR * longest)
-        rounding = 2.0**-self.bits + 2 * LOSS_ERROR
+        rounding = 2.0**-self.bits + 2 * loss_error(self.loss)
         return min(self.loss_clip, (slope * margins + rounding) * _UP)
 
     @property

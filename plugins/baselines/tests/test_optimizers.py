@@ -11,6 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from dpcore.accountants import (
     GdpAccountant,
     PureAccountant,
+    RdpAccountant,
     SingleReleaseAccountant,
     ZcdpAccountant,
 )
@@ -18,7 +19,7 @@ from dpcore.errors import InvalidInputError, UnsupportedEventError
 from dpcore.fitting.compatibility import check_fits
 from dpcore.losses.hinge import HingeSvm
 from dpcore.losses.huber import HuberSvm
-from dpcore.losses.logistic import Logistic
+from dpcore.losses.logistic import Logistic, Softmax
 from dpcore.losses.quantile import Quantile
 from dpcore.losses.squared import Squared
 from dpcore.mechanisms.exponential import Exponential
@@ -144,6 +145,16 @@ def test_the_lambda_of_objpert_is_a_public_figure():
     assert chosen.details["regularisation"] == 77.0
 
 
+def test_in_a_part_of_a_budget_the_determinants_of_objpert_take_half_at_most():
+    whole = RdpAccountant.from_budget(1.0, 1e-5)
+    for accountant in (whole, whole.split(10)):
+        session, solution = run(ObjPert(), accountant, l2=0.0)
+        assert 0.98 < session.accountant.spent / session.accountant.budget <= 1
+        # The cost of a determinant is its logarithm at any order.
+        assert solution.details["log_determinant"] <= accountant.budget / 2
+    assert 0.15 * accountant.epsilon > accountant.budget / 2  # which a share of epsilon is not
+
+
 def test_the_second_noise_is_small_beside_the_first():
     _, solution = run(ObjPert(), SINGLE)
     d = solution.details
@@ -239,5 +250,8 @@ def test_an_accountant_of_one_release_is_refused_before_the_first(optimizer):
 def test_a_loss_of_other_parameters_keeps_the_sensitivities(optimizer, monkeypatch):
     # Labels of -1 and +1 are targets too; slopes are of either sign, up to .9.
     loss = Quantile(tau=0.9, half_width=0.25)
-    monkeypatch.setattr("dpcore.testing.recorded.loss_of", lambda optimizer: loss)
+    losses = {2: loss, 3: Softmax()}
+    monkeypatch.setattr(
+        "dpcore.testing.recorded.loss_of", lambda optimizer, n_classes=2: losses[n_classes]
+    )
     check_sensitivity_on_neighbours(optimizer)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore.plugin import ClippedGradientSum, InvalidInputError, RowCount, noise_multiplier
-from dpcore.plugin.parts import GaussianDpEvent, PureDpEvent
+from dpcore.plugin.parts import GaussianDpEvent, PureDpEvent, loss_facts
 from dpcore_dp_agd import defaults
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def plan_run(
         selection=mechanisms["selection"],
         n=n,
         sampled=sampled,
-        clip=options.clip or defaults.clip_for(u, problem.row_norm),
+        clip=options.clip or defaults.clip_for(u, _longest(problem)),
         max_step=options.max_step or defaults.max_step_for(problem.row_norm),
         steps=steps,
         gradient_share=gradient_share,
@@ -123,9 +123,15 @@ def _check_budget(
     )
 
 
+def _longest(problem: Problem) -> float:
+    """Return what the clip is a share of: the longest row, times the largest weight of rows, up to
+    16."""
+    return problem.row_norm * min(16.0, loss_facts(problem.loss).largest_weight)
+
+
 def _fits(options: Options, mechanism: Any, problem: Problem, accountant: Accountant) -> bool:
     """Return whether the noise of the smallest share that a gradient may get fits 64 bits."""
-    clip = options.clip or problem.row_norm
+    clip = options.clip or _longest(problem)
     try:
         # The noise of the smallest share there is: the most steps, twice over for re-measuring.
         share = _shares(options, accountant, u=1e9)[0] * min(1.0, options.gamma) / 2

@@ -30,6 +30,7 @@ class Facts:
     lipschitz, smoothness : bounds of the first two derivatives of the loss in the margin.
         The slope is held to the first: a loss with a bounded slope is as convex and as smooth.
     n_features : width of ``w``.
+    largest_weight : the loss's own, which the error of its slopes grows with.
     """
 
     mu: float
@@ -37,6 +38,7 @@ class Facts:
     lipschitz: float
     smoothness: float
     n_features: int
+    largest_weight: float = 1.0
 
     @classmethod
     def of(
@@ -64,6 +66,7 @@ class Facts:
             lipschitz=min(loss.lipschitz, clip or loss.lipschitz),
             smoothness=loss.smoothness,
             n_features=problem.n_features,
+            largest_weight=max(1.0, loss.largest_weight),
         )
 
     @property

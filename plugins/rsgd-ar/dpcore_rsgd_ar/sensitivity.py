@@ -27,7 +27,8 @@ __all__ = ["DERIVATIVE_ERROR", "batch_sensitivities"]
 
 DERIVATIVE_ERROR = 2.0**-34
 """Bound of the error of a loss's ``dvalue``, clipped to its Lipschitz bound, against a function
-that has the declared constants; for the built-in losses: tests/test_sensitivity.py."""
+that has the declared constants, before rows are weighted; for the built-in losses:
+tests/test_sensitivity.py."""
 
 _UNIT = 2.0**-52  # twice the unit roundoff: k roundings err by at most k of it while k < 2^51
 _MARGIN = 1 + 2.0**-40  # more than what the few dozen roundings of one bound can lose
@@ -75,7 +76,8 @@ def _rounding(schedule: Schedule, facts: Facts, steps: np.ndarray) -> tuple[np.n
     # smoothness times that. A sum over b rows and the division: (b + 2) roundings, relative to R.
     x = facts.row_norm
     per_reach = x * facts.smoothness * (facts.n_features + 4) * _UNIT * x
-    fixed = x * DERIVATIVE_ERROR + (int(schedule.sizes.max()) + 8) * _UNIT * facts.gradient
+    error = DERIVATIVE_ERROR * facts.largest_weight
+    fixed = x * error + (int(schedule.sizes.max()) + 8) * _UNIT * facts.gradient
     ball = schedule.radius
     width = (facts.n_features + 8) * _UNIT
     projection = width * ball if math.isfinite(ball) else 0.0

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from dpcore.plugin import InvalidInputError, NeighboringRelation
-from dpcore.plugin.parts import RandomizedSensitivity, Sensitivity, constant, sealed
+from dpcore.plugin.parts import RandomizedSensitivity, Sensitivity, clamped_labels, constant, sealed
 from dpcore_rsgd_ar.closed_forms import CLOSED_FORMS
 from dpcore_rsgd_ar.kernels import bound_coefficients
 from dpcore_rsgd_ar.ordered_rows import order_rows, rotate_rows
@@ -145,7 +145,7 @@ def run_pass(rows: OrderedRows, query: SgdPass) -> np.ndarray:
             start, stop = int(edges[j]), int(edges[j + 1])
             c = buffer[: stop - start]
             z = rows.margins(start, stop, w)
-            factor, y = rows.factor[start:stop], np.clip(rows.y[start:stop], -1.0, 1.0)
+            factor, y = rows.factor[start:stop], clamped_labels(rows.y[start:stop])
             z *= factor
             query.problem.loss.dvalue(z, y, c)
             bound_coefficients(c, factor, facts.lipschitz)

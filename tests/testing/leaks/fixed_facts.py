@@ -31,7 +31,7 @@ class SignedSum:
         return np.zeros(self.problem.n_features, dtype=np.int64)
 
     def answer_block(self, block):
-        return steps(block.rows() * block.y[:, None]).sum(axis=0)
+        return steps(block.rows() * np.sign(block.y)[:, None]).sum(axis=0)
 
     def sensitivity(self, relation):
         return Sensitivity(self.norm, self.bound * relation.rows_changed, relation, BITS)
@@ -67,7 +67,7 @@ class RootOfFive(SignedSum):
 
 
 class CountsSmallLabels(SignedSum):
-    """A row counts three times where its label is no sign."""
+    """A row counts three times where its label is no whole number."""
 
     bound = 1.0
 
@@ -75,7 +75,7 @@ class CountsSmallLabels(SignedSum):
         return np.zeros(1, dtype=np.int64)
 
     def answer_block(self, block):
-        return np.array([steps(np.where(np.abs(block.y) < 1, 3.0, 1.0)).sum()])
+        return np.array([steps(np.where(block.y % 1, 3.0, 1.0)).sum()])
 
 
 class SpecialHalf(SignedSum):

@@ -1,0 +1,53 @@
+"""A budget in equal parts, fixed beforehand: a filter for each of several runs over the same rows.
+
+Where an accountant says how (``split``), so many parts are together within its own filter, whose
+theorem then bounds all runs: rho, mu^2, a Renyi divergence at one order and pure epsilons add up.
+
+Any other has basic composition: runs that are (epsilon_i, delta_i)-DP, figures fixed beforehand and
+each of them also given the outputs of those before it, are together (sum of epsilon_i, sum of
+delta_i)-DP (Dwork, Kenthapadi, McSherry, Mironov & Naor 2006; Dwork & Roth 2014, Theorem B.1). So
+each part is the filter of (epsilon / parts, delta / parts), both rounded down. The relation is one
+and the same for all of them, whichever it is.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from dpcore.errors import InvalidInputError
+from dpcore.exact.rounding import float_down
+from dpcore.registry.declarations import accountant_facts
+
+if TYPE_CHECKING:
+    from dpcore.protocols import Accountant
+
+__all__ = ["equal_part", "splits"]
+
+
+def splits(accountant: Accountant) -> bool:
+    """Return whether equal parts of a filter are together within it: a filter of a single release
+    has no parts."""
+    facts = accountant_facts(accountant)
+    return facts.split is not None and facts.holds_several
+
+
+def equal_part(accountant: Accountant, parts: int) -> Accountant:
+    """Return the filter of each of so many equal parts of what remains.
+
+    Raises InvalidInputError for a part that would be nothing, and for a filter that was charged
+    already and does not say how it is split.
+    """
+    if splits(accountant):
+        divided: Any = accountant
+        part: Accountant = divided.split(parts)
+        return part
+    if accountant.spent:
+        raise InvalidInputError(
+            f"The {accountant.name} accountant does not say how what remains of it is split; name "
+            "another one, such as --accountant zcdp."
+        )
+    epsilon, delta = (
+        float_down(Fraction(figure) / parts) for figure in (accountant.epsilon, accountant.delta)
+    )
+    return type(accountant).from_budget(epsilon, delta, accountant.conversion)

@@ -1,0 +1,82 @@
+"""The door of a run to its rows, or the doors of its fits, one after the other, and what is solved
+there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from dpcore.fitting.engines import engine_at_hand
+from dpcore.fitting.fixed_schedule import fixed_schedule
+from dpcore.fitting.optimizer_run import run_optimizer
+from dpcore.fitting.ovr import solve_each
+from dpcore.session.in_turn import SessionsInTurn
+from dpcore.session.session import TableSession
+
+if TYPE_CHECKING:
+    from dpcore.data.dataset import Dataset
+    from dpcore.fitting.private_bounds import Bounded
+    from dpcore.fitting.public_facts import Ready
+    from dpcore.noise.source import NoiseSource
+    from dpcore.protocols import Engine
+    from dpcore.protocols.problem import Solution
+    from dpcore.session.ledger import LedgerEntry
+
+__all__ = ["OnRelease", "Released", "opened"]
+
+Released = TableSession | SessionsInTurn
+"""The charges and releases of a run, as far as its report asks."""
+OnRelease = Callable[[Any], None] | None
+"""Is called with that after each release."""
+
+
+def opened(
+    ready: Ready,
+    bounded: Bounded,
+    noise: NoiseSource,
+    on_release: OnRelease,
+    rows: Engine | None,
+    *,
+    secret_rows: bool,
+) -> tuple[Released, Callable[[], Solution]]:
+    """Return what a run releases, to be followed, and the call that solves its problem.
+
+    The noise of all its fits is drawn from one source, one after the other: no two share any.
+    ``rows`` : the engine of all rows, where there is one fit.
+    """
+    plan, problem, engine = ready.of_each, ready.problem, ready.plan.engine
+    part = ready.part_of(bounded.accountant)
+
+    def door(
+        rows: Engine, on_release: OnRelease, earlier: tuple[LedgerEntry, ...] = ()
+    ) -> TableSession:
+        return TableSession(
+            rows,
+            part,
+            plan.relation,
+            noise,
+            on_release=on_release,
+            schedule=fixed_schedule(plan, problem),
+            problem=problem,
+            earlier=earlier,
+        )
+
+    def solve(session: TableSession) -> Solution:
+        asked = plan.optimizer, plan.entry, problem, session
+        return run_optimizer(*asked, secret_rows=secret_rows)
+
+    if rows is not None:
+        session = door(rows, on_release, bounded.charged)
+        return session, lambda: solve(session)
+    before = Fraction(bounded.accountant.spent)
+    all_of_them = SessionsInTurn(plan.relation, part, ready.fits, before, bounded.charged)
+    tell = None if on_release is None else lambda _: on_release(all_of_them)
+
+    def solve_class(rows: Dataset) -> Solution:
+        at_hand = engine_at_hand(engine, rows.table(), rows.schema, plan.settings.threads)
+        session = door(at_hand, tell)
+        all_of_them.begin(session)
+        return solve(session)
+
+    return all_of_them, lambda: solve_each(plan, bounded.dataset, problem.n_features, solve_class)

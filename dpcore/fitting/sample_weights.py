@@ -1,0 +1,49 @@
+"""Weights of single rows in a fit: private numbers beside the labels, up to a public bound."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcore.data.blocks.frozen import freeze
+from dpcore.data.weighted_labels import paired
+from dpcore.errors import DataError, InvalidInputError
+
+if TYPE_CHECKING:
+    from dpcore.data.dataset import Dataset
+
+__all__ = ["require_bound", "with_sample_weight"]
+
+
+def require_bound(X: Any, sample_weight: Any, weight_bound: Any) -> None:
+    """Raise InvalidInputError for weights of rows without their public bound, a bound without
+    weights, or weights of rows that are not in memory."""
+    if sample_weight is None and weight_bound is None:
+        return
+    if weight_bound is None:
+        raise InvalidInputError(
+            "sample_weight needs weight_bound, a public number such as 5.0, to which weights are "
+            "held: with any weight a row could count any number of times."
+        )
+    if sample_weight is None:
+        raise InvalidInputError("Expected sample_weight beside weight_bound, which bounds it.")
+    if isinstance(X, (str, os.PathLike)):
+        raise InvalidInputError("sample_weight is beside rows in memory, and X is a path.")
+
+
+def with_sample_weight(dataset: Dataset, sample_weight: Any) -> Dataset:
+    """Return the data set with the weights of its rows, if there are any; DataError, without a word
+    of any row, for what are none."""
+    if sample_weight is None:
+        return dataset
+    if dataset.schema.unit is not None:
+        raise InvalidInputError("sample_weight is not known to fit units of several rows.")
+    try:
+        weights = np.array(sample_weight, dtype=np.float64, order="C")
+    except (TypeError, ValueError):
+        raise DataError("Expected sample_weight to be numbers, one for each row.") from None
+    paired(dataset.y, weights)
+    return replace(dataset, weights=freeze(weights))

@@ -1,0 +1,126 @@
+"""A loss whose rows have weights of their own, private ones, up to a public bound."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from dpcore.data.weighted_labels import PAIRS, plain_labels
+from dpcore.errors import InvalidInputError
+from dpcore.losses.class_weighted import times_up
+from dpcore.losses.facts import MOST_WEIGHT, LossFacts, loss_facts
+from dpcore.privacy.sealed import sealed
+
+if TYPE_CHECKING:
+    from dpcore.protocols import Loss
+
+__all__ = ["SampleWeighted"]
+
+
+@sealed
+@dataclass(frozen=True, slots=True)
+class SampleWeighted:
+    """``v loss(z, y)``, v the row's weight, held to [0, bound] here.
+
+    A weight is a row's own cell, as its label is: neighbouring tables may differ in it. As it is at
+    most the public bound, every fact is that of the loss times the bound, rounded up
+    (``ClassWeighted``), and whatever it is, the clip bounds what a row contributes.
+
+    ``y`` : pairs of label and weight (``dpcore.data.weighted_labels``); InvalidInputError for
+    plain labels, whose weights somebody left out.
+
+    Parameters
+    ----------
+    loss : safe to call from several threads at once, which this one says it is.
+    bound : from 2^-20 to 2^20.
+    """
+
+    loss: Loss
+    bound: float
+
+    thread_safe: ClassVar[bool] = True
+    weighs_rows: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        inner = self._inner
+        object.__setattr__(self, "bound", float(self.bound))
+        if not inner.thread_safe or inner.weighs_rows:
+            raise InvalidInputError(
+                f"Weights of rows need a loss that declares thread_safe = True, and {inner.name} "
+                "does not, or has such weights already."
+            )
+        if not 1 / MOST_WEIGHT <= self.bound <= MOST_WEIGHT:
+            raise InvalidInputError(f"Expected weight_bound={self.bound!r} from 2^-20 to 2^20.")
+
+    @property
+    def _inner(self) -> LossFacts:
+        return loss_facts(self.loss)
+
+    @property
+    def name(self) -> str:
+        return self._inner.name
+
+    @property
+    def classification(self) -> bool:
+        return self._inner.classification
+
+    @property
+    def multiclass(self) -> bool:
+        return self._inner.multiclass
+
+    @property
+    def convex(self) -> bool:
+        return self._inner.convex
+
+    @property
+    def falling(self) -> bool:
+        return self._inner.falling
+
+    @property
+    def largest_weight(self) -> float:
+        return math.nextafter(times_up(self._inner.largest_weight, self.bound), math.inf)
+
+    @property
+    def lipschitz(self) -> float:
+        return times_up(self._inner.lipschitz, self.bound)
+
+    @property
+    def smoothness(self) -> float:
+        return times_up(self._inner.smoothness, self.bound)
+
+    @property
+    def pull(self) -> float | None:
+        pull = self._inner.pull
+        return None if pull is None else times_up(pull, self.bound)
+
+    @property
+    def precise_dvalue(self) -> Callable[..., None] | None:
+        return None if self._inner.precise_dvalue is None else self._fill_precise_slopes
+
+    def value(self, z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
+        weights = self._of_rows(y)
+        self.loss.value(z, plain_labels(y), out)
+        out *= weights
+
+    def dvalue(self, z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
+        weights = self._of_rows(y)
+        self.loss.dvalue(z, plain_labels(y), out)
+        out *= weights
+
+    def _fill_precise_slopes(self, z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
+        fill, weights = self._inner.precise_dvalue, self._of_rows(y)
+        assert fill is not None
+        fill(z, plain_labels(y), out)
+        out *= weights
+
+    def _of_rows(self, y: np.ndarray) -> np.ndarray:
+        if y.dtype != PAIRS:
+            raise InvalidInputError(
+                "This loss is of weighted rows, and is asked of labels without their weights."
+            )
+        weights: np.ndarray = np.clip(y["weight"], 0.0, self.bound)
+        return weights
