@@ -6,7 +6,6 @@ import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dpcore.data.readers.frames import declares_truth, frame_names, frame_of, is_frame
@@ -213,7 +212,11 @@ def fit(
     public |= {"row_norm": row_norm, "n0": n0, "capacity": capacity}
     public["private_bounds"] = private_bounds
     coins = coins_of(settings.seed, "units")
-    read = partial(dataset_of, X, y, schema, intercept, coins=coins, **public)
+
+    def read() -> Dataset:
+        whole = dataset_of(X, y, schema, intercept, coins=coins, **public)
+        return with_sample_weight(whole, sample_weight)
+
     charges, foresight = Charges(), Foresight(warn_caller)
     with (
         rows_of(plan, X, schema, {"y": y, "sample_weight": sample_weight, **public}, read) as at,
@@ -221,7 +224,6 @@ def fit(
         charges.told(),
     ):
         dataset, opened = at
-        dataset = with_sample_weight(dataset, sample_weight)
         reasons = schema_reasons(dataset.schema)
         model = fit_dataset(
             plan, dataset, reasons, charges=charges, foresight=foresight, engine=opened
