@@ -25,6 +25,7 @@ from dpcore.fitting.usual_loss import loss_of_rows
 from dpcore.session.charges import Charges
 
 if TYPE_CHECKING:
+    from dpcore.data.dataset import Dataset
     from dpcore.data.schema.schema import Schema
     from dpcore.model.model import Model
 

@@ -135,7 +135,7 @@ def rows_of(
 def require_one_fit(ready: Ready) -> None:
     """Refuse a run that asks an engine of files for more than one fit, or counts before it."""
     asked = {
-        "a fit for each class": (ready.fits > 1, "take --loss softmax"),
+        "fit for each class": (ready.fits > 1, "take --loss softmax"),
         "balanced weights": (
             ready.plan.settings.class_weight == BALANCED,
             "give a public weight for each class",

@@ -108,6 +108,21 @@ def test_bounds_that_are_private_are_refused():
             pass
 
 
+@pytest.mark.parametrize(
+    ("labels", "asked", "reason"),
+    [
+        ("", {"class_weight": "balanced"}, "has no balanced weights: give a public weight"),
+        ('"so",', {"multiclass": "ovr"}, "has no fit for each class: take --loss softmax"),
+    ],
+)
+def test_counts_and_several_fits_are_refused_uncharged(rows, labels, asked, reason):
+    schema = Schema.from_toml(COLUMNS.replace("classes = [", f"classes = [{labels}"))
+    released = []
+    with pytest.raises(InvalidInputError, match=reason):
+        train(plan(**asked), DataRequest(str(rows), schema), on_release=released.append)
+    assert not released and len(ReadsFiles.closed) == 1
+
+
 def test_rows_at_hand_are_not_sent_to_an_engine_of_files(rows):
     table = load_file(rows, SCHEMA).table()
     with pytest.raises(InvalidInputError, match="ReadsFiles reads files"):
