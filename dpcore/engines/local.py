@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LocalEngine", "available_threads", "may_overlap"]
 
-_BLOCKS_PER_THREAD = 4
+_CELLS_PER_THREAD = 450_000
 
 
 def available_threads() -> int:
@@ -53,8 +53,9 @@ class LocalEngine:
         if threads < 1:
             raise InvalidInputError(f"Expected threads={threads!r} to be at least 1.")
         self._table = table
-        # For fewer blocks to wake another thread takes longer than it saves.
-        self._helpers = max(1, min(threads, len(table.blocks) // _BLOCKS_PER_THREAD)) - 1
+        # For fewer cells to wake another thread takes longer than it saves.
+        worth = sum(block.n_cells for block in table.blocks) // _CELLS_PER_THREAD
+        self._helpers = max(1, min(threads, len(table.blocks), worth)) - 1
         self._pool: tuple[int, ThreadPoolExecutor] | None = None
 
     @classmethod

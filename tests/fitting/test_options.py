@@ -17,9 +17,11 @@ from dpcore.registry.declarations import TARGETS
 
 OF_ROWS = {
     *("X", "y", "classes", "target_bounds", "bounds", "row_norm", "intercept", "n0", "capacity"),
-    *("schema", "private_bounds", "unit", "rows_per_unit"),
+    *("schema", "private_bounds", "unit", "rows_per_unit", "sample_weight"),
 }
 """What ``fit`` is told of rows in memory, in place of a file and its schema."""
+IN_MEMORY = {"weight_bound"}
+"""Settings of weights, which rows of files have none of."""
 OF_A_COMMAND = {"out", "as_json", "quiet"}
 SPELT = {"params": "assignments"}
 """What the command line spells in another way: ``--set NAME=VALUE``."""
@@ -48,6 +50,7 @@ def test_fit_has_every_setting_with_its_default():
 
 def test_the_command_line_has_every_setting_with_its_default():
     asked, fields = defaults(train_command), settings_fields()
+    assert {fields.pop(name) for name in IN_MEMORY} == {None}
     flattened = {name: asked.pop(name) for name in TARGETS}
     assert set(flattened.values()) <= {None, False} and fields.pop("targets") is None
     of_data = {field.name: field.default for field in dataclasses.fields(DataRequest)}
@@ -64,4 +67,5 @@ def test_every_setting_is_passed_on(module):
         for node in ast.walk(tree)
         if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Settings"
     ]
-    assert {keyword.arg for keyword in call.keywords} == {*settings_fields(), "units"}
+    elsewhere = IN_MEMORY if module is command else set()
+    assert {keyword.arg for keyword in call.keywords} == {*settings_fields(), "units"} - elsewhere
