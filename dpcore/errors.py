@@ -13,6 +13,7 @@ __all__ = [
     "DataError",
     "DpcoreError",
     "DpcoreWarning",
+    "EngineError",
     "InvalidInputError",
     "KernelError",
     "ModelFileError",
@@ -53,6 +54,10 @@ def advised_on_bad_rows(advice: str) -> Iterator[None]:
 
 class KernelError(DpcoreError):
     """A kernel or a library that cannot be loaded, found before the release was charged."""
+
+
+class EngineError(DpcoreError):
+    """An engine that lost the processes that sum over its rows. What was charged stays charged."""
 
 
 class DataError(DpcoreError, ValueError):

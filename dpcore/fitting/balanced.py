@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore.fitting.class_weights import BALANCED, with_weights
+from dpcore.fitting.engines import engine_at_hand
 from dpcore.fitting.public_facts import Ready, with_default_l2
 from dpcore.fitting.reporting import charged_in
 from dpcore.fitting.shares import deviation_of, mechanism_for, norm_of, rehearse_run, require_share
@@ -82,15 +83,17 @@ def with_balanced(
     if plan.settings.class_weight != BALANCED or engine is None or table is None:
         return Balanced(ready, bounded)
     mechanism = mechanism_for(plan.accountant, SHARE)
-    label = CategoricalColumn((), bounded.dataset.schema.label.names)
+    schema = bounded.dataset.schema
+    label = CategoricalColumn((), schema.label.names)
     query = Histogram(label, norm=norm_of(mechanism))
-    of_none: Any = plan.engine
     asked = bounded.accountant, plan.relation
     facts: dict[str, Any] = {"problem": problem, "earlier": bounded.charged}
     none = table.without_rows()
-    first = TableSession(of_none(none, threads=1), *asked, SeededNoise(0), **facts)
+    first = TableSession(
+        engine_at_hand(plan.engine, none, schema, 1), *asked, SeededNoise(0), **facts
+    )
     first.release(query, mechanism)
-    rehearse_run(ready, none, first)
+    rehearse_run(ready, none, schema, first)
     session = TableSession(engine, *asked, noise, on_release=on_release, **facts)
     charges.follow(lambda: charged_in(session))
     counts = session.release(query, mechanism)

@@ -122,4 +122,4 @@ def _rehearse(
         WaitingRows(none), plan.accountant, plan.relation, nobodys, problem=problem
     )
     first.release(query, mechanism)
-    rehearse_run(ready, table, first)
+    rehearse_run(ready, table, dataset.schema, first)
