@@ -34,10 +34,15 @@ class FloatEngine:
 
 class FloatGradient(ClippedGradientSum):
     def answer_block(self, block: Block) -> np.ndarray:
-        c = np.empty(block.n_rows)
-        logistic_dvalue(block.margins(self.w), block.y, c)
-        clip_floats(c, block.factor, block.row_norms(self.norm), self.clip)
-        return block.weighted_sum(c)
+        y, factor, norms = block.y, block.factor, block.row_norms(self.norm)
+
+        def clipped(z: np.ndarray, rows: slice) -> np.ndarray:
+            c = np.empty(z.shape)
+            logistic_dvalue(z, y[rows], c)
+            clip_floats(c, factor[rows], norms[rows], self.clip)
+            return c
+
+        return block.sum_at(self.w, clipped)
 
 
 class FloatLine(ClippedLossLine):

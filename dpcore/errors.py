@@ -13,6 +13,7 @@ __all__ = [
     "DataError",
     "DpcoreError",
     "DpcoreWarning",
+    "EngineError",
     "InvalidInputError",
     "KernelError",
     "LedgerError",
@@ -59,6 +60,10 @@ class KernelError(DpcoreError):
 class LedgerError(DpcoreError):
     """The ledger of a table that cannot be read or written, or that was altered: nothing is
     released that it does not hold."""
+
+
+class EngineError(DpcoreError):
+    """An engine that lost the processes that sum over its rows. What was charged stays charged."""
 
 
 class DataError(DpcoreError, ValueError):

@@ -103,9 +103,9 @@ def _encoded(X: Rows, schema: Schema, places: Mapping[str, int]) -> Rows:
         if column.name in places:
             cells = numbers[:, places[column.name]]
             numbers[:, places[column.name]] = on_grid(features_of(column, cells)[0])
-    rows: Any = numbers
+    rows: Any = numbers.astype(np.float32)
     if isinstance(X, CodedRows):
-        rows = CodedRows(X.layout, numbers.astype(np.float32), X.codes)
+        rows = CodedRows(X.layout, rows, X.codes)
     frozen: Rows = layout_of(rows).freeze(rows)
     return frozen
 

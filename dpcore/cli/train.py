@@ -107,7 +107,13 @@ def train_command(
     conversion: Annotated[
         str | None, typer.Option(help="The accountant's rule from (epsilon, delta) to its unit.")
     ] = None,
-    engine: Annotated[str, typer.Option(help="What sums over the rows.")] = "local",
+    engine: Annotated[
+        str,
+        typer.Option(
+            envvar="DPCORE_ENGINE",
+            help="What sums over the rows: a name of dpcore list, or NAME:ADDRESS.",
+        ),
+    ] = "local",
     threads: Annotated[
         int | None, typer.Option(help="Use at most so many threads; all processors by default.")
     ] = None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -16,12 +16,13 @@ if TYPE_CHECKING:
 
     from dpcore.data.blocks.block import Block
     from dpcore.data.blocks.table import Table
+    from dpcore.data.schema.schema import Schema
     from dpcore.noise.source import NoiseSource
     from dpcore.protocols import Query, TableQuery
 
-__all__ = ["LocalEngine", "available_threads"]
+__all__ = ["LocalEngine", "available_threads", "may_overlap"]
 
-_BLOCKS_PER_THREAD = 4
+_CELLS_PER_THREAD = 450_000
 
 
 def available_threads() -> int:
@@ -52,13 +53,18 @@ class LocalEngine:
         if threads < 1:
             raise InvalidInputError(f"Expected threads={threads!r} to be at least 1.")
         self._table = table
-        # For fewer blocks to wake another thread takes longer than it saves.
-        self._helpers = max(1, min(threads, len(table.blocks) // _BLOCKS_PER_THREAD)) - 1
+        # For fewer cells to wake another thread takes longer than it saves.
+        worth = sum(block.n_cells for block in table.blocks) // _CELLS_PER_THREAD
+        self._helpers = max(1, min(threads, len(table.blocks), worth)) - 1
         self._pool: tuple[int, ThreadPoolExecutor] | None = None
+
+    @classmethod
+    def open(cls, source: Table, schema: Schema, threads: int | None) -> Self:
+        return cls(source, threads=threads)
 
     def answer(self, query: Query) -> np.ndarray:
         shared = _Pass(query, self._table.blocks)
-        helpers = self._helpers if _may_run_in_threads(query) else 0
+        helpers = self._helpers if may_overlap(query) else 0
         try:
             for _ in range(helpers):
                 try:
@@ -86,7 +92,7 @@ class LocalEngine:
         return self._pool[1]
 
 
-def _may_run_in_threads(query: Query) -> bool:
+def may_overlap(query: Query) -> bool:
     """Return whether the query and its loss say that calls may overlap: in their own class, since a
     subclass may keep what its base does not."""
     parts = (query, getattr(query, "loss", None))

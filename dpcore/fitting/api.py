@@ -12,6 +12,7 @@ from dpcore.data.readers.frames import declares_truth, frame_names, frame_of, is
 from dpcore.data.units import coins_of
 from dpcore.errors import InvalidInputError, warn_caller
 from dpcore.fitting.cautions import cautions_of
+from dpcore.fitting.engines import rows_of
 from dpcore.fitting.fits import FITS
 from dpcore.fitting.foresight import Foresight
 from dpcore.fitting.loading import schema_reasons
@@ -25,6 +26,7 @@ from dpcore.fitting.usual_loss import loss_of_rows
 from dpcore.session.charges import Charges
 
 if TYPE_CHECKING:
+    from dpcore.data.dataset import Dataset
     from dpcore.data.schema.schema import Schema
     from dpcore.model.model import Model
 
@@ -122,6 +124,8 @@ def fit(
         The model names it, and why.
     accountant : ``None`` for what the preset or the algorithm names, mostly gdp; pure where
         epsilon is an output.
+    engine : what sums over the rows, by name. ``dask``, or ``dask:ADDRESS``, reads files itself:
+        ``X`` is then a path.
     threads : how many may sum over the rows; ``None`` for all processors. The model is the same.
     use, params, preset : slots, hyper-parameters and preset of the algorithm; see ``dpcore info``.
         Parameters of the loss too: ``{"loss.tau": 0.9}``.
@@ -219,17 +223,26 @@ def fit(
     public |= {"row_norm": row_norm, "n0": n0, "capacity": capacity}
     public["private_bounds"] = private_bounds
     coins = coins_of(settings.seed, "units")
-    dataset = dataset_of(X, y, schema, intercept, coins=coins, **public)
-    dataset = with_sample_weight(dataset, sample_weight)
-    charges = Charges()
-    with FITS.with_those_that_break(), charges.told():
-        reasons, foresight = schema_reasons(dataset.schema), Foresight(warn_caller)
+
+    def read() -> Dataset:
+        whole = dataset_of(X, y, schema, intercept, coins=coins, **public)
+        return with_sample_weight(whole, sample_weight)
+
+    charges, foresight = Charges(), Foresight(warn_caller)
+    with (
+        rows_of(plan, X, schema, {"y": y, "sample_weight": sample_weight, **public}, read) as at,
+        FITS.with_those_that_break(),
+        charges.told(),
+    ):
+        dataset, opened = at
+        reasons = schema_reasons(dataset.schema)
         model = fit_dataset(
             plan,
             dataset,
             reasons,
             charges=charges,
             foresight=foresight,
+            engine=opened,
             table_ledger=LedgerRequest(ledger, analyst, same_table),
         )
         own = _own_classes(classes) if classes is not None else _truth_classes(X, y, model.schema)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore.fitting.class_weights import BALANCED, with_weights
+from dpcore.fitting.engines import engine_at_hand
 from dpcore.fitting.public_facts import Ready, with_default_l2
 from dpcore.fitting.reporting import charged_in
 from dpcore.fitting.shares import deviation_of, mechanism_for, norm_of, rehearse_run, require_share
@@ -84,15 +85,16 @@ def with_balanced(
     if plan.settings.class_weight != BALANCED or engine is None or table is None:
         return Balanced(ready, bounded)
     mechanism = mechanism_for(plan.accountant, SHARE)
-    label = CategoricalColumn((), bounded.dataset.schema.label.names)
+    schema = bounded.dataset.schema
+    label = CategoricalColumn((), schema.label.names)
     query = Histogram(label, norm=norm_of(mechanism))
-    of_none: Any = plan.engine
     asked = bounded.accountant, plan.relation
     none, nobodys = table.without_rows(), Ledger[LedgerEntry]()
     rehearsed: dict[str, Any] = {"problem": problem, "ledger": nobodys}
-    first = TableSession(of_none(none, threads=1), *asked, SeededNoise(0), **rehearsed)
+    of_none = engine_at_hand(plan.engine, none, schema, 1)
+    first = TableSession(of_none, *asked, SeededNoise(0), **rehearsed)
     first.release(query, mechanism)
-    rehearse_run(ready, none, first, nobodys)
+    rehearse_run(ready, none, schema, first, nobodys)
     facts: dict[str, Any] = {"problem": problem, "ledger": ledger}
     session = TableSession(engine, *asked, noise, on_release=on_release, **facts)
     charges.follow(lambda: charged_in(session))

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from dpcore.fitting.engines import engine_at_hand
 from dpcore.fitting.fixed_schedule import fixed_schedule
 from dpcore.fitting.optimizer_run import run_optimizer
 from dpcore.fitting.ovr import solve_each
@@ -72,10 +73,8 @@ def opened(
     tell = None if on_release is None else lambda _: on_release(all_of_them)
 
     def solve_class(rows: Dataset) -> Solution:
-        build: Any = engine
-        session = door(
-            build(rows.table(), threads=plan.settings.threads), tell, LedgerWithin(ledger)
-        )
+        at_hand = engine_at_hand(engine, rows.table(), rows.schema, plan.settings.threads)
+        session = door(at_hand, tell, LedgerWithin(ledger))
         all_of_them.begin(session)
         return solve(session)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dpcore.fitting.class_weights import unweighted, weights_by_name
+from dpcore.fitting.engines import engine_name
 from dpcore.fitting.losses import loss_parameters
 from dpcore.fitting.reporting import plain
 from dpcore.model.model import Model, check_coefficients
@@ -37,7 +38,7 @@ def make_model(
         "preset": plan.settings.preset,
         "parameters": plain(plan.parameters()),
         "slots": None if plan.settings.as_published else plan.use,
-        "engine": plan.settings.engine,
+        "engine": engine_name(plan.settings.engine),
     }
     return Model(
         w=check_coefficients(solution.w, schema.w_shape, plan.entry.name),

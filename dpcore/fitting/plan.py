@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import DpcoreError, InvalidInputError, near_names
 from dpcore.fitting.choice import choose
+from dpcore.fitting.engines import engine_name, load_engine
 from dpcore.fitting.losses import OF_LOSS, make_loss, names_of_loss, params_apart
 from dpcore.fitting.pools import POOL, require_pool
 from dpcore.fitting.settings import Settings, checked_settings, figure_of
@@ -107,7 +108,11 @@ def make_plan(settings: Settings, registry: Registry | None = None) -> Plan:
         optimizer = _build(factory, settings, params, values, use, elsewhere)
     name, accountant = _accountant(settings, factory, preset, budget, registry)
     filled = {name: use.get(name, slot.names[0]) for name, slot in factory.slots.items()}
-    parts = [("accountant", name), ("loss", settings.loss), ("engine", settings.engine)]
+    parts = [
+        ("accountant", name),
+        ("loss", settings.loss),
+        ("engine", engine_name(settings.engine)),
+    ]
     parts += [("mechanism", filling) for filling in filled.values()]
     if "user-pool" in factory.needs:
         require_pool(registry, settings.algo)
@@ -120,7 +125,7 @@ def make_plan(settings: Settings, registry: Registry | None = None) -> Plan:
         loss=make_loss(settings.loss, of_loss, registry),
         accountant=accountant,
         relation=parse_relation(settings.relation or usual_relation(factory)),
-        engine=registry.load("engine", settings.engine),
+        engine=load_engine(settings.engine, registry),
         chosen_by=chosen_by,
         targets=tuple(registry.get(kind, part).target for kind, part in parts),
         expect=optimizer_facts(registry.load("optimizer", asked)).expect,

@@ -120,4 +120,4 @@ def _rehearse(
     asked = plan.accountant, plan.relation, nobodys
     first = TableSession(WaitingRows(none), *asked, problem=problem, ledger=ledger)
     first.release(query, mechanism)
-    rehearse_run(ready, table, first, ledger)
+    rehearse_run(ready, table, dataset.schema, first, ledger)

@@ -19,7 +19,7 @@ from dpcore.protocols.problem import Problem
 from dpcore.registry.declarations import optimizer_facts
 
 if TYPE_CHECKING:
-    from dpcore.data.dataset import Dataset
+    from dpcore.data.files import RowFacts
     from dpcore.data.schema.schema import Schema
     from dpcore.fitting.plan import Plan
     from dpcore.privacy.sensitivity import NeighboringRelation
@@ -50,7 +50,7 @@ class Ready:
         return equal_part(accountant, self.fits) if accountant.spent else self.of_each.accountant
 
 
-def check_dataset(plan: Plan, dataset: Dataset, kept_fraction: float = 1.0) -> Ready:
+def check_dataset(plan: Plan, dataset: RowFacts, kept_fraction: float = 1.0) -> Ready:
     """Return the fit of a plan to a data set; InvalidInputError if they do not fit each other."""
     check_drop(plan.relation, dataset)
     if (dataset.weights is None) != (plan.settings.weight_bound is None):
@@ -71,7 +71,7 @@ def check_public(plan: Plan, schema: Schema, n_units: int, kept_fraction: float 
     return Ready(planned, problem, of_each, fits)
 
 
-def check_drop(relation: NeighboringRelation, dataset: Dataset) -> None:
+def check_drop(relation: NeighboringRelation, dataset: RowFacts) -> None:
     """Refuse rows that are left of more where their number is public: of two tables that differ in
     one row, one may have lost it, and a public number of rows would tell."""
     if dataset.rows_dropped and relation.size_is_public:

@@ -19,7 +19,7 @@ from dpcore.registry.declarations import optimizer_facts
 from dpcore.session.charges import Bound, Figures
 
 if TYPE_CHECKING:
-    from dpcore.data.dataset import Dataset
+    from dpcore.data.files import RowFacts
     from dpcore.fitting.doors import Released
     from dpcore.fitting.plan import Plan
     from dpcore.protocols import Accountant
@@ -55,7 +55,7 @@ def bound_of(plan: Plan, units: Units | None, why_not_private: tuple[str, ...]) 
 
 
 def not_met(
-    error: TargetNotMetError, statement: PrivacyStatement, dataset: Dataset
+    error: TargetNotMetError, statement: PrivacyStatement, dataset: RowFacts
 ) -> TargetNotMetError:
     """Return the error with a report of what was charged: released figures, like those of a
     model."""
@@ -75,7 +75,7 @@ def state(
     session: Released,
     why_not_private: tuple[str, ...],
     trusted: tuple[str, ...],
-    dataset: Dataset,
+    dataset: RowFacts,
     private_bounds: dict[str, Any] | None,
     balanced: dict[str, Any] | None,
     fits: int,

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from dpcore.data.dataset import Dataset
     from dpcore.data.schema.schema import Schema
 
-__all__ = ["dataset_of", "schema_of", "with_units"]
+__all__ = ["dataset_of", "leave_to_file", "schema_of", "with_units"]
 
 _ADVICE = (
     "Where the number of rows is private (add-or-remove-one), such rows may be left out before the "
@@ -79,8 +79,13 @@ def dataset_of(
     advice = _OF_FRAMES if named or public["classes"] is not None else _CLASSES
     with advised_on_bad_rows(_OF_FILES if is_path else advice):
         if is_path:
-            if public.pop("private_bounds", False) and schema is None:
-                raise InvalidInputError("Expected a schema, without bounds, beside private_bounds.")
-            leave_to_schema("the schema of the file", y=y, **public)
+            leave_to_file(schema, y=y, **public)
             return load_file(X, schema, coins=coins)
         return dataset_from_arrays(X, y, schema=schema, intercept=intercept, coins=coins, **public)
+
+
+def leave_to_file(schema: Schema | None, private_bounds: bool = False, **public: Any) -> None:
+    """Raise InvalidInputError for what was given beside a file, whose schema has it."""
+    if private_bounds and schema is None:
+        raise InvalidInputError("Expected a schema, without bounds, beside private_bounds.")
+    leave_to_schema("the schema of the file", **public)

@@ -20,9 +20,10 @@ from dpcore.fitting.balanced import check_balanced, with_balanced
 from dpcore.fitting.cautions import cautions_of
 from dpcore.fitting.diagnostics import accuracy_figures, diagnose
 from dpcore.fitting.doors import OnRelease, opened
+from dpcore.fitting.engines import engine_at_hand, files_of, opened_files, require_one_fit
 from dpcore.fitting.fitted import make_model
 from dpcore.fitting.foresight import Foresight
-from dpcore.fitting.loading import are_ours_and_generated
+from dpcore.fitting.loading import are_ours_and_generated, schema_reasons
 from dpcore.fitting.private_bounds import check_private_bounds, with_bounds
 from dpcore.fitting.public_facts import check_dataset
 from dpcore.fitting.reporting import bound_of, charged_in, not_met, state, summarise
@@ -36,13 +37,15 @@ from dpcore.fitting.users import fit_users, open_pool
 from dpcore.model.model import Model
 from dpcore.noise.source import SeededNoise, SystemNoise
 from dpcore.privacy.statement import part_of
+from dpcore.registry.declarations import engine_facts
 from dpcore.session.charges import Charges
 
 if TYPE_CHECKING:
     from dpcore.data.blocks.table import Table
-    from dpcore.data.dataset import Dataset
+    from dpcore.data.files import RowFacts
     from dpcore.fitting.loading import DataRequest
     from dpcore.fitting.plan import Plan
+    from dpcore.protocols import Engine
 
 __all__ = [
     "Training",
@@ -125,6 +128,8 @@ def train(
     """
     from dpcore.fitting.loading import load_data
 
+    if engine_facts(plan.engine).reads_files:
+        return train_elsewhere(plan, request, on_release, charges, table_ledger)
     started = time.perf_counter()
     settings = plan.settings
     data = load_data(request, plan.relation, settings.threads, settings.seed)
@@ -155,6 +160,25 @@ def train(
     return replace(training, foretold=foresight.failing)
 
 
+def train_elsewhere(
+    plan: Plan,
+    request: DataRequest,
+    on_release: OnRelease,
+    charges: Charges | None,
+    table_ledger: LedgerRequest | None,
+) -> Training:
+    """Return the training of a plan on files that its engine reads."""
+    started, foresight = time.perf_counter(), Foresight(_tell)
+    with opened_files(plan, *files_of(request, plan.relation)) as engine:
+        rows = engine.rows
+        reasons = schema_reasons(rows.schema)
+        told: dict[str, Any] = {"charges": charges, "foresight": foresight}
+        told["table_ledger"] = table_ledger or LedgerRequest()
+        model = fit_dataset(plan, rows, reasons, (), on_release, engine=engine, **told)
+    training = finish(plan, model, rows, started, {})
+    return replace(training, foretold=foresight.failing)
+
+
 def _tell(sentence: str) -> None:
     logging.getLogger("dpcore").info("dpcore: warning: %s", sentence)
 
@@ -162,7 +186,7 @@ def _tell(sentence: str) -> None:
 def finish(
     plan: Plan,
     model: Model,
-    dataset: Dataset,
+    dataset: RowFacts,
     started: float,
     diagnostics: Mapping[str, Any],
 ) -> Training:
@@ -182,7 +206,7 @@ def finish(
 
 def fit_dataset(
     plan: Plan,
-    dataset: Dataset,
+    dataset: RowFacts,
     why_not_private: tuple[str, ...] = (),
     parts: tuple[str, ...] = (),
     on_release: OnRelease = None,
@@ -190,6 +214,7 @@ def fit_dataset(
     table: Table | None = None,
     charges: Charges | None = None,
     foresight: Foresight | None = None,
+    engine: Engine | None = None,
     table_ledger: LedgerRequest | None = None,
 ) -> Model:
     """Return the model that the plan's optimizer fits to a data set.
@@ -197,8 +222,9 @@ def fit_dataset(
     ``parts`` : readers that ran on raw rows, as ``"module:Class"``. ``kept_fraction`` : the public
     part of the rows that this is, by which the schema's n0 shrinks. ``table`` : the data set's
     ``table()``, where the caller has it already. ``charges`` : the caller's, to follow.
-    ``foresight`` : tells the outlook, where the caller wants it told. ``table_ledger`` : charged
-    the whole budget before anything is asked; ``None``: no ledger, whatever the schema names.
+    ``foresight`` : tells the outlook, where the caller wants it told. ``engine`` : open over the
+    rows already; of rows elsewhere. ``table_ledger`` : charged the whole budget before anything is
+    asked; ``None``: no ledger, whatever the schema names.
     Raises InvalidInputError, before anything is spent, if the parts do not fit each other;
     LedgerError or BudgetExceededError where a ledger cannot hold the run. What ends the fit after
     that has a note of what was charged.
@@ -208,6 +234,9 @@ def fit_dataset(
     charges = charges or Charges()
     charges.bound = bound_of(plan, dataset.schema.units, why_not_private)
     trusted = (part_of(plan.loss), *plan.targets, *parts)
+    rows: Any = dataset  # a Dataset, unless the engine is open already
+    if engine is not None:
+        require_one_fit(ready)
     secret = not are_ours_and_generated(dataset, parts)
     check_private_bounds(plan, dataset.schema)
     check_balanced(ready)
@@ -217,7 +246,7 @@ def fit_dataset(
         if table_ledger is not None:
             refuse_users(table_ledger, plan, dataset.schema)
         with charges.told():
-            pool, typed_by = open_pool(plan, dataset), dataset.typed_by
+            pool, typed_by = open_pool(plan, rows), dataset.typed_by
             solution, statement = fit_users(
                 plan, problem, pool, charges, trusted, why_not_private, typed_by, secret
             )
@@ -228,15 +257,15 @@ def fit_dataset(
         charged_run(table_ledger, plan, dataset, why_not_private) as charged,
     ):
         ledger = charged.log
-        bounded = with_bounds(ready, dataset, noise, on_release, charges, ledger)
-        dataset = bounded.dataset
-        table = None if ready.fits > 1 else table or dataset.table()
-        engine: Any = plan.engine
-        rows = None if table is None else engine(table, threads=plan.settings.threads)
-        balanced = with_balanced(ready, bounded, rows, table, noise, on_release, charges, ledger)
+        bounded = with_bounds(ready, rows, noise, on_release, charges, ledger)
+        dataset = rows = bounded.dataset
+        if engine is None and ready.fits == 1:
+            table = table or rows.table()
+            engine = engine_at_hand(plan.engine, table, dataset.schema, plan.settings.threads)
+        balanced = with_balanced(ready, bounded, engine, table, noise, on_release, charges, ledger)
         ready, bounded = balanced.ready, balanced.bounded
         plan, problem = ready.plan, ready.problem
-        asked = ready, bounded, noise, on_release, rows, ledger
+        asked = ready, bounded, noise, on_release, engine, ledger
         released, solve = opened(*asked, secret_rows=secret)
         charges.follow(lambda: charged_in(released))
         stated = bounded.stated, balanced.stated, ready.fits, charged.reference

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from contextlib import suppress
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from dpcore.accountants.calibrate import noise_multiplier
 from dpcore.errors import InvalidInputError
+from dpcore.fitting.engines import engine_at_hand
 from dpcore.fitting.optimizer_run import run_optimizer
 from dpcore.mechanisms.gaussian import Gaussian
 from dpcore.mechanisms.geometric import Geometric
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from dpcore.data.blocks.table import Table
+    from dpcore.data.schema.schema import Schema
     from dpcore.fitting.plan import Plan
     from dpcore.fitting.public_facts import Ready
     from dpcore.protocols import Accountant, DerivedQuery, Query, TableQuery
@@ -104,16 +106,15 @@ class _NoRows(TableSession):
 
 
 def rehearse_run(
-    ready: Ready, table: Table, first: TableSession, ledger: Ledger[LedgerEntry]
+    ready: Ready, table: Table, schema: Schema, first: TableSession, ledger: Ledger[LedgerEntry]
 ) -> None:
     """Load what the run needs, and raise what refuses it, before any charge: the run goes over no
     rows, with noise that is nobody's, up to the first release after those of ``first``, a session
-    over no rows too, whose ledger this is. ``table`` : one of no rows."""
+    over no rows too, whose ledger this is. ``table`` : one of no rows, encoded by ``schema``."""
     plan, problem = ready.plan, ready.problem
     load_noise(in_bulk=True)
-    engine: Any = plan.engine
     usual = _NoRows(
-        engine(table, threads=1),
+        engine_at_hand(plan.engine, table, schema, 1),
         ready.part_of(first.accountant),
         plan.relation,
         SeededNoise(0),

@@ -18,7 +18,7 @@ from dpcore.ledger.table_ledger import Reservation, TableLedger
 from dpcore.session.ledger import Ledger, LedgerEntry
 
 if TYPE_CHECKING:
-    from dpcore.data.dataset import Dataset
+    from dpcore.data.files import RowFacts
     from dpcore.data.schema.schema import Schema
     from dpcore.fitting.plan import Plan
     from dpcore.model.model import Model
@@ -127,7 +127,7 @@ class Charged:
 def charged_run(
     request: LedgerRequest | None,
     plan: Plan,
-    dataset: Dataset,
+    rows: RowFacts,
     why_not_private: tuple[str, ...],
 ) -> Iterator[Charged]:
     """Lend a run its charges, its whole budget reserved if there is a ledger, and close it.
@@ -136,9 +136,9 @@ def charged_run(
     hold. Raises InvalidInputError, LedgerError or BudgetExceededError, with nothing charged.
     """
     reasons = (*plan.why_not_private(), *why_not_private)
-    n = dataset.n_units if plan.relation.size_is_public else None
+    n = rows.n_units if plan.relation.size_is_public else None
     run = plan.entry.name, plan.accountant, plan.relation
-    with closed_after(reserved(request, run, dataset.schema, n, reasons)) as charged:
+    with closed_after(reserved(request, run, rows.schema, n, reasons)) as charged:
         yield charged
 
 

@@ -27,6 +27,7 @@ DISTRIBUTIONS = {
     "dpcore-accuracy-first": "dpcore_accuracy_first",
     "dpcore-adassp": "dpcore_adassp",
     CHOOSES_AN_ALGORITHM: "dpcore_baselines",
+    "dpcore-dask": "dpcore_dask",
     "dpcore-dp-agd": "dpcore_dp_agd",
     "dpcore-rsgd-ar": "dpcore_rsgd_ar",
 }

@@ -2,8 +2,9 @@
 
 Here are the parts that answer, release and account. Beside them are the optimizer (``optimizer``),
 what it is told (``problem``), its door (``session``), releases in several steps (``interactive``),
-and users who each keep their rows (``user_pool``). What a class states of itself is checked when it
-is loaded, by the tables of ``dpcore.registry.declarations``.
+engines of rows elsewhere (``file_engine``), and users who each keep their rows (``user_pool``).
+What a class states of itself is checked when it is loaded, by the tables of
+``dpcore.registry.declarations``.
 """
 
 from __future__ import annotations
@@ -221,6 +222,9 @@ class DerivedQuery(Protocol):
     ``by_each_row = True`` in its class says that ``derive`` makes no random choice and that the
     bound under add-or-remove-one holds for any two tables with one row more or less, so that k rows
     move the answer by k times it. Without it units of several rows are refused.
+
+    ``in_full_blocks = True`` in its class says that its error is counted for blocks that are full
+    but for the last: an engine of files refuses it, uncharged.
     """
 
     kind: ClassVar[str]
@@ -282,10 +286,13 @@ class SampledQuery(TableQuery, Protocol):
 class Engine(Protocol):
     """Answers a query over all rows: each block exactly once, integers added modulo 2^64.
 
-    It is built as ``Engine(table, threads=None)``; ``None`` leaves their number to the engine.
     Inside the trust boundary: its answers are exact and go to the session only. It may also offer
     ``without_rows()``: an engine of the same form whose table has no rows, on which a session tries
     a question before it is charged (``dpcore.session.rehearsal``).
+
+    A registered one is opened by its class method ``open(table, schema, threads)``, where ``None``
+    leaves the number of threads to it; or it declares ``reads_files = True`` and opens files
+    (``dpcore.protocols.file_engine``).
     """
 
     def answer(self, query: Query) -> np.ndarray: ...

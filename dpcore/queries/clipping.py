@@ -27,11 +27,13 @@ def clip_rows(
 def clip_coefficients(
     c: np.ndarray, factor: np.ndarray, norms: np.ndarray, clip: float, scale: float
 ) -> None:
-    """Scale ``c`` by the row's factor, clip it against ``clip / norms``, truncate it to 1 / scale.
+    """Scale ``c`` by the row's factor, clip it against ``clip / norms``, truncate it to 1 / scale,
+    a power of two.
 
     The quotient rounds to nearest; 2^-52 of it taken off puts the limit below the real one.
     Finite and within: kept; finite and above: the limit; not finite (or a row of zeros): zero.
     """
+    step = 1.0 / scale
     for i in range(c.shape[0]):
         t = c[i] * factor[i]
         quotient = clip / (norms[i] if norms[i] > 0.0 else np.inf)
@@ -40,7 +42,7 @@ def clip_coefficients(
         kept = size if size <= limit else limit
         kept = kept if size < np.inf else 0.0
         steps = np.trunc(kept * scale)
-        c[i] = (steps if t > 0.0 else -steps) / scale
+        c[i] = (steps if t > 0.0 else -steps) * step
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
@@ -61,7 +63,7 @@ def clip_class_coefficients(
     scale, which truncation takes away. Not finite, or above 2^900: the row is left out.
     ``shares`` : float64 zeros of shape (n_rows,), written on.
     """
-    slack = 1.0 + (c.shape[0] + 8.0) * 2.220446049250313e-16
+    slack, step = 1.0 + (c.shape[0] + 8.0) * 2.220446049250313e-16, 1.0 / scale
     for k in range(c.shape[0]):
         for i in range(c.shape[1]):
             t = c[k, i] * factor[i]
@@ -80,7 +82,7 @@ def clip_class_coefficients(
             t = c[k, i] * shares[i]
             size = abs(t)
             steps = np.trunc((size if size < np.inf else 0.0) * scale)
-            c[k, i] = (steps if t > 0.0 else -steps) / scale
+            c[k, i] = (steps if t > 0.0 else -steps) * step
 
 
 @njit(cache=True, error_model="numpy", nogil=True)

@@ -67,6 +67,21 @@ class ClippedGradients:
         self.loss.dvalue(z, block.y, c)
         return c
 
+    def _clipped_sum(self, block: Block, norms: np.ndarray, norm: str) -> np.ndarray:
+        """Return the sum of the raw rows times their slopes, clipped against ``norms`` of the rows
+        in the norm: int64, in steps of ``2**-(FEATURE_BITS + bits)``."""
+        y, factor, scale = block.y, block.factor, 2.0**self.bits
+
+        def clipped(z: np.ndarray, rows: slice) -> np.ndarray:
+            c = np.empty(z.shape)
+            self.loss.dvalue(z, y[rows], c)
+            clip_rows(c, factor[rows], norms[rows], self.clip, scale, norm)
+            return c
+
+        # Multiples of 2^-(16+k) below 2^53 steps: the product and the conversion are exact.
+        steps: np.ndarray = np.ldexp(block.sum_at(self.w, clipped), FEATURE_BITS + self.bits)
+        return steps.astype(np.int64)
+
 
 @sealed
 @dataclass(frozen=True, slots=True, eq=False)
@@ -104,12 +119,7 @@ class ClippedGradientSum(ClippedGradients):
         self._take_grids()
 
     def answer_block(self, block: Block) -> np.ndarray:
-        c = self._slopes(block)
-        norms, scale = block.row_norms(self.norm), 2.0**self.bits
-        clip_rows(c, block.factor, norms, self.clip, scale, self.norm)
-        # Multiples of 2^-(16+k) below 2^53 steps: the product and the conversion are exact.
-        steps: np.ndarray = np.ldexp(block.weighted_sum(c), FEATURE_BITS + self.bits)
-        return steps.astype(np.int64)
+        return self._clipped_sum(block, block.row_norms(self.norm), self.norm)
 
     def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
         bound = self.clip * relation.rows_changed

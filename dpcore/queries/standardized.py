@@ -11,7 +11,6 @@ from dpcore.data.blocks.standardization import SCALE_BITS
 from dpcore.exact.grid import FEATURE_BITS
 from dpcore.privacy.sealed import sealed
 from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
-from dpcore.queries.clipping import clip_rows
 from dpcore.queries.gradient import ClippedGradients
 
 if TYPE_CHECKING:
@@ -56,13 +55,9 @@ class StandardizedGradientSum(ClippedGradients):
         self._take_grids(widest=float(self.clip) * 2.0**SCALE_BITS)
 
     def answer_block(self, block: Block) -> np.ndarray:
-        c = self._slopes(block)
-        norms = block.standardized_norms(self.standardization)
         # Beside the clip: |c| ||x_i|| <= 2^6 clip, so that the sum of a block is exact.
-        norms = np.maximum(norms, np.ldexp(block.row_norms("l2"), -SCALE_BITS))
-        clip_rows(c, block.factor, norms, self.clip, 2.0**self.bits, "l2")
-        sums = np.ldexp(block.weighted_sum(c), FEATURE_BITS + self.bits).astype(np.int64)
-        return self.standardization.map_sums(sums)
+        norms = block.standardized_norms(self.standardization, 2.0**-SCALE_BITS)
+        return self.standardization.map_sums(self._clipped_sum(block, norms, "l2"))
 
     def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
         bits = FEATURE_BITS + self.bits + SCALE_BITS

@@ -79,8 +79,7 @@ class UnitGradientSum(ClippedGradients):
         if block.units is None:
             raise InvalidInputError("Expected blocks of rows that have units.")
         c, factor = self._slopes(block), np.ones(block.n_rows)
-        norms = block.standardized_norms(self.standardization)
-        norms = np.maximum(norms, np.ldexp(block.row_norms("l2"), -SCALE_BITS))
+        norms = block.standardized_norms(self.standardization, 2.0**-SCALE_BITS)
         clip_rows(c, factor, norms, self.clip, 2.0**self.bits, "l2")
         ids, units = np.unique(block.units, return_inverse=True)
         width, scale = self.w.shape[-1], 2.0 ** (FEATURE_BITS + self.bits)

@@ -38,6 +38,7 @@ __all__ = [
     "TARGETS",
     "OptimizerFacts",
     "accountant_facts",
+    "engine_facts",
     "fault_of_part",
     "optimizer_facts",
 ]
@@ -158,6 +159,11 @@ _TABLES: dict[str, type[Any]] = {
 def optimizer_facts(optimizer: Any) -> OptimizerFacts:
     """Return what an optimizer, or its class, states."""
     return read(OptimizerFacts, optimizer)
+
+
+def engine_facts(engine: Any) -> EngineFacts:
+    """Return what an engine, or its class, states."""
+    return read(EngineFacts, engine)
 
 
 def accountant_facts(accountant: Any) -> AccountantFacts:

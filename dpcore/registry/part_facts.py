@@ -106,12 +106,20 @@ class AccountantFacts:
 class EngineFacts:
     """Facts that the class of an engine states."""
 
+    open: Callable[..., Any] = fact(
+        Method(("source", "schema", "threads"), of_class=True),
+        "A class method: returns the engine of a `Table`, or of `Files` where it `reads_files`; "
+        "a number of threads of `None` is left to it.",
+    )
     answer: Callable[..., Any] = fact(Method(("query",)), "Returns an exact sum over all blocks.")
     answer_table: Callable[..., Any] | None = fact(
         Method(("query", "noise")), "Returns the exact answer of a query of the whole table.", None
     )
     without_rows: Callable[..., Any] | None = fact(
         Method(), "Returns an engine of the same form without rows.", None
+    )
+    reads_files: bool = fact(
+        TRUTH, "True where it opens files, which its own processes read (`FileEngine`).", False
     )
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from dpcore.errors import InvalidInputError
 from dpcore.privacy.trusted import TrustedParts
+from dpcore.registry.declarations import engine_facts
 from dpcore.session.exchange import Known, require_whole
 from dpcore.session.one_process import OneProcess
 from dpcore.session.rehearsal import Rehearsal
@@ -101,6 +102,7 @@ class ExactAnswers(OneProcess):
     def _part(self, query: Query | DerivedQuery, known: Known) -> np.ndarray:
         """Return the exact answer of what a derived query asks for."""
         self._parts.note(self._parts.check(require_whole(query)))
+        self._require_engine(query)
         return self._exact(query, known)
 
     def _require_whole_noise(self, part: Any) -> None:
@@ -121,6 +123,12 @@ class ExactAnswers(OneProcess):
             raise InvalidInputError(
                 f"{type(query).__name__} {needs}, and the engine "
                 f"{type(self._engine).__name__} has no table at hand; use --engine local."
+            )
+        if getattr(type(query), "in_full_blocks", False) and engine_facts(self._engine).reads_files:
+            raise InvalidInputError(
+                f"{type(query).__name__} counts its error by full blocks of rows, and the engine "
+                f"{type(self._engine).__name__} has one that is not full in every partition; use "
+                "--engine local."
             )
         if needs_table and self._rows_per_unit is not None:
             engine: Any = self._engine

@@ -16,7 +16,7 @@ from numba.core.dispatcher import Dispatcher
 from numba.core.errors import TypingError
 
 from dpcore.data.blocks.standardization import Standardization
-from dpcore.errors import InvalidInputError, KernelError
+from dpcore.errors import EngineError, InvalidInputError, KernelError
 from dpcore.exact.grid import FINE_BITS
 from dpcore.losses.facts import loss_facts
 from dpcore.noise.scale import GridScale
@@ -91,10 +91,13 @@ class Rehearsal:
 def load_now(load: Callable[[], Any]) -> None:
     """Call what loads kernels or modules and does nothing else that matters.
 
-    Raises KernelError where one of them cannot be had; any other error is let pass.
+    Raises KernelError where one of them cannot be had, EngineError where the engine's processes are
+    lost; any other error is let pass.
     """
     try:
         load()
+    except (EngineError, KernelError):  # of the engine's own processes, which said so themselves
+        raise
     except (ImportError, MemoryError) as error:
         raise _refusal(error) from error
     except Exception as error:

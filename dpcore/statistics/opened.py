@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from dpcore.fitting.engines import engine_at_hand
 from dpcore.fitting.reporting import state_session, unpromised
 
 if TYPE_CHECKING:
@@ -33,9 +34,7 @@ class Opened:
     figure: tuple[str, float] | None = None
 
     def engine_of(self, table: Table) -> Engine:
-        engine: Any = self.engine
-        held: Engine = engine(table, threads=self.threads)
-        return held
+        return engine_at_hand(self.engine, table, self.schema, self.threads)
 
     def statement(
         self, door: WholeSession, ledger: dict[str, Any] | None = None

@@ -10,6 +10,7 @@ from dpcore.data.readers.array_columns import leave_to_schema
 from dpcore.data.schema.numbers import number_features
 from dpcore.errors import InvalidInputError, warn_caller
 from dpcore.fitting.cautions import cautions_of_budget
+from dpcore.fitting.engines import engine_name, load_engine
 from dpcore.fitting.loading import schema_reasons
 from dpcore.fitting.public_facts import check_drop
 from dpcore.fitting.rows import dataset_of, schema_of
@@ -117,12 +118,12 @@ def open_session(
     dataset, readers = _rows(X, y, schema, public)
     check_drop(held, dataset)
     registry, seed = load_registry(), settings.seed
-    names = [("accountant", name), ("engine", engine)]
+    names = [("accountant", name), ("engine", engine_name(engine))]
     opened = Opened(
         schema=dataset.schema,
         problem=_problem(dataset, held),
         accountant=empty,
-        engine=registry.load("engine", engine),
+        engine=load_engine(engine, registry),
         threads=settings.threads,
         trusted=(part_of(empty), *(registry.get(*name).target for name in names), *readers),
         why_not_private=(*_seeded(seed), *schema_reasons(dataset.schema)),

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from dpcore.errors import DpcoreError
+from dpcore.data.schema.width import width_schema
+from dpcore.errors import DpcoreError, InvalidInputError
 from dpcore.exact.grid import BLOCK_ROWS
 from dpcore.noise.source import SeededNoise
 from dpcore.privacy.sensitivity import Sensitivity
+from dpcore.registry.declarations import engine_facts
 from dpcore.testing.guard import require_assertions
 from dpcore.testing.tables import Rows
 from dpcore.testing.tested import Tested
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from dpcore.data.blocks.block import Block
     from dpcore.data.blocks.table import Table
     from dpcore.privacy.sensitivity import NeighboringRelation
@@ -101,31 +101,43 @@ class _WholeTable:
         return np.array([table.n_rows], dtype=np.int64)
 
 
-def check_engine(engine: Callable[..., Engine]) -> Tested:
+def check_engine(engine: Any) -> Tested:
     """Raise AssertionError unless an engine adds up each block's answer exactly once.
 
-    ``engine`` : the class, built from a table and a number of threads. Asked of tables without
+    ``engine`` : the class, opened over a table. Asked of tables without
     rows, of one row, and of nine blocks, in one thread and in several, it gives the integers that a
     loop over the blocks gives, modulo 2^64, and what the sum starts from once; a part that does not
     say that calls may overlap is asked by one thread at a time; an answer is worked out anew for
     every question and is nobody else's; what a query raises is raised, a part of another type or
     shape is refused, and the next answer is right.
+
+    Raises InvalidInputError for an engine that reads files: its processes are none of a check's.
     """
     require_assertions()
+    if engine_facts(engine).reads_files:
+        raise InvalidInputError(
+            f"{engine.__name__} reads files by processes of its own, which no check starts: "
+            "compare its sums over them with those of the engine local."
+        )
     for n_rows in (0, 1, (_BLOCKS - 1) * BLOCK_ROWS + 5):
         table = _table(n_rows)
         for threads in _THREADS:
-            _check_sums(engine(table, threads=threads), table)
-    _check_one_at_a_time(engine(table, threads=3))
+            _check_sums(_opened(engine, table, threads), table)
+    _check_one_at_a_time(_opened(engine, table, 3))
     for threads in (1, 3):
-        _check_refusals(engine(table, threads=threads), table)
-    offered = _check_offers(engine(table, threads=2), table)
+        _check_refusals(_opened(engine, table, threads), table)
+    offered = _check_offers(_opened(engine, table, 2), table)
     return Tested(
         f"tables of no row, one row and {_BLOCKS} blocks, with {len(_THREADS)} numbers of threads; "
         f"{offered}",
         "a block that is left out or asked twice is found with certainty",
         ("whether it keeps answers or rows that it never gives again", "tables of other layouts"),
     )
+
+
+def _opened(engine: Any, table: Table, threads: int | None) -> Engine:
+    opened: Engine = engine.open(table, width_schema(table.n_features, intercept=False), threads)
+    return opened
 
 
 def _table(n_rows: int) -> Table:

@@ -12,6 +12,7 @@ from dpcore.data.blocks.layouts import matrix_layout_of
 from dpcore.data.readers.arrays import dataset_from_arrays, features_from_arrays
 from dpcore.data.schema.schema import Schema
 from dpcore.errors import DataError, InvalidInputError
+from dpcore.exact.grid import FEATURE_BITS
 
 SCHEMA = Schema.from_toml("""
 [columns]
@@ -34,15 +35,18 @@ def long_norms(X):
 
 @given(MATRICES, st.floats(0.01, 100), st.booleans())
 def test_rows_are_scaled_down_whatever_their_size(X, row_norm, intercept):
-    out = scale_rows(X, row_norm, intercept=intercept)
+    out = scale_rows(X, row_norm, intercept=intercept).astype(np.float64)
     raw = np.column_stack([X, np.ones((len(X), int(intercept)))])
     norms = long_norms(raw)
     assert np.isfinite(out).all()
     assert (long_norms(out) <= row_norm * (1 + 1e-15)).all()
-    assert np.array_equal(out[norms < row_norm * (1 - 1e-14)], raw[norms < row_norm * (1 - 1e-14)])
+    within = norms < row_norm * (1 - 1e-14)
+    assert np.array_equal(out[within], np.trunc(raw[within] * 2**FEATURE_BITS) / 2**FEATURE_BITS)
     over = norms > row_norm
     want = raw[over] * (row_norm / norms[over])[:, None].astype(np.longdouble)
-    np.testing.assert_allclose(out[over], want.astype(float), rtol=1e-14, atol=1e-307)
+    assert np.array_equal(out * 2**FEATURE_BITS, np.trunc(out * 2**FEATURE_BITS))
+    assert (np.abs(out[over]) <= np.abs(want) * (1 + 1e-14)).all()
+    np.testing.assert_allclose(out[over], want.astype(float), 1e-14, 2.0**-FEATURE_BITS)
 
 
 @given(MATRICES, st.booleans())
@@ -71,7 +75,7 @@ def test_the_sum_along_a_row_would_not_give_the_same_bits():
 def test_real_types_are_taken(kind):
     X = np.array([[1, 0], [0, 1]], dtype=kind)
     data = dataset_from_arrays(X, [1, -1], intercept=False)
-    assert data.X.dtype == np.float64
+    assert data.X.dtype == np.float32
     assert data.X.tolist() == [[1, 0], [0, 1]]
     assert (data.row_norm, data.raw_norm_bound, data.is_generated) == (1.0, 1.0, False)
 

@@ -28,12 +28,12 @@ Y = RNG.choice([-1.0, 1.0], N_ROWS)
 
 
 @pytest.fixture(autouse=True)
-def one_block_is_enough(monkeypatch):
-    monkeypatch.setattr(local, "_BLOCKS_PER_THREAD", 1)
+def one_cell_is_enough(monkeypatch):
+    monkeypatch.setattr(local, "_CELLS_PER_THREAD", 1)
 
 
-def test_few_blocks_are_left_to_one_thread(monkeypatch):
-    monkeypatch.setattr(local, "_BLOCKS_PER_THREAD", 4)
+def test_few_cells_are_left_to_one_thread(monkeypatch):
+    monkeypatch.setattr(local, "_CELLS_PER_THREAD", N_ROWS * WIDTH)
     query = Watched()
     assert LocalEngine(table(), threads=8).answer(query)[0] == N_ROWS
     assert query.threads == {threading.get_ident()}

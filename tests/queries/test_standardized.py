@@ -49,7 +49,7 @@ def test_norms_under_a_map_are_cached_by_its_value():
 def test_clipping_against_the_row_as_it_is_would_be_caught(monkeypatch):
     monkeypatch.setattr(
         "dpcore.data.blocks.cached_margins.CachedMargins.standardized_norms",
-        lambda self, _: self.row_norms("l2"),
+        lambda self, *_: self.row_norms("l2"),
     )
     with pytest.raises(AssertionError, match="moved by more than the declared l2"):
         check_query(gradient_sum)

@@ -13,7 +13,12 @@ from typing import Literal, Protocol, Self
 
 import numpy as np
 
-__all__ = ["Block", "RawRows", "RowMap"]
+__all__ = ["Block", "Coefficients", "RawRows", "RowMap"]
+
+Coefficients = Callable[[np.ndarray, slice], np.ndarray]
+"""Makes of some rows' margins, read only and in C order, and of the range of these rows in their
+block, their coefficients: float64 of the margins' shape, on the grid that ``weighted_sum`` names.
+"""
 
 Product = Callable[[np.ndarray], np.ndarray]
 
@@ -76,6 +81,11 @@ class Block(Protocol):
     """int64 of shape (n_rows,): the unit of each row, all of whose rows are in this block; ``None``
     where each row is one."""
 
+    @property
+    def n_cells(self) -> int:
+        """How many numbers a pass over the rows reads."""
+        ...
+
     def margins(self, w: np.ndarray) -> np.ndarray:
         """Return ``x.w`` for every (scaled) row: a pure function of the row and of ``w`` rounded to
         its grid. Not to be written on: it may be cached.
@@ -101,9 +111,9 @@ class Block(Protocol):
         """Return an upper bound of each raw row's norm, float64 of shape (n_rows,)."""
         ...
 
-    def standardized_norms(self, standardization: RowMap) -> np.ndarray:
-        """Return an upper bound of the l2 norm of each raw row once it is mapped, float64 of shape
-        (n_rows,), read only; those of the last map are cached."""
+    def standardized_norms(self, standardization: RowMap, least: float = 0.0) -> np.ndarray:
+        """Return an upper bound of the l2 norm of each raw row once it is mapped, and of ``least``
+        times its own, float64 of shape (n_rows,), read only; those of the last map are cached."""
         ...
 
     def factors_within(self, row_norm: float) -> np.ndarray:
@@ -126,6 +136,12 @@ class Block(Protocol):
         Exact in any order when the ``c_i`` are multiples of ``2**-k`` and ``|c_i| ||raw_i||`` is at
         most ``clip``, with k from ``dpcore.exact.grid.coefficient_bits(clip, ...)``.
         """
+        ...
+
+    def sum_at(self, w: np.ndarray, coefficients: Coefficients) -> np.ndarray:
+        """Return ``weighted_sum`` of the coefficients that rows have by their ``margins`` of ``w``:
+        both in one pass, some rows after the other, so that ``coefficients`` is to be a function of
+        each row."""
         ...
 
     def weighted_moments(self, c: np.ndarray) -> np.ndarray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 from typing import TYPE_CHECKING, Literal, Self
 
 import numpy as np
@@ -15,7 +16,7 @@ from dpcore.exact.grid import FEATURE_BITS
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
-    from dpcore.data.blocks.block import RawRows, RowMap
+    from dpcore.data.blocks.block import Coefficients, RawRows, RowMap
     from dpcore.data.blocks.line_path import LinePath
 
 __all__ = ["CachedMargins"]
@@ -25,9 +26,10 @@ class CachedMargins:
     """A block that remembers its margins at the last ``w`` and along the last direction.
 
     A layout adds ``gather``, ``raw_rows``, ``_absolute_steps``, ``_unfolded`` and ``_take_cells``,
-    and may compute in a way of its own, with the same bits, ``_product`` and ``_sum``, those of one
-    vector, ``_fill_four`` and ``_sum_four``, those of four side by side, or ``_products`` and
-    ``_sums``, those of several.
+    ``n_cells`` where it does not store every feature, and may compute in a way of its own, with the
+    same bits, ``_product`` and ``_sum``, those of one vector, ``_fill_four`` and ``_sum_four``,
+    those of four side by side, ``_products`` and ``_sums``, those of several, or ``_fresh_sum``,
+    both products in one pass. Points of margins are on their grid.
 
     Parameters
     ----------
@@ -47,7 +49,7 @@ class CachedMargins:
         row_norm: float,
     ) -> None:
         self.y = y
-        self.n_rows = y.shape[0]
+        self.n_rows: int = y.shape[0]
         self.n_features = n_features
         self._path = path
         self._norms = {"l2": l2_norms_up(squares)}
@@ -57,9 +59,13 @@ class CachedMargins:
 
     def _forget(self) -> None:
         """Empty the cache."""
-        self._standardized: tuple[tuple[type, Hashable], np.ndarray] | None = None
+        self._standardized: tuple[tuple[type, Hashable, float], np.ndarray] | None = None
         self._at: tuple[np.ndarray, np.ndarray] | None = None
         self._along: tuple[np.ndarray, np.ndarray] | None = None
+
+    @property
+    def n_cells(self) -> int:
+        return self.n_rows * self.n_features
 
     def raw_rows(self) -> RawRows:
         raise TypeError("a layout hands out its own rows")
@@ -126,16 +132,40 @@ class CachedMargins:
     def weighted_moments(self, c: np.ndarray) -> np.ndarray:
         return self.raw_rows().mapped(_held_squares).weighted_sum(0, self.n_rows, c)
 
+    def sum_at(self, w: np.ndarray, coefficients: Coefficients) -> np.ndarray:
+        w = self._path.rounded(w)
+        raw = self._known_margins(w)
+        if raw is None:
+            raw, total = self._fresh_sum(w, coefficients)
+        else:
+            rows = slice(0, self.n_rows)
+            total = self.weighted_sum(coefficients(self._scaled(raw, rows), rows))
+        self._at = (w, _read_only(raw))
+        return total
+
+    def _fresh_sum(
+        self, w: np.ndarray, coefficients: Coefficients
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the raw margins of ``w`` and ``sum_at``."""
+        raw, rows = self._any_product(w), slice(0, self.n_rows)
+        return raw, self.weighted_sum(coefficients(self._scaled(raw, rows), rows))
+
+    def _scaled(self, raw: np.ndarray, rows: slice) -> np.ndarray:
+        """Return the margins of these rows from their raw ones, read only."""
+        return _read_only(raw * self.factor[rows] if self._is_scaled else raw.view())
+
     def row_norms(self, norm: Literal["l1", "l2"]) -> np.ndarray:
         if norm == "l1" and norm not in self._norms:
             self._norms["l1"] = l1_norms_up(self._absolute_steps())
         return self._norms[norm]
 
-    def standardized_norms(self, standardization: RowMap) -> np.ndarray:
+    def standardized_norms(self, standardization: RowMap, least: float = 0.0) -> np.ndarray:
         # By value: a session asks with a copy of its own of each query.
-        known, asked = self._standardized, (type(standardization), standardization.key)
+        known, asked = self._standardized, (type(standardization), standardization.key, least)
         if known is None or known[0] != asked:
-            norms = standardization.norms_up(self._product, self._square_product)
+            product = functools.partial(_margins, self.raw_rows(), self.n_rows)
+            norms = standardization.norms_up(product, self._square_product)
+            norms = np.maximum(norms, least * self.row_norms("l2")) if least else norms
             known = self._standardized = (asked, _read_only(norms))
         return known[1]
 
@@ -158,8 +188,7 @@ class CachedMargins:
         return part
 
     def margins(self, w: np.ndarray) -> np.ndarray:
-        raw = self._raw_margins(self._path.rounded(w))
-        return _read_only(raw * self.factor) if self._is_scaled else raw
+        return self._scaled(self._raw_margins(self._path.rounded(w)), slice(0, self.n_rows))
 
     def margins_at(self, points: np.ndarray) -> np.ndarray:
         points = self._path.rounded(points, each=True)
@@ -175,12 +204,16 @@ class CachedMargins:
         return z, known[1]
 
     def _raw_margins(self, w: np.ndarray) -> np.ndarray:
+        raw = self._known_margins(w)
+        raw = _read_only(self._any_product(w) if raw is None else raw)
+        self._at = (w, raw)
+        return raw
+
+    def _known_margins(self, w: np.ndarray) -> np.ndarray | None:
+        """Return the raw margins of ``w`` if they need no pass over the rows."""
         # Looked at once: whoever else may set it, what is returned belongs to this w.
         known = self._at
-        if known is None or not _same(known[0], w):
-            along = self._moved_to(w)
-            known = self._at = (w, _read_only(self._any_product(w) if along is None else along))
-        return known[1]
+        return known[1] if known is not None and _same(known[0], w) else self._moved_to(w)
 
     def _moved_to(self, w: np.ndarray) -> np.ndarray | None:
         """Return the raw margins of ``w`` from those cached, with the bits of a fresh product, so

@@ -57,16 +57,19 @@ class CodedLayout:
         return np.min_scalar_type(max(0, self.code_features.size - 1))
 
     def split(self, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return a feature vector's numeric part and its value for every code, float64."""
-        padded = np.append(v, 0.0)
-        return padded[self.numeric], padded[self.code_features]
+        """Return a feature vector's numeric part and its value for every code, float64; of several
+        vectors, of shape (..., n_features), those of each."""
+        padded = np.zeros((*v.shape[:-1], self.n_features + 1))
+        padded[..., :-1] = v
+        return padded[..., self.numeric], padded[..., self.code_features]
 
     def join(self, numeric: np.ndarray, codes: np.ndarray) -> np.ndarray:
-        """Return the feature vector of sums over numeric columns and codes, float64."""
-        padded = np.zeros(self.n_features + 1)
-        padded[self.numeric] = numeric
-        padded[self.code_features] = codes
-        return padded[: self.n_features]
+        """Return the feature vector of sums over numeric columns and codes, float64, for each of
+        their leading axes."""
+        padded = np.zeros((*numeric.shape[:-1], self.n_features + 1))
+        padded[..., self.numeric] = numeric
+        padded[..., self.code_features] = codes
+        return padded[..., : self.n_features]
 
 
 @dataclass(frozen=True, eq=False)

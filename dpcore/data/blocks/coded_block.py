@@ -109,6 +109,10 @@ class CodedBlock(CachedMargins):
             begin += block.n_rows
         return RawCodedRows(_lending(CodedRows(layout, numeric, codes)), layout)
 
+    @property
+    def n_cells(self) -> int:
+        return self.n_rows * (self._layout.numeric.size + self._layout.starts.size - 1)
+
     def raw_rows(self) -> RawCodedRows:
         return RawCodedRows(self._lend, self._layout)
 
@@ -140,9 +144,7 @@ class CodedBlock(CachedMargins):
         return out if places is None else out[places]
 
     def _fill_four(self, points: np.ndarray, out: np.ndarray) -> None:
-        split = [self._layout.split(v) for v in points]
-        numeric = np.ascontiguousarray(np.transpose([part for part, _ in split]))
-        codes = np.ascontiguousarray(np.transpose([part for _, part in split]))
+        numeric, codes = (np.ascontiguousarray(part.T) for part in self._layout.split(points))
         lend, places = self._within or (self._lend, None)
         with lend() as rows:
             filled = out if places is None else np.empty((4, rows.shape[0]))
@@ -165,7 +167,7 @@ class CodedBlock(CachedMargins):
         with lend() as rows:
             weights = _spread(c, places, rows.shape[0])
             coded_weighted_sums_of_four(rows.numeric, rows.codes, weights, numeric, codes)
-        return np.array([self._layout.join(*each) for each in zip(numeric.T, codes.T, strict=True)])
+        return self._layout.join(numeric.T, codes.T)
 
 
 class _Coded(Layout[CodedRows]):

@@ -10,7 +10,7 @@ import numpy as np
 from dpcore.data.blocks.cached_margins import CachedMargins
 from dpcore.data.blocks.layout import MatrixLayout
 from dpcore.data.blocks.row_norms import is_over, row_lengths, shrunk
-from dpcore.data.blocks.truncation import integer_sums, truncate_rows
+from dpcore.data.blocks.truncation import integer_sums, to_grid, truncate_rows
 from dpcore.exact.compiled import njit
 from dpcore.exact.grid import FEATURE_BITS, FLOAT32_LIMIT
 
@@ -94,6 +94,10 @@ class CsrBlock(CachedMargins):
         return CsrRows(indptr, indices, values, blocks[0].n_features)
 
     @property
+    def n_cells(self) -> int:
+        return self._values.size
+
+    @property
     def cells(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The raw rows as ``indptr``, ``indices`` and values on the feature grid; not to be written
         on."""
@@ -156,7 +160,7 @@ class _Csr(MatrixLayout[Any]):
         row_of = _row_of(rows.indptr)
         unit, root, over = _measured(rows, row_norm)
         factor = shrunk(np.where(over, root, 1.0), row_norm)
-        data = np.where(over[row_of], unit * factor[row_of], rows.data)
+        data = to_grid(np.where(over[row_of], unit * factor[row_of], rows.data))
         return type(X)((data, rows.indices, rows.indptr), shape=rows.shape)
 
     def longer_rows(self, X: csr_matrix, row_norm: float, intercept: bool) -> np.ndarray:

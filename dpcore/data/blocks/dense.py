@@ -1,42 +1,54 @@
-"""Dense rows: on the feature grid as they are.
-
-Products are exact in any order. They are kernels of our own rather than BLAS, whose threads would
-come on top of the engine's.
-"""
+"""Dense rows: on the feature grid, in float32 where that holds them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Self
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from dpcore.data.blocks.cached_margins import CachedMargins
-from dpcore.data.blocks.frozen import freeze, share
+from dpcore.data.blocks.dense_kernels import (
+    LANES,
+    dense_margins,
+    dense_margins_at,
+    dense_square_product,
+    dense_weighted_sum,
+    dense_weighted_sums,
+    exact_margins,
+    exact_weighted_moments,
+    exact_weighted_sum,
+    grid_squares,
+    measure_rows,
+    store_rows,
+)
+from dpcore.data.blocks.frozen import freeze, unchanging
 from dpcore.data.blocks.layout import MatrixLayout
-from dpcore.data.blocks.row_norms import is_over, row_lengths, shrunk
-from dpcore.data.blocks.truncation import truncate_rows
-from dpcore.exact.compiled import njit
-from dpcore.exact.grid import FEATURE_BITS
+from dpcore.data.blocks.row_norms import is_over, shrunk
+from dpcore.data.blocks.truncation import to_grid, truncate_rows
+from dpcore.exact.grid import FEATURE_BITS, FLOAT32_LIMIT
 
 if TYPE_CHECKING:
+    from dpcore.data.blocks.block import Coefficients
     from dpcore.data.blocks.line_path import LinePath
 
 __all__ = ["DENSE"]
 
-_LANES = 8
 _ROWS_AT_ONCE = 64
-_CHUNK_CELLS = 2**22
+_CACHED_CELLS = 2**19
+"""Rows of so many cells stay in a processor's cache between a pass's two products: 2 MB of
+float32."""
 
 
 class DenseRows:
-    """Raw rows as a C-ordered float64 array."""
+    """Raw rows as a C-ordered array, float32 or float64."""
 
     def __init__(self, values: np.ndarray) -> None:
         self._values = values
 
     def fill_margins(self, start: int, stop: int, w: np.ndarray, out: np.ndarray) -> None:
-        dense_margins(self._values[start:stop], w, np.empty(_LANES), out)
+        dense_margins(self._values[start:stop], w, np.empty(LANES), out)
 
     def weighted_sum(self, start: int, stop: int, c: np.ndarray) -> np.ndarray:
         total = np.zeros(self._values.shape[1])
@@ -44,11 +56,12 @@ class DenseRows:
         return total
 
     def mapped(self, entry: Callable[[np.ndarray], np.ndarray]) -> DenseRows:
-        return DenseRows(entry(self._values))
+        return DenseRows(entry(self._values.astype(np.float64)))
 
 
 class DenseBlock(CachedMargins):
-    """Rows as a C-ordered float64 array of shape (n_rows, n_features)."""
+    """Rows as a C-ordered array of shape (n_rows, n_features), in float32 where that is exact: by
+    the public bound of their norms, which bounds every entry."""
 
     def __init__(
         self,
@@ -63,13 +76,18 @@ class DenseBlock(CachedMargins):
 
     @classmethod
     def from_rows(cls, X: np.ndarray, y: np.ndarray, path: LinePath, row_norm: float) -> DenseBlock:
-        X = np.ascontiguousarray(X, dtype=np.float64)
-        values, squares = truncate_rows(X, None, X.shape[0], path.raw_norm_bound)
-        return cls(share(X, values), y, squares, path, row_norm)
+        X = unchanging(X if X.dtype == np.float32 else X.astype(np.float64, copy=False))
+        squares = _squares_within(X, path.raw_norm_bound)
+        if squares is None:
+            X, squares = truncate_rows(X.astype(np.float64), None, X.shape[0], path.raw_norm_bound)
+        values = X.astype(_form(path.raw_norm_bound), copy=False)
+        values.setflags(write=False)
+        return cls(values, y, squares, path, row_norm)
 
     @classmethod
     def gather(cls, blocks: Sequence[Self], places: np.ndarray) -> DenseRows:
-        values, begin = np.empty((places.size, blocks[0].n_features)), 0
+        form, begin = blocks[0]._values, 0
+        values = np.empty((places.size, form.shape[1]), form.dtype)
         for block in blocks:
             values[places[begin : begin + block.n_rows]] = block._values
             begin += block.n_rows
@@ -78,30 +96,54 @@ class DenseBlock(CachedMargins):
     def raw_rows(self) -> DenseRows:
         return DenseRows(self._values)
 
-    def _products(self, points: np.ndarray) -> np.ndarray:
-        out = np.empty((len(points), self.n_rows))
-        sums = np.empty((_ROWS_AT_ONCE, len(points)))
-        dense_margins_at(self._values, np.ascontiguousarray(points.T), sums, out)
+    def _product(self, v: np.ndarray) -> np.ndarray:
+        out = np.empty(self.n_rows)
+        exact_margins(self._values, v, out)
         return out
+
+    def _products(self, points: np.ndarray) -> np.ndarray:
+        return _margins_at(self._values, points)
 
     def _sums(self, c: np.ndarray) -> np.ndarray:
         total = np.zeros((len(c), self.n_features))
         dense_weighted_sums(self._values, np.ascontiguousarray(c), total)
         return total
 
+    def _fresh_sum(
+        self, w: np.ndarray, coefficients: Coefficients
+    ) -> tuple[np.ndarray, np.ndarray]:
+        z, total = np.empty((*w.shape[:-1], self.n_rows)), np.zeros(w.shape)
+        for rows in _chunks(self._values):
+            cells = self._values[rows]
+            if w.ndim == 1:
+                exact_margins(cells, w, z[rows])
+                exact_weighted_sum(cells, coefficients(self._scaled(z[rows], rows), rows), total)
+            else:
+                margins = _margins_at(cells, w)
+                z[:, rows] = margins
+                c = coefficients(self._scaled(margins, rows), rows)
+                dense_weighted_sums(cells, np.ascontiguousarray(c), total)
+        return z, total
+
     def _absolute_steps(self) -> np.ndarray:
         return np.asarray(np.ldexp(np.abs(self._values), FEATURE_BITS).astype(np.int64).sum(axis=1))
 
     def _unfolded(self) -> np.ndarray:
-        return np.array(self._values)
+        return self._values.astype(np.float64)
 
     def _take_cells(self, places: np.ndarray) -> None:
         self._values = self._values[places]
         self._values.setflags(write=False)
 
     def _square_product(self, v: np.ndarray) -> np.ndarray:
-        # Column after column, as in the other layouts: the same bits, where lanes give others.
-        return DenseRows(np.square(self._values.T, order="C")).weighted_sum(0, v.size, v)
+        out = np.empty(self.n_rows)
+        dense_square_product(self._values, v, out)
+        return out
+
+    def weighted_moments(self, c: np.ndarray) -> np.ndarray:
+        total = np.zeros(self.n_features)
+        exact_weighted_moments(self._values, c, total)
+        return total
 
 
 class _Dense(MatrixLayout[np.ndarray]):
@@ -123,107 +165,59 @@ class _Dense(MatrixLayout[np.ndarray]):
         return np.asarray(np.isfinite(X).all(axis=1))
 
     def scale_rows(self, X: np.ndarray, row_norm: float, intercept: bool) -> np.ndarray:
-        out, step = _with_intercept(X, intercept)
-        for begin in range(0, len(out), step):
-            rows = out[begin : begin + step]
-            unit, root, over = _measured(rows, row_norm)
-            rows[over] = unit[over] * shrunk(root[over], row_norm)[:, None]
+        X, width = np.ascontiguousarray(X), X.shape[1]
+        out = np.empty((len(X), width + intercept), _form(row_norm))
+        for rows in _chunks(X):
+            units, factors, _ = _factors(X[rows], row_norm, intercept)
+            store_rows(X[rows], units, factors, out[rows])
+            out[rows, width:] = to_grid(1.0 / units * factors)[:, np.newaxis]
         return out
 
     def longer_rows(self, X: np.ndarray, row_norm: float, intercept: bool) -> np.ndarray:
-        rows, step = _with_intercept(X, intercept)
-        chunks = (rows[begin : begin + step] for begin in range(0, len(rows), step))
-        return np.concatenate(
-            [np.zeros(0, dtype=bool), *(_measured(chunk, row_norm)[2] for chunk in chunks)]
-        )
+        X = np.ascontiguousarray(X)
+        longer = [_factors(X[rows], row_norm, intercept)[2] for rows in _chunks(X)]
+        return np.concatenate([np.zeros(0, dtype=bool), *longer])
 
 
 DENSE = _Dense()
 
 
-def _with_intercept(X: np.ndarray, intercept: bool) -> tuple[np.ndarray, int]:
-    """Return a copy of the rows, and how many of them to measure at a time."""
-    n_rows, width = X.shape
-    out = np.empty((n_rows, width + intercept))
-    out[:, :width] = X
-    out[:, width:] = 1.0
-    return out, max(1, _CHUNK_CELLS // out.shape[1])
+def _form(norm: float) -> type[np.floating[Any]]:
+    """Return the type of entries on the feature grid in rows of this norm at most, a public bound:
+    below FLOAT32_LIMIT each is a float32, exactly."""
+    return np.float32 if norm < FLOAT32_LIMIT else np.float64
 
 
-def _measured(rows: np.ndarray, row_norm: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the rows over their largest sizes, the norms of these, and which rows are longer."""
-    largest = np.abs(rows).max(axis=1)
-    unit = rows / np.where(largest > 0, largest, 1.0)[:, None]
-    row_of = np.repeat(np.arange(len(rows)), rows.shape[1])
-    root = row_lengths(np.square(unit).ravel(), row_of, len(rows))
-    return unit, root, is_over(largest, root, row_norm)
+def _squares_within(X: np.ndarray, bound: float) -> np.ndarray | None:
+    """Return each row's sum of squared grid steps, int64, if all entries are on the grid and no row
+    is longer than the bound: then ``truncate_rows`` would leave them as they are."""
+    limit = math.floor(np.float64(bound) ** 2 * 2.0 ** (2 * FEATURE_BITS))
+    squares = np.empty(len(X), dtype=np.int64)
+    if X.shape[1] * (limit + 1) >= 2**62 or not grid_squares(X, bound, squares):
+        return None
+    return None if (squares > limit).any() else squares
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
-def dense_margins(values: np.ndarray, w: np.ndarray, lanes: np.ndarray, out: np.ndarray) -> None:
-    """Write the products to ``out``, from partial sums in ``lanes``: the compiler may then take as
-    many columns at a time."""
-    width = values.shape[1]
-    in_lanes = width - width % _LANES
-    for i in range(out.shape[0]):
-        for lane in range(_LANES):
-            lanes[lane] = 0.0
-        for j in range(0, in_lanes, _LANES):
-            for lane in range(_LANES):
-                lanes[lane] += values[i, j + lane] * w[j + lane]
-        total = 0.0
-        for j in range(in_lanes, width):
-            total += values[i, j] * w[j]
-        for lane in range(_LANES):
-            total += lanes[lane]
-        out[i] = total
+def _chunks(values: np.ndarray) -> Iterator[slice]:
+    """Yield ranges of rows that stay in a processor's cache, one after the other."""
+    step = max(1, -(-len(values) // max(1, -(-values.size // _CACHED_CELLS))))
+    for begin in range(0, len(values), step):
+        yield slice(begin, min(begin + step, len(values)))
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
-def dense_weighted_sum(values: np.ndarray, c: np.ndarray, out: np.ndarray) -> None:
-    for i in range(c.shape[0]):
-        weight = c[i]
-        for j in range(values.shape[1]):
-            out[j] += values[i, j] * weight
+def _factors(rows: np.ndarray, row_norm: float, intercept: bool) -> tuple[np.ndarray, ...]:
+    """Return what to divide each row by and what to multiply it with, and which rows are longer
+    than ``row_norm``: rows that are not are as they are."""
+    largest, root = np.empty(len(rows)), np.empty(len(rows))
+    measure_rows(rows, float(intercept), largest, root)
+    over = is_over(largest, root, row_norm)
+    factors = np.where(over, shrunk(np.where(over, root, 1.0), row_norm), 1.0)
+    return np.where(over, largest, 1.0), factors, over
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
-def dense_weighted_sums(values: np.ndarray, c: np.ndarray, out: np.ndarray) -> None:
-    """Add the rows four at a time to each sum. ``c`` : of shape (n_sums, n_rows)."""
-    width, fours = values.shape[1], c.shape[1] - c.shape[1] % 4
-    for i in range(0, fours, 4):
-        first, second, third, fourth = values[i], values[i + 1], values[i + 2], values[i + 3]
-        for k in range(c.shape[0]):
-            p, q, r, s = c[k, i], c[k, i + 1], c[k, i + 2], c[k, i + 3]
-            total = out[k]
-            for j in range(width):
-                total[j] += (first[j] * p + second[j] * q) + (third[j] * r + fourth[j] * s)
-    for i in range(fours, c.shape[1]):
-        for k in range(c.shape[0]):
-            for j in range(width):
-                out[k, j] += values[i, j] * c[k, i]
-
-
-@njit(cache=True, error_model="numpy", nogil=True)
-def dense_margins_at(
-    values: np.ndarray, points: np.ndarray, sums: np.ndarray, out: np.ndarray
-) -> None:
-    """A row's margins at all points side by side. ``points`` : of shape (n_features, n_points)."""
-    n_points, width = out.shape[0], values.shape[1]
-    fours = width - width % 4
-    for first in range(0, out.shape[1], sums.shape[0]):
-        count = min(sums.shape[0], out.shape[1] - first)
-        for i in range(count):
-            row, at = values[first + i], sums[i]
-            at[:] = 0.0
-            for j in range(0, fours, 4):
-                a, b, c, d = row[j], row[j + 1], row[j + 2], row[j + 3]
-                p, q, r, s = points[j], points[j + 1], points[j + 2], points[j + 3]
-                for k in range(n_points):
-                    at[k] += (a * p[k] + b * q[k]) + (c * r[k] + d * s[k])
-            for j in range(fours, width):
-                for k in range(n_points):
-                    at[k] += row[j] * points[j, k]
-        for k in range(n_points):
-            for i in range(count):
-                out[k, first + i] = sums[i, k]
+def _margins_at(values: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """Return the rows' margins at each of these points, float64 of shape (n_points, n_rows)."""
+    out = np.empty((len(points), len(values)))
+    sums = np.empty((_ROWS_AT_ONCE, len(points)))
+    dense_margins_at(values, np.ascontiguousarray(points.T), sums, out)
+    return out

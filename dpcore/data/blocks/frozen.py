@@ -11,7 +11,7 @@ import weakref
 
 import numpy as np
 
-__all__ = ["freeze", "share"]
+__all__ = ["freeze", "share", "unchanging"]
 
 _FROZEN: weakref.WeakValueDictionary[int, np.ndarray] = weakref.WeakValueDictionary()
 
@@ -37,6 +37,16 @@ def share(original: np.ndarray, stored: np.ndarray) -> np.ndarray:
             return original
     stored.setflags(write=False)
     return stored
+
+
+def unchanging(array: np.ndarray) -> np.ndarray:
+    """Return the array itself if it is in C order and cannot change, else a copy in C order; both
+    are read only."""
+    if array.flags.c_contiguous and _is_frozen(array):
+        return array
+    copy = np.array(array, order="C")
+    copy.setflags(write=False)
+    return copy
 
 
 def _is_frozen(array: np.ndarray) -> bool:

@@ -73,7 +73,8 @@ class MatrixLayout(Layout[R]):
         raise TypeError("a layout of raw rows looks at its own cells")
 
     def scale_rows(self, X: R, row_norm: float, intercept: bool) -> R:
-        """Return the rows, those longer than ``row_norm`` scaled down to it, intercept included."""
+        """Return the rows, those longer than ``row_norm`` scaled down to it, intercept included,
+        and truncated towards zero to the feature grid."""
         raise TypeError("a layout of raw rows scales its own")
 
     def longer_rows(self, X: R, row_norm: float, intercept: bool) -> np.ndarray:

@@ -13,6 +13,7 @@ __all__ = [
     "l1_norms_up",
     "l2_norms_up",
     "require_finite",
+    "to_grid",
     "truncate_rows",
 ]
 
@@ -25,6 +26,11 @@ def require_finite(values: np.ndarray) -> None:
     """Raise DataError unless all values, in the type in which they are stored, are finite."""
     if not np.isfinite(values).all():
         raise DataError("The data hold a value that is not finite (NaN or infinity).")
+
+
+def to_grid(values: np.ndarray) -> np.ndarray:
+    """Return finite values truncated towards zero to the feature grid."""
+    return np.asarray(np.ldexp(np.trunc(np.ldexp(values, FEATURE_BITS)), -FEATURE_BITS))
 
 
 def l1_norms_up(steps: np.ndarray) -> np.ndarray:

@@ -26,13 +26,14 @@ def encode(columns: Columns, schema: Schema) -> tuple[np.ndarray | CodedRows, np
     Returns
     -------
     X : of shape (n_rows, n_features), in [0, 1], truncated to the feature grid: coded rows if some
-        features are held as codes, dense float64 in C order otherwise. The intercept, a column of
-        ones, is the last. Columns that wait for bounds are numbers as they
-        are (``dpcore.bounds.waiting``).
+        features are held as codes, dense float32 in C order otherwise. The intercept, a column of
+        ones, is the last. Columns that wait for bounds are numbers as they are, in float64
+        (``dpcore.bounds.waiting``).
     y : float64 of shape (n_rows,), or None where the label was not asked for.
     """
     layout = coded_layout(schema)
-    form = np.float32 if schema.has_codes and not schema.unbounded else np.float64
+    waiting = any(part.in_waiting for part in schema.parts)
+    form = np.float64 if waiting else np.float32
     numbers = np.ones((columns.n_rows, layout.numeric.size), dtype=form)
     codes = np.empty((columns.n_rows, layout.starts.size - 1), dtype=layout.code_type)
     at = coded = 0

@@ -10,10 +10,11 @@ from typing import IO
 
 from dpcore.errors import DataError, InvalidInputError
 
-__all__ = ["STDIN", "is_there", "open_bytes", "parquet_files", "refuse_stdin"]
+__all__ = ["STDIN", "is_there", "open_bytes", "parquet_files", "partition_files", "refuse_stdin"]
 
 STDIN = "-"
 """The name of standard input: delimited text, read once."""
+_PARQUET = (".parquet", ".pq")
 
 
 def open_bytes(path: str) -> AbstractContextManager[IO[bytes]]:
@@ -37,11 +38,21 @@ def is_there(path: str) -> bool:
 def parquet_files(path: str) -> list[str]:
     """Return the Parquet files of a folder or of a pattern, in the order of their names, or the
     one file; DataError if there is none."""
+    return _files(path, _PARQUET, "Parquet file (.parquet, .pq)")
+
+
+def partition_files(path: str) -> list[str]:
+    """Return the Parquet files and stores of a folder or of a pattern, in the order of their names,
+    or the one file; DataError if there is none."""
+    return _files(path, (*_PARQUET, ".dpcore"), "Parquet file or store (.parquet, .pq, .dpcore)")
+
+
+def _files(path: str, suffixes: tuple[str, ...], sought: str) -> list[str]:
     if os.path.isdir(path):
-        names = (n for n in os.listdir(path) if n.lower().endswith((".parquet", ".pq")))
+        names = (n for n in os.listdir(path) if n.lower().endswith(suffixes))
         found = [os.path.join(path, name) for name in sorted(names)]
         if not found:
-            raise DataError(f"The folder {path!r} has no Parquet file (.parquet, .pq) in it.")
+            raise DataError(f"The folder {path!r} has no {sought} in it.")
         return found
     if os.path.exists(path) or not (found := _matches(path)):
         return [path]

@@ -72,4 +72,4 @@ def conform_matrix(
         X, y = X[kept], y if y is None else y[kept]
     if schema.feature_scale != 1.0:
         X = X * schema.feature_scale
-    return layout.scale_rows(X, schema.row_norm, schema.intercept), y, kept
+    return layout.freeze(layout.scale_rows(X, schema.row_norm, schema.intercept)), y, kept

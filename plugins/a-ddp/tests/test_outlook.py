@@ -100,13 +100,15 @@ def test_adult_is_below_the_commoner_class_where_noise_dominates_and_above_where
 
     data = load_registry().load("dataset", "adult")()
     common = float((data.y == majority_label(data.table())).mean())
-    short = {"epsilon": 2.0, "params": {"most_rounds": 1000}}
-    # Five folds of the second had 82.9 ± .4 %: 20 deviations of a fit above the commoner class.
+    # Fits of the first had 54 ± 15 %, and 75.6 % at most, of 40: the commoner class has 76.1 %; a
+    # mean of four is nearer to it than that once in 10^4 runs at most. Five folds of the second
+    # had 82.9 ± .4 %.
+    short = {"epsilon": 0.5, "params": {"most_rounds": 1000}}
     least = {"epsilon": 8.0, "preset": "least-noise"}
     for trust, asked, learns in (("local", short, False), ("secure-aggregation", least, True)):
         relation = {"delta": 1e-8, "relation": "replace-one", "trust": trust}
         plan = make_plan(Settings(algo="a-ddp", **relation, **asked))
-        model = fit_dataset(plan, data)
-        right = float(((model.margins(data.X) > 0) == (data.y > 0)).mean())
-        assert (right > common) == learns, right
-        assert ("warning" in model.details) != learns
+        models = [fit_dataset(plan, data) for _ in range(1 if learns else 4)]
+        right = [float(((m.margins(data.X) > 0) == (data.y > 0)).mean()) for m in models]
+        assert (np.mean(right) > common) == learns, right
+        assert all(("warning" in model.details) != learns for model in models)

@@ -55,6 +55,8 @@ def test_the_published_selection_is_not_what_runs_by_default():
 class Unmarked(DpAgd):
     """Releases the authors' selection as if it were private."""
 
+    multiclass = False
+
     def minimize(self, problem, session):
         return minimize_as_published(problem, session)
 

@@ -9,6 +9,10 @@ class _OverTable:
     def __init__(self, table, threads=None):
         self._table, self._threads = table, threads
 
+    @classmethod
+    def open(cls, source, schema, threads):
+        return cls(source, threads)
+
 
 class SkipsLastBlock(_OverTable):
     def answer(self, query):

@@ -1,0 +1,194 @@
+"""Kernels of dense rows: float32 or float64 in C order, sums in float64.
+
+Where both factors are on their grids every product and every partial sum is exact: ``exact_``
+kernels leave it to the compiler in which order to add, fused or not, and have the same bits in any.
+The others have one order, for factors that may be on no grid. They are ours rather than BLAS, whose
+threads would come on top of the engine's.
+"""
+
+import numpy as np
+
+from dpcore.exact.compiled import njit
+
+__all__ = [
+    "LANES",
+    "dense_margins",
+    "dense_margins_at",
+    "dense_square_product",
+    "dense_weighted_sum",
+    "dense_weighted_sums",
+    "exact_margins",
+    "exact_weighted_moments",
+    "exact_weighted_sum",
+    "grid_squares",
+    "measure_rows",
+    "store_rows",
+]
+
+LANES = 8
+_FEATURE_STEPS = 65536.0  # 2^FEATURE_BITS of dpcore.exact.grid; a cached kernel has its own
+
+
+@njit(cache=True, error_model="numpy", nogil=True, fastmath={"reassoc", "contract"})
+def exact_margins(values: np.ndarray, w: np.ndarray, out: np.ndarray) -> None:
+    """Write the products to ``out``. ``w`` : on the parameters' grid (``dpcore.exact.grid``), so
+    that every partial sum is exact."""
+    for i in range(out.shape[0]):
+        row, total = values[i], 0.0
+        for j in range(w.shape[0]):
+            total += row[j] * w[j]
+        out[i] = total
+
+
+@njit(cache=True, error_model="numpy", nogil=True, fastmath={"reassoc", "contract"})
+def exact_weighted_sum(values: np.ndarray, c: np.ndarray, out: np.ndarray) -> None:
+    """Add the rows four at a time to ``out``. ``c`` : on the coefficients' grid and clipped
+    (``coefficient_bits``), so that every partial sum over a block is exact."""
+    fours = c.shape[0] - c.shape[0] % 4
+    for i in range(0, fours, 4):
+        first, second, third, fourth = values[i], values[i + 1], values[i + 2], values[i + 3]
+        p, q, r, s = c[i], c[i + 1], c[i + 2], c[i + 3]
+        for j in range(out.shape[0]):
+            out[j] += (first[j] * p + second[j] * q) + (third[j] * r + fourth[j] * s)
+    for i in range(fours, c.shape[0]):
+        row, p = values[i], c[i]
+        for j in range(out.shape[0]):
+            out[j] += row[j] * p
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def dense_margins(values: np.ndarray, w: np.ndarray, lanes: np.ndarray, out: np.ndarray) -> None:
+    """Write the products to ``out``, from partial sums in ``lanes``: one order for all processors,
+    since ``w`` may be on no grid."""
+    width = values.shape[1]
+    in_lanes = width - width % LANES
+    for i in range(out.shape[0]):
+        for lane in range(LANES):
+            lanes[lane] = 0.0
+        for j in range(0, in_lanes, LANES):
+            for lane in range(LANES):
+                lanes[lane] += values[i, j + lane] * w[j + lane]
+        total = 0.0
+        for j in range(in_lanes, width):
+            total += values[i, j] * w[j]
+        for lane in range(LANES):
+            total += lanes[lane]
+        out[i] = total
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def dense_weighted_sum(values: np.ndarray, c: np.ndarray, out: np.ndarray) -> None:
+    for i in range(c.shape[0]):
+        weight = c[i]
+        for j in range(values.shape[1]):
+            out[j] += values[i, j] * weight
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def dense_weighted_sums(values: np.ndarray, c: np.ndarray, out: np.ndarray) -> None:
+    """Add the rows four at a time to each sum. ``c`` : of shape (n_sums, n_rows)."""
+    width, fours = values.shape[1], c.shape[1] - c.shape[1] % 4
+    for i in range(0, fours, 4):
+        first, second, third, fourth = values[i], values[i + 1], values[i + 2], values[i + 3]
+        for k in range(c.shape[0]):
+            p, q, r, s = c[k, i], c[k, i + 1], c[k, i + 2], c[k, i + 3]
+            total = out[k]
+            for j in range(width):
+                total[j] += (first[j] * p + second[j] * q) + (third[j] * r + fourth[j] * s)
+    for i in range(fours, c.shape[1]):
+        for k in range(c.shape[0]):
+            for j in range(width):
+                out[k, j] += values[i, j] * c[k, i]
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def dense_margins_at(
+    values: np.ndarray, points: np.ndarray, sums: np.ndarray, out: np.ndarray
+) -> None:
+    """A row's margins at all points side by side. ``points`` : of shape (n_features, n_points)."""
+    n_points, width = out.shape[0], values.shape[1]
+    fours = width - width % 4
+    for first in range(0, out.shape[1], sums.shape[0]):
+        count = min(sums.shape[0], out.shape[1] - first)
+        for i in range(count):
+            row, at = values[first + i], sums[i]
+            at[:] = 0.0
+            for j in range(0, fours, 4):
+                a, b, c, d = row[j], row[j + 1], row[j + 2], row[j + 3]
+                p, q, r, s = points[j], points[j + 1], points[j + 2], points[j + 3]
+                for k in range(n_points):
+                    at[k] += (a * p[k] + b * q[k]) + (c * r[k] + d * s[k])
+            for j in range(fours, width):
+                for k in range(n_points):
+                    at[k] += row[j] * points[j, k]
+        for k in range(n_points):
+            for i in range(count):
+                out[k, first + i] = sums[i, k]
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def exact_weighted_moments(values: np.ndarray, c: np.ndarray, out: np.ndarray) -> None:
+    """Add each row's held squares (``Block.weighted_moments``) times its weight to ``out``; sums
+    are exact as those of the rows are, since q(x) is at most the size of x."""
+    for i in range(c.shape[0]):
+        row, weight = values[i], c[i]
+        for j in range(out.shape[0]):
+            size = abs(np.float64(row[j]))
+            held = size * size if size < 1.0 else size
+            out[j] += np.trunc(held * _FEATURE_STEPS) / _FEATURE_STEPS * weight
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def dense_square_product(values: np.ndarray, v: np.ndarray, out: np.ndarray) -> None:
+    """Write each row's sum of ``v_j x_j^2`` to ``out``: column after column, as in the other
+    layouts."""
+    for i in range(out.shape[0]):
+        row, total = values[i], 0.0
+        for j in range(v.shape[0]):
+            x = np.float64(row[j])
+            total += x * x * v[j]
+        out[i] = total
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def grid_squares(values: np.ndarray, bound: float, squares: np.ndarray) -> bool:
+    """Write each row's sum of squared grid steps to ``squares``, int64, and return whether all
+    entries are on the feature grid and of size ``bound`` at most, whose square in steps, times the
+    width, is below 2^63."""
+    most, fits = bound * _FEATURE_STEPS, True
+    for i in range(values.shape[0]):
+        row, total = values[i], np.int64(0)
+        for j in range(row.shape[0]):
+            steps = np.float64(row[j]) * _FEATURE_STEPS
+            fits &= (abs(steps) <= most) & (np.trunc(steps) == steps)
+            whole = np.int64(steps if abs(steps) <= most else 0.0)
+            total += whole * whole
+        squares[i] = total
+    return fits
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def measure_rows(X: np.ndarray, more: float, largest: np.ndarray, roots: np.ndarray) -> None:
+    """Write each row's largest size, and the root of the sum of squares over it, one after the
+    other, as in the other layouts. ``more`` : the size of one more entry, the last, or 0."""
+    for i in range(X.shape[0]):
+        row, most, total = X[i], more, 0.0
+        for j in range(X.shape[1]):
+            most = max(most, abs(row[j]))
+        unit = most if most > 0.0 else 1.0
+        for j in range(X.shape[1]):
+            share = row[j] / unit
+            total += share * share
+        share = more / unit
+        largest[i], roots[i] = most, np.sqrt(total + share * share)
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def store_rows(X: np.ndarray, units: np.ndarray, factors: np.ndarray, out: np.ndarray) -> None:
+    """Write each row over its unit, times its factor, truncated to the feature grid, to the first
+    columns of ``out``."""
+    for i in range(X.shape[0]):
+        row, at, unit, factor = X[i], out[i], units[i], factors[i]
+        for j in range(X.shape[1]):
+            steps = np.trunc(row[j] / unit * factor * _FEATURE_STEPS)
+            at[j] = steps / _FEATURE_STEPS + 0.0  # a zero without a sign

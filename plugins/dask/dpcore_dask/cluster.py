@@ -1,0 +1,129 @@
+"""A connection to a Dask cluster that is there, or to one of this machine for the time of a fit.
+
+A cluster of this machine listens on the loopback and speaks TLS, by certificates that are made for
+it alone: whoever may talk to a scheduler may run code as its owner.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import metadata
+from typing import TYPE_CHECKING, Any
+
+from dpcore.engines.local import available_threads
+from dpcore.errors import EngineError, InvalidInputError
+from dpcore_dask.versions import PACKAGES, own_versions, require_versions
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+__all__ = ["connected", "lost_is_told"]
+
+_SECONDS = 5
+"""How long a scheduler, or the first of its workers, is waited for."""
+
+
+@contextmanager
+def connected(address: str | None, threads: int | None) -> Iterator[Client]:
+    """Lend a client of the scheduler at ``address``, or of so many workers of one thread each in
+    this machine; all workers that are there have this process's versions.
+
+    Raises InvalidInputError where no scheduler answers, or no worker is there.
+    """
+    if address is None:
+        with _local_cluster(threads or available_threads()) as cluster, _client(cluster) as client:
+            yield client
+    else:
+        _require_scheduler(address)
+        with _client(address) as client:
+            yield client
+
+
+def _local_cluster(n_workers: int) -> Any:
+    import dask
+    from distributed import LocalCluster
+
+    with dask.config.set({"distributed.scheduler.work-stealing": False}):
+        return LocalCluster(
+            n_workers=n_workers,
+            threads_per_worker=1,
+            memory_limit=0,
+            security=True,
+            host="127.0.0.1",
+            dashboard_address=None,
+            silence_logs=logging.CRITICAL,
+            env={"NUMBA_NUM_THREADS": "1"},
+        )
+
+
+@contextmanager
+def _client(where: Any) -> Iterator[Client]:
+    from distributed import Client
+
+    with Client(where, timeout=_SECONDS, set_as_default=False) as client:
+        _require_workers(client)
+        yield client
+
+
+def _require_scheduler(address: str) -> None:
+    """Raise InvalidInputError unless what listens there answers as a Dask process does; a client
+    would try for longer."""
+    from distributed import Security
+    from distributed.comm import connect
+
+    async def greet() -> None:
+        options = Security().get_connection_args("client")
+        comm = await asyncio.wait_for(connect(address, timeout=_SECONDS, **options), _SECONDS)
+        comm.abort()
+
+    try:
+        asyncio.run(greet())
+    except (OSError, RuntimeError, TypeError, ValueError) as error:
+        raise InvalidInputError(
+            f"No Dask scheduler answers at {address} within {_SECONDS} s ({type(error).__name__}): "
+            "start one (dask scheduler), or leave the address out for workers of this machine."
+        ) from None
+
+
+def _require_workers(client: Client) -> None:
+    try:
+        client.wait_for_workers(1, timeout=_SECONDS)
+    except TimeoutError:
+        raise InvalidInputError(
+            "The Dask scheduler has no worker: start some (dask worker ADDRESS --nthreads 1)."
+        ) from None
+    with lost_is_told():
+        found: dict[str, dict[str, str]] = {}
+        for package in PACKAGES:
+            for worker, version in client.run(metadata.version, package, on_error="return").items():
+                if isinstance(version, str):
+                    found.setdefault(worker, {})[package] = version
+                else:
+                    found.setdefault(worker, {})
+    for worker, versions in found.items():
+        require_versions(own_versions(), versions, f"The worker {worker}")
+
+
+@contextmanager
+def lost_is_told() -> Iterator[None]:
+    """Turn the errors of a lost connection, or of workers that end again and again, into an
+    EngineError."""
+    from concurrent.futures import CancelledError
+
+    from distributed import KilledWorker
+
+    try:
+        yield
+    except KilledWorker:
+        raise EngineError(
+            "Several workers ended one after the other in the same sum, such as for want of "
+            "memory; their logs say why."
+        ) from None
+    except (OSError, TimeoutError, CancelledError, asyncio.CancelledError) as error:
+        raise EngineError(
+            f"The connection to the Dask scheduler was lost ({type(error).__name__}): nothing "
+            "more is released, and what was charged stays charged."
+        ) from None

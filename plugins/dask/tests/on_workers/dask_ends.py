@@ -1,0 +1,51 @@
+"""Sums that end their worker, or take long, which processes of a test can import."""
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import numpy as np
+
+
+class EndsWorkers:
+    """Counts rows and blocks; ends its process so many times in the middle of a pass."""
+
+    kind = "ends"
+
+    def __init__(self, folder, times):
+        self.folder, self.times = folder, times
+
+    def start(self):
+        return np.array([100, 0], dtype=np.int64)
+
+    def answer_block(self, block):
+        for i in range(self.times):
+            if self._is_first(i):
+                os.kill(os.getpid(), signal.SIGKILL)
+        return np.array([block.n_rows, 1], dtype=np.int64)
+
+    def _is_first(self, i):
+        try:
+            Path(self.folder, f"ended-{i}").touch(exist_ok=False)
+        except FileExistsError:
+            return False
+        return True
+
+
+class Takes:
+    """Counts rows, slowly; writes a file when it has begun."""
+
+    kind = "takes"
+
+    def __init__(self, folder, seconds):
+        self.folder, self.seconds = folder, seconds
+
+    def start(self):
+        return np.array([0], dtype=np.int64)
+
+    def answer_block(self, block):
+        if block.n_rows:
+            Path(self.folder, "begun").touch()
+            time.sleep(self.seconds)
+        return np.array([block.n_rows], dtype=np.int64)

@@ -1,0 +1,140 @@
+"""Workers that end in a pass, a scheduler that is lost, and connections by certificates."""
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import dask
+import pytest
+from distributed import Client, KilledWorker, LocalCluster, Security
+
+from dpcore.data.files import Files
+from dpcore.errors import EngineError, InvalidInputError
+from dpcore.queries import RowCount
+from dpcore.session.rehearsal import Rehearsal
+from dpcore_dask import engine as engines
+from dpcore_dask.cluster import lost_is_told
+from dpcore_dask.engine import DaskEngine
+
+ON_WORKERS = str(Path(__file__).parent / "on_workers")
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """Return the module of sums that workers can import too."""
+    monkeypatch.syspath_prepend(ON_WORKERS)
+    import dask_ends
+
+    return dask_ends
+
+
+def small_cluster(**options):
+    held = {"threads_per_worker": 1, "dashboard_address": None, "memory_limit": 0}
+    return LocalCluster(host="127.0.0.1", **held | options)
+
+
+def opened(cluster, folder, schema):
+    return DaskEngine.open(Files(str(folder), address=cluster.scheduler_address), schema, None)
+
+
+@contextmanager
+def worker_processes(cluster, count):
+    """Start so many workers that nobody starts again."""
+    command = [sys.executable, "-m", "distributed.cli.dask_worker", cluster.scheduler_address]
+    options = ["--no-nanny", "--nthreads", "1", "--no-dashboard"]
+    environment = {**os.environ, "PYTHONPATH": ON_WORKERS, "NUMBA_NUM_THREADS": "1"}
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    workers = [
+        subprocess.Popen([*command, *options], env=environment, **quiet) for _ in range(count)
+    ]
+    try:
+        yield
+    finally:
+        for worker in workers:
+            worker.kill()
+            worker.wait()
+
+
+@pytest.mark.slow
+def test_workers_that_are_killed_in_a_pass_cost_nothing_but_time(asked, folder, schema, tmp_path):
+    cluster = small_cluster(n_workers=0, processes=False, protocol="tcp://")
+    with cluster, worker_processes(cluster, 3):
+        with Client(cluster, set_as_default=False) as client:
+            client.wait_for_workers(3, timeout=60)
+        engine, query = opened(cluster, folder, schema), asked.EndsWorkers(str(tmp_path), times=2)
+        try:
+            for _ in range(2):
+                assert engine.answer(query).tolist() == [100 + 32_001, 7]
+            assert len(list(tmp_path.glob("ended-*"))) == 2
+            assert len(cluster.scheduler.workers) == 1
+        finally:
+            engine.close()
+
+
+def test_a_sum_that_ends_every_worker_is_told():
+    with pytest.raises(EngineError, match="ended one after the other"), lost_is_told():
+        raise KilledWorker("answer", None, 4)
+
+
+def test_a_lost_scheduler_is_told_and_the_charge_stays(asked, folder, schema, tmp_path):
+    class Watched(RowCount):
+        """Counts rows, slowly."""
+
+        def answer_block(self, block):
+            (tmp_path / "begun").touch()
+            time.sleep(0.3)
+            return super().answer_block(block)
+
+    cluster = small_cluster(n_workers=1, processes=False, protocol="tcp://")
+    engine = opened(cluster, folder, schema)
+
+    def lose():
+        while not (tmp_path / "begun").exists():
+            time.sleep(0.01)
+        cluster.close()
+
+    thread = threading.Thread(target=lose)
+    thread.start()
+    try:
+        for _ in range(2):
+            with pytest.raises(EngineError, match="what was charged stays charged"):
+                engine.answer(Watched("l2"))
+    finally:
+        thread.join()
+        engine.close()
+
+
+def test_sums_are_not_waited_for_without_workers(folder, schema, monkeypatch):
+    monkeypatch.setattr(engines, "_SECONDS", 0.2)
+    with small_cluster(n_workers=1, processes=False, protocol="tcp://") as cluster:
+        engine = opened(cluster, folder, schema)
+        cluster.scale(0)
+        cluster.sync(cluster._correct_state)
+        rehearsal, query = Rehearsal(engine, None), RowCount("l2")
+        for ask in (lambda: rehearsal.ask(query, [query]), lambda: engine.answer(query)):
+            with pytest.raises(EngineError, match="no worker"):
+                ask()
+        engine.close()
+
+
+def test_certificates_are_taken_from_dasks_configuration(folder, schema):
+    made = Security.temporary()
+    with small_cluster(n_workers=1, processes=False, security=made) as cluster:
+        address = cluster.scheduler_address
+        assert address.startswith("tls://")
+        with pytest.raises(InvalidInputError, match="No Dask scheduler answers"):
+            DaskEngine.open(Files(str(folder), address=address), schema, None)
+        own = {
+            "distributed.comm.require-encryption": True,
+            "distributed.comm.tls.ca-file": made.tls_ca_file,
+            "distributed.comm.tls.client.cert": made.tls_client_cert,
+            "distributed.comm.tls.client.key": made.tls_client_key,
+        }
+        with dask.config.set(own):
+            engine = opened(cluster, folder, schema)
+            assert engine.answer(RowCount("l2")).size
+            engine.close()

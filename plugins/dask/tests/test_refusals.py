@@ -1,0 +1,168 @@
+"""Partitions and clusters that cannot be used are refused before any release, in one line."""
+
+import os
+import socket
+import tempfile
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dpcore
+from dpcore.data.schema.schema import Schema
+from dpcore.data.store import convert
+from dpcore.errors import DataError, EngineError, InvalidInputError
+from dpcore.queries import RowCount
+from dpcore_dask import cluster as clusters
+from dpcore_dask import partition as partitions
+from dpcore_dask.versions import require_versions
+
+
+@pytest.mark.parametrize("kind", ["parquet", "dpcore"])
+@pytest.mark.parametrize("change", ["written", "touched", "gone"])
+def test_a_partition_that_changes_ends_all_answers(opened, folder, schema, kind, change):
+    path = folder / f"2.{kind}"
+    if kind == "dpcore":
+        convert(folder / "2.parquet", path, schema)
+    engine, query = opened(path), RowCount("l2")
+    engine.answer(query)
+    before, content = os.stat(path), path.read_bytes()
+    if change == "written":
+        path.write_bytes(content + b"\n")
+    elif change == "touched":
+        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns + 1))
+    else:
+        path.unlink()
+    with pytest.raises(DataError, match="2.*(changed|not there)"):
+        engine.answer(query)
+    path.write_bytes(content)
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    with pytest.raises(DataError, match="2.*(changed|not there)"):
+        engine.answer(query)
+
+
+def test_a_partition_opened_anew_has_to_have_the_rows_it_had(opened, folder, schema):
+    # As on another worker: a file of the same size and time, and other rows.
+    path = folder / "4.parquet"
+    recipe = partitions.Recipe(str(path), schema, "refuse", ())
+    there, query = partitions.Partition(recipe), RowCount("l2")
+    seal = there.facts().seal
+    part = partitions.Partition(recipe).answer(query, seal)
+    assert np.array_equal(part, there.answer(query, seal))
+    before, rows = os.stat(path), pd.read_parquet(path)
+    content = path.read_bytes()
+    rows.iloc[::-1].to_parquet(path)
+    with open(path, "ab") as file:
+        file.truncate(max(before.st_size, file.tell()))
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    if path.stat().st_size == before.st_size:
+        with pytest.raises(DataError, match="changed while it was in use"):
+            partitions.Partition(recipe).answer(query, seal)
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda t: t.drop(columns="city"), "1.parquet.*city"),
+        (lambda t: t.assign(y="perhaps"), "4.parquet"),
+    ],
+)
+def test_a_partition_of_other_columns_is_named(opened, folder, change, message):
+    name = message[:9]
+    change(pd.read_parquet(folder / "4.parquet")).to_parquet(folder / name)
+    with pytest.raises(DataError, match=message):
+        opened(folder)
+
+
+def test_stores_of_two_schemas_are_refused(opened, folder, schema):
+    other = Schema.from_dict({**schema.to_dict(), "rows": 5})
+    for i, by in ((2, schema), (4, other)):
+        convert(folder / f"{i}.parquet", folder / f"{i}.dpcore", by)
+    with pytest.raises(InvalidInputError, match="4.dpcore has another schema than .*2.dpcore"):
+        opened(folder / "*.dpcore", None)
+    with pytest.raises(InvalidInputError, match="4.dpcore has a schema of its own"):
+        opened(folder / "*.dpcore")
+
+
+def test_a_cut_store_and_no_file_at_all(opened, folder, schema):
+    convert(folder / "4.parquet", folder / "4.dpcore", schema)
+    (folder / "4.dpcore").write_bytes((folder / "4.dpcore").read_bytes()[:-9])
+    with pytest.raises(DataError, match="4.dpcore: the store is cut short"):
+        opened(folder)
+    with pytest.raises(DataError, match="not there"):
+        opened(folder / "9.parquet")
+
+
+def test_bad_rows_are_dropped_where_that_is_asked(opened, folder):
+    rows = pd.read_parquet(folder / "4.parquet")
+    rows.loc[:9, "y"] = "perhaps"
+    rows.to_parquet(folder / "4.parquet")
+    engine = opened(folder / "4.parquet", bad_rows="drop")
+    assert (engine.rows.n_units, engine.rows.rows_dropped) == (8990, True)
+
+
+def test_nothing_is_left_on_a_disk(opened, folder, schema, monkeypatch):
+    made = []
+    real = tempfile.mkdtemp
+
+    def mkdtemp(*args, **options):
+        made.append(real(*args, **options))
+        assert os.stat(made[-1]).st_mode & 0o777 == 0o700
+        return made[-1]
+
+    monkeypatch.setattr(partitions.tempfile, "mkdtemp", mkdtemp)
+    engine = opened(folder)
+    assert len(made) == 5 and not any(map(os.path.exists, made))
+    assert engine.answer(RowCount("l2")).size
+
+
+def test_an_error_of_a_part_is_told_without_its_text(opened, folder):
+    class Tells(RowCount):
+        def answer_block(self, block):
+            raise ValueError(f"a row: {block.rows()[0]}")
+
+    with pytest.raises(EngineError, match="^ValueError in a worker's sum.$"):
+        opened(folder / "4.parquet").answer(Tells("l2"))
+
+
+def test_what_an_engine_of_files_has_not(cluster, folder, schema):
+    engine = f"dask:{cluster.scheduler_address}"
+    with pytest.raises(InvalidInputError, match="reads files where its own processes are"):
+        dpcore.fit(np.zeros((9, 2)), np.ones(9), engine=engine)
+    stated = schema.to_dict()
+    columns = [*stated["columns"], {"name": "id", "kind": "drop"}]
+    of_units = {"columns": columns, "unit": "id", "rows_per_unit": 2}
+    waiting = {"columns": [{"name": "age", "kind": "numeric"}, *stated["columns"][1:]]}
+    for asked, reason in (
+        ({"schema": of_units}, "may be in several files"),
+        ({"schema": waiting, "private_bounds": True}, "bounds of column 'age' are private"),
+        ({"schema": schema, "classes": (0, 1)}, "classes to be left to the schema"),
+    ):
+        with pytest.raises(InvalidInputError, match=reason):
+            dpcore.fit(folder, engine=engine, **asked)
+    with pytest.raises(InvalidInputError, match="takes no address"):
+        dpcore.fit(folder, schema=schema, engine="local:tcp://127.0.0.1:1")
+
+
+def test_a_scheduler_that_does_not_answer_is_one_line(folder, schema, monkeypatch):
+    monkeypatch.setattr(clusters, "_SECONDS", 0.3)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        closed = silent.getsockname()[1]
+        addresses = [f"tcp://127.0.0.1:{closed}", "nonsense"]
+        for address in addresses:
+            with pytest.raises(InvalidInputError, match="No Dask scheduler answers") as told:
+                dpcore.fit(folder, schema=schema, engine=f"dask:{address}")
+            assert "\n" not in str(told.value)
+
+
+def test_a_worker_of_another_version_is_refused_before_the_data(opened, folder, monkeypatch):
+    mine = clusters.own_versions()
+    monkeypatch.setattr(clusters, "own_versions", lambda: {**mine, "numba": "0.1"})
+    with pytest.raises(EngineError, match="worker tcp://.* has numba .*, and this process 0.1"):
+        opened(folder / "no such folder")
+    with pytest.raises(EngineError, match="has numpy not installed"):
+        require_versions(mine, {**mine, "numpy": None} | {"numpy": "not installed"})
+    other = partitions.Recipe(str(folder / "4.parquet"), None, "refuse", (("numpy", "1"),))
+    with pytest.raises(EngineError, match="A worker has numpy"):
+        partitions.Partition(other).facts()

@@ -1,0 +1,153 @@
+"""Engines by name, over rows at hand and over files that they read themselves."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from dpcore.data.dataset import load_file
+from dpcore.data.files import RowsElsewhere
+from dpcore.data.schema.schema import Schema
+from dpcore.engines.local import LocalEngine
+from dpcore.errors import InvalidInputError
+from dpcore.fitting.engines import engine_at_hand, engine_name, load_engine, opened_files
+from dpcore.fitting.loading import DataRequest
+from dpcore.fitting.plan import make_plan
+from dpcore.fitting.run import train
+from dpcore.fitting.settings import Settings
+from dpcore.registry.catalogue import load_registry
+from dpcore.registry.declarations import fault_of_part
+
+COLUMNS = """
+[columns]
+x = { kind = "numeric", lower = 0, upper = 1 }
+id = { kind = "drop" }
+y = { kind = "label", classes = ["no", "yes"] }
+"""
+SCHEMA = Schema.from_toml(COLUMNS)
+
+
+class ReadsFiles(LocalEngine):
+    """Reads files in this process, and counts what was opened and closed."""
+
+    reads_files = True
+    opened: list = []
+    closed: list = []
+
+    @classmethod
+    def open(cls, source, schema, threads):
+        (name,) = source.names()
+        data = load_file(name, schema, bad_rows=source.bad_rows)
+        engine = cls(data.table(), threads)
+        engine.rows = RowsElsewhere("rows", data.schema, data.n_units, data.rows_dropped)
+        cls.opened.append(source)
+        return engine
+
+    def close(self):
+        self.closed.append(self)
+
+
+@pytest.fixture(autouse=True)
+def _count_anew():
+    ReadsFiles.opened, ReadsFiles.closed = [], []
+
+
+@pytest.fixture
+def rows(tmp_path):
+    rng = np.random.default_rng(0)
+    lines = (f"{x:.4f},{i},{'yes' if x > 0.4 else 'no'}" for i, x in enumerate(rng.random(300)))
+    (tmp_path / "rows.csv").write_text("\n".join(["x,id,y", *lines]) + "\n")
+    return tmp_path / "rows.csv"
+
+
+def plan(engine=ReadsFiles, **options):
+    asked = Settings(**{"algo": "dp-gd", "epsilon": 1.0, "seed": 4, **options})
+    return replace(make_plan(asked), engine=engine)
+
+
+@pytest.mark.parametrize("relation", ["add-or-remove-one", "replace-one"])
+def test_files_that_an_engine_reads_give_the_model_of_rows_at_hand(rows, relation):
+    request = DataRequest(str(rows), SCHEMA)
+    there, here = (train(plan(e, relation=relation), request) for e in (ReadsFiles, LocalEngine))
+    assert np.array_equal(there.model.w, here.model.w)
+    assert there.facts.get("n_train") == here.facts.get("n_train")
+    assert there.model.privacy["sentence"] == here.model.privacy["sentence"]
+    assert len(ReadsFiles.opened) == len(ReadsFiles.closed) == 1
+
+
+def test_an_engine_is_closed_whatever_ends_the_fit(rows):
+    def ends(session):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train(plan(), DataRequest(str(rows), SCHEMA), on_release=ends)
+    assert len(ReadsFiles.closed) == 1
+
+
+@pytest.mark.parametrize(
+    ("asked", "reason"),
+    [
+        ({"test_fraction": 0.5}, "has no --test-fraction"),
+        ({"test": "other.csv"}, "has no --test:"),
+        ({"schema": None, "schema_from_data": True}, "has no --schema-from-data"),
+        ({"data": "adult", "schema": None}, "the data set adult"),
+        ({"unit": "id", "rows_per_unit": 2}, "rows may be in several files"),
+    ],
+)
+def test_what_an_engine_of_files_has_not_is_refused_before_it_opens_one(rows, asked, reason):
+    request = replace(DataRequest(str(rows), SCHEMA), **asked)
+    with pytest.raises(InvalidInputError, match=reason):
+        train(plan(), request)
+    assert not ReadsFiles.opened
+
+
+def test_bounds_that_are_private_are_refused():
+    waiting = Schema.from_toml(COLUMNS.replace(", lower = 0, upper = 1", ""), private_bounds=True)
+    with pytest.raises(InvalidInputError, match="bounds of column 'x' are private"):
+        with opened_files(plan(), "rows.csv", waiting):
+            pass
+
+
+@pytest.mark.parametrize(
+    ("labels", "asked", "reason"),
+    [
+        ("", {"class_weight": "balanced"}, "has no balanced weights: give a public weight"),
+        ('"so",', {"multiclass": "ovr"}, "has no fit for each class: take --loss softmax"),
+    ],
+)
+def test_counts_and_several_fits_are_refused_uncharged(rows, labels, asked, reason):
+    schema = Schema.from_toml(COLUMNS.replace("classes = [", f"classes = [{labels}"))
+    released = []
+    with pytest.raises(InvalidInputError, match=reason):
+        train(plan(**asked), DataRequest(str(rows), schema), on_release=released.append)
+    assert not released and len(ReadsFiles.closed) == 1
+
+
+def test_rows_at_hand_are_not_sent_to_an_engine_of_files(rows):
+    table = load_file(rows, SCHEMA).table()
+    with pytest.raises(InvalidInputError, match="ReadsFiles reads files"):
+        engine_at_hand(ReadsFiles, table, SCHEMA, 1)
+    assert type(engine_at_hand(LocalEngine, table, SCHEMA, 1)) is LocalEngine
+
+
+def test_an_address_is_after_the_name():
+    registry = load_registry()
+    assert engine_name("dask:tcp://host:8786") == "dask" and engine_name("local") == "local"
+    assert load_engine("local", registry) is LocalEngine
+    with pytest.raises(InvalidInputError, match="takes no address"):
+        load_engine("local:tcp://host:8786", registry)
+
+
+def test_an_engine_is_told_its_address(rows):
+    asked = plan()
+    asked = replace(asked, settings=replace(asked.settings, engine="x:tcp://host:8786"))
+    with opened_files(asked, rows, SCHEMA):
+        assert ReadsFiles.opened[0].address == "tcp://host:8786"
+
+
+def test_an_engine_states_how_it_is_opened():
+    class Closed:
+        def answer(self, query): ...
+
+    assert "open" in fault_of_part("engine", Closed)
+    assert fault_of_part("engine", ReadsFiles) == ""
