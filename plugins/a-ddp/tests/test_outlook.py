@@ -101,7 +101,8 @@ def test_adult_is_below_the_commoner_class_where_noise_dominates_and_above_where
     data = load_registry().load("dataset", "adult")()
     common = float((data.y == majority_label(data.table())).mean())
     # Fits of the first had 54 ± 15 %, and 75.6 % at most, of 40: the commoner class has 76.1 %; a
-    # mean of four is nearer to it than that once in 10^4 runs at most. Five folds of the second had 82.9 ± .4 %.
+    # mean of four is nearer to it than that once in 10^4 runs at most. Five folds of the second
+    # had 82.9 ± .4 %.
     short = {"epsilon": 0.5, "params": {"most_rounds": 1000}}
     least = {"epsilon": 8.0, "preset": "least-noise"}
     for trust, asked, learns in (("local", short, False), ("secure-aggregation", least, True)):
