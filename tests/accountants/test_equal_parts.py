@@ -54,8 +54,10 @@ def test_parts_that_are_too_large_are_caught(accountant):
             return super().split(parts - 1)
 
     whole = Twin.from_budget(0.7, 1e-7)
-    _, event = used_up(equal_part(whole, 3), law_of(accountant))
+    _, event = used_up(whole.split(3), law_of(accountant))
     assert not whole.holds({event: 3})
+    with pytest.raises(InvalidInputError, match="together more"):
+        equal_part(whole, 3)
 
 
 @pytest.mark.parametrize("accountant", SPLIT)

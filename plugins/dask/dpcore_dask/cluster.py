@@ -13,8 +13,7 @@ from contextlib import contextmanager
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
-from dpcore.engines.local import available_threads
-from dpcore.errors import EngineError, InvalidInputError
+from dpcore.plugin.engines import EngineError, InvalidInputError, available_threads
 from dpcore_dask.versions import PACKAGES, own_versions, require_versions
 
 if TYPE_CHECKING:
