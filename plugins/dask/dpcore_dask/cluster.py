@@ -52,7 +52,7 @@ def _local_cluster(n_workers: int) -> Any:
             memory_limit=0,
             security=True,
             host="127.0.0.1",
-            dashboard_address=None,
+            dashboard_address="127.0.0.1:0",
             silence_logs=logging.CRITICAL,
             env={"NUMBA_NUM_THREADS": "1"},
         )
