@@ -13,8 +13,11 @@ and the same for all of them, whichever it is.
 from __future__ import annotations
 
 from fractions import Fraction
+from math import inf, nextafter
 from typing import TYPE_CHECKING, Any
 
+from dpcore.accountants.additive import AdditiveAccountant
+from dpcore.accountants.reserve import ReservingAccountant
 from dpcore.errors import InvalidInputError
 from dpcore.exact.rounding import float_down
 from dpcore.registry.declarations import accountant_facts
@@ -22,7 +25,7 @@ from dpcore.registry.declarations import accountant_facts
 if TYPE_CHECKING:
     from dpcore.protocols import Accountant
 
-__all__ = ["equal_part", "splits"]
+__all__ = ["equal_part", "require_within", "splits"]
 
 
 def splits(accountant: Accountant) -> bool:
@@ -30,6 +33,24 @@ def splits(accountant: Accountant) -> bool:
     has no parts."""
     facts = accountant_facts(accountant)
     return facts.split is not None and facts.holds_several
+
+
+def require_within(part: Accountant, whole: Accountant, parts: int) -> None:
+    """Raise InvalidInputError unless so many of a part are within what remains of the whole filter,
+    by their own figures: of the unit, of the delta that is kept for releases, and of delta."""
+    budgets = parts * Fraction(part.budget) <= Fraction(nextafter(whole.remaining, inf))
+    if isinstance(part, AdditiveAccountant) and isinstance(whole, AdditiveAccountant):
+        budgets = parts * part.budget_ticks <= whole.budget_ticks - whole.spent_ticks
+    alike = type(part) is type(whole) and part.delta <= whole.delta
+    reserves = True
+    if isinstance(part, ReservingAccountant) and isinstance(whole, ReservingAccountant):
+        left = whole.reserve_ticks - whole.reserved_ticks
+        reserves = parts * part.reserve_ticks <= left and not part.reserved_ticks
+    if part.spent or not (budgets and reserves and alike):
+        raise InvalidInputError(
+            f"The {whole.name} accountant splits its budget in {parts} parts that are together "
+            "more than it has."
+        )
 
 
 def equal_part(accountant: Accountant, parts: int) -> Accountant:
@@ -41,6 +62,7 @@ def equal_part(accountant: Accountant, parts: int) -> Accountant:
     if splits(accountant):
         divided: Any = accountant
         part: Accountant = divided.split(parts)
+        require_within(part, accountant, parts)
         return part
     if accountant.spent:
         raise InvalidInputError(

@@ -226,7 +226,7 @@ def fit(
 
     def read() -> Dataset:
         whole = dataset_of(X, y, schema, intercept, coins=coins, **public)
-        return with_sample_weight(whole, sample_weight)
+        return with_sample_weight(whole, sample_weight, weight_bound)
 
     charges, foresight = Charges(), Foresight(warn_caller)
     with (

@@ -37,6 +37,10 @@ __all__ = [
 BALANCED = "balanced"
 
 
+LARGEST = 10.0
+"""The most that a balanced weight may come to where nothing else is said."""
+
+
 def parsed_weights(texts: Sequence[str] | None) -> str | dict[str, str] | None:
     """Return the weights of a command line: ``balanced``, or CLASS=NUMBER, several with commas
     between them or one by one."""
@@ -63,6 +67,11 @@ def checked_weights(given: Any, largest: Any) -> tuple[dict[Any, float] | str | 
         )
     if not (_is_number(largest) and 1 <= largest <= MOST_WEIGHT):
         raise InvalidInputError(f"Expected largest_weight={largest!r} from 1 to 2^20.")
+    if given != BALANCED and largest != LARGEST:
+        raise InvalidInputError(
+            f"Expected largest_weight={largest!r} beside class_weight='balanced' alone, whose "
+            "weights it caps."
+        )
     if not isinstance(given, Mapping):
         return given, float(largest)
     return {name: _checked_weight(name, weight) for name, weight in given.items()}, float(largest)

@@ -54,10 +54,10 @@ def check_fits(optimizer: Optimizer, problem: Problem, accountant: Accountant) -
             f"{', '.join(stated.relations)}."
         )
     if problem.n_margins > 1 and not stated.multiclass:
+        ending = "; or --multiclass ovr, a fit of each class against the rest within one budget"
         raise InvalidInputError(
             f"{name} is for two classes, and the label has {problem.n_margins}"
-            f"{_for_classes(relation)}; or --multiclass ovr, a fit of each class against the rest "
-            "within one budget."
+            f"{_for_classes(relation)}{'' if 'user-pool' in stated.needs else ending}."
         )
     if problem.rows_per_unit is not None and not stated.for_units:
         raise InvalidInputError(

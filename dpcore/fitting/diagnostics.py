@@ -43,7 +43,8 @@ def diagnose(loss: Loss, model: Model, train: Dataset, test: Dataset) -> dict[st
 
 def accuracy_figures(model: Model, margins: np.ndarray, y: np.ndarray) -> dict[str, Any]:
     """Return the accuracy on labelled rows, that of their commonest class for all, which class that
-    is, and a ``verdict`` as ``diagnose`` does; of three classes and more ``class_figures`` too.
+    is, and a ``verdict`` as ``diagnose`` does; of three classes and more, or under weights,
+    ``class_figures`` too.
     ``None`` each where there are no rows."""
     names = ("test_accuracy", "majority_accuracy", "majority_class", "verdict")
     if not y.size or model.classes is None:
@@ -59,7 +60,9 @@ def accuracy_figures(model: Model, margins: np.ndarray, y: np.ndarray) -> dict[s
             f"always {commoner!r} on {majority:.2%}. {_RELEASE}"
         )
     figures = dict(zip(names, (accuracy, majority, commoner, verdict), strict=True))
-    return figures if len(counts) == 2 else figures | class_figures(model.classes, counts)
+    # Weights lower the accuracy on purpose: each class is looked at then.
+    by_class = len(counts) > 2 or model.class_weights or model.weight_bound is not None
+    return figures | class_figures(model.classes, counts) if by_class else figures
 
 
 def confusion(model: Model, margins: np.ndarray, y: np.ndarray) -> np.ndarray:

@@ -63,7 +63,10 @@ def opened(
 
     def solve(session: TableSession) -> Solution:
         asked = plan.optimizer, plan.entry, problem, session
-        return run_optimizer(*asked, secret_rows=secret_rows)
+        try:
+            return run_optimizer(*asked, secret_rows=secret_rows)
+        finally:
+            session.close()  # An optimizer may keep it: what is stated is all that it released.
 
     if rows is not None:
         session = door(rows, on_release, ledger)

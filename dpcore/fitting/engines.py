@@ -7,11 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
-from dpcore.data.files import Files
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.class_weights import BALANCED
-from dpcore.fitting.loading import check_drop_asked, read_schema_of
-from dpcore.fitting.rows import leave_to_file, with_units
 from dpcore.registry.catalogue import load_registry
 from dpcore.registry.declarations import engine_facts
 
@@ -74,6 +71,9 @@ def files_of(
 
     Raises InvalidInputError for what such an engine cannot do, all before a file is looked for.
     """
+    from dpcore.fitting.loading import check_drop_asked, read_schema_of
+    from dpcore.fitting.rows import with_units
+
     check_drop_asked(request, relation)
     reports = "fit the model to all rows, then `dpcore predict` on other files"
     asked = {
@@ -106,6 +106,8 @@ def opened_files(
     engine does.
     """
     _require_sums(schema)
+    from dpcore.data.files import Files
+
     asked = plan.settings.engine.partition(":")[2] or None
     engine: Any = plan.engine
     files = Files(os.fspath(place), bad_rows, asked)
@@ -125,6 +127,8 @@ def rows_of(
     itself: files by their path. ``public`` : what was given beside them. ``read`` : reads all
     others."""
     if engine_facts(plan.engine).reads_files and isinstance(X, (str, os.PathLike)):
+        from dpcore.fitting.rows import leave_to_file
+
         leave_to_file(schema, **public)
         with opened_files(plan, X, schema) as engine:
             yield engine.rows, engine

@@ -49,6 +49,12 @@ def fits_of(plan: Plan, label: Label) -> int:
             "one budget among fits of rows in one place."
         )
     settings = plan.settings
+    if label.n_margins > 1 and settings.targets.get("target_accuracy") is not None:
+        raise InvalidInputError(
+            "A target accuracy under --multiclass ovr would be of each class against the rest, "
+            "which a rare class meets by never being said. Take --loss softmax, whose target is "
+            "of the classes themselves, or a target risk."
+        )
     if settings.class_weight is not None or settings.weight_bound is not None:
         raise InvalidInputError(
             "--multiclass ovr takes no weights of classes or rows: its fits are of one class "

@@ -34,10 +34,10 @@ def require_bound(X: Any, sample_weight: Any, weight_bound: Any) -> None:
         raise InvalidInputError("sample_weight is beside rows in memory, and X is a path.")
 
 
-def with_sample_weight(dataset: Dataset, sample_weight: Any) -> Dataset:
-    """Return the data set with the weights of its rows, if there are any; DataError, without a word
-    of any row, for what are none."""
-    if sample_weight is None:
+def with_sample_weight(dataset: Dataset, sample_weight: Any, bound: float | None) -> Dataset:
+    """Return the data set with the weights of its rows, if there are any, held to their bound;
+    DataError, without a word of any row, for what are none."""
+    if sample_weight is None or bound is None:
         return dataset
     if dataset.schema.unit is not None:
         raise InvalidInputError("sample_weight is not known to fit units of several rows.")
@@ -46,4 +46,4 @@ def with_sample_weight(dataset: Dataset, sample_weight: Any) -> Dataset:
     except (TypeError, ValueError):
         raise DataError("Expected sample_weight to be numbers, one for each row.") from None
     paired(dataset.y, weights)
-    return replace(dataset, weights=freeze(weights))
+    return replace(dataset, weights=freeze(np.minimum(weights, bound)))

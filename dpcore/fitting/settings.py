@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dpcore.errors import InvalidInputError
-from dpcore.fitting.class_weights import checked_bound, checked_weights
+from dpcore.fitting.class_weights import LARGEST, checked_bound, checked_weights
 from dpcore.privacy.relations import parse_relation
 from dpcore.registry.parameters import convert
 
@@ -90,7 +90,7 @@ class Settings:
     trust: str | None = None
     units: bool = False
     class_weight: Mapping[Any, Any] | str | None = None
-    largest_weight: float = 10.0
+    largest_weight: float = LARGEST
     weight_bound: float | None = None
     seed: int | None = None
     multiclass: str | None = None

@@ -51,10 +51,10 @@ class ClassWeighted:
     def __post_init__(self) -> None:
         inner = self._inner
         object.__setattr__(self, "weights", tuple(float(weight) for weight in self.weights))
-        if not (inner.classification and inner.thread_safe):
+        if not (inner.classification and inner.thread_safe) or inner.weighs_rows:
             raise InvalidInputError(
-                "Weights of classes need a loss of classes that declares thread_safe = True, and "
-                f"{inner.name} is none."
+                "Weights of classes need a loss of classes that declares thread_safe = True and "
+                f"has no weights of rows, and {inner.name} is none."
             )
         if len(self.weights) < 2 or (len(self.weights) > 2 and not inner.multiclass):
             raise InvalidInputError(
@@ -86,8 +86,8 @@ class ClassWeighted:
 
     @property
     def largest_weight(self) -> float:
-        """Above every weight, so that it is 1.0 of no weighted loss: products are rounded."""
-        return math.nextafter(max(self.weights), math.inf)
+        """Above every weight, and 1.0 of no weighted loss: products are rounded."""
+        return above(times_up(self._inner.largest_weight, max(self.weights)))
 
     @property
     def lipschitz(self) -> float:
@@ -128,6 +128,12 @@ class ClassWeighted:
         places = np.clip(y, 0.0, len(self.weights) - 1.0).astype(np.int64)
         weights: np.ndarray = np.array(self.weights)[places]
         return weights
+
+
+def above(weight: float) -> float:
+    """Return the next number above a weight that is not 1.0."""
+    found = math.nextafter(weight, math.inf)
+    return math.nextafter(found, math.inf) if found == 1.0 else found
 
 
 def times_up(bound: float, weight: float) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
@@ -11,7 +10,7 @@ import numpy as np
 
 from dpcore.data.weighted_labels import PAIRS, plain_labels
 from dpcore.errors import InvalidInputError
-from dpcore.losses.class_weighted import times_up
+from dpcore.losses.class_weighted import above, times_up
 from dpcore.losses.facts import MOST_WEIGHT, LossFacts, loss_facts
 from dpcore.privacy.sealed import sealed
 
@@ -82,7 +81,7 @@ class SampleWeighted:
 
     @property
     def largest_weight(self) -> float:
-        return math.nextafter(times_up(self._inner.largest_weight, self.bound), math.inf)
+        return above(times_up(self._inner.largest_weight, self.bound))
 
     @property
     def lipschitz(self) -> float:

@@ -222,9 +222,6 @@ class DerivedQuery(Protocol):
     ``by_each_row = True`` in its class says that ``derive`` makes no random choice and that the
     bound under add-or-remove-one holds for any two tables with one row more or less, so that k rows
     move the answer by k times it. Without it units of several rows are refused.
-
-    ``in_full_blocks = True`` in its class says that its error is counted for blocks that are full
-    but for the last: an engine of files refuses it, uncharged.
     """
 
     kind: ClassVar[str]

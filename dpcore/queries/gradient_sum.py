@@ -17,6 +17,7 @@ from dpcore.exact.grid import (
     FINE_BITS,
     FLOAT_BITS,
     MARGIN_BITS,
+    MOST_FILES,
     PARAMETER_BITS,
     round_parameters,
 )
@@ -36,6 +37,8 @@ _LOSS_ERROR = 2.0**-36
 _PRECISE_ERROR = 2.0**-46
 """The same of a loss's ``precise_dvalue``."""
 _UP = 1.0 + 2.0**-40
+_FINEST = 43
+"""Bits of the finest grid that a block's sum is rounded to."""
 
 
 @sealed
@@ -57,7 +60,6 @@ class GradientSum:
 
     kind: ClassVar[str] = "gradient"
     thread_safe: ClassVar[bool] = True
-    in_full_blocks: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         rounded = round_parameters(self.w, self.problem.raw_norm_bound)
@@ -145,7 +147,10 @@ def gradient_error(problem: Problem, rows: int, slope: float, precise: bool = Fa
         # Each coefficient to half a step; two exact sums of a block added once.
         half_step = 2.0 ** -(2 * _part_bits(problem, problem.loss.lipschitz) + 1)
         product = rows * (problem.raw_norm_bound * half_step * classes + longest * 2.0**-51)
-    roundings = (rows / BLOCK_ROWS + 1) * math.sqrt(problem.n_margins * problem.n_features)
+    # Blocks need not be full: of a part of a store, which has capacity rows at most, or of files.
+    partial = max(MOST_FILES, problem.capacity / BLOCK_ROWS)
+    blocks = min(float(rows), rows / BLOCK_ROWS + 1 + partial)
+    roundings = blocks * math.sqrt(problem.n_margins * problem.n_features)
     rounding = roundings * 2.0 ** -(gradient_bits(problem, rows, slope) + 1)
     return (rows * slopes * problem.row_norm * classes + margins + product + rounding) * _UP
 
@@ -166,4 +171,4 @@ def _rest_error(problem: Problem) -> float:
 def gradient_bits(problem: Problem, rows: int, slope: float) -> int:
     """Return how fine the grid is on which a block's sum is rounded: the total fits 61 bits."""
     largest = (rows or 1) * slope * problem.raw_norm_bound
-    return min(30, 61 - math.frexp(largest)[1])
+    return min(_FINEST, 61 - math.frexp(largest)[1])

@@ -8,7 +8,6 @@ import numpy as np
 
 from dpcore.errors import InvalidInputError
 from dpcore.privacy.trusted import TrustedParts
-from dpcore.registry.declarations import engine_facts
 from dpcore.session.exchange import Known, require_whole
 from dpcore.session.one_process import OneProcess
 from dpcore.session.rehearsal import Rehearsal
@@ -123,12 +122,6 @@ class ExactAnswers(OneProcess):
             raise InvalidInputError(
                 f"{type(query).__name__} {needs}, and the engine "
                 f"{type(self._engine).__name__} has no table at hand; use --engine local."
-            )
-        if getattr(type(query), "in_full_blocks", False) and engine_facts(self._engine).reads_files:
-            raise InvalidInputError(
-                f"{type(query).__name__} counts its error by full blocks of rows, and the engine "
-                f"{type(self._engine).__name__} has one that is not full in every partition; use "
-                "--engine local."
             )
         if needs_table and self._rows_per_unit is not None:
             engine: Any = self._engine

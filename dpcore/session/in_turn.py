@@ -82,7 +82,8 @@ class SessionsInTurn:
     _open: TableSession | None = field(default=None, init=False)
 
     def begin(self, session: TableSession) -> None:
-        """Follow the next session; the one before it, and its rows, are let go."""
+        """Follow the next session; the one before it, which was closed, and its rows are let
+        go."""
         self._ended, self._open = self._said, session
 
     @property

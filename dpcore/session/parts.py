@@ -28,7 +28,7 @@ __all__ = ["PartSession", "WholeSession"]
 
 
 class WholeSession(TableSession):
-    """A session whose rows may be in parts (``part``), and which can be closed."""
+    """A session whose rows may be in parts (``part``), which ``close`` closes too."""
 
     def __init__(
         self,
@@ -43,7 +43,6 @@ class WholeSession(TableSession):
         at_once = 2 if relation is NeighboringRelation.REPLACE_ONE else 1
         filter = PartedFilter(copy.deepcopy(accountant), at_once)
         self._account = Account(filter, Ledger[LedgerEntry]() if ledger is None else ledger)
-        self._closed = False
         self._column: str | None = None
 
     def part(self, column: str, name: str, engine: Engine, problem: Problem) -> PartSession:
@@ -73,16 +72,6 @@ class WholeSession(TableSession):
                 "no rule says in which part a special row is."
             )
         return PartSession(self, name, engine, problem)
-
-    def close(self) -> None:
-        """Refuse every release from now on, from parts too; what was charged stays charged."""
-        with self._lock:
-            self._closed, self._open = True, None
-
-    def _require_idle(self) -> None:
-        if self._closed:
-            raise InvalidInputError("This session was closed; open another one.")
-        super()._require_idle()
 
     @property
     def accountant(self) -> Accountant:

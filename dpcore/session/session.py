@@ -83,7 +83,7 @@ class TableSession(ExactAnswers):
         kept = Ledger[LedgerEntry]() if ledger is None else ledger
         self._account = Account(copy.deepcopy(accountant), kept, schedule)
         self._on_release = on_release
-        self._lock = threading.Lock()
+        self._lock, self._closed = threading.Lock(), False
         self._open: OpenMechanism | None = None
         self._outcomes: dict[int, Fraction] = {}
 
@@ -195,7 +195,15 @@ class TableSession(ExactAnswers):
             if self._open is not None and self._open.exchange is exchange:
                 self._open = None
 
+    def close(self) -> None:
+        """Refuse every release from now on, and every further step; what was charged stays
+        charged."""
+        with self._lock:
+            self._closed, self._open = True, None
+
     def _require_idle(self) -> None:
+        if self._closed:
+            raise InvalidInputError("This session was closed; open another one.")
         if self._open is not None:
             raise InvalidInputError(
                 "An interactive mechanism is open, and no other release may come between its "

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpcore.accountants.equal_parts import require_within, splits
 from dpcore.errors import (
     BudgetExceededError,
     DpcoreError,
@@ -54,6 +55,7 @@ def check_accountant(accountant: Any) -> Tested:
     for k, (epsilon, delta) in enumerate(_BUDGETS):
         empty = accountant.from_budget(epsilon, delta)
         _check_empty(empty, epsilon, delta)
+        _check_parts(empty)
         least = _least_noise(empty)
         for kind, multiplier in least.items():
             counted = recounted_epsilon([EVENT_KINDS[kind](multiplier)], delta)
@@ -98,6 +100,21 @@ def _check_bad_budgets(accountant: Any) -> None:
         except (DpcoreError, ValueError):
             continue
         raise AssertionError(f"A budget of epsilon={epsilon}, delta={delta} was accepted.")
+
+
+def _check_parts(empty: Any) -> None:
+    """Split the budget, where the class says how, and hold the parts to it: what each lets pass
+    goes through the whole filter too."""
+    if not splits(empty):
+        return
+    for parts in (2, 3, 7):
+        part = empty.split(parts)
+        require_within(part, empty, parts)
+        for kind, multiplier in _least_noise(part).items():
+            event = EVENT_KINDS[kind](multiplier)
+            rest = empty
+            for _ in range(parts):
+                rest = rest.compose(event)
 
 
 def _check_empty(empty: Any, epsilon: float, delta: float) -> None:

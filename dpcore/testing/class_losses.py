@@ -141,6 +141,14 @@ def _check_facts(loss: Loss, facts: LossFacts, z: np.ndarray, y: np.ndarray) -> 
     if facts.pull is not None:
         pulled, sizes = -(z * slope).sum(axis=0), np.abs(z).sum(axis=0)
         assert (pulled <= facts.pull + sizes * _ERROR).all(), "-z dvalue exceeds the declared pull."
+        # Largest, of a softmax, where the row's own class is some way above all others.
+        places = np.arange(len(z), dtype=np.float64).repeat(_FEW)
+        up = np.zeros((len(z), places.size))
+        up[places.astype(np.int64), np.arange(places.size)] = np.tile(
+            np.linspace(0.25, 16.0, _FEW), len(z)
+        )
+        pulled = -(up * _called(loss, "dvalue", up, places)).sum(axis=0)
+        assert (pulled <= facts.pull + _ERROR).all(), "-z dvalue exceeds the declared pull."
     if facts.precise_dvalue is not None:
         apart = _called(loss, "precise_dvalue", z, y) - slope
         close = np.square(apart).sum(axis=0) <= _ERROR**2 * (1 + np.square(slope).sum(axis=0))

@@ -10,6 +10,7 @@ import numpy as np
 
 from dpcore.exact.grid import BLOCK_ROWS, MARGIN_BITS, PARAMETER_BITS
 from dpcore.losses.facts import LossFacts, loss_facts
+from dpcore.privacy.first_party import is_ours
 from dpcore.testing.class_losses import check_class_loss
 from dpcore.testing.guard import require_assertions
 from dpcore.testing.overlap import run_overlapping
@@ -50,6 +51,7 @@ def check_loss(loss: Loss) -> Tested:
     require_assertions()
     rng = np.random.default_rng(0)
     z, facts = _margins(rng), loss_facts(loss)
+    _check_weights(loss, facts)
     if facts.multiclass:
         return check_class_loss(loss, facts)
     y = _labels(loss, z.size, rng)
@@ -68,6 +70,14 @@ def check_loss(loss: Loss) -> Tested:
         "a bound that is exceeded on a tenth of an octave of the margin's size",
         ("what holds between the margins that were tried", *_untested(loss, facts)),
     )
+
+
+def _check_weights(loss: Loss, facts: LossFacts) -> None:
+    """Weights are for the losses that the core wraps: errors of computed slopes are scaled by the
+    largest, and pairs of labels and weights are asked of those that read them."""
+    if not is_ours(type(loss).__module__):
+        assert facts.largest_weight == 1.0, "It states largest_weight, which dpcore's losses have."
+        assert not facts.weighs_rows, "It states weighs_rows, which dpcore's losses have."
 
 
 def _untested(loss: Loss, facts: LossFacts) -> Iterator[str]:

@@ -13,6 +13,7 @@ from dpcore.accountants.single import SingleReleaseAccountant
 from dpcore.errors import BudgetExceededError, InvalidInputError
 from dpcore.privacy.events import GaussianDpEvent, PureDpEvent
 from dpcore.privacy.stated_events import ApproximateDpEvent
+from dpcore.testing import check_accountant
 
 SPLIT = [GdpAccountant, ZcdpAccountant, RdpAccountant, PureAccountant]
 
@@ -53,8 +54,10 @@ def test_parts_that_are_too_large_are_caught(accountant):
             return super().split(parts - 1)
 
     whole = Twin.from_budget(0.7, 1e-7)
-    _, event = used_up(equal_part(whole, 3), law_of(accountant))
+    _, event = used_up(whole.split(3), law_of(accountant))
     assert not whole.holds({event: 3})
+    with pytest.raises(InvalidInputError, match="together more"):
+        equal_part(whole, 3)
 
 
 @pytest.mark.parametrize("accountant", SPLIT)
@@ -102,3 +105,20 @@ def test_a_part_that_is_nothing_is_refused():
     assert small.split(2).budget == 2.0**-120
     with pytest.raises(InvalidInputError, match="too small for 3 parts"):
         equal_part(small, 3)
+
+
+class Greedy(ZcdpAccountant):
+    """The broken twin: each part is the whole."""
+
+    def split(self, parts):
+        return self
+
+
+def test_parts_that_are_more_than_the_whole_are_refused():
+    with pytest.raises(InvalidInputError, match="together more"):
+        equal_part(Greedy.from_budget(1.0, 1e-8), 3)
+
+
+def test_the_check_of_accountants_splits_them():
+    with pytest.raises((AssertionError, InvalidInputError)):
+        check_accountant(Greedy)

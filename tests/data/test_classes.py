@@ -81,7 +81,8 @@ def test_without_other_a_value_that_is_not_listed_is_a_fault():
     y, fault, reason = labels(THREE, ["a", "zzz", "", "c"])
     assert fault == [False, True, True, False] and y[3] == 2.0
     assert reason == (
-        "the label is not one of the classes 'a', 'b', 'c', 'c2', which `classes` sets"
+        "the label is not one of the classes 'a', 'b', 'c', 'c2', which `classes` sets: list it "
+        "there, or let a schema's `other` name a class for all other values"
     )
 
 

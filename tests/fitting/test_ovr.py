@@ -319,3 +319,24 @@ def test_a_public_number_of_rows_is_that_of_every_fit():
     model = fit(X, y, algo="psgd", relation="replace-one", epsilon=4.0, **OVR)
     assert model.privacy["neighboring_relation"] == "replace-one"
     assert model.privacy["spent"] <= model.privacy["budget"] <= 1e-8
+
+
+def test_a_session_of_an_earlier_fit_is_closed(monkeypatch):
+    from dpcore.errors import InvalidInputError
+    from dpcore.fitting import doors
+
+    kept, honest = [], doors.run_optimizer
+
+    def keeping(optimizer, entry, problem, session, **others):
+        for old in kept:
+            with pytest.raises(InvalidInputError, match="closed"):
+                old._require_idle()
+        kept.append(session)
+        return honest(optimizer, entry, problem, session, **others)
+
+    monkeypatch.setattr(doors, "run_optimizer", keeping)
+    X, y = rows()
+    fit(X, y, algo="outpert", epsilon=2.0, **OVR)
+    assert len(kept) == 3
+    with pytest.raises(InvalidInputError, match="closed"):
+        kept[-1]._require_idle()

@@ -1,5 +1,7 @@
 """Fits of rows that have weights of their own."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -177,3 +179,46 @@ def test_weights_of_what_is_not_in_memory_are_refused(charges):
     with pytest.raises(InvalidInputError, match="beside weight_bound, and only there"):
         fit_dataset(make_plan(Settings("dp-gd", weight_bound=2.0)), rows)
     assert not charges
+
+
+def test_a_query_that_does_not_know_of_weights_is_refused_whatever_the_number_of_rows():
+    from dataclasses import dataclass
+    from typing import ClassVar
+
+    from dpcore.engines.local import LocalEngine
+    from dpcore.losses.logistic import Logistic
+    from dpcore.losses.sample_weighted import SampleWeighted
+    from dpcore.privacy.sensitivity import NeighboringRelation
+    from dpcore.protocols.problem import Problem
+    from dpcore.session.rehearsal import Rehearsal
+
+    @dataclass(frozen=True)
+    class Ignorant:
+        kind: ClassVar[str] = "ignorant"
+
+        def start(self):
+            return np.zeros(1, dtype=np.int64)
+
+        def answer_block(self, block):
+            return np.array([(block.y > 0).sum()], dtype=np.int64)
+
+    for n in (0, 1, 3):
+        data = dataset_from_arrays(X[:n], Y[:n].astype(float), bounds=(0, 1), row_norm=None)
+        table = replace(data, weights=W[:n]).table()
+        problem = Problem(
+            loss=SampleWeighted(Logistic(), 2.0),
+            l2=0.0,
+            n_features=table.n_features,
+            row_norm=table.row_norm,
+            raw_norm_bound=table.raw_norm_bound,
+            relation=NeighboringRelation.ADD_OR_REMOVE_ONE,
+        )
+        with pytest.raises(InvalidInputError, match="does not read the weights"):
+            Rehearsal(LocalEngine(table), problem).ask(Ignorant(), ())
+
+
+def test_weights_are_held_to_their_bound_before_any_part_sees_them():
+    from dpcore.fitting.sample_weights import with_sample_weight
+
+    data = dataset_from_arrays(X[:3], Y[:3].astype(float), bounds=(0, 1), row_norm=None)
+    assert with_sample_weight(data, [0.5, 2.0, 1e300], 2.0).weights.tolist() == [0.5, 2.0, 2.0]

@@ -217,3 +217,13 @@ def test_a_problem_takes_the_classes_of_the_loss_within():
         problem_of(ClassWeighted(Softmax(), FIVE), 1)
     problem = problem_of(ClassWeighted(Logistic(), TWO))
     assert replace(problem, l2=0.5).loss == ClassWeighted(Logistic(), TWO)
+
+
+def test_weights_within_weights_are_multiplied_in_every_fact():
+    both = loss_facts(ClassWeighted(ClassWeighted(Logistic(), (1.0, 1000.0)), (1.0, 20.0)))
+    assert both.lipschitz >= 20_000.0 and both.largest_weight >= 20_000.0
+
+
+def test_a_weighted_loss_never_passes_for_an_unweighted_one():
+    for largest in (1.0, 1.0 - 2.0**-53, 1.0 + 2.0**-52):
+        assert loss_facts(ClassWeighted(Logistic(), (0.5, largest))).largest_weight != 1.0

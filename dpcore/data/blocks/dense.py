@@ -199,9 +199,10 @@ def _squares_within(X: np.ndarray, bound: float) -> np.ndarray | None:
 
 
 def _chunks(values: np.ndarray) -> Iterator[slice]:
-    """Yield ranges of rows that stay in a processor's cache, one after the other."""
+    """Yield ranges of rows that stay in a processor's cache, one after the other; of no rows one
+    range, so that a rehearsal meets all that rows do."""
     step = max(1, -(-len(values) // max(1, -(-values.size // _CACHED_CELLS))))
-    for begin in range(0, len(values), step):
+    for begin in range(0, max(len(values), 1), step):
         yield slice(begin, min(begin + step, len(values)))
 
 

@@ -55,13 +55,15 @@ class Layout(Generic[R]):
         return X
 
     def blocks(self, X: R, y: np.ndarray, path: LinePath, row_norm: float) -> list[Block]:
-        """Return the blocks of a table; ``y`` : float64 of shape (n_rows,)."""
+        """Return the blocks of a table; ``y`` : float64 of shape (n_rows,), or pairs. Of no rows it
+        is one block without rows: what is refused before a charge does not depend on their
+        number."""
         rows: Any = X
         return [
             self.block_type.from_rows(
                 rows[begin : begin + BLOCK_ROWS], y[begin : begin + BLOCK_ROWS], path, row_norm
             )
-            for begin in range(0, rows.shape[0], BLOCK_ROWS)
+            for begin in range(0, max(rows.shape[0], 1), BLOCK_ROWS)
         ]
 
 

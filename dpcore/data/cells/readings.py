@@ -112,7 +112,10 @@ def _no_class(column: Label) -> str:
     """Return why a label is none, with the public classes."""
     values = column.values
     shown = [*map(repr, values[:_MOST_SHOWN]), *(["..."] if len(values) > _MOST_SHOWN else [])]
-    return f"the label is not one of the classes {', '.join(shown)}, which `classes` sets"
+    return (
+        f"the label is not one of the classes {', '.join(shown)}, which `classes` sets: list it "
+        "there, or let a schema's `other` name a class for all other values"
+    )
 
 
 def target_of(column: Label, numbers: np.ndarray) -> np.ndarray:

@@ -149,6 +149,10 @@ def label_from(name: str, entry: Entry) -> Label:
     if "positive" in data:
         return Label(name, ((), entry.values("positive")), other, missing=missing)
     classes = _listed(entry) if "classes" in data else ()
+    if other == "":
+        raise InvalidInputError(
+            f'Expected other = "..." of column {name!r} to be a name of a class, not an empty text.'
+        )
     if other is not None and _place_of(other, classes) is None:
         classes = (*classes, ())
     return Label(name, classes, other, missing=missing)

@@ -75,7 +75,6 @@ class Minimizer:
     slack: float = 0.0
 
     kind: ClassVar[str] = "minimizer"
-    in_full_blocks: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         problem = self.problem
@@ -209,7 +208,6 @@ class MinimumObjective:
     minimizer: Minimizer
 
     kind: ClassVar[str] = "objective"
-    in_full_blocks: ClassVar[bool] = True
 
     @property
     def loss(self) -> Loss:

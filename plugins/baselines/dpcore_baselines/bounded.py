@@ -55,7 +55,6 @@ class PenalisedMinimizer:
     grid_bits: int
 
     kind: ClassVar[str] = "minimizer"
-    in_full_blocks: ClassVar[bool] = True
 
     def _require_arguments(self) -> None:
         loss, grid_bits = self.loss, self.grid_bits

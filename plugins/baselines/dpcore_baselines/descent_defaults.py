@@ -50,6 +50,7 @@ __all__ = [
     "steps_for",
     "tells_the_majority",
     "time_for",
+    "weighed",
 ]
 
 FEWEST_STEPS, MOST_STEPS = 50, 400
@@ -122,6 +123,12 @@ def clip_for(u: float, loss: Loss) -> float:
 def most_clip(loss: Loss) -> float:
     """Return the largest clip by default of two classes, over the typical length of a row."""
     return _MOST_CLIP * _weight(loss)
+
+
+def weighed(u: float, loss: Loss) -> float:
+    """Return the signal of rows that are weighted: a clip of so many times as much has so many
+    times the noise, and the weights' mean over rows is about 1."""
+    return u / _weight(loss)
 
 
 def _weight(loss: Loss) -> float:

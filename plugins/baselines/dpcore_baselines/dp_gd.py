@@ -153,9 +153,11 @@ class DpGd:
         root = math.sqrt(problem.rows_per_unit or 1) if self.clip_unit else 1.0
         mu = 1 / self._noise(session, 1).noise_multiplier * root / problem.rows_changed
         columns, length, width = self._standardize(problem, session, n)
-        u = max(defaults.signal(n, mu, width), 1e-6)
-        clip = (self.clip or defaults.clip_for(u, problem.loss) * root) * length
-        lasting = max(defaults.lasting_signal(n, mu, width, problem.loss), 1e-6)
+        loss = problem.loss
+        u = max(defaults.weighed(defaults.signal(n, mu, width), loss), 1e-6)
+        clip = (self.clip or defaults.clip_for(u, loss) * root) * length
+        lasting = defaults.weighed(defaults.lasting_signal(n, mu, width, loss), loss)
+        lasting = max(lasting, 1e-6)
         pace = self._pace(problem, lasting, columns, length)
         run = _Run(n, columns, clip, defaults.shrinkage_for(u), pace)
         w = self._descend(problem, session, run)

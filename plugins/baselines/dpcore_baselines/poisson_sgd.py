@@ -109,7 +109,8 @@ class PoissonSgd:
         n = float(problem.n_public or self._count(session, multiplier))
         root = math.sqrt(self.steps)
         reach = n * self.sampling_probability * root / multiplier
-        u = max(reach / math.sqrt(defaults.coordinates(problem)), 1e-6)
+        u = reach / math.sqrt(defaults.coordinates(problem))
+        u = max(defaults.weighed(u, problem.loss), 1e-6)
         clip = (self.clip or defaults.clip_for(u, problem.loss)) * problem.row_norm
         longest = self.steps * defaults.largest_step(problem.loss, self.momentum)
         rule = defaults.time_for(u, problem.loss, self.momentum, standardized=False)

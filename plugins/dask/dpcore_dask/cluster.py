@@ -13,8 +13,7 @@ from contextlib import contextmanager
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
-from dpcore.engines.local import available_threads
-from dpcore.errors import EngineError, InvalidInputError
+from dpcore.plugin.engines import EngineError, InvalidInputError, available_threads
 from dpcore_dask.versions import PACKAGES, own_versions, require_versions
 
 if TYPE_CHECKING:
@@ -53,7 +52,7 @@ def _local_cluster(n_workers: int) -> Any:
             memory_limit=0,
             security=True,
             host="127.0.0.1",
-            dashboard_address=None,
+            dashboard_address="127.0.0.1:0",
             silence_logs=logging.CRITICAL,
             env={"NUMBA_NUM_THREADS": "1"},
         )

@@ -14,8 +14,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from dpcore.data.files import RowsElsewhere
-from dpcore.errors import DataError, DpcoreError, EngineError, InvalidInputError
+from dpcore.plugin.engines import (
+    MOST_FILES,
+    DataError,
+    DpcoreError,
+    EngineError,
+    InvalidInputError,
+    RowsElsewhere,
+)
 from dpcore_dask import tasks
 from dpcore_dask.cluster import connected, lost_is_told
 from dpcore_dask.partition import Recipe
@@ -26,9 +32,7 @@ if TYPE_CHECKING:
 
     from distributed import Client, Future
 
-    from dpcore.data.files import Files
-    from dpcore.data.schema.schema import Schema
-    from dpcore.protocols import Query
+    from dpcore.plugin.engines import Files, Query, Schema
     from dpcore_dask.partition import Facts
     from dpcore_dask.tasks import Outcome
 
@@ -57,6 +61,11 @@ class DaskEngine:
         self._ended: DpcoreError | None = None
         with lost_is_told():
             named: Outcome = client.submit(tasks.names, files, pure=False).result()
+        if len(named.get()) > MOST_FILES:
+            raise InvalidInputError(
+                f"Expected at most {MOST_FILES:,} files of one table, not {len(named.get()):,}: "
+                "join some of them."
+            )
         versions = tuple(own_versions().items())
         recipes = [Recipe(name, schema, files.bad_rows, versions) for name in named.get()]
         with lost_is_told():

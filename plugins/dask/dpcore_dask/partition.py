@@ -20,15 +20,21 @@ from typing import Any
 
 import numpy as np
 
-from dpcore.data.blocks.table import Table
-from dpcore.data.readers import BadRows, format_of
-from dpcore.data.schema.schema import Schema
-from dpcore.data.store import convert, open_store
-from dpcore.data.store.format import Description
-from dpcore.engines.local import LocalEngine, may_overlap
-from dpcore.errors import DataError, InvalidInputError
-from dpcore.protocols import Query
-from dpcore.session.rehearsal import load_now
+from dpcore.plugin.engines import (
+    BadRows,
+    DataError,
+    Description,
+    InvalidInputError,
+    LocalEngine,
+    Query,
+    Schema,
+    Table,
+    convert,
+    format_of,
+    load_now,
+    may_overlap,
+    open_store,
+)
 from dpcore_dask.versions import require_versions
 
 __all__ = ["Facts", "Partition", "Recipe"]

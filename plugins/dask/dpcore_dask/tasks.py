@@ -9,9 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dpcore.data.files import Files
-from dpcore.errors import DpcoreError, EngineError
-from dpcore.protocols import Query
+from dpcore.plugin.engines import DpcoreError, EngineError, Files, Query
 from dpcore_dask.partition import Facts, Partition, Recipe
 
 __all__ = ["Outcome", "answer", "facts", "names", "open_partition", "rehearse"]

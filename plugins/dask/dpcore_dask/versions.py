@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from importlib import metadata
 
-from dpcore.errors import EngineError
+from dpcore.plugin.engines import EngineError
 
 __all__ = ["PACKAGES", "own_versions", "require_versions"]
 

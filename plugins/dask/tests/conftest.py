@@ -46,7 +46,7 @@ def folder(tmp_path):
     return place
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def cluster():
     """Return a cluster of three workers in threads of this process."""
     from distributed import LocalCluster
@@ -57,7 +57,7 @@ def cluster():
         processes=False,
         protocol="tcp://",
         host="127.0.0.1",
-        dashboard_address=None,
+        dashboard_address="127.0.0.1:0",
         memory_limit=0,
     ) as held:
         yield held

@@ -33,7 +33,7 @@ def asked(monkeypatch):
 
 
 def small_cluster(**options):
-    held = {"threads_per_worker": 1, "dashboard_address": None, "memory_limit": 0}
+    held = {"threads_per_worker": 1, "dashboard_address": "127.0.0.1:0", "memory_limit": 0}
     return LocalCluster(host="127.0.0.1", **held | options)
 
 

@@ -1,0 +1,8 @@
+"""The third page: names for authors of engines, which read files where they sum over rows.
+
+The stub beside this file lists them.
+"""
+
+from dpcore.plugin.pages import page
+
+__getattr__, __dir__ = page(__name__, __file__)
