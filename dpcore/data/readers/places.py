@@ -42,9 +42,27 @@ def parquet_files(path: str) -> list[str]:
 
 
 def partition_files(path: str) -> list[str]:
-    """Return the Parquet files and stores of a folder or of a pattern, in the order of their names,
-    or the one file; DataError if there is none."""
-    return _files(path, (*_PARQUET, ".dpcore"), "Parquet file or store (.parquet, .pq, .dpcore)")
+    """Return the Parquet files, or the stores, of a folder or of a pattern, in the order of their
+    names, or the one file; DataError if there is none, or where rows would count twice: in files
+    beside stores that were made of them, or in one file under two names."""
+    kinds = (*_PARQUET, ".dpcore")
+    found = _files(path, kinds, "Parquet file or store (.parquet, .pq, .dpcore)")
+    if len({name.lower().endswith(".dpcore") for name in found}) > 1:
+        raise DataError(
+            f"{path!r} has Parquet files and stores, and a row that is in both would count twice: "
+            "name those of one kind by a pattern, such as 'folder/*.parquet'."
+        )
+    places = [(stat.st_dev, stat.st_ino) for stat in map(_stat, found) if stat is not None]
+    if len(set(places)) < len(places):
+        raise DataError(f"{path!r} has two names of one file, whose rows would count twice.")
+    return found
+
+
+def _stat(path: str) -> os.stat_result | None:
+    try:
+        return os.stat(path)
+    except OSError:  # Whoever opens it says what is wrong.
+        return None
 
 
 def _files(path: str, suffixes: tuple[str, ...], sought: str) -> list[str]:

@@ -103,7 +103,7 @@ class Partition:
         Raises DataError unless the partition is what had that seal, before the sum and after it.
         """
         with self._lock, nullcontext() if may_overlap(query) else _ALONE:
-            table, facts, stamp = self._opened()
+            table, facts, stamp = self._opened_again()
             self._require(facts.seal == seal and _stamp(self._recipe.path) == stamp)
             part = LocalEngine(table, threads=1).answer(query) - query.start()
             self._require(_stamp(self._recipe.path) == stamp)
@@ -112,6 +112,16 @@ class Partition:
     def _require(self, same: bool) -> None:
         if not same:
             raise DataError(f"{self._recipe.path}: the partition was changed while it was in use.")
+
+    def _opened_again(self) -> tuple[Table, Facts, tuple[int, int]]:
+        """Return the partition, which another worker may have had open: what a reader says of a row
+        of it now is not for whoever asks sums."""
+        _stamp(self._recipe.path)
+        try:
+            return self._opened()
+        except DataError:
+            self._require(False)
+            raise
 
     def _opened(self) -> tuple[Table, Facts, tuple[int, int]]:
         if self._open is None:

@@ -18,6 +18,20 @@ from dpcore_dask import partition as partitions
 from dpcore_dask.versions import require_versions
 
 
+def test_a_partition_opened_anew_says_nothing_of_its_rows(folder, schema):
+    path = folder / "4.parquet"
+    recipe = partitions.Recipe(str(path), schema, "refuse", ())
+    seal = partitions.Partition(recipe).facts().seal
+    rows = pd.read_parquet(path)
+    column = rows.columns[0]
+    rows[column] = rows[column].astype(object)
+    rows.loc[0, column] = "text"
+    rows.astype({column: str}).to_parquet(path)
+    with pytest.raises(DataError, match="4.parquet: the partition was changed") as told:
+        partitions.Partition(recipe).answer(RowCount("l2"), seal)
+    assert "row" not in str(told.value).replace("rows", "")
+
+
 @pytest.mark.parametrize("kind", ["parquet", "dpcore"])
 @pytest.mark.parametrize("change", ["written", "touched", "gone"])
 def test_a_partition_that_changes_ends_all_answers(opened, folder, schema, kind, change):
@@ -89,6 +103,8 @@ def test_a_cut_store_and_no_file_at_all(opened, folder, schema):
     convert(folder / "4.parquet", folder / "4.dpcore", schema)
     (folder / "4.dpcore").write_bytes((folder / "4.dpcore").read_bytes()[:-9])
     with pytest.raises(DataError, match="4.dpcore: the store is cut short"):
+        opened(folder / "4.dpcore")
+    with pytest.raises(DataError, match="would count twice"):
         opened(folder)
     with pytest.raises(DataError, match="not there"):
         opened(folder / "9.parquet")

@@ -40,11 +40,10 @@ def test_parquet_files_give_the_bits_of_one_thread(opened, folder, schema):
 
 def test_stores_and_files_give_the_same(opened, folder, schema):
     data = load_file(folder, schema)
-    for i in (2, 4):
-        convert(folder / f"{i}.parquet", folder / f"{i}.dpcore", schema)
-        (folder / f"{i}.parquet").unlink()
-    assert equal(opened(folder), data)
-    assert opened(folder / "*.dpcore", None).rows.n_units == 29_000
+    for path in folder.glob("*.parquet"):
+        convert(path, path.with_suffix(".dpcore"), schema)
+    assert equal(opened(folder / "*.dpcore", None), data)
+    assert equal(opened(folder / "*.parquet"), data)
 
 
 def test_one_row_in_all_and_none(opened, folder, schema):
