@@ -77,6 +77,10 @@ def admit(comparison: Comparison) -> tuple[Comparison, dict[str, str]]:
     if named:
         labels = tuple(label for label in comparison.algorithms if label not in REFERENCES)
     if named and not labels:
+        rows = Rows(comparison, fold_key(comparison.seed))
+        for name in filter(is_private, comparison.data):
+            schema = rows.data(name).train.schema
+            note_outside(LedgerRequest(), schema, "references of a comparison: exact fits")
         return _admit_references(comparison), {}
     _check_params(comparison, labels)
     must = labels if named else comparison.labels_set

@@ -34,6 +34,7 @@ __all__ = [
     "state_session",
     "summarise",
     "unpromised",
+    "why_released",
 ]
 
 
@@ -87,7 +88,7 @@ def state(
     return state_session(
         session,
         plan.accountant,
-        (*plan.why_not_private(), *_released(plan, session), *why_not_private),
+        (*plan.why_not_private(), *why_released(plan, session), *why_not_private),
         trusted,
         dataset.typed_by,
         n0=problem.n0 if problem.n is None else None,
@@ -151,7 +152,7 @@ def _ex_post(plan: Plan, session: Released) -> float | None:
         return None
 
 
-def _released(plan: Plan, session: Released) -> tuple[str, ...]:
+def why_released(plan: Plan, session: Released) -> tuple[str, ...]:
     """Return why what was released voids the guarantee, whatever the optimizer says of itself."""
     reasons = []
     if any(_is_exact(entry.event) for entry in session.ledger) and not plan.why_not_private():

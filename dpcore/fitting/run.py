@@ -26,10 +26,11 @@ from dpcore.fitting.foresight import Foresight
 from dpcore.fitting.loading import are_ours_and_generated, schema_reasons
 from dpcore.fitting.private_bounds import check_private_bounds, with_bounds
 from dpcore.fitting.public_facts import check_dataset
-from dpcore.fitting.reporting import bound_of, charged_in, not_met, state, summarise
+from dpcore.fitting.reporting import bound_of, charged_in, not_met, state, summarise, why_released
 from dpcore.fitting.table_ledger import (
     LedgerRequest,
     charged_run,
+    found_in,
     note_outside,
     refuse_users,
 )
@@ -268,6 +269,9 @@ def fit_dataset(
         asked = ready, bounded, noise, on_release, engine, ledger
         released, solve = opened(*asked, secret_rows=secret)
         charges.follow(lambda: charged_in(released))
+        charged.found = lambda: found_in(
+            released, why_released(plan, released), trusted, dataset.typed_by
+        )
         stated = bounded.stated, balanced.stated, ready.fits, charged.reference
         others = why_not_private, trusted, dataset, *stated
         try:

@@ -6,7 +6,7 @@ import hashlib
 import json
 import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import InvalidInputError, LedgerError, TargetNotMetError
 from dpcore.ledger.cost import Run
-from dpcore.ledger.table_ledger import Reservation, TableLedger
+from dpcore.ledger.table_ledger import Found, Reservation, TableLedger
+from dpcore.privacy.statement import foreign_parts
 from dpcore.session.ledger import Ledger, LedgerEntry
 
 if TYPE_CHECKING:
     from dpcore.data.files import RowFacts
     from dpcore.data.schema.schema import Schema
+    from dpcore.fitting.doors import Released
     from dpcore.fitting.plan import Plan
     from dpcore.model.model import Model
     from dpcore.privacy.sensitivity import NeighboringRelation
@@ -30,6 +32,7 @@ __all__ = [
     "LedgerRequest",
     "charged_run",
     "closed_after",
+    "found_in",
     "note_outside",
     "note_saved",
     "refuse_users",
@@ -96,6 +99,14 @@ def note_saved(request: LedgerRequest, model: Model, out: Path) -> None:
         logging.getLogger("dpcore").warning("dpcore: warning: %s", error)
 
 
+def found_in(
+    session: Released, why_not_private: tuple[str, ...], trusted: tuple[str, ...], typed: str | None
+) -> Found:
+    """Return what is known of a run's guarantee by its session, or sessions."""
+    parts = tuple(sorted({*session.foreign_parts, *foreign_parts(trusted)}))
+    return Found(why_not_private, session.most_rows, typed, parts)
+
+
 class Charged:
     """A run's charges.
 
@@ -109,6 +120,8 @@ class Charged:
         self._reservation = reservation
         self.log: Ledger[LedgerEntry] = Ledger() if reservation is None else reservation.log
         self.reference = None if reservation is None else reservation.reference
+        self.found: Callable[[], Found] = Found
+        """Returns what is known of the run's guarantee when it ends."""
 
     def close(self, outcome: str) -> None:
         """Note how the run ended. Where it cannot be written, all of the reservation stays."""
@@ -116,7 +129,7 @@ class Charged:
         if reservation is None:
             return
         try:
-            reservation.close(outcome)
+            reservation.close(outcome, self.found())
         except LedgerError as error:
             logging.getLogger("dpcore").warning(
                 "dpcore: warning: %s The run stays in it as it was reserved, whole.", error

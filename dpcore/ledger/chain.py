@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from dpcore.errors import LedgerError
-from dpcore.ledger.run_log import RELEASES, digest_of_release
+from dpcore.ledger.run_log import ENDED, RELEASES, digest_of_release
 
 __all__ = ["Chain", "Entry"]
 
@@ -83,6 +83,7 @@ class Chain:
             connection.execute(f"PRAGMA user_version = {_FORMAT}")
             connection.execute(_TABLE)
             connection.execute(RELEASES)
+            connection.execute(ENDED)
             return _append(connection, "", 1, kind, at, body)
 
     def entries(self) -> list[Entry]:
@@ -132,6 +133,11 @@ class Chain:
         if not os.path.isfile(self.path):
             raise LedgerError(
                 f"There is no ledger {self.path!r}; `dpcore ledger init` makes a new one."
+            )
+        if os.stat(self.path).st_nlink != 1:
+            raise LedgerError(
+                f"{self.path!r} has a second name (a hard link), under which others would be told "
+                "of another log: remove one of them."
             )
         try:
             with self._lock:
@@ -196,7 +202,7 @@ class _WrongType(Exception):
 
 
 _COPY = (
-    "Nothing is charged to it any more: take its last whole copy, and hold that against the models "
+    "Charge nothing to it any more: take its last whole copy, and hold that against the models "
     "that were made since (`dpcore ledger verify COPY MODELS`)."
 )
 
@@ -213,6 +219,8 @@ def _append(
     digest = _digest(before, number, kind, at, text)
     row = (number, kind, at, text, digest)
     connection.execute("INSERT INTO entry VALUES (?, ?, ?, ?, ?)", row)
+    if kind == "closed":
+        connection.execute("INSERT INTO ended VALUES (?)", (body["run"],))
     return Entry(number, kind, at, body, digest)
 
 

@@ -17,13 +17,18 @@ from pathlib import Path
 from dpcore.errors import LedgerError
 from dpcore.session.ledger import Ledger, LedgerEntry
 
-__all__ = ["RELEASES", "RunLog", "digest_of_release"]
+__all__ = ["ENDED", "RELEASES", "RunLog", "digest_of_release"]
 
 RELEASES = """
 CREATE TABLE release (
     run INTEGER NOT NULL, place INTEGER NOT NULL, body TEXT NOT NULL, digest TEXT NOT NULL,
     PRIMARY KEY (run, place)
 ) STRICT
+"""
+ENDED = "CREATE TABLE ended (run INTEGER PRIMARY KEY) STRICT"
+"""Runs that were closed, whoever closed them: their releases are refused."""
+_ADD = """
+INSERT INTO release SELECT ?1, ?2, ?3, ?4 WHERE NOT EXISTS (SELECT 1 FROM ended WHERE run = ?1)
 """
 _WAIT = 10.0
 
@@ -66,12 +71,14 @@ class RunLog(Ledger[LedgerEntry]):
             if self._connection is None:
                 self._connection = _opened(self._path)
             row = (self._run, place, body, digest)
-            self._connection.execute("INSERT INTO release VALUES (?, ?, ?, ?)", row)
+            written = self._connection.execute(_ADD, row).rowcount
         except sqlite3.Error as error:
             raise LedgerError(
                 f"The release could not be written to the ledger {self._path!r} ({error}): it was "
                 "not made."
             ) from None
+        if written != 1:
+            raise LedgerError("The run was closed in its ledger: it makes no more releases.")
         self.last = digest
         super().charge(entry)
 

@@ -22,9 +22,9 @@ COLUMNS = ("run", "when", "who", "algorithm", "epsilon", "counts", "outcome", "m
 _ONE = ticks_up(Fraction(1))
 
 
-def promise(budgets: Sequence[Terms]) -> str:
+def promise(budgets: Sequence[Terms], runs: Sequence[RunState] = ()) -> str:
     """Return what all runs under a ledger guarantee together: the sum of its budgets (basic
-    composition; each filter is a mechanism of its own)."""
+    composition; each filter is a mechanism of its own), under the conditions of all of them."""
     first = budgets[0]
     epsilon = float_up(sum((Fraction(terms.filter.epsilon) for terms in budgets), Fraction(0)))
     delta = float_up(sum((Fraction(terms.filter.delta) for terms in budgets), Fraction(0)))
@@ -40,13 +40,38 @@ def promise(budgets: Sequence[Terms]) -> str:
     )
     return (
         f"all runs that it lists are together ({exact(epsilon)}, {exact(delta)})-differentially "
-        f"private under {first.relation} of {whose}, as enforced by {names}.{raised}"
+        f"private under {first.relation} of {whose}{_conditions(runs)}, as enforced by {names}."
+        f"{_without(runs)}{raised}"
+    )
+
+
+def _conditions(runs: Sequence[RunState]) -> str:
+    limits = [run.found["most_rows"] for run in runs if "most_rows" in run.found]
+    types = sorted({run.found["typed_by"] for run in runs if "typed_by" in run.found})
+    parts = sorted({part for run in runs for part in run.found.get("parts", ())})
+    said = f", among tables of at most {min(limits):,} rows" if limits else ""
+    said += f", given the column types of a {' and a '.join(types)}" if types else ""
+    if parts:
+        said += (
+            f", provided that these parts, which are not from dpcore, are right: {', '.join(parts)}"
+        )
+    return said
+
+
+def _without(runs: Sequence[RunState]) -> str:
+    void = [str(run.number) for run in runs if run.found.get("why_not_private")]
+    if not void:
+        return ""
+    return (
+        f" Runs {', '.join(void)} turned out to guarantee nothing: the promise is of the others "
+        "alone."
     )
 
 
 def remaining(state: State) -> list[str]:
     """Return what remains of the budgets, in the terms of who plans a run."""
-    lines = [promise(state.budgets)[:1].upper() + promise(state.budgets)[1:]]
+    said = promise(state.budgets, [*state.runs.values()])
+    lines = [said[:1].upper() + said[1:]]
     for place, terms in enumerate(state.budgets):
         used = state.spent(place)
         lines.append(
@@ -121,6 +146,7 @@ def to_dict(state: State) -> dict[str, Any]:
             "counts": float_up(Fraction(run.ticks, _ONE)),
             "counts_of_delta": float_up(Fraction(run.aside_ticks, _ONE)),
             "outcome": run.outcome,
+            **run.found,
             "models": run.models,
         }
         for run in state.runs.values()
@@ -128,7 +154,7 @@ def to_dict(state: State) -> dict[str, Any]:
     outside = [{"at": entry.at, **entry.body} for entry in state.outside]
     return {
         "id": state.id,
-        "promise": promise(state.budgets),
+        "promise": promise(state.budgets, [*state.runs.values()]),
         "budgets": budgets,
         "runs": runs,
         "outside": outside,

@@ -25,6 +25,7 @@ class RunState:
     reserved : its whole budget, in ticks of the filter and of the part of delta aside.
     ticks, aside_ticks : what counts as its cost now: all of that until it is closed.
     outcome : ``"open"`` until it is closed; it may still run, or have died.
+    found : what is known of its guarantee since it was closed (``table_ledger.Found``).
     models : digests of the files that its model was saved in.
     """
 
@@ -36,6 +37,7 @@ class RunState:
     aside_ticks: int
     stated: dict[str, Any]
     outcome: str = "open"
+    found: dict[str, Any] = field(default_factory=dict)
     models: list[str] = field(default_factory=list)
 
 
@@ -91,6 +93,8 @@ def _take(state: State, entry: Entry) -> None:
         case "closed":
             run = state.runs[body["run"]]
             run.outcome = body["outcome"]
+            names = ("why_not_private", "most_rows", "typed_by", "parts")
+            run.found = {name: body[name] for name in names if body[name]}
             # An entry could only ever count less than its reservation.
             run.ticks = min(run.ticks, int(body["ticks"]))
             run.aside_ticks = min(run.aside_ticks, int(body["aside_ticks"]))

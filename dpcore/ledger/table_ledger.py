@@ -15,6 +15,7 @@ import datetime
 import os
 import secrets
 from collections import Counter
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from dpcore.accountants.additive import ticks_up
@@ -26,6 +27,7 @@ from dpcore.ledger.cost import cost_of
 from dpcore.ledger.remaining import budget_that_holds, epsilon_that_fits
 from dpcore.ledger.run_log import RunLog
 from dpcore.ledger.state import State, state_of
+from dpcore.session.one_process import OneProcess
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
     from dpcore.ledger.cost import Cost, Run
     from dpcore.ledger.terms import Terms
 
-__all__ = ["Reservation", "TableLedger"]
+__all__ = ["Found", "Reservation", "TableLedger"]
 
 _Decision = tuple[str, str, dict[str, Any]]
 
@@ -104,6 +106,7 @@ class TableLedger:
             found.append((cost, state))
             figures = {"ticks": str(cost.ticks), "aside_ticks": str(cost.aside_ticks)}
             body = {"budget": budget, **figures, "stated": stated, "table": table}
+            body["nonce"] = secrets.token_hex(16)  # Of two copies of a file each has its own.
             return "reserved", _now(), {**body, "confirmed": confirmed}
 
         self._chain.stays_open = True  # Until the run is closed, which writes again.
@@ -141,20 +144,40 @@ class TableLedger:
             of_it = state_of(entries).runs.get(run)
             if of_it is None or of_it.outcome != "open":
                 raise InvalidInputError(f"The ledger {self.path!r} has no open run {run}.")
-            return _closed(run, "died", of_it.ticks, of_it.aside_ticks)
+            kind, at, body = _closed(run, "died", of_it.ticks, of_it.aside_ticks)
+            return kind, at, {**body, **asdict(Found())}
 
         self._chain.added(decide)
 
     def note_model(self, run: int, digest: str) -> None:
         """Note the SHA-256 of a file that a run's model was saved in."""
-        self._chain.added(lambda _: ("model", _now(), {"run": run, "digest": digest}))
+        self._chain.added(lambda _: ("model", "", {"run": run, "digest": digest}))
 
     def add(self, decide: Callable[[list[Entry]], _Decision]) -> Entry:
         """Return a new entry, decided in the light of all before it."""
         return self._chain.added(decide)
 
 
-class Reservation:
+@dataclass(frozen=True)
+class Found:
+    """The guarantee of a run that has ended, beside its figures.
+
+    Parameters
+    ----------
+    why_not_private : reasons, as clauses, why it has none after all.
+    most_rows, typed_by, parts : its conditions, as ``PrivacyStatement`` has them.
+    """
+
+    why_not_private: tuple[str, ...] = ()
+    most_rows: int | None = None
+    typed_by: str | None = None
+    parts: tuple[str, ...] = ()
+
+
+_NOTHING = Found()
+
+
+class Reservation(OneProcess):
     """A run's place in a ledger, its whole budget charged.
 
     Parameters
@@ -164,16 +187,22 @@ class Reservation:
     """
 
     def __init__(self, ledger: TableLedger, entry: Entry, cost: Cost, state: State) -> None:
+        super().__init__()
         self._ledger, self._cost, self._entry = ledger, cost, entry
         self._filter = state.budgets[entry.body["budget"]].filter
         self.log = RunLog(ledger.path, entry.number, entry.digest)
         self.reference = {"id": state.id, "run": entry.number, "digest": entry.digest}
         """The ledger's id, and number and digest of the reservation: a model keeps them."""
 
-    def close(self, outcome: str) -> None:
-        """Close the run, which makes no more releases: its log refuses them from now on."""
+    def close(self, outcome: str, found: Found = _NOTHING) -> None:
+        """Close the run, which makes no more releases: its log refuses them from now on. A child of
+        the process that made it closes nothing: it does not know what its parent released."""
+        if not self._is_here:
+            return
         self.log.close()
         ticks, aside = self._spent()
+        if found.why_not_private:
+            ticks, aside = self._cost.ticks, self._cost.aside_ticks
         number, log = self._entry.number, self.log
 
         def decide(entries: list[Entry]) -> _Decision:
@@ -181,7 +210,8 @@ class Reservation:
             if state_of(entries).runs[number].outcome != "open":
                 raise LedgerError(f"Run {number} of the ledger was closed while it ran.")
             kind, at, body = _closed(number, outcome, ticks, aside)
-            return kind, at, {**body, "releases": len(log), "last": log.last}
+            ended = {"releases": len(log), "last": log.last, **asdict(found)}
+            return kind, at, {**body, **ended}
 
         try:
             self._ledger.add(decide)
@@ -225,7 +255,8 @@ def _refusal(state: State, run: Run, path: str) -> str:
 
 def _closed(run: int, outcome: str, ticks: int, aside_ticks: int) -> _Decision:
     figures = {"ticks": str(ticks), "aside_ticks": str(aside_ticks)}
-    return "closed", _now(), {"run": run, "outcome": outcome, **figures}
+    # Without a time: how long a run takes is in no file.
+    return "closed", "", {"run": run, "outcome": outcome, **figures}
 
 
 def _now() -> str:

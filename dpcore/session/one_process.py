@@ -26,8 +26,12 @@ class OneProcess(Unshareable):
 
     def _require_this_process(self) -> None:
         """Raise InvalidInputError in a process forked from that which made it."""
-        if os.getpid() != self._pid or self._forked:
+        if not self._is_here:
             raise InvalidInputError(self._elsewhere)
+
+    @property
+    def _is_here(self) -> bool:
+        return os.getpid() == self._pid and not self._forked
 
 
 _made_here: weakref.WeakSet[OneProcess] = weakref.WeakSet()

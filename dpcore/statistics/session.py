@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 from dpcore.data.blocks.parts import split_table
 from dpcore.errors import InvalidInputError
-from dpcore.fitting.reporting import charged_in
+from dpcore.fitting.reporting import charged_in, unpromised
+from dpcore.fitting.table_ledger import found_in
 from dpcore.queries.columns import CategoricalColumn, column_of
 from dpcore.session.charges import Charges
 from dpcore.session.parts import WholeSession
@@ -61,6 +62,8 @@ class OpenSession(Statistics):
     def close(self) -> None:
         """Refuse every release from now on; the statement can still be asked for."""
         self._door.close()
+        opened, reasons = self._opened, tuple(unpromised(self._door))
+        self._charged.found = lambda: found_in(self._door, reasons, opened.trusted, opened.typed_by)
         self._charged.close("closed")
 
     def statement(self) -> dict[str, Any]:

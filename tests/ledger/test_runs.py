@@ -173,3 +173,63 @@ def test_a_raise_is_said_to_be_one(ledger):
     raised = run(app, ["ledger", "raise", ledger.path, "--epsilon", "1"])
     assert "(3, 2e-06)" in raised.output
     assert "no guarantee that was fixed beforehand" in raised.output
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_child_gives_nothing_back(ledger):
+    public = {"bounds": (0, 1), "row_norm": None, "classes": (0, 1)}
+    with dpcore.open_session(X, Y, **public, epsilon=1.0, ledger=ledger.path) as session:
+        child = os.fork()
+        if child == 0:
+            try:
+                session.close()
+            finally:
+                os._exit(0)
+        os.waitpid(child, 0)
+        assert only(ledger).outcome == "open"
+        session.count(share=1.0)
+    spent = ledger.state().spent(0).spent
+    assert only(ledger).outcome == "closed" and spent > 0
+    verified(ledger.path)
+
+
+def test_what_turns_out_not_private_is_counted_whole_and_named(ledger):
+    from dpcore.ledger.shown import promise
+
+    run = CliRunner().invoke
+    public = {"bounds": (0, 1), "row_norm": None, "classes": (0, 1)}
+    session = dpcore.open_session(X, Y, **public, epsilon=1.0, ledger=ledger.path)
+    session._door._parts._not_private.add("somewhere:Part")
+    session.count(share=0.1)
+    session.close()
+    state = ledger.state()
+    number = only(ledger).number
+    assert only(ledger).ticks == only(ledger).reserved[0]
+    assert f"Runs {number} turned out to guarantee nothing" in promise(
+        state.budgets, [*state.runs.values()]
+    )
+    assert "guarantee nothing" in run(app, ["ledger", "show", ledger.path]).output
+
+
+def test_conditions_of_a_run_are_those_of_the_promise(ledger):
+    from dpcore.ledger.shown import promise
+
+    model = dpcore.fit(
+        X, Y, **PUBLIC, algo="objpert", epsilon=1.0, ledger=ledger.path, capacity=10_000
+    )
+    state = ledger.state()
+    assert "at most 10,000 rows" in model.privacy["sentence"]
+    said = promise(state.budgets, [*state.runs.values()])
+    assert "among tables of at most 10,000 rows" in said
+
+
+def test_references_of_a_comparison_are_noted(tmp_path, ledger):
+    (tmp_path / "rows.csv").write_text("a,y\n" + "1,no\n2,yes\n" * 60)
+    (tmp_path / "schema.toml").write_text(
+        f'ledger = {json.dumps(ledger.path)}\n[columns]\na = {{ kind = "numeric", lower = 0, '
+        'upper = 10 }\ny = { kind = "label", classes = ["no", "yes"] }\n'
+    )
+    asked = ["compare", "--data", str(tmp_path / "rows.csv"), "--algos", "nonprivate"]
+    done = CliRunner().invoke(app, [*asked, "--schema", str(tmp_path / "schema.toml")])
+    assert done.exit_code == 0, done.output
+    assert len(ledger.state().outside) == 1

@@ -314,3 +314,28 @@ def test_nothing_rests_on_the_clock(ledger, monkeypatch):
     monkeypatch.setattr("dpcore.ledger.table_ledger._now", lambda: "1970-01-01T00:00:00+00:00")
     ledger.reserve(a_run(0.5), STATED)
     assert len(ledger.state().runs) == 2
+
+
+def test_a_second_name_of_the_file_is_refused(ledger):
+    os.link(ledger.path, f"{ledger.path}-too")
+    for name in (ledger.path, f"{ledger.path}-too"):
+        with pytest.raises(LedgerError, match="second name"):
+            TableLedger(name).reserve(a_run(), STATED)
+
+
+def test_two_copies_that_are_charged_alike_are_told_apart(ledger, monkeypatch):
+    monkeypatch.setattr("dpcore.ledger.table_ledger._now", lambda: "")
+    shutil.copy(ledger.path, f"{ledger.path}-copy")
+    copies = [TableLedger(path) for path in (ledger.path, f"{ledger.path}-copy")]
+    references = [copy.reserve(a_run(), STATED).reference for copy in copies]
+    assert references[0]["run"] == references[1]["run"]
+    assert references[0]["digest"] != references[1]["digest"]
+
+
+def test_a_run_that_others_closed_makes_no_more_releases(ledger):
+    reservation = ledger.reserve(a_run(), STATED)
+    reservation.log.charge(a_release())
+    TableLedger(ledger.path).close_as_spent(reservation.reference["run"])
+    with pytest.raises(LedgerError, match="no more releases"):
+        reservation.log.charge(a_release())
+    verified(ledger.path)

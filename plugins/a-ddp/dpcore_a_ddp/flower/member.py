@@ -96,6 +96,11 @@ def answer(member: Member, data: bytes) -> bytes:
             f"The rules are for {rules.relation}, and the budget is for {member.relation}."
         )
     dataset = load_file(member.data, _schema_of(member))
+    if dataset.schema.ledger is not None:
+        raise InvalidInputError(
+            f"The schema names the ledger {dataset.schema.ledger!r} of the table, and a member has "
+            "a budget and a ledger of its own: take the key out of the schema."
+        )
     user = User(member.user, int(dataset.X.shape[0]), member.epsilon, member.delta)
     registry = load_registry()
     loss = registry.load("loss", rules.loss)()
