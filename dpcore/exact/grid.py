@@ -45,7 +45,7 @@ DIRECTION_BITS = 14
 BLOCK_ROWS = 8192
 """Rows of a block, a public constant: float64 sums over one block are exact (coefficient_bits)."""
 MOST_FILES = 2**14
-"""Files of one table at most, each of which may end in a block that is not full."""
+"""Files of one table at most; each may end in a block that is not full."""
 
 STEP_BITS = PARAMETER_BITS - DIRECTION_BITS
 """A direction times a step size is on the parameters' grid, so that ``w - step * direction`` is
