@@ -215,7 +215,7 @@ def test_conditions_of_a_run_are_those_of_the_promise(ledger):
     from dpcore.ledger.shown import promise
 
     model = dpcore.fit(
-        X, Y, **PUBLIC, algo="objpert", epsilon=1.0, ledger=ledger.path, capacity=10_000
+        X, Y, **PUBLIC, algo="objpert", epsilon=0.3, ledger=ledger.path, capacity=10_000
     )
     state = ledger.state()
     assert "at most 10,000 rows" in model.privacy["sentence"]
