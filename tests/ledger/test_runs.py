@@ -214,13 +214,11 @@ def test_what_turns_out_not_private_is_counted_whole_and_named(ledger):
 def test_conditions_of_a_run_are_those_of_the_promise(ledger):
     from dpcore.ledger.shown import promise
 
-    model = dpcore.fit(
-        X, Y, **PUBLIC, algo="objpert", epsilon=0.3, ledger=ledger.path, capacity=10_000
-    )
+    model = dpcore.fit(X, Y, **PUBLIC, algo="objpert", epsilon=0.3, ledger=ledger.path)
     state = ledger.state()
-    assert "at most 10,000 rows" in model.privacy["sentence"]
+    assert "at most 134,217,728 rows" in model.privacy["sentence"]
     said = promise(state.budgets, [*state.runs.values()])
-    assert "among tables of at most 10,000 rows" in said
+    assert "among tables of at most 134,217,728 rows" in said
 
 
 def test_references_of_a_comparison_are_noted(tmp_path, ledger):
