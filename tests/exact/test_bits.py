@@ -28,7 +28,7 @@ from dpcore.losses.logistic import Logistic
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.protocols.problem import Problem
 from dpcore.queries import ClippedGradientSum
-from dpcore.queries.gradient_sum import GradientSum, gradient_error
+from dpcore.queries.gradient_sum import GradientSum, gradient_bits, gradient_error
 from dpcore.queries.gram import GramMatrix
 from dpcore.queries.moments import ColumnMoments
 from dpcore.testing import check_query
@@ -147,8 +147,9 @@ def the_error_of_a_sum_of_gradients_is_bounded():
         ]
         exact = naive.weighted_sum(block._unfolded(), list(map(Fraction, slopes)))
         for precise in (False, True):
-            query = GradientSum(problem, w, 30, precise)
-            away = np.ldexp(LocalEngine(table).answer(query).astype(float), -30) - np.array(
+            bits = gradient_bits(problem, n, 1.0)
+            query = GradientSum(problem, w, bits, precise)
+            away = np.ldexp(LocalEngine(table).answer(query).astype(float), -bits) - np.array(
                 [float(value) for value in exact]
             )
             assert np.linalg.norm(away) <= gradient_error(problem, n, 1.0, precise)
