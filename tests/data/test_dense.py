@@ -26,7 +26,7 @@ from dpcore.data.blocks.standardization import Standardization
 from dpcore.data.blocks.table import Table
 from dpcore.data.blocks.truncation import truncate_rows
 from dpcore.errors import DataError
-from dpcore.exact.grid import FEATURE_BITS, FLOAT32_LIMIT, round_parameters
+from dpcore.exact.grid import FLOAT32_LIMIT, round_parameters
 from dpcore.losses.logistic import Logistic, Softmax
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.protocols.problem import Problem
@@ -128,10 +128,6 @@ def test_float32_above_the_limit_would_round(monkeypatch):
     assert not np.array_equal(block.rows(), X)
 
 
-def test_the_kernels_grid_is_that_of_features():
-    assert dense_kernels._FEATURE_STEPS == 2**FEATURE_BITS
-
-
 def test_exact_kernels_are_the_sums_in_whole_numbers():
     values = ON_GRID[:30].astype(np.float32)
     w = round_parameters(RNG.normal(size=WIDTH), RAW)
@@ -139,7 +135,7 @@ def test_exact_kernels_are_the_sums_in_whole_numbers():
     margins, sums, moments = np.empty(30), np.zeros(WIDTH), np.zeros(WIDTH)
     exact_margins(values, w, margins)
     exact_weighted_sum(values, c, sums)
-    exact_weighted_moments(values, c, moments)
+    exact_weighted_moments(values, 65536.0, c, moments)
     assert margins.tolist() == [naive.margin(row, 1.0, w) for row in values]
     assert sums.tolist() == naive.weighted_sum(values, naive.fractions_of(c))
     held = [
@@ -201,7 +197,7 @@ def test_rows_that_are_stored_as_they_are_would_be_truncated_to_themselves(X):
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_values_that_are_no_numbers_are_on_no_grid(value):
     X = np.array([[0.5, value]])
-    assert not grid_squares(X, RAW, np.empty(1, np.int64))
+    assert not grid_squares(X, 65536.0, RAW, np.empty(1, np.int64))
     with pytest.raises(DataError, match="not finite"):
         Table.from_matrix(X, np.ones(1), row_norm=RAW, raw_norm_bound=RAW)
 
@@ -218,7 +214,7 @@ def test_rows_are_measured_and_stored_as_their_formulas_say():
     largest, roots = np.empty(15), np.empty(15)
     measure_rows(X, 1.0, largest, roots)
     out, factors = np.empty((15, 7), np.float64), RNG.uniform(0.1, 1, 15)
-    store_rows(X, largest, factors, out)
+    store_rows(X, 65536.0, largest, factors, out)
     for i, row in enumerate(X):
         size = max(1.0, np.abs(row).max())
         total = 0.0

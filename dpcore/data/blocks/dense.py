@@ -142,7 +142,7 @@ class DenseBlock(CachedMargins):
 
     def weighted_moments(self, c: np.ndarray) -> np.ndarray:
         total = np.zeros(self.n_features)
-        exact_weighted_moments(self._values, c, total)
+        exact_weighted_moments(self._values, 2.0**FEATURE_BITS, c, total)
         return total
 
 
@@ -169,7 +169,7 @@ class _Dense(MatrixLayout[np.ndarray]):
         out = np.empty((len(X), width + intercept), _form(row_norm))
         for rows in _chunks(X):
             units, factors, _ = _factors(X[rows], row_norm, intercept)
-            store_rows(X[rows], units, factors, out[rows])
+            store_rows(X[rows], 2.0**FEATURE_BITS, units, factors, out[rows])
             out[rows, width:] = to_grid(1.0 / units * factors)[:, np.newaxis]
         return out
 
@@ -193,7 +193,7 @@ def _squares_within(X: np.ndarray, bound: float) -> np.ndarray | None:
     is longer than the bound: then ``truncate_rows`` would leave them as they are."""
     limit = math.floor(np.float64(bound) ** 2 * 2.0 ** (2 * FEATURE_BITS))
     squares = np.empty(len(X), dtype=np.int64)
-    if X.shape[1] * (limit + 1) >= 2**62 or not grid_squares(X, bound, squares):
+    if X.shape[1] * (limit + 1) >= 2**62 or not grid_squares(X, 2.0**FEATURE_BITS, bound, squares):
         return None
     return None if (squares > limit).any() else squares
 

@@ -26,7 +26,6 @@ __all__ = [
 ]
 
 LANES = 8
-_FEATURE_STEPS = 65536.0  # 2^FEATURE_BITS of dpcore.exact.grid; a cached kernel has its own
 
 
 @njit(cache=True, error_model="numpy", nogil=True, fastmath={"reassoc", "contract"})
@@ -127,15 +126,18 @@ def dense_margins_at(
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
-def exact_weighted_moments(values: np.ndarray, c: np.ndarray, out: np.ndarray) -> None:
+def exact_weighted_moments(
+    values: np.ndarray, per_one: float, c: np.ndarray, out: np.ndarray
+) -> None:
     """Add each row's held squares (``Block.weighted_moments``) times its weight to ``out``; sums
-    are exact as those of the rows are, since q(x) is at most the size of x."""
+    are exact as those of the rows are, since q(x) is at most the size of x. ``per_one`` : steps of
+    the feature grid in 1, which a cached kernel would have as they were when it was compiled."""
     for i in range(c.shape[0]):
         row, weight = values[i], c[i]
         for j in range(out.shape[0]):
             size = abs(np.float64(row[j]))
             held = size * size if size < 1.0 else size
-            out[j] += np.trunc(held * _FEATURE_STEPS) / _FEATURE_STEPS * weight
+            out[j] += np.trunc(held * per_one) / per_one * weight
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
@@ -151,15 +153,15 @@ def dense_square_product(values: np.ndarray, v: np.ndarray, out: np.ndarray) -> 
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
-def grid_squares(values: np.ndarray, bound: float, squares: np.ndarray) -> bool:
+def grid_squares(values: np.ndarray, per_one: float, bound: float, squares: np.ndarray) -> bool:
     """Write each row's sum of squared grid steps to ``squares``, int64, and return whether all
     entries are on the feature grid and of size ``bound`` at most, whose square in steps, times the
     width, is below 2^63."""
-    most, fits = bound * _FEATURE_STEPS, True
+    most, fits = bound * per_one, True
     for i in range(values.shape[0]):
         row, total = values[i], np.int64(0)
         for j in range(row.shape[0]):
-            steps = np.float64(row[j]) * _FEATURE_STEPS
+            steps = np.float64(row[j]) * per_one
             fits &= (abs(steps) <= most) & (np.trunc(steps) == steps)
             whole = np.int64(steps if abs(steps) <= most else 0.0)
             total += whole * whole
@@ -184,11 +186,13 @@ def measure_rows(X: np.ndarray, more: float, largest: np.ndarray, roots: np.ndar
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
-def store_rows(X: np.ndarray, units: np.ndarray, factors: np.ndarray, out: np.ndarray) -> None:
-    """Write each row over its unit, times its factor, truncated to the feature grid, to the first
-    columns of ``out``."""
+def store_rows(
+    X: np.ndarray, per_one: float, units: np.ndarray, factors: np.ndarray, out: np.ndarray
+) -> None:
+    """Write each row over its unit, times its factor, truncated to the feature grid of ``per_one``
+    steps in 1, to the first columns of ``out``."""
     for i in range(X.shape[0]):
         row, at, unit, factor = X[i], out[i], units[i], factors[i]
         for j in range(X.shape[1]):
-            steps = np.trunc(row[j] / unit * factor * _FEATURE_STEPS)
-            at[j] = steps / _FEATURE_STEPS + 0.0  # a zero without a sign
+            steps = np.trunc(row[j] / unit * factor * per_one)
+            at[j] = steps / per_one + 0.0  # a zero without a sign
