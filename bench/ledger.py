@@ -1,7 +1,7 @@
 """What does a ledger cost, and does it survive?
 
-Prints milliseconds of a reservation (a synchronous commit, medians), and by the clock of a
-default fit of adult with a ledger beside one without, alternating, and the outcome of kills: each a
+Prints medians, in milliseconds by the clock, of a reservation (a synchronous commit) and of a
+default fit of adult with a ledger and without, alternating; and the outcome of kills: each a
 process that spends, killed at a random time, after which the ledger has to open, to be whole, and
 to count every run that a draw was seen of.
 
