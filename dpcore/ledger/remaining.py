@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from decimal import ROUND_FLOOR, Context
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import DpcoreError
@@ -14,11 +14,21 @@ if TYPE_CHECKING:
     from dpcore.ledger.cost import Run
     from dpcore.ledger.state import RunState, State
 
-__all__ = ["budget_that_holds", "epsilon_that_fits", "more_like"]
+__all__ = ["budget_that_holds", "epsilon_that_fits", "more_like", "shown_down", "shown_up"]
 
 _LEAST = 1e-6
 _CLOSE = 1.0002
-_DOWN = Context(prec=4, rounding=ROUND_FLOOR)
+_DOWN, _UP = (Context(prec=4, rounding=way) for way in (ROUND_FLOOR, ROUND_CEILING))
+
+
+def shown_up(figure: float) -> str:
+    """Return a figure of what was spent in four digits, rounded up."""
+    return f"{_UP.create_decimal_from_float(figure).normalize():f}"
+
+
+def shown_down(figure: float) -> str:
+    """Return a figure of what is left in four digits, rounded down."""
+    return f"{_DOWN.create_decimal_from_float(figure).normalize():f}"
 
 
 def budget_that_holds(state: State, cost: Cost, budget: int) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from dpcore.accountants.additive import ticks_up
 from dpcore.exact.rounding import exact, float_up
 from dpcore.ledger.cost import Run
-from dpcore.ledger.remaining import epsilon_that_fits, more_like
+from dpcore.ledger.remaining import epsilon_that_fits, more_like, shown_down, shown_up
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -75,8 +75,8 @@ def remaining(state: State) -> list[str]:
     for place, terms in enumerate(state.budgets):
         used = state.spent(place)
         lines.append(
-            f"Budget {place + 1}: {used.spent:.6g} of {used.budget:.6g} {used.unit} counts as "
-            f"spent, which is book-keeping; {used.remaining:.6g} remains."
+            f"Budget {place + 1}: {shown_up(used.spent)} of {shown_down(used.budget)} {used.unit} "
+            f"counts as spent, which is book-keeping; {shown_down(used.remaining)} remains."
         )
         own = Run(terms.filter, terms.relation, terms.unit)
         fits = epsilon_that_fits(state, own)
@@ -110,11 +110,11 @@ def run_rows(state: State) -> list[list[str]]:
 
 def _row(state: State, run: RunState) -> list[str]:
     stated, unit = run.stated, state.budgets[run.budget].filter.unit
-    counts = f"{float_up(Fraction(run.ticks, _ONE)):.4g} {unit}"
+    counts = f"{shown_up(float_up(Fraction(run.ticks, _ONE)))} {unit}"
     if run.aside_ticks:
-        counts += f" + {float_up(Fraction(run.aside_ticks, _ONE)):.3g}"
+        counts += f" + {shown_up(float_up(Fraction(run.aside_ticks, _ONE)))}"
     models = ", ".join(digest[:12] for digest in run.models)
-    figures = [f"{stated['epsilon']:g}", counts, run.outcome, models]
+    figures = [exact(stated["epsilon"]), counts, run.outcome, models]
     return [str(run.number), run.at, stated["analyst"], stated["algorithm"], *figures]
 
 

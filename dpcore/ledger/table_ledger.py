@@ -24,7 +24,7 @@ from dpcore.errors import BudgetExceededError, InvalidInputError, LedgerError
 from dpcore.exact.rounding import exact
 from dpcore.ledger.chain import Chain
 from dpcore.ledger.cost import cost_of
-from dpcore.ledger.remaining import budget_that_holds, epsilon_that_fits
+from dpcore.ledger.remaining import budget_that_holds, epsilon_that_fits, shown_down
 from dpcore.ledger.run_log import RunLog
 from dpcore.ledger.state import State, state_of
 from dpcore.session.one_process import OneProcess
@@ -246,7 +246,7 @@ def _refusal(state: State, run: Run, path: str) -> str:
     left = epsilon_that_fits(state, run)
     fits = f"a run of epsilon {left:.4g} would fit" if left else "no run fits any more"
     used = [state.spent(budget) for budget in range(len(state.budgets))]
-    remain = " and ".join(f"{filter.remaining:.6g} {filter.unit}" for filter in used)
+    remain = " and ".join(f"{shown_down(filter.remaining)} {filter.unit}" for filter in used)
     return (
         f"The run's epsilon of {exact(run.accountant.epsilon)} does not fit into the ledger "
         f"{path!r}, of whose budget {remain} remains: {fits}. Nothing was charged."

@@ -15,6 +15,7 @@ from dpcore.errors import BudgetExceededError, DpcoreError, InvalidInputError, L
 from dpcore.ledger import TableLedger, Terms, chain
 from dpcore.ledger.chain import Chain
 from dpcore.ledger.cost import Run
+from dpcore.ledger.remaining import shown_down, shown_up
 from dpcore.ledger.verify import verified
 from dpcore.privacy.events import GaussianDpEvent
 from dpcore.session.ledger import LedgerEntry
@@ -339,3 +340,10 @@ def test_a_run_that_others_closed_makes_no_more_releases(ledger):
     with pytest.raises(LedgerError, match="no more releases"):
         reservation.log.charge(a_release())
     verified(ledger.path)
+
+
+@pytest.mark.parametrize("figure", [0.123449999, 0.12345, 1e-9 / 3, 2.0 / 3, 0.0])
+def test_figures_are_shown_on_the_safe_side(figure):
+    up, down = float(shown_up(figure)), float(shown_down(figure))
+    assert down <= figure <= up
+    assert up - down <= 1.01e-3 * figure
