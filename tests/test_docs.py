@@ -26,7 +26,7 @@ ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
 DOCS = ROOT / "docs"
 PAGES = [README, *(ROOT / f"{name}.md" for name in ("CONTRIBUTING", "SECURITY", "CHANGELOG"))]
-PAGES += sorted(DOCS.glob("*.md"))
+PAGES += sorted(DOCS.rglob("*.md"))
 HOOKS = sorted(name for name in vars(hookspecs) if name.startswith("register_"))
 
 needs_readme = pytest.mark.skipif(not README.is_file(), reason="needs the README of a checkout")
@@ -94,6 +94,13 @@ def test_the_readme_is_short():
     lines = README.read_text().splitlines()
     assert len(lines) <= 120
     assert [line for line in lines if len(line) > 140] == []
+
+
+@needs_readme
+def test_the_site_has_every_page():
+    nav = (ROOT / "mkdocs.yml").read_text().split("\nnav:")[1]
+    pages = [*DOCS.rglob("*.md"), *ROOT.glob("plugins/*/*.md"), *ROOT.glob("bench/**/README.md")]
+    assert [relative(page) for page in pages if f" {relative(page)}\n" not in nav] == []
 
 
 @needs_readme

@@ -1,0 +1,123 @@
+"""Pages of the site: those of the repository at their own paths, and the reference, made from what
+is registered. Run by mkdocs-gen-files."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Iterator
+from pathlib import Path
+
+import mkdocs_gen_files
+import typer
+
+from dpcore.cli import app
+from dpcore.registry.catalogue import Entry, load_registry, plural
+
+ROOT = Path(__file__).parents[2]
+PAGES = ("*.md", "docs/*.md", "docs/tutorials/*.md", "plugins/*/*.md", "bench/**/README.md")
+BESIDE = ("LICENSE", "bench/*.svg", "bench/figures/*.svg")
+QUERIES = ("dpcore/queries/*.py", "plugins/*/dpcore_*/*.py")
+KINDS = ("optimizer", "mechanism", "accountant", "loss")
+PUBLIC = ("dpcore", "dpcore.sklearn", "dpcore.plugin", "dpcore.plugin.parts", "dpcore.testing")
+
+_HAVE_PAGES: set[str] = set()
+
+
+def copy_pages() -> None:
+    """Copy the pages of the repository, so that a link is the same there and here."""
+    for pattern in (*PAGES, *BESIDE):
+        for path in sorted(ROOT.glob(pattern)):
+            name = path.relative_to(ROOT)
+            with mkdocs_gen_files.open(name, "wb") as page:
+                page.write(path.read_bytes())
+
+
+def write(path: str, title: str, *paragraphs: str) -> str:
+    """Write a page of the reference, and return its line in the navigation."""
+    with mkdocs_gen_files.open(f"reference/{path}", "w") as page:
+        page.write("\n\n".join((f"# {title}", *paragraphs)) + "\n")
+    return f"[{title}]({path})"
+
+
+def documented(target: str) -> str:
+    """Return the line that has mkdocstrings write down a module, class or function."""
+    _HAVE_PAGES.add(target)
+    return f"::: {target}"
+
+
+def page_of(entry: Entry) -> str:
+    """Write the page of a registered part."""
+    about = [entry.summary, f"From the distribution `{entry.distribution}`."]
+    about += [f"Source: {entry.reference}."] if entry.reference else []
+    target = documented(entry.target.replace(":", "."))
+    return write(f"{plural(entry.kind)}/{entry.name}.md", entry.name, *about, target)
+
+
+def queries() -> Iterator[str]:
+    """Write a page for each module that holds a query, its sensitivity and the argument for it."""
+    for path in sorted(path for pattern in QUERIES for path in ROOT.glob(pattern)):
+        if "def answer_block(" not in path.read_text():
+            continue
+        top = next(parent for parent in path.parents if not (parent / "__init__.py").exists())
+        module = ".".join(path.relative_to(top).with_suffix("").parts)
+        if any(name.startswith(f"{module}.") for name in _HAVE_PAGES):
+            continue
+        yield write(f"queries/{module}.md", module.split(".", 1)[1], documented(module))
+
+
+def names_of(module: str) -> str:
+    """Write the page of a module's public names."""
+    found, lines, shown = importlib.import_module(module), [], []
+    for name in sorted(getattr(found, "__all__", ())):
+        thing = getattr(found, name)
+        home = f"{getattr(thing, '__module__', module)}.{getattr(thing, '__qualname__', name)}"
+        first = (inspect.getdoc(thing) or "").split("\n\n")[0].replace("\n", " ")
+        is_code = inspect.isclass(thing) or inspect.isfunction(thing)
+        if not is_code:
+            lines.append(f"* `{name}`")
+            continue
+        in_a_module = any(home.startswith(f"{page}.") for page in _HAVE_PAGES)
+        if home not in _HAVE_PAGES and not in_a_module:
+            shown.append(documented(home))
+        lines.append(f"* [`{name}`][{home}]: {first}")
+    return write(f"names/{module}.md", module, "\n".join(lines), *shown)
+
+
+def commands() -> Iterator[str]:
+    """Write what ``--help`` of every command prints."""
+    group = typer.main.get_command(app)
+    for name, command in sorted(group.commands.items()):
+        parts = [(f"dpcore {name}", command)]
+        inner = getattr(command, "commands", {})
+        parts += [(f"dpcore {name} {each}", inner[each]) for each in sorted(inner)]
+        texts = []
+        for words, each in parts:
+            context = typer.Context(each, info_name=words, max_content_width=100)
+            context.terminal_width = 100
+            heading = [f"## {words}"] if len(parts) > 1 else []
+            texts += [*heading, f"```text\n{each.get_help(context).strip()}\n```"]
+        yield write(f"commands/{name}.md", f"dpcore {name}", *texts)
+
+
+def navigation(sections: dict[str, list[str]]) -> None:
+    """Write the navigation of the reference."""
+    with mkdocs_gen_files.open("reference/SUMMARY.md", "w") as page:
+        for title, lines in sections.items():
+            page.write(f"* {title}\n" + "".join(f"    * {line}\n" for line in lines))
+
+
+def reference() -> None:
+    """Write the reference."""
+    registry = load_registry()
+    parts = {
+        plural(kind).capitalize(): [page_of(entry) for entry in registry.entries(kind)]
+        for kind in KINDS
+    }
+    parts["Queries"] = list(queries())
+    names = [names_of(module) for module in PUBLIC]
+    navigation({"Commands": list(commands()), "Public names": names, **parts})
+
+
+copy_pages()
+reference()

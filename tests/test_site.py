@@ -1,0 +1,63 @@
+"""The site: it builds without a warning, shows every part, and fetches nothing when it is read."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dpcore.registry.catalogue import load_registry, plural
+
+pytest.importorskip("mkdocs", reason="in an environment of its own: .ci/run, step site")
+
+ROOT = Path(__file__).parents[1]
+FETCHED = re.compile(r"""(?:\bsrc|<link\b[^>]*\bhref)=["']?(?:https?:)?//[^"'\s>]+""")
+
+
+def fetched_from_elsewhere(text):
+    return FETCHED.findall(text)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.mark.parametrize("kind", ["optimizer", "mechanism", "accountant", "loss"])
+def test_every_part_has_a_page_with_its_code(site, kind):
+    for entry in load_registry().entries(kind):
+        page = (site / "reference" / plural(kind) / f"{entry.name}.html").read_text()
+        module, _, name = entry.target.partition(":")
+        assert f'id="{module}.{name}"' in page
+        assert f"{module.replace('.', '/')}.py" in page
+
+
+def test_queries_have_pages_with_their_argument(site):
+    page = (site / "reference/queries/dpcore.queries.gram.html").read_text()
+    assert "GramMatrix" in page and "sensitivity" in page
+
+
+def test_every_command_has_its_help(site):
+    page = (site / "reference/commands/train.html").read_text()
+    assert "--epsilon" in page and "Usage: dpcore train" in page
+
+
+def test_nothing_is_fetched_from_elsewhere(site):
+    pages = sorted(site.rglob("*.html"))
+    assert len(pages) > 80
+    assert {page.name: fetched_from_elsewhere(page.read_text()) for page in pages} == {
+        page.name: [] for page in pages
+    }
+    sheets = "".join(path.read_text() for path in site.rglob("*.css"))
+    assert re.findall(r"url\([\"']?(?:https?:)?//", sheets) == []
+
+
+def test_a_page_that_fetches_is_noticed():
+    assert fetched_from_elsewhere('<script src="https://elsewhere.example/a.js"></script>')
+    assert fetched_from_elsewhere('<link rel="stylesheet" href="//elsewhere.example/a.css">')
+    assert not fetched_from_elsewhere('<a href="https://elsewhere.example/">there</a>')
