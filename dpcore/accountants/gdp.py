@@ -1,25 +1,64 @@
-"""Gaussian differential privacy: exact, for runs whose releases are all Gaussian."""
+"""Gaussian differential privacy: exact for runs whose releases are all Gaussian."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
 from dpcore.accountants.figure import FigureAccountant
+from dpcore.accountants.gaussian_mu import bounded_range_mu_up, laplace_mu_up, pure_mu_up
 from dpcore.accountants.normal import (
     gaussian_delta_up,
     gaussian_epsilon_up,
     gaussian_mu_squared_down,
 )
 from dpcore.exact.rounding import sqrt_up
-from dpcore.privacy.events import DpEvent, GaussianDpEvent
+from dpcore.privacy.events import (
+    DpEvent,
+    ExponentialMechanismDpEvent,
+    ExPostDpEvent,
+    GaussianDpEvent,
+    LaplaceDpEvent,
+    PureDpEvent,
+)
 
 __all__ = ["GdpAccountant"]
 
 
+def _gaussian(event: GaussianDpEvent) -> Fraction:
+    """1 / noise_multiplier: Dong, Roth & Su 2022, Theorem 2.7. An equality."""
+    return 1 / Fraction(event.noise_multiplier)
+
+
+def _pure(event: PureDpEvent | ExPostDpEvent) -> Fraction:
+    return pure_mu_up(Fraction(event.epsilon))
+
+
+def _bounded_range(event: ExponentialMechanismDpEvent) -> Fraction:
+    return bounded_range_mu_up(Fraction(event.epsilon))
+
+
+def _laplace(event: LaplaceDpEvent) -> Fraction:
+    return laplace_mu_up(1 / Fraction(event.noise_multiplier))
+
+
+_RULES: dict[type[DpEvent], Callable[[Any], Fraction]] = {
+    GaussianDpEvent: _gaussian,
+    # The others by ``dpcore.accountants.gaussian_mu``, which has the proofs.
+    PureDpEvent: _pure,
+    ExponentialMechanismDpEvent: _bounded_range,
+    LaplaceDpEvent: _laplace,
+    # Its cap: an epsilon-DP release like any other.
+    ExPostDpEvent: _pure,
+}
+
+
 @dataclass(frozen=True, kw_only=True)
 class GdpAccountant(FigureAccountant):
-    """Adds up mu**2 = 1 / noise_multiplier**2 (Dong, Roth & Su 2022): Gaussian shifts of mu_1, mu_2
-    are together one of sqrt(mu_1**2 + mu_2**2). Gaussian only.
+    """Adds up mu**2 (Dong, Roth & Su 2022): Gaussian shifts of mu_1, mu_2 are together one of
+    sqrt(mu_1**2 + mu_2**2). A Gaussian release has mu = 1 / noise_multiplier, exactly; selections,
+    Laplace noise and pure releases have the mu of the Gaussian that dominates them
+    (``dpcore.accountants.gaussian_mu``).
 
     No central limit theorem: such figures for sampled mechanisms are too low, so those events are
     refused. Fully adaptive: Smith & Thakurta 2022; Koskela, Tobaben & Honkela 2023. The conversion
@@ -30,7 +69,7 @@ class GdpAccountant(FigureAccountant):
     unit: ClassVar[str] = "mu^2"
     fully_adaptive: ClassVar[bool] = True
     conversions: ClassVar[tuple[str, ...]] = ("exact",)
-    events: ClassVar[tuple[type[DpEvent], ...]] = (GaussianDpEvent,)
+    events: ClassVar[tuple[type[DpEvent], ...]] = tuple(_RULES)
 
     @classmethod
     def _open(
@@ -39,7 +78,8 @@ class GdpAccountant(FigureAccountant):
         return gaussian_mu_squared_down(Fraction(epsilon), Fraction(delta)), {}
 
     def _leaf_cost(self, event: Any) -> Fraction:
-        return 1 / Fraction(event.noise_multiplier) ** 2
+        mu = _RULES[type(event)](event)
+        return mu * mu
 
     @classmethod
     def _budget_of(cls, figure: Fraction) -> Fraction:

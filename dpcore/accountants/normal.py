@@ -20,7 +20,12 @@ from functools import lru_cache
 
 from dpcore.exact.rounding import exp_up, float_up, sqrt_down, sqrt_up
 
-__all__ = ["gaussian_delta_up", "gaussian_epsilon_up", "gaussian_mu_squared_down"]
+__all__ = [
+    "gaussian_delta_up",
+    "gaussian_epsilon_up",
+    "gaussian_mu_squared_down",
+    "normal_tail_up",
+]
 
 _DIGITS = 60
 _CONTEXT = decimal.Context(prec=_DIGITS, rounding=decimal.ROUND_HALF_EVEN)
@@ -77,6 +82,11 @@ def _mills_series(z: Decimal) -> tuple[Fraction, Fraction]:
     half_down = sqrt_down(_TWO_PI) / 2 / exp_up(-(Fraction(z) ** 2) / 2)
     low, high = series * (1 - Fraction(_EPS)), series * (1 + 2 * Fraction(_EPS))
     return (half_down + low, half_up + high) if z < 0 else (half_down - high, half_up - low)
+
+
+def normal_tail_up(x: Fraction) -> Fraction:
+    """Return an upper bound of ``Phi(-x)``, within 10^-40 of it, relative, for 0 < x < 60."""
+    return exp_up(-x * x / 2) / sqrt_down(_TWO_PI) * mills_ratio(x)[1]
 
 
 def _delta_up(a: Fraction, b_up: Fraction) -> Fraction:

@@ -58,7 +58,7 @@ def register_accountants(register: Callable[..., None]) -> None:
     register(
         "gdp",
         "dpcore.accountants.gdp:GdpAccountant",
-        summary="Adds up mu^2 of Gaussian DP exactly; Gaussian releases only.",
+        summary="Adds up mu^2 of Gaussian DP; exact where all releases are Gaussian.",
         reference="Dong, Roth & Su 2022; Balle & Wang 2018",
     )
     register(

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from dpcore.accountants import GdpAccountant, PureAccountant, RdpAccountant, ZcdpAccountant
 from dpcore.accountants.calibrate import noise_multiplier
 from dpcore.errors import InvalidInputError, UnsupportedEventError
+from dpcore.mechanisms.gaussian import Gaussian
 from dpcore.privacy.events import (
     ExponentialMechanismDpEvent,
     GaussianDpEvent,
@@ -84,6 +85,6 @@ def test_a_cost_below_the_smallest_unit_is_refused():
 
 
 def test_an_accountant_that_cannot_hold_the_mechanism_says_who_can():
-    accountant = GdpAccountant.from_budget(1.0, 1e-6)
-    with pytest.raises(UnsupportedEventError, match="Flip: The gdp .* zcdp, rdp, pure can"):
-        noise_multiplier(accountant, Flip.nominal_event, 0.1)
+    accountant = PureAccountant.from_budget(1.0, 0.0)
+    with pytest.raises(UnsupportedEventError, match="Gaussian: The pure .* zcdp, gdp, rdp can"):
+        noise_multiplier(accountant, Gaussian.nominal_event, 0.1)

@@ -115,7 +115,7 @@ def test_a_plugins_accountant_is_one_of_them_and_a_broken_one_is_passed_over(plu
     assert names()[:5] == ["zcdp", "gdp", "rdp", "pure", "generous"]
     assert not {"once", "absent"} & {*names()}
     assert which_support(GaussianDpEvent(1.0)) == ["zcdp", "gdp", "rdp", "generous"]
-    assert which_support(LaplaceDpEvent(1.0)) == ["zcdp", "rdp", "pure"]
+    assert which_support(LaplaceDpEvent(1.0)) == ["zcdp", "gdp", "rdp", "pure", "generous"]
     assert "generous" in {row["accountant"] for row in describe_budget(1.0, 1e-6)}
 
 
