@@ -14,7 +14,14 @@ __all__ = ["ledger_app"]
 
 ledger_app = typer.Typer(no_args_is_help=True, help="Keep what all runs over a table have cost.")
 
-_File = Annotated[Path, typer.Argument(help="The ledger's file.", show_default=False)]
+_File = Annotated[
+    str,
+    typer.Argument(
+        help="The ledger's file, or its address in a database: postgresql://HOST/DATABASE?"
+        "ledger=NAME.",
+        show_default=False,
+    ),
+]
 _Epsilon = Annotated[float, typer.Option(help="What all runs together may cost: epsilon > 0.")]
 _Delta = Annotated[float, typer.Option(help="And delta: 0 <= delta < 1; 0 needs the pure filter.")]
 _Accountant = Annotated[

@@ -32,7 +32,7 @@ def verified(path: str | os.PathLike[str]) -> list[Entry]:
             stated = closed.get(entry.number, {})
             if stated.get("last", last) != last or stated.get("releases", len(found)) != len(found):
                 raise LedgerError(
-                    f"{chain.path!r} was altered: releases of run {entry.number} are missing."
+                    f"{chain.address!r} was altered: releases of run {entry.number} are missing."
                 )
     return entries
 
