@@ -11,6 +11,7 @@ import dpcore
 from dpcore.cli import app
 from dpcore.errors import BudgetExceededError, InvalidInputError, LedgerError
 from dpcore.ledger.verify import verified
+from dpcore.model.file import read_model_file, write_model_file
 from dpcore.sklearn import PrivateLogisticRegression
 
 X = np.random.default_rng(3).uniform(0, 1, (400, 3))
@@ -161,6 +162,20 @@ def test_the_command_line(tmp_path, any_ledger, by_hand):
     assert len(ledger.state().runs) == 3
     refused = run(app, ["train", *rows, "--epsilon", "9"])
     assert refused.exit_code == 2
+    # By hand, with a checksum that fits it again.
+    content, kept = read_model_file(second), second.read_bytes()
+    content["intercept"] += 1.0
+    write_model_file(second, content)
+    changed = run(app, ["ledger", "verify", ledger.path, str(out), str(second)])
+    assert changed.exit_code == 2
+    assert "second.json: it was changed since" in changed.output
+    assert "model.json" not in changed.output
+    second.write_bytes(kept[:-9])
+    assert (
+        "second.json: it cannot be read"
+        in run(app, ["ledger", "verify", ledger.path, str(second)]).output
+    )
+    second.write_bytes(kept)
     # An older copy does not know of the second model.
     by_hand(ledger, "DELETE FROM entry WHERE number > ?", (older,))
     restored = run(app, ["ledger", "verify", ledger.path, str(out), str(second)])

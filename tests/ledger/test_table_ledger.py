@@ -6,6 +6,9 @@ import shutil
 import signal
 import sqlite3
 import stat
+import subprocess
+import sys
+import tempfile
 
 import pytest
 
@@ -270,11 +273,50 @@ def test_a_ledger_cut_short_is_refused(file_ledger):
             TableLedger(copy).reserve(a_run(), STATED)
 
 
-@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may write anything")
-def test_a_ledger_that_cannot_be_written_charges_and_releases_nothing(file_ledger):
-    os.chmod(file_ledger.path, 0o400)
-    with pytest.raises(LedgerError):
-        file_ledger.reserve(a_run(), STATED)
+_RESERVE = """
+import sys
+from dpcore.accountants.zcdp import ZcdpAccountant
+from dpcore.errors import LedgerError
+from dpcore.ledger import TableLedger
+from dpcore.ledger.cost import Run
+
+stated = {"analyst": "", "algorithm": "test", "epsilon": 1.0, "delta": 1e-8}
+run = Run(ZcdpAccountant.from_budget(0.1, 1e-8), "add-or-remove-one", None)
+ledger, user = TableLedger(sys.argv[1]), int(sys.argv[2])
+if user:  # Only now, since nobody may be barred from where Python's packages are.
+    import os
+    os.setgroups([])
+    os.setgid(user)
+    os.setuid(user)
+try:
+    ledger.reserve(run, stated).close("finished")
+    print("reserved")
+except LedgerError as error:
+    print(error)
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes are POSIX's")
+@pytest.mark.parametrize(("folder", "file"), [(0o555, 0o444), (0o777, 0o444), (0o777, 0o666)])
+def test_a_ledger_that_cannot_be_written_charges_and_releases_nothing(folder, file):
+    """Root may write anything, and is another user for this."""
+    with tempfile.TemporaryDirectory() as name:
+        os.chmod(name, 0o755)
+        room = pathlib.Path(name) / "room"
+        room.mkdir()
+        ledger = TableLedger.create(room / "table.ledger", Terms.of(2.0, 1e-6))
+        os.chmod(ledger.path, file)
+        os.chmod(room, folder)
+        user = 65534 if os.geteuid() == 0 else 0
+        asked = [sys.executable, "-c", _RESERVE, ledger.path, str(user)]
+        told = subprocess.run(asked, capture_output=True, text=True).stdout
+        os.chmod(room, 0o777)
+        if file == 0o666:
+            assert told == "reserved\n"
+        else:
+            assert "cannot be written" in told
+            os.chmod(ledger.path, 0o600)
+            assert not ledger.state().runs
 
 
 def test_others_who_hold_it_too_long_are_told_of(file_ledger, monkeypatch):
