@@ -68,7 +68,7 @@ class Chain:
         """Return the releases of a run, from the digest of its reservation on, and the digest of
         the last one, all verified."""
         with self.store.reading() as rows:
-            query = "SELECT place, body, digest FROM release WHERE run = ? ORDER BY place"
+            query = "SELECT place, body, digest FROM main.release WHERE run = ? ORDER BY place"
             found = []
             for expected, (place, body, stored) in enumerate(rows.execute(query, (run,)), 1):
                 digest = digest_of_release(digest, run, expected, body)
@@ -88,7 +88,9 @@ class Chain:
             return _append(rows, last.digest, last.number + 1, *decide(before))
 
     def _read(self, rows: Rows) -> list[Entry]:
-        found = rows.execute("SELECT number, kind, at, body, digest FROM entry ORDER BY number")
+        found = rows.execute(
+            "SELECT number, kind, at, body, digest FROM main.entry ORDER BY number"
+        )
         entries, before = [], ""
         for place, row in enumerate(found, start=1):
             number, kind, at, text, digest = row
@@ -106,9 +108,11 @@ def _append(
 ) -> Entry:
     text = json.dumps(body, sort_keys=True, allow_nan=False)
     entry = Entry(number, kind, at, text, _digest(before, number, kind, at, text))
-    rows.execute("INSERT INTO entry (number, kind, at, body, digest) VALUES (?, ?, ?, ?, ?)", entry)
+    rows.execute(
+        "INSERT INTO main.entry (number, kind, at, body, digest) VALUES (?, ?, ?, ?, ?)", entry
+    )
     if kind == "closed":
-        rows.execute("INSERT INTO ended (run) VALUES (?)", (body["run"],))
+        rows.execute("INSERT INTO main.ended (run) VALUES (?)", (body["run"],))
     return entry
 
 

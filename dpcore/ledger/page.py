@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element, SubElement, tostring
 
+from dpcore.ledger.remaining import shown_down
 from dpcore.ledger.shown import COLUMNS, history, outside_rows, remaining, run_rows
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def _draw(parent: Element, points: list[tuple[str, float]], budget: float, unit:
     that end a run have no time, and dates are those of the ones before."""
     size = f"0 0 {_WIDTH} {_HEIGHT + 50}"
     svg = SubElement(parent, "svg", viewBox=size, role="img")
-    _say(svg, "title", f"What counted as spent, of a budget of {budget:.4g} {unit}")
+    _say(svg, "title", f"What counted as spent, of {shown_down(budget)} {unit}")
     step = (_WIDTH - _LEFT) / len(points)
     bottom, path = _TOP + _HEIGHT, []
     for place, (_, spent) in enumerate(points):
@@ -83,7 +84,7 @@ def _draw(parent: Element, points: list[tuple[str, float]], budget: float, unit:
         ends = {"x1": str(_LEFT), "x2": str(_WIDTH), "y1": str(height), "y2": str(height)}
         SubElement(svg, "line", {"class": kind, **ends})
     SubElement(svg, "polyline", {"class": "spent", "points": " ".join(path)})
-    for label, height in ((f"{budget:.4g}", _TOP), ("0", bottom), (unit, _TOP + _HEIGHT // 2)):
+    for label, height in ((shown_down(budget), _TOP), ("0", bottom), (unit, _TOP + _HEIGHT // 2)):
         _say(svg, "text", label, x="0", y=f"{height + 4}")
     days = [""] + [at[:10] for at, _ in points]
     starts = [place for place, day in enumerate(days[1:]) if day and day != days[place]]

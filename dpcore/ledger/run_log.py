@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 __all__ = ["RunLog", "digest_of_release"]
 
 _ADD = """
-INSERT INTO release (run, place, body, digest)
-SELECT ?, ?, ?, ? WHERE NOT EXISTS (SELECT 1 FROM ended WHERE run = ?)
+INSERT INTO main.release (run, place, body, digest)
+SELECT ?, ?, ?, ? WHERE NOT EXISTS (SELECT 1 FROM main.ended WHERE run = ?)
 """
 
 

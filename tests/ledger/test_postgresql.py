@@ -129,7 +129,7 @@ def test_others_who_hold_it_too_long_are_told_of(ledger, server, monkeypatch):
     monkeypatch.setattr(postgresql, "_WAIT", 0.05)
     schema = ledger.path.rpartition("=")[2]
     with server.connection.transaction():
-        server.connection.execute(postgresql._LOCK.format(f"{schema}.entry"))
+        server.connection.execute(postgresql._LOCK.replace("main.", f"{schema}."))
         with pytest.raises(LedgerError, match="in use by others"):
             ledger.reserve(a_run(), STATED)
     ledger.reserve(a_run(), STATED)

@@ -43,18 +43,22 @@ SELECT it::text, obj_description(it, 'pg_namespace'), has_schema_privilege(it, '
 FROM (SELECT to_regnamespace(?)::oid::regnamespace AS it) AS named
 """
 _GRANTS = "Its owner grants USAGE on the schema, SELECT and INSERT on the tables in it."
-_LOCK = "SELECT pg_advisory_xact_lock((1684043879::bigint << 32) | '{}'::regclass::oid::bigint)"
+_LOCK = (
+    "SELECT pg_advisory_xact_lock((1684043879::bigint << 32) | 'main.entry'::regclass::oid::bigint)"
+)
 
 
 class _Connection:
-    """A connection whose statements have a ``?`` for a value, as SQLite's have."""
+    """A connection whose statements are written as SQLite's: ``?`` for a value, and ``main`` for
+    the schema, whatever the session's search path is."""
 
-    def __init__(self, opened: psycopg.Connection[Any]) -> None:
-        self._opened = opened
+    def __init__(self, opened: psycopg.Connection[Any], schema: str) -> None:
+        self._opened, self._schema = opened, schema
 
     def execute(self, statement: str, values: Sequence[Any] = ()) -> psycopg.Cursor[Any]:
         """Return a cursor after a statement; without values it may be several."""
-        return self._opened.execute(statement.replace("?", "%s"), values or None)
+        written = statement.replace("?", "%s").replace("main.", f'"{self._schema}".')
+        return self._opened.execute(written, values or None)
 
     def close(self) -> None:
         self._opened.close()
@@ -101,7 +105,7 @@ class PostgresqlStore:
     def writing(self) -> Iterator[_Connection]:
         with self._lent(self._main) as connection, self._transaction(connection):
             self._require_ledger(connection)
-            connection.execute(_LOCK.format("entry"))
+            connection.execute(_LOCK)
             yield connection
 
     @contextmanager
@@ -143,14 +147,13 @@ class PostgresqlStore:
         except psycopg.ProgrammingError as error:
             raise InvalidInputError(f"{self.address!r} is no address: {error}") from None
         options = {"application_name": "dpcore", **_SILENCE, **told}
-        connection = _Connection(
-            psycopg.connect(autocommit=True, prepare_threshold=None, **options)
-        )
+        opened = psycopg.connect(autocommit=True, prepare_threshold=None, **options)
+        connection = _Connection(opened, self._place.ledger)
         try:
             self._require_disk(connection)
             connection.execute(
                 f"SET synchronous_commit = {synchronous}; SET statement_timeout = '60s'; "
-                f'SET search_path = "{self._place.ledger}"; SET client_encoding = UTF8'
+                "SET client_encoding = UTF8"
             )
         except BaseException:
             connection.close()

@@ -10,19 +10,19 @@ __all__ = ["COPY", "TABLES", "Answer", "Rows", "Store"]
 
 TABLES = (
     """
-CREATE TABLE entry (
+CREATE TABLE main.entry (
     number INTEGER PRIMARY KEY, kind TEXT NOT NULL, at TEXT NOT NULL, body TEXT NOT NULL,
     digest TEXT NOT NULL
 )
 """,
     """
-CREATE TABLE release (
+CREATE TABLE main.release (
     run INTEGER NOT NULL, place INTEGER NOT NULL, body TEXT NOT NULL, digest TEXT NOT NULL,
     PRIMARY KEY (run, place)
 )
 """,
     # Runs that were closed, whoever closed them: their releases are refused.
-    "CREATE TABLE ended (run INTEGER PRIMARY KEY)",
+    "CREATE TABLE main.ended (run INTEGER PRIMARY KEY)",
 )
 """The tables of a ledger, in SQL that every store reads."""
 COPY = (
@@ -44,7 +44,7 @@ class Answer(Protocol):
 
 
 class Rows(Protocol):
-    """A connection, lent for a while. A ``?`` in a statement is a value."""
+    """A connection, lent for a while. In a statement ``?`` is a value, and ``main`` the ledger."""
 
     def execute(self, statement: str, values: Sequence[Any] = ..., /) -> Answer: ...
 
