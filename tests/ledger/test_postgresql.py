@@ -55,6 +55,20 @@ def test_a_password_is_refused_and_not_repeated(address):
     assert SECRET not in shown.output
 
 
+def test_a_schema_has_no_password(tmp_path):
+    """A model file has all of the schema, even where another ledger is charged."""
+    (tmp_path / "rows.csv").write_text("a,y\n1,no\n2,yes\n")
+    (tmp_path / "schema.toml").write_text(
+        f'ledger = "postgresql://ann:{SECRET}@db/tables"\n[columns]\na = {{ kind = "numeric", '
+        'lower = 0, upper = 10 }\ny = { kind = "label", classes = ["no", "yes"] }\n'
+    )
+    asked = ["--data", str(tmp_path / "rows.csv"), "--schema", str(tmp_path / "schema.toml")]
+    done = CliRunner().invoke(app, ["train", *asked, "--ledger", "other", "--epsilon", "1"])
+    assert done.exit_code == 2
+    assert "without a password" in done.output
+    assert SECRET not in done.output
+
+
 @pytest.mark.parametrize("name", ["", "Stays", "a-b", 'a"; DROP', "1st", "pg_toast", "a" * 64])
 def test_a_name_that_is_none_is_refused(name):
     with pytest.raises(InvalidInputError, match="to be a name"):
@@ -67,6 +81,22 @@ def test_an_address_without_a_server_is_said_to_be_one(tmp_path):
         TableLedger(f"postgresql:///tables?host={tmp_path}").reserve(a_run(), STATED)
     with pytest.raises(InvalidInputError, match="is no address"):
         TableLedger("postgresql://db/tables?colour=red").state()
+
+
+def test_the_command_line_opens_and_raises_one(server):
+    run, address = CliRunner().invoke, server.address()
+    opened = run(app, ["ledger", "init", address, "--epsilon", "2"])
+    assert opened.output.startswith(f"Opened {address}: all runs that it lists are together (2, ")
+    again = run(app, ["ledger", "init", address, "--epsilon", "2"])
+    assert again.exit_code == 2
+    assert "is there already" in again.output
+    raised = run(app, ["ledger", "raise", address, "--epsilon", "1"])
+    assert "(3, 2e-06)" in raised.output
+    ledger = TableLedger(address)
+    number = ledger.reserve(a_run(), STATED).reference["run"]
+    ledger.close()
+    assert run(app, ["ledger", "close", address, str(number)]).exit_code == 0
+    assert "died" in run(app, ["ledger", "show", address]).output
 
 
 def test_ledgers_of_one_database_are_apart(ledger, server):
