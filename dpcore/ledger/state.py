@@ -12,12 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import LedgerError
 from dpcore.ledger.chain import Entry
+from dpcore.ledger.stores.store import COPY
 from dpcore.ledger.terms import Terms
 
 if TYPE_CHECKING:
     from dpcore.accountants.additive import AdditiveAccountant
 
 __all__ = ["RunState", "State", "state_after", "state_of", "totals_of"]
+
+_KINDS = {"opened", "raised", "reserved", "closed", "model", "outside"}
+_NEWER = "The ledger has an entry {!r}: take a newer dpcore."
 
 
 @dataclass
@@ -91,13 +95,15 @@ def state_of(entries: list[Entry]) -> State:
         body = entry.body
         _take(state, entry, body)
         if body["after"] != state.carried():
-            raise LedgerError(f"Entry {entry.number} of the ledger does not add up.")
+            raise LedgerError(f"Entry {entry.number} of the ledger does not add up. {COPY}")
     return state
 
 
 def totals_of(entries: list[Entry]) -> State:
     """Return the state without runs and entries outside: what was charged, as the last entry has
-    it, to which budgets, and for which tables."""
+    it, to which budgets, and for which tables; LedgerError as ``state_of``, but for the sums."""
+    for kind in {entry.kind for entry in entries} - _KINDS:
+        raise LedgerError(_NEWER.format(kind))
     after = entries[-1].body["after"]
     state = State(entries[0].body["id"], [], {}, [], [])
     for number in after["sources"]:
@@ -144,4 +150,4 @@ def _take(state: State, entry: Entry, body: dict[str, Any]) -> None:
         case "outside":
             state.outside.append(entry)
         case kind:
-            raise LedgerError(f"The ledger has an entry {kind!r}: take a newer dpcore.")
+            raise LedgerError(_NEWER.format(kind))

@@ -262,6 +262,13 @@ def test_what_an_entry_says_of_the_sum_is_held_against_all_entries(ledger, monke
         verified(ledger.path)
 
 
+def test_an_entry_of_a_kind_that_is_not_known_is_refused(ledger):
+    ledger._chain.added(lambda entries: ("later", "", {"after": entries[-1].body["after"]}))
+    for refused in (ledger.state, lambda: ledger.reserve(a_run(0.1), STATED)):
+        with pytest.raises(LedgerError, match="'later': take a newer dpcore"):
+            refused()
+
+
 def test_a_ledger_cut_short_is_refused(file_ledger):
     spend(file_ledger)
     size = os.path.getsize(file_ledger.path)

@@ -191,8 +191,8 @@ class PostgresqlStore:
         why = str(error).strip().partition("\n")[0]
         if isinstance(error, (errors.LockNotAvailable, errors.UniqueViolation)):
             return (
-                f"The ledger {self.address!r} was in use by others for {_WAIT:g} seconds; nothing "
-                "was charged. Try again."
+                f"The ledger {self.address!r} is in use by others (waited up to {_WAIT:g} s); "
+                "nothing was charged. Try again."
             )
         if isinstance(
             error, (errors.OperationalError, errors.InternalError, errors.NotSupportedError)
