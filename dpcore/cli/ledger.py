@@ -8,13 +8,20 @@ from typing import Annotated, Any
 
 import typer
 
-from dpcore.errors import LedgerError
+from dpcore.errors import InvalidInputError, LedgerError
 
 __all__ = ["ledger_app"]
 
 ledger_app = typer.Typer(no_args_is_help=True, help="Keep what all runs over a table have cost.")
 
-_File = Annotated[Path, typer.Argument(help="The ledger's file.", show_default=False)]
+_File = Annotated[
+    str,
+    typer.Argument(
+        help="The ledger's file, or its address in a database: postgresql://HOST/DATABASE?"
+        "ledger=NAME.",
+        show_default=False,
+    ),
+]
 _Epsilon = Annotated[float, typer.Option(help="What all runs together may cost: epsilon > 0.")]
 _Delta = Annotated[float, typer.Option(help="And delta: 0 <= delta < 1; 0 needs the pure filter.")]
 _Accountant = Annotated[
@@ -102,17 +109,27 @@ def raise_cap(
 def show(
     file: _File,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_html: Annotated[
+        bool, typer.Option("--html", help="Print one page of HTML, with the budget over time.")
+    ] = False,
 ) -> None:
     """Print the budget, what remains of it, and every run."""
     from dpcore.cli.tables import print_table
     from dpcore.ledger.shown import COLUMNS, remaining, run_rows, to_dict
-    from dpcore.ledger.table_ledger import TableLedger
+    from dpcore.ledger.state import state_of
     from dpcore.ledger.verify import verified
 
-    verified(file)
-    state = TableLedger(file).state()
+    if as_json and as_html:
+        raise InvalidInputError("Expected --json or --html, not both.")
+    entries = verified(file)
+    state = state_of(entries)
     if as_json:
-        typer.echo(json.dumps(to_dict(state), indent=2, allow_nan=False))
+        typer.echo(json.dumps(to_dict(state, entries), indent=2, allow_nan=False))
+        return
+    if as_html:
+        from dpcore.ledger.page import page
+
+        typer.echo(page(file, state, entries), nl=False)
         return
     for line in remaining(state):
         typer.echo(line)
@@ -129,8 +146,9 @@ def verify(
 ) -> None:
     """Check that no entry was altered, and that the ledger knows the runs of models.
 
-    A model whose run it does not know was charged to a copy of the file, or the file is an older
-    copy that was put back: more was spent than it says.
+    A model whose run it does not know was charged to a copy of the ledger, or the ledger is an
+    older copy that was put back: more was spent than it says. A model file that was changed since
+    it was saved is named too.
     """
     from dpcore.ledger.verify import unknown_models, verified
 

@@ -141,8 +141,8 @@ def fit(
     sample_weight : a number >= 0 for each row in memory, as private as the row; it multiplies the
         row's loss likewise. ``weight_bound`` : a public number that larger ones are held to.
     seed : makes the run repeatable and the result not private.
-    ledger : the file of ``dpcore ledger init`` that the run's whole budget is charged to before the
-        rows are asked; by default the schema's, or that of ``DPCORE_LEDGER``, if there is one.
+    ledger : the file, or address, of ``dpcore ledger init`` that the run's whole budget is charged
+        to before the rows are asked; by default the schema's, or that of ``DPCORE_LEDGER``.
     analyst, same_table : who runs it, for the ledger's table of runs; whether a schema that the
         ledger does not know is of the same rows, which is recorded.
 

@@ -13,10 +13,19 @@ from dpcore.ledger.remaining import epsilon_that_fits, more_like, shown_down, sh
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from dpcore.ledger.chain import Entry
     from dpcore.ledger.state import RunState, State
     from dpcore.ledger.terms import Terms
 
-__all__ = ["COLUMNS", "promise", "remaining", "run_rows", "to_dict"]
+__all__ = [
+    "COLUMNS",
+    "history",
+    "outside_rows",
+    "promise",
+    "remaining",
+    "run_rows",
+    "to_dict",
+]
 
 COLUMNS = ("run", "when", "who", "algorithm", "epsilon", "counts", "outcome", "model")
 _ONE = ticks_up(Fraction(1))
@@ -118,7 +127,25 @@ def _row(state: State, run: RunState) -> list[str]:
     return [str(run.number), run.at, stated["analyst"], stated["algorithm"], *figures]
 
 
-def to_dict(state: State) -> dict[str, Any]:
+def outside_rows(state: State) -> list[list[str]]:
+    """Return the table of runs without a guarantee, a row each."""
+    stated = [(entry.at, entry.body["stated"]) for entry in state.outside]
+    return [[at, each["analyst"], "; ".join(each["why_not_private"])] for at, each in stated]
+
+
+def history(state: State, entries: Sequence[Entry]) -> list[dict[str, Any]]:
+    """Return what counted as spent in each budget after each entry, zero before it was opened.
+    Entries that end a run have no time: how long one takes is in no file."""
+    moments = []
+    for entry in entries:
+        charged = [int(ticks) for ticks, _ in entry.body["after"]["charged"]]
+        charged += [0] * (len(state.budgets) - len(charged))
+        spent = [float_up(Fraction(ticks, _ONE)) for ticks in charged]
+        moments.append({"entry": entry.number, "at": entry.at, "spent": spent})
+    return moments
+
+
+def to_dict(state: State, entries: Sequence[Entry]) -> dict[str, Any]:
     """Return all of a ledger but its chain."""
     budgets = []
     for place, terms in enumerate(state.budgets):
@@ -133,6 +160,9 @@ def to_dict(state: State) -> dict[str, Any]:
                 "spent": used.spent,
                 "spent_is": "book-keeping of the filter; the guarantee is epsilon and delta",
                 "remaining": used.remaining,
+                "epsilon_that_fits": epsilon_that_fits(
+                    state, Run(terms.filter, terms.relation, terms.unit)
+                ),
                 "relation": terms.relation,
                 "unit_of_protection": terms.unit or "one row",
             }
@@ -151,11 +181,14 @@ def to_dict(state: State) -> dict[str, Any]:
         }
         for run in state.runs.values()
     ]
+    last = state.runs[max(state.runs)] if state.runs else None
     outside = [{"at": entry.at, **entry.body} for entry in state.outside]
     return {
         "id": state.id,
         "promise": promise(state.budgets, [*state.runs.values()]),
         "budgets": budgets,
+        "more_like_the_last": None if last is None else more_like(state, last),
         "runs": runs,
         "outside": outside,
+        "history": history(state, entries),
     }

@@ -1,4 +1,9 @@
-"""The state of a ledger after its entries: budgets, what of them is gone, and runs."""
+"""The state of a ledger after its entries: budgets, what of them is gone, and runs.
+
+Every entry carries the sums after it. Whoever reserves takes them from the last entry, whose digest
+vouches for them, and need not add up all runs; whoever reads the whole ledger does, and refuses one
+in which an entry says another sum.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +11,17 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import LedgerError
+from dpcore.ledger.chain import Entry
+from dpcore.ledger.stores.store import COPY
 from dpcore.ledger.terms import Terms
 
 if TYPE_CHECKING:
     from dpcore.accountants.additive import AdditiveAccountant
-    from dpcore.ledger.chain import Entry
 
-__all__ = ["RunState", "State", "state_of"]
+__all__ = ["RunState", "State", "state_after", "state_of", "totals_of"]
+
+_KINDS = {"opened", "raised", "reserved", "closed", "model", "outside"}
+_NEWER = "The ledger has an entry {!r}: take a newer dpcore."
 
 
 @dataclass
@@ -52,6 +61,8 @@ class State:
     runs : by the numbers of their reservations.
     tables : digests of the schemas, and public numbers of rows, that runs were over.
     outside : entries of runs without a guarantee.
+    charged : ticks, of the filter and of the part of delta aside, that count in each budget.
+    sources : numbers of the entries that opened a budget or were over a new table.
     """
 
     id: str
@@ -59,48 +70,84 @@ class State:
     runs: dict[int, RunState]
     tables: list[dict[str, Any]]
     outside: list[Entry]
-    digest: str
+    charged: list[tuple[int, int]] = field(default_factory=list)
+    sources: list[int] = field(default_factory=list)
 
     def spent(self, budget: int) -> AdditiveAccountant:
         """Return a budget's filter after all runs that were charged to it."""
-        of_it = [run for run in self.runs.values() if run.budget == budget]
-        ticks, aside = sum(run.ticks for run in of_it), sum(run.aside_ticks for run in of_it)
-        return self.budgets[budget].spent(ticks, aside)
+        return self.budgets[budget].spent(*self.charged[budget])
+
+    def carried(self) -> dict[str, Any]:
+        """Return what an entry says of the sums after it."""
+        sums = [[str(ticks), str(aside)] for ticks, aside in self.charged]
+        return {"charged": sums, "sources": self.sources}
+
+    def _charge(self, budget: int, ticks: int, aside_ticks: int) -> None:
+        before = self.charged[budget]
+        self.charged[budget] = before[0] + ticks, before[1] + aside_ticks
 
 
 def state_of(entries: list[Entry]) -> State:
     """Return the state after entries whose digests were verified; LedgerError for one of a kind
-    that this version does not know."""
-    first, *others = entries
-    state = State(first.body["id"], [], {}, [], [], entries[-1].digest)
-    for entry in (first, *others):
-        _take(state, entry)
+    that this version does not know, or that says another sum than there is."""
+    state = State(entries[0].body["id"], [], {}, [], [])
+    for entry in entries:
+        body = entry.body
+        _take(state, entry, body)
+        if body["after"] != state.carried():
+            raise LedgerError(f"Entry {entry.number} of the ledger does not add up. {COPY}")
     return state
 
 
-def _take(state: State, entry: Entry) -> None:
-    body = entry.body
+def totals_of(entries: list[Entry]) -> State:
+    """Return the state without runs and entries outside: what was charged, as the last entry has
+    it, to which budgets, and for which tables; LedgerError as ``state_of``, but for the sums."""
+    for kind in {entry.kind for entry in entries} - _KINDS:
+        raise LedgerError(_NEWER.format(kind))
+    after = entries[-1].body["after"]
+    state = State(entries[0].body["id"], [], {}, [], [])
+    for number in after["sources"]:
+        _take(state, entries[number - 1], entries[number - 1].body)
+    state.runs.clear()
+    state.charged = [(int(ticks), int(aside)) for ticks, aside in after["charged"]]
+    return state
+
+
+def state_after(state: State, number: int, decision: tuple[str, str, dict[str, Any]]) -> State:
+    """Return the state with one entry more, which is not written yet."""
+    kind, at, body = decision
+    _take(state, Entry(number, kind, at, "", ""), body)
+    return state
+
+
+def _take(state: State, entry: Entry, body: dict[str, Any]) -> None:
     match entry.kind:
         case "opened" | "raised":
             state.budgets.append(Terms.from_dict(body["terms"]))
+            state.charged.append((0, 0))
+            state.sources.append(entry.number)
         case "reserved":
             if body["table"] is not None and body["table"] not in state.tables:
                 state.tables.append(body["table"])
+                state.sources.append(entry.number)
             cost = int(body["ticks"]), int(body["aside_ticks"])
             state.runs[entry.number] = RunState(
                 entry.number, entry.at, body["budget"], cost, *cost, body["stated"]
             )
+            state._charge(body["budget"], *cost)
         case "closed":
             run = state.runs[body["run"]]
             run.outcome = body["outcome"]
             names = ("why_not_private", "most_rows", "typed_by", "parts")
             run.found = {name: body[name] for name in names if body[name]}
+            before = run.ticks, run.aside_ticks
             # An entry could only ever count less than its reservation.
             run.ticks = min(run.ticks, int(body["ticks"]))
             run.aside_ticks = min(run.aside_ticks, int(body["aside_ticks"]))
+            state._charge(run.budget, run.ticks - before[0], run.aside_ticks - before[1])
         case "model":
             state.runs[body["run"]].models.append(body["digest"])
         case "outside":
             state.outside.append(entry)
         case kind:
-            raise LedgerError(f"The ledger has an entry {kind!r}: take a newer dpcore.")
+            raise LedgerError(_NEWER.format(kind))

@@ -26,7 +26,7 @@ from dpcore.ledger.chain import Chain
 from dpcore.ledger.cost import cost_of
 from dpcore.ledger.remaining import budget_that_holds, epsilon_that_fits, shown_down
 from dpcore.ledger.run_log import RunLog
-from dpcore.ledger.state import State, state_of
+from dpcore.ledger.state import State, state_after, state_of, totals_of
 from dpcore.session.one_process import OneProcess
 
 if TYPE_CHECKING:
@@ -46,20 +46,23 @@ class TableLedger:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._chain = Chain(path)
-        self.path = self._chain.path
+        self.path = self._chain.address
 
     @classmethod
     def create(cls, path: str | os.PathLike[str], terms: Terms) -> TableLedger:
         """Return the ledger in a new file, with nothing charged."""
         ledger = cls(path)
-        body = {"id": secrets.token_hex(16), "terms": terms.to_dict()}
-        ledger._chain.created("opened", _now(), body)
+        id = secrets.token_hex(16)
+        body = {"id": id, "terms": terms.to_dict()}
+        opened = "opened", _now(), body
+        state = state_after(State(id, [], {}, [], []), 1, opened)
+        ledger._chain.created("opened", _now(), {**body, "after": state.carried()})
         return ledger
 
     def close(self) -> None:
         """Close the file, which then is whole by itself; the next call opens it anew."""
-        self._chain.stays_open = False
-        self._chain.close()
+        self._chain.store.stays_open = False
+        self._chain.store.close()
 
     def state(self) -> State:
         """Return all that was charged, and to what."""
@@ -72,13 +75,13 @@ class TableLedger:
         Raises InvalidInputError where it is of another relation or unit.
         """
 
-        def decide(entries: list[Entry]) -> _Decision:
-            first = state_of(entries).budgets[0]
+        def decide(state: State) -> _Decision:
+            first = state.budgets[0]
             if (terms.relation, terms.unit) != (first.relation, first.unit):
                 raise InvalidInputError("Expected the relation and unit of the ledger's budget.")
             return "raised", _now(), {"terms": terms.to_dict()}
 
-        self._chain.added(decide)
+        self.add(decide)
 
     def reserve(
         self,
@@ -98,8 +101,7 @@ class TableLedger:
         """
         found: list[tuple[Cost, State]] = []
 
-        def decide(entries: list[Entry]) -> _Decision:
-            state = state_of(entries)
+        def decide(state: State) -> _Decision:
             if table is not None:
                 self._require_table(state, table, confirmed)
             budget, cost = _that_holds(state, run, self.path)
@@ -109,9 +111,9 @@ class TableLedger:
             body["nonce"] = secrets.token_hex(16)  # Of two copies of a file each has its own.
             return "reserved", _now(), {**body, "confirmed": confirmed}
 
-        self._chain.stays_open = True  # Until the run is closed, which writes again.
+        self._chain.store.stays_open = True  # Until the run is closed, which writes again.
         try:
-            entry = self._chain.added(decide)
+            entry = self.add(decide, totals_of)
         except BaseException:
             self.close()
             raise
@@ -132,7 +134,7 @@ class TableLedger:
 
     def outside(self, stated: dict[str, Any]) -> None:
         """Note a run that guarantees nothing, and that no budget can hold."""
-        self._chain.added(lambda _: ("outside", _now(), {"stated": stated}))
+        self.add(lambda _: ("outside", _now(), {"stated": stated}), totals_of)
 
     def close_as_spent(self, run: int) -> None:
         """Close a run that has died: its whole reservation is spent.
@@ -140,22 +142,34 @@ class TableLedger:
         Raises InvalidInputError where there is no such run, or it is closed.
         """
 
-        def decide(entries: list[Entry]) -> _Decision:
-            of_it = state_of(entries).runs.get(run)
+        def decide(state: State) -> _Decision:
+            of_it = state.runs.get(run)
             if of_it is None or of_it.outcome != "open":
                 raise InvalidInputError(f"The ledger {self.path!r} has no open run {run}.")
             kind, at, body = _closed(run, "died", of_it.ticks, of_it.aside_ticks)
             return kind, at, {**body, **asdict(Found())}
 
-        self._chain.added(decide)
+        self.add(decide)
 
     def note_model(self, run: int, digest: str) -> None:
         """Note the SHA-256 of a file that a run's model was saved in."""
-        self._chain.added(lambda _: ("model", "", {"run": run, "digest": digest}))
+        self.add(lambda _: ("model", "", {"run": run, "digest": digest}))
 
-    def add(self, decide: Callable[[list[Entry]], _Decision]) -> Entry:
-        """Return a new entry, decided in the light of all before it."""
-        return self._chain.added(decide)
+    def add(
+        self,
+        decide: Callable[[State], _Decision],
+        read: Callable[[list[Entry]], State] = state_of,
+    ) -> Entry:
+        """Return a new entry, decided in the light of the state that ``read`` makes of all before
+        it, with the sums after it."""
+
+        def decided(entries: list[Entry]) -> _Decision:
+            state = read(entries)
+            kind, at, body = decide(state)
+            after = state_after(state, len(entries) + 1, (kind, at, body)).carried()
+            return kind, at, {**body, "after": after}
+
+        return self._chain.added(decided)
 
 
 @dataclass(frozen=True)
@@ -190,7 +204,7 @@ class Reservation(OneProcess):
         super().__init__()
         self._ledger, self._cost, self._entry = ledger, cost, entry
         self._filter = state.budgets[entry.body["budget"]].filter
-        self.log = RunLog(ledger.path, entry.number, entry.digest)
+        self.log = RunLog(ledger._chain.store, entry.number, entry.digest)
         self.reference = {"id": state.id, "run": entry.number, "digest": entry.digest}
         """The ledger's id, and number and digest of the reservation: a model keeps them."""
 
@@ -205,9 +219,9 @@ class Reservation(OneProcess):
             ticks, aside = self._cost.ticks, self._cost.aside_ticks
         number, log = self._entry.number, self.log
 
-        def decide(entries: list[Entry]) -> _Decision:
+        def decide(state: State) -> _Decision:
             # Whoever closed it before, as spent, is right: it may have been told to be dead.
-            if state_of(entries).runs[number].outcome != "open":
+            if state.runs[number].outcome != "open":
                 raise LedgerError(f"Run {number} of the ledger was closed while it ran.")
             kind, at, body = _closed(number, outcome, ticks, aside)
             ended = {"releases": len(log), "last": log.last, **asdict(found)}

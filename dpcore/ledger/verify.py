@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+from collections import defaultdict
 from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dpcore.errors import LedgerError
+from dpcore.errors import LedgerError, ModelFileError
 from dpcore.ledger.chain import Chain
 from dpcore.ledger.state import state_of
 from dpcore.model.model import load_model
@@ -32,7 +35,7 @@ def verified(path: str | os.PathLike[str]) -> list[Entry]:
             stated = closed.get(entry.number, {})
             if stated.get("last", last) != last or stated.get("releases", len(found)) != len(found):
                 raise LedgerError(
-                    f"{chain.path!r} was altered: releases of run {entry.number} are missing."
+                    f"{chain.address!r} was altered: releases of run {entry.number} are missing."
                 )
     return entries
 
@@ -40,24 +43,44 @@ def verified(path: str | os.PathLike[str]) -> list[Entry]:
 def unknown_models(
     entries: list[Entry], models: Iterable[str | os.PathLike[str]]
 ) -> list[tuple[str, str]]:
-    """Return the models whose runs the ledger does not know, each with the reason.
+    """Return the models that the ledger does not account for, each with the reason.
 
     One of this ledger whose run is missing, or another one under its number, was made under a copy
-    of the file, or before an older copy was restored: what it cost is not in this one.
+    of the ledger, or before an older copy was restored: what it cost is not in this one. A file
+    that differs from all that its run is noted to have been saved in was changed since.
     """
     own = entries[0].body["id"]
     known = {(entry.number, entry.digest) for entry in entries if entry.kind == "reserved"}
+    saved = defaultdict(set)
+    for entry in entries:
+        if entry.kind == "model":
+            saved[entry.body["run"]].add(entry.body["digest"])
     found = []
     for path in models:
-        reference: dict[str, Any] | None = load_model(path).privacy.get("ledger")
-        if reference is None:
-            found.append((os.fspath(path), "it was made without a ledger"))
-        elif reference["id"] != own:
-            found.append((os.fspath(path), "it was made under another ledger"))
-        elif (reference["run"], reference["digest"]) not in known:
-            reason = "this ledger does not know its run: a copy was charged, or one was restored"
+        try:
+            reference = load_model(path).privacy.get("ledger")
+            content = Path(path).read_bytes()
+        except (ModelFileError, OSError) as error:
+            found.append((os.fspath(path), f"it cannot be read ({error})"))
+            continue
+        reason = _reason(reference, own, known)
+        if reason is None and reference is not None:
+            digests = saved[reference["run"]] or {None}
+            if digests.isdisjoint({None, hashlib.sha256(content).hexdigest()}):
+                reason = "it was changed since its run was noted to be saved in it"
+        if reason is not None:
             found.append((os.fspath(path), reason))
     return found
+
+
+def _reason(reference: dict[str, Any] | None, own: str, known: set[tuple[int, str]]) -> str | None:
+    if reference is None:
+        return "it was made without a ledger"
+    if reference["id"] != own:
+        return "it was made under another ledger"
+    if (reference["run"], reference["digest"]) not in known:
+        return "this ledger does not know its run: a copy was charged, or one was restored"
+    return None
 
 
 def releases_of(path: str | os.PathLike[str], entry: Entry) -> list[dict[str, Any]]:

@@ -71,8 +71,8 @@ def raced(path: str, racers: int, rounds: int) -> None:
 
 
 @pytest.mark.parametrize("racers", [2, 8])
-def test_racing_processes_never_pass_the_cap_together(tmp_path, racers):
-    ledger = TableLedger.create(tmp_path / "table.ledger", Terms.of(1.0, 1e-6))
+def test_racing_processes_never_pass_the_cap_together(place, racers):
+    ledger = TableLedger.create(place, Terms.of(1.0, 1e-6))
     raced(ledger.path, racers, 50)
     spent, each = ledger.state().spent(0), a_run(0.2).accountant.budget_ticks
     # All of it is used, by whole runs, and no more.
@@ -80,9 +80,9 @@ def test_racing_processes_never_pass_the_cap_together(tmp_path, racers):
     verified(ledger.path)
 
 
-def test_a_decision_outside_of_the_transaction_lets_them_pass_it(tmp_path):
+def test_a_decision_outside_of_the_transaction_lets_them_pass_it(place):
     """The broken twin: what remains is read first, and the charge is written after."""
-    ledger = TableLedger.create(tmp_path / "table.ledger", Terms.of(1.0, 1e-6))
+    ledger = TableLedger.create(place, Terms.of(1.0, 1e-6))
     run, two = a_run(1.0), [ledger.state(), ledger.state()]
     while True:
         try:
@@ -93,19 +93,19 @@ def test_a_decision_outside_of_the_transaction_lets_them_pass_it(tmp_path):
         for budget, cost in found:
             figures = {"ticks": str(cost.ticks), "aside_ticks": "0"}
             body = {"budget": budget, **figures, "stated": STATED, "table": None}
-            ledger._chain.added(lambda _, body=body: ("reserved", "", body))
+            ledger.add(lambda _, body=body: ("reserved", "", body))
     spent = ledger.state().spent(0)
     assert spent.spent_ticks > spent.budget_ticks
 
 
 @pytest.mark.slow
-def test_what_a_killed_process_drew_is_charged(tmp_path):
-    """20 kills at random times: the file opens, the chain is whole, every run that somebody saw a
-    draw of is in it, as spent as its releases at least, and no lock stays."""
+def test_what_a_killed_process_drew_is_charged(place):
+    """20 kills, 8 over a database, at random times: the ledger opens, the chain is whole, every run
+    that somebody saw a draw of is in it, as spent as its releases at least, and no lock stays."""
     coin = random.Random(20)
-    ledger = TableLedger.create(tmp_path / "table.ledger", Terms.of(50.0, 1e-6))
+    ledger = TableLedger.create(place, Terms.of(50.0, 1e-6))
     each = ledger.state().budgets[0].filter.cost(GaussianDpEvent(1000.0))
-    for _ in range(20):
+    for _ in range(20 if os.path.isfile(place) else 8):
         process = subprocess.Popen(
             [sys.executable, "-c", _SPEND, ledger.path], stdout=subprocess.PIPE, text=True
         )

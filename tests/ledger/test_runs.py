@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 
 import numpy as np
 import pytest
@@ -11,8 +10,8 @@ from typer.testing import CliRunner
 import dpcore
 from dpcore.cli import app
 from dpcore.errors import BudgetExceededError, InvalidInputError, LedgerError
-from dpcore.ledger import TableLedger, Terms
 from dpcore.ledger.verify import verified
+from dpcore.model.file import read_model_file, write_model_file
 from dpcore.sklearn import PrivateLogisticRegression
 
 X = np.random.default_rng(3).uniform(0, 1, (400, 3))
@@ -21,8 +20,8 @@ PUBLIC = {"classes": (0, 1), "bounds": (0, 1), "row_norm": None}
 
 
 @pytest.fixture
-def ledger(tmp_path) -> TableLedger:
-    return TableLedger.create(tmp_path / "table.ledger", Terms.of(2.0, 1e-6))
+def ledger(file_ledger):
+    return file_ledger
 
 
 def only(ledger):
@@ -30,7 +29,8 @@ def only(ledger):
     return run
 
 
-def test_two_fits_at_one_remember_each_other(ledger):
+def test_two_fits_at_one_remember_each_other(any_ledger):
+    ledger = any_ledger
     first = dpcore.fit(X, Y, **PUBLIC, epsilon=1.0, ledger=ledger.path, analyst="ann")
     run = only(ledger)
     assert (run.outcome, run.stated["analyst"]) == ("finished", "ann")
@@ -107,7 +107,8 @@ def test_another_schema_is_another_table(ledger):
     assert [entry.body["confirmed"] for entry in entries] == [False, True]
 
 
-def test_a_session_is_charged_when_it_is_opened(ledger):
+def test_a_session_is_charged_when_it_is_opened(any_ledger):
+    ledger = any_ledger
     public = {"bounds": (0, 1), "row_norm": None, "classes": (0, 1)}
     with dpcore.open_session(X, Y, **public, epsilon=1.0, ledger=ledger.path) as session:
         whole = ledger.state().spent(0).spent_ticks
@@ -132,7 +133,8 @@ def test_the_variable_and_the_schema_name_it(ledger, monkeypatch, tmp_path):
         dpcore.fit(X, Y, **PUBLIC, epsilon=0.5)
 
 
-def test_the_command_line(tmp_path, ledger):
+def test_the_command_line(tmp_path, any_ledger, by_hand):
+    ledger = any_ledger
     (tmp_path / "rows.csv").write_text(
         "a,y\n" + "".join(f"{i % 10},{'yes' if i % 10 > 4 else 'no'}\n" for i in range(500))
     )
@@ -151,21 +153,34 @@ def test_the_command_line(tmp_path, ledger):
     listed = json.loads(run(app, ["ledger", "show", ledger.path, "--json"]).output)
     assert listed["runs"][0]["analyst"] == "ann"
     assert len(listed["runs"][0]["models"]) == 1
-    ledger.close()
-    shutil.copy(ledger.path, tmp_path / "copy.ledger")
+    older = len(verified(ledger.path))
     second = tmp_path / "second.json"
     assert run(app, ["train", *rows, "--epsilon", "1", "--out", str(second)]).exit_code == 0
     assert run(app, ["ledger", "verify", ledger.path, str(out), str(second)]).exit_code == 0
-    # The older copy does not know of the second model.
-    restored = run(app, ["ledger", "verify", str(tmp_path / "copy.ledger"), str(out), str(second)])
-    assert restored.exit_code == 2
-    assert "second.json" in restored.output
     check = run(app, ["schema", "--check", str(tmp_path / "rows.csv"), rows[3], "--epsilon", ".1"])
     assert check.exit_code == 0, check.output
     assert len(ledger.state().runs) == 3
     refused = run(app, ["train", *rows, "--epsilon", "9"])
     assert refused.exit_code == 2
-    assert os.path.exists(ledger.path)
+    # By hand, with a checksum that fits it again.
+    content, kept = read_model_file(second), second.read_bytes()
+    content["intercept"] += 1.0
+    write_model_file(second, content)
+    changed = run(app, ["ledger", "verify", ledger.path, str(out), str(second)])
+    assert changed.exit_code == 2
+    assert "second.json: it was changed since" in changed.output
+    assert "model.json" not in changed.output
+    second.write_bytes(kept[:-9])
+    assert (
+        "second.json: it cannot be read"
+        in run(app, ["ledger", "verify", ledger.path, str(second)]).output
+    )
+    second.write_bytes(kept)
+    # An older copy does not know of the second model.
+    by_hand(ledger, "DELETE FROM entry WHERE number > ?", (older,))
+    restored = run(app, ["ledger", "verify", ledger.path, str(out), str(second)])
+    assert restored.exit_code == 2
+    assert "second.json" in restored.output
 
 
 def test_a_raise_is_said_to_be_one(ledger):
@@ -176,7 +191,8 @@ def test_a_raise_is_said_to_be_one(ledger):
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-def test_a_forked_child_gives_nothing_back(ledger):
+def test_a_forked_child_gives_nothing_back(any_ledger):
+    ledger = any_ledger
     public = {"bounds": (0, 1), "row_norm": None, "classes": (0, 1)}
     with dpcore.open_session(X, Y, **public, epsilon=1.0, ledger=ledger.path) as session:
         child = os.fork()

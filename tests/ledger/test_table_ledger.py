@@ -6,6 +6,9 @@ import shutil
 import signal
 import sqlite3
 import stat
+import subprocess
+import sys
+import tempfile
 
 import pytest
 
@@ -16,6 +19,7 @@ from dpcore.ledger import TableLedger, Terms, chain
 from dpcore.ledger.chain import Chain
 from dpcore.ledger.cost import Run
 from dpcore.ledger.remaining import shown_down, shown_up
+from dpcore.ledger.state import State, totals_of
 from dpcore.ledger.verify import verified
 from dpcore.privacy.events import GaussianDpEvent
 from dpcore.session.ledger import LedgerEntry
@@ -34,8 +38,8 @@ def a_release(multiplier: float = 50.0) -> LedgerEntry:
 
 
 @pytest.fixture
-def ledger(tmp_path) -> TableLedger:
-    return TableLedger.create(tmp_path / "table.ledger", Terms.of(2.0, 1e-6))
+def ledger(any_ledger) -> TableLedger:
+    return any_ledger
 
 
 def test_a_reservation_is_the_charge(ledger):
@@ -139,8 +143,8 @@ def test_an_existing_file_is_not_opened_anew(ledger):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="modes are POSIX's")
-def test_only_its_owner_reads_it(ledger):
-    assert stat.S_IMODE(os.stat(ledger.path).st_mode) == 0o600
+def test_only_its_owner_reads_it(file_ledger):
+    assert stat.S_IMODE(os.stat(file_ledger.path).st_mode) == 0o600
 
 
 def test_a_file_that_is_none_is_refused(tmp_path):
@@ -163,9 +167,9 @@ def spend(ledger: TableLedger) -> None:
     ledger.close()
 
 
-def test_no_flipped_byte_makes_a_ledger_forget(ledger, tmp_path):
-    spend(ledger)
-    whole, before = pathlib.Path(ledger.path).read_bytes(), ledger.state()
+def test_no_flipped_byte_makes_a_ledger_forget(file_ledger, tmp_path):
+    spend(file_ledger)
+    whole, before = pathlib.Path(file_ledger.path).read_bytes(), file_ledger.state()
     copy, refused = tmp_path / "copy", 0
     for place in range(0, len(whole), 41):
         flipped = bytearray(whole)
@@ -182,117 +186,167 @@ def test_no_flipped_byte_makes_a_ledger_forget(ledger, tmp_path):
 
 
 @pytest.mark.parametrize("column", ["kind", "at", "body", "digest"])
-def test_every_column_of_an_entry_is_in_its_digest(ledger, column):
+def test_every_column_of_an_entry_is_in_its_digest(ledger, by_hand, column):
     spend(ledger)
-    count = len(verified(ledger.path))
-    for number in range(1, count + 1):
-        copy = f"{ledger.path}-{number}"
-        shutil.copy(ledger.path, copy)
-        change(copy, f"UPDATE entry SET {column} = {column} || ' ' WHERE number = {number}")
-        with pytest.raises(LedgerError, match=f"altered at entry {number}"):
-            TableLedger(copy).state()
+    for number, before in by_hand(ledger, f"SELECT number, {column} FROM entry"):
+        update = f"UPDATE entry SET {column} = ? WHERE number = ?"
+        for after in (f"{before} ", chr(ord(before[:1] or " ") ^ 1) + before[1:]):
+            by_hand(ledger, update, (after, number))
+            with pytest.raises(LedgerError, match=f"altered at entry {number}"):
+                ledger.reserve(a_run(0.01), STATED)
+        by_hand(ledger, update, (before, number))
+    ledger.reserve(a_run(0.01), STATED)
 
 
-def change(path, statement):
-    connection = sqlite3.connect(path)
-    connection.execute(statement)
-    connection.commit()
-    connection.close()
-
-
-def test_an_entry_that_is_taken_out_is_missed(ledger):
+def test_an_entry_that_is_taken_out_is_missed(ledger, by_hand):
     spend(ledger)
-    change(ledger.path, "DELETE FROM entry WHERE number = 2")
+    by_hand(ledger, "DELETE FROM entry WHERE number = 2")
     with pytest.raises(LedgerError, match="altered at entry 2"):
-        TableLedger(ledger.path).state()
+        ledger.reserve(a_run(0.01), STATED)
 
 
-def test_a_release_that_is_altered_or_missing_is_found(ledger):
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE release SET body = body || ' ' WHERE place = 1",
+        "DELETE FROM release WHERE place = 1",
+        "DELETE FROM release WHERE place = 2",
+    ],
+)
+def test_a_release_that_is_altered_or_missing_is_found(ledger, by_hand, statement):
     spend(ledger)
-    for number, statement in enumerate(
-        (
-            "UPDATE release SET body = body || ' ' WHERE place = 1",
-            "DELETE FROM release WHERE place = 1",
-            "DELETE FROM release WHERE place = 2",
-        )
-    ):
-        copy = f"{ledger.path}-{number}"
-        shutil.copy(ledger.path, copy)
-        verified(copy)
-        change(copy, statement)
-        with pytest.raises(LedgerError, match="altered"):
-            verified(copy)
+    verified(ledger.path)
+    by_hand(ledger, statement)
+    with pytest.raises(LedgerError, match="altered"):
+        verified(ledger.path)
 
 
-def rewrite_second_entry(path, digest):
+def rewrite_second_entry(ledger, by_hand, digest):
     """Alter an entry, with a digest that fits it."""
-    connection = sqlite3.connect(path)
-    row = "SELECT number, kind, at, body FROM entry WHERE number = 2"
-    number, kind, at, body = connection.execute(row).fetchone()
+    (row,) = by_hand(ledger, "SELECT number, kind, at, body FROM entry WHERE number = 2")
+    ((before,),) = by_hand(ledger, "SELECT digest FROM entry WHERE number = 1")
+    number, kind, at, body = row
     body += " "
-    (before,) = connection.execute("SELECT digest FROM entry WHERE number = 1").fetchone()
     new = body, digest(before, number, kind, at, body)
-    connection.execute("UPDATE entry SET body = ?, digest = ? WHERE number = 2", new)
-    connection.commit()
-    connection.close()
+    by_hand(ledger, "UPDATE entry SET body = ?, digest = ? WHERE number = 2", new)
 
 
-def test_an_entry_under_a_digest_that_fits_it_breaks_the_next_one(ledger):
+def test_an_entry_under_a_digest_that_fits_it_breaks_the_next_one(ledger, by_hand):
     spend(ledger)
-    rewrite_second_entry(ledger.path, chain._digest)
+    rewrite_second_entry(ledger, by_hand, chain._digest)
     with pytest.raises(LedgerError, match="altered at entry 3"):
-        TableLedger(ledger.path).state()
+        ledger.state()
 
 
-def test_digests_of_single_entries_would_not_tell(ledger, monkeypatch):
+def test_digests_of_single_entries_would_not_tell(file_ledger, by_hand, monkeypatch):
     """The broken twin: each digest is of its own entry alone."""
     honest = chain._digest
     monkeypatch.setattr(chain, "_digest", lambda before, *entry: honest("", *entry))
-    ledger = TableLedger.create(f"{ledger.path}-twin", Terms.of(2.0, 1e-6))
+    ledger = TableLedger.create(f"{file_ledger.path}-twin", Terms.of(2.0, 1e-6))
     spend(ledger)
-    rewrite_second_entry(ledger.path, chain._digest)
-    TableLedger(ledger.path).state()
+    rewrite_second_entry(ledger, by_hand, chain._digest)
+    ledger.state()
 
 
-def test_a_ledger_cut_short_is_refused(ledger):
-    spend(ledger)
-    size = os.path.getsize(ledger.path)
+def test_what_an_entry_says_of_the_sum_is_held_against_all_entries(ledger, monkeypatch):
+    """A reservation takes the sum from the last entry; a full reading adds up."""
+    honest = State.carried
+    ledger.reserve(a_run(0.5), STATED)
+    spent = ledger.state().spent(0)
+    assert totals_of(Chain(ledger.path).entries()).spent(0) == spent
+    half = [str(spent.spent_ticks // 2), "0"]
+    monkeypatch.setattr(State, "carried", lambda self: {**honest(self), "charged": [half]})
+    ledger.reserve(a_run(0.5), STATED)
+    monkeypatch.undo()
+    with pytest.raises(LedgerError, match="Entry 3 of the ledger does not add up"):
+        verified(ledger.path)
+
+
+def test_an_entry_of_a_kind_that_is_not_known_is_refused(ledger):
+    ledger._chain.added(lambda entries: ("later", "", {"after": entries[-1].body["after"]}))
+    for refused in (ledger.state, lambda: ledger.reserve(a_run(0.1), STATED)):
+        with pytest.raises(LedgerError, match="'later': take a newer dpcore"):
+            refused()
+
+
+def test_a_ledger_cut_short_is_refused(file_ledger):
+    spend(file_ledger)
+    size = os.path.getsize(file_ledger.path)
     for part in (0, 10, size // 2, size - 4096):
-        copy = f"{ledger.path}-{part}"
-        shutil.copy(ledger.path, copy)
+        copy = f"{file_ledger.path}-{part}"
+        shutil.copy(file_ledger.path, copy)
         os.truncate(copy, part)
         with pytest.raises(LedgerError):
             TableLedger(copy).reserve(a_run(), STATED)
 
 
-@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may write anything")
-def test_a_ledger_that_cannot_be_written_charges_and_releases_nothing(ledger):
-    os.chmod(ledger.path, 0o400)
-    with pytest.raises(LedgerError):
-        ledger.reserve(a_run(), STATED)
+_RESERVE = """
+import sys
+from dpcore.accountants.zcdp import ZcdpAccountant
+from dpcore.errors import LedgerError
+from dpcore.ledger import TableLedger
+from dpcore.ledger.cost import Run
+
+stated = {"analyst": "", "algorithm": "test", "epsilon": 1.0, "delta": 1e-8}
+run = Run(ZcdpAccountant.from_budget(0.1, 1e-8), "add-or-remove-one", None)
+ledger, user = TableLedger(sys.argv[1]), int(sys.argv[2])
+if user:  # Only now, since nobody may be barred from where Python's packages are.
+    import os
+    os.setgroups([])
+    os.setgid(user)
+    os.setuid(user)
+try:
+    ledger.reserve(run, stated).close("finished")
+    print("reserved")
+except LedgerError as error:
+    print(error)
+"""
 
 
-def test_others_who_hold_it_too_long_are_told_of(ledger, monkeypatch):
-    monkeypatch.setattr("dpcore.ledger.chain._WAIT", 0.05)
-    held = sqlite3.connect(ledger.path, isolation_level=None)
+@pytest.mark.skipif(os.name != "posix", reason="modes are POSIX's")
+@pytest.mark.parametrize(("folder", "file"), [(0o555, 0o444), (0o777, 0o444), (0o777, 0o666)])
+def test_a_ledger_that_cannot_be_written_charges_and_releases_nothing(folder, file):
+    """Root may write anything, and is another user for this."""
+    with tempfile.TemporaryDirectory() as name:
+        os.chmod(name, 0o755)
+        room = pathlib.Path(name) / "room"
+        room.mkdir()
+        ledger = TableLedger.create(room / "table.ledger", Terms.of(2.0, 1e-6))
+        os.chmod(ledger.path, file)
+        os.chmod(room, folder)
+        user = 65534 if os.geteuid() == 0 else 0
+        asked = [sys.executable, "-c", _RESERVE, ledger.path, str(user)]
+        told = subprocess.run(asked, capture_output=True, text=True).stdout
+        os.chmod(room, 0o777)
+        if file == 0o666:
+            assert told == "reserved\n"
+        else:
+            assert "cannot be written" in told
+            os.chmod(ledger.path, 0o600)
+            assert not ledger.state().runs
+
+
+def test_others_who_hold_it_too_long_are_told_of(file_ledger, monkeypatch):
+    monkeypatch.setattr("dpcore.ledger.stores.sqlite._WAIT", 0.05)
+    held = sqlite3.connect(file_ledger.path, isolation_level=None)
     held.execute("BEGIN IMMEDIATE")
     with pytest.raises(LedgerError, match="in use by others"):
-        ledger.reserve(a_run(), STATED)
+        file_ledger.reserve(a_run(), STATED)
     held.execute("ROLLBACK")
     held.close()
-    ledger.reserve(a_run(), STATED)
+    file_ledger.reserve(a_run(), STATED)
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGXFSZ"), reason="limits of files are POSIX's")
-def test_on_a_full_disk_nothing_is_reserved_and_nothing_released(ledger):
+def test_on_a_full_disk_nothing_is_reserved_and_nothing_released(file_ledger):
     """A limit on the size of files stands for the disk."""
     import resource
 
-    reservation = ledger.reserve(a_run(0.1), STATED)
-    before = ledger.state()
+    reservation = file_ledger.reserve(a_run(0.1), STATED)
+    before = file_ledger.state()
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (os.path.getsize(ledger.path), limits[1]))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (os.path.getsize(file_ledger.path), limits[1]))
     try:
         with pytest.raises(LedgerError):
             for _ in range(1000):
@@ -300,14 +354,14 @@ def test_on_a_full_disk_nothing_is_reserved_and_nothing_released(ledger):
         released = len(reservation.log)
         with pytest.raises(LedgerError):
             for _ in range(1000):
-                ledger.reserve(a_run(0.001), STATED)
+                file_ledger.reserve(a_run(0.001), STATED)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
         signal.signal(signal.SIGXFSZ, handler)
-    after = ledger.state()
+    after = file_ledger.state()
     assert after.spent(0).spent_ticks >= before.spent(0).spent_ticks
-    entry = next(entry for entry in verified(ledger.path) if entry.kind == "reserved")
-    assert len(Chain(ledger.path).releases(entry.number, entry.digest)[0]) == released
+    entry = next(entry for entry in verified(file_ledger.path) if entry.kind == "reserved")
+    assert len(Chain(file_ledger.path).releases(entry.number, entry.digest)[0]) == released
 
 
 def test_nothing_rests_on_the_clock(ledger, monkeypatch):
@@ -317,17 +371,17 @@ def test_nothing_rests_on_the_clock(ledger, monkeypatch):
     assert len(ledger.state().runs) == 2
 
 
-def test_a_second_name_of_the_file_is_refused(ledger):
-    os.link(ledger.path, f"{ledger.path}-too")
-    for name in (ledger.path, f"{ledger.path}-too"):
+def test_a_second_name_of_the_file_is_refused(file_ledger):
+    os.link(file_ledger.path, f"{file_ledger.path}-too")
+    for name in (file_ledger.path, f"{file_ledger.path}-too"):
         with pytest.raises(LedgerError, match="second name"):
             TableLedger(name).reserve(a_run(), STATED)
 
 
-def test_two_copies_that_are_charged_alike_are_told_apart(ledger, monkeypatch):
+def test_two_copies_that_are_charged_alike_are_told_apart(file_ledger, monkeypatch):
     monkeypatch.setattr("dpcore.ledger.table_ledger._now", lambda: "")
-    shutil.copy(ledger.path, f"{ledger.path}-copy")
-    copies = [TableLedger(path) for path in (ledger.path, f"{ledger.path}-copy")]
+    shutil.copy(file_ledger.path, f"{file_ledger.path}-copy")
+    copies = [TableLedger(path) for path in (file_ledger.path, f"{file_ledger.path}-copy")]
     references = [copy.reserve(a_run(), STATED).reference for copy in copies]
     assert references[0]["run"] == references[1]["run"]
     assert references[0]["digest"] != references[1]["digest"]

@@ -48,6 +48,15 @@ def check_consistency(schema: Schema) -> None:
     if not schema.wildcards:  # Until then the columns are not known.
         for cross in crosses:
             crossed(cross, schema.features)
+    if schema.ledger is not None:
+        _check_ledger(schema.ledger)
+
+
+def _check_ledger(ledger: str) -> None:
+    from dpcore.ledger.stores.address import Address, is_address
+
+    if is_address(ledger):
+        Address.of(ledger)  # No password: a model file has the schema.
 
 
 def _check_columns(columns: Sequence[Column], width: int | None, intercept: bool) -> None:
