@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from dpcore.cli.assignments import assigned
 from dpcore.cli.interrupts import ended_as_interrupted
 from dpcore.cli.streams import tell_outlook
 from dpcore.cli.train_report import tell_training
@@ -15,7 +16,6 @@ from dpcore.errors import InvalidInputError, advised_on_bad_rows
 from dpcore.fitting.settings import Settings, has_units
 from dpcore.model.file import check_replaceable
 from dpcore.model.outfile import check_writable, refuse_inputs
-from dpcore.registry.parameters import parse_assignment
 from dpcore.session.charges import Charges
 
 __all__ = ["tune_command"]
@@ -87,6 +87,7 @@ def tune_command(
             "--search list."
         ),
     ] = None,
+    use: Annotated[list[str] | None, typer.Option(help="SLOT=NAME, as often as needed.")] = None,
     threads: Annotated[
         int | None, typer.Option(help="Use at most so many threads; all processors by default.")
     ] = None,
@@ -141,6 +142,7 @@ def tune_command(
         relation=relation,
         accountant=accountant,
         threads=threads,
+        use=assigned(use, "--use"),
         units=has_units(schema, unit),
         seed=seed,
     )
@@ -178,12 +180,10 @@ def tune_command(
 
 def _values(texts: list[str] | None) -> dict[str, list[str]]:
     """Return the values of each name, in the order in which they were given."""
-    pairs = [parse_assignment(text, "--set") for text in texts or ()]
-    if not pairs:
+    given = assigned(texts, "--set")
+    if not given:
         raise InvalidInputError("Expected --set KEY=VALUE,VALUE,...: what is to be chosen.")
-    if len({key for key, _ in pairs}) < len(pairs):
-        raise InvalidInputError("--set sets the same name twice.")
-    found = {key: [value.strip() for value in text.split(",")] for key, text in pairs}
+    found = {key: [value.strip() for value in text.split(",")] for key, text in given.items()}
     for key, several in found.items():
         if not all(several):
             raise InvalidInputError(f"Expected values between the commas of --set {key}.")

@@ -23,7 +23,8 @@ the second since u^a v^(1-a) is jointly convex.
 * Q epsilon-DP: A is (2 + eta) epsilon-DP, three times epsilon for the geometric law (Liu & Talwar,
   STOC 2019, section 3; Papernot & Steinke, ICLR 2022, corollary of Theorem 2). By (1), and
   gamma + (1 - gamma)(1 - x') <= e^epsilon (gamma + (1 - gamma)(1 - x)).
-* Q of Renyi divergence d(a) at order a > 1 and d(b) at order b >= 1: A has at order a
+* Q of Renyi divergence d(a) at order a > 1 and d(b) at order b >= 1, each of them the larger of
+  D(P, P') and D(P', P), as filters bound it: A has at order a
 
       d(a) + (1 + eta) (1 - 1/b) d(b) + (1 + eta) ln(1/gamma) / b + ln(E[K]) / (a - 1)
 

@@ -27,7 +27,7 @@ def best_of_random_tries(
 
     The number of tries is drawn first and never cut short. ``attempt`` : makes a try of the
     candidate at a place, drawn uniformly with replacement, by fresh noise; ``None`` is the outcome
-    of one that came to nothing, below every other. Of equal scores the earlier stays.
+    of a try that came to nothing, below every other. Of equal scores the earlier stays.
     """
     best: Outcome | None = None
     for _ in range(law.draw(noise)):

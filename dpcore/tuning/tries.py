@@ -42,7 +42,7 @@ class _Tried:
 
 
 def constant_of(shape: tuple[int, ...]) -> np.ndarray:
-    """Return the coefficients of the public model that stands for none: all 0."""
+    """Return the coefficients of the public model where there is no other: all 0."""
     return np.zeros(shape)
 
 
@@ -100,7 +100,7 @@ class Tries:
         return None if found is None else found.model
 
     def _chosen(self) -> Model | None:
-        """Return a model of the list; one that could not be fitted stands there as a constant."""
+        """Return a model of the list, in which a fit that failed is the public constant."""
         models = [_outcome(partial(self._fit, place)) for place in range(len(self._search.plans))]
         zero = constant_of(self._rows.schema.w_shape)
         coefficients = [zero if model is None else model.w for model in models]
