@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from dpcore.fitting.loading import DataRequest
     from dpcore.model.model import Model
     from dpcore.tuning.search import Search
+    from dpcore.tuning.tries import Tried
 
 __all__ = ["tune", "tune_dataset"]
 
@@ -72,48 +73,69 @@ def tune_dataset(
     """
     plan, charges = search.plans[0], charges or Charges()
     reasons = (*plan.why_not_private(), *why_not_private)
-    units = dataset.schema.units
-    kind = search.relation.value, protected(units)
+    kind = search.relation.value, protected(dataset.schema.units)
     charges.bound = Bound(search.epsilon, search.delta, *kind, not reasons)
     seed = plan.settings.seed
-    noise = SystemNoise() if seed is None else SeededNoise(seed)
     with charges.told():
+        noise = SystemNoise() if seed is None else SeededNoise(seed)
         tries = Tries(search, dataset, kept_fraction, noise)
-        n = dataset.n_units if search.relation.size_is_public and units is None else None
+        n = dataset.n_units if search.relation.size_is_public else None
         whole: Any = WholeBudget(search.epsilon, search.delta)
         run = f"search of {plan.entry.name}", whole, search.relation
         with closed_after(reserved(table_ledger, run, dataset.schema, n, reasons)) as charged:
             charged.log.charge(_entry(search))
             charges.follow(lambda: (search.epsilon, search.epsilon, "epsilon"))
-            ours = {part for p in search.plans for part in (part_of(p.loss), *p.targets)}
-            found = tries.best()
-            held = {} if found is None else found.privacy
-            why = tuple(dict.fromkeys((*reasons, *held.get("why_not_private", ()))))
-            named = {*foreign_parts({*ours, *parts}), *held.get("parts_not_from_dpcore", ())}
-            foreign = tuple(sorted(named))
-            charged.found = lambda: Found(why, held.get("most_rows"), dataset.typed_by, foreign)
-            filter = tries.filter
-            statement = PrivacyStatement(
-                epsilon=search.epsilon,
-                delta=search.delta,
-                relation=search.relation.value,
-                accountant=filter.name,
-                conversion=filter.conversion,
-                unit="epsilon",
-                budget=search.epsilon,
-                spent=search.epsilon,
-                releases={"search": 1},
-                parts_not_from_dpcore=foreign,
-                why_not_private=why,
-                most_rows=held.get("most_rows"),
-                n0=tries.n0,
-                capacity=held.get("capacity"),
-                typed_by=dataset.typed_by,
-                units=units,
-                search=description_of(search, filter),
-                ledger=charged.reference,
-            )
-            return _model(search, dataset, found, statement, tries.l2)
+            best = tries.best()
+            found = _found(search, dataset, best, reasons, parts)
+            charged.found = lambda: found
+            statement = _stated(search, dataset, tries, best, found, charged.reference)
+            return _model(search, dataset, best, statement, tries.l2)
+
+
+def _found(
+    search: Search,
+    dataset: Dataset,
+    best: Tried | None,
+    reasons: tuple[str, ...],
+    parts: tuple[str, ...],
+) -> Found:
+    """Return what is known of the guarantee: parts of every candidate, and of the fit released."""
+    held = {} if best is None else best.model.privacy
+    ours = {part for p in search.plans for part in (part_of(p.loss), *p.targets)}
+    foreign = {*foreign_parts({*ours, *parts}), *held.get("parts_not_from_dpcore", ())}
+    why = dict.fromkeys((*reasons, *held.get("why_not_private", ())))
+    return Found(tuple(why), held.get("most_rows"), dataset.typed_by, tuple(sorted(foreign)))
+
+
+def _stated(
+    search: Search,
+    dataset: Dataset,
+    tries: Tries,
+    best: Tried | None,
+    found: Found,
+    reference: dict[str, Any] | None,
+) -> PrivacyStatement:
+    filter = tries.filter
+    return PrivacyStatement(
+        epsilon=search.epsilon,
+        delta=search.delta,
+        relation=search.relation.value,
+        accountant=filter.name,
+        conversion=filter.conversion,
+        unit="epsilon",
+        budget=search.epsilon,
+        spent=search.epsilon,
+        releases={"search": 1},
+        parts_not_from_dpcore=found.parts,
+        why_not_private=found.why_not_private,
+        most_rows=found.most_rows,
+        n0=tries.n0,
+        capacity=None if best is None else best.model.privacy["capacity"],
+        typed_by=dataset.typed_by,
+        units=dataset.schema.units,
+        search=description_of(search, filter, None if best is None else best.place),
+        ledger=reference,
+    )
 
 
 def _entry(search: Search) -> LedgerEntry:
@@ -124,11 +146,11 @@ def _entry(search: Search) -> LedgerEntry:
 
 
 def _model(
-    search: Search, dataset: Dataset, found: Model | None, statement: PrivacyStatement, l2: float
+    search: Search, dataset: Dataset, best: Tried | None, statement: PrivacyStatement, l2: float
 ) -> Model:
     """Return the model with the statement of the search in the place of its try's own."""
     summary = {"kind": "search", "mechanism": "Search", "count": 1, "cost": search.epsilon}
-    if found is not None:
-        return replace(found, privacy=statement.to_dict(), ledger=(summary,))
+    if best is not None:
+        return replace(best.model, privacy=statement.to_dict(), ledger=(summary,))
     none = Solution(constant_of(dataset.schema.w_shape), _NONE)
     return make_model(search.plans[0], dataset.schema, l2, none, (summary,), statement)

@@ -29,16 +29,19 @@ if TYPE_CHECKING:
     from dpcore.protocols import Accountant
     from dpcore.tuning.search import Search
 
-__all__ = ["Tries", "constant_of"]
+__all__ = ["Tried", "Tries", "constant_of"]
 
 _SEEDS = 2**31
 Outcome = TypeVar("Outcome")
 
 
 @dataclass(frozen=True)
-class _Tried:
+class Tried:
+    """A model with its score, of the candidate at a place."""
+
     model: Model
-    score: float
+    place: int
+    score: float = 0.0
 
 
 def constant_of(shape: tuple[int, ...]) -> np.ndarray:
@@ -91,25 +94,27 @@ class Tries:
         first = TableSession(engine, *asked, problem=ready.problem, ledger=ledger)
         rehearse_run(ready, table, none.schema, first, ledger)
 
-    def best(self) -> Model | None:
-        """Return the best model; ``None`` where no try came to one."""
+    def best(self) -> Tried | None:
+        """Return the best of them; ``None`` where no try came to a model."""
         plans, law = self._search.plans, self._search.law
         if law is None:
             return self._chosen()
-        found = best_of_random_tries(law, len(plans), self._tried, self._noise)
-        return None if found is None else found.model
+        return best_of_random_tries(law, len(plans), self._tried, self._noise)
 
-    def _chosen(self) -> Model | None:
-        """Return a model of the list, in which a fit that failed is the public constant."""
+    def _chosen(self) -> Tried | None:
+        """Return one of the list, in which a fit that failed is the public constant."""
         models = [_outcome(partial(self._fit, place)) for place in range(len(self._search.plans))]
         zero = constant_of(self._rows.schema.w_shape)
         coefficients = [zero if model is None else model.w for model in models]
-        return models[self._held.choose(coefficients, self._search.epsilon)]
+        place = self._held.choose(coefficients, self._search.epsilon)
+        model = models[place]
+        return None if model is None else Tried(model, place)
 
-    def _tried(self, place: int) -> _Tried | None:
-        def attempt() -> _Tried:
+    def _tried(self, place: int) -> Tried | None:
+        def attempt() -> Tried:
             model = self._fit(place)
-            return _Tried(model, self._held.score(model.w, self._search.plans[place].accountant))
+            score = self._held.score(model.w, self._search.plans[place].accountant)
+            return Tried(model, place, score)
 
         return _outcome(attempt)
 

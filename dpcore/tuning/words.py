@@ -14,19 +14,24 @@ if TYPE_CHECKING:
 __all__ = ["description_of"]
 
 
-def description_of(search: Search, part: Accountant) -> dict[str, Any]:
-    """Return a search as JSON-able data, with a sentence. ``part`` : the filter of one fit."""
+def description_of(search: Search, part: Accountant, chosen: int | None) -> dict[str, Any]:
+    """Return a search as JSON-able data, with a sentence.
+
+    ``part`` : the filter of one fit. ``chosen`` : the place of the candidate that is released.
+    """
     each = {
         "accountant": part.name,
         "conversion": part.conversion,
         "unit": part.unit,
         "budget": part.budget,
     }
+    listed = [
+        {name: _plain(value) for name, value in candidate.items()}
+        for candidate in search.candidates
+    ]
     facts = {
-        "candidates": [
-            {name: _plain(value) for name, value in candidate.items()}
-            for candidate in search.candidates
-        ],
+        "candidates": listed,
+        "chosen": None if chosen is None else listed[chosen],
         "held_out": search.held_out,
         "score": search.measure,
         "each": each,
