@@ -7,7 +7,7 @@ candidates, and by the list of the four l2. Small tables are samples of adult. `
 without its price: dp-gd at each of the twelve with all of the budget and rows, the best of them
 picked on the test rows, which no budget covers.
 
-Printed: mean test accuracy in % with its standard error, and how far each search is above auto, with
+Printed: mean test accuracy in % with its standard error, and how far each way is above auto, with
 the standard error of the difference of pairs; a search that loses has a minus.
 
     DPCORE_DATA_DIR=... python bench/tune.py [--data adult] [--epsilon .5] [--splits 5]
@@ -79,7 +79,7 @@ def main() -> None:
     parser = parser_of(__doc__, NAMES)
     parser.add_argument("--splits", type=int, default=5)
     asked = parser.parse_args()
-    print(f"{'table':<12}{'epsilon':>8}  " + "".join(f"{way:>24}" for way in WAYS))
+    print(f"{'table':<12}{'epsilon':>8}  " + "".join(f"{way:>26}" for way in WAYS))
     for name in asked.data or NAMES:
         for epsilon in asked.epsilon or EPSILONS:
             found = np.array([measure(name, epsilon, seed) for seed in range(asked.splits)])
@@ -88,7 +88,7 @@ def main() -> None:
                 cell = "{:.2f} ({:.2f})".format(*mean_and_error(found[:, k]))
                 if k:
                     cell += " {:+.2f} ({:.2f})".format(*mean_and_error(found[:, k] - found[:, 0]))
-                cells.append(f"{cell:>24}")
+                cells.append(f"{cell:>26}")
             print(f"{name:<12}{epsilon:>8g}  " + "".join(cells), flush=True)
 
 

@@ -44,14 +44,14 @@ def _where_the_estimator_has(name: str) -> Callable[[_Method], _Method]:
 class PrivateSearch(MetaEstimatorMixin, BaseEstimator):
     """Private fits of several candidates, and the best of them, as one release within one budget.
 
-    In place of ``GridSearchCV``, each of whose fits costs its whole epsilon and whose scores are
-    exact. Neither scores nor other candidates' models are kept, nor how many fits there were.
+    ``GridSearchCV`` has exact scores, and each of its fits costs a whole epsilon; all of this is
+    within one. Neither scores nor other candidates' models are kept, nor how many fits there were.
 
     Parameters
     ----------
     estimator : a private estimator, which says what is public; its epsilon, delta, accountant and
         random_state are those of the search instead.
-    candidates : names to lists of values, of which every combination is taken, or a list of
+    candidates : names to lists of values, every combination of them is taken; or a list of
         mappings: ``l2``, or parameters of the algorithm (``dpcore info NAME``). Public: chosen
         without the rows.
     epsilon, delta : the budget of the whole search.
