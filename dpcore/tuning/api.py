@@ -10,6 +10,7 @@ from dpcore.fitting.cautions import cautions_of
 from dpcore.fitting.fits import FITS
 from dpcore.fitting.loading import schema_reasons
 from dpcore.fitting.rows import dataset_of
+from dpcore.fitting.run import finish
 from dpcore.session.charges import Charges
 from dpcore.tuning.run import tune_dataset
 
@@ -39,5 +40,6 @@ def tune_rows(search: Search, X: Any, y: Any, schema: Schema, table_ledger: Ledg
         model = tune_dataset(search, rows, reasons, (), charges, table_ledger)
         for caution in cautions_of(model):
             warn_caller(caution)
+        model = finish(search.plans[0], model, rows, None, {}).model
     FITS.add(model)
     return model

@@ -6,7 +6,6 @@ outcome, below every score, and not the search's: an error, and what it says, wo
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -42,10 +41,11 @@ _NONE = "No try came to a model: this one is a public constant."
 def tune(
     search: Search, request: DataRequest, charges: Charges, table_ledger: LedgerRequest
 ) -> Training:
-    """Return the training of a search on the data that were asked for."""
+    """Return the training of a search on the data that were asked for, without its seconds: they
+    would tell how many tries there were."""
     from dpcore.fitting.diagnostics import diagnose
 
-    started, settings = time.perf_counter(), search.plans[0].settings
+    settings = search.plans[0].settings
     data = load_data(request, search.relation, settings.threads, settings.seed)
     if data.test is not None:
         note_outside(table_ledger, data.train.schema, "exact figures of test rows")
@@ -54,7 +54,7 @@ def tune(
     diagnostics: dict[str, Any] = {}
     if data.test is not None:
         diagnostics = diagnose(search.plans[0].loss, model, data.train, data.test)
-    return finish(search.plans[0], model, data.train, started, diagnostics)
+    return finish(search.plans[0], model, data.train, None, diagnostics)
 
 
 def tune_dataset(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -127,10 +128,12 @@ class Tries:
 
 
 def _outcome(attempt: Callable[[], Outcome]) -> Outcome | None:
-    """Return what a try comes to; ``None`` where it raises. An interrupt, from outside, ends the
-    search, without what it says of the try."""
+    """Return what a try comes to; ``None`` where it raises. Its warnings are not shown. An
+    interrupt, from outside, ends the search, without what it says of the try."""
     try:
-        return attempt()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return attempt()
     except Exception:
         return None
     except BaseException as error:

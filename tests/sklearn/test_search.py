@@ -53,6 +53,7 @@ def test_the_best_is_kept_with_its_candidate_and_the_guarantee_of_the_whole():
     assert fitted.predict_proba(X[:3]).shape == (3, 2)
     assert fitted.decision_function(X[:3]).shape == (3,)
     assert fitted.n_features_in_ == 2
+    assert fitted.model_.report["releases"] == {"search": 1}
     assert 0 <= fitted.score(X, Y) <= 1
 
 

@@ -10,7 +10,7 @@ from dpcore.errors import InvalidInputError
 from dpcore.noise.source import SeededNoise
 from dpcore.tuning.laws import Poisson, TruncatedNegativeBinomial, law_of
 
-DRAWS = 4000
+DRAWS = 1500
 FALSE_ALARM = 1e-6
 K = np.arange(200)
 

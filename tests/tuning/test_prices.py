@@ -152,7 +152,7 @@ def test_the_best_has_the_law_that_the_proofs_are_about():
     def attempt(_):
         return Outcome(float(rng.choice(3, p=shares)))
 
-    n = 4000
+    n = 1500
     best = [best_of_random_tries(law, 5, attempt, noise).score for _ in range(n)]
     expected = law_of_the_best(generating(law), shares)[1:]
     counts = np.bincount(np.array(best, int), minlength=3)
