@@ -189,7 +189,7 @@ def test_what_has_no_theorem_is_refused_with_what_fits():
     with pytest.raises(InvalidInputError, match="--accountant pure"):
         filter_of_a_try(LAWS["poisson"], "zcdp", 1.0, 1e-6)
     with pytest.raises(InvalidInputError, match="too small"):
-        filter_of_a_try(law_of("geometric", 9999), "zcdp", 1e-60, 1e-6)
+        filter_of_a_try(law_of("geometric", 9999), "zcdp", 1e-60, 1e-300)
 
 
 def test_figures_are_rounded_down():
