@@ -23,6 +23,7 @@ from dpcore.cli.predict import predict_command
 from dpcore.cli.schema import schema_command
 from dpcore.cli.streams import open_closed_streams
 from dpcore.cli.train import train_command
+from dpcore.cli.tune import tune_command
 
 __all__ = ["app", "main"]
 
@@ -57,6 +58,7 @@ def options(
 
 
 app.command("train")(train_command)
+app.command("tune")(tune_command)
 app.command("predict")(predict_command)
 app.command("compare")(compare_command)
 app.command("plot")(plot_command)

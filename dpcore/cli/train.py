@@ -9,17 +9,17 @@ from typing import Annotated
 
 import typer
 
+from dpcore.cli.assignments import assigned
 from dpcore.cli.interrupts import ended_as_interrupted
 from dpcore.cli.progress import budget_progress, rounds_progress
 from dpcore.cli.streams import tell_outlook
 from dpcore.cli.train_report import tell_training
-from dpcore.errors import InvalidInputError, TargetNotMetError, advised_on_bad_rows
+from dpcore.errors import TargetNotMetError, advised_on_bad_rows
 from dpcore.fitting.class_weights import parsed_weights
 from dpcore.fitting.plan import make_plan
 from dpcore.fitting.settings import Settings, has_units
 from dpcore.model.file import check_replaceable
 from dpcore.model.outfile import check_writable, refuse_inputs
-from dpcore.registry.parameters import parse_assignment
 from dpcore.session.charges import Charges
 
 __all__ = ["train_command"]
@@ -218,8 +218,8 @@ def train_command(
         conversion=conversion,
         engine=engine,
         threads=threads,
-        use=_assignments(use, "--use"),
-        params=_assignments(assignments, "--set"),
+        use=assigned(use, "--use"),
+        params=assigned(assignments, "--set"),
         preset=preset,
         as_published=as_published,
         users=users,
@@ -259,10 +259,3 @@ def train_command(
             training.model.save(out)
             note_saved(LedgerRequest(ledger), training.model, out)
         tell_training(training, out, as_json=as_json, quiet=quiet)
-
-
-def _assignments(texts: list[str] | None, option: str) -> dict[str, str]:
-    pairs = [parse_assignment(text, option) for text in texts or ()]
-    if len({key for key, _ in pairs}) < len(pairs):
-        raise InvalidInputError(f"{option} sets the same name twice.")
-    return dict(pairs)

@@ -46,7 +46,7 @@ def with_planned_accountant(plan: Plan, problem: Problem, runs: int = 1) -> Plan
     needed = needed_epsilon(plan.optimizer, problem)
     if needed is not None:
         return replace(plan, accountant=_of_what_is_needed(plan, float_up(Fraction(needed) * runs)))
-    if figure_of(plan.settings) is not None:
+    if plan.is_part or figure_of(plan.settings) is not None:
         return plan  # A budget in its own figure, all of which is for any releases.
     schedule = stated_schedule(plan.optimizer, problem)
     if schedule is None:

@@ -53,6 +53,8 @@ class Plan:
     a part says of its own module may be borrowed."""
     expect: Callable[..., Outlook | None] | None = None
     """The question for the outlook of a run by the name that was asked for; ``None``: unstated."""
+    is_part: bool = False
+    """Whether the accountant is a part of a larger budget, to be held as it is."""
 
     def parameters(self) -> dict[str, Any] | None:
         """Return the hyper-parameters as JSON-able data, without the slots; of a run of published

@@ -65,7 +65,7 @@ class Training:
     ----------
     facts : public facts for the report: algo, data, n_features, and under replace-one only n_train,
         the number of rows, or units_train.
-    seconds : of the whole run; printed, in no file.
+    seconds : of the whole run; printed, in no file; ``None`` where they would tell too much.
     diagnostics : figures computed without privacy; empty unless a test was asked for.
     generated : ``accuracy_figures`` of the rows trained on, where those are generated, no secret.
     rows_dropped : whether those that do not satisfy the schema were left out.
@@ -74,7 +74,7 @@ class Training:
 
     model: Model
     facts: Mapping[str, Any]
-    seconds: float
+    seconds: float | None
     diagnostics: Mapping[str, Any]
     generated: Mapping[str, Any] | None = None
     rows_dropped: bool = False
@@ -109,7 +109,7 @@ class Training:
             **{key: privacy[key] for key in _WHERE_GIVEN if key in privacy},
             **({"released_bounds": bounds} if bounds else {}),
             "parts_not_from_dpcore": privacy["parts_not_from_dpcore"],
-            "seconds": round(self.seconds, 3),
+            **({} if self.seconds is None else {"seconds": round(self.seconds, 3)}),
             "coef_norm": float(np.linalg.norm(model.coef)),
         }
         return {**report, "diagnostics": dict(self.diagnostics)} if self.diagnostics else report
@@ -188,10 +188,10 @@ def finish(
     plan: Plan,
     model: Model,
     dataset: RowFacts,
-    started: float,
+    started: float | None,
     diagnostics: Mapping[str, Any],
 ) -> Training:
-    """Return the training, its model with the report attached."""
+    """Return the training, its model with the report attached. ``started`` : ``None``: untimed."""
     facts: dict[str, Any] = {
         "algo": plan.entry.name,
         "chosen_by": plan.chosen_by,
@@ -200,7 +200,7 @@ def finish(
     }
     if plan.relation.size_is_public:
         facts["n_train" if dataset.units is None else "units_train"] = dataset.n_units
-    seconds = time.perf_counter() - started
+    seconds = None if started is None else time.perf_counter() - started
     training = Training(model, facts, seconds, diagnostics, rows_dropped=dataset.rows_dropped)
     return replace(training, model=replace(model, report=training.report()))
 

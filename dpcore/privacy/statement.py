@@ -66,6 +66,8 @@ class PrivacyStatement:
         even them out: the ``share`` of the budget that they took.
     fits : how many fits the model is of, one for each class against the rest, each with an equal
         part of the budget; 1 for one of all classes.
+    search : where it is the best of several fits: the public ``candidates``, the law of ``tries``,
+        the budget of ``each``, ``theorem``, and ``words`` for the sentence.
     ledger : where the run was charged to a ledger of its table: that one's ``id``, and number and
         ``digest`` of the ``run`` in it.
     """
@@ -92,6 +94,7 @@ class PrivacyStatement:
     private_bounds: dict[str, Any] | None = None
     balanced: dict[str, Any] | None = None
     fits: int = 1
+    search: dict[str, Any] | None = None
     ledger: dict[str, Any] | None = None
 
     @property
@@ -121,7 +124,7 @@ class PrivacyStatement:
             f"{subject} is {self._claim()} under {tables}, as enforced by the "
             f"{self.accountant} filter ({self.conversion} conversion){trust}. {self._in_words()}"
             f"{self._ex_post()}{self._of_users()}{self._of_bounds()}{self._of_counts()}"
-            f"{self._of_fits()}"
+            f"{self._of_fits()}{self._of_search()}"
         )
 
     def _claim(self) -> str:
@@ -181,6 +184,9 @@ class PrivacyStatement:
             "part of the budget, fixed beforehand; the guarantee is for all of them together."
         )
 
+    def _of_search(self) -> str:
+        return "" if self.search is None else f" {self.search['words']}"
+
     def _in_words(self) -> str:
         """Return the definition: P(S) <= e^epsilon P'(S) + delta for every set S of outcomes."""
         change = _CHANGES.get(self.relation, f"a change of one row ({self.relation})")
@@ -208,7 +214,7 @@ class PrivacyStatement:
         """Return the statement as JSON-able data, its sentence included."""
         data = {_IN_FILES.get(name, name): value for name, value in asdict(self).items()}
         data["units"] = None if self.units is None else self.units.to_dict()
-        for optional in ("units", "users", "private_bounds", "balanced", "ledger"):
+        for optional in ("units", "users", "private_bounds", "balanced", "search", "ledger"):
             if data[optional] is None:
                 del data[optional]
         if self.fits == 1:

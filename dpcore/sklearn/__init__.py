@@ -16,12 +16,14 @@ except ImportError:
 
 from dpcore.sklearn.estimators import PrivateLinearSVC, PrivateLogisticRegression, PrivateRidge
 from dpcore.sklearn.pipeline import make_pipeline
+from dpcore.sklearn.search import PrivateSearch
 from dpcore.sklearn.transformers import PublicEncoder, PublicScaler
 
 __all__ = [
     "PrivateLinearSVC",
     "PrivateLogisticRegression",
     "PrivateRidge",
+    "PrivateSearch",
     "PublicEncoder",
     "PublicScaler",
     "make_pipeline",

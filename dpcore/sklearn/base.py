@@ -109,6 +109,32 @@ class PrivateEstimator(ABC, BaseEstimator):
         Raises DataError or InvalidInputError before any budget is spent.
         """
         weights = _sample_weight(metadata)
+        rows, labels, schema, own = self._described_rows(X, y)
+        with advised_on_bad_rows(self._advice()):
+            model = fit(
+                rows,
+                labels,
+                schema=schema,
+                algo=self.algo,
+                epsilon=self.epsilon,
+                delta=self.delta,
+                loss=self._loss_of(schema),
+                l2=self.l2,
+                relation=self.relation,
+                accountant=self.accountant,
+                seed=self._seed(),
+                multiclass=self._multiclass(),
+                sample_weight=weights,
+                weight_bound=None if weights is None else self.weight_bound,
+                **self._weights(),
+                ledger=self.ledger,
+                analyst=self.analyst,
+            )
+        self.model_: Model = model if own is None else replace(model, class_values=own)
+        return self
+
+    def _described_rows(self, X: Any, y: Any) -> tuple[Any, Any, Schema, tuple[Any, ...] | None]:
+        """Return the rows and labels of a fit, their schema, and the caller's own classes."""
         self._check_parameters()
         schema = schema_of(self.schema, self.private_bounds)
         has_width = schema is not None and schema.width is not None
@@ -132,32 +158,12 @@ class PrivateEstimator(ABC, BaseEstimator):
             schema = self._with_schema(schema, rows)
         schema = with_units(schema, self.unit, self.rows_per_unit)
         assert schema is not None
-        loss = self._loss_of(schema)
         if self.schema_from_data:
             schema = replace(schema, from_data=True)
-        advice = _ITS_WORDS if self.schema is None else ""
-        with advised_on_bad_rows(advice):
-            model = fit(
-                rows,
-                labels,
-                schema=schema,
-                algo=self.algo,
-                epsilon=self.epsilon,
-                delta=self.delta,
-                loss=loss,
-                l2=self.l2,
-                relation=self.relation,
-                accountant=self.accountant,
-                seed=self._seed(),
-                multiclass=self._multiclass(),
-                sample_weight=weights,
-                weight_bound=None if weights is None else self.weight_bound,
-                **self._weights(),
-                ledger=self.ledger,
-                analyst=self.analyst,
-            )
-        self.model_: Model = model if own is None else replace(model, class_values=own)
-        return self
+        return rows, labels, schema, own
+
+    def _advice(self) -> str:
+        return _ITS_WORDS if self.schema is None else ""
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the predicted class or value of every row."""

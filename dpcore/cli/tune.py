@@ -1,0 +1,190 @@
+"""``dpcore tune``: parameters chosen on the budget, from a public list."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dpcore.cli.assignments import assigned
+from dpcore.cli.interrupts import ended_as_interrupted
+from dpcore.cli.streams import tell_outlook
+from dpcore.cli.train_report import tell_training
+from dpcore.errors import InvalidInputError, advised_on_bad_rows
+from dpcore.fitting.settings import Settings, has_units
+from dpcore.model.file import check_replaceable
+from dpcore.model.outfile import check_writable, refuse_inputs
+from dpcore.session.charges import Charges
+
+__all__ = ["tune_command"]
+
+_ADVICE = "Or --bad-rows drop leaves such rows out."
+
+
+def tune_command(
+    assignments: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            help="KEY=VALUE,VALUE,...: l2, or a parameter of the algorithm; repeatable. Every "
+            "combination is a candidate.",
+        ),
+    ] = None,
+    algo: Annotated[
+        str, typer.Option(help="Algorithm; see dpcore list optimizers. auto chooses one.")
+    ] = "auto",
+    data: Annotated[
+        str, typer.Option(help="Data set's name, file, store, folder of Parquet, or - for stdin.")
+    ] = "census-sim",
+    schema: Annotated[
+        Path | None,
+        typer.Option(help="Schema (TOML) of a file, or a shipped one's name (schema --list)."),
+    ] = None,
+    target: Annotated[str | None, typer.Option(help="Label column of a data file.")] = None,
+    loss: Annotated[
+        str | None,
+        typer.Option(
+            help="Loss; see dpcore list losses. By default logistic; of three classes, softmax."
+        ),
+    ] = None,
+    epsilon: Annotated[float, typer.Option(help="Privacy budget of the whole search.")] = 1.0,
+    delta: Annotated[
+        float, typer.Option(help="And delta: 0 <= delta < 1; 0, or --accountant pure: none.")
+    ] = 1e-8,
+    search: Annotated[
+        str,
+        typer.Option(
+            help="random: a random number of tries, the best by a private score; list: every "
+            "candidate in an equal part of the budget, one chosen privately."
+        ),
+    ] = "random",
+    law: Annotated[
+        str,
+        typer.Option(
+            help="Of the number of tries: geometric, logarithmic, negative-binomial, poisson."
+        ),
+    ] = "geometric",
+    tries: Annotated[float, typer.Option(help="About how many tries in the mean.")] = 10.0,
+    eta: Annotated[
+        float | None, typer.Option(help="Of --law negative-binomial: above -1, at most 1.")
+    ] = None,
+    score: Annotated[
+        str | None,
+        typer.Option(help="error, the default for classes, or loss, clipped to [0, 1]."),
+    ] = None,
+    held_out: Annotated[
+        float, typer.Option(help="Share of the rows that scores are of, and no fit.")
+    ] = 0.2,
+    relation: Annotated[
+        str | None, typer.Option(help="Neighbouring relation, as of dpcore train.")
+    ] = None,
+    accountant: Annotated[
+        str | None,
+        typer.Option(
+            help="Of each fit: zcdp, the default, rdp or pure; any of dpcore train's for "
+            "--search list."
+        ),
+    ] = None,
+    use: Annotated[list[str] | None, typer.Option(help="SLOT=NAME, as often as needed.")] = None,
+    threads: Annotated[
+        int | None, typer.Option(help="Use at most so many threads; all processors by default.")
+    ] = None,
+    bad_rows: Annotated[
+        str, typer.Option(help="Rows that do not satisfy the schema: refuse or drop.")
+    ] = "refuse",
+    test_fraction: Annotated[
+        float | None, typer.Option(help="Hold out further rows and report without privacy.")
+    ] = None,
+    test: Annotated[Path | None, typer.Option(help="A second file to report on.")] = None,
+    unit: Annotated[
+        str | None, typer.Option(help="Column that says whose a row is, as of dpcore train.")
+    ] = None,
+    rows_per_unit: Annotated[
+        int | None, typer.Option(help="At most so many rows of each value of --unit are used.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Model file to write.")] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="Repeatable noise, for tests and figures: not private.")
+    ] = None,
+    ledger: Annotated[
+        Path | None,
+        typer.Option(
+            help="Charge the whole search to this ledger first; by default the schema's, or that "
+            "of DPCORE_LEDGER."
+        ),
+    ] = None,
+    analyst: Annotated[str, typer.Option("--as", help="Who runs it, for the ledger.")] = "",
+    same_table: Annotated[
+        bool,
+        typer.Option("--same-table", help="A schema new to the ledger is of the same rows."),
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
+) -> None:
+    """Fit candidates within one budget, and release the best. No progress is shown: it would tell
+    how many tries there are."""
+    from dpcore.fitting.loading import DataRequest
+    from dpcore.fitting.usual_loss import loss_of_schemas, schema_of_rows, with_schema
+
+    tell_outlook(quiet)
+    rows = data, schema, target, bad_rows, False
+    request = DataRequest(*rows, test, test_fraction, unit, rows_per_unit)
+    if loss is None:
+        request = with_schema(request)
+        loss = loss_of_schemas(schema_of_rows(request))
+    settings = Settings(
+        algo=algo,
+        loss=loss,
+        epsilon=epsilon,
+        delta=delta,
+        relation=relation,
+        accountant=accountant,
+        threads=threads,
+        use=assigned(use, "--use"),
+        units=has_units(schema, unit),
+        seed=seed,
+    )
+    if out is not None:
+        refuse_inputs(out, {"--data": data, "--schema": schema, "--test": test})
+        check_writable(out)
+        check_replaceable(out)
+
+    from dpcore.tuning.candidates import grid_of
+    from dpcore.tuning.search import make_search
+
+    made = make_search(
+        settings,
+        grid_of(_values(assignments)),
+        kind=search,
+        law=law,
+        tries=tries,
+        eta=eta,
+        measure=score,
+        held_out=held_out,
+    )
+
+    from dpcore.fitting.table_ledger import LedgerRequest, note_saved
+    from dpcore.tuning.run import tune
+
+    charges, of_table = Charges(), LedgerRequest(ledger, analyst, same_table)
+    with ended_as_interrupted(), charges.told(), advised_on_bad_rows(_ADVICE):
+        training = tune(made, request, charges, of_table)
+        if out is not None:
+            charges.fate = partial(training.model.fate_in, out)
+            training.model.save(out)
+            note_saved(LedgerRequest(ledger), training.model, out)
+        tell_training(training, out, as_json=as_json, quiet=quiet)
+
+
+def _values(texts: list[str] | None) -> dict[str, list[str]]:
+    """Return the values of each name, in the order in which they were given."""
+    given = assigned(texts, "--set")
+    if not given:
+        raise InvalidInputError("Expected --set KEY=VALUE,VALUE,...: what is to be chosen.")
+    found = {key: [value.strip() for value in text.split(",")] for key, text in given.items()}
+    for key, several in found.items():
+        if not all(several):
+            raise InvalidInputError(f"Expected values between the commas of --set {key}.")
+    return found

@@ -1,0 +1,45 @@
+"""A search over rows in memory, as ``dpcore.fit`` makes a fit of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dpcore.data.units import coins_of
+from dpcore.errors import warn_caller
+from dpcore.fitting.cautions import cautions_of
+from dpcore.fitting.fits import FITS
+from dpcore.fitting.loading import schema_reasons
+from dpcore.fitting.rows import dataset_of
+from dpcore.fitting.run import finish
+from dpcore.session.charges import Charges
+from dpcore.tuning.run import tune_dataset
+
+if TYPE_CHECKING:
+    from dpcore.data.schema.schema import Schema
+    from dpcore.fitting.table_ledger import LedgerRequest
+    from dpcore.model.model import Model
+    from dpcore.tuning.search import Search
+
+__all__ = ["tune_rows"]
+
+
+def tune_rows(search: Search, X: Any, y: Any, schema: Schema, table_ledger: LedgerRequest) -> Model:
+    """Return the best model of a search on the rows of an array or a frame, under their schema.
+
+    Raises as ``tune_dataset`` does; warns, as ``dpcore.fit``, of what to be careful of and of the
+    second fit in a process.
+    """
+    coins = coins_of(search.plans[0].settings.seed, "units")
+    public = dict.fromkeys(("classes", "target_bounds", "bounds", "n0", "capacity"))
+    charges = Charges()
+    with FITS.with_those_that_break(), charges.told():
+        rows = dataset_of(
+            X, y, schema, True, coins=coins, row_norm=1.0, private_bounds=False, **public
+        )
+        reasons = schema_reasons(rows.schema)
+        model = tune_dataset(search, rows, reasons, (), charges, table_ledger)
+        for caution in cautions_of(model):
+            warn_caller(caution)
+        model = finish(search.plans[0], model, rows, None, {}).model
+    FITS.add(model)
+    return model

@@ -1,0 +1,86 @@
+"""Rows held out of a search, and the door to them: scores with noise, or a choice.
+
+Proof for the two sides. A unit (a row, where the schema has none) is in one side, trained on or
+held out, by coins that do not depend on any row: its own coin where the number of units is private,
+its place among all of them where that is public. Given the coins, two neighbours differ in one
+side, by the same relation. So if, given the coins, what is released of one side is (epsilon,
+delta)-DP whatever the other holds, and the other way round, all of it is: the coins' law is the
+same on both tables, and P(S) <= e^epsilon P'(S) + delta holds for the mean where it holds for each
+(parallel composition: McSherry 2009). The moment of a Renyi divergence is a mean over the coins
+too. So each side has the whole budget, and not a part of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcore.accountants.calibrate import noise_multiplier
+from dpcore.accountants.pure import PureAccountant
+from dpcore.errors import InvalidInputError
+from dpcore.fitting.engines import engine_at_hand
+from dpcore.fitting.shares import mechanism_for, norm_of
+from dpcore.mechanisms.permute_and_flip import PermuteAndFlip
+from dpcore.session.session import TableSession
+from dpcore.tuning.scores import HeldOutLosses
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dpcore.data.dataset import Dataset
+    from dpcore.fitting.plan import Plan
+    from dpcore.noise.source import NoiseSource
+    from dpcore.protocols import Accountant
+    from dpcore.protocols.problem import Problem
+
+__all__ = ["HeldOut"]
+
+
+class HeldOut:
+    """Rows held out.
+
+    Parameters
+    ----------
+    problem : public facts of the rows trained on, whose loss runs on these.
+    measure : ``error`` or ``loss``.
+    """
+
+    def __init__(
+        self, rows: Dataset, plan: Plan, problem: Problem, measure: Any, noise: NoiseSource
+    ) -> None:
+        if plan.relation.size_is_public and rows.n_units < 1:
+            raise InvalidInputError("No row is held out: raise --held-out, or give more rows.")
+        table = rows.table()
+        self._engine = engine_at_hand(plan.engine, table, rows.schema, plan.settings.threads)
+        n = None if problem.n is None else rows.n_units
+        self._problem = replace(problem, loss=plan.loss, n=n)
+        self._relation, self._measure, self._noise = plan.relation, measure, noise
+
+    def score(self, w: np.ndarray, accountant: Accountant) -> float:
+        """Return the score of a model, with noise that takes all of an empty filter."""
+        mechanism = mechanism_for(accountant, Fraction(1))
+        query = HeldOutLosses(self._problem, (w,), self._measure, norm_of(mechanism))
+        released = self._session(accountant).release(query, mechanism)
+        return float(released[0])
+
+    def choose(self, models: Sequence[np.ndarray], epsilon: float) -> int:
+        """Return the place of a model whose score is among the largest, by permute-and-flip
+        (McKenna & Sheldon 2020), which is epsilon-DP."""
+        accountant = PureAccountant.from_budget(epsilon, 0.0)
+        least = noise_multiplier(accountant, PermuteAndFlip.nominal_event, Fraction(epsilon))
+        query = HeldOutLosses(self._problem, tuple(models), self._measure, "linf")
+        chosen: int = self._session(accountant).release(query, PermuteAndFlip(least))
+        return chosen
+
+    def rehearse(self) -> None:
+        """Load what a score needs; the rows are not asked."""
+        zero = np.zeros(self._problem.w_shape)
+        query = HeldOutLosses(self._problem, (zero,), self._measure, "l1")
+        self._session(PureAccountant.from_budget(1.0, 0.0)).rehearse(query)
+
+    def _session(self, accountant: Accountant) -> TableSession:
+        asked = self._engine, accountant, self._relation, self._noise
+        return TableSession(*asked, problem=self._problem)

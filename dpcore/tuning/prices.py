@@ -1,0 +1,159 @@
+"""The price of a randomly stopped search: what each of its tries may cost, so that the best of a
+random number of them is within the budget.
+
+A try Q is a fit and the private score that it gets. K is drawn from a law that is fixed beforehand,
+Q runs K times, each time on a fresh candidate of a public list with fresh noise, and the outcome of
+the largest score is released, A. Ties: the earlier try stays. Tries are exchangeable given their
+scores, so that this is the law of ties that are broken by a mark drawn afresh with each outcome,
+which makes the order of outcomes total, as the theorems ask. The relation is the run's own,
+whichever it is: P and P' are the laws of Q on two neighbours, either way round.
+
+The common step (Papernot & Steinke 2022, Lemma 7). Let f be the generating function of K. An
+outcome y is the best with probability A(y) = f(P(<= y)) - f(P(< y)) = P(y) E f'(x), x uniform
+between P(< y) and P(<= y); likewise A'(y) with x' at the same share of its interval. Both x and x'
+are probabilities of one event under Q, up to a coin. So
+
+    A(y) / A'(y) <= P(y) / P'(y) sup f'(x) / f'(x'),                                            (1)
+    sum of A(y)^a A'(y)^(1-a) <= e^((a-1) D_a(P, P')) sup f'(x)^a f'(x')^(1-a),                  (2)
+
+the second since u^a v^(1-a) is jointly convex.
+
+*Truncated negative binomial*, f'(x) = E[K] (gamma / (1 - (1 - gamma) x))^(1 + eta):
+
+* Q epsilon-DP: A is (2 + eta) epsilon-DP, three times epsilon for the geometric law (Liu & Talwar,
+  STOC 2019, section 3; Papernot & Steinke, ICLR 2022, corollary of Theorem 2). By (1), and
+  gamma + (1 - gamma)(1 - x') <= e^epsilon (gamma + (1 - gamma)(1 - x)).
+* Q of Renyi divergence d(a) at order a > 1 and d(b) at order b >= 1, each of them the larger of
+  D(P, P') and D(P', P), as filters bound it: A has at order a
+
+      d(a) + (1 + eta) (1 - 1/b) d(b) + (1 + eta) ln(1/gamma) / b + ln(E[K]) / (a - 1)
+
+  (Papernot & Steinke 2022, Theorem 2). Under a zCDP filter d(a) = a rho at every order: a and b are
+  chosen here. Under a Renyi filter, which knows one order, b is a.
+
+*Poisson* of mean m, f'(x) = m e^(m (x - 1)): Q epsilon-DP makes A (epsilon + m tanh(epsilon /
+2))-DP. By (1), since x - x' <= (e^epsilon - 1) / (e^epsilon + 1) = tanh(epsilon / 2) for two
+probabilities within e^epsilon of each other and so for their complements. K = 0 has the same
+probability on both tables, a ratio of 1, and its outcome is a public constant. (Papernot & Steinke
+2022, Theorem 6, is of a Renyi divergence and a small delta beside it, which filters here do not
+hold.)
+
+Rounding: what is taken off the budget is rounded up, what a try may cost down, in exact fractions.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from dpcore.accountants.additive import ticks_down, validated_delta, validated_epsilon
+from dpcore.accountants.conversion import epsilon_up, golden_maximum, renyi_budget_down, slack
+from dpcore.accountants.pure import PureAccountant
+from dpcore.accountants.rdp import RdpAccountant
+from dpcore.accountants.zcdp import ZcdpAccountant
+from dpcore.errors import InvalidInputError
+from dpcore.exact.rounding import exp_up, float_down, float_up, log_down, log_up
+from dpcore.tuning.laws import Poisson, TruncatedNegativeBinomial
+
+if TYPE_CHECKING:
+    from dpcore.tuning.laws import Law
+
+__all__ = ["INNER", "filter_of_a_try", "theorem_of"]
+
+INNER = ("pure", "zcdp", "rdp")
+"""Accountants of a try that a theorem is about."""
+_TOO_SMALL = "The budget is too small for a search at this delta: fewer tries, or a larger epsilon."
+
+
+def theorem_of(law: Law, accountant: str) -> str:
+    """Return the theorem that bounds the search."""
+    if isinstance(law, Poisson):
+        return "Papernot & Steinke 2022, Lemma 7, for the Poisson law and pure epsilon"
+    if accountant == "pure":
+        return "Liu & Talwar 2019; Papernot & Steinke 2022, corollary of Theorem 2"
+    return "Papernot & Steinke 2022, Theorem 2"
+
+
+def filter_of_a_try(law: Law, accountant: str, epsilon: float, delta: float) -> Any:
+    """Return the empty filter of each try, so that the whole search is (epsilon, delta)-DP: delta
+    is 0 where the filter is pure.
+
+    Raises InvalidInputError for an accountant without a theorem, and a budget that is too small.
+    """
+    if accountant not in INNER:
+        raise InvalidInputError(
+            f"There is no theorem for a search whose tries run under {accountant}: take "
+            "--accountant zcdp, rdp or pure, or --search list, which holds every accountant."
+        )
+    epsilon = validated_epsilon(epsilon)
+    if accountant == "pure":
+        return PureAccountant.from_budget(_pure(law, epsilon), 0.0)
+    delta = validated_delta(delta)
+    if not isinstance(law, TruncatedNegativeBinomial):
+        raise InvalidInputError(
+            "There is no theorem here for a Poisson number of tries under "
+            f"{accountant}: take --law geometric or logarithmic, or --accountant pure."
+        )
+    return (_zcdp if accountant == "zcdp" else _rdp)(law, epsilon, delta)
+
+
+def _pure(law: Law, epsilon: float) -> float:
+    if isinstance(law, TruncatedNegativeBinomial):
+        return float_down(Fraction(epsilon) / (2 + law.eta))
+    assert isinstance(law, Poisson)
+    low, high = float_down(Fraction(epsilon) / (1 + law.mean / 2)), epsilon  # tanh(x) <= x
+    while (middle := low + (high - low) / 2) not in (low, high):
+        each = Fraction(middle)
+        cost = each + law.mean * (1 - 2 / (exp_up(each) + 1))
+        low, high = (middle, high) if cost <= Fraction(epsilon) else (low, middle)
+    return low
+
+
+def _overhead_up(law: TruncatedNegativeBinomial, t: Fraction, other: Fraction) -> Fraction:
+    """Return what the law itself takes off the divergence at order 1 + t, other order ``other``."""
+    return (1 + law.eta) * -log_down(law.gamma) / other + log_up(law.mean_up()) / t
+
+
+def _zcdp(law: TruncatedNegativeBinomial, epsilon: float, delta: float) -> ZcdpAccountant:
+    """Return the filter of the largest rho: a rho + (1 + eta)(b - 1) rho and the overhead are
+    within what (epsilon, delta) is worth at order a. The orders are sought in floats, and hold
+    whichever they are."""
+    grown, log_gamma = float(1 + law.eta), math.log(law.gamma)
+    log_mean = math.log(law.mean_up())
+
+    def rho(t: float, s: float) -> float:
+        left = epsilon + slack(t, delta) + grown * log_gamma / (1 + s) - log_mean / t
+        return left / (1 + t + grown * s)
+
+    def best_s(t: float) -> Fraction:
+        return golden_maximum(lambda s: rho(t, s))
+
+    t = golden_maximum(lambda t: rho(t, float(best_s(t))))
+    s = best_s(float(t))
+    left = renyi_budget_down(epsilon, delta, t) - _overhead_up(law, t, 1 + s)
+    each = left / (1 + t + (1 + law.eta) * s)
+    if each <= 0 or not ticks_down(each):
+        raise InvalidInputError(_TOO_SMALL)
+    return ZcdpAccountant.of_figure(float_down(each), delta)
+
+
+def _rdp(law: TruncatedNegativeBinomial, epsilon: float, delta: float) -> RdpAccountant:
+    """Return the filter at the order where noise of a concentrated law is least: a function of
+    public figures, chosen before the search."""
+    grown, log_gamma = float(1 + law.eta), math.log(law.gamma)
+    log_mean = math.log(law.mean_up())
+
+    def rho(t: float) -> float:
+        left = epsilon + slack(t, delta) + grown * log_gamma / (1 + t) - log_mean / t
+        return left / (1 + t + grown * t)
+
+    t = golden_maximum(rho)
+    left = renyi_budget_down(epsilon, delta, t) - _overhead_up(law, t, 1 + t)
+    each = left / (1 + (1 + law.eta) * t / (1 + t))
+    if each <= 0 or not ticks_down(each):
+        raise InvalidInputError(_TOO_SMALL)
+    stated = min(epsilon, float_up(epsilon_up(each, delta, t))) or epsilon
+    opened = RdpAccountant.at_order(epsilon, delta, 1 + t)
+    return replace(opened, epsilon=stated, budget_ticks=ticks_down(each))

@@ -1,0 +1,168 @@
+"""A search: private fits of several candidates, and the best of them, as one release.
+
+Two kinds. ``random``: a random number of tries, each of a random candidate, and the best by a
+private score (``dpcore.tuning.repetition``; what a try may cost: ``dpcore.tuning.prices``).
+``list``: every candidate once, in equal parts of the budget (``dpcore.accountants.equal_parts``),
+and one of the models, chosen on rows held out. Either way the rows held out cost nothing beside the
+fits (``dpcore.tuning.held_out``), and the whole is one event: charged before anything is drawn,
+without entries of its tries.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Self
+
+from dpcore.accountants.equal_parts import equal_part, splits
+from dpcore.accountants.pure import PureAccountant
+from dpcore.errors import InvalidInputError
+from dpcore.fitting.losses import OF_LOSS
+from dpcore.fitting.plan import make_plan
+from dpcore.fitting.settings import Settings
+from dpcore.registry.declarations import accountant_facts, optimizer_facts
+from dpcore.tuning.candidates import settings_of
+from dpcore.tuning.laws import Law, law_of
+from dpcore.tuning.prices import filter_of_a_try
+from dpcore.tuning.scores import MEASURES
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dpcore.fitting.plan import Plan
+    from dpcore.privacy.sensitivity import NeighboringRelation
+    from dpcore.tuning.candidates import Candidate
+
+__all__ = ["KINDS", "Search", "WholeBudget", "make_search"]
+
+KINDS = ("random", "list")
+_NOT_SEARCHED = ("rho", "mu", "epsilon_max", "multiclass", "class_weight", "weight_bound", "users")
+
+
+@dataclass(frozen=True)
+class WholeBudget:
+    """The budget of a search as a ledger is charged it: whole, as one (epsilon, delta) release."""
+
+    epsilon: float
+    delta: float
+    name: str = "search"
+
+    @classmethod
+    def from_budget(cls, epsilon: float, delta: float, conversion: str | None = None) -> Self:
+        """Return the budget of a search at (epsilon, delta)."""
+        return cls(epsilon, delta)
+
+
+@dataclass(frozen=True)
+class Search:
+    """A search, checked as far as can be without rows.
+
+    Parameters
+    ----------
+    candidates : as they were named. ``plans`` : of each, whose accountant is the filter of one fit.
+    law : of the number of tries; ``None`` for every candidate once.
+    epsilon, delta : what the whole search guarantees.
+    measure : of a score. ``held_out`` : the share of the rows that scores are of.
+    """
+
+    candidates: tuple[Candidate, ...]
+    plans: tuple[Plan, ...]
+    law: Law | None
+    epsilon: float
+    delta: float
+    measure: str
+    held_out: float
+
+    @property
+    def relation(self) -> NeighboringRelation:
+        return self.plans[0].relation
+
+
+def make_search(
+    settings: Settings,
+    candidates: Sequence[Candidate],
+    *,
+    kind: str = "random",
+    law: str = "geometric",
+    tries: float = 10.0,
+    eta: float | None = None,
+    measure: str | None = None,
+    held_out: float = 0.2,
+) -> Search:
+    """Return the search that is asked for.
+
+    ``settings`` : of all fits; epsilon, delta and the accountant are those of the search.
+    ``tries`` : about how many in the mean. ``measure`` : ``error`` by default, ``loss`` where the
+    target is a number.
+    Raises InvalidInputError or RegistryError for what cannot be searched.
+    """
+    if kind not in KINDS:
+        raise InvalidInputError(f"Expected search={kind!r} to be one of {', '.join(KINDS)}.")
+    for name in _NOT_SEARCHED:
+        if getattr(settings, name) != getattr(Settings, name):
+            raise InvalidInputError(f"A search takes no {name}.")
+    if not 0.0 < held_out < 1.0:
+        raise InvalidInputError(f"Expected 0 < held-out={held_out!r} < 1.")
+    epsilon = 1.0 if settings.epsilon is None else settings.epsilon
+    whole = replace(settings, epsilon=epsilon)
+    if kind == "random":
+        drawn = law_of(law, tries, eta)
+        plans = _of_tries(whole, candidates, drawn)
+        delta = plans[0].accountant.delta
+    else:
+        drawn = None
+        plans = _of_list(whole, candidates)
+        delta = 0.0 if isinstance(plans[0].accountant, PureAccountant) else settings.delta
+    for plan in plans:
+        _check(plan, plans[0])
+    measure = measure or ("error" if plans[0].loss.classification else "loss")
+    if measure not in MEASURES:
+        raise InvalidInputError(f"Expected score={measure!r} to be one of {', '.join(MEASURES)}.")
+    named = {name for candidate in candidates for name in candidate}
+    if measure == "loss" and any(name.startswith(f"{OF_LOSS}.") for name in named):
+        raise InvalidInputError(
+            "Candidates of several losses are compared by the score error only."
+        )
+    if measure == "error" and not plans[0].loss.classification:
+        raise InvalidInputError("The label is a number: expected the score loss.")
+    listed = tuple(dict(candidate) for candidate in candidates)
+    return Search(listed, tuple(plans), drawn, float(epsilon), delta, measure, held_out)
+
+
+def _of_tries(settings: Settings, candidates: Sequence[Candidate], law: Law) -> list[Plan]:
+    """Return the plans of fits that each have the whole of a try's filter, as it is."""
+    name = settings.accountant or ("zcdp" if settings.delta else "pure")
+    assert settings.epsilon is not None
+    part = filter_of_a_try(law, name, settings.epsilon, settings.delta)
+    each = replace(settings, accountant=name, epsilon=part.epsilon)
+    plans = [make_plan(one) for one in settings_of(each, candidates)]
+    return [replace(plan, accountant=part, is_part=True) for plan in plans]
+
+
+def _of_list(settings: Settings, candidates: Sequence[Candidate]) -> list[Plan]:
+    """Return the plans of fits that each have an equal part of the budget."""
+    plans = [make_plan(one) for one in settings_of(settings, candidates)]
+    filters = {type(plan.accountant) for plan in plans}
+    if len(filters) > 1:
+        raise InvalidInputError("The candidates run under several accountants: name one.")
+    return [
+        replace(
+            plan,
+            accountant=equal_part(plan.accountant, len(plans)),
+            is_part=splits(plan.accountant),
+        )
+        for plan in plans
+    ]
+
+
+def _check(plan: Plan, first: Plan) -> None:
+    stated, name = optimizer_facts(plan.optimizer), plan.entry.name
+    promised = accountant_facts(type(plan.accountant))
+    reasons = {
+        "its rows stay with users, who have a budget each": "user-pool" in stated.needs,
+        "its epsilon is an output": bool(stated.targets),
+        "it promises no privacy": not (stated.private and promised.private),
+        "its relation is not that of the first candidate": plan.relation is not first.relation,
+    }
+    for reason, holds in reasons.items():
+        if holds:
+            raise InvalidInputError(f"{name} cannot be searched: {reason}.")

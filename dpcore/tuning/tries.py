@@ -1,0 +1,140 @@
+"""The fits of a search over rows split in two, and the best of them."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+
+from dpcore.errors import InvalidInputError
+from dpcore.fitting.engines import engine_at_hand
+from dpcore.fitting.loading import split
+from dpcore.fitting.public_facts import check_dataset, check_drop
+from dpcore.fitting.run import fit_dataset
+from dpcore.fitting.shares import rehearse_run
+from dpcore.noise.source import SeededNoise
+from dpcore.session.ledger import Ledger, LedgerEntry
+from dpcore.session.session import TableSession
+from dpcore.tuning.held_out import HeldOut
+from dpcore.tuning.repetition import best_of_random_tries
+
+if TYPE_CHECKING:
+    from dpcore.data.dataset import Dataset
+    from dpcore.fitting.public_facts import Ready
+    from dpcore.model.model import Model
+    from dpcore.noise.source import NoiseSource
+    from dpcore.protocols import Accountant
+    from dpcore.tuning.search import Search
+
+__all__ = ["Tried", "Tries", "constant_of"]
+
+_SEEDS = 2**31
+Outcome = TypeVar("Outcome")
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A model with its score, of the candidate at a place."""
+
+    model: Model
+    place: int
+    score: float = 0.0
+
+
+def constant_of(shape: tuple[int, ...]) -> np.ndarray:
+    """Return the coefficients of the public model where there is no other: all 0."""
+    return np.zeros(shape)
+
+
+class Tries:
+    """The fits of a search, checked and rehearsed: nothing of the rows is asked before ``best``.
+
+    Parameters
+    ----------
+    kept_fraction : the public part of the rows that ``dataset`` is.
+    noise : of the search; a try has a source of its own, by a seed of it where that is seeded.
+    """
+
+    def __init__(
+        self, search: Search, dataset: Dataset, kept_fraction: float, noise: NoiseSource
+    ) -> None:
+        first = search.plans[0]
+        check_drop(search.relation, dataset)
+        if dataset.schema.unbounded or dataset.weights is not None:
+            raise InvalidInputError(
+                "A search takes no private bounds and no weights of rows: give public bounds."
+            )
+        seed = None if first.settings.seed is None else noise.integers_below(_SEEDS)
+        self._search, self._noise = search, noise
+        self._rows, held = split(dataset, search.held_out, search.relation, seed)
+        self._share = kept_fraction * (1.0 - search.held_out)
+        self._ready = [check_dataset(plan, self._rows, self._share) for plan in search.plans]
+        problem = self._ready[0].problem
+        self._held = HeldOut(held, first, problem, search.measure, noise)
+        self._table = self._rows.table()
+        self.l2, self.n0 = problem.l2, problem.n0 if problem.n is None else None
+        self._held.rehearse()
+        for ready in self._ready:
+            self._rehearse(ready)
+
+    @property
+    def filter(self) -> Accountant:
+        """The filter of one fit, empty."""
+        return self._ready[0].of_each.accountant
+
+    def _rehearse(self, ready: Ready) -> None:
+        """Make the fit of no rows up to its first release: what refuses it refuses now."""
+        none = self._rows.take(np.zeros(self._rows.X.shape[0], dtype=bool))
+        table, ledger = none.table(), Ledger[LedgerEntry]()
+        engine = engine_at_hand(ready.plan.engine, table, none.schema, 1)
+        asked = ready.of_each.accountant, ready.plan.relation, SeededNoise(0)
+        first = TableSession(engine, *asked, problem=ready.problem, ledger=ledger)
+        rehearse_run(ready, table, none.schema, first, ledger)
+
+    def best(self) -> Tried | None:
+        """Return the best of them; ``None`` where no try came to a model."""
+        plans, law = self._search.plans, self._search.law
+        if law is None:
+            return self._chosen()
+        return best_of_random_tries(law, len(plans), self._tried, self._noise)
+
+    def _chosen(self) -> Tried | None:
+        """Return one of the list, in which a fit that failed is the public constant."""
+        models = [_outcome(partial(self._fit, place)) for place in range(len(self._search.plans))]
+        zero = constant_of(self._rows.schema.w_shape)
+        coefficients = [zero if model is None else model.w for model in models]
+        place = self._held.choose(coefficients, self._search.epsilon)
+        model = models[place]
+        return None if model is None else Tried(model, place)
+
+    def _tried(self, place: int) -> Tried | None:
+        def attempt() -> Tried:
+            model = self._fit(place)
+            score = self._held.score(model.w, self._search.plans[place].accountant)
+            return Tried(model, place, score)
+
+        return _outcome(attempt)
+
+    def _fit(self, place: int) -> Model:
+        plan = self._search.plans[place]
+        if plan.settings.seed is not None:
+            own = replace(plan.settings, seed=self._noise.integers_below(_SEEDS))
+            plan = replace(plan, settings=own)
+        return fit_dataset(plan, self._rows, kept_fraction=self._share, table=self._table)
+
+
+def _outcome(attempt: Callable[[], Outcome]) -> Outcome | None:
+    """Return what a try comes to; ``None`` where it raises. Its warnings are not shown. An
+    interrupt, from outside, ends the search, without what it says of the try."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return attempt()
+    except Exception:
+        return None
+    except BaseException as error:
+        raise type(error) from None

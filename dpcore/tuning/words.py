@@ -1,0 +1,68 @@
+"""The words of a statement about a search: public facts alone, whatever was drawn."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dpcore.exact.rounding import exact
+from dpcore.tuning.prices import theorem_of
+
+if TYPE_CHECKING:
+    from dpcore.protocols import Accountant
+    from dpcore.tuning.search import Search
+
+__all__ = ["description_of"]
+
+
+def description_of(search: Search, part: Accountant, chosen: int | None) -> dict[str, Any]:
+    """Return a search as JSON-able data, with a sentence.
+
+    ``part`` : the filter of one fit. ``chosen`` : the place of the candidate that is released.
+    """
+    each = {
+        "accountant": part.name,
+        "conversion": part.conversion,
+        "unit": part.unit,
+        "budget": part.budget,
+    }
+    listed = [
+        {name: _plain(value) for name, value in candidate.items()}
+        for candidate in search.candidates
+    ]
+    facts = {
+        "candidates": listed,
+        "chosen": None if chosen is None else listed[chosen],
+        "held_out": search.held_out,
+        "score": search.measure,
+        "each": each,
+    }
+    by: dict[str, Any]
+    if search.law is None:
+        theorem = "equal parts of one budget; permute-and-flip, McKenna & Sheldon 2020"
+        by = {"kind": "list", "tries": None}
+    else:
+        theorem = theorem_of(search.law, part.name)
+        by = {"kind": "random", "tries": search.law.to_dict()}
+    return {**by, **facts, "theorem": theorem, "words": f"{_words(search, part)} ({theorem})."}
+
+
+def _words(search: Search, part: Accountant) -> str:
+    count = len(search.plans)
+    held = f"the part of {search.held_out:g} of the rows that was held out"
+    figure = f"{exact(part.budget)} {part.unit}"
+    many = "1 candidate" if count == 1 else f"{count} candidates"
+    if search.law is None:
+        return (
+            f"It is one of {many}, each fitted within an equal part of the budget ({figure} of the "
+            f"{part.name} filter) and one of them chosen on {held}; the guarantee is for all of "
+            "them together"
+        )
+    return (
+        f"It is the best of a number of fits that was drawn from {search.law.words()}, of {many}, "
+        f"each fit, and its score on {held}, within {figure} of a {part.name} filter; the "
+        "guarantee is for the whole search, whatever the number was"
+    )
+
+
+def _plain(value: Any) -> Any:
+    return value if isinstance(value, (bool, int, float, str, type(None))) else str(value)

@@ -1,0 +1,21 @@
+"""Rows and searches of the tests."""
+
+import numpy as np
+
+from dpcore.data.readers.arrays import dataset_from_arrays
+from dpcore.fitting.settings import Settings
+from dpcore.tuning.search import make_search
+
+X = np.random.default_rng(3).uniform(0, 1, (400, 3))
+Y = np.where(X[:, 0] > X[:, 1], 1, -1)
+PURE = {"accountant": "pure", "algo": "outpert", "use": {"noise": "gamma"}}
+L2 = [{"l2": 0.001}, {"l2": 10.0}]
+
+
+def rows(n=400):
+    return dataset_from_arrays(X[:n], Y[:n], bounds=(0, 1), row_norm=None)
+
+
+def searched(candidates=L2, settings=None, **asked):
+    settings = {"algo": "dp-gd", "epsilon": 2.0, "delta": 1e-6, **(settings or {})}
+    return make_search(Settings(**settings), candidates, **{"tries": 2.0, **asked})

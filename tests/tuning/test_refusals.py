@@ -1,0 +1,59 @@
+"""What a search refuses, before anything is charged."""
+
+import pytest
+from searches import rows, searched
+
+from dpcore.errors import DpcoreError, InvalidInputError
+from dpcore.fitting.settings import Settings
+from dpcore.fitting.table_ledger import LedgerRequest
+from dpcore.ledger import TableLedger, Terms
+from dpcore.tuning import run
+from dpcore.tuning.candidates import grid_of, settings_of
+
+
+@pytest.mark.parametrize(
+    ("settings", "asked", "match"),
+    [
+        ({"accountant": "gdp"}, {}, "no theorem"),
+        ({}, {"law": "poisson"}, "--accountant pure"),
+        ({}, {"kind": "bayes"}, "one of random, list"),
+        ({}, {"held_out": 0.0}, "held-out"),
+        ({}, {"measure": "auc"}, "one of error, loss"),
+        ({"algo": "nonprivate"}, {}, "promises no privacy"),
+        ({"algo": "output-nr", "delta": 0.0}, {}, "cannot be searched|epsilon"),
+        ({"algo": "a-ddp"}, {}, "cannot|accountant"),
+        ({"multiclass": "ovr"}, {}, "takes no multiclass"),
+        ({"accountant": "pure"}, {}, "pure"),
+    ],
+)
+def test_what_cannot_be_searched_is_refused_before_a_charge(settings, asked, match, tmp_path):
+    ledger = TableLedger.create(tmp_path / "table.ledger", Terms.of(9.0, 1e-4))
+    with pytest.raises(DpcoreError, match=match):
+        made = searched(settings=settings, **asked)
+        run.tune_dataset(made, rows(), (), (), None, LedgerRequest(ledger.path))
+    assert not ledger.state().runs
+
+
+@pytest.mark.parametrize(
+    ("candidates", "match"),
+    [
+        ([], "from 1 to"),
+        ([{"l2": 1.0}, {"l2": 1.0}], "same"),
+        ([{"l2": -1.0}], "l2"),
+        ([{"clip": "wide"}], "clip"),
+        ([{"clips": 1}], "clips"),
+        ([{"l2": 0.1, "clip": "0.2"}, {"clip": -1.0}], "clip"),
+    ],
+)
+def test_a_bad_candidate_is_refused_before_a_charge(candidates, match):
+    with pytest.raises(InvalidInputError, match=match):
+        searched(candidates)
+
+
+def test_a_grid_has_every_combination_in_order():
+    grid = grid_of({"l2": [1, 2], "clip": [3, 4]})
+    assert grid == [{"l2": a, "clip": b} for a in (1, 2) for b in (3, 4)]
+    with pytest.raises(InvalidInputError, match="1,000"):
+        grid_of({"l2": range(101), "clip": range(10)})
+    made = settings_of(Settings(params={"steps": 5}), grid)
+    assert (made[3].l2, dict(made[3].params)) == (2, {"steps": 5, "clip": 4})
