@@ -40,10 +40,10 @@ def probabilities_of(margins: np.ndarray, *, one_vs_rest: bool = False) -> np.nd
     return np.asarray(softmax(log_expit(margins) if one_vs_rest else margins, axis=0).T)
 
 
-def places_said(margins: np.ndarray) -> np.ndarray:
-    """Return the place of each row's class: of two the positive one above 0, of several the first
-    with the largest margin."""
-    return np.asarray((margins > 0).astype(np.intp) if margins.ndim == 1 else margins.argmax(0))
+def places_said(margins: np.ndarray, least: float = 0.0) -> np.ndarray:
+    """Return the place of each row's class: of two the positive one above ``least``, of several the
+    first with the largest margin."""
+    return np.asarray((margins > least).astype(np.intp) if margins.ndim == 1 else margins.argmax(0))
 
 
 def score_of(model: Model, X: Any, y: Any, sample_weight: Any) -> float:
