@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from dpcore.data.schema.schema import Schema
     from dpcore.model.model import Model
 
-__all__ = ["places_said", "probabilities_of", "score_of"]
+__all__ = ["log_probabilities_of", "places_said", "probabilities_of", "score_of"]
 
 _SOURCE = "the labels"
 _ADVICE = "Such a row has no score: leave it, and its label, out."
@@ -38,6 +38,16 @@ def probabilities_of(margins: np.ndarray, *, one_vs_rest: bool = False) -> np.nd
     if margins.ndim == 1:
         return np.column_stack([expit(-margins), expit(margins)])
     return np.asarray(softmax(log_expit(margins) if one_vs_rest else margins, axis=0).T)
+
+
+def log_probabilities_of(margins: np.ndarray, *, one_vs_rest: bool = False) -> np.ndarray:
+    """Return the natural logarithms of ``probabilities_of``, finite where a probability is next to
+    nothing."""
+    from scipy.special import log_expit, log_softmax
+
+    if margins.ndim == 1:
+        return np.column_stack([log_expit(-margins), log_expit(margins)])
+    return np.asarray(log_softmax(log_expit(margins) if one_vs_rest else margins, axis=0).T)
 
 
 def places_said(margins: np.ndarray, least: float = 0.0) -> np.ndarray:
