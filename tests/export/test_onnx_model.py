@@ -17,7 +17,7 @@ from dpcore.export import arithmetic, columns
 from dpcore.export.onnx_model import check_exportable, graph_bytes
 from dpcore.model.model import Model, load_model
 
-N = 4000
+N = 2000
 TWO = {"kind": "label", "classes": ["no", "yes"]}
 REAL = {"kind": "label", "lower": 100.0, "upper": 900.0}
 NUMBER = {"kind": "numeric", "lower": -3.0, "upper": 7.0}
@@ -128,11 +128,17 @@ def with_keys(kind, empty):
     return {**column, **{key: value or fill for key, value in EMPTY[empty].items()}}
 
 
-@pytest.mark.parametrize("empty", EMPTY)
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("kind", "empty"),
+    # A one-hot column takes a fill or an indicator, not both.
+    [
+        (kind, empty)
+        for kind in KINDS
+        for empty in EMPTY
+        if empty != "both" or kind not in ("binned", "words", "truth", "numbers")
+    ],
+)
 def test_a_column_of_each_kind(kind, empty):
-    if empty == "both" and kind in ("binned", "words", "truth", "numbers"):
-        pytest.skip("such a column takes one of the two")
     other = {"kind": "numeric", "lower": 0, "upper": 1, "fill": 0}
     for missing in ([""], ["NA", "-8", "04"]):
         model = model_of({"column": with_keys(kind, empty), "other": other}, missing=missing)

@@ -1,4 +1,4 @@
-"""The document's way of scoring a row by hand, and models that earlier versions wrote."""
+"""The document's way of scoring a row by hand, against the model."""
 
 import json
 import re
