@@ -14,6 +14,7 @@ from dpcore.cli.check import check_command
 from dpcore.cli.compare import compare_command
 from dpcore.cli.convert import convert_command
 from dpcore.cli.errors import OneLineErrors
+from dpcore.cli.export import export_command
 from dpcore.cli.info import info_command
 from dpcore.cli.ledger import ledger_app
 from dpcore.cli.list import list_command
@@ -60,6 +61,7 @@ def options(
 app.command("train")(train_command)
 app.command("tune")(tune_command)
 app.command("predict")(predict_command)
+app.command("export")(export_command)
 app.command("compare")(compare_command)
 app.command("plot")(plot_command)
 app.command("list")(list_command)

@@ -5,9 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["confusion_of", "figures_of", "verdict_of"]
+__all__ = ["calibration_of", "confusion_of", "figures_of", "verdict_of"]
 
 _MOST_CLASSES = 20
+_TABLES = ("test_recall", "test_precision", "test_confusion", "test_calibration")
+_BESIDE = ("majority_accuracy", "majority_class", "verdict", *_TABLES)
+_NO_ROWS = "no row to test on: figures of the test are undefined"
+_WHY = {"test_auc": " (a class has no test row)", "test_r2": " (all targets are alike)"}
+_OF_UNIT = ("rmse", "mae")
+_SHORT = {"auc": "AUC", "rmse": "RMSE", "mae": "MAE", "r2": "R2", "brier": "Brier score"}
 
 
 def verdict_of(figures: Mapping[str, Any]) -> list[str]:
@@ -17,8 +23,12 @@ def verdict_of(figures: Mapping[str, Any]) -> list[str]:
 
 def figures_of(diagnostics: Mapping[str, Any]) -> list[str]:
     """Return the figures computed without privacy, as words."""
-    told = ("majority_accuracy", "majority_class", "verdict", "test_confusion")
-    texts = [_figure(name, value) for name, value in diagnostics.items() if name not in told]
+    figures = {name: value for name, value in diagnostics.items() if name not in _BESIDE}
+    tested = {name: value for name, value in figures.items() if name.startswith("test_")}
+    if tested and all(value is None for value in tested.values()):
+        trained = figures.keys() - tested.keys() - {"mean_rmse", "mean_mae"}
+        return [*(_figure(name, figures[name]) for name in sorted(trained)), _NO_ROWS]
+    texts = [_figure(name, value) for name, value in figures.items()]
     if diagnostics.get("majority_accuracy") is not None:
         share = f"{diagnostics['majority_accuracy']:.2%}"
         texts.append(f"always {diagnostics['majority_class']!r}: {share}")
@@ -26,25 +36,53 @@ def figures_of(diagnostics: Mapping[str, Any]) -> list[str]:
 
 
 def confusion_of(figures: Mapping[str, Any]) -> list[str]:
-    """Return a line for each class of the test rows, with the classes that the model says of them;
-    nothing for two classes, and little for a great many."""
+    """Return a line for each class of the test rows, with the classes that the model says of them,
+    its recall and its precision; little for a great many."""
     counts = figures.get("test_confusion") or {}
     if not counts:
         return []
     if len(counts) > _MOST_CLASSES:
         return [f"Which of {len(counts)} classes was taken for which: --json prints it."]
-    rows = {
-        name: ", ".join(f"{said} {n}" for said, n in of_class.items()) or "no row"
-        for name, of_class in counts.items()
-    }
+    lines = ["Test rows of each class, and what the model says of them, WITHOUT privacy:"]
+    for name, of_class in counts.items():
+        said = ", ".join(f"{said} {n}" for said, n in of_class.items()) or "no row"
+        recall = _share(figures["test_recall"][name])
+        precision = _share(figures["test_precision"][name])
+        lines.append(f"  {name}: {said} (recall {recall}, precision {precision})")
+    return lines
+
+
+def calibration_of(figures: Mapping[str, Any]) -> list[str]:
+    """Return a line for each bin of probabilities that has test rows."""
+    bins = figures.get("test_calibration") or []
+    if not bins:
+        return []
+    several = len(figures["test_recall"]) > 2
+    what = "the likeliest class" if several else f"{[*figures['test_recall']][-1]!r}"
     return [
-        "Test rows of each class, and what the model says of them, WITHOUT privacy:",
-        *(f"  {name}: {words}" for name, words in rows.items()),
+        f"Test rows by the probability of {what}, and the share that it came true for, WITHOUT "
+        "privacy:",
+        *(
+            f"  {bin['from']:.1f} to {bin['to']:.1f}: {bin['rows']} rows, mean "
+            f"{bin['mean_probability']:.2%}, came true {bin['share']:.2%}"
+            for bin in bins
+        ),
     ]
 
 
+def _share(value: float | None) -> str:
+    return "undefined" if value is None else f"{value:.2%}"
+
+
 def _figure(name: str, value: float | None) -> str:
-    label = name.replace("_", " ")
+    where, _, what = name.partition("_")
+    label = f"{where} {_SHORT.get(what, what.replace('_', ' '))}"
+    if where == "mean":
+        label = f"{_SHORT[what]} of always their mean"
     if value is None:
-        return f"{label} undefined"
-    return f"{label} {value:.2%}" if name.endswith("accuracy") else f"{label} {value:.4f}"
+        return f"{label} undefined{_WHY.get(name, '')}"
+    if name.endswith("accuracy"):
+        return f"{label} {value:.2%}"
+    if what not in _OF_UNIT:
+        return f"{label} {value:.4f}"
+    return f"{label} {value:.4g}" if value < 1e4 else f"{label} {value:,.0f}"

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
-import math
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -63,6 +62,21 @@ def predict_command(
             "one that the model's schema names, dropped or not."
         ),
     ] = None,
+    proba: Annotated[
+        bool,
+        typer.Option(
+            "--proba",
+            help="Write the probability of each class, probability_NAME, in place of log_odds: of "
+            "losses whose margins are log odds.",
+        ),
+    ] = False,
+    threshold: Annotated[
+        float | None,
+        typer.Option(
+            help="The label is the positive class where its probability is above this, of two "
+            "classes: 0.5 by default."
+        ),
+    ] = None,
     out: Annotated[
         Path | None, typer.Option(help="CSV file to write; standard output for - or if none.")
     ] = None,
@@ -77,7 +91,8 @@ def predict_command(
     """Write a CSV line of log_odds and label for each row (margin and label, where the loss is not
     logistic; of three classes or more a column for each, probability_NAME, and label; of a model
     one-vs-rest ovr_probability_NAME: each class against the rest, divided by their sum; margins of
-    a loss without probabilities). Predictions on rows are not private."""
+    a loss without probabilities; of a number to predict the label alone, in its own unit).
+    Predictions on rows are not private."""
     from dpcore.model.margins import reading_of, words_of_blanks
 
     reading = reading_of(bad_rows)
@@ -89,11 +104,15 @@ def predict_command(
     from dpcore.model.model import load_model
 
     fitted = load_model(model)
+    if proba:
+        fitted.require_probabilities()
+    least = 0.0 if threshold is None else fitted.least_log_odds(threshold)
     if not fitted.privacy["private"]:
         reasons = "; ".join(fitted.privacy["why_not_private"])
         typer.echo(f"dpcore: the model is not private: {reasons}", err=True)
     schema = _schema_of_file(fitted, separator, decimal, thousands)
-    output = _Output(fitted, schema, data, reading, _Kept(keep, data, schema))
+    said = _Said(fitted, proba, least)
+    output = _Output(said, schema, data, reading, _Kept(keep, data, schema))
     with advised_on_bad_rows(_ADVICE):
         if out is not None:
             write_whole(out, output.lines())
@@ -144,10 +163,10 @@ class _Output:
     """The lines of the output, and the number of rows without a score among them."""
 
     def __init__(
-        self, model: Model, schema: Schema, data: str, bad_rows: BadRows, kept: _Kept
+        self, said: _Said, schema: Schema, data: str, bad_rows: BadRows, kept: _Kept
     ) -> None:
         self.n_rows = self.n_blank = 0
-        self._model, self._schema, self._data, self._bad_rows = model, schema, data, bad_rows
+        self._said, self._schema, self._data, self._bad_rows = said, schema, data, bad_rows
         self._kept = kept
 
     def reason(self) -> str:
@@ -161,36 +180,52 @@ class _Output:
         from dpcore.fitting.loading import feature_rows
         from dpcore.model.margins import blank_rows, margins_in_pieces
 
-        heads = _score_names(self._model)
-        yield _lines_of([(*self._kept.head, *heads, "label")])
+        heads = self._said.heads
+        yield _lines_of([(*self._kept.head, *heads)])
         pieces = feature_rows(self._data, self._schema, self._bad_rows)
-        for margins in margins_in_pieces(self._model, pieces):
-            scores = _scores(self._model, margins).tolist()
-            labels = self._model.labels(margins).tolist()
-            self.n_rows += len(labels)
-            self.n_blank += int(blank_rows(margins).sum())
+        for margins in margins_in_pieces(self._said.model, pieces):
+            blank = blank_rows(margins).tolist()
+            self.n_rows += len(blank)
+            self.n_blank += sum(blank)
             lines = (
-                ("",) * (len(heads) + 1) if math.isnan(score[0]) else (*score, label)
-                for score, label in zip(scores, labels, strict=True)
+                ("",) * len(heads) if is_blank else (*scores, label)
+                for is_blank, scores, label in zip(blank, *self._said.of(margins), strict=True)
             )
             yield _lines_of(self._kept.beside(lines))
 
 
-def _score_names(model: Model) -> tuple[str, ...]:
-    """Return the heads of the columns of scores."""
-    if model.w.ndim == 1:
-        return ("log_odds" if model.has_log_odds else "margin",)
-    what = "probability" if model.has_probabilities else "margin"
-    if model.multiclass is not None:
-        what = f"{model.multiclass}_{what}"
-    return tuple(f"{what}_{name}" for name in model.classes or ())
+@dataclass(frozen=True)
+class _Said:
+    """The scores and labels of margins. ``least`` : log odds, above which two classes' label is
+    the positive one."""
 
+    model: Model
+    proba: bool
+    least: float
 
-def _scores(model: Model, margins: np.ndarray) -> np.ndarray:
-    """Return what is written of margins: they themselves, or probabilities of several classes."""
-    if margins.ndim == 1:
-        return margins[:, None]
-    return model.probabilities(margins) if model.has_probabilities else margins.T
+    @property
+    def heads(self) -> tuple[str, ...]:
+        """The heads of the columns of scores, and of the label."""
+        model = self.model
+        if model.classes is None:
+            return ("label",)
+        if model.w.ndim == 1 and not self.proba:
+            return ("log_odds" if model.has_log_odds else "margin", "label")
+        what = "probability" if model.has_probabilities else "margin"
+        if model.multiclass is not None:
+            what = f"{model.multiclass}_{what}"
+        return (*(f"{what}_{name}" for name in model.classes), "label")
+
+    def of(self, margins: np.ndarray) -> tuple[list[list[float]], list[Any]]:
+        """Return the scores and the label of each row."""
+        labels = self.model.labels(margins, self.least).tolist()
+        if self.model.classes is None:
+            return [[] for _ in labels], labels
+        if margins.ndim == 1 and not self.proba:
+            return margins[:, None].tolist(), labels
+        has_any = self.model.has_probabilities
+        scores = self.model.probabilities(margins) if has_any else margins.T
+        return scores.tolist(), labels
 
 
 def _lines_of(lines: Iterable[tuple[Any, ...]]) -> bytes:

@@ -49,7 +49,8 @@ def train_command(
     loss: Annotated[
         str | None,
         typer.Option(
-            help="Loss; see dpcore list losses. By default logistic; of three classes, softmax."
+            help="Loss; see dpcore list losses. By default, as the label has two classes, more, or "
+            "is a number: logistic, softmax or ridge."
         ),
     ] = None,
     multiclass: Annotated[

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from dpcore.cli.diagnostics import confusion_of, figures_of, verdict_of
+from dpcore.cli.diagnostics import calibration_of, confusion_of, figures_of, verdict_of
 from dpcore.cli.streams import was_told
 from dpcore.fitting.losses import shown_loss
 from dpcore.model.shown import shown_bounds
@@ -69,7 +69,8 @@ def _print(training: Training, out: Path | None) -> None:
     if training.diagnostics:
         shown = ", ".join(figures_of(training.diagnostics))
         lines.append(f"Computed WITHOUT privacy, in no file: {shown}.")
-        lines += [*verdict_of(training.diagnostics), *confusion_of(training.diagnostics)]
+        for told in (verdict_of, confusion_of, calibration_of):
+            lines += told(training.diagnostics)
     else:
         if training.generated is not None:
             figure = f"{training.generated['test_accuracy']:.2%}"

@@ -110,7 +110,8 @@ def fit(
     schema : a Schema, its keys as a mapping, the path of its TOML file or the name of a shipped one
         (``dpcore schema --list``); replaces classes, target_bounds, bounds, row_norm, intercept, n0
         and capacity.
-    loss : a loss's name; ``None`` for ``logistic``, or, of three classes and more, ``softmax``.
+    loss : a loss's name; ``None`` for ``logistic``; of three classes and more ``softmax``; of a
+        number ``ridge``.
     multiclass : ``"ovr"`` for a fit of each of three classes and more against the rest, all within
         the one budget: for algorithms and losses of two classes (logistic, then, where none is
         named). Of two classes it is one fit as ever.
@@ -181,7 +182,7 @@ def fit(
         classes = tuple(classes)
     require_bound(X, sample_weight, weight_bound)
     schema = with_units(schema_of(schema, private_bounds), unit, rows_per_unit)
-    loss = loss or loss_of_rows(X, schema, classes, multiclass)
+    loss = loss or loss_of_rows(X, schema, classes, multiclass, target_bounds)
     settings = Settings(
         algo=algo,
         loss=loss,

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpcore.fitting.number_errors import number_errors
+from dpcore.fitting.probability_scores import probability_scores
 from dpcore.fitting.reporting import plain
 from dpcore.losses.facts import loss_facts
 from dpcore.model.scoring import places_said
@@ -21,31 +23,27 @@ _RELEASE = "What is changed on reading this comes from the rows."
 
 
 def diagnose(loss: Loss, model: Model, train: Dataset, test: Dataset) -> dict[str, Any]:
-    """Return mean losses, how good the best constant model is on the test rows, and a ``verdict``:
-    a sentence if the model is worse than that, else ``None``."""
-    margins = model.margins(test.X)
-    test_loss = _mean_loss(loss, margins, test.y)
+    """Return figures of the test rows beside those of the best constant model, and a ``verdict``: a
+    sentence if the model is worse than that, else ``None``.
+
+    Of classes these are mean losses, ``accuracy_figures``, ``class_figures`` and
+    ``probability_scores``; of a number ``number_errors``, in its own unit.
+    """
+    margins, fitted = model.margins(test.X), model.margins(train.X)
+    if not loss.classification:
+        figures = number_errors(model, (fitted, train.y), (margins, test.y))
+        return figures | {"verdict": _verdict_on_numbers(loss, margins, test.y)}
     figures = {
-        "train_loss": _mean_loss(loss, model.margins(train.X), train.y),
-        "test_loss": test_loss,
+        "train_loss": _mean_loss(loss, fitted, train.y),
+        "test_loss": _mean_loss(loss, margins, test.y),
     }
-    if loss.classification:
-        return figures | accuracy_figures(model, margins, test.y)
-    constant = _mean_loss(loss, np.full(test.y.size, test.y.sum() / max(1, test.y.size)), test.y)
-    verdict = None
-    if test_loss is not None and constant is not None and test_loss > constant:
-        verdict = (
-            f"The model is worse than the constant model: its test loss is {test_loss:.4g}, that "
-            f"of always predicting these rows' mean {constant:.4g}. {_RELEASE}"
-        )
-    return figures | {"constant_loss": constant, "verdict": verdict}
+    figures |= accuracy_figures(model, margins, test.y) | probability_scores(model, margins, test.y)
+    return figures | class_figures(model.classes or (), confusion(model, margins, test.y))
 
 
 def accuracy_figures(model: Model, margins: np.ndarray, y: np.ndarray) -> dict[str, Any]:
     """Return the accuracy on labelled rows, that of their commonest class for all, which class that
-    is, and a ``verdict`` as ``diagnose`` does; of three classes and more, or under weights,
-    ``class_figures`` too.
-    ``None`` each where there are no rows."""
+    is, and a ``verdict`` as ``diagnose`` does: ``None`` each where there are no rows."""
     names = ("test_accuracy", "majority_accuracy", "majority_class", "verdict")
     if not y.size or model.classes is None:
         return dict.fromkeys(names)
@@ -59,10 +57,7 @@ def accuracy_figures(model: Model, margins: np.ndarray, y: np.ndarray) -> dict[s
             f"The model is below the constant model: it is right on {accuracy:.2%} of these rows, "
             f"always {commoner!r} on {majority:.2%}. {_RELEASE}"
         )
-    figures = dict(zip(names, (accuracy, majority, commoner, verdict), strict=True))
-    # Weights lower the accuracy on purpose: each class is looked at then.
-    by_class = len(counts) > 2 or model.class_weights or model.weight_bound is not None
-    return figures | class_figures(model.classes, counts) if by_class else figures
+    return dict(zip(names, (accuracy, majority, commoner, verdict), strict=True))
 
 
 def confusion(model: Model, margins: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -74,14 +69,23 @@ def confusion(model: Model, margins: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def class_figures(classes: tuple[Any, ...], counts: np.ndarray) -> dict[str, Any]:
-    """Return the macro F1, and the confusion counts by name: of each class how many rows the model
-    says to be of each."""
+    """Return the macro F1, the recall and the precision of each class, ``None`` where no row is of
+    it or is said to be, and the confusion counts by name: of each class how many rows the model
+    says to be of each. ``None`` each where there are no rows."""
+    keys = ("test_macro_f1", "test_recall", "test_precision", "test_confusion")
+    if not counts.any():
+        return dict.fromkeys(keys)
     names = [str(name) for name in classes]
     by_name = {
         name: {names[place]: int(row[place]) for place in np.flatnonzero(row)}
         for name, row in zip(names, counts, strict=True)
     }
-    return {"test_macro_f1": macro_f1(counts), "test_confusion": by_name}
+    right, of, said = (a.tolist() for a in (np.diagonal(counts), counts.sum(1), counts.sum(0)))
+    recall, precision = (
+        {name: n / m if m else None for name, n, m in zip(names, right, total, strict=True)}
+        for total in (of, said)
+    )
+    return dict(zip(keys, (macro_f1(counts), recall, precision, by_name), strict=True))
 
 
 def macro_f1(counts: np.ndarray) -> float:
@@ -89,6 +93,21 @@ def macro_f1(counts: np.ndarray) -> float:
     ``confusion``."""
     right, seen = np.diagonal(counts), counts.sum(axis=0) + counts.sum(axis=1)
     return float((2 * right[seen > 0] / seen[seen > 0]).mean())
+
+
+def _verdict_on_numbers(loss: Loss, margins: np.ndarray, y: np.ndarray) -> str | None:
+    """Return the sentence on a model whose mean loss is above that of the rows' mean, if it is: a
+    ratio, which has no unit."""
+    if not y.size:
+        return None
+    own, constant = _mean_loss(loss, margins, y), _mean_loss(loss, np.full(y.size, y.mean()), y)
+    if own is None or constant is None or own <= constant:
+        return None
+    times = f"{own / constant:.4g} times" if constant else "above"
+    return (
+        f"The model is worse than the constant model: its test loss is {times} that of always "
+        f"predicting these rows' mean. {_RELEASE}"
+    )
 
 
 def _mean_of_fits(loss: Loss, margins: np.ndarray, y: np.ndarray) -> float | None:

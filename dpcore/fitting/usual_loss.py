@@ -1,4 +1,5 @@
-"""The loss of a run that names none: by how many classes the public label of its rows has."""
+"""The loss of a run that names none: by the public label of its rows, a number, two classes or
+more."""
 
 from __future__ import annotations
 
@@ -15,22 +16,34 @@ if TYPE_CHECKING:
 
 __all__ = ["loss_of_rows", "loss_of_schemas", "schema_of_rows", "with_schema"]
 
-_OF_TWO, _OF_MORE = "logistic", "softmax"
+_OF_TWO, _OF_MORE, _OF_NUMBERS = "logistic", "softmax", "ridge"
 
 
 def loss_of_schemas(*schemas: Schema | None) -> str:
-    """Return the loss of labels that all have three classes or more, or else that of two, which a
-    number refuses with the losses that fit it. ``None`` : a schema that is not known yet."""
-    several = [schema is not None and schema.label.n_classes > 2 for schema in schemas]
+    """Return the loss of labels that are all numbers, or all have three classes or more, or else
+    that of two, which any other label refuses with the losses that fit it. ``None`` : a schema that
+    is not known yet."""
+    labels = [None if schema is None else schema.label for schema in schemas]
+    if labels and all(label is not None and label.is_real for label in labels):
+        return _OF_NUMBERS
+    several = [label is not None and label.n_classes > 2 for label in labels]
     return _OF_MORE if several and all(several) else _OF_TWO
 
 
-def loss_of_rows(X: Any, schema: Schema | None, classes: Any, multiclass: str | None = None) -> str:
+def loss_of_rows(
+    X: Any,
+    schema: Schema | None,
+    classes: Any,
+    multiclass: str | None = None,
+    target_bounds: Any = None,
+) -> str:
     """Return the loss of rows as ``dpcore.fit`` takes them: one-vs-rest that of two classes."""
     if multiclass is not None:
         return _OF_TWO
     if schema is None and classes is not None:
         return _OF_MORE if _count(classes) > 2 else _OF_TWO
+    if schema is None and target_bounds is not None:
+        return _OF_NUMBERS
     is_path = isinstance(X, (str, os.PathLike))
     return loss_of_schemas(_schema_of_store(os.fspath(X)) if schema is None and is_path else schema)
 

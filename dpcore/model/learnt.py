@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dpcore.data.schema.schema import INTERCEPT
+from dpcore.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from dpcore.data.schema.schema import Schema
@@ -101,6 +103,32 @@ class LearntFacts:
         """Whether probabilities of the classes follow from margins."""
         of_classes = "softmax" if self.multiclass is None else "logistic"
         return self.has_log_odds or (self.w.ndim > 1 and self.loss == of_classes)
+
+    def require_probabilities(self) -> None:
+        """Raise InvalidInputError for a model without probabilities."""
+        if self.has_probabilities:
+            return
+        if self.schema.label.is_real:
+            raise InvalidInputError("The model predicts a number, which has no probabilities.")
+        raise InvalidInputError(
+            f"The margins of the loss {self.loss} are no log odds: only a logistic model has "
+            "probabilities, of more classes than two a softmax one, or one-vs-rest a logistic one."
+        )
+
+    def least_log_odds(self, threshold: float) -> float:
+        """Return the log odds of a probability of the positive class, 0 of a half.
+
+        Raises InvalidInputError for what is no probability between 0 and 1, and for a model that
+        has not two classes and log odds.
+        """
+        if self.schema.label.n_classes > 2:
+            raise InvalidInputError(
+                "A threshold is for two classes: of more, the label is the likeliest."
+            )
+        self.require_probabilities()
+        if not 0 < threshold < 1:
+            raise InvalidInputError(f"Expected 0 < threshold={threshold!r} < 1.")
+        return math.log(threshold / (1 - threshold))
 
     @property
     def row_norm(self) -> float:

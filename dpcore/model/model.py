@@ -96,12 +96,7 @@ class Model(LearntFacts):
 
         Raises InvalidInputError for a loss whose margins are no log odds.
         """
-        if not self.has_probabilities:
-            raise InvalidInputError(
-                f"The margins of the loss {self.loss} are no log odds: only a logistic model has "
-                "probabilities, of more classes than two a softmax one, or one-vs-rest a logistic "
-                "one."
-            )
+        self.require_probabilities()
         return self.probabilities(margins_of(self, X, bad_rows))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -130,15 +125,15 @@ class Model(LearntFacts):
         """Return the probabilities of the classes by the margins of rows, as ``predict_proba``."""
         return probabilities_of(margins, one_vs_rest=self.multiclass is not None)
 
-    def labels(self, margins: np.ndarray) -> np.ndarray:
-        """Return the class that each row's margins say, of several the first with the largest, None
-        where they are NaN; for a regression, the value in the target's own unit, which may lie
-        outside its bounds."""
+    def labels(self, margins: np.ndarray, least: float = 0.0) -> np.ndarray:
+        """Return the class that each row's margins say, of two the positive one above ``least``, of
+        several the first with the largest, None where they are NaN; for a regression, the value in
+        the target's own unit, which may lie outside its bounds."""
         if self.classes is None:
             middle, half = self.schema.label.scale
             return middle + half * margins
         blank = blank_rows(margins)
-        labels: np.ndarray = self.classes_[places_said(margins)]
+        labels: np.ndarray = self.classes_[places_said(margins, least)]
         if blank.any():
             labels = labels.astype(object)
             labels[blank] = None

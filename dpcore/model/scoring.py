@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from dpcore.data.schema.schema import Schema
     from dpcore.model.model import Model
 
-__all__ = ["places_said", "probabilities_of", "score_of"]
+__all__ = ["log_probabilities_of", "places_said", "probabilities_of", "score_of"]
 
 _SOURCE = "the labels"
 _ADVICE = "Such a row has no score: leave it, and its label, out."
@@ -40,10 +40,20 @@ def probabilities_of(margins: np.ndarray, *, one_vs_rest: bool = False) -> np.nd
     return np.asarray(softmax(log_expit(margins) if one_vs_rest else margins, axis=0).T)
 
 
-def places_said(margins: np.ndarray) -> np.ndarray:
-    """Return the place of each row's class: of two the positive one above 0, of several the first
-    with the largest margin."""
-    return np.asarray((margins > 0).astype(np.intp) if margins.ndim == 1 else margins.argmax(0))
+def log_probabilities_of(margins: np.ndarray, *, one_vs_rest: bool = False) -> np.ndarray:
+    """Return the natural logarithms of ``probabilities_of``, finite where a probability is next to
+    nothing."""
+    from scipy.special import log_expit, log_softmax
+
+    if margins.ndim == 1:
+        return np.column_stack([log_expit(-margins), log_expit(margins)])
+    return np.asarray(log_softmax(log_expit(margins) if one_vs_rest else margins, axis=0).T)
+
+
+def places_said(margins: np.ndarray, least: float = 0.0) -> np.ndarray:
+    """Return the place of each row's class: of two the positive one above ``least``, of several the
+    first with the largest margin."""
+    return np.asarray((margins > least).astype(np.intp) if margins.ndim == 1 else margins.argmax(0))
 
 
 def score_of(model: Model, X: Any, y: Any, sample_weight: Any) -> float:

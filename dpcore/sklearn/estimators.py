@@ -118,7 +118,8 @@ class PrivateLogisticRegression(PrivateClassifier):
         return self.model_.probabilities(margins)
 
     def _loss_of(self, schema: Schema) -> str:
-        return loss_of_schemas(schema) if self.multiclass is None else self.loss
+        is_one_fit = self.multiclass is None and not schema.label.is_real
+        return loss_of_schemas(schema) if is_one_fit else self.loss
 
     def _check_parameters(self) -> None:
         if self.loss != "logistic":

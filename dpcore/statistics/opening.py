@@ -175,10 +175,9 @@ def _rows(
 def _problem(dataset: Dataset, relation: NeighboringRelation) -> Problem:
     schema, units = dataset.schema, dataset.schema.units
     n = dataset.n_units if relation.size_is_public and units is None else None
-    usual = "ridge" if schema.label.is_real else loss_of_schemas(schema)
     capacity = {"capacity": schema.capacity} if schema.capacity else {}
     return Problem(
-        loss=load_registry().load("loss", usual)(),
+        loss=load_registry().load("loss", loss_of_schemas(schema))(),
         l2=0.0,
         n_features=schema.n_features,
         row_norm=dataset.row_norm,

@@ -188,6 +188,76 @@ def test_the_raw_column_is_named_by_the_loss(run, train, folder):
     assert run("predict", "svm.json", "--data", NAME).stdout.startswith("margin,label\n")
 
 
+def test_probabilities_and_a_threshold(run, saved, folder):
+    (folder / NAME).write_text((folder / NAME).read_text() + ",Bern,no\n")
+    model = load_model(saved)
+    with pytest.warns(UserWarning, match="no score"):
+        chances, odds = model.predict_proba(NAME), model.decision_function(NAME)
+    lines = run("predict", saved, "--data", NAME, "--proba").stdout.splitlines()
+    assert lines[0] == "probability_no,probability_yes,label" and lines[-1] == ",,"
+    rows = [line.split(",") for line in lines[1:-1]]
+    assert np.array_equal(np.array([row[:2] for row in rows], float), chances[:-1])
+    # A threshold between two scores: the labels change, the scores do not.
+    least = float(np.median(chances[:-1, 1]))
+    done = run("predict", saved, "--data", NAME, "--threshold", least).stdout.splitlines()
+    assert done[0] == "log_odds,label" and done[-1] == ","
+    said = [line.split(",") for line in done[1:-1]]
+    assert np.array_equal([float(z) for z, _ in said], odds[:-1])
+    expected = ["yes" if chance > least else "no" for chance in chances[:-1, 1]]
+    assert [label for _, label in said] == expected and len({*expected}) == 2
+    half = run("predict", saved, "--data", NAME, "--threshold", 0.5).stdout
+    assert half == run("predict", saved, "--data", NAME).stdout
+
+
+@pytest.mark.parametrize(
+    ("loss", "asked", "text"),
+    [
+        ("huber-svm", ("--proba",), "are no log odds"),
+        ("huber-svm", ("--threshold", "0.5"), "are no log odds"),
+        ("logistic", ("--threshold", "1"), "Expected 0 < threshold=1.0 < 1."),
+    ],
+)
+def test_probabilities_that_a_model_has_not_are_refused(run, train, folder, loss, asked, text):
+    assert train("--out", "m.json", "--loss", loss, "--quiet").exit_code == 0
+    done = run("predict", "m.json", "--data", NAME, *asked)
+    assert done.exit_code == 2 and done.stdout == "" and text in done.stderr
+
+
+@pytest.mark.parametrize("names", ["0, 1", "1.5, 2.5", '"01", "1"', '"False", "True"'])
+def test_classes_are_written_as_they_were(run, train, folder, names):
+    first, second = (name.strip(' "') for name in names.split(","))
+    for name, (no, yes) in {NAME: (first, second), "schema.toml": names.split(",")}.items():
+        text = (folder / name).read_text()
+        quote = '"' if name == "schema.toml" else ""
+        text = text.replace(f"{quote}no{quote}", no.strip()).replace(f"{quote}yes{quote}", yes)
+        (folder / name).write_text(text)
+    assert train("--out", "m.json", "--quiet").exit_code == 0
+    low, high = (
+        {row.split(",")[1] for row in run("predict", "m.json", *rest).stdout.splitlines()[1:]}
+        for rest in (("--data", NAME, "--threshold", t) for t in (0.999999, 0.000001))
+    )
+    assert (low, high) == ({first}, {second})
+
+
+def test_a_number_is_predicted_in_its_own_unit_and_no_other(run, train, folder):
+    text = (folder / "schema.toml").read_text()
+    text = text.replace('classes = ["no", "yes"]', "lower = 1000, upper = 3000")
+    (folder / "schema.toml").write_text(text)
+    rows = (folder / NAME).read_text().replace("no", "1500").replace("yes", "2500")
+    (folder / NAME).write_text(rows + ",Bern,1500\n")
+    # No --loss: the label can only mean a regression.
+    done = train("--out", "m.json", "--bad-rows", "drop")
+    assert done.exit_code == 0 and "ridge loss" in done.stdout, done.stderr
+    head, *lines, blank = run("predict", "m.json", "--data", NAME).stdout.splitlines()
+    assert (head, blank) == ("label", '""')
+    model = load_model("m.json")
+    with pytest.warns(UserWarning, match="no score"):
+        values = model.predict(NAME)
+    assert np.array_equal(np.array(lines, float), values[:-1])
+    refused = run("predict", "m.json", "--data", NAME, "--proba")
+    assert refused.exit_code == 2 and "which has no probabilities" in refused.stderr
+
+
 def test_a_file_in_another_notation_is_said_to_be(run, saved, folder):
     whole = run("predict", saved, "--data", NAME).stdout
     lines = (folder / NAME).read_text().replace(",", ";").replace("0;", "0,0;")

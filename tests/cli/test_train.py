@@ -13,7 +13,9 @@ KEYS = {
 
 
 DIAGNOSTICS = {
-    *("train_loss", "test_loss", "test_accuracy", "majority_accuracy", "majority_class", "verdict")
+    *("train_loss", "test_loss", "test_accuracy", "majority_accuracy", "majority_class", "verdict"),
+    *("test_auc", "test_log_loss", "test_brier", "test_calibration"),
+    *("test_macro_f1", "test_recall", "test_precision", "test_confusion"),
 }
 
 

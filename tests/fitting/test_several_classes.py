@@ -6,16 +6,23 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.metrics import confusion_matrix, f1_score
+from sklearn.calibration import calibration_curve
+from sklearn.metrics import (
+    confusion_matrix,
+    f1_score,
+    log_loss,
+    precision_recall_fscore_support,
+    roc_auc_score,
+)
 
 from dpcore import fit, load_model, open_session
-from dpcore.cli.diagnostics import confusion_of, figures_of
 from dpcore.data.readers.arrays import dataset_from_arrays
 from dpcore.data.schema.schema import Schema
 from dpcore.data.store import convert
 from dpcore.errors import DpcoreError, DpcoreWarning, InvalidInputError
 from dpcore.fitting.diagnostics import accuracy_figures, class_figures, confusion, diagnose
 from dpcore.fitting.loading import DataRequest
+from dpcore.fitting.probability_scores import probability_scores
 from dpcore.fitting.usual_loss import loss_of_rows, loss_of_schemas, schema_of_rows, with_schema
 from dpcore.losses.logistic import Softmax
 from dpcore.session.ledger import Ledger
@@ -178,6 +185,12 @@ def test_a_schema_says_the_loss_and_several_only_if_all_are_of_more_than_two(tmp
     three = Schema.from_dict(SCHEMA)
     two = {**SCHEMA["columns"], "y": {"kind": "label", "classes": ["a", "b"]}}
     two = Schema.from_dict({"columns": two})
+    number = {**SCHEMA["columns"], "y": {"kind": "label", "lower": 0, "upper": 1}}
+    number = Schema.from_dict({"columns": number})
+    assert loss_of_schemas(number) == loss_of_schemas(number, number) == "ridge"
+    assert loss_of_schemas(number, three) == loss_of_schemas(number, None) == "logistic"
+    assert loss_of_rows("rows.csv", number, None) == "ridge"
+    assert loss_of_rows(np.eye(2), None, None, target_bounds=(0, 1)) == "ridge"
     assert loss_of_schemas(three, three) == "softmax"
     assert loss_of_schemas(three, two) == loss_of_schemas(None) == loss_of_schemas() == "logistic"
     assert loss_of_rows("rows.csv", three, None) == "softmax"
@@ -211,7 +224,21 @@ def test_figures_of_classes_are_those_of_scikit_learn(exact):
     assert figures["test_accuracy"] == pytest.approx(np.mean(said == y))
     assert (figures["majority_class"], figures["verdict"]) == ("a", None)
     assert figures["majority_accuracy"] == pytest.approx(np.mean(y == "a"))
+    chances = exact.predict_proba(X)
+    figures |= probability_scores(exact, margins, data.y)
+    assert figures["test_auc"] == pytest.approx(roc_auc_score(y, chances, multi_class="ovr"))
+    assert figures["test_log_loss"] == pytest.approx(log_loss(y, chances))
+    is_it = np.array(CLASSES) == y[:, np.newaxis]
+    assert figures["test_brier"] == pytest.approx(((chances - is_it) ** 2).sum(axis=1).mean())
+    bins = figures["test_calibration"]
+    right, mean = calibration_curve(said == y, chances.max(axis=1), n_bins=10)
+    assert [each["share"] for each in bins] == pytest.approx([*right])
+    assert [each["mean_probability"] for each in bins] == pytest.approx([*mean])
+    figures |= class_figures(CLASSES, confusion(exact, margins, data.y))
     assert figures["test_macro_f1"] == pytest.approx(f1_score(y, said, average="macro"))
+    precision, recall, _, _ = precision_recall_fscore_support(y, said)
+    assert [*figures["test_recall"].values()] == pytest.approx([*recall])
+    assert [*figures["test_precision"].values()] == pytest.approx([*precision])
     counts = confusion_matrix(y, said, labels=CLASSES)
     assert np.array_equal(confusion(exact, margins, data.y), counts)
     by_name = figures["test_confusion"]
@@ -238,32 +265,6 @@ def test_a_model_below_the_commonest_class_is_told(exact):
     worst = replace(exact, w=-exact.w)
     verdict = accuracy_figures(worst, worst.margins(data.X), data.y)["verdict"]
     assert "below the constant model" in verdict and "always 'a' on" in verdict
-
-
-def test_two_classes_have_the_figures_that_they_had():
-    X, y = rows(60)
-    y = np.where(y == "a", "a", "b")
-    model = fit(X, y, classes=("a", "b"), bounds=(0, 1), algo="nonprivate")
-    data = dataset_from_arrays(X, y, classes=("a", "b"), bounds=(0, 1))
-    names = ["test_accuracy", "majority_accuracy", "majority_class", "verdict"]
-    assert [*accuracy_figures(model, model.margins(data.X), data.y)] == names
-
-
-def test_figures_in_words():
-    figures = {"test_accuracy": 0.5, "majority_accuracy": 0.6, "majority_class": "a"}
-    figures |= {"verdict": None, "test_macro_f1": 0.25}
-    figures |= {"test_confusion": {"a": {"a": 3, "b": 1}, "b": {}, "c": {"a": 2}}}
-    words = ["test accuracy 50.00%", "test macro f1 0.2500", "always 'a': 60.00%"]
-    assert figures_of(figures) == words
-    assert confusion_of(figures) == [
-        "Test rows of each class, and what the model says of them, WITHOUT privacy:",
-        "  a: a 3, b 1",
-        "  b: no row",
-        "  c: a 2",
-    ]
-    assert confusion_of({"test_accuracy": 1.0}) == []
-    many = {"test_confusion": {str(k): {} for k in range(21)}}
-    assert confusion_of(many) == ["Which of 21 classes was taken for which: --json prints it."]
 
 
 def test_a_session_counts_the_rows_of_each_class():

@@ -64,12 +64,32 @@ def test_probabilities_are_those_of_the_log_odds():
     assert np.allclose(chances.sum(axis=1), 1)
 
 
-@pytest.mark.parametrize(("label", "loss"), [(CLASSES, "huber-svm"), (REAL, "ridge")])
-def test_other_margins_are_no_log_odds(label, loss):
+@pytest.mark.parametrize(
+    ("label", "loss", "text"),
+    [
+        (CLASSES, "huber-svm", "only a logistic model has probabilities"),
+        (REAL, "ridge", "predicts a number, which has no probabilities"),
+    ],
+)
+def test_other_margins_are_no_log_odds(label, loss, text):
     model = numeric(label, loss=loss)
     assert not model.has_log_odds
-    with pytest.raises(InvalidInputError, match="only a logistic model has probabilities"):
-        model.predict_proba(X)
+    for asked in (lambda: model.predict_proba(X), lambda: model.least_log_odds(0.5)):
+        with pytest.raises(InvalidInputError, match=text):
+            asked()
+
+
+def test_a_threshold_is_held_against_the_probability():
+    model = numeric(CLASSES, w=(80.0, -40.0, -3.0))
+    margins, chances = model.decision_function(X), model.predict_proba(X)[:, 1]
+    assert model.least_log_odds(0.5) == 0.0
+    for threshold in (0.01, 0.3, 0.5, 0.9):
+        said = model.labels(margins, model.least_log_odds(threshold))
+        assert np.array_equal(said == "yes", chances > threshold)
+    assert 0 < np.sum(chances > 0.3) - np.sum(chances > 0.9)
+    for threshold in (0.0, 1.0, -0.1, np.nan):
+        with pytest.raises(InvalidInputError, match="Expected 0 < threshold="):
+            model.least_log_odds(threshold)
 
 
 def test_the_score_is_the_accuracy():

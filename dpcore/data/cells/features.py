@@ -23,7 +23,7 @@ from dpcore.data.schema.columns import (
 from dpcore.data.schema.crosses import Crossed
 from dpcore.data.schema.dates import EPOCH
 
-__all__ = ["crossed_codes", "features_of"]
+__all__ = ["crossed_codes", "features_of", "plain_fill"]
 
 _Number: TypeAlias = Numeric | Unbounded | Piecewise | Binned | Ordinal | Boolean | Date
 
@@ -44,7 +44,7 @@ def features_of(column: FeatureColumn, values: np.ndarray) -> tuple[np.ndarray, 
     indicator = (empty.astype(np.float64),) if column.indicator else ()
     if isinstance(column, Unbounded):
         return values, *indicator
-    filled = np.where(empty, _fill(column), values) if empty.any() else values
+    filled = np.where(empty, plain_fill(column), values) if empty.any() else values
     unit = _unit(column, filled)
     if column.fill is None:
         unit[empty] = 0.0
@@ -72,13 +72,13 @@ def _level(column: FeatureColumn, values: np.ndarray) -> np.ndarray:
     if isinstance(column, Binned):
         return _bins(column, values)
     empty = np.isnan(values)
-    level = np.where(empty, _fill(column), values).astype(np.int64)
+    level = np.where(empty, plain_fill(column), values).astype(np.int64)
     if column.indicator:
         level[empty] = len(column.levels)
     return level
 
 
-def _fill(column: _Number) -> float:
+def plain_fill(column: _Number) -> float:
     """Return the plain number that an empty cell counts as: any, where it has no fill."""
     if column.fill is None:
         return 0.0 if column.bounds is None else column.bounds[0]
@@ -101,7 +101,7 @@ def _unit(column: Numeric | Piecewise | Ordinal | Boolean | Date, values: np.nda
 
 def _bins(column: Binned, values: np.ndarray) -> np.ndarray:
     empty = np.isnan(values)
-    bins = np.searchsorted(column.bins, np.where(empty, _fill(column), values), side="right")
+    bins = np.searchsorted(column.bins, np.where(empty, plain_fill(column), values), side="right")
     if column.indicator:
         bins[empty] = len(column.levels)
     return bins

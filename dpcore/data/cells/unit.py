@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 
-__all__ = ["binary_log", "hats", "scale_to_unit"]
+__all__ = ["LOG_TERMS", "binary_log", "hats", "scale_to_unit"]
 
-_TERMS = 12
+LOG_TERMS = 12
 
 
 def scale_to_unit(values: np.ndarray, lower: float, upper: float) -> np.ndarray:
@@ -30,7 +30,7 @@ def binary_log(values: np.ndarray) -> np.ndarray:
     # log(m) = 2 atanh(s) with s = (m - 1) / (m + 1), and |s| < 0.172.
     s = (mantissa - 1.0) / (mantissa + 1.0)
     square, series = s * s, np.zeros_like(s)
-    for k in reversed(range(_TERMS)):
+    for k in reversed(range(LOG_TERMS)):
         series = series * square + 1.0 / (2 * k + 1)
     return np.asarray((exponent - small) + s * series * (2.0 / math.log(2.0)))
 

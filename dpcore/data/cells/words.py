@@ -12,9 +12,9 @@ from dpcore.data.cells.typed import Cells, UnreadTypeError, by_text, is_text, to
 from dpcore.data.schema.hashed import Hashed
 from dpcore.data.schema.notation import Notation
 
-__all__ = ["to_buckets", "to_truth"]
+__all__ = ["TRUTH", "to_buckets", "to_truth"]
 
-_TRUTH = {
+TRUTH = {
     **dict.fromkeys(("true", "t", "yes", "y", "on", "1", "1.0"), 1.0),
     **dict.fromkeys(("false", "f", "no", "n", "off", "0", "0.0"), 0.0),
 }
@@ -35,7 +35,7 @@ def to_truth(cells: Cells, notation: Notation) -> np.ndarray:
 def _truth_of(cell: object, notation: Notation) -> float:
     if isinstance(cell, (str, bytes)):
         word = text_of(cell).strip()
-        return np.nan if word in notation.missing else _TRUTH.get(word.lower(), np.nan)
+        return np.nan if word in notation.missing else TRUTH.get(word.lower(), np.nan)
     if isinstance(cell, (bool, np.bool_)):
         return float_of(cell)
     if is_missing_object(cell, notation) or not is_number(cell):

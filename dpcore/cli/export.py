@@ -1,0 +1,35 @@
+"""``dpcore export``: a saved model as a graph that other programs run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = ["export_command"]
+
+
+def export_command(
+    model: Annotated[Path, typer.Argument(help="A model file of dpcore train --out.")],
+    out: Annotated[Path, typer.Argument(help="The graph to write: .onnx.")],
+) -> None:
+    """Write a model as an ONNX graph, from the cells of rows to scores and labels.
+
+    Its inputs have the names of the model's columns. Encoding, scaling of rows and truncation are
+    in the graph, in float64: labels are those of dpcore predict. It needs onnx: pip install
+    'dpcore[onnx]'.
+    """
+    from dpcore.export.onnx_model import check_exportable, write_onnx
+    from dpcore.model.outfile import refuse_inputs
+
+    refuse_inputs(out, {"the model": model})
+    check_exportable(out)
+    from dpcore.model.model import load_model
+
+    fitted = load_model(model)
+    if not fitted.privacy["private"]:
+        reasons = "; ".join(fitted.privacy["why_not_private"])
+        typer.echo(f"dpcore: the model is not private: {reasons}", err=True)
+    write_onnx(fitted, out)
+    typer.echo(f"Graph: {out}")

@@ -1,0 +1,1 @@
+"""Models as graphs that other programs run."""

@@ -1,0 +1,51 @@
+"""Errors of a model that predicts a number, in the number's own unit: exact figures of rows."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from dpcore.model.model import Model
+
+__all__ = ["number_errors"]
+
+_Rows = tuple[np.ndarray, np.ndarray]
+"""Margins, and the targets as rows hold them."""
+
+
+def number_errors(model: Model, train: _Rows, test: _Rows) -> dict[str, float | None]:
+    """Return root mean square errors, the mean absolute error and R2 of the test rows, and what
+    always predicting the test rows' own mean has: ``None`` where there are no rows.
+
+    Targets are held to their public bounds, as in training. R2 is 1 - (RMSE over the mean's)^2;
+    ``None`` for targets that are all alike, which scikit-learn gives 0 or 1.
+    """
+    value = model.schema.label.scale
+    residuals = [_in_unit(value, margins) - _in_unit(value, y) for margins, y in (train, test)]
+    truth = _in_unit(value, test[1])
+    apart = truth - truth.mean() if truth.size else truth
+    rmse, mean_rmse = _rmse(residuals[1]), _rmse(apart)
+    return {
+        "train_rmse": _rmse(residuals[0]),
+        "test_rmse": rmse,
+        "test_mae": _mae(residuals[1]),
+        "test_r2": 1.0 - (rmse / mean_rmse) ** 2 if rmse is not None and mean_rmse else None,
+        "mean_rmse": mean_rmse,
+        "mean_mae": _mae(apart),
+    }
+
+
+def _in_unit(scale: tuple[float, float], values: np.ndarray) -> np.ndarray:
+    middle, half = scale
+    return middle + half * values
+
+
+def _rmse(errors: np.ndarray) -> float | None:
+    return math.sqrt(np.mean(errors**2)) if errors.size else None
+
+
+def _mae(errors: np.ndarray) -> float | None:
+    return float(np.abs(errors).mean()) if errors.size else None

@@ -1,0 +1,92 @@
+"""Scores of a model's order of rows and of its probabilities: exact figures of rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcore.model.scoring import log_probabilities_of
+
+if TYPE_CHECKING:
+    from dpcore.model.model import Model
+
+__all__ = ["calibration", "probability_scores"]
+
+_BINS = 10
+
+
+def probability_scores(model: Model, margins: np.ndarray, y: np.ndarray) -> dict[str, Any]:
+    """Return the AUC, and, of a model with probabilities, log loss, Brier score and calibration.
+
+    The AUC is of the margin of the positive class; of three classes and more the mean over classes
+    of that of the class's probability (else margin) against the rest; ``None`` where a class has no
+    row, or no other has. The log loss is the mean of -log p of the row's class. The Brier score is
+    the mean of (p - 1)^2 or p^2 of the positive class; of three classes and more such squares are
+    summed over the classes.
+    """
+    places = model.schema.label.places_of(y)
+    if not model.has_probabilities:
+        return {"test_auc": _auc(margins, places)}
+    names = "test_auc", "test_log_loss", "test_brier", "test_calibration"
+    if not y.size:
+        return dict.fromkeys(names)
+    chances = model.probabilities(margins)
+    logs = log_probabilities_of(margins, one_vs_rest=model.multiclass is not None)
+    is_it = places[:, None] == np.arange(chances.shape[1])
+    squares = ((chances - is_it) ** 2).sum(axis=1)
+    figures = (
+        _auc(margins if margins.ndim == 1 else chances.T, places),
+        -float(logs[is_it].mean()),
+        float(squares.mean()) / (2 if margins.ndim == 1 else 1),
+        calibration(chances, places),
+    )
+    return dict(zip(names, figures, strict=True))
+
+
+def calibration(chances: np.ndarray, places: np.ndarray) -> list[dict[str, float]]:
+    """Return, for ten equal bins of probabilities that have rows, how many rows there are, their
+    mean probability, and the share for which it came true: of two classes that of the positive one,
+    of more that of the likeliest."""
+    if chances.shape[1] == 2:
+        given, came_true = chances[:, 1], places == 1
+    else:
+        given, came_true = chances.max(axis=1), places == chances.argmax(axis=1)
+    at = np.minimum((given * _BINS).astype(np.int64), _BINS - 1)
+    rows, sums, hits = (
+        np.bincount(at, weights, _BINS).tolist() for weights in (None, given, came_true)
+    )
+    return [
+        {
+            "from": k / _BINS,
+            "to": (k + 1) / _BINS,
+            "rows": n,
+            "mean_probability": sums[k] / n,
+            "share": hits[k] / n,
+        }
+        for k, n in enumerate(rows)
+        if n
+    ]
+
+
+def _auc(scores: np.ndarray, places: np.ndarray) -> float | None:
+    """Return the area under the ROC curve; ``scores`` : of the positive class, or a row for each
+    class."""
+    if scores.ndim == 1:
+        return _auc_of_one(scores, places == 1)
+    each = [_auc_of_one(row, places == k) for k, row in enumerate(scores)]
+    known = [area for area in each if area is not None]
+    return float(np.mean(known)) if len(known) == len(each) else None
+
+
+def _auc_of_one(scores: np.ndarray, positive: np.ndarray) -> float | None:
+    """Return the share of pairs of a positive and another row that the scores put in order, ties
+    half: by Mann and Whitney's sum of ranks."""
+    n = int(positive.sum())
+    others = positive.size - n
+    if not (n and others):
+        return None
+    _, place, counts = np.unique(scores, return_inverse=True, return_counts=True)
+    ranks = np.cumsum(counts) - (counts - 1) / 2
+    total = float(ranks[place.reshape(-1)][positive].sum())
+    return (total - n * (n + 1) / 2) / (n * others)
