@@ -16,7 +16,7 @@ from dpcore.data.files import Files
 from dpcore.errors import EngineError, InvalidInputError
 from dpcore.queries import RowCount
 from dpcore.session.rehearsal import Rehearsal
-from dpcore_dask import engine as engines
+from dpcore_dask import shares
 from dpcore_dask.cluster import lost_is_told
 from dpcore_dask.engine import DaskEngine
 
@@ -109,7 +109,7 @@ def test_a_lost_scheduler_is_told_and_the_charge_stays(asked, folder, schema, tm
 
 
 def test_sums_are_not_waited_for_without_workers(folder, schema, monkeypatch):
-    monkeypatch.setattr(engines, "_SECONDS", 0.2)
+    monkeypatch.setattr(shares, "_SECONDS", 0.2)
     with small_cluster(n_workers=1, processes=False, protocol="tcp://") as cluster:
         engine = opened(cluster, folder, schema)
         cluster.scale(0)
