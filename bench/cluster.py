@@ -1,14 +1,16 @@
 """Where does a Dask cluster pay, beside threads of one process?
 
-Eight partitions, stores of generated rows of 6 numbers and 8 categories, written by the workers of
-a cluster. Asked of each is the clipped gradient at a new point every time, as a descent
-does; by one and two workers of this machine, over the loopback with TLS, and by the local engine
-with as many threads over the same stores, one after the other in each round.
+Eight partitions, or more of half a million rows each, stores of generated rows of 6 numbers and 8
+categories; a cluster's workers write eight of them, and more are copies. Asked is the clipped
+gradient at a new point every time, as a descent does; by one and two workers of this machine, over
+the loopback with TLS, and by the local engine with as many threads over the same stores, one after
+the other in each round.
 
     overhead  a pass over eight partitions of one row each;
     pass      ms by the clock, the least and the median over rounds; ms of CPU time, workers,
               scheduler and the asking process together, and the same in ns per row;
-    memory    the largest peak of a worker, above that of a worker that has opened nothing.
+    memory    the largest peak of a worker, above that of one that has opened a single row, in MB
+              and in sizes of a partition's file.
 
 The answers of both engines are compared on the way.
 
@@ -22,6 +24,7 @@ import one_thread  # noqa: F401  (before NumPy)
 # isort: split
 import argparse
 import os
+import shutil
 import statistics
 import tempfile
 import time
@@ -48,6 +51,7 @@ from dpcore_dask.cluster import connected
 from dpcore_dask.engine import DaskEngine
 
 PARTITIONS = 8
+MOST_ROWS = 500_000
 NUMBERS, CATEGORIES = 6, (9, 16, 7, 15, 6, 5, 2, 42)
 CHUNK = 2**17
 WARM = 2
@@ -87,9 +91,15 @@ def write(path: str, n_rows: int, seed: int) -> None:
 
 
 def generate(client: Any, folder: str, n_rows: int) -> None:
+    """Write partitions of so many rows together: eight, and copies where that is not enough."""
+    copies = max(1, round(n_rows / (PARTITIONS * MOST_ROWS)))
+    n_rows //= copies
     sizes = [n_rows // PARTITIONS + (i < n_rows % PARTITIONS) for i in range(PARTITIONS)]
     paths = [os.path.join(folder, f"{i}.dpcore") for i in range(PARTITIONS)]
     client.gather(client.map(write, paths, sizes, range(PARTITIONS), pure=False))
+    for path in paths:
+        for k in range(1, copies):
+            shutil.copyfile(path, f"{path.removesuffix('.dpcore')}-{k}.dpcore")
 
 
 def local_engine(folder: str, threads: int) -> Any:
@@ -136,14 +146,19 @@ class Spent:
 def measure(n_rows: int, workers: int, rounds: int) -> list[str]:
     """Return the cells of a row of the table."""
     with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR")) as folder:
-        with connected(None, workers) as client:
-            empty = max(client.run(loaded).values())
-            generate(client, folder, n_rows)
-        local = local_engine(folder, workers)
-        with closing(DaskEngine.open(Files(folder), None, workers)) as engine:
+        single, rows = os.path.join(folder, "single"), os.path.join(folder, "rows")
+        os.mkdir(single), os.mkdir(rows)
+        write(os.path.join(single, "0.dpcore"), 1, 0)
+        with connected(Files(single), workers) as client:
+            empty = max(client.run(loaded, single).values())
+            generate(client, rows, n_rows)
+        local = local_engine(rows, workers)
+        with closing(DaskEngine.open(Files(rows), None, workers)) as engine:
             there, here = passes(engine, local, rounds)
-            full = max(engine._client.run(peak_bytes).values())
-    return [*there.cells(n_rows), *here.cells(n_rows), f"{(full - empty) / 1e6:.0f}"]
+            above = max(engine._client.run(peak_bytes).values()) - empty
+        partition = os.path.getsize(os.path.join(rows, "0.dpcore"))
+    memory = f"{above / 1e6:.0f}", f"{above / partition:.1f}"
+    return [*there.cells(n_rows), *here.cells(n_rows), *memory]
 
 
 def passes(engine: DaskEngine, local: LocalEngine, rounds: int) -> tuple[Spent, Spent]:
@@ -159,11 +174,9 @@ def passes(engine: DaskEngine, local: LocalEngine, rounds: int) -> tuple[Spent, 
     return there, here
 
 
-def loaded() -> int:
-    """Return the peak of a worker that has loaded what a sum needs, and no row."""
-    with tempfile.TemporaryDirectory() as folder:
-        write(os.path.join(folder, "0.dpcore"), 1, 0)
-        local_engine(folder, 1).answer(questions(schema())(0))
+def loaded(store: str) -> int:
+    """Return the peak of a worker that has loaded what a sum needs, and a row."""
+    local_engine(store, 1).answer(questions(schema())(0))
     return peak_bytes()
 
 
@@ -174,8 +187,14 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=9)
     asked = parser.parse_args()
     times = "{0}, ms | {0}, CPU ms | {0}, CPU ns a row"
-    print("| rows | workers |", times.format("dask"), "|", times.format("local"), "| MB above |")
-    print("|---" * 9 + "|")
+    print(
+        "| rows | workers |",
+        times.format("dask"),
+        "|",
+        times.format("local"),
+        "| MB above | partitions |",
+    )
+    print("|---" * 10 + "|")
     for n_rows in [PARTITIONS, *map(int, asked.rows or (1e6, 1e7))]:
         for workers in asked.workers or (1, 2):
             cells = [f"{n_rows:.0e}", str(workers), *measure(n_rows, workers, asked.rounds)]

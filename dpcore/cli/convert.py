@@ -6,12 +6,15 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dpcore.cli.interrupts import ended_as_interrupted
 from dpcore.errors import DataError, InvalidInputError, advised_on_bad_rows
+
+if TYPE_CHECKING:
+    from dpcore.data.readers import BadRows
 
 __all__ = ["convert_command"]
 
@@ -28,7 +31,13 @@ def convert_command(
             "Parquet files; - for standard input."
         ),
     ],
-    out: Annotated[Path, typer.Argument(help="Store to write; its name ends in .dpcore.")],
+    out: Annotated[
+        Path,
+        typer.Argument(
+            help="Store to write, its name ends in .dpcore; with --jobs a new folder, for a store "
+            "of each Parquet file."
+        ),
+    ],
     schema: Annotated[
         Path | None,
         typer.Option(help="Schema (TOML) of the file, or a shipped one's name (schema --list)."),
@@ -43,6 +52,10 @@ def convert_command(
     threads: Annotated[
         int | None, typer.Option(min=1, max=65536, help="Use at most so many threads to read.")
     ] = None,
+    jobs: Annotated[
+        int | None,
+        typer.Option(min=1, help="Write a folder, so many of its stores at a time."),
+    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
 ) -> None:
     """Convert a file of rows to a store for tables larger than memory.
@@ -50,10 +63,11 @@ def convert_command(
     Then train with --data OUT; the store keeps the schema. It holds every row that the file holds:
     it is as private as the file is. A store of that name is replaced when the new one is whole;
     until then the rows are beside it in .OUT.partial, which a killed conversion leaves behind.
+    Partitions for --engine dask: --jobs 4 makes a folder of stores, of a folder of Parquet files.
     """
     from dpcore.data.readers.places import is_there
     from dpcore.data.schema.schema import Schema
-    from dpcore.data.store import convert, read_schema
+    from dpcore.data.store import convert, convert_partitions, read_schema
     from dpcore.fitting.loading import reading_threads
     from dpcore.model.outfile import refuse_inputs
 
@@ -66,29 +80,31 @@ def convert_command(
             f"`dpcore schema {source} > schema.toml`, fill it in, and name it with --schema."
         )
     read = Schema.read(schema) if schema is not None else read_schema(source)
-    with (
-        _rows_progress(hidden=quiet) as on_piece,
-        reading_threads(threads),
-        ended_as_interrupted(),
-        advised_on_bad_rows("Or --bad-rows drop leaves such rows out."),
-    ):
-        convert(source, out, read, bad_rows=bad_rows, on_piece=on_piece)  # type: ignore[arg-type]
+    rows: BadRows = bad_rows  # type: ignore[assignment]
+    with ended_as_interrupted(), advised_on_bad_rows("Or --bad-rows drop leaves such rows out."):
+        if jobs is not None:
+            with _progress("stores", hidden=quiet) as tell:
+                convert_partitions(source, out, read, bad_rows=rows, jobs=jobs, on_store=tell)
+        else:
+            with _progress("rows", hidden=quiet) as tell, reading_threads(threads):
+                convert(source, out, read, bad_rows=rows, on_piece=tell)
     if bad_rows == "drop" and not quiet:
         typer.echo(_DROPPED, err=True)
     if not quiet:
-        typer.echo(f"Store: {out} (readable by you only)")
+        what = "Store" if jobs is None else "Stores"
+        typer.echo(f"{what}: {out} (readable by you only)")
 
 
 @contextmanager
-def _rows_progress(*, hidden: bool) -> Iterator[Callable[[int], None] | None]:
-    """Yield a callback for the rows written so far, shown to the owner at a terminal only."""
+def _progress(what: str, *, hidden: bool) -> Iterator[Callable[[int], None] | None]:
+    """Yield a callback for how many are written so far, shown to the owner at a terminal only."""
     if hidden or not sys.stderr.isatty():
         yield None
         return
     from rich.console import Console
     from rich.progress import Progress, TextColumn, TimeElapsedColumn
 
-    columns = (TextColumn("{task.completed:,} rows"), TimeElapsedColumn())
+    columns = (TextColumn("{task.completed:,} " + what), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("rows", total=None)
-        yield lambda n_rows: progress.update(task, completed=n_rows)
+        task = progress.add_task(what, total=None)
+        yield lambda count: progress.update(task, completed=count)

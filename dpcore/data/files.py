@@ -1,4 +1,4 @@
-"""Rows in files that an engine's own processes read: their names, and the public facts of the rows.
+"""Rows that an engine's own processes read: where they are, and the public facts of them.
 
 The process that asks for a fit reads none of these rows.
 """
@@ -7,17 +7,27 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeAlias
 
 from dpcore.data.readers.places import partition_files
+from dpcore.errors import InvalidInputError
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from dpcore.data.dataset import Dataset
     from dpcore.data.readers import BadRows
     from dpcore.data.schema.schema import Schema
 
-__all__ = ["Files", "RowFacts", "RowsElsewhere"]
+__all__ = [
+    "Files",
+    "FrameParts",
+    "Registered",
+    "RowFacts",
+    "RowSource",
+    "RowsElsewhere",
+    "is_elsewhere",
+]
 
 
 @dataclass(frozen=True)
@@ -36,10 +46,86 @@ class Files:
     bad_rows: BadRows = "refuse"
     address: str | None = None
 
+    kind: ClassVar[Literal["files"]] = "files"
+
+    @property
+    def title(self) -> str:
+        return os.path.basename(os.path.abspath(self.place))
+
     def names(self) -> list[str]:
         """Return the partitions, in the order of their names, as they are called from everywhere;
         DataError if there is none."""
         return partition_files(os.path.abspath(self.place))
+
+
+@dataclass(frozen=True, eq=False)
+class FrameParts:
+    """A frame in partitions that are worked out elsewhere, a collection of Dask with columns.
+
+    ``address`` : as of ``Files``.
+    Raises InvalidInputError for a collection without columns.
+    """
+
+    frame: Any
+    address: str | None = None
+
+    kind: ClassVar[Literal["frame"]] = "frame"
+    title: ClassVar[str] = "frame"
+
+    def __post_init__(self) -> None:
+        if not (hasattr(self.frame, "columns") and hasattr(self.frame, "to_delayed")):
+            raise InvalidInputError(
+                "Expected rows of Dask to be a frame of named columns, its label among them."
+            )
+
+    def names(self) -> list[str]:
+        """Return the names of the columns."""
+        return [str(name) for name in self.frame.columns]
+
+    def claimed(self) -> Any:
+        """Return a frame of no rows with the types that the columns are claimed to have."""
+        import pandas as pd
+
+        kinds = zip(self.names(), self.frame.dtypes, strict=True)
+        return pd.DataFrame({name: pd.Series([], dtype=kind) for name, kind in kinds})
+
+
+@dataclass(frozen=True)
+class Registered:
+    """A registered data set, whose parts are loaded elsewhere. ``address`` : as of ``Files``."""
+
+    name: str
+    address: str | None = None
+
+    kind: ClassVar[Literal["registered"]] = "registered"
+
+    @property
+    def title(self) -> str:
+        return self.name
+
+    def part(self, place: int, count: int) -> Dataset:
+        """Return part ``place``, from 0, of ``count`` of the data set's blocks, each of them in one
+        part; loaded here."""
+        import numpy as np
+
+        from dpcore.exact.grid import BLOCK_ROWS
+        from dpcore.registry.catalogue import load_registry
+
+        whole = load_registry().load("dataset", self.name)()
+        block = np.arange(whole.n_units) // BLOCK_ROWS
+        blocks = -(-whole.n_units // BLOCK_ROWS)
+        found: Dataset = whole.take(block * count // max(1, blocks) == place)
+        return found
+
+
+def is_elsewhere(rows: Any) -> bool:
+    """Return whether rows are a collection of Dask, which says so by ``__dask_graph__``: its
+    partitions are worked out where its workers are."""
+    return hasattr(rows, "__dask_graph__")
+
+
+RowSource: TypeAlias = Files | FrameParts | Registered
+"""Where an engine finds rows that it reads itself."""
 
 
 class RowFacts(Protocol):
@@ -76,9 +162,9 @@ class RowsElsewhere:
     schema: Schema
     n_units: int
     rows_dropped: bool = False
-    typed_by: Literal["file"] | None = None
+    typed_by: Literal["frame", "file"] | None = None
+    is_generated: bool = False
 
-    is_generated: ClassVar[bool] = False
     units: ClassVar[None] = None
     weights: ClassVar[None] = None
 

@@ -125,8 +125,8 @@ def fit(
         The model names it, and why.
     accountant : ``None`` for what the preset or the algorithm names, mostly gdp; pure where
         epsilon is an output.
-    engine : what sums over the rows, by name. ``dask``, or ``dask:ADDRESS``, reads files itself:
-        ``X`` is then a path.
+    engine : what sums over the rows, by name. ``dask``, or ``dask:ADDRESS``, reads them itself:
+        ``X`` is then a path, or a frame of ``dask.dataframe`` with its label and a ``schema``.
     threads : how many may sum over the rows; ``None`` for all processors. The model is the same.
     use, params, preset : slots, hyper-parameters and preset of the algorithm; see ``dpcore info``.
         Parameters of the loss too: ``{"loss.tau": 0.9}``.

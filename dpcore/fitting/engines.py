@@ -15,13 +15,11 @@ from dpcore.registry.declarations import engine_facts
 if TYPE_CHECKING:
     from dpcore.data.blocks.table import Table
     from dpcore.data.dataset import Dataset
-    from dpcore.data.files import RowFacts
-    from dpcore.data.readers import BadRows
+    from dpcore.data.files import RowFacts, RowSource
     from dpcore.data.schema.schema import Schema
     from dpcore.fitting.loading import DataRequest
     from dpcore.fitting.plan import Plan
     from dpcore.fitting.public_facts import Ready
-    from dpcore.privacy.sensitivity import NeighboringRelation
     from dpcore.protocols import Engine
     from dpcore.protocols.file_engine import FileEngine
     from dpcore.registry.catalogue import Registry
@@ -29,11 +27,11 @@ if TYPE_CHECKING:
 __all__ = [
     "engine_at_hand",
     "engine_name",
-    "files_of",
     "load_engine",
-    "opened_files",
+    "opened_rows",
     "require_one_fit",
     "rows_of",
+    "source_of",
 ]
 
 
@@ -56,7 +54,7 @@ def engine_at_hand(engine: Any, table: Table, schema: Schema, threads: int | Non
     files itself, since it would be sent rows."""
     if engine_facts(engine).reads_files:
         raise InvalidInputError(
-            f"The engine {engine.__name__} reads files where its own processes are, and rows are "
+            f"The engine {engine.__name__} reads rows where its own processes are, and rows are "
             "not sent to it: name a Parquet file, a store, or a folder or pattern of them, or take "
             "the engine local."
         )
@@ -64,17 +62,19 @@ def engine_at_hand(engine: Any, table: Table, schema: Schema, threads: int | Non
     return opened
 
 
-def files_of(
-    request: DataRequest, relation: NeighboringRelation
-) -> tuple[str, Schema | None, BadRows]:
-    """Return the place, the schema and the rule for bad rows of files that an engine reads itself.
+def source_of(plan: Plan, request: DataRequest) -> tuple[RowSource, Schema | None, tuple[str, ...]]:
+    """Return where an engine finds the rows that were asked for, their schema, and the readers that
+    run on them, as far as they are not its own.
 
     Raises InvalidInputError for what such an engine cannot do, all before a file is looked for.
     """
+    from dpcore.data.files import Files, Registered
     from dpcore.fitting.loading import check_drop_asked, read_schema_of
+    from dpcore.fitting.registered import registered_parts
     from dpcore.fitting.rows import with_units
 
-    check_drop_asked(request, relation)
+    check_drop_asked(request, plan.relation)
+    registered = request.data in load_registry().names("dataset")
     reports = "fit the model to all rows, then `dpcore predict` on other files"
     asked = {
         "--test": (request.test is not None, reports),
@@ -82,7 +82,7 @@ def files_of(
         "--schema-from-data": (request.schema_from_data, "write a schema"),
         "--private-bounds": (request.private_bounds, "give public bounds"),
         f"the data set {request.data}": (
-            request.data in load_registry().names("dataset"),
+            registered and not engine_facts(plan.engine).reads_registered,
             "name Parquet files or stores with --data",
         ),
     }
@@ -92,26 +92,28 @@ def files_of(
                 f"An engine that reads files itself has no {option}: {advice}, or take --engine "
                 "local."
             )
+    if registered:
+        return Registered(request.data, _address(plan)), None, registered_parts(request)
     schema = with_units(read_schema_of(request), request.unit, request.rows_per_unit)
-    return request.data, schema, request.bad_rows  # type: ignore[return-value]
+    bad_rows: Any = request.bad_rows
+    return Files(request.data, bad_rows, _address(plan)), schema, ()
+
+
+def _address(plan: Plan) -> str | None:
+    return plan.settings.engine.partition(":")[2] or None
 
 
 @contextmanager
-def opened_files(
-    plan: Plan, place: str | os.PathLike[str], schema: Schema | None, bad_rows: BadRows = "refuse"
-) -> Iterator[FileEngine]:
-    """Lend the plan's engine of files, every one of them open and checked.
+def opened_rows(plan: Plan, source: RowSource, schema: Schema | None) -> Iterator[FileEngine]:
+    """Lend the plan's engine of rows that it reads itself, every one of them read and checked.
 
-    Raises InvalidInputError for what public facts refuse, before a file is looked for, and as the
-    engine does.
+    Raises InvalidInputError for what public facts refuse, before the rows are looked for, and as
+    the engine does.
     """
     _require_sums(schema)
-    from dpcore.data.files import Files
-
-    asked = plan.settings.engine.partition(":")[2] or None
     engine: Any = plan.engine
-    files = Files(os.fspath(place), bad_rows, asked)
-    with closing(engine.open(files, schema, plan.settings.threads)) as opened:
+    with closing(engine.open(source, schema, plan.settings.threads)) as opened:
+        _require_sums(opened.rows.schema)
         yield opened
 
 
@@ -124,16 +126,28 @@ def rows_of(
     read: Callable[[], Dataset],
 ) -> Iterator[tuple[RowFacts, Engine | None]]:
     """Lend the facts of rows that ``dpcore.fit`` is handed, and their engine where that reads them
-    itself: files by their path. ``public`` : what was given beside them. ``read`` : reads all
-    others."""
-    if engine_facts(plan.engine).reads_files and isinstance(X, (str, os.PathLike)):
-        from dpcore.fitting.rows import leave_to_file
+    itself: files by their path, frames whose partitions are elsewhere. ``public`` : what was given
+    beside them. ``read`` : reads all others."""
+    from dpcore.data.files import Files, FrameParts, is_elsewhere
+    from dpcore.fitting.rows import leave_to_file
 
-        leave_to_file(schema, **public)
-        with opened_files(plan, X, schema) as engine:
-            yield engine.rows, engine
-    else:
+    facts = engine_facts(plan.engine)
+    source: RowSource | None = None
+    if is_elsewhere(X):
+        if not facts.reads_frames:
+            raise InvalidInputError(
+                "The rows of a Dask frame are on its workers: take engine='dask', or a frame at "
+                "hand, frame.compute()."
+            )
+        source = FrameParts(X, _address(plan))
+    elif facts.reads_files and isinstance(X, (str, os.PathLike)):
+        source = Files(os.fspath(X), address=_address(plan))
+    if source is None:
         yield read(), None
+        return
+    leave_to_file(schema, **public)
+    with opened_rows(plan, source, schema) as engine:
+        yield engine.rows, engine
 
 
 def require_one_fit(ready: Ready) -> None:

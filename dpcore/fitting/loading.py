@@ -17,8 +17,9 @@ from dpcore.data.splits import split_rows
 from dpcore.data.units import Coins, coins_of
 from dpcore.errors import DataError, InvalidInputError, near_names
 from dpcore.exact.grid import BLOCK_ROWS
+from dpcore.fitting.registered import registered_parts
 from dpcore.fitting.rows import with_units
-from dpcore.privacy.statement import foreign_parts, part_of
+from dpcore.privacy.statement import foreign_parts
 from dpcore.registry.catalogue import load_registry
 
 if TYPE_CHECKING:
@@ -182,13 +183,8 @@ def check_drop_asked(request: DataRequest, relation: NeighboringRelation) -> Non
 def _open(request: DataRequest, coins: Coins) -> tuple[Dataset, tuple[str, ...]]:
     registry = load_registry()
     if request.data in registry.names("dataset"):
-        for option in ("schema", "target", "unit", "rows_per_unit"):
-            if getattr(request, option) is not None:
-                raise InvalidInputError(f"The data set {request.data} has its own {option}.")
-        if request.schema_from_data:
-            raise InvalidInputError(f"The data set {request.data} has its own schema.")
-        load = registry.load("dataset", request.data)
-        return load(), (part_of(load), registry.get("dataset", request.data).target)
+        parts = registered_parts(request)
+        return registry.load("dataset", request.data)(), parts
     _require_known(request.data)
     _require_file(request.data)
     schema = with_units(read_schema_of(request), request.unit, request.rows_per_unit)

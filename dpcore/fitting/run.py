@@ -20,7 +20,7 @@ from dpcore.fitting.balanced import check_balanced, with_balanced
 from dpcore.fitting.cautions import cautions_of
 from dpcore.fitting.diagnostics import accuracy_figures, diagnose
 from dpcore.fitting.doors import OnRelease, opened
-from dpcore.fitting.engines import engine_at_hand, files_of, opened_files, require_one_fit
+from dpcore.fitting.engines import engine_at_hand, opened_rows, require_one_fit, source_of
 from dpcore.fitting.fitted import make_model
 from dpcore.fitting.foresight import Foresight
 from dpcore.fitting.loading import are_ours_and_generated, schema_reasons
@@ -168,14 +168,15 @@ def train_elsewhere(
     charges: Charges | None,
     table_ledger: LedgerRequest | None,
 ) -> Training:
-    """Return the training of a plan on files that its engine reads."""
+    """Return the training of a plan on rows that its engine reads."""
     started, foresight = time.perf_counter(), Foresight(_tell)
-    with opened_files(plan, *files_of(request, plan.relation)) as engine:
+    source, schema, parts = source_of(plan, request)
+    with opened_rows(plan, source, schema) as engine:
         rows = engine.rows
         reasons = schema_reasons(rows.schema)
         told: dict[str, Any] = {"charges": charges, "foresight": foresight}
         told["table_ledger"] = table_ledger or LedgerRequest()
-        model = fit_dataset(plan, rows, reasons, (), on_release, engine=engine, **told)
+        model = fit_dataset(plan, rows, reasons, parts, on_release, engine=engine, **told)
     training = finish(plan, model, rows, started, {})
     return replace(training, foretold=foresight.failing)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore.data.blocks.frozen import freeze
+from dpcore.data.files import is_elsewhere
 from dpcore.data.weighted_labels import paired
 from dpcore.errors import DataError, InvalidInputError
 
@@ -30,8 +31,8 @@ def require_bound(X: Any, sample_weight: Any, weight_bound: Any) -> None:
         )
     if sample_weight is None:
         raise InvalidInputError("Expected sample_weight beside weight_bound, which bounds it.")
-    if isinstance(X, (str, os.PathLike)):
-        raise InvalidInputError("sample_weight is beside rows in memory, and X is a path.")
+    if isinstance(X, (str, os.PathLike)) or is_elsewhere(X):
+        raise InvalidInputError("sample_weight is beside rows in memory, and those of X are not.")
 
 
 def with_sample_weight(dataset: Dataset, sample_weight: Any, bound: float | None) -> Dataset:

@@ -3,11 +3,14 @@
 An engine has the rows: it is inside the trust boundary, and the statement names it.
 """
 
+from dpcore.data.blocks.layouts import layout_of
 from dpcore.data.blocks.table import Table
-from dpcore.data.files import Files, RowsElsewhere
+from dpcore.data.dataset import Dataset
+from dpcore.data.files import Files, FrameParts, Registered, RowsElsewhere, RowSource
 from dpcore.data.readers import BadRows, format_of
+from dpcore.data.readers.frame_parts import encoded_parts, require_claimed
 from dpcore.data.schema.schema import Schema
-from dpcore.data.store import convert, open_store
+from dpcore.data.store import convert, open_store, write_rows
 from dpcore.data.store.format import Description
 from dpcore.engines.local import LocalEngine, available_threads, may_overlap
 from dpcore.errors import DataError, DpcoreError, EngineError, InvalidInputError
@@ -18,21 +21,29 @@ from dpcore.session.rehearsal import load_now
 __all__ = [
     "BadRows",
     "DataError",
+    "Dataset",
     "Description",
     "DpcoreError",
     "EngineError",
     "Files",
+    "FrameParts",
     "InvalidInputError",
     "LocalEngine",
     "MOST_FILES",
     "Query",
+    "Registered",
+    "RowSource",
     "RowsElsewhere",
     "Schema",
     "Table",
     "available_threads",
     "convert",
+    "encoded_parts",
     "format_of",
+    "layout_of",
     "load_now",
     "may_overlap",
     "open_store",
+    "require_claimed",
+    "write_rows",
 ]

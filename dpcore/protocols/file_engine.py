@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Protocol, Self, runtime_checkable
 from dpcore.protocols import Engine
 
 if TYPE_CHECKING:
-    from dpcore.data.files import Files, RowsElsewhere
+    from dpcore.data.files import RowsElsewhere, RowSource
     from dpcore.data.schema.schema import Schema
 
 __all__ = ["FileEngine"]
@@ -22,9 +22,9 @@ class FileEngine(Engine, Protocol):
     """The public facts of the rows, and their number."""
 
     @classmethod
-    def open(cls, source: Files, schema: Schema | None, threads: int | None) -> Self:
-        """Return the engine of the rows of files, all of them checked; ``schema`` : ``None`` where
-        the files keep their own."""
+    def open(cls, source: RowSource, schema: Schema | None, threads: int | None) -> Self:
+        """Return the engine of rows, all of them checked, of ``Files``, or of another source that
+        its class declares; ``schema`` : ``None`` where they come with their own."""
         ...
 
     def close(self) -> None:

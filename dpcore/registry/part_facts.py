@@ -121,6 +121,12 @@ class EngineFacts:
     reads_files: bool = fact(
         TRUTH, "True where it opens files, which its own processes read (`FileEngine`).", False
     )
+    reads_frames: bool = fact(
+        TRUTH, "True where it also opens frames in partitions elsewhere (`FrameParts`).", False
+    )
+    reads_registered: bool = fact(
+        TRUTH, "True where its processes also load data sets by name (`Registered`).", False
+    )
 
 
 _OPEN_POOL = ("users", "dataset", "loss", "accountant", "rows_per_user", "reference", "trust",

@@ -7,7 +7,13 @@ import signal
 import subprocess
 import sys
 
+import numpy as np
+import pandas as pd
 import pytest
+
+from dpcore.data.dataset import load_file
+from dpcore.data.schema.schema import Schema
+from dpcore.data.store import open_store
 
 
 @pytest.fixture
@@ -110,3 +116,45 @@ def test_a_conversion_that_is_told_to_end_leaves_nothing(folder, ended):
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert done.returncode == 130 and "nothing was written" in done.stderr
     assert sorted(os.listdir()) == ["rows.csv", "schema.toml"]
+
+
+@pytest.fixture
+def partitions(folder):
+    """Return the names of the Parquet files that the rows are in."""
+    rows = pd.read_csv(folder / "rows.csv")
+    (folder / "parts").mkdir()
+    for i in range(3):
+        rows.iloc[i::3].to_parquet(folder / "parts" / f"{i}.parquet")
+    return ["0.dpcore", "1.dpcore", "2.dpcore"]
+
+
+def test_a_folder_becomes_a_folder_of_stores(run, partitions, folder):
+    asked = ("convert", "parts", "stores", "--schema", "schema.toml")
+    done = run(*asked, "--jobs", 2)
+    assert done.exit_code == 0, done.output
+    assert done.output == "Stores: stores (readable by you only)\n"
+    assert sorted(os.listdir(folder / "stores")) == partitions
+    assert (folder / "stores").stat().st_mode & 0o777 == 0o700
+    for i, name in enumerate(partitions):
+        X, y, _ = open_store(folder / "stores" / name)
+        whole = load_file(folder / "parts" / f"{i}.parquet", Schema.read(folder / "schema.toml"))
+        assert np.array_equal(y, whole.y) and X.shape == whole.X.shape
+    done = run(*asked, "--jobs", 2)
+    assert done.exit_code == 2 and "is there already" in done.output
+
+
+def test_no_folder_is_left_where_one_file_cannot_be_converted(run, partitions, folder):
+    pd.DataFrame({"other": [1]}).to_parquet(folder / "parts" / "1.parquet")
+    before = set(os.listdir(folder))
+    done = run("convert", "parts", "stores", "--schema", "schema.toml", "--jobs", 1)
+    assert done.exit_code and "1.parquet" in done.output
+    assert set(os.listdir(folder)) == before
+
+
+def test_files_of_one_name_are_refused(run, partitions, folder):
+    (folder / "more").mkdir()
+    os.link(folder / "parts" / "0.parquet", folder / "more" / "0.parquet")
+    (folder / "parts" / "0.parquet").unlink()
+    (folder / "parts" / "1.parquet").rename(folder / "parts" / "0.parquet")
+    done = run("convert", "[mp]*/0.parquet", "stores", "--schema", "schema.toml", "--jobs", 1)
+    assert done.exit_code == 2 and "Two of the files would be" in done.output

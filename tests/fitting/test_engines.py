@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from dpcore.data.dataset import load_file
-from dpcore.data.files import RowsElsewhere
+from dpcore.data.files import Files, RowsElsewhere
 from dpcore.data.schema.schema import Schema
 from dpcore.engines.local import LocalEngine
 from dpcore.errors import InvalidInputError
-from dpcore.fitting.engines import engine_at_hand, engine_name, load_engine, opened_files
+from dpcore.fitting.engines import engine_at_hand, engine_name, load_engine, opened_rows
 from dpcore.fitting.loading import DataRequest
 from dpcore.fitting.plan import make_plan
 from dpcore.fitting.run import train
@@ -104,7 +104,7 @@ def test_what_an_engine_of_files_has_not_is_refused_before_it_opens_one(rows, as
 def test_bounds_that_are_private_are_refused():
     waiting = Schema.from_toml(COLUMNS.replace(", lower = 0, upper = 1", ""), private_bounds=True)
     with pytest.raises(InvalidInputError, match="bounds of column 'x' are private"):
-        with opened_files(plan(), "rows.csv", waiting):
+        with opened_rows(plan(), Files("rows.csv"), waiting):
             pass
 
 
@@ -125,7 +125,7 @@ def test_counts_and_several_fits_are_refused_uncharged(rows, labels, asked, reas
 
 def test_rows_at_hand_are_not_sent_to_an_engine_of_files(rows):
     table = load_file(rows, SCHEMA).table()
-    with pytest.raises(InvalidInputError, match="ReadsFiles reads files"):
+    with pytest.raises(InvalidInputError, match="ReadsFiles reads rows"):
         engine_at_hand(ReadsFiles, table, SCHEMA, 1)
     assert type(engine_at_hand(LocalEngine, table, SCHEMA, 1)) is LocalEngine
 
@@ -141,8 +141,8 @@ def test_an_address_is_after_the_name():
 def test_an_engine_is_told_its_address(rows):
     asked = plan()
     asked = replace(asked, settings=replace(asked.settings, engine="x:tcp://host:8786"))
-    with opened_files(asked, rows, SCHEMA):
-        assert ReadsFiles.opened[0].address == "tcp://host:8786"
+    train(asked, DataRequest(str(rows), SCHEMA))
+    assert ReadsFiles.opened[0].address == "tcp://host:8786"
 
 
 def test_an_engine_states_how_it_is_opened():

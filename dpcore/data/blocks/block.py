@@ -129,6 +129,11 @@ class Block(Protocol):
         they are: a row contributes to a sum there, to the bit, what it contributes here."""
         ...
 
+    def settle(self, keep: Callable[[np.ndarray], np.ndarray]) -> None:
+        """Let go of cached margins, and let ``keep`` have what else is kept of each row beside its
+        cells (labels, norms, factors, units): it returns an array of the same type and content."""
+        ...
+
     def weighted_sum(self, c: np.ndarray) -> np.ndarray:
         """Return ``sum_i c_i raw_i``, float64 of shape (n_features,); of ``c`` of shape (n_classes,
         n_rows) those of each class, of shape (n_classes, n_features).

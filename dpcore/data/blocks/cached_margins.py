@@ -14,7 +14,7 @@ from dpcore.exact.compiled import njit
 from dpcore.exact.grid import FEATURE_BITS
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
+    from collections.abc import Callable, Hashable
 
     from dpcore.data.blocks.block import Coefficients, RawRows, RowMap
     from dpcore.data.blocks.line_path import LinePath
@@ -175,6 +175,14 @@ class CachedMargins:
     def rows(self) -> np.ndarray:
         rows = self._unfolded()
         return rows * self.factor[:, np.newaxis] if self._is_scaled else rows
+
+    def settle(self, keep: Callable[[np.ndarray], np.ndarray]) -> None:
+        self._at = self._along = None
+        self.y, self.factor = keep(self.y), keep(self.factor)
+        self._norms = {norm: keep(values) for norm, values in self._norms.items()}
+        if self._standardized is not None:
+            self._standardized = self._standardized[0], keep(self._standardized[1])
+        self.units = None if self.units is None else keep(self.units)
 
     def take(self, places: np.ndarray) -> Self:
         part = copy.copy(self)

@@ -7,7 +7,7 @@ import fcntl
 import os
 import stat
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
@@ -20,11 +20,11 @@ from dpcore.data.stream import encoded_batches, named_schema
 from dpcore.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from dpcore.data.schema.schema import Schema
 
-__all__ = ["check_target", "convert", "partial_path"]
+__all__ = ["check_target", "convert", "partial_path", "write_rows"]
 
 
 def convert(
@@ -62,11 +62,29 @@ def convert(
     check_target(out)
     schema = named_schema(source, schema, format)
     pieces = encoded_batches(source, schema, format=format, bad_rows=bad_rows)
+    stated = bad_rows == "drop", is_typed(os.fspath(source), format)
+    write_rows(pieces, out, schema, *stated, on_piece=on_piece)
+
+
+def write_rows(
+    pieces: Iterable[tuple[Any, np.ndarray | None]],
+    out: str | os.PathLike[str],
+    schema: Schema,
+    rows_dropped: bool,
+    is_typed: bool,
+    *,
+    on_piece: Callable[[int], None] | None = None,
+) -> None:
+    """Write encoded rows, as ``encoded_batches`` yields them, to the store ``out``, which appears,
+    or is replaced, when it is whole; the schema has names, bounds and no units.
+
+    Raises InvalidInputError for rows without labels or a path that cannot be written.
+    """
     with _replacement(os.fspath(out)) as file:
-        writer = _Writer(file, schema, bad_rows == "drop", is_typed(os.fspath(source), format))
+        writer = _Writer(file, schema, rows_dropped, is_typed)
         for X, y in pieces:
             if y is None:
-                raise InvalidInputError(f"{os.fspath(source)}: the rows have no labels.")
+                raise InvalidInputError("The rows of a store have labels, and these have none.")
             writer.add(_coded(X, schema), y)
             if on_piece is not None:
                 on_piece(writer.n_rows)

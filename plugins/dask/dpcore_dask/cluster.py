@@ -19,6 +19,8 @@ from dpcore_dask.versions import PACKAGES, own_versions, require_versions
 if TYPE_CHECKING:
     from distributed import Client
 
+    from dpcore.plugin.engines import RowSource
+
 __all__ = ["connected", "lost_is_told"]
 
 _SECONDS = 5
@@ -26,19 +28,34 @@ _SECONDS = 5
 
 
 @contextmanager
-def connected(address: str | None, threads: int | None) -> Iterator[Client]:
-    """Lend a client of the scheduler at ``address``, or of so many workers of one thread each in
-    this machine; all workers that are there have this process's versions.
+def connected(source: RowSource, threads: int | None) -> Iterator[Client]:
+    """Lend a client of the scheduler at the source's address, or of so many workers of one thread
+    each in this machine; all workers that are there have this process's versions. A frame comes
+    with the client that the caller works with, if there is any: it may hold the frame's partitions.
 
     Raises InvalidInputError where no scheduler answers, or no worker is there.
     """
-    if address is None:
+    address, own = source.address, _own_client() if source.kind == "frame" else None
+    if own is not None and address in (None, own.scheduler.address):
+        _require_workers(own)
+        yield own
+    elif address is None:
         with _local_cluster(threads or available_threads()) as cluster, _client(cluster) as client:
             yield client
     else:
         _require_scheduler(address)
         with _client(address) as client:
             yield client
+
+
+def _own_client() -> Client | None:
+    from distributed import default_client
+
+    try:
+        client = default_client()
+    except ValueError:
+        return None
+    return None if client.asynchronous else client
 
 
 def _local_cluster(n_workers: int) -> Any:

@@ -1,100 +1,122 @@
-"""A partition as its worker has it: blocks of a store, opened from a file by that worker.
+"""A partition as its worker has it: rows on that worker's local disk, and what they are known by.
 
-Nothing here is sent anywhere but facts and sums: a partition that is asked of another worker goes
-there as its recipe, and is opened there anew. A Parquet file is converted once by its worker, into
-a store that has no name any more when it is used: its bytes are freed with the worker, however that
-ends.
+Nothing here is sent to whoever asks but facts and sums. What a partition keeps of each row beside
+its cells lies on the disk too, so that a worker's memory holds the rows of the partition that is
+being summed, however many it has.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
-import os
-import shutil
-import tempfile
 import threading
+from collections.abc import Callable, Hashable
 from contextlib import nullcontext
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 import numpy as np
 
 from dpcore.plugin.engines import (
-    BadRows,
     DataError,
-    Description,
-    InvalidInputError,
+    DpcoreError,
     LocalEngine,
     Query,
     Schema,
     Table,
-    convert,
-    format_of,
     load_now,
     may_overlap,
-    open_store,
 )
+from dpcore_dask.kept import KeptFile
+from dpcore_dask.shelf import Shelf
 from dpcore_dask.versions import require_versions
 
-__all__ = ["Facts", "Partition", "Recipe"]
+__all__ = ["Facts", "Opened", "Partition", "Source", "scratch"]
 
 _BYTES_PER_ROW = 48
-"""Of labels, norms, factors and margins; the cells stay in the store."""
+"""By which Dask reckons what it would take to have the partition elsewhere."""
 _ALONE = threading.Lock()
 """Held while a query is answered whose class does not say that calls may overlap."""
 
 
 @dataclass(frozen=True)
-class Recipe:
-    """All that a worker needs to open a partition; ``schema`` : ``None`` for a store's own;
-    ``versions`` : of the packages that asked for it."""
-
-    path: str
-    schema: Schema | None
-    bad_rows: BadRows
-    versions: tuple[tuple[str, str], ...]
-
-
-@dataclass(frozen=True)
 class Facts:
     """A partition's schema, its size, and the seal by which it is known again: a hash over its
-    encoded rows and over its file's size and time."""
+    encoded rows and over its stamp."""
 
     schema: Schema
     n_rows: int
     rows_dropped: bool
     is_typed: bool
     seal: str
+    is_generated: bool = False
+
+
+@dataclass(frozen=True)
+class Opened:
+    """The rows of a partition. ``stamp`` : of where they are from, as it was when they were read.
+    ``store`` : the file of rows that cannot be read again from there."""
+
+    table: Table
+    facts: Facts
+    stamp: Hashable
+    store: KeptFile | None = field(default=None, repr=False)
+
+
+class Source(Protocol):
+    """Where a partition's rows are from: all that a worker needs to open it, picklable."""
+
+    @property
+    def name(self) -> str:
+        """Return what messages call the partition."""
+        ...
+
+    @property
+    def versions(self) -> tuple[tuple[str, str], ...]:
+        """Return those of the packages of whoever asks."""
+        ...
+
+    def stamp(self) -> Hashable:
+        """Return what changes where the rows change, the same on every machine; DataError where
+        they are not there any more."""
+        ...
+
+    def open(self) -> Opened:
+        """Return the rows; DataError or InvalidInputError where they do not fit the schema."""
+        ...
 
 
 class Partition:
     """A partition that is opened where it is first asked, once in a process."""
 
-    def __init__(self, recipe: Recipe) -> None:
-        self._recipe = recipe
+    def __init__(self, source: Source, held: Callable[[], Opened] | None = None) -> None:
+        """``held`` : opens rows that the source does not lead to again."""
+        self._source, self._held = source, held
         self._lock = threading.Lock()
-        self._open: tuple[Table, Facts, tuple[int, int]] | None = None
+        self._open: tuple[Opened, Shelf] | None = None
+        self._failed: DpcoreError | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Partition, (self._recipe,)
+        if self._held is None:
+            return Partition, (self._source,)
+        from dpcore_dask.frames import sent
+
+        with self._lock:
+            return sent(self._source, self._failed, self._open and self._open[0])
 
     def __sizeof__(self) -> int:
-        opened = self._open
-        return 1024 + (0 if opened is None else _BYTES_PER_ROW * opened[1].n_rows)
+        return 1024 + (0 if self._open is None else _BYTES_PER_ROW * self._open[0].facts.n_rows)
 
     def __repr__(self) -> str:
-        return f"Partition({self._recipe.path!r})"
+        return f"Partition({self._source.name!r})"
 
     def facts(self) -> Facts:
         """Return the facts of the partition; DataError where it cannot be read by its schema."""
         with self._lock:
-            return self._opened()[1]
+            return self._opened()[0].facts
 
     def rehearse(self, query: Query) -> None:
         """Load what an answer needs; the rows are not asked. Raises KernelError."""
         with self._lock:
-            none = self._opened()[0].without_rows()
+            none = self._opened()[0].table.without_rows()
         load_now(lambda: LocalEngine(none, threads=1).answer(query))
 
     def answer(self, query: Query, seal: str) -> np.ndarray:
@@ -103,71 +125,59 @@ class Partition:
         Raises DataError unless the partition is what had that seal, before the sum and after it.
         """
         with self._lock, nullcontext() if may_overlap(query) else _ALONE:
-            table, facts, stamp = self._opened_again()
-            self._require(facts.seal == seal and _stamp(self._recipe.path) == stamp)
-            part = LocalEngine(table, threads=1).answer(query) - query.start()
-            self._require(_stamp(self._recipe.path) == stamp)
+            opened, shelf = self._opened_again()
+            self._require(opened.facts.seal == seal and self._source.stamp() == opened.stamp)
+            try:
+                part = LocalEngine(opened.table, threads=1).answer(query) - query.start()
+            finally:
+                _settle(opened.table, shelf)
+            self._require(self._source.stamp() == opened.stamp)
         return np.asarray(part)
 
     def _require(self, same: bool) -> None:
         if not same:
-            raise DataError(f"{self._recipe.path}: the partition was changed while it was in use.")
+            raise DataError(f"{self._source.name}: the partition was changed while it was in use.")
 
-    def _opened_again(self) -> tuple[Table, Facts, tuple[int, int]]:
+    def _opened_again(self) -> tuple[Opened, Shelf]:
         """Return the partition, which another worker may have had open: what a reader says of a row
         of it now is not for whoever asks sums."""
-        _stamp(self._recipe.path)
+        self._source.stamp()
         try:
             return self._opened()
         except DataError:
             self._require(False)
             raise
 
-    def _opened(self) -> tuple[Table, Facts, tuple[int, int]]:
+    def _opened(self) -> tuple[Opened, Shelf]:
+        if self._failed is not None:
+            raise self._failed
         if self._open is None:
-            require_versions(dict(self._recipe.versions))
-            self._open = _open(self._recipe)
+            require_versions(dict(self._source.versions))
+            try:
+                opened, shelf = (self._held or self._source.open)(), Shelf(scratch())
+            except DpcoreError as error:
+                # Rows that are held are let go of now: nobody can look at them again.
+                self._failed = error if self._held is not None else None
+                raise
+            finally:
+                if self._held is not None:
+                    self._held = _spent
+            _settle(opened.table, shelf)
+            self._open = opened, shelf
         return self._open
 
 
-def _open(recipe: Recipe) -> tuple[Table, Facts, tuple[int, int]]:
-    stamp = _stamp(recipe.path)
-    if format_of(recipe.path) == "dpcore":
-        X, y, description = open_store(recipe.path)
-        _require_schema(recipe, description.schema)
-    else:
-        X, y, description = _converted(recipe)
-    if _stamp(recipe.path) != stamp:
-        raise DataError(f"{recipe.path}: the partition was changed while it was read.")
-    schema = description.schema
-    table = Table.from_matrix(
-        X,
-        y,
-        row_norm=min(schema.row_norm, schema.raw_norm_bound),
-        raw_norm_bound=schema.raw_norm_bound,
-        capacity=schema.capacity,
-    )
-    seal = _seal(description, stamp)
-    stated = description.n_rows, description.rows_dropped, description.is_typed
-    return table, Facts(schema, *stated, seal), stamp
+def _spent() -> Opened:
+    raise DataError("The rows of a partition are gone.")
 
 
-def _converted(recipe: Recipe) -> tuple[Any, np.ndarray, Description]:
-    """Return the rows of a file in a private store (mode 0700), which no other can open by now."""
-    if recipe.schema is None:
-        raise InvalidInputError(
-            f"{recipe.path} needs a schema of its public bounds and categories: --schema FILE."
-        )
-    folder = tempfile.mkdtemp(prefix="dpcore-", dir=_scratch())
-    try:
-        store = os.path.join(folder, "rows.dpcore")
-        convert(recipe.path, store, recipe.schema, bad_rows=recipe.bad_rows)
-        return open_store(store)
-    finally:
-        shutil.rmtree(folder)
+def _settle(table: Table, shelf: Shelf) -> None:
+    for block in table.blocks:
+        block.settle(shelf.keep)
+    shelf.release()
 
 
-def _scratch() -> str | None:
+def scratch() -> str | None:
     """Return the worker's folder on a local disk, which Dask removes after it; ``None`` in a
     process that is no worker."""
     from distributed import get_worker
@@ -176,28 +186,3 @@ def _scratch() -> str | None:
         return str(get_worker().local_directory)
     except ValueError:
         return None
-
-
-def _require_schema(recipe: Recipe, own: Schema) -> None:
-    asked = recipe.schema and recipe.schema.for_names([column.name for column in own.columns])
-    if asked is not None and asked != own:
-        raise InvalidInputError(
-            f"{recipe.path} has a schema of its own, and this run's differs from it; leave the "
-            "schema out, or convert the rows again."
-        )
-
-
-def _stamp(path: str) -> tuple[int, int]:
-    """Return size and time of a file, the same on every machine that shares it."""
-    try:
-        found = os.stat(path)
-    except FileNotFoundError:
-        raise DataError(f"{path}: the partition is not there, or not any more.") from None
-    except OSError as error:
-        raise DataError(f"Cannot read {path!r}: {error.strerror}.") from None
-    return found.st_size, found.st_mtime_ns
-
-
-def _seal(description: Description, stamp: tuple[int, int]) -> str:
-    held = [description.schema.to_dict(), description.n_rows, description.digests, stamp]
-    return hashlib.sha256(json.dumps(held, sort_keys=True).encode("ascii")).hexdigest()

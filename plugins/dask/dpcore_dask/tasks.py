@@ -3,24 +3,26 @@ holds none of its text."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from dpcore.plugin.engines import DpcoreError, EngineError, Files, Query
-from dpcore_dask.partition import Facts, Partition, Recipe
+from dpcore_dask.frames import FrameSource, held
+from dpcore_dask.partition import Partition, Source
 
-__all__ = ["Outcome", "answer", "facts", "names", "open_partition", "rehearse"]
+__all__ = ["Outcome", "answer", "facts", "hold_partition", "names", "open_partition", "rehearse"]
 
 
 @dataclass(frozen=True, repr=False)
 class Outcome:
-    """The value that a task returned, or the error that ended it."""
+    """The value that a task returned, or the error that ended it; ``worker`` : its address."""
 
     value: Any = None
     error: DpcoreError | None = None
+    worker: str = ""
 
     def get(self) -> Any:
         if self.error is not None:
@@ -33,30 +35,49 @@ def names(files: Files) -> Outcome:
     return _outcome(files.names)
 
 
-def open_partition(recipe: Recipe) -> Partition:
+def open_partition(source: Source) -> Partition:
     """Return the partition, open unless ``facts`` is to say why it is not."""
-    partition = Partition(recipe)
+    partition = Partition(source)
     _outcome(partition.facts)
     return partition
 
 
-def facts(partition: Partition) -> Outcome:
-    return _outcome(partition.facts)
+def hold_partition(frame: Any, source: FrameSource) -> Partition:
+    """Return the partition of a frame, which is let go of once it is in a store."""
+    partition = held(source, frame)
+    _outcome(partition.facts)
+    return partition
 
 
-def rehearse(partition: Partition, query: Query) -> Outcome:
-    return _outcome(lambda: partition.rehearse(query))
+def facts(partitions: Sequence[Partition]) -> Outcome:
+    return _outcome(lambda: [partition.facts() for partition in partitions])
 
 
-def answer(partition: Partition, query: Query, seal: str) -> Outcome:
-    return _outcome(lambda: partition.answer(query, seal))
+def rehearse(partitions: Sequence[Partition], query: Query) -> Outcome:
+    return _outcome(lambda: partitions[0].rehearse(query))
 
 
-def _outcome(work: Callable[[], Facts | np.ndarray | list[str] | None]) -> Outcome:
+def answer(partitions: Sequence[Partition], query: Query, seals: Sequence[str]) -> Outcome:
+    """Return the sum over the rows of several partitions, each looked at once."""
+
+    def work() -> np.ndarray:
+        total = np.zeros_like(query.start())
+        for partition, seal in zip(partitions, seals, strict=True):
+            total += partition.answer(query, seal)
+        return total
+
+    return _outcome(work)
+
+
+def _outcome(work: Callable[[], Any]) -> Outcome:
+    from distributed import get_worker
+
+    address = get_worker().address
     try:
-        return Outcome(work())
+        return Outcome(work(), worker=address)
     except DpcoreError as error:
-        return Outcome(error=error)
+        return Outcome(error=error, worker=address)
     except Exception as error:
         # Its own text may hold a private value.
-        return Outcome(error=EngineError(f"{type(error).__name__} in a worker's sum."))
+        told = EngineError(f"{type(error).__name__} in a worker's sum.")
+        return Outcome(error=told, worker=address)

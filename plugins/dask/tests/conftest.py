@@ -8,7 +8,12 @@ import pytest
 
 from dpcore.data.files import Files
 from dpcore.data.schema.schema import Schema
+from dpcore.losses.logistic import Logistic
+from dpcore.privacy.sensitivity import NeighboringRelation
+from dpcore.protocols.problem import Problem
+from dpcore.queries import ClippedGradientSum, RowCount
 from dpcore_dask.engine import DaskEngine
+from dpcore_dp_agd.loss_line import ClippedLossLine
 
 SIZES = (3000, 0, 20_000, 1, 9000)
 SCHEMA = """
@@ -36,13 +41,37 @@ def schema():
     return Schema.from_toml(SCHEMA)
 
 
+ADD = NeighboringRelation.ADD_OR_REMOVE_ONE
+
+
+def _queries(data):
+    problem = Problem(Logistic(), 0.0, data.n_features, data.row_norm, data.raw_norm_bound, ADD)
+    w, direction = np.zeros(data.n_features), np.ones(data.n_features)
+    for step in (0.25, 0.5):
+        line = ClippedLossLine(problem, w, direction, np.arange(5) * step, 2.0)
+        yield from (line, ClippedGradientSum(problem, w, 0.5), RowCount("l2"))
+        w = line.w - step * line.direction
+
+
 @pytest.fixture
-def folder(tmp_path):
+def queries():
+    """Return a function that makes questions of a data set."""
+    return _queries
+
+
+@pytest.fixture
+def parts():
+    """Return the rows of the partitions."""
+    return [frame(n_rows, i) for i, n_rows in enumerate(SIZES)]
+
+
+@pytest.fixture
+def folder(tmp_path, parts):
     """Return a folder of Parquet files, one of them empty, one of a row."""
     place = tmp_path / "rows"
     place.mkdir()
-    for i, n_rows in enumerate(SIZES):
-        frame(n_rows, i).to_parquet(place / f"{i}.parquet")
+    for i, part in enumerate(parts):
+        part.to_parquet(place / f"{i}.parquet")
     return place
 
 

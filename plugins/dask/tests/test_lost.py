@@ -9,14 +9,16 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import dask
+import dask.dataframe
+import numpy as np
 import pytest
 from distributed import Client, KilledWorker, LocalCluster, Security
 
-from dpcore.data.files import Files
-from dpcore.errors import EngineError, InvalidInputError
+from dpcore.data.files import Files, FrameParts
+from dpcore.errors import DataError, EngineError, InvalidInputError
 from dpcore.queries import RowCount
 from dpcore.session.rehearsal import Rehearsal
-from dpcore_dask import engine as engines
+from dpcore_dask import shares
 from dpcore_dask.cluster import lost_is_told
 from dpcore_dask.engine import DaskEngine
 
@@ -75,6 +77,35 @@ def test_workers_that_are_killed_in_a_pass_cost_nothing_but_time(asked, folder, 
             engine.close()
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("same", [True, False])
+def test_a_frame_is_worked_out_again_where_a_worker_ended(
+    asked, folder, parts, schema, tmp_path, same
+):
+    cluster = small_cluster(n_workers=0, processes=False, protocol="tcp://")
+    with cluster, worker_processes(cluster, 2), Client(cluster) as client:
+        client.wait_for_workers(2, timeout=60)
+        paths = sorted(map(str, folder.glob("*.parquet")))
+        read = asked.read_rows if same else asked.read_other_rows_again
+        given = [dask.delayed(read)(path, str(tmp_path)) for path in paths]
+        frame = dask.dataframe.from_delayed(given, meta=parts[0].iloc[:0], verify_meta=False)
+        engine, query = DaskEngine.open(FrameParts(frame), schema, None), RowCount("l2")
+        try:
+            total = engine.answer(query)
+            ends = asked.EndsWorkers(str(tmp_path), times=1)
+            if same:
+                for _ in range(2):
+                    assert engine.answer(ends).tolist() == [100 + 32_001, 7]
+                assert np.array_equal(engine.answer(query), total)
+            else:
+                for question in (ends, query):
+                    with pytest.raises(DataError, match="of the frame: the partition was changed"):
+                        engine.answer(question)
+            assert len(cluster.scheduler.workers) == 1
+        finally:
+            engine.close()
+
+
 def test_a_sum_that_ends_every_worker_is_told():
     with pytest.raises(EngineError, match="ended one after the other"), lost_is_told():
         raise KilledWorker("answer", None, 4)
@@ -109,7 +140,7 @@ def test_a_lost_scheduler_is_told_and_the_charge_stays(asked, folder, schema, tm
 
 
 def test_sums_are_not_waited_for_without_workers(folder, schema, monkeypatch):
-    monkeypatch.setattr(engines, "_SECONDS", 0.2)
+    monkeypatch.setattr(shares, "_SECONDS", 0.2)
     with small_cluster(n_workers=1, processes=False, protocol="tcp://") as cluster:
         engine = opened(cluster, folder, schema)
         cluster.scale(0)

@@ -14,21 +14,23 @@ from dpcore.data.store import convert
 from dpcore.errors import DataError, EngineError, InvalidInputError
 from dpcore.queries import RowCount
 from dpcore_dask import cluster as clusters
-from dpcore_dask import partition as partitions
+from dpcore_dask import stores
+from dpcore_dask.files import FileSource
+from dpcore_dask.partition import Partition
 from dpcore_dask.versions import require_versions
 
 
 def test_a_partition_opened_anew_says_nothing_of_its_rows(folder, schema):
     path = folder / "4.parquet"
-    recipe = partitions.Recipe(str(path), schema, "refuse", ())
-    seal = partitions.Partition(recipe).facts().seal
+    recipe = FileSource(str(path), schema, "refuse", ())
+    seal = Partition(recipe).facts().seal
     rows = pd.read_parquet(path)
     column = rows.columns[0]
     rows[column] = rows[column].astype(object)
     rows.loc[0, column] = "text"
     rows.astype({column: str}).to_parquet(path)
     with pytest.raises(DataError, match="4.parquet: the partition was changed") as told:
-        partitions.Partition(recipe).answer(RowCount("l2"), seal)
+        Partition(recipe).answer(RowCount("l2"), seal)
     assert "row" not in str(told.value).replace("rows", "")
 
 
@@ -58,10 +60,10 @@ def test_a_partition_that_changes_ends_all_answers(opened, folder, schema, kind,
 def test_a_partition_opened_anew_has_to_have_the_rows_it_had(opened, folder, schema):
     # As on another worker: a file of the same size and time, and other rows.
     path = folder / "4.parquet"
-    recipe = partitions.Recipe(str(path), schema, "refuse", ())
-    there, query = partitions.Partition(recipe), RowCount("l2")
+    recipe = FileSource(str(path), schema, "refuse", ())
+    there, query = Partition(recipe), RowCount("l2")
     seal = there.facts().seal
-    part = partitions.Partition(recipe).answer(query, seal)
+    part = Partition(recipe).answer(query, seal)
     assert np.array_equal(part, there.answer(query, seal))
     before, rows = os.stat(path), pd.read_parquet(path)
     content = path.read_bytes()
@@ -71,7 +73,7 @@ def test_a_partition_opened_anew_has_to_have_the_rows_it_had(opened, folder, sch
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
     if path.stat().st_size == before.st_size:
         with pytest.raises(DataError, match="changed while it was in use"):
-            partitions.Partition(recipe).answer(query, seal)
+            Partition(recipe).answer(query, seal)
     path.write_bytes(content)
 
 
@@ -127,7 +129,7 @@ def test_nothing_is_left_on_a_disk(opened, folder, schema, monkeypatch):
         assert os.stat(made[-1]).st_mode & 0o777 == 0o700
         return made[-1]
 
-    monkeypatch.setattr(partitions.tempfile, "mkdtemp", mkdtemp)
+    monkeypatch.setattr(stores.tempfile, "mkdtemp", mkdtemp)
     engine = opened(folder)
     assert len(made) == 5 and not any(map(os.path.exists, made))
     assert engine.answer(RowCount("l2")).size
@@ -144,7 +146,7 @@ def test_an_error_of_a_part_is_told_without_its_text(opened, folder):
 
 def test_what_an_engine_of_files_has_not(cluster, folder, schema):
     engine = f"dask:{cluster.scheduler_address}"
-    with pytest.raises(InvalidInputError, match="reads files where its own processes are"):
+    with pytest.raises(InvalidInputError, match="reads rows where its own processes are"):
         dpcore.fit(np.zeros((9, 2)), np.ones(9), engine=engine)
     stated = schema.to_dict()
     columns = [*stated["columns"], {"name": "id", "kind": "drop"}]
@@ -179,6 +181,6 @@ def test_a_worker_of_another_version_is_refused_before_the_data(opened, folder, 
         opened(folder / "no such folder")
     with pytest.raises(EngineError, match="has numpy not installed"):
         require_versions(mine, {**mine, "numpy": None} | {"numpy": "not installed"})
-    other = partitions.Recipe(str(folder / "4.parquet"), None, "refuse", (("numpy", "1"),))
+    other = FileSource(str(folder / "4.parquet"), None, "refuse", (("numpy", "1"),))
     with pytest.raises(EngineError, match="A worker has numpy"):
-        partitions.Partition(other).facts()
+        Partition(other).facts()

@@ -5,40 +5,39 @@ import pytest
 
 import dpcore
 from dpcore.data.dataset import load_file
+from dpcore.data.files import Registered
 from dpcore.data.store import convert
 from dpcore.engines.local import LocalEngine
 from dpcore.errors import EngineError, InvalidInputError
-from dpcore.losses.logistic import Logistic
-from dpcore.privacy.sensitivity import NeighboringRelation
+from dpcore.exact.grid import BLOCK_ROWS
+from dpcore.fitting.loading import DataRequest
+from dpcore.fitting.plan import make_plan
+from dpcore.fitting.run import train
+from dpcore.fitting.settings import Settings
 from dpcore.protocols.file_engine import FileEngine
-from dpcore.protocols.problem import Problem
-from dpcore.queries import ClippedGradientSum, RowCount
-from dpcore_dp_agd.loss_line import ClippedLossLine
-
-ADD = NeighboringRelation.ADD_OR_REMOVE_ONE
+from dpcore.queries import RowCount
+from dpcore.registry.catalogue import load_registry
+from dpcore_dask.engine import DaskEngine
 
 
-def queries(data):
-    problem = Problem(Logistic(), 0.0, data.n_features, data.row_norm, data.raw_norm_bound, ADD)
-    w, direction = np.zeros(data.n_features), np.ones(data.n_features)
-    for step in (0.25, 0.5):
-        line = ClippedLossLine(problem, w, direction, np.arange(5) * step, 2.0)
-        yield from (line, ClippedGradientSum(problem, w, 0.5), RowCount("l2"))
-        w = line.w - step * line.direction
+@pytest.fixture
+def equal(queries):
+    """Return a function that says whether an engine's answers are those over rows at hand."""
+
+    def equal(engine, data):
+        local = LocalEngine(data.table(), threads=1)
+        return all(np.array_equal(engine.answer(q), local.answer(q)) for q in queries(data))
+
+    return equal
 
 
-def equal(engine, data):
-    local = LocalEngine(data.table(), threads=1)
-    return all(np.array_equal(engine.answer(q), local.answer(q)) for q in queries(data))
-
-
-def test_parquet_files_give_the_bits_of_one_thread(opened, folder, schema):
+def test_parquet_files_give_the_bits_of_one_thread(opened, equal, folder, schema):
     engine, data = opened(folder), load_file(folder, schema)
     assert isinstance(engine, FileEngine) and engine.rows.n_units == data.n_units == 32_001
     assert engine.rows.typed_by == "file" and equal(engine, data)
 
 
-def test_stores_and_files_give_the_same(opened, folder, schema):
+def test_stores_and_files_give_the_same(opened, equal, folder, schema):
     data = load_file(folder, schema)
     for path in folder.glob("*.parquet"):
         convert(path, path.with_suffix(".dpcore"), schema)
@@ -46,7 +45,7 @@ def test_stores_and_files_give_the_same(opened, folder, schema):
     assert equal(opened(folder / "*.parquet"), data)
 
 
-def test_one_row_in_all_and_none(opened, folder, schema):
+def test_one_row_in_all_and_none(opened, equal, folder, schema):
     for name, n_rows in (("3", 1), ("1", 0)):
         engine = opened(folder / f"{name}.parquet")
         assert engine.rows.n_units == n_rows
@@ -101,6 +100,33 @@ def test_minimisers_run_over_blocks_that_are_not_full(cluster, folder, schema):
     there = dpcore.fit(folder, engine=f"dask:{cluster.scheduler_address}", **asked)
     assert np.allclose(local.w, there.w, atol=1e-6)
     assert there.privacy == local.privacy
+
+
+def test_a_registered_data_set_is_cut_into_blocks(cluster, equal):
+    source = Registered("census-sim", cluster.scheduler_address)
+    engine, data = (
+        DaskEngine.open(source, None, None),
+        load_registry().load("dataset", "census-sim")(),
+    )
+    try:
+        assert engine.rows.n_units == data.n_units and engine.rows.is_generated
+        assert equal(engine, data)
+    finally:
+        engine.close()
+    for count in (1, 3, 7, 90):
+        sizes = [source.part(place, count).n_units for place in range(count)]
+        assert sum(sizes) == data.n_units and sum(size % BLOCK_ROWS > 0 for size in sizes) == 1
+
+
+def test_a_run_on_a_data_set_by_name_states_the_same(cluster):
+    asked = {"algo": "dp-gd", "epsilon": 1.0, "seed": 7, "params": {"steps": 2}}
+    engines = "local", f"dask:{cluster.scheduler_address}"
+    here, there = (
+        train(make_plan(Settings(engine=engine, **asked)), DataRequest("census-sim"))
+        for engine in engines
+    )
+    assert np.array_equal(here.model.w, there.model.w)
+    assert here.model.privacy == there.model.privacy and here.facts == there.facts
 
 
 @pytest.mark.parametrize(

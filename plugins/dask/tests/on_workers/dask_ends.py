@@ -1,4 +1,4 @@
-"""Sums that end their worker, or take long, which processes of a test can import."""
+"""Sums that end their worker, or take long, and frames; processes of a test can import them."""
 
 import os
 import signal
@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 
 class EndsWorkers:
@@ -49,3 +50,17 @@ class Takes:
             Path(self.folder, "begun").touch()
             time.sleep(self.seconds)
         return np.array([block.n_rows], dtype=np.int64)
+
+
+def read_rows(path, folder):
+    return pd.read_parquet(path)
+
+
+def read_other_rows_again(path, folder):
+    """Return the rows of a file, in another order from the second time on."""
+    rows = pd.read_parquet(path)
+    try:
+        Path(folder, f"read-{Path(path).stem}").touch(exist_ok=False)
+    except FileExistsError:
+        return pd.concat([rows.iloc[1:], rows.iloc[:1]]) if len(rows) > 1 else rows.iloc[:0]
+    return rows

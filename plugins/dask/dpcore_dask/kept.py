@@ -1,0 +1,40 @@
+"""Files without a name, which are gone with whoever holds them."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import weakref
+from typing import Self
+
+__all__ = ["KeptFile"]
+
+
+class KeptFile:
+    """An open file, closed when nobody holds it any more: a partition is let go of by Dask, which
+    closes nothing."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        weakref.finalize(self, os.close, number)
+
+    @classmethod
+    def new(cls, folder: str | None) -> Self:
+        """Return an empty file without a name in a folder, or where temporary files are."""
+        number, path = tempfile.mkstemp(prefix="dpcore-", dir=folder)
+        os.unlink(path)
+        return cls(number)
+
+    @classmethod
+    def of(cls, path: str) -> Self:
+        """Return the file of that name, for reading: it stays when it has lost its name."""
+        return cls(os.open(path, os.O_RDONLY | os.O_CLOEXEC))
+
+    def content(self) -> bytes:
+        """Return all that the file holds."""
+        size = os.fstat(self.number).st_size
+        parts, begin = [], 0
+        while begin < size:
+            parts.append(os.pread(self.number, size - begin, begin))
+            begin += len(parts[-1])
+        return b"".join(parts)

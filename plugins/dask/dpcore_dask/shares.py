@@ -1,0 +1,151 @@
+"""Partitions and the workers that have them: in a pass a thread of a worker has one task, for all
+partitions that are its share.
+
+A task is bound to no worker. Where one has ended, Dask opens its partitions on others, and a task
+that was to sum over several has them moved together; what it returns is added once all the same.
+Shares are dealt anew then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from itertools import cycle
+from typing import TYPE_CHECKING, Any
+
+from dpcore.plugin.engines import EngineError
+from dpcore_dask import tasks
+from dpcore_dask.cluster import lost_is_told
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
+    from dpcore_dask.partition import Facts, Source
+    from dpcore_dask.tasks import Outcome
+
+__all__ = ["Shares"]
+
+_SECONDS = 60
+"""How long sums are waited for where no worker is left."""
+
+
+class Shares:
+    """Partitions on the workers of a cluster.
+
+    ``frames`` : for each partition the future of a frame that it is made of, where it is one.
+    """
+
+    def __init__(
+        self, client: Client, sources: Sequence[Source], frames: Sequence[Future] | None = None
+    ) -> None:
+        self._client = client
+        with lost_is_told():
+            if frames is None:
+                self._partitions = self._opened(sources)
+            else:
+                self._partitions = client.map(tasks.hold_partition, frames, sources, pure=False)
+        self._dealt: list[tuple[str, list[int]]] = []
+
+    def close(self) -> None:
+        self._partitions.clear()
+
+    def facts(self) -> list[Facts]:
+        """Return the facts of every partition, in their order."""
+        alone = [("", [place]) for place in range(len(self._partitions))]
+        return [found for (found,) in self._asked(alone, tasks.facts, lambda places: ())]
+
+    def rehearse(self, query: Any) -> None:
+        """Have every worker load what an answer needs."""
+        self._of_each(tasks.rehearse, lambda places: (query,))
+
+    def sums(self, query: Any, seals: Sequence[str]) -> list[Any]:
+        """Return sums that together are over all partitions."""
+        return self._of_each(tasks.answer, lambda p: (query, [seals[place] for place in p]))
+
+    def _opened(self, sources: Sequence[Source]) -> list[Future]:
+        """Return the partitions, the same number for each thread of a cluster, so that none waits
+        for another in a pass: no task depends on that."""
+        of_threads = cycle(_threads(self._client) or [None])
+        asked: dict[str, Any] = {"allow_other_workers": True, "pure": False}
+        return [
+            self._client.submit(tasks.open_partition, source, workers=worker, **asked)
+            for source, worker in zip(sources, of_threads, strict=False)
+        ]
+
+    def _of_each(self, task: Callable[..., Outcome], given: Callable[..., Any]) -> list[Any]:
+        if not self._dealt:
+            with lost_is_told():
+                self._dealt = self._deal()
+        return self._asked(self._dealt, task, given)
+
+    def _deal(self) -> list[tuple[str, list[int]]]:
+        """Return for each thread of a worker that has partitions the places of its share."""
+        having = self._client.who_has(self._partitions)
+        shares: dict[tuple[str, int], list[int]] = {}
+        for worker, threads in self._client.nthreads().items():
+            shares.update(((worker, thread), []) for thread in range(threads))
+        for place, partition in enumerate(self._partitions):
+            here = [share for share in shares if share[0] in having.get(partition.key, ())]
+            at = min(here, key=lambda share: len(shares[share]), default=("", -1 - place))
+            shares.setdefault(at, []).append(place)
+        return [(worker, places) for (worker, _), places in shares.items() if places]
+
+    def _asked(
+        self,
+        shares: Sequence[tuple[str, list[int]]],
+        task: Callable[..., Outcome],
+        given: Callable[..., Any],
+    ) -> list[Any]:
+        """Return what a task says of each share, in their order."""
+        with lost_is_told():
+            futures = [
+                self._client.submit(
+                    task, [self._partitions[i] for i in places], *given(places), pure=False
+                )
+                for _, places in shares
+            ]
+            try:
+                _wait(self._client, futures)
+                outcomes: list[Outcome] = self._client.gather(futures)
+            except BaseException:
+                self._dealt = []
+                with suppress(Exception):  # The cluster may be gone.
+                    self._client.cancel(futures)
+                raise
+        if [outcome.worker for outcome in outcomes] != [worker for worker, _ in shares]:
+            self._dealt = []
+        return [outcome.get() for outcome in outcomes]
+
+
+def _threads(client: Client) -> list[str]:
+    """Return the workers, one name for each of their threads, of every worker in turn."""
+    threads = client.nthreads()
+    rounds = range(max(threads.values(), default=0))
+    return [worker for i in rounds for worker, count in threads.items() if i < count]
+
+
+def _wait(client: Client, futures: Sequence[Future]) -> None:
+    """Return when all are done; EngineError where no worker is left that could do them, or where a
+    frame that they need could not be worked out."""
+    from distributed import KilledWorker, wait
+
+    while True:
+        try:
+            with client.as_current():
+                wait(futures, timeout=_SECONDS)
+            break
+        except TimeoutError:
+            if not client.nthreads():
+                raise EngineError(
+                    f"The Dask cluster has had no worker for {_SECONDS} s or so: nothing more is "
+                    "released, and what was charged stays charged."
+                ) from None
+    for future in futures:
+        if future.status == "error":  # Tasks return their own errors.
+            error = future.exception()
+            if isinstance(error, KilledWorker):
+                raise error
+            raise EngineError(
+                f"Dask could not work out a partition of the frame ({type(error).__name__}): "
+                "the workers' logs say more."
+            )

@@ -1,0 +1,106 @@
+"""Sources of rows as partitions on the workers: files, a frame of Dask, a registered data set."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+from dpcore.plugin.engines import (
+    MOST_FILES,
+    Files,
+    FrameParts,
+    InvalidInputError,
+    Registered,
+    RowsElsewhere,
+    require_claimed,
+)
+from dpcore_dask import tasks
+from dpcore_dask.cluster import lost_is_told
+from dpcore_dask.files import FileSource
+from dpcore_dask.frames import FrameSource
+from dpcore_dask.registered import RegisteredSource
+from dpcore_dask.shares import Shares
+from dpcore_dask.versions import own_versions
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+    from dpcore.plugin.engines import RowSource, Schema
+    from dpcore_dask.partition import Facts, Source
+
+__all__ = ["shared_rows"]
+
+
+def shared_rows(
+    source: RowSource, schema: Schema | None, client: Client
+) -> tuple[Shares, list[str], RowsElsewhere]:
+    """Return a source's partitions on the workers, all of them read, the seal of each, and what
+    they are together."""
+    begin: dict[str, Callable[..., tuple[Sequence[Source], Shares]]] = {
+        "files": _files,
+        "frame": _frame,
+        "registered": _registered,
+    }
+    sources, shares = begin[source.kind](source, schema, client)
+    found = shares.facts()
+    return shares, [facts.seal for facts in found], _rows_of(source, sources, found)
+
+
+def _files(files: Files, schema: Schema | None, client: Client) -> tuple[Sequence[Source], Shares]:
+    with lost_is_told():
+        named: tasks.Outcome = client.submit(tasks.names, files, pure=False).result()
+    _require_few(len(named.get()), "files of one table: join some of them")
+    sources = [FileSource(name, schema, files.bad_rows, _versions()) for name in named.get()]
+    return sources, Shares(client, sources)
+
+
+def _frame(
+    parts: FrameParts, schema: Schema | None, client: Client
+) -> tuple[Sequence[Source], Shares]:
+    if schema is None:
+        raise InvalidInputError("A Dask frame needs a schema of its columns.")
+    schema = require_claimed(parts.names(), parts.claimed(), schema)
+    delayed = parts.frame.to_delayed()
+    _require_few(len(delayed), "partitions of one frame: frame.repartition(npartitions=...)")
+    places = range(1, len(delayed) + 1)
+    sources = [FrameSource(place, schema, "refuse", _versions()) for place in places]
+    with lost_is_told():
+        frames: list[Any] = client.compute(delayed)
+    return sources, Shares(client, sources, frames)
+
+
+def _registered(
+    rows: Registered, schema: Schema | None, client: Client
+) -> tuple[Sequence[Source], Shares]:
+    with lost_is_told():
+        count = max(1, sum(client.nthreads().values()))
+    sources = [RegisteredSource(rows, place, count, _versions()) for place in range(count)]
+    return sources, Shares(client, sources)
+
+
+def _versions() -> tuple[tuple[str, str], ...]:
+    return tuple(own_versions().items())
+
+
+def _require_few(count: int, what: str) -> None:
+    if count > MOST_FILES:
+        raise InvalidInputError(f"Expected at most {MOST_FILES:,}, not {count:,}, {what}.")
+
+
+def _rows_of(source: RowSource, sources: Sequence[Source], found: Sequence[Facts]) -> RowsElsewhere:
+    """Return what the partitions are together; InvalidInputError for schemas that differ."""
+    first = found[0].schema
+    for part, facts in zip(sources, found, strict=True):
+        if facts.schema != first:
+            raise InvalidInputError(
+                f"{part.name} has another schema than {sources[0].name}: convert both with one."
+            )
+    of_file: Literal["file"] | None = "file" if any(facts.is_typed for facts in found) else None
+    return RowsElsewhere(
+        name=source.title,
+        schema=first,
+        n_units=sum(facts.n_rows for facts in found),
+        rows_dropped=any(facts.rows_dropped for facts in found),
+        typed_by="frame" if source.kind == "frame" else of_file,
+        is_generated=all(facts.is_generated for facts in found),
+    )
