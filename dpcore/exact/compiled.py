@@ -3,9 +3,10 @@
 They lie where numba has a place for them: beside the module, in the user's cache folder, or in
 ``NUMBA_CACHE_DIR``. Beside what numba does, a file is loaded only if its digest is that of its
 content and it was made of the very source that runs now; it is written whole or not at all, and
-replaced if it cannot be used. Where nothing can be read or written the kernel is compiled in
-memory, and one line of the process says so. The digest finds what was damaged. It is no seal:
-whoever may write to the cache can run code here, as with Python's own byte code.
+replaced if it cannot be used. A file is loaded without importing what numba compiles with. Where
+nothing can be read or written the kernel is compiled in memory, and one line of the process says
+so. The digest finds what was damaged. It is no seal: whoever may write to the cache can run code
+here, as with Python's own byte code.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from typing import Any
 
 import numba
 from numba.core.caching import FunctionCache
+from numba.core.runtime.nrt import rtsys
 from numba.core.serialize import dumps
 
 __all__ = ["njit"]
@@ -61,7 +63,10 @@ class _KernelCache(FunctionCache):
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         try:
-            return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
+            # All that compiled code asks of numba. Its own method first imports all that a compiler
+            # needs, which is more than a hundred modules and SciPy's linear algebra.
+            rtsys.initialize(target_context)
+            return self._load_overload(sig, target_context)  # type: ignore[no-untyped-call]
         except OSError as error:
             _tell(f"the kernel cache cannot be read: {self._place(error)}. {_NEXT}")
         except Exception as error:

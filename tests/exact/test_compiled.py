@@ -141,6 +141,45 @@ def test_a_flushed_kernel_leaves_no_file(cached, tmp_path):
     assert files(tmp_path) == []
 
 
+LOADED = """
+import sys
+import numba
+import numpy as np
+from one_kernel import doubled
+
+out = np.zeros(3)
+doubled(np.arange(3.0), out)
+print(out.tolist(), len(doubled.stats.cache_hits), "numba.np.arraymath" in sys.modules)
+
+@numba.njit
+def total(x, out):
+    doubled(x, out)
+    return np.sort(out)[0] + np.sum(out)
+
+print(total(np.arange(1.0, 4.0), out))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif("NUMBA_DISABLE_JIT" in os.environ, reason="nothing is compiled")
+@pytest.mark.parametrize("module", ["dpcore.exact.compiled", "numba"])
+def test_a_cached_kernel_is_loaded_without_the_compiler(tmp_path, module):
+    # numba alone imports all that it compiles with, SciPy's linear algebra included: a quarter of
+    # a second of every command. What is compiled afterwards, from a loaded kernel too, is right.
+    (tmp_path / "one_kernel.py").write_text(SOURCE.format(module=module))
+    places = {"NUMBA_CACHE_DIR": str(tmp_path / "cache"), "PYTHONPATH": str(tmp_path)}
+    seen = []
+    for _ in range(2):
+        done = subprocess.run(
+            [sys.executable, "-c", LOADED], env=os.environ | places, capture_output=True, text=True
+        )
+        assert done.stderr == ""
+        seen.append(done.stdout.splitlines())
+    compiler = module == "numba"
+    assert seen[0] == ["[0.0, 2.0, 4.0] 0 True", "14.0"]
+    assert seen[1] == [f"[0.0, 2.0, 4.0] 1 {compiler}", "14.0"]
+
+
 def train(environment, *arguments):
     command = [sys.executable, "-c", TRAINS, *arguments]
     return subprocess.run(command, env=os.environ | environment, capture_output=True, text=True)

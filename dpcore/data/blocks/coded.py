@@ -8,6 +8,7 @@ none of its categories.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -61,15 +62,28 @@ class CodedLayout:
         vectors, of shape (..., n_features), those of each."""
         padded = np.zeros((*v.shape[:-1], self.n_features + 1))
         padded[..., :-1] = v
-        return padded[..., self.numeric], padded[..., self.code_features]
+        cells = padded.take(self._features, axis=-1)
+        return cells[..., : self.numeric.size], cells[..., self.numeric.size :]
 
     def join(self, numeric: np.ndarray, codes: np.ndarray) -> np.ndarray:
         """Return the feature vector of sums over numeric columns and codes, float64, for each of
         their leading axes."""
-        padded = np.zeros((*numeric.shape[:-1], self.n_features + 1))
-        padded[..., self.numeric] = numeric
-        padded[..., self.code_features] = codes
-        return padded[..., : self.n_features]
+        padded = np.zeros((*numeric.shape[:-1], self._features.size + 1))
+        padded[..., : self.numeric.size] = numeric
+        padded[..., self.numeric.size : -1] = codes
+        return padded.take(self._cells, axis=-1)
+
+    @cached_property
+    def _features(self) -> np.ndarray:
+        """The feature of each numeric column, then of each code."""
+        return np.concatenate([self.numeric, self.code_features])
+
+    @cached_property
+    def _cells(self) -> np.ndarray:
+        """The place of each feature in ``_features``, and that after the last where it has none."""
+        places = np.full(self.n_features + 1, self._features.size)
+        places[self._features] = np.arange(self._features.size)
+        return places[: self.n_features]
 
 
 @dataclass(frozen=True, eq=False)

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 __all__ = ["DENSE"]
 
 _ROWS_AT_ONCE = 64
-_CACHED_CELLS = 2**19
-"""Rows of so many cells stay in a processor's cache between a pass's two products: 2 MB of
+_CACHED_CELLS = 2**18
+"""Rows of so many cells stay in the cache of one core between a pass's two products: 1 MB of
 float32."""
 
 

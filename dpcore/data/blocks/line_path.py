@@ -14,13 +14,13 @@ __all__ = ["LinePath"]
 class LinePath:
     """The points and lines that all blocks of a table are asked for, on their grids.
 
-    A result is remembered for an array and a copy of what it held. Only public values pass
+    A result is remembered for an array and the bytes that it held. Only public values pass
     through: points, directions and step sizes. Blocks may ask from several threads.
     """
 
     def __init__(self, raw_norm_bound: float) -> None:
         self.raw_norm_bound = raw_norm_bound
-        self._rounded: list[tuple[np.ndarray, np.ndarray, bool, np.ndarray]] = []
+        self._rounded: list[tuple[np.ndarray, bytes, bool, np.ndarray]] = []
         self._line: tuple[tuple[np.ndarray, np.ndarray, np.ndarray], float | None] | None = None
         self._lock = threading.Lock()
 
@@ -32,13 +32,13 @@ class LinePath:
 
     def _rounded_once(self, v: np.ndarray, each: bool) -> np.ndarray:
         for known, held, apart, result in self._rounded:
-            if known is v and apart == each and np.array_equal(held, v):
+            if known is v and apart == each and held == v.tobytes():
                 return result
         result = np.array(
             [round_parameters(w, self.raw_norm_bound) for w in (v if each else v[np.newaxis])]
         ).reshape(v.shape)
         result.setflags(write=False)
-        fresh = [(v, v.copy(), each, result), (result, result, each, result)]
+        fresh = [(v, v.tobytes(), each, result), (result, result.tobytes(), each, result)]
         self._rounded = [*fresh, *self._rounded[:4]]
         return result
 

@@ -6,8 +6,6 @@ import contextlib
 import hashlib
 import os
 import secrets
-import urllib.error
-import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -90,6 +88,8 @@ def _download(file: RemoteFile, cache: Path) -> Path:
 
 def _chunks(file: RemoteFile) -> Iterator[bytes]:
     import http.client
+    import urllib.error
+    import urllib.request
 
     request = urllib.request.Request(file.url, headers={"User-Agent": "dpcore"})
     try:

@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from scipy import sparse
 
-from dpcore.data.readers.in_memory import labels_of, real_matrix
+from dpcore.data.readers.in_memory import is_sparse, labels_of, real_matrix
 from dpcore.data.readers.raw_table import RawTable
 from dpcore.data.schema.columns import Numeric, Unbounded
 from dpcore.data.schema.schema import Schema
@@ -75,7 +74,7 @@ def array_table(
         raise InvalidInputError(
             "A schema with categories or dates needs a frame, of pandas, polars or pyarrow."
         )
-    if sparse.issparse(X):
+    if is_sparse(X):
         raise InvalidInputError(
             "Sparse rows cannot be mapped to bounds of columns: zeros would not stay zeros. Pass "
             "X.toarray(), or leave bounds out and name a row_norm."

@@ -7,14 +7,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from scipy import sparse
-
 from dpcore.data.cells.conform import conform
 from dpcore.data.cells.encode import encode
 from dpcore.data.dataset import Dataset
 from dpcore.data.readers.array_columns import array_schema, array_table, leave_to_schema
 from dpcore.data.readers.frames import frame_names, frame_of, frame_table, is_frame
-from dpcore.data.readers.in_memory import canonical_csr, labels_of, real_matrix
+from dpcore.data.readers.in_memory import canonical_csr, is_sparse, labels_of, real_matrix
 from dpcore.data.readers.raw_matrix import RawMatrix, conform_matrix
 from dpcore.data.readers.raw_table import RawTable
 from dpcore.data.schema.schema import Schema
@@ -23,6 +21,7 @@ from dpcore.errors import InvalidInputError
 
 if TYPE_CHECKING:
     import numpy as np
+    from scipy.sparse import csr_matrix
 
     from dpcore.data.blocks.layouts import Rows
     from dpcore.data.readers import BadRows
@@ -140,8 +139,8 @@ def _table(X: Any, y: Any, schema: Schema, labelled: bool) -> RawTable:
     return replace(table, columns={**table.columns, label: labels_of(y, table.source, len(X))})
 
 
-def _matrix(X: Any) -> np.ndarray | sparse.csr_matrix:
-    if sparse.issparse(X):
+def _matrix(X: Any) -> np.ndarray | csr_matrix:
+    if is_sparse(X):
         return canonical_csr(X, _SOURCE)
     return real_matrix(X, _SOURCE)
 

@@ -6,18 +6,21 @@ a column of objects) is looked at cell by cell: see ``dpcore.data.cells.typed``.
 
 from __future__ import annotations
 
-from typing import Any
+import sys
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-from scipy.sparse import coo_matrix, csr_matrix
 
 from dpcore.data.cells.objects import as_objects, object_numbers
 from dpcore.data.cells.typed import Cells
 from dpcore.data.schema.notation import Notation
 from dpcore.errors import DataError
 
-__all__ = ["canonical_csr", "labels_of", "real_matrix", "streams", "typed_cells"]
+if TYPE_CHECKING:
+    from scipy.sparse import coo_matrix, csr_matrix
+
+__all__ = ["canonical_csr", "is_sparse", "labels_of", "real_matrix", "streams", "typed_cells"]
 
 
 def real_matrix(X: Any, source: str) -> np.ndarray:
@@ -44,6 +47,14 @@ def real_matrix(X: Any, source: str) -> np.ndarray:
     return array
 
 
+def is_sparse(X: Any) -> bool:
+    """Return whether X is a sparse matrix or array of SciPy. Whoever has made one has imported it;
+    for other rows it is not imported here, which would take longer than most of what a command
+    does."""
+    sparse = sys.modules.get("scipy.sparse")
+    return sparse is not None and bool(sparse.issparse(X))
+
+
 def canonical_csr(X: Any, source: str) -> csr_matrix:
     """Return sparse rows as a float64 CSR copy with ascending indices and no duplicates.
 
@@ -53,6 +64,8 @@ def canonical_csr(X: Any, source: str) -> csr_matrix:
 
     Raises DataError for parts that do not fit together.
     """
+    from scipy.sparse import csr_matrix
+
     if X.dtype.kind not in "buif":
         raise DataError(f"{source}: X does not hold real numbers.")
     if X.shape[1] == 0:
@@ -79,6 +92,8 @@ def _float64(values: np.ndarray) -> np.ndarray:
 
 
 def _without_duplicates(entries: coo_matrix) -> csr_matrix:
+    from scipy.sparse import csr_matrix
+
     values = _float64(entries.data)
     order = np.lexsort((values, entries.col, entries.row))
     row, col, values = entries.row[order], entries.col[order], values[order]
