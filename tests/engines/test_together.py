@@ -196,7 +196,16 @@ def test_an_interrupt_ends_every_fit_and_says_what_it_was_charged(monkeypatch, w
     if where == "in a pass":
         monkeypatch.setattr(together, "_answer", interrupt(together._answer))
     else:
-        monkeypatch.setattr(together._Turn, "take", interrupt(together._Turn.take))
+        go_round = together._go_round
+
+        def stopped(turns):
+            turns[-1].then = together.SimpleQueue()
+            turns[0].go_on.put(None)  # It is under way.
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(
+            together, "_go_round", lambda turns: (stopped if next(calls) == 4 else go_round)(turns)
+        )
     with pytest.raises(KeyboardInterrupt):
         run_together(table(), 1, [charged(seed) for seed in range(3)])
     assert len(told) == 3 and all(spent > 0 and "Charged" in note for spent, note in told)
