@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from dpcore.noise.source import NoiseSource
     from dpcore.protocols import Query, TableQuery
 
-__all__ = ["MOST_TOGETHER", "Seat", "most_together", "run_together"]
+__all__ = ["MOST_TOGETHER", "Seat", "is_at_a_point", "most_together", "run_together"]
 
 Outcome = TypeVar("Outcome")
 
@@ -180,7 +180,7 @@ class Seat:
 
     def answer(self, query: Query) -> np.ndarray:
         self._turn.require_going()
-        answer = self._turn.ask(query) if _is_at_a_point(query) else None
+        answer = self._turn.ask(query) if is_at_a_point(query) else None
         return self._turn.alone.answer(query) if answer is None else answer
 
     def answer_table(self, query: TableQuery, noise: NoiseSource) -> np.ndarray:
@@ -198,7 +198,7 @@ class Seat:
         return self._turn.clock()
 
 
-def _is_at_a_point(query: Any) -> bool:
+def is_at_a_point(query: Any) -> bool:
     """Return whether a question is a sum at a point, of one margin a row, by its own class's word:
     of several classes, products are of a matrix in any case."""
     said = vars(type(query)).get("at_a_point") is True and may_overlap(query)

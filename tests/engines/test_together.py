@@ -220,14 +220,14 @@ def test_a_fit_that_ends_at_once_and_one_alone():
     assert_same([only], [alone])
 
 
-def test_a_question_is_at_a_point_by_the_word_of_its_own_class():
+def test_a_questionis_at_a_point_by_the_word_of_its_own_class():
     class Other(ClippedGradientSum):  # It may answer in a way of its own.
         thread_safe = True
 
     query = ClippedGradientSum(PROBLEM, np.zeros(WIDTH), 1.0)
-    assert together._is_at_a_point(query)
-    assert not together._is_at_a_point(Other(PROBLEM, np.zeros(WIDTH), 1.0))
-    assert not together._is_at_a_point(RowCount())
+    assert together.is_at_a_point(query)
+    assert not together.is_at_a_point(Other(PROBLEM, np.zeros(WIDTH), 1.0))
+    assert not together.is_at_a_point(RowCount())
 
 
 def test_memory_bounds_how_many_fits_meet():
