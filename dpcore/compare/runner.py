@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ from dpcore.compare.settings import cells_of
 from dpcore.compare.workers import fit_in_processes
 from dpcore.data.schema.shipped import is_shipped
 from dpcore.engines.local import available_threads
+from dpcore.engines.together import MOST_TOGETHER
 from dpcore.errors import DataError, InvalidInputError
 from dpcore.model.outfile import check_writable
 
@@ -84,13 +86,24 @@ def _fit_missing(
         on_row(len(journal.rows), len(cells), row)
 
     jobs = min(jobs, available_threads(), max(1, len(missing)))
+    groups = list(_groups(missing, jobs))
     if jobs > 1:
-        fit_in_processes(comparison, missing, journal.key, jobs, keep)
+        fit_in_processes(comparison, groups, journal.key, jobs, keep)
     else:
         fitter = Fitter(comparison, journal.key, threads=None)
-        for cell in missing:
-            keep(fitter.row(cell))
+        for group in groups:
+            for row in fitter.rows(group):
+                keep(row)
     return [journal.rows[_key(cell)] for cell in cells]
+
+
+def _groups(cells: list[Cell], jobs: int) -> Iterator[list[Cell]]:
+    """Yield the fits that may go together: of one algorithm, on one fold, and few enough that all
+    processes have some."""
+    most = MOST_TOGETHER if jobs == 1 else min(MOST_TOGETHER, -(-len(cells) // (2 * jobs)))
+    for _, fits in groupby(cells, key=lambda cell: (cell.data, cell.fold, cell.algorithm)):
+        group = list(fits)
+        yield from (group[begin : begin + most] for begin in range(0, len(group), most))
 
 
 def _journal(

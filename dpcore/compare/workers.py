@@ -9,7 +9,7 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from itertools import islice
@@ -33,25 +33,26 @@ _ONE_THREAD = (
     "NUMBA_NUM_THREADS",
 )
 _AHEAD = 2
-"""Fits handed out per process: enough that none waits for the next."""
+"""Groups of fits handed out per process: enough that none waits for the next."""
 
 _fitter: Fitter | None = None
 
 
 def fit_in_processes(
     comparison: Comparison,
-    cells: Iterable[Cell],
+    groups: Iterable[Sequence[Cell]],
     key: bytes,
     jobs: int,
     on_row: Callable[[dict[str, Any]], None],
 ) -> None:
-    """Make the fits in ``jobs`` processes and hand over each row when it is done.
+    """Make the fits, a group in one process, in ``jobs`` of them, and hand over its rows when it is
+    done.
 
     At an interrupt the fits that are done are handed over, and those under way given up: the
     processes end at once. Raises DpcoreError if a process ended by itself or cannot be started.
     """
     try:
-        _share(comparison, iter(cells), key, jobs, on_row)
+        _share(comparison, iter(groups), key, jobs, on_row)
     except BrokenProcessPool as error:
         raise DpcoreError(
             "A process that was fitting ended by itself, perhaps for want of memory. Fits that "
@@ -66,7 +67,7 @@ def fit_in_processes(
 
 def _share(
     comparison: Comparison,
-    left: Iterator[Cell],
+    left: Iterator[Sequence[Cell]],
     key: bytes,
     jobs: int,
     on_row: Callable[[dict[str, Any]], None],
@@ -75,20 +76,22 @@ def _share(
     context = multiprocessing.get_context("spawn")
     life, ours = context.Pipe(duplex=False)
     pool = ProcessPoolExecutor(jobs, context, initializer=start, initargs=(comparison, key, life))
-    running: set[Future[dict[str, Any]]] = set()
+    running: set[Future[list[dict[str, Any]]]] = set()
     try:
-        running |= {pool.submit(fit, cell) for cell in islice(left, _AHEAD * jobs)}
+        running |= {pool.submit(fit, group) for group in islice(left, _AHEAD * jobs)}
         while running:
             done, _ = wait(running, return_when=FIRST_COMPLETED)
             for future in done:
-                on_row(future.result())
+                for row in future.result():
+                    on_row(row)
                 running.discard(future)
-                running |= {pool.submit(fit, cell) for cell in islice(left, 1)}
+                running |= {pool.submit(fit, group) for group in islice(left, 1)}
         pool.shutdown()
     except KeyboardInterrupt:
         for future in running:
             if future.done() and future.exception() is None:
-                on_row(future.result())
+                for row in future.result():
+                    on_row(row)
         raise
     finally:
         ours.close()
@@ -108,9 +111,9 @@ def start(comparison: Comparison, key: bytes, life: Connection) -> None:
     _fitter = Fitter(comparison, key, threads=1)
 
 
-def fit(cell: Cell) -> dict[str, Any]:
+def fit(group: Sequence[Cell]) -> list[dict[str, Any]]:
     assert _fitter is not None
-    return _fitter.row(cell)
+    return list(_fitter.rows(group))
 
 
 def _follow(life: Connection) -> None:

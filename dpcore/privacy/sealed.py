@@ -99,9 +99,8 @@ def private_copy(part: Any, copies: Copies | None = None) -> Any:
     kind: Any = type(part)
     copy: Any
     if kind in _DEFINED and dataclasses.is_dataclass(part):
-        names = [field.name for field in dataclasses.fields(part) if field.init]
-        held = {name: private_copy(getattr(part, name), copies) for name in names}
-        copy = dataclasses.replace(part, **held)  # type: ignore[type-var]
+        held = {name: private_copy(getattr(part, name), copies) for name in _given(kind)}
+        copy = kind(**held)
     elif kind in (tuple, list):
         copy = kind(private_copy(item, copies) for item in part)
     elif kind is dict:
@@ -110,6 +109,12 @@ def private_copy(part: Any, copies: Copies | None = None) -> Any:
         return part
     copies[id(part)] = (part, copy)
     return copy
+
+
+@lru_cache(maxsize=1024)
+def _given(kind: Any) -> tuple[str, ...]:
+    """Return the names of the fields that a dataclass is made from."""
+    return tuple(field.name for field in dataclasses.fields(kind) if field.init)
 
 
 def constant(values: Any, dtype: Any = "float64") -> np.ndarray:

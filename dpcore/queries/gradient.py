@@ -14,11 +14,11 @@ from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
 from dpcore.queries.clipping import clip_rows
 
 if TYPE_CHECKING:
-    from dpcore.data.blocks.block import Block
+    from dpcore.data.blocks.block import Block, Coefficients
     from dpcore.protocols import Loss
     from dpcore.protocols.problem import Problem
 
-__all__ = ["ClippedGradientSum", "ClippedGradients"]
+__all__ = ["ClippedGradientSum", "ClippedGradients", "ClippedRows"]
 
 
 @sealed
@@ -67,10 +67,18 @@ class ClippedGradients:
         self.loss.dvalue(z, block.y, c)
         return c
 
-    def _clipped_sum(self, block: Block, norms: np.ndarray, norm: str) -> np.ndarray:
-        """Return the sum of the raw rows times their slopes, clipped against ``norms`` of the rows
-        in the norm: int64, in steps of ``2**-(FEATURE_BITS + bits)``."""
+
+@sealed
+class ClippedRows(ClippedGradients):
+    """Base of those that clip each row by itself: the sum of its rows at a point, each times what
+    its margin there makes of it."""
+
+    __slots__ = ()
+
+    def coefficients(self, block: Block) -> Coefficients:
+        """Return what makes of the rows' margins at ``w`` their clipped slopes."""
         y, factor, scale = block.y, block.factor, 2.0**self.bits
+        norms, norm = self._norms(block)
 
         def clipped(z: np.ndarray, rows: slice) -> np.ndarray:
             c = np.empty(z.shape)
@@ -78,14 +86,26 @@ class ClippedGradients:
             clip_rows(c, factor[rows], norms[rows], self.clip, scale, norm)
             return c
 
+        return clipped
+
+    def from_sum(self, total: np.ndarray) -> np.ndarray:
+        """Return a block's part from the sum of its raw rows times their clipped slopes: int64, in
+        steps of ``2**-(FEATURE_BITS + bits)``."""
         # Multiples of 2^-(16+k) below 2^53 steps: the product and the conversion are exact.
-        steps: np.ndarray = np.ldexp(block.sum_at(self.w, clipped), FEATURE_BITS + self.bits)
+        steps: np.ndarray = np.ldexp(total, FEATURE_BITS + self.bits)
         return steps.astype(np.int64)
+
+    def answer_block(self, block: Block) -> np.ndarray:
+        return self.from_sum(block.sum_at(self.w, self.coefficients(block)))
+
+    def _norms(self, block: Block) -> tuple[np.ndarray, str]:
+        """Return bounds of the rows' norms to clip against, and the norm, ``"l1"`` or ``"l2"``."""
+        raise TypeError("a clipped sum says which norms its rows are clipped by")
 
 
 @sealed
 @dataclass(frozen=True, slots=True, eq=False)
-class ClippedGradientSum(ClippedGradients):
+class ClippedGradientSum(ClippedRows):
     """``sum_i clip(l'(x_i.w, y_i) x_i)``: every row's gradient scaled down to norm ``clip``; of
     several classes, the gradient in all of their parameters.
 
@@ -112,14 +132,15 @@ class ClippedGradientSum(ClippedGradients):
     bits: int = field(init=False)
 
     thread_safe: ClassVar[bool] = True
+    at_a_point: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.norm not in ("l1", "l2"):
             raise InvalidInputError(f"Expected norm={self.norm!r} to be l1 or l2.")
         self._take_grids()
 
-    def answer_block(self, block: Block) -> np.ndarray:
-        return self._clipped_sum(block, block.row_norms(self.norm), self.norm)
+    def _norms(self, block: Block) -> tuple[np.ndarray, str]:
+        return block.row_norms(self.norm), self.norm
 
     def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
         bound = self.clip * relation.rows_changed

@@ -11,7 +11,7 @@ from dpcore.data.blocks.standardization import SCALE_BITS
 from dpcore.exact.grid import FEATURE_BITS
 from dpcore.privacy.sealed import sealed
 from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
-from dpcore.queries.gradient import ClippedGradients
+from dpcore.queries.gradient import ClippedRows
 
 if TYPE_CHECKING:
     from dpcore.data.blocks.block import Block
@@ -23,7 +23,7 @@ __all__ = ["StandardizedGradientSum"]
 
 @sealed
 @dataclass(frozen=True, slots=True, eq=False)
-class StandardizedGradientSum(ClippedGradients):
+class StandardizedGradientSum(ClippedRows):
     """``sum_i clip(l'(x_i.w, y_i) phi_i)``, phi_i the row standardised by a public linear map.
 
     A row contributes its coefficient times phi_i, of l2 norm at most ``clip``: sensitivity ``clip``
@@ -49,15 +49,19 @@ class StandardizedGradientSum(ClippedGradients):
     bits: int = field(init=False)
 
     thread_safe: ClassVar[bool] = True
+    at_a_point: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         # A row's own part of a sum, and the final steps, are 2^6 times the clip at most.
         self._take_grids(widest=float(self.clip) * 2.0**SCALE_BITS)
 
-    def answer_block(self, block: Block) -> np.ndarray:
+    def _norms(self, block: Block) -> tuple[np.ndarray, str]:
         # Beside the clip: |c| ||x_i|| <= 2^6 clip, so that the sum of a block is exact.
-        norms = block.standardized_norms(self.standardization, 2.0**-SCALE_BITS)
-        return self.standardization.map_sums(self._clipped_sum(block, norms, "l2"))
+        return block.standardized_norms(self.standardization, 2.0**-SCALE_BITS), "l2"
+
+    def from_sum(self, total: np.ndarray) -> np.ndarray:
+        # No bare super(): a class with slots is made anew, and the cell would hold the first one.
+        return self.standardization.map_sums(ClippedRows.from_sum(self, total))
 
     def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
         bits = FEATURE_BITS + self.bits + SCALE_BITS

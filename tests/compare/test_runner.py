@@ -6,6 +6,7 @@ import multiprocessing
 
 import pytest
 
+from dpcore.compare import fitting, runner
 from dpcore.compare.admission import admit
 from dpcore.compare.journal import journal_path
 from dpcore.compare.notes import notes_of
@@ -104,6 +105,31 @@ def test_without_a_seed_every_fit_is_private_and_draws_anew(compared):
     # The counts are whole numbers of standard deviation 10^9, and of the 8 means some 28 pairs
     # could be equal: by chance in less than 10^-8.
     assert len({row["exact_objective"] for row in fits}) == len(fits)
+
+
+def test_fits_that_go_together_have_the_rows_of_fits_one_by_one(compared, monkeypatch):
+    settings, _ = admit(
+        compared(algorithms=("dp-gd", "stub"), repeats=3, params={"dp-gd": {"steps": "2"}})
+    )
+    groups, together = [], fitting.run_together
+    monkeypatch.setattr(
+        fitting, "run_together", lambda *asked: groups.append(len(asked[2])) or together(*asked)
+    )
+    shared = run(settings, None)
+    assert groups == [6] * 4  # epsilons and repeats of an algorithm, on each of two folds
+    monkeypatch.setattr(fitting, "most_together", lambda table, memory: 1)
+    assert untimed(run(settings, None)) == untimed(shared) and len(groups) == 4
+    assert all(row["exact_seconds"] > 0 for row in shared.rows)
+    fits = [row for row in shared.rows if row["algorithm"] == "dp-gd"]
+    assert {row["status"] for row in fits} == {"fitted"}
+
+
+def test_all_processes_have_some_of_the_fits(compared):
+    cells = [cell for cell in cells_of(compared(repeats=20)) if cell.epsilon is not None]
+    for jobs, sizes in ((1, [32, 8] * 2), (2, [20, 20] * 2), (8, [5] * 16)):
+        groups = list(runner._groups(cells, jobs))
+        assert [len(group) for group in groups] == sizes
+        assert [cell for group in groups for cell in group] == cells
 
 
 @pytest.mark.slow

@@ -16,8 +16,10 @@ from dpcore.data.blocks.dense_kernels import (
     dense_margins,
     dense_square_product,
     exact_margins,
+    exact_margins_at,
     exact_weighted_moments,
     exact_weighted_sum,
+    exact_weighted_sums_of_two,
     grid_squares,
     measure_rows,
     store_rows,
@@ -138,6 +140,12 @@ def test_exact_kernels_are_the_sums_in_whole_numbers():
     exact_weighted_moments(values, 65536.0, c, moments)
     assert margins.tolist() == [naive.margin(row, 1.0, w) for row in values]
     assert sums.tolist() == naive.weighted_sum(values, naive.fractions_of(c))
+    points = np.array([round_parameters(RNG.normal(size=WIDTH), RAW) for _ in range(6)])
+    several, of_two = np.empty((6, 30)), np.zeros((2, WIDTH))
+    exact_margins_at(values, points, several)
+    exact_weighted_sums_of_two(values, np.array([c, -2 * c]), of_two)
+    assert several.tolist() == [[naive.margin(row, 1.0, v) for row in values] for v in points]
+    assert np.array_equal(of_two, [sums, -2 * sums])
     held = [
         [Fraction(int(x * x * 2**16), 2**16) for x in map(Fraction, row)]
         for row in values.astype(float).tolist()

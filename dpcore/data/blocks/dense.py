@@ -12,13 +12,14 @@ from dpcore.data.blocks.cached_margins import CachedMargins
 from dpcore.data.blocks.dense_kernels import (
     LANES,
     dense_margins,
-    dense_margins_at,
     dense_square_product,
     dense_weighted_sum,
     dense_weighted_sums,
     exact_margins,
+    exact_margins_at,
     exact_weighted_moments,
     exact_weighted_sum,
+    exact_weighted_sums_of_two,
     grid_squares,
     measure_rows,
     store_rows,
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
 
 __all__ = ["DENSE"]
 
-_ROWS_AT_ONCE = 64
 _CACHED_CELLS = 2**18
 """Rows of so many cells stay in the cache of one core between a pass's two products: 1 MB of
 float32."""
@@ -122,7 +122,7 @@ class DenseBlock(CachedMargins):
                 margins = _margins_at(cells, w)
                 z[:, rows] = margins
                 c = coefficients(self._scaled(margins, rows), rows)
-                dense_weighted_sums(cells, np.ascontiguousarray(c), total)
+                _add_exact_sums(cells, np.ascontiguousarray(c), total)
         return z, total
 
     def _absolute_steps(self) -> np.ndarray:
@@ -219,6 +219,13 @@ def _factors(rows: np.ndarray, row_norm: float, intercept: bool) -> tuple[np.nda
 def _margins_at(values: np.ndarray, points: np.ndarray) -> np.ndarray:
     """Return the rows' margins at each of these points, float64 of shape (n_points, n_rows)."""
     out = np.empty((len(points), len(values)))
-    sums = np.empty((_ROWS_AT_ONCE, len(points)))
-    dense_margins_at(values, np.ascontiguousarray(points.T), sums, out)
+    exact_margins_at(values, np.ascontiguousarray(points), out)
     return out
+
+
+def _add_exact_sums(values: np.ndarray, c: np.ndarray, total: np.ndarray) -> None:
+    """Add the rows times each row of ``c``, which is on the coefficients' grid, to ``total``."""
+    for k in range(0, len(c) - 1, 2):
+        exact_weighted_sums_of_two(values, c[k : k + 2], total[k : k + 2])
+    if len(c) % 2:
+        exact_weighted_sum(values, c[-1], total[-1])

@@ -13,13 +13,14 @@ from dpcore.exact.compiled import njit
 __all__ = [
     "LANES",
     "dense_margins",
-    "dense_margins_at",
     "dense_square_product",
     "dense_weighted_sum",
     "dense_weighted_sums",
     "exact_margins",
+    "exact_margins_at",
     "exact_weighted_moments",
     "exact_weighted_sum",
+    "exact_weighted_sums_of_two",
     "grid_squares",
     "measure_rows",
     "store_rows",
@@ -53,6 +54,47 @@ def exact_weighted_sum(values: np.ndarray, c: np.ndarray, out: np.ndarray) -> No
         row, p = values[i], c[i]
         for j in range(out.shape[0]):
             out[j] += row[j] * p
+
+
+@njit(cache=True, error_model="numpy", nogil=True, fastmath={"reassoc", "contract"})
+def exact_margins_at(values: np.ndarray, points: np.ndarray, out: np.ndarray) -> None:
+    """Write the products with every point to ``out``, of shape (n_points, n_rows), four at a
+    time. ``points`` : each on the parameters' grid, as in ``exact_margins``."""
+    fours = out.shape[0] - out.shape[0] % 4
+    for k in range(0, fours, 4):
+        a, b, c, d = points[k], points[k + 1], points[k + 2], points[k + 3]
+        for i in range(out.shape[1]):
+            row, p, q, r, s = values[i], 0.0, 0.0, 0.0, 0.0
+            for j in range(row.shape[0]):
+                x = np.float64(row[j])
+                p, q, r, s = p + x * a[j], q + x * b[j], r + x * c[j], s + x * d[j]
+            out[k, i], out[k + 1, i], out[k + 2, i], out[k + 3, i] = p, q, r, s
+    for k in range(fours, out.shape[0]):
+        point = points[k]
+        for i in range(out.shape[1]):
+            row, p = values[i], 0.0
+            for j in range(row.shape[0]):
+                p += row[j] * point[j]
+            out[k, i] = p
+
+
+@njit(cache=True, error_model="numpy", nogil=True, fastmath={"reassoc", "contract"})
+def exact_weighted_sums_of_two(values: np.ndarray, c: np.ndarray, out: np.ndarray) -> None:
+    """Add the rows four at a time to two sums. ``c`` : of shape (2, n_rows), as in
+    ``exact_weighted_sum``."""
+    fours, first, second, e, f = c.shape[1] - c.shape[1] % 4, out[0], out[1], c[0], c[1]
+    for i in range(0, fours, 4):
+        a, b, g, d = values[i], values[i + 1], values[i + 2], values[i + 3]
+        p, q, r, s = e[i], e[i + 1], e[i + 2], e[i + 3]
+        t, u, v, w = f[i], f[i + 1], f[i + 2], f[i + 3]
+        for j in range(first.shape[0]):
+            x, y, z, o = np.float64(a[j]), np.float64(b[j]), np.float64(g[j]), np.float64(d[j])
+            first[j] += (x * p + y * q) + (z * r + o * s)
+            second[j] += (x * t + y * u) + (z * v + o * w)
+    for i in range(fours, e.shape[0]):
+        row, p, q = values[i], e[i], f[i]
+        for j in range(first.shape[0]):
+            first[j], second[j] = first[j] + row[j] * p, second[j] + row[j] * q
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
@@ -98,31 +140,6 @@ def dense_weighted_sums(values: np.ndarray, c: np.ndarray, out: np.ndarray) -> N
         for k in range(c.shape[0]):
             for j in range(width):
                 out[k, j] += values[i, j] * c[k, i]
-
-
-@njit(cache=True, error_model="numpy", nogil=True)
-def dense_margins_at(
-    values: np.ndarray, points: np.ndarray, sums: np.ndarray, out: np.ndarray
-) -> None:
-    """A row's margins at all points side by side. ``points`` : of shape (n_features, n_points)."""
-    n_points, width = out.shape[0], values.shape[1]
-    fours = width - width % 4
-    for first in range(0, out.shape[1], sums.shape[0]):
-        count = min(sums.shape[0], out.shape[1] - first)
-        for i in range(count):
-            row, at = values[first + i], sums[i]
-            at[:] = 0.0
-            for j in range(0, fours, 4):
-                a, b, c, d = row[j], row[j + 1], row[j + 2], row[j + 3]
-                p, q, r, s = points[j], points[j + 1], points[j + 2], points[j + 3]
-                for k in range(n_points):
-                    at[k] += (a * p[k] + b * q[k]) + (c * r[k] + d * s[k])
-            for j in range(fours, width):
-                for k in range(n_points):
-                    at[k] += row[j] * points[j, k]
-        for k in range(n_points):
-            for i in range(count):
-                out[k, first + i] = sums[i, k]
 
 
 @njit(cache=True, error_model="numpy", nogil=True)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpcore.data.blocks.line_path import LinePath
 from dpcore.data.blocks.truncation import MOST_FEATURES, require_finite
 from dpcore.data.units import ends_of_blocks
 from dpcore.data.weighted_labels import paired
@@ -95,6 +96,12 @@ class Table:
             capacity=self.capacity,
         )
 
+    def beside(self) -> Table:
+        """Return a table of the same rows, which are not copied, whose blocks cache by themselves:
+        for a fit at the same time."""
+        path = LinePath(self.raw_norm_bound)
+        return self.with_blocks([block.beside(path) for block in self.blocks])
+
     def __repr__(self) -> str:
         return f"Table(n_features={self.n_features}, row_norm={self.row_norm})"
 
@@ -124,7 +131,6 @@ class Table:
         DataError for values that are not finite or lengths that differ.
         """
         from dpcore.data.blocks.layouts import layout_of
-        from dpcore.data.blocks.line_path import LinePath
 
         for name, value in (("row_norm", row_norm), ("raw_norm_bound", raw_norm_bound)):
             if not (math.isfinite(value) and 2.0**-8 <= value <= LARGEST_NORM):
