@@ -14,6 +14,7 @@ from dpcore.cli.check import check_command
 from dpcore.cli.compare import compare_command
 from dpcore.cli.convert import convert_command
 from dpcore.cli.errors import OneLineErrors
+from dpcore.cli.explain import explain_command
 from dpcore.cli.info import info_command
 from dpcore.cli.ledger import ledger_app
 from dpcore.cli.list import list_command
@@ -64,6 +65,7 @@ app.command("list")(list_command)
 app.command("info")(info_command)
 app.command("check")(check_command)
 app.command("account")(account_command)
+app.command("explain")(explain_command)
 app.command("plan")(plan_command)
 app.command("schema")(schema_command)
 app.command("convert")(convert_command)
