@@ -21,6 +21,7 @@ from dpcore.cli.list import list_command
 from dpcore.cli.plan import plan_command
 from dpcore.cli.plot import plot_command
 from dpcore.cli.predict import predict_command
+from dpcore.cli.report import report_command
 from dpcore.cli.schema import schema_command
 from dpcore.cli.streams import open_closed_streams
 from dpcore.cli.train import train_command
@@ -66,6 +67,7 @@ app.command("info")(info_command)
 app.command("check")(check_command)
 app.command("account")(account_command)
 app.command("explain")(explain_command)
+app.command("report")(report_command)
 app.command("plan")(plan_command)
 app.command("schema")(schema_command)
 app.command("convert")(convert_command)

@@ -83,9 +83,9 @@ class Explained:
             f"{percent_up(self.value.surest(_EVEN))} sure of one{_except(self.value)}"
             f"{self._why_value()}.",
             f"A guess {_whether(self.secret)}, after a fair coin decided it, is right at most "
-            f"{percent_up(self.guessed())} of the time{self._by_mu()}; a test that says so wrongly "
-            f"once in {few.denominator:,} cases says so rightly in at most "
-            f"{percent_up(self.caught(few))} of them.",
+            f"{percent_up(self.guessed())} of the time{self._by_mu()}; a test that says yes in 1 "
+            f"of {few.denominator:,} cases where it is not so says yes in at most "
+            f"{percent_up(self.caught(few))} of those where it is.",
             f"This is for one of them: a person with {_SEVERAL} {self.several} counts {_SEVERAL} "
             f"times, and 50 % become at most {percent_up(several.surest(_EVEN))}"
             f"{_except(several)}.",
