@@ -24,6 +24,7 @@ from dpcore.cli.predict import predict_command
 from dpcore.cli.report import report_command
 from dpcore.cli.schema import schema_command
 from dpcore.cli.streams import open_closed_streams
+from dpcore.cli.summary_model import summary_command
 from dpcore.cli.train import train_command
 
 __all__ = ["app", "main"]
@@ -68,6 +69,7 @@ app.command("check")(check_command)
 app.command("account")(account_command)
 app.command("explain")(explain_command)
 app.command("report")(report_command)
+app.command("summary")(summary_command)
 app.command("plan")(plan_command)
 app.command("schema")(schema_command)
 app.command("convert")(convert_command)
