@@ -15,14 +15,17 @@ from dpcore.cli.compare import compare_command
 from dpcore.cli.convert import convert_command
 from dpcore.cli.errors import OneLineErrors
 from dpcore.cli.export import export_command
+from dpcore.cli.explain import explain_command
 from dpcore.cli.info import info_command
 from dpcore.cli.ledger import ledger_app
 from dpcore.cli.list import list_command
 from dpcore.cli.plan import plan_command
 from dpcore.cli.plot import plot_command
 from dpcore.cli.predict import predict_command
+from dpcore.cli.report import report_command
 from dpcore.cli.schema import schema_command
 from dpcore.cli.streams import open_closed_streams
+from dpcore.cli.summary_model import summary_command
 from dpcore.cli.train import train_command
 from dpcore.cli.tune import tune_command
 
@@ -68,6 +71,9 @@ app.command("list")(list_command)
 app.command("info")(info_command)
 app.command("check")(check_command)
 app.command("account")(account_command)
+app.command("explain")(explain_command)
+app.command("report")(report_command)
+app.command("summary")(summary_command)
 app.command("plan")(plan_command)
 app.command("schema")(schema_command)
 app.command("convert")(convert_command)

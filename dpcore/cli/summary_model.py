@@ -1,0 +1,31 @@
+"""``dpcore summary``: a model's coefficients, in the units of its columns."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import typer
+
+from dpcore.cli.tables import print_table
+
+__all__ = ["summary_command"]
+
+
+def summary_command(
+    model: Annotated[str, typer.Argument(help="A model file.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Print each coefficient per unit of its column, and per standard deviation of the column's
+    public range, so that columns can be compared."""
+    from dpcore.model.model import load_model
+    from dpcore.model.shown import fitted_in_words
+
+    fitted = load_model(model)
+    summary = fitted.summary()
+    if as_json:
+        typer.echo(json.dumps(summary.to_dict(), indent=2, allow_nan=False))
+        return
+    print_table(f"{model}: {fitted_in_words(fitted)}", *summary.cells())
+    for note in summary.notes:
+        typer.echo(note)

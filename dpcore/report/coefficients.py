@@ -1,0 +1,184 @@
+"""A model's coefficients in the units of its columns, one for each feature.
+
+A margin is the sum of coefficients times encoded features, and an encoded number is
+(value - lower) / (upper - lower). So a coefficient over the public range is what one unit of the
+column adds to the margin. A *standard deviation of the public range* is that of the uniform law
+over the bounds, (upper - lower) / sqrt(12): a public fact, where that of the rows would be private.
+Dividing by sqrt(12) makes coefficients of different columns comparable.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcore.data.schema.columns import Boolean, Date, FeatureColumn, Numeric, Ordinal
+from dpcore.exact.rounding import exact
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dpcore.data.schema.schema import Schema
+    from dpcore.model.learnt import LearntFacts
+
+__all__ = ["HEADS", "Coefficient", "Summary", "summary_of"]
+
+HEADS = ("class", "column", "level", "unit", "per unit", "per deviation")
+_DEVIATIONS = math.sqrt(12.0)
+"""Standard deviations in the width of a uniform law."""
+
+
+@dataclass(frozen=True, slots=True)
+class Coefficient:
+    """The contribution of a feature to the margin of a row.
+
+    Parameters
+    ----------
+    of_class : the class whose margin it is, of three classes and more; else ``None``.
+    column : the column's name, or those of a cross.
+    level : the level, knot or calendar part that the feature is for; empty for a number.
+    unit : what ``per_unit`` is for: "1", "day", "doubling", "level", "if so".
+    per_unit : added to the margin by one unit more, or where the level holds.
+    per_deviation : added by a standard deviation of the public range; ``None`` without a range.
+    """
+
+    of_class: Any
+    column: str
+    level: str
+    unit: str
+    per_unit: float
+    per_deviation: float | None
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The coefficients of a model, the intercept last, and how to read them."""
+
+    coefficients: tuple[Coefficient, ...]
+    notes: tuple[str, ...]
+
+    def cells(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+        """Return the heads and the rows of a table, without a column that is empty."""
+        rows = [_cells(coefficient) for coefficient in self.coefficients]
+        kept = [at for at in range(len(HEADS)) if any(row[at] for row in rows)]
+        heads = tuple(HEADS[at] for at in kept)
+        return heads, [tuple(row[at] for at in kept) for row in rows]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON-able data."""
+        return {"coefficients": [*map(asdict, self.coefficients)], "notes": list(self.notes)}
+
+    def __repr__(self) -> str:
+        heads, rows = self.cells()
+        widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
+        lines = (
+            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+            for row in (heads, *rows)
+        )
+        return "\n".join([*lines, *self.notes])
+
+
+def summary_of(model: LearntFacts) -> Summary:
+    """Return the coefficients of a model in the units of its columns, and notes on them."""
+    half = model.schema.label.scale[1] if model.schema.label.is_real else 1.0
+    names = (None,) if model.w.ndim == 1 else model.classes or ()
+    found = []
+    for name, w in zip(names, half * np.atleast_2d(model.coef), strict=True):
+        found += [
+            _coefficient(name, *feature, float(weight))
+            for feature, weight in zip(_features(model.schema), w, strict=True)
+        ]
+    if model.schema.intercept:
+        intercepts = np.atleast_1d(np.asarray(model.intercept_, float))
+        found += [
+            Coefficient(name, "intercept", "", "", float(value), None)
+            for name, value in zip(names, intercepts, strict=True)
+        ]
+    return Summary(tuple(found), _notes(model))
+
+
+def _coefficient(
+    of_class: Any, column: str, level: str, unit: str, width: float | None, weight: float
+) -> Coefficient:
+    if width is None:
+        return Coefficient(of_class, column, level, unit, weight, None)
+    return Coefficient(of_class, column, level, unit, weight / width, weight / _DEVIATIONS)
+
+
+def _features(schema: Schema) -> Iterator[tuple[str, str, str, float | None]]:
+    """Yield column, level, unit and width of the public range of each feature, in order."""
+    if schema.width is not None:
+        for name in schema.feature_names[: schema.width]:
+            yield name, "", "1", None
+        return
+    for column in schema.features:
+        unit, width = _range(column)
+        for name in (name for part in column.parts for name in part.names):
+            level = _level(name, column.name)
+            if level:
+                yield column.name, level, "if so", None
+            else:
+                yield column.name, "", unit, width
+    for cross in schema.crossed:
+        joined = "*".join(column.name for column in cross.columns)
+        for name in cross.part.names:
+            yield joined, _level(name, joined), "if so", None
+
+
+def _range(column: FeatureColumn) -> tuple[str, float | None]:
+    """Return the unit of a column whose feature is one number, and how many of it its bounds are
+    apart."""
+    if column.bounds is None or isinstance(column, Boolean):
+        return "if so", None
+    lower, upper = column.bounds
+    if isinstance(column, Numeric) and column.scale == "log":
+        return "doubling", math.log2(upper) - math.log2(lower)
+    if isinstance(column, Date):
+        return "day", upper - lower
+    return "level" if isinstance(column, Ordinal) else "1", upper - lower
+
+
+def _level(name: str, column: str) -> str:
+    """Return the level of a feature by its name: ``column=level``, ``column@knot``,
+    ``column.month=May`` or ``column is empty``."""
+    rest = name[len(column) :]
+    return f"at {rest[1:]}" if rest[:1] == "@" else rest[1:]
+
+
+def _notes(model: LearntFacts) -> tuple[str, ...]:
+    label, schema = model.schema.label, model.schema
+    margin = "the margin" if model.w.ndim == 1 else "the margin of the class"
+    if label.is_real:
+        margin = f"the prediction, in the unit of {label.name!r},"
+    elif model.has_log_odds and model.classes is not None:
+        margin = f"the log odds of {model.classes[1]!r}"
+    notes = [f"A coefficient is what one unit more of the column adds to {margin}."]
+    if schema.width is None:
+        notes.append(
+            "A deviation is that of the uniform law over the public bounds, their width over "
+            "sqrt(12). Numbers outside the bounds count as the nearer bound. The intercept is for "
+            "a row whose numbers are at their lower bounds and whose levels are none of those "
+            "listed."
+        )
+    if schema.width is not None or schema.row_norm < schema.raw_norm_bound:
+        notes.append(
+            f"This holds for a row that is no longer than {exact(model.row_norm)} as encoded, the "
+            "intercept included; all of a longer one is scaled down to that length, and each "
+            "of its features then counts for less."
+        )
+    notes.append(
+        "Coefficients hold the noise of their release, and no interval is stated for them."
+    )
+    return tuple(notes)
+
+
+def _cells(found: Coefficient) -> tuple[str, ...]:
+    deviation = "" if found.per_deviation is None else f"{found.per_deviation:.4g}"
+    of_class = "" if found.of_class is None else str(found.of_class)
+    return (
+        *(of_class, found.column, found.level, found.unit),
+        *(f"{found.per_unit:.4g}", deviation),
+    )

@@ -1,0 +1,209 @@
+"""Coefficients in the units of columns, against what a unit more does to a prediction."""
+
+import json
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from dpcore import load_model
+from dpcore.cli import app
+from dpcore.data.schema.schema import Schema
+from dpcore.model.model import Model
+from dpcore.privacy.statement import PrivacyStatement
+from dpcore.report.coefficients import summary_of
+
+PRIVACY = PrivacyStatement(
+    epsilon=1.0,
+    delta=1e-8,
+    relation="replace-one",
+    accountant="zcdp",
+    conversion="tight",
+    unit="rho",
+    budget=0.01,
+    spent=0.009,
+    releases={"count": 2},
+).to_dict()
+COLUMNS = {
+    "age": {"kind": "numeric", "lower": 16, "upper": 80, "fill": 30, "indicator": True},
+    "pay": {"kind": "numeric", "lower": 1, "upper": 1024, "scale": "log"},
+    "day": {"kind": "date", "lower": "2024-01-01", "upper": "2024-03-05", "parts": ["month"]},
+    "size": {"kind": "ordinal", "levels": ["s", "m", "l"]},
+    "ill": {"kind": "boolean"},
+    "town": {"kind": "categorical", "categories": ["Bern", "Genf"], "indicator": True},
+    "bin": {"kind": "numeric", "bins": [0, 5]},
+    "bent": {"kind": "numeric", "knots": [0, 4, 8]},
+    "hash": {"kind": "hashed", "buckets": 2},
+    "y": {"kind": "label", "classes": ["no", "yes"]},
+}
+CROSSES = [{"columns": ["ill", "size"]}]
+ROW = {
+    **{"age": 30.0, "pay": 8.0, "day": "2024-01-10", "size": "s", "ill": "no", "town": "Bern"},
+    **{"bin": -1.0, "bent": 0.0, "hash": "a"},
+}
+
+
+def model(columns=COLUMNS, crosses=CROSSES, classes=1, loss="logistic", **keys):
+    schema = Schema.from_dict({"columns": columns, "crosses": crosses, **keys})
+    w = np.random.default_rng(3).uniform(-2, 2, size=(classes, schema.n_features))
+    return Model(
+        w=np.round(w if classes > 1 else w[0], 6),
+        schema=schema,
+        loss=loss,
+        l2=0.0,
+        algo={"name": "stub"},
+        privacy=PRIVACY,
+        ledger=(),
+        status="Done.",
+        details={},
+        versions={},
+    )
+
+
+def found(summary, column, level="", of_class=None):
+    (coefficient,) = [
+        c
+        for c in summary.coefficients
+        if (c.column, c.level, c.of_class) == (column, level, of_class)
+    ]
+    return coefficient
+
+
+def moved(fitted, changes, row=ROW):
+    """Return what a change of cells adds to a row's score."""
+    rows = pd.DataFrame([row, {**row, **changes}])
+    before, after = fitted.decision_function(rows)
+    return after - before
+
+
+@pytest.mark.parametrize(
+    ("column", "after", "unit", "width"),
+    [
+        ("age", 31.0, "1", 64),
+        ("pay", 16.0, "doubling", 10),
+        ("day", "2024-01-11", "day", 64),
+        ("bent", None, None, None),
+    ],
+)
+def test_a_unit_more_adds_the_coefficient(column, after, unit, width):
+    fitted = model()
+    if after is None:  # A knot's coefficient is what the column adds there.
+        at = [found(fitted.summary(), "bent", f"at {knot}").per_unit for knot in (0, 4, 8)]
+        assert moved(fitted, {"bent": 6.0}) == pytest.approx((at[1] + at[2]) / 2 - at[0], abs=1e-3)
+        return
+    coefficient = found(fitted.summary(), column)
+    assert coefficient.unit == unit
+    assert moved(fitted, {column: after}) == pytest.approx(coefficient.per_unit, abs=1e-4)
+    # Uniform on an interval: variance (width)^2 / 12.
+    deviation = width / math.sqrt(12)
+    assert coefficient.per_deviation == pytest.approx(coefficient.per_unit * deviation)
+    # The twin that takes the coefficient of the encoded feature for that of a unit.
+    assert moved(fitted, {column: after}) != pytest.approx(width * coefficient.per_unit, abs=1e-2)
+
+
+def test_a_step_of_levels_adds_the_coefficient_and_its_crosses():
+    fitted = model()
+    summary = fitted.summary()
+    step = found(summary, "size")
+    assert step.unit == "level" and step.per_deviation is not None
+    cross = [found(summary, "ill*size", f"false*{size}").per_unit for size in ("s", "m")]
+    expected = step.per_unit + cross[1] - cross[0]
+    assert moved(fitted, {"size": "m"}) == pytest.approx(expected, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("column", "after", "levels"),
+    [
+        ("town", "Genf", ("Bern", "Genf")),
+        ("town", "", ("Bern", "is empty")),
+        ("bin", 5.0, ("<0", ">=5")),
+        ("bin", 2.0, ("<0", "[0,5)")),
+    ],
+)
+def test_another_level_adds_the_difference_of_two_coefficients(column, after, levels):
+    fitted = model()
+    one, other = (found(fitted.summary(), column, level) for level in levels)
+    assert one.unit == "if so" and one.per_deviation is None
+    expected = other.per_unit - one.per_unit
+    assert moved(fitted, {column: after}) == pytest.approx(expected, abs=1e-4)
+
+
+def test_a_truth_value_and_an_empty_cell_are_levels():
+    fitted = model(crosses=[])
+    summary = fitted.summary()
+    assert moved(fitted, {"ill": "yes"}) == pytest.approx(found(summary, "ill").per_unit, abs=1e-4)
+    empty = found(summary, "age", "is empty")
+    assert moved(fitted, {"age": ""}) == pytest.approx(empty.per_unit, abs=1e-4)
+    month = found(summary, "day", "month=Feb")
+    assert month.unit == "if so" and found(summary, "hash", "#1").unit == "if so"
+
+
+def test_a_regression_is_in_the_unit_of_its_label():
+    columns = {**COLUMNS, "y": {"kind": "label", "lower": 100.0, "upper": 900.0}}
+    fitted = model(columns, loss="squared")
+    coefficient = found(fitted.summary(), "age").per_unit
+    assert moved(fitted, {"age": 31.0}) == pytest.approx(coefficient, abs=0.05)
+    assert found(fitted.summary(), "intercept").per_unit == fitted.intercept_
+    assert "the prediction, in the unit of 'y'" in fitted.summary().notes[0]
+
+
+def test_the_intercept_is_the_score_of_a_row_at_its_lower_bounds():
+    columns = {name: COLUMNS[name] for name in ("pay", "town", "y")}
+    fitted = model(columns, crosses=[])
+    (score,) = fitted.decision_function(pd.DataFrame([{"pay": 1.0, "town": "elsewhere"}]))
+    assert found(fitted.summary(), "intercept").per_unit == pytest.approx(score, abs=1e-6)
+
+
+def test_every_coefficient_is_there_once_and_of_several_classes_each():
+    fitted = model()
+    assert len(fitted.summary().coefficients) == fitted.w.size
+    columns = {**COLUMNS, "y": {"kind": "label", "classes": ["a", "b", "c"]}}
+    wide = model(columns, classes=3, loss="softmax")
+    summary = wide.summary()
+    assert len(summary.coefficients) == wide.w.size
+    of_b = found(summary, "pay", of_class="b")
+    scores = wide.decision_function(pd.DataFrame([ROW, {**ROW, "pay": 16.0}]))
+    assert scores[1, 1] - scores[0, 1] == pytest.approx(of_b.per_unit, abs=1e-4)
+
+
+def test_rows_that_are_scaled_down_have_a_note_and_smaller_effects():
+    assert not any("scaled down" in note for note in model().summary().notes)
+    fitted = model(row_norm=1.0)
+    (note,) = [note for note in fitted.summary().notes if "scaled down" in note]
+    assert "a row that is no longer than 1 as encoded" in note
+    per_unit = found(fitted.summary(), "pay").per_unit
+    assert abs(moved(fitted, {"pay": 16.0})) < 0.9 * abs(per_unit)
+
+
+def test_unnamed_columns_have_no_range():
+    label = {"y": COLUMNS["y"]}
+    fitted = model(label, crosses=[], width=2, row_norm=512.0)
+    summary = fitted.summary()
+    assert [c.column for c in summary.coefficients] == ["x1", "x2", "intercept"]
+    assert summary.coefficients[0].per_deviation is None
+    first, second = fitted.decision_function(np.array([[1.0, 5.0], [2.0, 5.0]]))
+    assert second - first == pytest.approx(summary.coefficients[0].per_unit, abs=1e-3)
+    assert any("no longer than 512" in note for note in summary.notes)
+
+
+def test_it_prints_as_a_table_without_empty_columns():
+    text = repr(summary_of(model(crosses=[])))
+    head, *rows = text.splitlines()
+    assert head.split() == ["column", "level", "unit", "per", "unit", "per", "deviation"]
+    assert rows[0].startswith("age ")
+    assert "the log odds of 'yes'" in text and "no interval is stated" in text
+
+
+def test_the_command_prints_the_table_and_json(tmp_path):
+    path = tmp_path / "m.json"
+    model().save(path)
+    run = CliRunner().invoke(app, ["summary", str(path)])
+    assert run.exit_code == 0
+    assert "per deviation" in run.output and "doubling" in run.output
+    run = CliRunner().invoke(app, ["summary", str(path), "--json"])
+    told = json.loads(run.output)
+    assert told == json.loads(json.dumps(load_model(path).summary().to_dict()))
+    missing = CliRunner().invoke(app, ["summary", str(tmp_path / "none.json")])
+    assert missing.exit_code == 2 and "Cannot read model file" in missing.output
