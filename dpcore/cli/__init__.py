@@ -14,8 +14,8 @@ from dpcore.cli.check import check_command
 from dpcore.cli.compare import compare_command
 from dpcore.cli.convert import convert_command
 from dpcore.cli.errors import OneLineErrors
-from dpcore.cli.export import export_command
 from dpcore.cli.explain import explain_command
+from dpcore.cli.export import export_command
 from dpcore.cli.info import info_command
 from dpcore.cli.ledger import ledger_app
 from dpcore.cli.list import list_command
