@@ -42,7 +42,8 @@ class Server:
     def __init__(self) -> None:
         import psycopg
 
-        folder, own, bin = Path(tempfile.mkdtemp(prefix="dpcore-pg-")), user(), programs()
+        own, bin = user(), programs()
+        folder = Path(tempfile.mkdtemp(prefix="dpcore-pg-"))
         if own:
             os.chown(folder, own["user"], own["group"])
         self.folder, data, self.count = folder, folder / "data", 0
