@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from dpcore.data.readers import BadRows
+    from dpcore.data.row_part import RowPart
     from dpcore.data.schema.schema import Schema
 
 __all__ = ["Files", "RowFacts", "RowsElsewhere"]
@@ -62,6 +63,8 @@ class RowFacts(Protocol):
     def rows_dropped(self) -> bool: ...
     @property
     def typed_by(self) -> Literal["frame", "file"] | None: ...
+    @property
+    def part(self) -> RowPart | None: ...
 
 
 @dataclass(frozen=True)
@@ -81,6 +84,7 @@ class RowsElsewhere:
     is_generated: ClassVar[bool] = False
     units: ClassVar[None] = None
     weights: ClassVar[None] = None
+    part: ClassVar[None] = None
 
     def __repr__(self) -> str:
         return f"RowsElsewhere({self.name!r}, n_features={self.schema.n_features})"

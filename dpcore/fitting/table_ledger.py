@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import InvalidInputError, LedgerError, TargetNotMetError
 from dpcore.ledger.cost import Run
+from dpcore.ledger.parts import Part
 from dpcore.ledger.table_ledger import Found, Reservation, TableLedger
 from dpcore.privacy.statement import foreign_parts
 from dpcore.session.ledger import Ledger, LedgerEntry
 
 if TYPE_CHECKING:
     from dpcore.data.files import RowFacts
+    from dpcore.data.row_part import RowPart
     from dpcore.data.schema.schema import Schema
     from dpcore.fitting.doors import Released
     from dpcore.fitting.plan import Plan
@@ -151,7 +153,7 @@ def charged_run(
     reasons = (*plan.why_not_private(), *why_not_private)
     n = rows.n_units if plan.relation.size_is_public else None
     run = plan.entry.name, plan.accountant, plan.relation
-    with closed_after(reserved(request, run, rows.schema, n, reasons)) as charged:
+    with closed_after(reserved(request, run, rows.schema, n, reasons, rows.part)) as charged:
         yield charged
 
 
@@ -175,11 +177,13 @@ def reserved(
     schema: Schema,
     n: int | None,
     why_not_private: tuple[str, ...],
+    part: RowPart | None = None,
 ) -> Charged:
     """Return the charges of a run, all of its budget reserved where its table has a ledger.
 
     ``run`` : the name of its algorithm, its filter, empty, and its relation. ``n`` : the number of
-    rows or units, where that is public. Raises as ``charged_run``.
+    rows or units, where that is public. ``part`` : whose rows it is over; ``None`` for all. Raises
+    as ``charged_run``.
     """
     name, accountant, relation = run
     path = None if request is None else request.of(schema)
@@ -201,7 +205,8 @@ def reserved(
     if n is not None:
         table["n"] = n
     unit = None if schema.units is None else schema.units.column
-    own = Run(accountant, relation.value, unit)
+    of = None if part is None else Part(table["schema"], part.column, part.name)
+    own = Run(accountant, relation.value, unit, of)
     return Charged(ledger.reserve(own, stated, table, request.same_table))
 
 

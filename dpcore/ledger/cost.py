@@ -22,7 +22,8 @@ Theorem 2.14), rho-zCDP k^2 rho (Bun & Steinke 2016, Proposition 1.9), (epsilon,
 and delta (1 + e^epsilon + ... + e^((k-1) epsilon)) (Vadhan 2017, Lemma 2.2). Anything else is
 refused: a run under replace-one says nothing of tables of other sizes, a run over rows nothing of
 units. So are units under replace-one in a ledger of rows: a row that is replaced may leave a unit
-empty and begin another one, and neighbours under it have equally many units.
+empty and begin another one, and neighbours under it have equally many units. A run over a part of
+the rows is under add-or-remove-one, of rows (``dpcore.ledger.parts``).
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ from dpcore.privacy.stated_events import ApproximateDpEvent, ZcdpDpEvent
 
 if TYPE_CHECKING:
     from dpcore.accountants.additive import AdditiveAccountant
+    from dpcore.ledger.parts import Part
     from dpcore.ledger.terms import Terms
     from dpcore.protocols import Accountant
 
@@ -61,11 +63,13 @@ class Run:
     ----------
     accountant : its filter, empty.
     relation, unit : its own, as ``Terms`` has them.
+    part : whose rows it is over; ``None`` for all.
     """
 
     accountant: Accountant
     relation: str
     unit: str | None
+    part: Part | None = None
 
 
 @dataclass(frozen=True)
@@ -86,9 +90,14 @@ def times_of(run: Run, terms: Terms) -> int:
 
     Raises InvalidInputError where it is of none.
     """
+    grown = run.relation == "add-or-remove-one"
+    if run.part is not None and not (grown and run.unit is None):
+        raise InvalidInputError(
+            "A run over a part of the rows is under add-or-remove-one of a row: how many rows the "
+            "part has is private, and a unit of several may be in more than one part."
+        )
     if run.unit == terms.unit and run.relation == terms.relation:
         return 1
-    grown = run.relation == "add-or-remove-one"
     if grown and run.unit == terms.unit and terms.relation == "replace-one":
         return 2
     if grown and terms.unit is None and terms.relation == "add-or-remove-one":

@@ -78,6 +78,12 @@ def remaining(state: State) -> list[str]:
             f"Budget {place + 1}: {shown_up(used.spent)} of {shown_down(used.budget)} {used.unit} "
             f"counts as spent, which is book-keeping; {shown_down(used.remaining)} remains."
         )
+        for part in state.parts(place):
+            seen = state.spent(place, part)
+            lines.append(
+                f"On {part.name}, runs on all rows included: {shown_up(seen.spent)} {used.unit} "
+                f"counts as spent; {shown_down(seen.remaining)} remains."
+            )
         own = Run(terms.filter, terms.relation, terms.unit)
         fits = epsilon_that_fits(state, own)
         lines.append(
@@ -115,7 +121,8 @@ def _row(state: State, run: RunState) -> list[str]:
         counts += f" + {shown_up(float_up(Fraction(run.aside_ticks, _ONE)))}"
     models = ", ".join(digest[:12] for digest in run.models)
     figures = [exact(stated["epsilon"]), counts, run.outcome, models]
-    return [str(run.number), run.at, stated["analyst"], stated["algorithm"], *figures]
+    algorithm = stated["algorithm"] + ("" if run.part is None else f" on {run.part.name}")
+    return [str(run.number), run.at, stated["analyst"], algorithm, *figures]
 
 
 def to_dict(state: State) -> dict[str, Any]:
@@ -135,6 +142,11 @@ def to_dict(state: State) -> dict[str, Any]:
                 "remaining": used.remaining,
                 "relation": terms.relation,
                 "unit_of_protection": terms.unit or "one row",
+                "parts": [
+                    {"part": part.name, "spent": seen.spent, "remaining": seen.remaining}
+                    for part in state.parts(place)
+                    for seen in (state.spent(place, part),)
+                ],
             }
         )
     runs = [
@@ -143,6 +155,7 @@ def to_dict(state: State) -> dict[str, Any]:
             "at": run.at,
             **run.stated,
             "budget": run.budget,
+            "part": None if run.part is None else run.part.name,
             "counts": float_up(Fraction(run.ticks, _ONE)),
             "counts_of_delta": float_up(Fraction(run.aside_ticks, _ONE)),
             "outcome": run.outcome,

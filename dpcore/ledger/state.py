@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import LedgerError
+from dpcore.ledger.parts import Part, most_seen
 from dpcore.ledger.terms import Terms
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ class RunState:
     outcome : ``"open"`` until it is closed; it may still run, or have died.
     found : what is known of its guarantee since it was closed (``table_ledger.Found``).
     models : digests of the files that its model was saved in.
+    part : whose rows it was over; ``None`` for all.
     """
 
     number: int
@@ -39,6 +41,7 @@ class RunState:
     outcome: str = "open"
     found: dict[str, Any] = field(default_factory=dict)
     models: list[str] = field(default_factory=list)
+    part: Part | None = None
 
 
 @dataclass
@@ -61,11 +64,18 @@ class State:
     outside: list[Entry]
     digest: str
 
-    def spent(self, budget: int) -> AdditiveAccountant:
-        """Return a budget's filter after all runs that were charged to it."""
+    def spent(self, budget: int, part: Part | None = None) -> AdditiveAccountant:
+        """Return a budget's filter after all runs that were charged to it: as a further run over a
+        part finds it, ``None`` for all rows."""
         of_it = [run for run in self.runs.values() if run.budget == budget]
-        ticks, aside = sum(run.ticks for run in of_it), sum(run.aside_ticks for run in of_it)
+        ticks = most_seen(((run.part, run.ticks) for run in of_it), part)
+        aside = most_seen(((run.part, run.aside_ticks) for run in of_it), part)
         return self.budgets[budget].spent(ticks, aside)
+
+    def parts(self, budget: int) -> list[Part]:
+        """Return the parts that runs of a budget were over, in the order of the first ones."""
+        of_it = [run.part for run in self.runs.values() if run.budget == budget]
+        return list(dict.fromkeys(part for part in of_it if part is not None))
 
 
 def state_of(entries: list[Entry]) -> State:
@@ -87,8 +97,9 @@ def _take(state: State, entry: Entry) -> None:
             if body["table"] is not None and body["table"] not in state.tables:
                 state.tables.append(body["table"])
             cost = int(body["ticks"]), int(body["aside_ticks"])
+            part = Part(**body["part"]) if "part" in body else None
             state.runs[entry.number] = RunState(
-                entry.number, entry.at, body["budget"], cost, *cost, body["stated"]
+                entry.number, entry.at, body["budget"], cost, *cost, body["stated"], part=part
             )
         case "closed":
             run = state.runs[body["run"]]
