@@ -96,7 +96,7 @@ def _take(state: State, entry: Entry) -> None:
         case "reserved":
             if body["table"] is not None and body["table"] not in state.tables:
                 state.tables.append(body["table"])
-            cost = int(body["ticks"]), int(body["aside_ticks"])
+            cost = _cost(body)
             part = Part(**body["part"]) if "part" in body else None
             state.runs[entry.number] = RunState(
                 entry.number, entry.at, body["budget"], cost, *cost, body["stated"], part=part
@@ -107,11 +107,18 @@ def _take(state: State, entry: Entry) -> None:
             names = ("why_not_private", "most_rows", "typed_by", "parts")
             run.found = {name: body[name] for name in names if body[name]}
             # An entry could only ever count less than its reservation.
-            run.ticks = min(run.ticks, int(body["ticks"]))
-            run.aside_ticks = min(run.aside_ticks, int(body["aside_ticks"]))
+            ticks, aside_ticks = _cost(body)
+            run.ticks, run.aside_ticks = min(run.ticks, ticks), min(run.aside_ticks, aside_ticks)
         case "model":
             state.runs[body["run"]].models.append(body["digest"])
         case "outside":
             state.outside.append(entry)
         case kind:
             raise LedgerError(f"The ledger has an entry {kind!r}: take a newer dpcore.")
+
+
+def _cost(body: dict[str, Any]) -> tuple[int, int]:
+    cost = int(body["ticks"]), int(body["aside_ticks"])
+    if min(cost) < 0:
+        raise LedgerError("The ledger has a cost below nought, which no run has: it was altered.")
+    return cost
