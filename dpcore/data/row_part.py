@@ -49,6 +49,8 @@ def rows_of_part(dataset: Dataset, name: str | None) -> Dataset:
     """
     if name is None:
         return dataset
+    if not isinstance(name, str):
+        raise InvalidInputError('Expected part to be text, as in part="ward=surgery".')
     if dataset.schema.unit is not None or dataset.part is not None:
         raise InvalidInputError(
             "Rows in parts are for units of one row, and by one column: those of a unit of several "

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import InvalidInputError, LedgerError, TargetNotMetError
+from dpcore.ledger.by_release import ByRelease, opened_run
 from dpcore.ledger.cost import Run
 from dpcore.ledger.parts import Part
 from dpcore.ledger.table_ledger import Found, Reservation, TableLedger
@@ -68,7 +69,10 @@ class LedgerRequest:
             if path is not None:
                 return os.fspath(path)
         if self.analyst or self.same_table:
-            raise InvalidInputError("Expected a ledger beside what is said of the run in it.")
+            raise InvalidInputError(
+                "Expected a ledger beside --as (analyst=) and --same-table (same_table=True), "
+                "which are noted there: no option, schema or DPCORE_LEDGER names one."
+            )
         return None
 
 
@@ -118,7 +122,7 @@ class Charged:
     reference : what its model keeps of a ledger's file; ``None`` without one.
     """
 
-    def __init__(self, reservation: Reservation | None = None) -> None:
+    def __init__(self, reservation: Reservation | ByRelease | None = None) -> None:
         self._reservation = reservation
         self.log: Ledger[LedgerEntry] = Ledger() if reservation is None else reservation.log
         self.reference = None if reservation is None else reservation.reference
@@ -178,12 +182,14 @@ def reserved(
     n: int | None,
     why_not_private: tuple[str, ...],
     part: RowPart | None = None,
+    by_release: bool = False,
 ) -> Charged:
     """Return the charges of a run, all of its budget reserved where its table has a ledger.
 
     ``run`` : the name of its algorithm, its filter, empty, and its relation. ``n`` : the number of
-    rows or units, where that is public. ``part`` : whose rows it is over; ``None`` for all. Raises
-    as ``charged_run``.
+    rows or units, where that is public. ``part`` : whose rows it is over; ``None`` for all.
+    ``by_release`` : whether nothing is reserved, and each release charged by itself. Raises as
+    ``charged_run``.
     """
     name, accountant, relation = run
     path = None if request is None else request.of(schema)
@@ -207,6 +213,8 @@ def reserved(
     unit = None if schema.units is None else schema.units.column
     of = None if part is None else Part(table["schema"], part.column, part.name)
     own = Run(accountant, relation.value, unit, of)
+    if by_release:
+        return Charged(opened_run(ledger, own, stated, table, request.same_table))
     return Charged(ledger.reserve(own, stated, table, request.same_table))
 
 

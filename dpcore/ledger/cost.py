@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from dpcore.ledger.terms import Terms
     from dpcore.protocols import Accountant
 
-__all__ = ["Cost", "Run", "cost_of", "times_of"]
+__all__ = ["Cost", "Run", "cost_of", "grown", "times_of"]
 
 _ONE = ticks_up(Fraction(1))
 _POWER = {"zcdp": 2, "gdp": 2, "pure": 1}
@@ -105,8 +105,15 @@ def times_of(run: Run, terms: Terms) -> int:
     raise InvalidInputError(
         f"The run is under {run.relation} of {_thing(run.unit)}, and the ledger under "
         f"{terms.relation} of {_thing(terms.unit)}: its guarantee says nothing of such a change, "
-        "so that the ledger cannot hold it."
+        f"so that the ledger cannot hold it. Run under {terms.relation} of {_thing(terms.unit)}."
     )
+
+
+def grown(terms: Terms, times: int) -> int | None:
+    """Return by what so many steps multiply a cost of the ledger's unit; ``None`` where no such
+    rule holds."""
+    power = 0 if times == 1 else _POWER.get(terms.filter.name)
+    return None if power is None else times**power
 
 
 def _thing(unit: str | None) -> str:
@@ -120,9 +127,9 @@ def cost_of(run: Run, terms: Terms) -> Cost:
     """
     times, filter = times_of(run, terms), terms.filter
     own = run.accountant
-    grows = filter.name in _POWER and not _reserve_ticks(own)
-    if _is_of_unit(own, filter) and (times == 1 or grows):
-        factor = 1 if times == 1 else times ** _POWER[filter.name]
+    factor = grown(terms, times)
+    grows = times == 1 or not _reserve_ticks(own)
+    if factor is not None and grows and _is_of_unit(own, filter):
         ticks: int = own.budget_ticks  # type: ignore[attr-defined]  # of a class of ours
         return Cost(ticks * factor, _reserve_ticks(own), factor)
     event = _as_event(own, times)

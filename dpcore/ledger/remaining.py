@@ -70,4 +70,4 @@ def more_like(state: State, run: RunState) -> int:
     reserve = getattr(used, "reserve_ticks", 0) - getattr(used, "reserved_ticks", 0)
     left = used.budget_ticks - used.spent_ticks
     pairs = (left, run.reserved[0]), (reserve, run.reserved[1])
-    return min(amount // each for amount, each in pairs if each)
+    return min((amount // each for amount, each in pairs if each), default=0)

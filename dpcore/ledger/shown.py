@@ -92,14 +92,15 @@ def remaining(state: State) -> list[str]:
             if fits
             else "No further run fits."
         )
-    if state.runs:
-        last = state.runs[max(state.runs)]
+    charged = [run for run in state.runs.values() if any(run.reserved)]
+    if charged:
+        last = charged[-1]
         lines.append(f"Further runs like the last one that fit: {more_like(state, last)}.")
     open_runs = [str(run.number) for run in state.runs.values() if run.outcome == "open"]
     if open_runs:
         lines.append(
-            f"Open, and counted whole: {', '.join(open_runs)}. One that has died is closed by "
-            "`dpcore ledger close`."
+            f"Open, and counted for all that was charged: {', '.join(open_runs)}. One that has "
+            "died is closed by `dpcore ledger close`."
         )
     if state.outside:
         lines.append(

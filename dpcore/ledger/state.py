@@ -23,7 +23,8 @@ class RunState:
     Parameters
     ----------
     budget : the place of the budget that it was charged to.
-    reserved : its whole budget, in ticks of the filter and of the part of delta aside.
+    reserved : its whole budget, in ticks of the filter and of the part of delta aside; of a run
+        that is charged release by release, what was charged.
     ticks, aside_ticks : what counts as its cost now: all of that until it is closed.
     outcome : ``"open"`` until it is closed; it may still run, or have died.
     found : what is known of its guarantee since it was closed (``table_ledger.Found``).
@@ -101,6 +102,11 @@ def _take(state: State, entry: Entry) -> None:
             state.runs[entry.number] = RunState(
                 entry.number, entry.at, body["budget"], cost, *cost, body["stated"], part=part
             )
+        case "released":
+            run = state.runs[body["run"]]
+            ticks, aside_ticks = _cost(body)
+            run.ticks, run.aside_ticks = run.ticks + ticks, run.aside_ticks + aside_ticks
+            run.reserved = run.ticks, run.aside_ticks
         case "closed":
             run = state.runs[body["run"]]
             run.outcome = body["outcome"]

@@ -101,7 +101,7 @@ class TableLedger:
         def decide(entries: list[Entry]) -> _Decision:
             state = state_of(entries)
             if table is not None:
-                self._require_table(state, table, confirmed)
+                self.require_table(state, table, confirmed)
             budget, cost = _that_holds(state, run, self.path)
             found.append((cost, state))
             figures = {"ticks": str(cost.ticks), "aside_ticks": str(cost.aside_ticks)}
@@ -118,7 +118,8 @@ class TableLedger:
             raise
         return Reservation(self, entry, *found[-1])
 
-    def _require_table(self, state: State, table: dict[str, Any], confirmed: bool) -> None:
+    def require_table(self, state: State, table: dict[str, Any], confirmed: bool) -> None:
+        """Raise InvalidInputError for another table, unless it is ``confirmed`` to be the same."""
         # A number of rows is compared where both have one: it is public under replace-one alone.
         is_known = any(
             all(old.get(key, value) == value for key, value in table.items())

@@ -97,8 +97,14 @@ def test_a_ledger_is_beside_the_schema_wherever_the_command_runs(
     assert str(tmp_path) not in out.read_text()
 
 
+def test_the_command_without_another_prints_its_help():
+    done = CliRunner().invoke(app, ["ledger"])
+    assert done.exit_code == 0
+    assert "\n  init " in done.output
+
+
 def test_what_is_said_of_a_ledger_needs_one(rows, tmp_path, monkeypatch):
     text = (tmp_path / "schema.toml").read_text().replace('ledger = "table.ledger"\n', "")
     (tmp_path / "schema.toml").write_text(text)
-    with pytest.raises(InvalidInputError, match="Expected a ledger"):
+    with pytest.raises(InvalidInputError, match="Expected a ledger beside --as"):
         dpcore.fit(rows[1], schema=rows[3], epsilon=0.5, analyst="ann")
