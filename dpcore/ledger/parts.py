@@ -24,10 +24,11 @@ in a part each, so that their costs add.
 Proof, replace-one. A run over a part is under add-or-remove-one, since the part's number of rows is
 private, and is charged as two steps, c2. Where the old row and the new one are of one part, the
 pair sees two steps of that part's runs: c2 each. Where they are of two, p loses a row and q gets
-one: the pair sees one step, c1, of the runs of both. For every charge c2 >= 2 c1: two steps
-multiply a sum of rho or mu^2 by four and one of epsilon by two; delta (1 + e^epsilon) >= 2 delta;
-and what is charged as a pure release has the cost of randomised response, whose additive
-divergences at 2 epsilon are no less than those of two at epsilon, a 2 epsilon-private pair. So
+one: the pair sees one step, c1, of the runs of both. For every charge c2 >= 2 c1. Two steps
+multiply rho and mu^2 by four, and epsilon by two; delta (1 + e^epsilon) >= 2 delta. What is charged
+as a pure release costs the divergence of randomised response: two releases at epsilon are one that
+is 2 epsilon-private, which randomised response at 2 epsilon dominates (Kairouz, Oh & Viswanath
+2015), so that its divergence is no less than the sum of theirs. So
 
     c1 of p's runs + c1 of q's runs <= (c2 of p's + c2 of q's) / 2 <= the larger of c2's sums,
 
