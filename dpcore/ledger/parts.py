@@ -26,9 +26,9 @@ private, and is charged as two steps, c2. Where the old row and the new one are 
 pair sees two steps of that part's runs: c2 each. Where they are of two, p loses a row and q gets
 one: the pair sees one step, c1, of the runs of both. For every charge c2 >= 2 c1. Two steps
 multiply rho and mu^2 by four, and epsilon by two; delta (1 + e^epsilon) >= 2 delta. What is charged
-as a pure release costs the divergence of randomised response: two releases at epsilon are one that
-is 2 epsilon-private, which randomised response at 2 epsilon dominates (Kairouz, Oh & Viswanath
-2015), so that its divergence is no less than the sum of theirs. So
+as a pure release costs the divergence of randomised response: two releases at epsilon are together
+2 epsilon-private, so that randomised response at 2 epsilon dominates them (Kairouz, Oh & Viswanath
+2015), and its divergence is no less than the sum of theirs. So
 
     c1 of p's runs + c1 of q's runs <= (c2 of p's + c2 of q's) / 2 <= the larger of c2's sums,
 
