@@ -12,7 +12,7 @@ from dpcore.errors import InvalidInputError, LedgerError
 
 __all__ = ["ledger_app"]
 
-ledger_app = typer.Typer(no_args_is_help=True, help="Keep what all runs over a table have cost.")
+ledger_app = typer.Typer(invoke_without_command=True)
 
 _File = Annotated[
     str,
@@ -41,6 +41,13 @@ _Aside = Annotated[
         "whole, as (epsilon, delta); by default a quarter."
     ),
 ]
+
+
+@ledger_app.callback()
+def commands(context: typer.Context) -> None:
+    """Keep what all runs over a table have cost."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
 
 
 @ledger_app.command("init")

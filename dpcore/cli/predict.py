@@ -177,7 +177,7 @@ class _Output:
 
     def lines(self) -> Iterator[bytes]:
         """Yield the output in pieces."""
-        from dpcore.fitting.loading import feature_rows
+        from dpcore.fitting.rows_to_score import feature_rows
         from dpcore.model.margins import blank_rows, margins_in_pieces
 
         heads = self._said.heads

@@ -183,6 +183,13 @@ def train_command(
         bool,
         typer.Option("--same-table", help="A schema new to the ledger is of the same rows."),
     ] = False,
+    part: Annotated[
+        str | None,
+        typer.Option(
+            help="COLUMN=LEVEL: train on these rows alone. In a ledger, runs on parts by one "
+            "column cost what the dearest part costs, not the sum."
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
 ) -> None:
@@ -192,7 +199,7 @@ def train_command(
 
     tell_outlook(quiet)
     rows = data, schema, target, bad_rows, schema_from_data
-    request = DataRequest(*rows, test, test_fraction, unit, rows_per_unit, private_bounds)
+    request = DataRequest(*rows, test, test_fraction, unit, rows_per_unit, private_bounds, part)
     if loss is None:
         request = with_schema(request)
         schemas = () if multiclass else (schema_of_rows(request),)

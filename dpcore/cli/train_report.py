@@ -44,9 +44,10 @@ def _print(training: Training, out: Path | None) -> None:
     report = training.report()
     counted = {"n_train": "rows", "units_train": "units"}
     rows = "".join(f", {report[key]} {what}" for key, what in counted.items() if key in report)
+    data = report["data"] + (f" where {report['part']}" if "part" in report else "")
     releases = ", ".join(f"{count} {kind}" for kind, count in report["releases"].items())
     lines = [
-        f"Fitted {report['algo']} on {report['data']}{_each(report)}: {_loss(report)} loss, l2 "
+        f"Fitted {report['algo']} on {data}{_each(report)}: {_loss(report)} loss, l2 "
         f"{report['l2']:g}, {report['n_features']} features{rows}.",
         *_chosen(report),
         f"Rows: {report['scaling']}",

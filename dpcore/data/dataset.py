@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from dpcore.data.blocks.layouts import Rows
     from dpcore.data.blocks.table import Table
+    from dpcore.data.row_part import RowPart
 
 __all__ = ["Dataset", "declared_schema", "feature_pieces", "load_file"]
 
@@ -45,6 +46,7 @@ class Dataset:
     typed_by : ``"frame"`` or ``"file"`` where another program gave the columns their types, from
         all of their cells: that these are public is the caller's claim.
     weights : the weight of each row, float64, as private as the row; ``None`` where all count once.
+    part : which of a table's rows these are; ``None`` for all.
     """
 
     name: str
@@ -56,6 +58,7 @@ class Dataset:
     typed_by: Literal["frame", "file"] | None = None
     units: np.ndarray | None = None
     weights: np.ndarray | None = None
+    part: RowPart | None = None
 
     def __post_init__(self) -> None:
         if (self.units is None) != (self.schema.unit is None):

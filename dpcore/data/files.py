@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from dpcore.data.dataset import Dataset
     from dpcore.data.readers import BadRows
+    from dpcore.data.row_part import RowPart
     from dpcore.data.schema.schema import Schema
 
 __all__ = [
@@ -148,6 +149,8 @@ class RowFacts(Protocol):
     def rows_dropped(self) -> bool: ...
     @property
     def typed_by(self) -> Literal["frame", "file"] | None: ...
+    @property
+    def part(self) -> RowPart | None: ...
 
 
 @dataclass(frozen=True)
@@ -167,6 +170,7 @@ class RowsElsewhere:
 
     units: ClassVar[None] = None
     weights: ClassVar[None] = None
+    part: ClassVar[None] = None
 
     def __repr__(self) -> str:
         return f"RowsElsewhere({self.name!r}, n_features={self.schema.n_features})"

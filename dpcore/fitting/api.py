@@ -9,10 +9,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dpcore.data.readers.frames import declares_truth, frame_names, frame_of, is_frame
+from dpcore.data.row_part import rows_of_part
 from dpcore.data.units import coins_of
 from dpcore.errors import InvalidInputError, warn_caller
 from dpcore.fitting.cautions import cautions_of
-from dpcore.fitting.engines import rows_of
+from dpcore.fitting.engines import require_all_rows, rows_of
 from dpcore.fitting.fits import FITS
 from dpcore.fitting.foresight import Foresight
 from dpcore.fitting.loading import schema_reasons
@@ -77,6 +78,7 @@ def fit(
     ledger: str | os.PathLike[str] | None = None,
     analyst: str = "",
     same_table: bool = False,
+    part: str | None = None,
 ) -> Model:
     """Return a private linear model of the rows, with its statement in ``privacy``.
 
@@ -146,6 +148,8 @@ def fit(
         to before the rows are asked; by default the schema's, or that of ``DPCORE_LEDGER``.
     analyst, same_table : who runs it, for the ledger's table of runs; whether a schema that the
         ledger does not know is of the same rows, which is recorded.
+    part : ``"column=level"`` of a schema's column of listed categories or bins: its rows alone are
+        used. In a ledger, runs over parts by one column cost what the dearest part costs.
 
     Raises
     ------
@@ -212,6 +216,7 @@ def fit(
         multiclass=multiclass,
     )
     plan = make_plan(settings)
+    require_all_rows(plan.engine, part)
     X = frame_of(X)
     named = schema is not None or isinstance(X, (str, os.PathLike))
     is_left_out = target_bounds is None and (classes is None or bounds is not None)
@@ -227,7 +232,8 @@ def fit(
 
     def read() -> Dataset:
         whole = dataset_of(X, y, schema, intercept, coins=coins, **public)
-        return with_sample_weight(whole, sample_weight, weight_bound)
+        whole = with_sample_weight(whole, sample_weight, weight_bound)
+        return rows_of_part(whole, part)
 
     charges, foresight = Charges(), Foresight(warn_caller)
     with (

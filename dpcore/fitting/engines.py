@@ -29,10 +29,14 @@ __all__ = [
     "engine_name",
     "load_engine",
     "opened_rows",
+    "require_all_rows",
     "require_one_fit",
     "rows_of",
     "source_of",
 ]
+
+
+_OF_ALL = "run on all rows"
 
 
 def engine_name(asked: str) -> str:
@@ -79,6 +83,7 @@ def source_of(plan: Plan, request: DataRequest) -> tuple[RowSource, Schema | Non
     asked = {
         "--test": (request.test is not None, reports),
         "--test-fraction": (request.test_fraction is not None, reports),
+        "--part": (request.part is not None, _OF_ALL),
         "--schema-from-data": (request.schema_from_data, "write a schema"),
         "--private-bounds": (request.private_bounds, "give public bounds"),
         f"the data set {request.data}": (
@@ -148,6 +153,15 @@ def rows_of(
     leave_to_file(schema, **public)
     with opened_rows(plan, source, schema) as engine:
         yield engine.rows, engine
+
+
+def require_all_rows(engine: Any, part: str | None) -> None:
+    """Refuse a part of rows where the engine reads them itself."""
+    if part is not None and engine_facts(engine).reads_files:
+        raise InvalidInputError(
+            f"An engine that reads files itself has no part of rows: {_OF_ALL}, or take the engine "
+            "local."
+        )
 
 
 def require_one_fit(ready: Ready) -> None:

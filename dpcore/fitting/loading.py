@@ -9,25 +9,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dpcore.data.dataset import Dataset, feature_pieces, load_file
+from dpcore.data.dataset import Dataset, load_file
 from dpcore.data.readers import format_of
 from dpcore.data.readers.places import is_there
+from dpcore.data.row_part import rows_of_part
 from dpcore.data.schema.schema import Schema
 from dpcore.data.splits import split_rows
 from dpcore.data.units import Coins, coins_of
 from dpcore.errors import DataError, InvalidInputError, near_names
-from dpcore.exact.grid import BLOCK_ROWS
 from dpcore.fitting.registered import registered_parts
 from dpcore.fitting.rows import with_units
 from dpcore.privacy.statement import foreign_parts
 from dpcore.registry.catalogue import load_registry
 
 if TYPE_CHECKING:
-    import numpy as np
-
-    from dpcore.data.blocks.layouts import Rows
     from dpcore.data.files import RowFacts
-    from dpcore.data.readers import BadRows
     from dpcore.privacy.sensitivity import NeighboringRelation
 
 __all__ = [
@@ -35,10 +31,10 @@ __all__ = [
     "DataRequest",
     "are_ours_and_generated",
     "check_drop_asked",
-    "feature_rows",
     "load_data",
     "read_schema_of",
     "reading_threads",
+    "require_known",
     "schema_reasons",
     "split",
 ]
@@ -53,7 +49,7 @@ class DataRequest:
     where the number of rows is private. ``test``, ``test_fraction`` : what to report on, without
     privacy; at most one. ``unit``, ``rows_per_unit`` : the schema's, where they are not in its
     file. ``private_bounds`` : whether those of the schema's numeric columns that have none are
-    released.
+    released. ``part`` : ``COLUMN=LEVEL``, whose rows alone the run is over.
     """
 
     data: str = "census-sim"
@@ -66,6 +62,7 @@ class DataRequest:
     unit: str | None = None
     rows_per_unit: int | None = None
     private_bounds: bool = False
+    part: str | None = None
 
 
 @dataclass(frozen=True)
@@ -119,11 +116,13 @@ def _load(
     request: DataRequest, relation: NeighboringRelation, seed: int | None, coins: Coins
 ) -> Data:
     dataset, parts = _open(request, coins)
+    dataset = rows_of_part(dataset, request.part)
     why_not_private = schema_reasons(dataset.schema)
     if request.test is not None:
         _require_file(request.test)
         schema = dataset.schema.with_units(None)  # Whose rows are tested on does not matter.
         test = load_file(request.test, schema, bad_rows=request.bad_rows)  # type: ignore[arg-type]
+        test = rows_of_part(test, request.part)
         return Data(dataset, test, why_not_private=why_not_private, parts=parts)
     if request.test_fraction is None:
         return Data(dataset, why_not_private=why_not_private, parts=parts)
@@ -185,7 +184,7 @@ def _open(request: DataRequest, coins: Coins) -> tuple[Dataset, tuple[str, ...]]
     if request.data in registry.names("dataset"):
         parts = registered_parts(request)
         return registry.load("dataset", request.data)(), parts
-    _require_known(request.data)
+    require_known(request.data)
     _require_file(request.data)
     schema = with_units(read_schema_of(request), request.unit, request.rows_per_unit)
     data = load_file(
@@ -204,49 +203,8 @@ def _open(request: DataRequest, coins: Coins) -> tuple[Dataset, tuple[str, ...]]
     return data, ()
 
 
-def feature_rows(
-    data: str, schema: Schema, bad_rows: BadRows = "refuse"
-) -> Iterator[tuple[Rows, np.ndarray | None]]:
-    """Yield the feature rows of a registered data set or of a file, whose label column may be
-    absent, in pieces, each lent until the next is asked for, and which of its rows they are: bool,
-    None for all of them.
-
-    Raises InvalidInputError for a name of neither, or a data set that has not the encoding of
-    ``schema``; as ``dpcore.data.dataset.feature_pieces`` for a file, on the way.
-    """
-    registry = load_registry()
-    if data not in registry.names("dataset"):
-        _require_known(data)
-        yield from feature_pieces(data, schema, bad_rows=bad_rows)
-        return
-    dataset = registry.load("dataset", data)()
-    if difference := _difference(dataset.schema, schema):
-        raise InvalidInputError(
-            f"The rows of the data set {data} are not those that the model takes: {difference}."
-        )
-    for begin in range(0, dataset.X.shape[0], BLOCK_ROWS):
-        yield dataset.X[begin : begin + BLOCK_ROWS], None
-
-
-def _difference(own: Schema, asked: Schema) -> str:
-    """Return how a data set's features differ from those of a schema, as a clause, or nothing."""
-    if (own.width, asked.width) != (None, None):
-        given = f"{own.n_features - own.intercept} unnamed or encoded features"
-        alike = (own.width, own.norm, own.intercept) == (asked.width, asked.norm, asked.intercept)
-        return "" if alike else f"it has {given}, or another row_norm or intercept"
-    columns = {column.name: column for column in own.features}
-    for column in asked.features:
-        if column.name not in columns:
-            return f"it has no column {column.name!r}"
-        if columns[column.name] != column:
-            return f"its column {column.name!r} has other bounds or categories"
-    if (own.features, own.crosses) != (asked.features, asked.crosses):
-        return "it has other columns or crosses beside them, or another order"
-    alike = (own.norm, own.intercept) == (asked.norm, asked.intercept)
-    return "" if alike else "it has another row_norm or intercept"
-
-
-def _require_known(data: str) -> None:
+def require_known(data: str) -> None:
+    """Raise InvalidInputError for what is neither a file nor a data set."""
     if not is_there(data) and not _looks_like_a_path(data):
         known = load_registry().names("dataset")
         raise InvalidInputError(

@@ -15,6 +15,7 @@ from dpcore.fitting.memory import require_memory
 from dpcore.fitting.ovr import fits_of, planned_parts
 from dpcore.fitting.settings import OVR
 from dpcore.losses.facts import loss_facts
+from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.protocols.problem import Problem
 from dpcore.registry.declarations import optimizer_facts
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from dpcore.data.files import RowFacts
     from dpcore.data.schema.schema import Schema
     from dpcore.fitting.plan import Plan
-    from dpcore.privacy.sensitivity import NeighboringRelation
     from dpcore.protocols import Accountant
 
 __all__ = ["Ready", "check_dataset", "check_drop", "check_public", "with_default_l2"]
@@ -53,6 +53,13 @@ class Ready:
 def check_dataset(plan: Plan, dataset: RowFacts, kept_fraction: float = 1.0) -> Ready:
     """Return the fit of a plan to a data set; InvalidInputError if they do not fit each other."""
     check_drop(plan.relation, dataset)
+    if dataset.part is not None:
+        if plan.relation is not NeighboringRelation.ADD_OR_REMOVE_ONE:
+            raise InvalidInputError(
+                f"Expected add-or-remove-one for {dataset.part.name}: how many rows a part has is "
+                "private."
+            )
+        kept_fraction /= dataset.part.of  # The only public guess at its part of the rows.
     if (dataset.weights is None) != (plan.settings.weight_bound is None):
         raise InvalidInputError("Expected weights of rows beside weight_bound, and only there.")
     return check_public(plan, dataset.schema, dataset.n_units, kept_fraction)

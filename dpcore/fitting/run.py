@@ -199,6 +199,8 @@ def finish(
         "data": dataset.name,
         "n_features": len(model.feature_names),
     }
+    if dataset.part is not None:
+        facts["part"] = dataset.part.name
     if plan.relation.size_is_public:
         facts["n_train" if dataset.units is None else "units_train"] = dataset.n_units
     seconds = None if started is None else time.perf_counter() - started

@@ -13,13 +13,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import InvalidInputError, LedgerError, TargetNotMetError
+from dpcore.ledger.by_release import ByRelease, opened_run
 from dpcore.ledger.cost import Run
+from dpcore.ledger.parts import Part
 from dpcore.ledger.table_ledger import Found, Reservation, TableLedger
 from dpcore.privacy.statement import foreign_parts
 from dpcore.session.ledger import Ledger, LedgerEntry
 
 if TYPE_CHECKING:
     from dpcore.data.files import RowFacts
+    from dpcore.data.row_part import RowPart
     from dpcore.data.schema.schema import Schema
     from dpcore.fitting.doors import Released
     from dpcore.fitting.plan import Plan
@@ -66,7 +69,10 @@ class LedgerRequest:
             if path is not None:
                 return os.fspath(path)
         if self.analyst or self.same_table:
-            raise InvalidInputError("Expected a ledger beside what is said of the run in it.")
+            raise InvalidInputError(
+                "Expected a ledger beside --as (analyst=) and --same-table (same_table=True), "
+                "which are noted there: no option, schema or DPCORE_LEDGER names one."
+            )
         return None
 
 
@@ -116,7 +122,7 @@ class Charged:
     reference : what its model keeps of a ledger's file; ``None`` without one.
     """
 
-    def __init__(self, reservation: Reservation | None = None) -> None:
+    def __init__(self, reservation: Reservation | ByRelease | None = None) -> None:
         self._reservation = reservation
         self.log: Ledger[LedgerEntry] = Ledger() if reservation is None else reservation.log
         self.reference = None if reservation is None else reservation.reference
@@ -151,7 +157,7 @@ def charged_run(
     reasons = (*plan.why_not_private(), *why_not_private)
     n = rows.n_units if plan.relation.size_is_public else None
     run = plan.entry.name, plan.accountant, plan.relation
-    with closed_after(reserved(request, run, rows.schema, n, reasons)) as charged:
+    with closed_after(reserved(request, run, rows.schema, n, reasons, rows.part)) as charged:
         yield charged
 
 
@@ -175,11 +181,15 @@ def reserved(
     schema: Schema,
     n: int | None,
     why_not_private: tuple[str, ...],
+    part: RowPart | None = None,
+    by_release: bool = False,
 ) -> Charged:
     """Return the charges of a run, all of its budget reserved where its table has a ledger.
 
     ``run`` : the name of its algorithm, its filter, empty, and its relation. ``n`` : the number of
-    rows or units, where that is public. Raises as ``charged_run``.
+    rows or units, where that is public. ``part`` : whose rows it is over; ``None`` for all.
+    ``by_release`` : whether nothing is reserved, and each release charged by itself. Raises as
+    ``charged_run``.
     """
     name, accountant, relation = run
     path = None if request is None else request.of(schema)
@@ -201,7 +211,10 @@ def reserved(
     if n is not None:
         table["n"] = n
     unit = None if schema.units is None else schema.units.column
-    own = Run(accountant, relation.value, unit)
+    of = None if part is None else Part(table["schema"], part.column, part.name)
+    own = Run(accountant, relation.value, unit, of)
+    if by_release:
+        return Charged(opened_run(ledger, own, stated, table, request.same_table))
     return Charged(ledger.reserve(own, stated, table, request.same_table))
 
 

@@ -22,7 +22,8 @@ Theorem 2.14), rho-zCDP k^2 rho (Bun & Steinke 2016, Proposition 1.9), (epsilon,
 and delta (1 + e^epsilon + ... + e^((k-1) epsilon)) (Vadhan 2017, Lemma 2.2). Anything else is
 refused: a run under replace-one says nothing of tables of other sizes, a run over rows nothing of
 units. So are units under replace-one in a ledger of rows: a row that is replaced may leave a unit
-empty and begin another one, and neighbours under it have equally many units.
+empty and begin another one, and neighbours under it have equally many units. A run over a part of
+the rows is under add-or-remove-one, of rows (``dpcore.ledger.parts``).
 """
 
 from __future__ import annotations
@@ -43,10 +44,11 @@ from dpcore.privacy.stated_events import ApproximateDpEvent, ZcdpDpEvent
 
 if TYPE_CHECKING:
     from dpcore.accountants.additive import AdditiveAccountant
+    from dpcore.ledger.parts import Part
     from dpcore.ledger.terms import Terms
     from dpcore.protocols import Accountant
 
-__all__ = ["Cost", "Run", "cost_of", "times_of"]
+__all__ = ["Cost", "Run", "cost_of", "grown", "times_of"]
 
 _ONE = ticks_up(Fraction(1))
 _POWER = {"zcdp": 2, "gdp": 2, "pure": 1}
@@ -61,11 +63,13 @@ class Run:
     ----------
     accountant : its filter, empty.
     relation, unit : its own, as ``Terms`` has them.
+    part : whose rows it is over; ``None`` for all.
     """
 
     accountant: Accountant
     relation: str
     unit: str | None
+    part: Part | None = None
 
 
 @dataclass(frozen=True)
@@ -86,9 +90,14 @@ def times_of(run: Run, terms: Terms) -> int:
 
     Raises InvalidInputError where it is of none.
     """
+    grown = run.relation == "add-or-remove-one"
+    if run.part is not None and not (grown and run.unit is None):
+        raise InvalidInputError(
+            "A run over a part of the rows is under add-or-remove-one of a row: how many rows the "
+            "part has is private, and a unit of several may be in more than one part."
+        )
     if run.unit == terms.unit and run.relation == terms.relation:
         return 1
-    grown = run.relation == "add-or-remove-one"
     if grown and run.unit == terms.unit and terms.relation == "replace-one":
         return 2
     if grown and terms.unit is None and terms.relation == "add-or-remove-one":
@@ -96,8 +105,15 @@ def times_of(run: Run, terms: Terms) -> int:
     raise InvalidInputError(
         f"The run is under {run.relation} of {_thing(run.unit)}, and the ledger under "
         f"{terms.relation} of {_thing(terms.unit)}: its guarantee says nothing of such a change, "
-        "so that the ledger cannot hold it."
+        f"so that the ledger cannot hold it. Run under {terms.relation} of {_thing(terms.unit)}."
     )
+
+
+def grown(terms: Terms, times: int) -> int | None:
+    """Return by what so many steps multiply a cost of the ledger's unit; ``None`` where no such
+    rule holds."""
+    power = 0 if times == 1 else _POWER.get(terms.filter.name)
+    return None if power is None else times**power
 
 
 def _thing(unit: str | None) -> str:
@@ -111,9 +127,9 @@ def cost_of(run: Run, terms: Terms) -> Cost:
     """
     times, filter = times_of(run, terms), terms.filter
     own = run.accountant
-    grows = filter.name in _POWER and not _reserve_ticks(own)
-    if _is_of_unit(own, filter) and (times == 1 or grows):
-        factor = 1 if times == 1 else times ** _POWER[filter.name]
+    factor = grown(terms, times)
+    grows = times == 1 or not _reserve_ticks(own)
+    if factor is not None and grows and _is_of_unit(own, filter):
         ticks: int = own.budget_ticks  # type: ignore[attr-defined]  # of a class of ours
         return Cost(ticks * factor, _reserve_ticks(own), factor)
     event = _as_event(own, times)

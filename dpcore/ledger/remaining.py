@@ -12,6 +12,7 @@ from dpcore.ledger.cost import Cost, cost_of
 
 if TYPE_CHECKING:
     from dpcore.ledger.cost import Run
+    from dpcore.ledger.parts import Part
     from dpcore.ledger.state import RunState, State
 
 __all__ = ["budget_that_holds", "epsilon_that_fits", "more_like", "shown_down", "shown_up"]
@@ -31,9 +32,9 @@ def shown_down(figure: float) -> str:
     return f"{_DOWN.create_decimal_from_float(figure).normalize():f}"
 
 
-def budget_that_holds(state: State, cost: Cost, budget: int) -> bool:
-    """Return whether what remains of a budget holds a cost."""
-    used = state.spent(budget)
+def budget_that_holds(state: State, cost: Cost, budget: int, part: Part | None = None) -> bool:
+    """Return whether what remains of a budget holds the cost of a run over a part, or all rows."""
+    used = state.spent(budget, part)
     reserve = getattr(used, "reserve_ticks", 0) - getattr(used, "reserved_ticks", 0)
     return cost.ticks <= used.budget_ticks - used.spent_ticks and cost.aside_ticks <= reserve
 
@@ -49,7 +50,8 @@ def epsilon_that_fits(state: State, run: Run) -> float | None:
             costs = [cost_of(trial, terms) for terms in state.budgets]
         except DpcoreError:
             return False
-        return any(budget_that_holds(state, cost, place) for place, cost in enumerate(costs))
+        places = enumerate(costs)
+        return any(budget_that_holds(state, cost, place, run.part) for place, cost in places)
 
     high = max(float(run.accountant.epsilon), *(terms.filter.epsilon for terms in state.budgets))
     low = _LEAST
@@ -64,8 +66,8 @@ def epsilon_that_fits(state: State, run: Run) -> float | None:
 
 def more_like(state: State, run: RunState) -> int:
     """Return how many further runs of a run's whole budget its own one in the ledger would hold."""
-    used = state.spent(run.budget)
+    used = state.spent(run.budget, run.part)
     reserve = getattr(used, "reserve_ticks", 0) - getattr(used, "reserved_ticks", 0)
     left = used.budget_ticks - used.spent_ticks
     pairs = (left, run.reserved[0]), (reserve, run.reserved[1])
-    return min(amount // each for amount, each in pairs if each)
+    return min((amount // each for amount, each in pairs if each), default=0)

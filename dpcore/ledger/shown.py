@@ -9,6 +9,7 @@ from dpcore.accountants.additive import ticks_up
 from dpcore.exact.rounding import exact, float_up
 from dpcore.ledger.cost import Run
 from dpcore.ledger.remaining import epsilon_that_fits, more_like, shown_down, shown_up
+from dpcore.ledger.state import charges_of, seen_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -87,6 +88,12 @@ def remaining(state: State) -> list[str]:
             f"Budget {place + 1}: {shown_up(used.spent)} of {shown_down(used.budget)} {used.unit} "
             f"counts as spent, which is book-keeping; {shown_down(used.remaining)} remains."
         )
+        for part in state.parts(place):
+            seen = state.spent(place, part)
+            lines.append(
+                f"On {part.name}, runs on all rows included: {shown_up(seen.spent)} {used.unit} "
+                f"counts as spent; {shown_down(seen.remaining)} remains."
+            )
         own = Run(terms.filter, terms.relation, terms.unit)
         fits = epsilon_that_fits(state, own)
         lines.append(
@@ -95,14 +102,15 @@ def remaining(state: State) -> list[str]:
             if fits
             else "No further run fits."
         )
-    if state.runs:
-        last = state.runs[max(state.runs)]
+    charged = [run for run in state.runs.values() if any(run.reserved)]
+    if charged:
+        last = charged[-1]
         lines.append(f"Further runs like the last one that fit: {more_like(state, last)}.")
     open_runs = [str(run.number) for run in state.runs.values() if run.outcome == "open"]
     if open_runs:
         lines.append(
-            f"Open, and counted whole: {', '.join(open_runs)}. One that has died is closed by "
-            "`dpcore ledger close`."
+            f"Open, and counted for all that was charged: {', '.join(open_runs)}. One that has "
+            "died is closed by `dpcore ledger close`."
         )
     if state.outside:
         lines.append(
@@ -124,7 +132,8 @@ def _row(state: State, run: RunState) -> list[str]:
         counts += f" + {shown_up(float_up(Fraction(run.aside_ticks, _ONE)))}"
     models = ", ".join(digest[:12] for digest in run.models)
     figures = [exact(stated["epsilon"]), counts, run.outcome, models]
-    return [str(run.number), run.at, stated["analyst"], stated["algorithm"], *figures]
+    algorithm = stated["algorithm"] + ("" if run.part is None else f" on {run.part.name}")
+    return [str(run.number), run.at, stated["analyst"], algorithm, *figures]
 
 
 def outside_rows(state: State) -> list[list[str]]:
@@ -138,7 +147,7 @@ def history(state: State, entries: Sequence[Entry]) -> list[dict[str, Any]]:
     Entries that end a run have no time: how long one takes is in no file."""
     moments = []
     for entry in entries:
-        charged = [int(ticks) for ticks, _ in entry.body["after"]["charged"]]
+        charged = [seen_of(charges)[0] for charges in charges_of(entry.body["after"])]
         charged += [0] * (len(state.budgets) - len(charged))
         spent = [float_up(Fraction(ticks, _ONE)) for ticks in charged]
         moments.append({"entry": entry.number, "at": entry.at, "spent": spent})
@@ -165,6 +174,11 @@ def to_dict(state: State, entries: Sequence[Entry]) -> dict[str, Any]:
                 ),
                 "relation": terms.relation,
                 "unit_of_protection": terms.unit or "one row",
+                "parts": [
+                    {"part": part.name, "spent": seen.spent, "remaining": seen.remaining}
+                    for part in state.parts(place)
+                    for seen in (state.spent(place, part),)
+                ],
             }
         )
     runs = [
@@ -173,6 +187,7 @@ def to_dict(state: State, entries: Sequence[Entry]) -> dict[str, Any]:
             "at": run.at,
             **run.stated,
             "budget": run.budget,
+            "part": None if run.part is None else run.part.name,
             "counts": float_up(Fraction(run.ticks, _ONE)),
             "counts_of_delta": float_up(Fraction(run.aside_ticks, _ONE)),
             "outcome": run.outcome,

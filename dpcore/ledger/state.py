@@ -12,15 +12,19 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import LedgerError
 from dpcore.ledger.chain import Entry
+from dpcore.ledger.parts import Part, most_seen
 from dpcore.ledger.stores.store import COPY
 from dpcore.ledger.terms import Terms
 
 if TYPE_CHECKING:
     from dpcore.accountants.additive import AdditiveAccountant
 
-__all__ = ["RunState", "State", "state_after", "state_of", "totals_of"]
+__all__ = ["RunState", "State", "charges_of", "seen_of", "state_after", "state_of", "totals_of"]
 
-_KINDS = {"opened", "raised", "reserved", "closed", "model", "outside"}
+_KINDS = {"opened", "raised", "reserved", "released", "closed", "model", "outside"}
+Charges = dict[Part | None, tuple[int, int]]
+"""Ticks of the filter, and of the part of delta aside, by the part of the rows; ``None``: all."""
+
 _NEWER = "The ledger has an entry {!r}: take a newer dpcore."
 
 
@@ -31,11 +35,13 @@ class RunState:
     Parameters
     ----------
     budget : the place of the budget that it was charged to.
-    reserved : its whole budget, in ticks of the filter and of the part of delta aside.
+    reserved : its whole budget, in ticks of the filter and of the part of delta aside; of a run
+        that is charged release by release, what was charged.
     ticks, aside_ticks : what counts as its cost now: all of that until it is closed.
     outcome : ``"open"`` until it is closed; it may still run, or have died.
     found : what is known of its guarantee since it was closed (``table_ledger.Found``).
     models : digests of the files that its model was saved in.
+    part : whose rows it was over; ``None`` for all.
     """
 
     number: int
@@ -48,6 +54,7 @@ class RunState:
     outcome: str = "open"
     found: dict[str, Any] = field(default_factory=dict)
     models: list[str] = field(default_factory=list)
+    part: Part | None = None
 
 
 @dataclass
@@ -61,7 +68,7 @@ class State:
     runs : by the numbers of their reservations.
     tables : digests of the schemas, and public numbers of rows, that runs were over.
     outside : entries of runs without a guarantee.
-    charged : ticks, of the filter and of the part of delta aside, that count in each budget.
+    charged : what counts in each budget.
     sources : numbers of the entries that opened a budget or were over a new table.
     """
 
@@ -70,21 +77,45 @@ class State:
     runs: dict[int, RunState]
     tables: list[dict[str, Any]]
     outside: list[Entry]
-    charged: list[tuple[int, int]] = field(default_factory=list)
+    charged: list[Charges] = field(default_factory=list)
     sources: list[int] = field(default_factory=list)
 
-    def spent(self, budget: int) -> AdditiveAccountant:
-        """Return a budget's filter after all runs that were charged to it."""
-        return self.budgets[budget].spent(*self.charged[budget])
+    def spent(self, budget: int, part: Part | None = None) -> AdditiveAccountant:
+        """Return a budget's filter after all runs that were charged to it: as a further run over a
+        part finds it, ``None`` for all rows."""
+        return self.budgets[budget].spent(*seen_of(self.charged[budget], part))
 
     def carried(self) -> dict[str, Any]:
         """Return what an entry says of the sums after it."""
-        sums = [[str(ticks), str(aside)] for ticks, aside in self.charged]
+        sums = [
+            [[part and part.to_dict(), str(ticks), str(aside)] for part, (ticks, aside) in each]
+            for each in (charges.items() for charges in self.charged)
+        ]
         return {"charged": sums, "sources": self.sources}
 
-    def _charge(self, budget: int, ticks: int, aside_ticks: int) -> None:
-        before = self.charged[budget]
-        self.charged[budget] = before[0] + ticks, before[1] + aside_ticks
+    def _charge(self, run: RunState, ticks: int, aside_ticks: int) -> None:
+        charges = self.charged[run.budget]
+        before = charges.get(run.part, (0, 0))
+        charges[run.part] = before[0] + ticks, before[1] + aside_ticks
+
+    def parts(self, budget: int) -> list[Part]:
+        """Return the parts that runs of a budget were over, in the order of the first ones."""
+        return [part for part in self.charged[budget] if part is not None]
+
+
+def seen_of(charges: Charges, part: Part | None = None) -> tuple[int, int]:
+    """Return the most that a row sees of a budget's charges (``dpcore.ledger.parts``): ticks of the
+    filter and of the part of delta aside."""
+    ticks = most_seen(((of, each[0]) for of, each in charges.items()), part)
+    return ticks, most_seen(((of, each[1]) for of, each in charges.items()), part)
+
+
+def charges_of(after: dict[str, Any]) -> list[Charges]:
+    """Return what counts in each budget, as an entry carries it."""
+    return [
+        {part and Part(**part): (int(ticks), int(aside)) for part, ticks, aside in charges}
+        for charges in after["charged"]
+    ]
 
 
 def state_of(entries: list[Entry]) -> State:
@@ -109,7 +140,7 @@ def totals_of(entries: list[Entry]) -> State:
     for number in after["sources"]:
         _take(state, entries[number - 1], entries[number - 1].body)
     state.runs.clear()
-    state.charged = [(int(ticks), int(aside)) for ticks, aside in after["charged"]]
+    state.charged = charges_of(after)
     return state
 
 
@@ -124,17 +155,23 @@ def _take(state: State, entry: Entry, body: dict[str, Any]) -> None:
     match entry.kind:
         case "opened" | "raised":
             state.budgets.append(Terms.from_dict(body["terms"]))
-            state.charged.append((0, 0))
+            state.charged.append({})
             state.sources.append(entry.number)
         case "reserved":
             if body["table"] is not None and body["table"] not in state.tables:
                 state.tables.append(body["table"])
                 state.sources.append(entry.number)
-            cost = int(body["ticks"]), int(body["aside_ticks"])
+            cost = _cost(body)
+            part = Part(**body["part"]) if "part" in body else None
             state.runs[entry.number] = RunState(
-                entry.number, entry.at, body["budget"], cost, *cost, body["stated"]
+                entry.number, entry.at, body["budget"], cost, *cost, body["stated"], part=part
             )
-            state._charge(body["budget"], *cost)
+            state._charge(state.runs[entry.number], *cost)
+        case "released":
+            run, cost = state.runs[body["run"]], _cost(body)
+            run.ticks, run.aside_ticks = run.ticks + cost[0], run.aside_ticks + cost[1]
+            run.reserved = run.ticks, run.aside_ticks
+            state._charge(run, *cost)
         case "closed":
             run = state.runs[body["run"]]
             run.outcome = body["outcome"]
@@ -142,12 +179,19 @@ def _take(state: State, entry: Entry, body: dict[str, Any]) -> None:
             run.found = {name: body[name] for name in names if body[name]}
             before = run.ticks, run.aside_ticks
             # An entry could only ever count less than its reservation.
-            run.ticks = min(run.ticks, int(body["ticks"]))
-            run.aside_ticks = min(run.aside_ticks, int(body["aside_ticks"]))
-            state._charge(run.budget, run.ticks - before[0], run.aside_ticks - before[1])
+            ticks, aside_ticks = _cost(body)
+            run.ticks, run.aside_ticks = min(run.ticks, ticks), min(run.aside_ticks, aside_ticks)
+            state._charge(run, run.ticks - before[0], run.aside_ticks - before[1])
         case "model":
             state.runs[body["run"]].models.append(body["digest"])
         case "outside":
             state.outside.append(entry)
         case kind:
             raise LedgerError(_NEWER.format(kind))
+
+
+def _cost(body: dict[str, Any]) -> tuple[int, int]:
+    cost = int(body["ticks"]), int(body["aside_ticks"])
+    if min(cost) < 0:
+        raise LedgerError("The ledger has a cost below nought, which no run has: it was altered.")
+    return cost

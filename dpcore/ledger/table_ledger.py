@@ -103,11 +103,12 @@ class TableLedger:
 
         def decide(state: State) -> _Decision:
             if table is not None:
-                self._require_table(state, table, confirmed)
+                self.require_table(state, table, confirmed)
             budget, cost = _that_holds(state, run, self.path)
             found.append((cost, state))
             figures = {"ticks": str(cost.ticks), "aside_ticks": str(cost.aside_ticks)}
             body = {"budget": budget, **figures, "stated": stated, "table": table}
+            body |= {} if run.part is None else {"part": run.part.to_dict()}
             body["nonce"] = secrets.token_hex(16)  # Of two copies of a file each has its own.
             return "reserved", _now(), {**body, "confirmed": confirmed}
 
@@ -119,7 +120,8 @@ class TableLedger:
             raise
         return Reservation(self, entry, *found[-1])
 
-    def _require_table(self, state: State, table: dict[str, Any], confirmed: bool) -> None:
+    def require_table(self, state: State, table: dict[str, Any], confirmed: bool) -> None:
+        """Raise InvalidInputError for another table, unless it is ``confirmed`` to be the same."""
         # A number of rows is compared where both have one: it is public under replace-one alone.
         is_known = any(
             all(old.get(key, value) == value for key, value in table.items())
@@ -251,7 +253,7 @@ def _that_holds(state: State, run: Run, path: str) -> tuple[int, Cost]:
     """Return the first budget that holds a run, and its cost there."""
     for budget, terms in enumerate(state.budgets):
         cost = cost_of(run, terms)
-        if budget_that_holds(state, cost, budget):
+        if budget_that_holds(state, cost, budget, run.part):
             return budget, cost
     raise BudgetExceededError(_refusal(state, run, path))
 
@@ -259,11 +261,12 @@ def _that_holds(state: State, run: Run, path: str) -> tuple[int, Cost]:
 def _refusal(state: State, run: Run, path: str) -> str:
     left = epsilon_that_fits(state, run)
     fits = f"a run of epsilon {left:.4g} would fit" if left else "no run fits any more"
-    used = [state.spent(budget) for budget in range(len(state.budgets))]
+    used = [state.spent(budget, run.part) for budget in range(len(state.budgets))]
     remain = " and ".join(f"{shown_down(filter.remaining)} {filter.unit}" for filter in used)
+    where = "" if run.part is None else f" for {run.part.name}"
     return (
         f"The run's epsilon of {exact(run.accountant.epsilon)} does not fit into the ledger "
-        f"{path!r}, of whose budget {remain} remains: {fits}. Nothing was charged."
+        f"{path!r}, of whose budget {remain} remains{where}: {fits}. Nothing was charged."
     )
 
 

@@ -12,6 +12,7 @@ from dpcore.accountants.rdp import RdpAccountant
 from dpcore.accountants.reserve import ReservingAccountant
 from dpcore.accountants.zcdp import ZcdpAccountant
 from dpcore.errors import InvalidInputError
+from dpcore.exact.rounding import exact
 from dpcore.privacy.relations import parse_relation
 
 if TYPE_CHECKING:
@@ -68,11 +69,16 @@ class Terms:
                 "needs a filter for runs that are chosen from earlier results."
             )
         kind = FILTERS[accountant]
+        opened = kind.from_budget(epsilon, delta, conversion)
+        if aside is not None and not 0 <= aside <= opened.delta:
+            raise InvalidInputError(
+                f"Expected 0 <= aside={aside!r} <= delta={exact(opened.delta)}."
+            )
         if not issubclass(kind, ReservingAccountant):
             if aside:
                 raise InvalidInputError(f"The {accountant} filter holds no part of delta aside.")
-            return cls(kind.from_budget(epsilon, delta, conversion), relation, unit)
-        share = _ASIDE * Fraction(delta) if aside is None else aside
+            return cls(opened, relation, unit)
+        share = _ASIDE * Fraction(opened.delta) if aside is None else aside
         return cls(kind.with_reserve(epsilon, delta, share, conversion), relation, unit)
 
     def to_dict(self) -> dict[str, Any]:

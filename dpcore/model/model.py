@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -172,7 +172,8 @@ class Model(LearntFacts):
             "feature_names": list(self.feature_names),
             "classes": _classes_to_json(self.classes),
             "row_norm": self.row_norm,
-            "schema": self.schema.to_dict(),
+            # Without its ledger, which is a path of the machine that the model was fitted on.
+            "schema": replace(self.schema, ledger=None).to_dict(),
             "status": self.status,
             "details": dict(self.details),
             "privacy": dict(self.privacy),

@@ -68,9 +68,9 @@ def open_session(
     Parameters
     ----------
     X, y, schema, classes, target_bounds, bounds, row_norm, n0, capacity, engine, threads, seed,
-        ledger, analyst, same_table : as ``dpcore.fit`` has them; the session's whole budget is
-        charged to the ledger when it is opened. ``X`` may also be the name of a data set of
-        ``dpcore list``.
+        ledger, analyst, same_table : as ``dpcore.fit`` has them; a budget that is given is charged
+        to the ledger whole, when the session is opened. Without one each release is charged there
+        before it is drawn. ``X`` may also be the name of a data set of ``dpcore list``.
         Statistics by name need columns with public bounds or levels: those of a schema, or
         x1, x2, ... of an array with ``bounds``.
     epsilon, delta : the budget of all that is released through the session, parts included;
@@ -134,7 +134,9 @@ def open_session(
         warn_caller(caution)
     request = LedgerRequest(ledger, analyst, same_table)
     run, n = ("a session", empty, held), dataset.n_units if held.size_is_public else None
-    charged = reserved(request, run, opened.schema, n, opened.why_not_private)
+    by_release = epsilon is None and opened.figure is None
+    known = opened.schema, n, opened.why_not_private
+    charged = reserved(request, run, *known, by_release=by_release)
     noise, table = SystemNoise() if seed is None else SeededNoise(seed), dataset.table()
     door = WholeSession(opened.engine_of(table), empty, held, noise, opened.problem, charged.log)
     return OpenSession(opened, door, table, charged)

@@ -11,7 +11,7 @@ from dpcore.data.schema.schema import Schema
 from dpcore.data.schema.shipped import SHIPPED, is_shipped
 from dpcore.errors import DataError, InvalidInputError
 from dpcore.fitting.api import fit
-from dpcore.fitting.loading import feature_rows
+from dpcore.fitting.rows_to_score import feature_rows
 
 ROWS = 40
 # Counted from 0, as in the papers' files: column 12 is an age, the last one before the label too.

@@ -18,7 +18,7 @@ from dpcore.registry.declarations import TARGETS
 
 OF_ROWS = {
     *("X", "y", "classes", "target_bounds", "bounds", "row_norm", "intercept", "n0", "capacity"),
-    *("schema", "private_bounds", "unit", "rows_per_unit", "sample_weight"),
+    *("schema", "private_bounds", "unit", "rows_per_unit", "sample_weight", "part"),
 }
 """What ``fit`` is told of rows in memory, in place of a file and its schema."""
 OF_LEDGER = {field.name: field.default for field in dataclasses.fields(LedgerRequest)}

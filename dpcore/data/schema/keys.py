@@ -36,7 +36,9 @@ TOP_KEYS = (
     Key("rows_per_unit", "5", "at most so many rows of each are used; needed beside unit"),
     Key("unit_missing", '"row"', 'a row without an id is one by itself; default "refuse"'),
     Key(
-        "ledger", '"table.ledger"', "the ledger that runs over the rows are charged to; no default"
+        "ledger",
+        '"table.ledger"',
+        "the ledger that runs are charged to, from this file's folder on; no default",
     ),
     Key("wildcards", "[]", "names in [columns] whose * stands for any text; default: all with a *"),
     Key("from_data", "true", "bounds or categories were read off the rows: models are not private"),

@@ -50,6 +50,7 @@ from dpcore.data.schema.consistency import INTERCEPT, check_consistency
 from dpcore.data.schema.crosses import Cross, Crossed, crossed, crosses_of
 from dpcore.data.schema.document import column_entries, typed_value
 from dpcore.data.schema.keys import TOP_KEYS
+from dpcore.data.schema.ledger_path import ledger_beside
 from dpcore.data.schema.notation import Notation
 from dpcore.data.schema.parts import Part
 from dpcore.data.schema.shipped import schema_text
@@ -81,7 +82,7 @@ class Schema:
     wildcards : names that stand for some of a file's columns, until ``for_names`` says which.
     unit, rows_per_unit, unit_missing : as ``units`` has them.
     from_data : whether bounds or categories were read off the rows: a fit is then not private.
-    ledger : the path of the ledger that runs over the rows are charged to.
+    ledger : the ledger that runs are charged to; in a TOML file from that file's folder on.
 
     Raises InvalidInputError for a description that contradicts itself.
     """
@@ -197,8 +198,7 @@ class Schema:
     def square(self) -> int:
         """An upper bound of the square of every encoded row's l2 norm, of named columns: the sum
         of what each column's kind states, 1 for each cross, and 1 for the intercept."""
-        own = sum(column.square for column in self.features)
-        return own + len(self.crosses) + self.intercept
+        return sum(c.square for c in self.features) + len(self.crosses) + self.intercept
 
     @property
     def raw_norm_bound(self) -> float:
@@ -239,9 +239,8 @@ class Schema:
             raise InvalidInputError("Expected a schema to be a table of keys.")
         check_keys("the schema", data, [*(key.name for key in TOP_KEYS), "columns", "crosses"])
         described = with_private_bounds if private_bounds else (lambda entry: entry)
-        columns = tuple(
-            column_from_dict(name, described(c)) for name, c in column_entries(data.get("columns"))
-        )
+        entries = column_entries(data.get("columns"))
+        columns = tuple(column_from_dict(name, described(entry)) for name, entry in entries)
         tables = {"columns", "crosses"}
         values = {key: typed_value(key, value) for key, value in data.items() if key not in tables}
         if "row_norm" in values:
@@ -290,7 +289,8 @@ class Schema:
     def read(cls, path: str | os.PathLike[str], private_bounds: bool = False) -> Schema:
         """Return the schema of a TOML file, or the shipped one of that name where there is no such
         file; InvalidInputError if it cannot be read or is wrong."""
-        return cls.from_toml(schema_text(path), os.fspath(path), private_bounds)
+        schema = cls.from_toml(schema_text(path), os.fspath(path), private_bounds)
+        return replace(schema, ledger=ledger_beside(path, schema.ledger))
 
     def to_toml(self) -> str:
         """Return the TOML text that ``from_toml`` reads back as an equal schema."""

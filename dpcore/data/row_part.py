@@ -1,0 +1,93 @@
+"""The rows of a part of a table: those of one level of a column that lists its levels.
+
+A row is in a part by the code of one cell of its own, which the public schema makes of that cell
+alone. So it is in one part of a column at most, whatever other rows there are; a value that is none
+of the levels is in none. Parallel composition rests on that (``dpcore.ledger.parts``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcore.data.blocks.coded import CodedRows
+from dpcore.data.blocks.stored import StoredRows
+from dpcore.errors import InvalidInputError, near_names
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from dpcore.data.dataset import Dataset
+    from dpcore.data.schema.schema import Schema
+
+__all__ = ["RowPart", "rows_of_part"]
+
+
+@dataclass(frozen=True)
+class RowPart:
+    """A part, in public words.
+
+    Parameters
+    ----------
+    column : by which the rows are in parts.
+    name : ``"column=level"``, the name of the level's feature.
+    of : into how many listed levels the column divides the rows.
+    """
+
+    column: str
+    name: str
+    of: int
+
+
+def rows_of_part(dataset: Dataset, name: str | None) -> Dataset:
+    """Return the rows of a part; all rows for ``None``.
+
+    Raises InvalidInputError for a name that is no level of a column with listed levels, rows that
+    are in parts already, and units of several rows, which may be in more than one part.
+    """
+    if name is None:
+        return dataset
+    if not isinstance(name, str):
+        raise InvalidInputError('Expected part to be text, as in part="ward=surgery".')
+    if dataset.schema.unit is not None or dataset.part is not None:
+        raise InvalidInputError(
+            "Rows in parts are for units of one row, and by one column: those of a unit of several "
+            "may be in more than one part. Run on all rows."
+        )
+    part, place, level = _found(dataset.schema, name)
+    X = dataset.X
+    if isinstance(X, StoredRows):
+        pieces: Iterable[CodedRows] = X.pieces()
+    elif isinstance(X, CodedRows):
+        pieces = (X,)
+    else:
+        raise InvalidInputError(f"The rows of {dataset.name} hold no levels of {part.column!r}.")
+    return replace(dataset.take(_are_of(pieces, place, level)), part=part)
+
+
+def _are_of(pieces: Iterable[CodedRows], place: int, level: int) -> np.ndarray:
+    """Return which rows have a level of the column of codes at a place, bool."""
+    found = [piece.codes[:, place] == piece.layout.starts[place] + level for piece in pieces]
+    return np.concatenate([np.empty(0, dtype=bool), *found])
+
+
+def _found(schema: Schema, name: str) -> tuple[RowPart, int, int]:
+    """Return the part of that name, and the places of its column among those of codes and of its
+    level among the column's."""
+    known: dict[str, tuple[str, ...]] = {}
+    place = 0
+    for column in () if schema.width is not None else schema.features:
+        codes = [part for part in column.parts if part.is_code]
+        if len(column.parts) == 1 and codes and column.levels:
+            names = codes[0].names
+            if name in names:
+                return RowPart(column.name, name, len(names)), place, names.index(name)
+            known[column.name] = names
+        place += len(codes)
+    asked = name.partition("=")[0]
+    raise InvalidInputError(
+        f"{name!r} is no part: expected COLUMN=LEVEL, of a feature column of listed categories or "
+        f"bins.{near_names(name, known[asked]) if asked in known else near_names(asked, known)}"
+    )
