@@ -2,6 +2,8 @@
 
 import io
 import pickle
+import subprocess
+import sys
 from functools import cache
 
 import numpy as np
@@ -23,6 +25,26 @@ from dpcore.data.schema.width import width_schema
 from dpcore.errors import DataError, InvalidInputError
 
 WIDE = width_schema(3, row_norm=200)
+
+MADE = """
+import sys
+import numpy as np
+from dpcore.data.readers.arrays import dataset_from_arrays
+from dpcore.fitting import loading
+
+X, y = np.eye(3), np.array([-1.0, 1.0, 1.0])
+dataset_from_arrays(X, y, row_norm=1.5)
+print("scipy.sparse" in sys.modules)
+from scipy.sparse import coo_matrix
+print(dataset_from_arrays(coo_matrix(X), y, row_norm=1.5).X.format)
+"""
+
+
+def test_scipy_is_imported_for_sparse_rows_alone():
+    # It came with every reader, and brought more than a hundred modules.
+    command = [sys.executable, "-c", MADE]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "csr"]
 
 
 @pytest.fixture
