@@ -6,6 +6,7 @@ outcome, below every score, and not the search's: an error, and what it says, wo
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -86,7 +87,7 @@ def tune_dataset(
             charged.log.charge(_entry(search))
             charges.follow(lambda: (search.epsilon, search.epsilon, "epsilon"))
             best = tries.best()
-            found = _found(search, dataset, best, reasons, parts)
+            found = _found(search, dataset, tries, best, reasons, parts)
             charged.found = lambda: found
             statement = _stated(search, dataset, tries, best, found, charged.reference)
             return _model(search, dataset, best, statement, tries.l2)
@@ -95,12 +96,15 @@ def tune_dataset(
 def _found(
     search: Search,
     dataset: Dataset,
+    tries: Tries,
     best: Tried | None,
     reasons: tuple[str, ...],
     parts: tuple[str, ...],
 ) -> Found:
-    """Return what is known of the guarantee: parts of every candidate, and of the fit released."""
-    held = {} if best is None else best.model.privacy
+    """Return what is known of the guarantee: parts of every candidate, and of the fit released;
+    where there is none, for tables of as many rows as any fit may have been for."""
+    held: Mapping[str, Any] = {"most_rows": tries.capacity}
+    held = held if best is None else best.model.privacy
     ours = {part for p in search.plans for part in (part_of(p.loss), *p.targets)}
     foreign = {*foreign_parts({*ours, *parts}), *held.get("parts_not_from_dpcore", ())}
     why = dict.fromkeys((*reasons, *held.get("why_not_private", ())))
@@ -130,7 +134,7 @@ def _stated(
         why_not_private=found.why_not_private,
         most_rows=found.most_rows,
         n0=tries.n0,
-        capacity=None if best is None else best.model.privacy["capacity"],
+        capacity=tries.capacity if best is None else best.model.privacy["capacity"],
         typed_by=dataset.typed_by,
         units=dataset.schema.units,
         search=description_of(search, filter, None if best is None else best.place),

@@ -77,6 +77,7 @@ class Tries:
         self._held = HeldOut(held, first, problem, search.measure, noise)
         self._table = self._rows.table()
         self.l2, self.n0 = problem.l2, problem.n0 if problem.n is None else None
+        self.capacity = problem.unsure_capacity
         self._held.rehearse()
         for ready in self._ready:
             self._rehearse(ready)

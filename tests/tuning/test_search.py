@@ -152,7 +152,10 @@ def test_an_error_in_a_try_is_its_outcome_and_says_nothing(kind, monkeypatch):
 def test_no_try_at_all_is_the_public_constant():
     search = searched(settings=PURE, law="poisson")
     assert search.law == Poisson(2)
-    assert not run.tune_dataset(with_tries(search, 0), rows()).w.any()
+    model = run.tune_dataset(with_tries(search, 0), rows())
+    assert not model.w.any()
+    assert model.privacy["most_rows"] == model.privacy["capacity"] == 2**27
+    assert model.privacy["search"]["chosen"] is None
 
 
 def test_an_interrupt_ends_the_search_without_the_figures_of_its_try(monkeypatch):
