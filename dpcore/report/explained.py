@@ -79,8 +79,8 @@ class Explained:
         return [
             f"Someone who is 50 % sure {self.secret} can become at most "
             f"{percent_up(self.presence.surest(_EVEN))} sure{_except(self.presence)}.",
-            f"Someone to whom two values of {self.holder} are equally likely can become at most "
-            f"{percent_up(self.value.surest(_EVEN))} sure of one{_except(self.value)}"
+            f"Someone to whom two possible contents of {self.holder} are equally likely can become "
+            f"at most {percent_up(self.value.surest(_EVEN))} sure of one{_except(self.value)}"
             f"{self._why_value()}.",
             f"A guess {_whether(self.secret)}, after a fair coin decided it, is right at most "
             f"{percent_up(self.guessed())} of the time{self._by_mu()}; a test that says yes in 1 "

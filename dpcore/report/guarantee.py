@@ -4,27 +4,25 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dpcore.exact.rounding import sqrt_up
+from dpcore.fitting.cautions import cautions_of_budget
 from dpcore.privacy.relations import parse_relation
 from dpcore.privacy.units import Units
 from dpcore.report.card import Item, Section
 from dpcore.report.explained import Explained
 
-__all__ = ["explained_of", "meaning_section", "units_in", "whose_section"]
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["explained_of", "meaning_section", "public_number", "units_in", "whose_section"]
 
 _NEIGHBOURS = {
-    "add-or-remove-one": (
-        "Two tables are neighbours if one has one {thing} more than the other. The number of rows "
-        "is private too."
-    ),
-    "replace-one": (
-        "Two tables are neighbours if they differ in one {thing}. The number of rows is public."
-    ),
+    "add-or-remove-one": "one has one {thing} more than the other",
+    "replace-one": "they differ in one {thing}",
     "replace-special": (
-        "Two tables are neighbours if one {thing} of the one is swapped for one that contributes "
-        "nothing in the other."
+        "one {thing} of the one is swapped for one that contributes nothing in the other"
     ),
 }
 
@@ -40,7 +38,7 @@ def explained_of(privacy: dict[str, Any]) -> Explained | None:
         return Explained(
             *figures,
             secret=f"that a certain {units.thing} has rows in the table",
-            holder=f"all rows of a {units.thing}",
+            holder=f"the rows of one {units.thing}",
             several=f"values of {units.column!r}",
             mu=_mu_of(privacy),
         )
@@ -54,7 +52,7 @@ def explained_of(privacy: dict[str, Any]) -> Explained | None:
     return Explained(*figures, mu=_mu_of(privacy))
 
 
-def units_in(privacy: dict[str, Any]) -> Units | None:
+def units_in(privacy: Mapping[str, Any]) -> Units | None:
     """Return the units of a statement; ``None`` for rows."""
     stated = privacy.get("units")
     if stated is None:
@@ -88,9 +86,13 @@ def meaning_section(privacy: dict[str, Any], explained: Explained | None) -> Sec
             ),
             items=reasons,
         )
+    cautions = cautions_of_budget(explained.epsilon, explained.delta)
     return Section(
         "What the guarantee means",
-        lines=("These are bounds for everyone, whatever else they know and however they compute.",),
+        lines=(
+            "These are bounds for everyone, whatever else they know and however they compute.",
+            *(f"Caution: {text}" for text in cautions),
+        ),
         items=(
             *(Item(sentence) for sentence in explained.sentences()),
             Item(f"In the words of the file: {privacy['sentence']}"),
@@ -101,19 +103,37 @@ def meaning_section(privacy: dict[str, Any], explained: Explained | None) -> Sec
 
 def whose_section(privacy: dict[str, Any]) -> Section:
     """Return whose privacy it is: the unit, and which tables count as neighbours."""
+    if not privacy["private"]:
+        return Section("Whose privacy", lines=("Nobody's: there is no guarantee.",))
     units, users = units_in(privacy), privacy.get("users")
     thing = "row" if units is None else units.thing
-    lines = []
-    relation = _NEIGHBOURS.get(privacy["neighboring_relation"])
-    if relation is not None:
-        lines.append(relation.format(thing=thing))
-    if units is not None:
-        lines.append(f"All rows of a {units.thing} are one unit, {units.used}.{units.note}")
-    elif users is None:
-        lines.append("The unit is one row: a person with several rows is protected less.")
-    else:
-        lines.append(
-            f"Rows stay with {users['count']} users. The unit is one row of a user, not the user. "
-            f"Trust model {users['trust_model']}: {users['server_sees']}."
+    differ = _NEIGHBOURS[parse_relation(privacy["neighboring_relation"]).value].format(thing=thing)
+    if users is not None:
+        return Section(
+            "Whose privacy",
+            lines=(
+                f"Rows stay with {users['count']} users. Two tables of a user are neighbours if "
+                f"{differ}: the unit is one row of a user, not the user.",
+                f"Trust model {users['trust_model']}: {users['server_sees']}.",
+            ),
         )
-    return Section("Whose privacy", lines=tuple(lines))
+    if units is None:
+        whose = "The unit is one row: a person with several rows is protected less."
+    else:
+        whose = f"All rows of a {units.thing} are one unit, {units.used}.{units.note}"
+    number = public_number(privacy)
+    secret = f"The number of {number} is public." if number else "The number of rows is private."
+    return Section(
+        "Whose privacy", lines=(f"Two tables are neighbours if {differ}. {secret}", whose)
+    )
+
+
+def public_number(privacy: Mapping[str, Any]) -> str:
+    """Return the things whose exact number was taken as public, if there are any: under replace-one
+    rows, or, where units are of several rows, units, whose rows are then uncounted."""
+    units = units_in(privacy)
+    if privacy.get("users") is not None:
+        return "rows of each user"
+    if privacy["neighboring_relation"] != "replace-one":
+        return ""
+    return "rows" if units is None else f"values of {units.column!r}"

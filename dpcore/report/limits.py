@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.exact.rounding import exact
 from dpcore.report.card import Item, Section
+from dpcore.report.guarantee import public_number
 
 if TYPE_CHECKING:
     from dpcore.model.model import Model
@@ -20,8 +21,8 @@ def public_section(model: Model) -> Section:
     if model.released_bounds:
         names = ", ".join(map(repr, model.released_bounds))
         items[0] += f" Not the bounds of {names}: they were released within the budget."
-    if privacy["neighboring_relation"] == "replace-one":
-        items.append("The number of rows.")
+    if number := public_number(privacy):
+        items.append(f"The number of {number}.")
     items += _rows_in_words(privacy)
     items.append("All that was asked for: algorithm, parameters, loss, l2, budget.")
     if model.class_weights and privacy.get("balanced") is None:

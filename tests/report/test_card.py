@@ -79,7 +79,7 @@ KINDS = {
             "50 % sure that you are in the table can become at most 62.3 % sure, except with",
             "at most 73.2 % sure of one, except with probability 2.65e-06: under add-or-remove-one",
             "a person with 5 rows counts 5 times",
-            "The number of rows is private too",
+            "The number of rows is private.",
             "Charged: 0.125 of 0.25 (rho), by the zcdp filter",
             "gradient Gaussian 3 0.125 50 %",
             "normal noise of m times the l2 sensitivity",
@@ -105,8 +105,20 @@ KINDS = {
     "replace-one": (
         changed(relation="replace-one"),
         {},
-        ["under replace-one a value counts once", "The number of rows is public", "* The number"],
+        ["under replace-one a value counts once", "of rows is public", "* The number of rows."],
         ["twice epsilon", "73.2 %"],
+    ),
+    "units, replace-one": (
+        changed(relation="replace-one", units=Units("id", 3)),
+        {"schema": Schema.from_dict({"columns": COLUMNS, "unit": "id", "rows_per_unit": 3})},
+        ["they differ in one value of 'id'. The number of values of 'id' is public."],
+        ["number of rows", "Rows without an id"],
+    ),
+    "large": (
+        changed(epsilon=12.0),
+        {},
+        ["Caution: epsilon = 12 is a factor of e^12: next to no protection"],
+        [],
     ),
     "replace-special": (
         changed(relation="replace-special"),
@@ -124,13 +136,14 @@ KINDS = {
             "both are as secret as the rows",
             "It guarantees nothing",
             "By none: what voids the guarantee",
+            "Nobody's: there is no guarantee",
         ],
         [
             "62.3 %",
             "may be published",
             "can become",
             "epsilon: 0.5",
-            "Nobody",
+            "Nobody:",
             "rho of releases adds up",
         ],
     ),
@@ -151,7 +164,7 @@ KINDS = {
         {"schema": Schema.from_dict({"columns": COLUMNS, "unit": "id", "rows_per_unit": 3})},
         [
             "that a certain value of 'id' has rows in the table",
-            "two values of all rows of a value of 'id'",
+            "two possible contents of the rows of one value of 'id'",
             "a person with 5 values of 'id' counts 5 times",
             "if one has one value of 'id' more than the other",
             "of which at most 3 are used. Rows without an id: per row.",
@@ -165,13 +178,15 @@ KINDS = {
         {},
         [
             "a certain row is among a user's",
-            "The unit is one row of a user, not the user",
+            "Two tables of a user are neighbours if one has one row more than the other: the unit "
+            "is one row of a user, not the user",
+            "* The number of rows of each user.",
             "Trust model secure-aggregation: sums of a round",
             "Each of 40 users has a budget and a filter of their own: epsilon from 0.25 to 0.5",
             "Each user: their rows",
             "who joins a round",
         ],
-        ["that you are in the table", "The owner of the rows:"],
+        ["that you are in the table", "The owner of the rows:", "of rows is private"],
     ),
     "one against the rest": (
         changed(fits=3, accountant="gdp", conversion="exact", unit="mu^2"),
@@ -283,7 +298,7 @@ def test_every_field_of_a_statement_is_among_the_kinds():
         for name in STATEMENT.__slots__
         if getattr(statement, name) != usual[name]
     }
-    always = {"epsilon", "spent", "releases"}
+    always = {"spent", "releases"}
     assert used | always == set(STATEMENT.__slots__)
 
 
