@@ -1,6 +1,6 @@
 """Where does a Dask cluster pay, beside threads of one process?
 
-Eight partitions, or more of half a million rows each, stores of generated rows of 6 numbers and 8
+Eight partitions, or more of ``--most`` rows each, stores of generated rows of 6 numbers and 8
 categories; a cluster's workers write eight of them, and more are copies. Asked is the clipped
 gradient at a new point every time, as a descent does; by one and two workers of this machine, over
 the loopback with TLS, and by the local engine with as many threads over the same stores, one after
@@ -14,7 +14,7 @@ the other in each round.
 
 The answers of both engines are compared on the way.
 
-    python bench/cluster.py [--rows 1e6 --rows 1e7] [--workers 1 --workers 2] [--rounds 9]
+    python bench/cluster.py [--rows 1e6 --rows 1e7] [--most 5e5] [--workers 1] [--rounds 9]
 """
 
 from __future__ import annotations
@@ -51,7 +51,6 @@ from dpcore_dask.cluster import connected
 from dpcore_dask.engine import DaskEngine
 
 PARTITIONS = 8
-MOST_ROWS = 500_000
 NUMBERS, CATEGORIES = 6, (9, 16, 7, 15, 6, 5, 2, 42)
 CHUNK = 2**17
 WARM = 2
@@ -90,9 +89,9 @@ def write(path: str, n_rows: int, seed: int) -> None:
     os.remove(source)
 
 
-def generate(client: Any, folder: str, n_rows: int) -> None:
+def generate(client: Any, folder: str, n_rows: int, most: float) -> None:
     """Write partitions of so many rows together: eight, and copies where that is not enough."""
-    copies = max(1, round(n_rows / (PARTITIONS * MOST_ROWS)))
+    copies = max(1, round(n_rows / (PARTITIONS * most)))
     n_rows //= copies
     sizes = [n_rows // PARTITIONS + (i < n_rows % PARTITIONS) for i in range(PARTITIONS)]
     paths = [os.path.join(folder, f"{i}.dpcore") for i in range(PARTITIONS)]
@@ -143,7 +142,7 @@ class Spent:
         return [f"{least:.1f} / {median:.1f}", f"{cpu:.1f}", f"{1e6 * cpu / n_rows:.1f}"]
 
 
-def measure(n_rows: int, workers: int, rounds: int) -> list[str]:
+def measure(n_rows: int, workers: int, rounds: int, most: float) -> list[str]:
     """Return the cells of a row of the table."""
     with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR")) as folder:
         single, rows = os.path.join(folder, "single"), os.path.join(folder, "rows")
@@ -151,7 +150,7 @@ def measure(n_rows: int, workers: int, rounds: int) -> list[str]:
         write(os.path.join(single, "0.dpcore"), 1, 0)
         with connected(Files(single), workers) as client:
             empty = max(client.run(loaded, single).values())
-            generate(client, rows, n_rows)
+            generate(client, rows, n_rows, most)
         local = local_engine(rows, workers)
         with closing(DaskEngine.open(Files(rows), None, workers)) as engine:
             there, here = passes(engine, local, rounds)
@@ -184,6 +183,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=float, action="append")
     parser.add_argument("--workers", type=int, action="append")
+    parser.add_argument("--most", type=float, default=5e5)
     parser.add_argument("--rounds", type=int, default=9)
     asked = parser.parse_args()
     times = "{0}, ms | {0}, CPU ms | {0}, CPU ns a row"
@@ -197,7 +197,11 @@ def main() -> None:
     print("|---" * 10 + "|")
     for n_rows in [PARTITIONS, *map(int, asked.rows or (1e6, 1e7))]:
         for workers in asked.workers or (1, 2):
-            cells = [f"{n_rows:.0e}", str(workers), *measure(n_rows, workers, asked.rounds)]
+            cells = [
+                f"{n_rows:.0e}",
+                str(workers),
+                *measure(n_rows, workers, asked.rounds, asked.most),
+            ]
             print("|", " | ".join(cells), "|", flush=True)
 
 
