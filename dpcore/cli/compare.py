@@ -96,6 +96,14 @@ def compare_command(
     jobs: Annotated[
         int, typer.Option(help="Processes, of one thread each; 1: this one, on all processors.")
     ] = 1,
+    engine: Annotated[
+        str,
+        typer.Option(
+            envvar="DPCORE_ENGINE",
+            help="dask, or dask:ADDRESS: whole fits as tasks of a cluster, whose workers read the "
+            "rows; local: this machine's processes.",
+        ),
+    ] = "local",
     out: Annotated[
         Path | None, typer.Option(help="Results file (Parquet); what was interrupted goes on.")
     ] = None,
@@ -171,7 +179,7 @@ def compare_command(
     for line in () if quiet else left_out_for(left_out):
         typer.echo(f"dpcore: left out {line}", err=True)
     finished = out is not None and out.is_file()
-    results = _run(comparison, out, jobs, hidden=quiet or as_json)
+    results = _run(comparison, out, jobs, engine, hidden=quiet or as_json)
     measure = default_measure(results.rows)
     means = means_of(results.rows, measure)
     if as_json:
@@ -214,12 +222,14 @@ def _check_outputs(out: Path | None, plot: Path | None, asked: Comparison) -> No
         check_figure(plot)
 
 
-def _run(comparison: Comparison, out: Path | None, jobs: int, *, hidden: bool) -> Results:
+def _run(
+    comparison: Comparison, out: Path | None, jobs: int, engine: str, *, hidden: bool
+) -> Results:
     from dpcore.compare.runner import run
 
     try:
         with ended_as_interrupted(), _fits_progress(hidden=hidden) as on_row:
-            return run(comparison, out, jobs, on_row)
+            return run(comparison, out, jobs, on_row, engine)
     except KeyboardInterrupt as stop:
         kept = "nothing was kept, for want of --out"
         if out is not None:

@@ -16,7 +16,7 @@ from dpcore.compare.folds import fold_key
 from dpcore.compare.journal import Journal, cell_of, journal_path, open_journal
 from dpcore.compare.results import Results, read_results, write_results
 from dpcore.compare.settings import cells_of
-from dpcore.compare.workers import fit_in_processes
+from dpcore.compare.workers import fit_in_processes, fit_on_engine
 from dpcore.data.schema.shipped import is_shipped
 from dpcore.engines.local import available_threads
 from dpcore.engines.together import MOST_TOGETHER
@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from dpcore.compare.settings import Cell, Comparison
 
 __all__ = ["check_out", "run"]
+
+LOCAL = "local"
+_MANY = 8
+"""Processes of an engine that groups are cut for: how many it has, it alone knows."""
 
 OnRow = Callable[[int, int, Mapping[str, Any]], None]
 
@@ -50,12 +54,14 @@ def run(
     out: str | os.PathLike[str] | None,
     jobs: int = 1,
     on_row: OnRow = lambda done, total, row: None,
+    engine: str = LOCAL,
 ) -> Results:
     """Return the results of an admitted comparison, and write them to ``out`` if there is one.
 
     With the same settings and ``out``, a run goes on where an interrupted one ended, and returns
     at once what a finished one wrote. ``jobs`` : how many processes fit, each on one thread; one
-    is this process, on all threads. The results are the same but for ``seconds``.
+    is this process, on all threads. ``engine`` : another one whose processes fit, as NAME or
+    NAME:ADDRESS. The results are the same but for ``seconds``.
     ``on_row(done, total, row)`` is called for each new row.
 
     Raises InvalidInputError for an ``out`` of other settings.
@@ -66,7 +72,7 @@ def run(
         refuse_other(os.fspath(out), finished.settings, settings)
         return finished
     with closing(_journal(comparison, out, settings)) as journal:
-        results = Results(settings, _fit_missing(comparison, journal, jobs, on_row))
+        results = Results(settings, _fit_missing(comparison, journal, jobs, on_row, engine))
         if out is not None:
             write_results(out, results)
             journal.remove()
@@ -74,7 +80,7 @@ def run(
 
 
 def _fit_missing(
-    comparison: Comparison, journal: Journal, jobs: int, on_row: OnRow
+    comparison: Comparison, journal: Journal, jobs: int, on_row: OnRow, engine: str
 ) -> list[dict[str, Any]]:
     """Make the fits that the journal has not, and return the rows of all."""
     cells = list(cells_of(comparison))
@@ -85,6 +91,11 @@ def _fit_missing(
         journal.append(row)
         on_row(len(journal.rows), len(cells), row)
 
+    if engine != LOCAL:
+        workers = jobs if jobs > 1 else None
+        groups = list(_groups(missing, max(jobs, _MANY)))
+        fit_on_engine(comparison, groups, journal.key, engine, workers, keep)
+        return [journal.rows[_key(cell)] for cell in cells]
     jobs = min(jobs, available_threads(), max(1, len(missing)))
     groups = list(_groups(missing, jobs))
     if jobs > 1:

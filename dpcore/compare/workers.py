@@ -1,4 +1,5 @@
-"""Processes that share the fits: started afresh, one thread each, gone when their parent is.
+"""Processes that share the fits: started afresh, one thread each, gone when their parent is; or
+those of an engine.
 
 Nothing heavy is imported before ``start`` has said how many threads there are to be.
 """
@@ -10,12 +11,13 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from dpcore.errors import DpcoreError
+from dpcore.errors import DpcoreError, InvalidInputError
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from dpcore.compare.fitting import Fitter
     from dpcore.compare.settings import Cell, Comparison
 
-__all__ = ["fit_in_processes"]
+__all__ = ["fit_in_processes", "fit_on_engine"]
 
 _ONE_THREAD = (
     "OMP_NUM_THREADS",
@@ -35,7 +37,12 @@ _ONE_THREAD = (
 _AHEAD = 2
 """Groups of fits handed out per process: enough that none waits for the next."""
 
+_TASKS = 64
+"""Groups of fits handed out to an engine, whose number of processes is its own affair."""
+
 _fitter: Fitter | None = None
+_fitters: dict[bytes, Fitter] = {}
+_one_at_a_time = threading.Lock()
 
 
 def fit_in_processes(
@@ -76,27 +83,67 @@ def _share(
     context = multiprocessing.get_context("spawn")
     life, ours = context.Pipe(duplex=False)
     pool = ProcessPoolExecutor(jobs, context, initializer=start, initargs=(comparison, key, life))
+    try:
+        _hand_out(pool, fit, left, _AHEAD * jobs, on_row)
+        pool.shutdown()
+    finally:
+        ours.close()
+        pool.shutdown(cancel_futures=True)
+        life.close()
+
+
+def fit_on_engine(
+    comparison: Comparison,
+    groups: Iterable[Sequence[Cell]],
+    key: bytes,
+    asked: str,
+    workers: int | None,
+    on_row: Callable[[dict[str, Any]], None],
+) -> None:
+    """Make the fits as tasks in the processes of an engine, ``asked`` for as NAME or NAME:ADDRESS;
+    they are handed over as ``fit_in_processes`` does. Each process reads the rows itself: it has
+    the key of the folds, and is inside the trust boundary.
+
+    Raises InvalidInputError for an engine that runs no tasks; what the engine raises.
+    """
+    from dpcore.fitting.engines import load_engine
+    from dpcore.registry.catalogue import load_registry
+    from dpcore.registry.declarations import engine_facts
+
+    engine = load_engine(asked, load_registry())
+    executor, address = engine_facts(engine).executor, asked.partition(":")[2]
+    if executor is None:
+        raise InvalidInputError(
+            f"The engine {asked} runs no fits as tasks: leave --engine out, and --jobs shares them "
+            "among processes of this machine."
+        )
+    with executor(address or None, workers) as pool:
+        _hand_out(pool, partial(fit_there, comparison, key), iter(groups), _TASKS, on_row)
+
+
+def _hand_out(
+    pool: Executor,
+    task: Callable[[Sequence[Cell]], list[dict[str, Any]]],
+    left: Iterator[Sequence[Cell]],
+    at_once: int,
+    on_row: Callable[[dict[str, Any]], None],
+) -> None:
     running: set[Future[list[dict[str, Any]]]] = set()
     try:
-        running |= {pool.submit(fit, group) for group in islice(left, _AHEAD * jobs)}
+        running |= {pool.submit(task, group) for group in islice(left, at_once)}
         while running:
             done, _ = wait(running, return_when=FIRST_COMPLETED)
             for future in done:
                 for row in future.result():
                     on_row(row)
                 running.discard(future)
-                running |= {pool.submit(fit, group) for group in islice(left, 1)}
-        pool.shutdown()
+                running |= {pool.submit(task, group) for group in islice(left, 1)}
     except KeyboardInterrupt:
         for future in running:
             if future.done() and future.exception() is None:
                 for row in future.result():
                     on_row(row)
         raise
-    finally:
-        ours.close()
-        pool.shutdown(cancel_futures=True)
-        life.close()
 
 
 def start(comparison: Comparison, key: bytes, life: Connection) -> None:
@@ -114,6 +161,17 @@ def start(comparison: Comparison, key: bytes, life: Connection) -> None:
 def fit(group: Sequence[Cell]) -> list[dict[str, Any]]:
     assert _fitter is not None
     return list(_fitter.rows(group))
+
+
+def fit_there(comparison: Comparison, key: bytes, group: Sequence[Cell]) -> list[dict[str, Any]]:
+    """Make the fits of a group in a process that is not this module's own, one group at a time."""
+    from dpcore.compare.fitting import Fitter
+
+    with _one_at_a_time:
+        if key not in _fitters:
+            _fitters.clear()  # Its rows too: of an earlier comparison.
+            _fitters[key] = Fitter(comparison, key, threads=1)
+        return list(_fitters[key].rows(group))
 
 
 def _follow(life: Connection) -> None:

@@ -127,6 +127,13 @@ class EngineFacts:
     reads_registered: bool = fact(
         TRUTH, "True where its processes also load data sets by name (`Registered`).", False
     )
+    executor: Callable[..., Any] | None = fact(
+        Method(("address", "workers"), of_class=True),
+        "A class method: lends (`with`) a `concurrent.futures.Executor` of its processes, so many "
+        "of this machine where the address is `None`; whole fits of `dpcore compare` are its "
+        "tasks.",
+        None,
+    )
 
 
 _OPEN_POOL = ("users", "dataset", "loss", "accountant", "rows_per_user", "reference", "trust",

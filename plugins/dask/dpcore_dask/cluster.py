@@ -19,7 +19,6 @@ from dpcore_dask.versions import PACKAGES, own_versions, require_versions
 if TYPE_CHECKING:
     from distributed import Client
 
-    from dpcore.plugin.engines import RowSource
 
 __all__ = ["connected", "lost_is_told"]
 
@@ -28,19 +27,21 @@ _SECONDS = 5
 
 
 @contextmanager
-def connected(source: RowSource, threads: int | None) -> Iterator[Client]:
-    """Lend a client of the scheduler at the source's address, or of so many workers of one thread
-    each in this machine; all workers that are there have this process's versions. A frame comes
-    with the client that the caller works with, if there is any: it may hold the frame's partitions.
+def connected(
+    address: str | None, workers: int | None, takes_own: bool = False
+) -> Iterator[Client]:
+    """Lend a client of the scheduler at an address, or of so many workers of one thread each in
+    this machine; all workers that are there have this process's versions. ``takes_own`` : whether
+    it is the client that the caller works with, if there is any.
 
     Raises InvalidInputError where no scheduler answers, or no worker is there.
     """
-    address, own = source.address, _own_client() if source.kind == "frame" else None
+    own = _own_client() if takes_own else None
     if own is not None and address in (None, own.scheduler.address):
         _require_workers(own)
         yield own
     elif address is None:
-        with _local_cluster(threads or available_threads()) as cluster, _client(cluster) as client:
+        with _local_cluster(workers or available_threads()) as cluster, _client(cluster) as client:
             yield client
     else:
         _require_scheduler(address)

@@ -7,16 +7,19 @@ added once, whether Dask had to run it again on another worker or not.
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
 from dpcore.plugin.engines import DataError, DpcoreError, EngineError
-from dpcore_dask.cluster import connected
+from dpcore_dask.cluster import connected, lost_is_told
 from dpcore_dask.sources import shared_rows
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     from distributed import Client
 
     from dpcore.plugin.engines import Query, RowSource, Schema
@@ -48,10 +51,20 @@ class DaskEngine:
     @classmethod
     def open(cls, source: RowSource, schema: Schema | None, threads: int | None) -> Self:
         with ExitStack() as held:
-            client = held.enter_context(connected(source, threads))
+            # A frame's partitions may be held by the client that its owner works with.
+            is_frame = source.kind == "frame"
+            client = held.enter_context(connected(source.address, threads, takes_own=is_frame))
             engine = cls(source, schema, client)
             engine._held = held.pop_all()
         return engine
+
+    @classmethod
+    @contextmanager
+    def executor(cls, address: str | None, workers: int | None) -> Iterator[Executor]:
+        """Lend an executor whose tasks the workers run. Raises as ``open``; EngineError where the
+        cluster is lost."""
+        with connected(address, workers) as client, lost_is_told():
+            yield client.get_executor(pure=False)
 
     def close(self) -> None:
         """Let go of the partitions, and of the cluster if it is this engine's own."""

@@ -7,6 +7,9 @@ import sys
 
 import pytest
 
+from dpcore.compare.admission import admit
+from dpcore.compare.runner import run
+from dpcore.compare.settings import Comparison
 from dpcore.errors import InvalidInputError
 from dpcore.testing import check_engine
 from dpcore_dask.engine import DaskEngine
@@ -42,6 +45,31 @@ def test_a_cluster_for_the_time_of_a_command(folder, schema):
 def test_what_is_refused_on_the_command_line(folder, schema):
     status, out, told = train(folder, schema, "--engine", "dask", "--test-fraction", "0.1")
     assert (status, out) == (2, "") and "has no --test-fraction" in told
+
+
+@pytest.mark.slow
+def test_fits_of_a_comparison_are_tasks(cluster, parts, schema, tmp_path):
+    whole, by = tmp_path / "rows.parquet", tmp_path / "schema.toml"
+    parts[0].to_parquet(whole)
+    by.write_text(schema.to_toml())
+    asked = Comparison(
+        ("dp-gd", "dp-agd"), (str(whole),), (0.5, 1.0), folds=2, schema=str(by), seed=5
+    )
+    comparison, _ = admit(asked)
+    here = run(comparison, None)
+    there = run(comparison, tmp_path / "r.parquet", engine=f"dask:{cluster.scheduler_address}")
+    assert untimed(there) == untimed(here)
+    assert {row["status"] for row in there.rows} == {"fitted"}
+
+
+def test_a_comparison_without_a_scheduler_is_refused():
+    comparison, _ = admit(Comparison(("dp-gd",), ("census-sim",), (1.0,), folds=2))
+    with pytest.raises(InvalidInputError, match="No Dask scheduler answers at tcp://127.0.0.1:9"):
+        run(comparison, None, engine="dask:tcp://127.0.0.1:9")
+
+
+def untimed(results):
+    return [{k: v for k, v in row.items() if k != "exact_seconds"} for row in results.rows]
 
 
 def test_a_check_starts_no_cluster():
