@@ -118,6 +118,14 @@ def secrets_section(model: Model) -> Section:
         )
     items = ["Nobody: the model file, its coefficients and this page may be published.", owner]
     items.append("Nobody has the noise: it came from the system's entropy and is in no file.")
+    search = privacy.get("search")
+    if search is not None:
+        items.append(
+            "Nobody has the other candidates' models, nor any score of the search."
+            if search["kind"] == "list"
+            else "Nobody has the number of fits that the search made, the models that lost, nor "
+            "any score. How long it took tells the number: that is for nobody's eyes."
+        )
     if privacy.get("ledger") is not None:
         items.append("Who keeps the ledger: that file, which has days, times and names.")
     if privacy.get("users") is not None:

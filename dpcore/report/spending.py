@@ -81,7 +81,11 @@ def theorems_section(model: Model) -> Section:
         return Section(title, lines=("By none: what voids the guarantee is named above.",))
     foreign = {part.rpartition(":")[2] for part in model.privacy["parts_not_from_dpcore"]}
     used = dict.fromkeys(str(entry["mechanism"]) for entry in model.ledger)
-    items = [_of_algorithm(model.algo)]
+    items, search = [_of_algorithm(model.algo)], model.privacy.get("search")
+    if search is not None:
+        # One release, whose fits and scores are in no file.
+        items.append(Item(f"The search: {search['theorem']}.", "tuning.md"))
+        used.pop("Search", None)
     items += [_item(name, MECHANISMS.get(name), name in foreign) for name in used]
     filter_name = model.privacy["accountant"]
     items.append(_item(filter_name, ACCOUNTANTS.get(filter_name), False))

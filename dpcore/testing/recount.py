@@ -25,6 +25,7 @@ from dpcore.privacy.stated_events import (
     RenyiDpEvent,
     ZcdpDpEvent,
 )
+from dpcore.testing.recount_normal import shift_of
 from dpcore.testing.recount_sampled import (
     epsilon_by_hits,
     epsilon_composed,
@@ -126,11 +127,8 @@ def recounted_epsilon(events: Iterable[DpEvent], delta: float) -> float:
 
 
 def _recounted(events: list[DpEvent], delta: float) -> float:
-    gaussian = [1 / e.noise_multiplier**2 for e in events if isinstance(e, GaussianDpEvent)]
-    if len(gaussian) == len(events):
-        # Shifts of normals add up as vectors (Dong, Roth & Su 2022, Corollary 3.3).
-        one = RandomizedSensitivityGaussian((1.0,), (1,), 1 / math.sqrt(math.fsum(gaussian)))
-        return _one_release(one, delta)
+    if all(isinstance(event, GaussianDpEvent) for event in events):
+        return _epsilon_of_shifts(events, delta)
     match events:
         case [RandomizedSensitivityGaussian() as event]:
             return _one_release(event, delta)
@@ -139,11 +137,22 @@ def _recounted(events: list[DpEvent], delta: float) -> float:
             even = RandomizedSensitivityGaussian(shifts, (1,) * len(shifts), 1.0)
             return c + _one_release(even, delta / len(shifts))
 
-    if not any(map(is_sampled, events)):
-        return _renyi_epsilon(events, delta)
     # Any bound that holds is one: whichever the accountant under test went by.
+    if not any(map(is_sampled, events)):
+        return min(_renyi_epsilon(events, delta), _epsilon_of_shifts(events, delta))
     bounds = (_renyi_epsilon, epsilon_by_hits, epsilon_composed)
     return min(bound(events, delta) for bound in bounds)
+
+
+def _epsilon_of_shifts(events: list[DpEvent], delta: float) -> float:
+    """Return the epsilon of normal laws whose shifts, added up as vectors, dominate the events
+    (Dong, Roth & Su 2022, Corollary 3.3); ``inf`` where they dominate none."""
+    shifts = {event: shift_of(event) for event in set(events)}
+    squares = [math.inf if (mu := shifts[event]) is None else mu * mu for event in events]
+    total = math.fsum(squares)
+    if not math.isfinite(total):
+        return math.inf
+    return _one_release(RandomizedSensitivityGaussian((1.0,), (1,), 1 / math.sqrt(total)), delta)
 
 
 def _renyi_epsilon(events: list[DpEvent], delta: float) -> float:

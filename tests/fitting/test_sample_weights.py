@@ -165,7 +165,7 @@ def test_a_weight_that_is_none_is_refused_without_a_word_of_rows(weights, charge
 
 
 def test_weights_of_what_is_not_in_memory_are_refused(charges):
-    with pytest.raises(InvalidInputError, match="X is a path"):
+    with pytest.raises(InvalidInputError, match="beside rows in memory"):
         fit("rows.csv", **WEIGHTED)
     frame = pd.DataFrame({"id": np.arange(N) // 3, "x": X[:, 0], "y": Y})
     columns = {

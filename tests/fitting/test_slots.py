@@ -129,7 +129,7 @@ def test_the_accountant_has_to_hold_what_the_slot_releases():
         mechanism_in(Two({}), "sum", accountant("pure"))
     assert str(caught.value) == (
         "two's slot sum (gaussian) cannot be held by pure; choose --use sum=laplace, or "
-        "--accountant zcdp or rdp."
+        "--accountant zcdp, gdp or rdp."
     )
     with pytest.raises(InvalidInputError, match="cannot hold 'exponential'"):
         mechanism_in(Two({"sum": "exponential"}), "sum")
@@ -137,6 +137,6 @@ def test_the_accountant_has_to_hold_what_the_slot_releases():
 
 def test_the_accountants_of_several_events():
     # Its own first; those for one release, or for a stated schedule, are not offered.
-    assert accountants_for(Two({}), PureDpEvent(1.0)) == "--accountant pure, zcdp or rdp"
+    assert accountants_for(Two({}), PureDpEvent(1.0)) == "--accountant pure, zcdp, gdp or rdp"
     both = PureDpEvent(1.0), GaussianDpEvent(1.0)
-    assert accountants_for(Two({}), *both) == "--accountant zcdp or rdp"
+    assert accountants_for(Two({}), *both) == "--accountant zcdp, gdp or rdp"

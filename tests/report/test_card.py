@@ -277,6 +277,28 @@ KINDS = {
         ["Gamma: it is a plugin's; the theorem is beside its code", "minimum Gamma 1 0.25 100 %"],
         [],
     ),
+    "search": (
+        changed(
+            search={
+                "kind": "random",
+                "theorem": "Papernot & Steinke 2022, Theorem 2",
+                "words": "It is the best of several fits.",
+            }
+        ),
+        {"ledger": ({"kind": "search", "mechanism": "Search", "count": 1, "cost": 0.25},)},
+        [
+            "It is the best of several fits.",
+            "The search: Papernot & Steinke 2022, Theorem 2.",
+            "Nobody has the number of fits that the search made",
+        ],
+        ["it is a plugin's"],
+    ),
+    "list": (
+        changed(search={"kind": "list", "theorem": "equal parts", "words": "It is one of 3."}),
+        {},
+        ["It is one of 3.", "Nobody has the other candidates' models, nor any score"],
+        ["number of fits"],
+    ),
     "no ledger": (STATEMENT, {"ledger": ()}, ["Releases: 3 gradient."], ["share of the budget"]),
 }
 

@@ -155,10 +155,9 @@ def test_a_release_without_a_pure_epsilon_has_no_ex_post_figure():
 
 
 def test_accountants_charge_the_cap_as_any_pure_release():
-    for accountant in (PureAccountant, ZcdpAccountant):
+    for accountant in (PureAccountant, ZcdpAccountant, GdpAccountant):
         empty = accountant.from_budget(2.0, 1e-6)
         assert empty.cost(ExPostDpEvent(0.5)) == empty.cost(PureDpEvent(0.5))
-    assert not GdpAccountant.supports(ExPostDpEvent(0.5))
     for epsilon in (0.0, -1.0, float("nan"), 1):
         with pytest.raises(InvalidInputError):
             ExPostDpEvent(epsilon)

@@ -8,7 +8,6 @@ import threading
 import numpy as np
 import pytest
 
-from dpcore.accountants.gdp import GdpAccountant
 from dpcore.accountants.pure import PureAccountant
 from dpcore.accountants.zcdp import ZcdpAccountant
 from dpcore.engines.local import LocalEngine
@@ -153,7 +152,7 @@ def test_the_budget_can_be_spent_and_not_passed():
         (ZcdpAccountant, gradient(norm="l1"), Gaussian(9.0), InvalidInputError),
         (ZcdpAccountant, gradient(), Exponential(9.0), InvalidInputError),
         (PureAccountant, gradient(), Gaussian(9.0), UnsupportedEventError),
-        (GdpAccountant, line(), Exponential(9.0), UnsupportedEventError),
+        (PureAccountant, gradient(norm="l2"), Gaussian(9.0), UnsupportedEventError),
     ],
 )
 def test_what_does_not_fit_is_refused_before_the_data(accountant, query, mechanism, error):

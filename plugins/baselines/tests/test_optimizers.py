@@ -199,10 +199,7 @@ def test_outpert_without_l2_is_refused():
 @pytest.mark.parametrize("optimizer, accountant, what", [
     (ObjPert(), ZcdpAccountant.from_budget(1.0, 1e-6), "--accountant single or rdp"),
     (ObjPert(), PURE, "--use noise=gamma"),
-    (ObjPert(use=GAMMA), GDP, "--accountant zcdp, rdp or pure"),
     (OutPert(), PURE, "--use noise=gamma"),
-    (OutPert(use=GAMMA), GDP, "--use noise=gaussian"),
-    (PrivGene(), GDP, "--accountant zcdp, rdp or pure"),
 ])  # fmt: skip
 def test_accountants_that_do_not_fit_are_told_what_would(optimizer, accountant, what):
     with pytest.raises(UnsupportedEventError, match=what):
