@@ -107,7 +107,7 @@ def compare_command(
     out: Annotated[
         Path | None, typer.Option(help="Results file (Parquet); what was interrupted goes on.")
     ] = None,
-    plot: Annotated[Path | None, typer.Option(help="Figure to write: .svg or .png.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Figure to write: .svg, .png or .pdf.")] = None,
     seed: Annotated[
         int | None, typer.Option(help="Repeatable noise, for tests and figures: not private.")
     ] = None,

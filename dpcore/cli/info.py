@@ -1,10 +1,12 @@
-"""``dpcore info NAME``: what can be set, what it needs, and what it guarantees."""
+"""``dpcore info NAME``: what can be set, what it needs, and what it guarantees; without a name,
+which names there are."""
 
 from __future__ import annotations
 
 import inspect
 import json
 import math
+import textwrap
 from dataclasses import asdict
 from typing import Annotated, Any
 
@@ -13,7 +15,7 @@ import typer
 from dpcore.cli.info_model import is_model_file, print_model, print_schema, refuse_schema
 from dpcore.fitting.losses import has_parameters
 from dpcore.fitting.slots import others_for
-from dpcore.registry.catalogue import Entry, load_registry
+from dpcore.registry.catalogue import KINDS, Entry, Registry, load_registry, plural
 from dpcore.registry.declarations import optimizer_facts
 from dpcore.registry.parameters import describe_parameters
 from dpcore.registry.slots import Slot
@@ -37,17 +39,23 @@ _SHOWN = (
     "smoothness",
 )
 """Facts of parts that are no optimizers, as they are shown where a part states them."""
+_WIDTH = 78
+"""Letters of a line of names."""
 _NOT_PRIVATE = "none: NOT PRIVATE, whatever epsilon and delta are"
 
 
 def info_command(
     name: Annotated[
-        str, typer.Argument(help="Any registered name (see dpcore list), or a model file.")
-    ],
+        str | None,
+        typer.Argument(help="Any registered name, or a model file; without one, all names."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Show parameters, slots, needs, relations, theorem and departures of one entry, or what a
     model predicts, from which columns, and what it guarantees."""
+    if name is None:
+        _print_names(load_registry(), as_json=as_json)
+        return
     refuse_schema(name)
     if is_model_file(name):
         print_model(name, as_json=as_json)
@@ -60,6 +68,19 @@ def info_command(
         return
     for facts in described:
         _print(facts)
+
+
+def _print_names(registry: Registry, *, as_json: bool) -> None:
+    """Print what there is to be asked about, by kind."""
+    names = {plural(kind): list(registry.names(kind)) for kind in KINDS}
+    if as_json:
+        typer.echo(json.dumps(names, indent=2))
+        return
+    typer.echo("dpcore info NAME tells of one of these, dpcore info model.json of a model.")
+    for kind, of_kind in names.items():
+        listed = f"{kind}: {', '.join(of_kind) or 'none installed'}"
+        told = textwrap.wrap(listed, _WIDTH, subsequent_indent="  ", break_on_hyphens=False)
+        typer.echo("\n".join(told))
 
 
 def describe(entry: Entry, target: Any) -> dict[str, Any]:

@@ -20,7 +20,7 @@ def plot_command(
         ),
     ] = None,
     facet: Annotated[str, typer.Option(help="A panel for each: data or algorithm.")] = "data",
-    out: Annotated[Path | None, typer.Option(help="Figure to write: .svg or .png.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Figure to write: .svg, .png or .pdf.")] = None,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown tables.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
 ) -> None:

@@ -22,6 +22,7 @@ __all__ = ["print_summary", "report_of"]
 def print_summary(results: Results, means: Sequence[Mean], measure: str, *, markdown: bool) -> None:
     """Print a table for each data set, what is to be known of its fits, and what the figures are
     and are not."""
+    from dpcore.compare.best import best_lines
     from dpcore.compare.notes import notes_of
     from dpcore.compare.settings import STATEMENT, loss_in_words
     from dpcore.compare.table import INTERVAL, MEASURES, means_of, measures_beside, tables_of
@@ -47,10 +48,13 @@ def print_summary(results: Results, means: Sequence[Mean], measure: str, *, mark
     typer.echo(f"Figures: {INTERVAL}.\n{STATEMENT}")
     if settings["seed"] is not None:
         typer.echo("The noise came from a seed: no fit is private.")
+    for line in best_lines(means, measure):
+        typer.echo(line)
 
 
 def report_of(results: Results, measure: str) -> dict[str, Any]:
     """Return what ``--json`` prints."""
+    from dpcore.compare.best import best_of
     from dpcore.compare.notes import notes_of
     from dpcore.compare.settings import STATEMENT
     from dpcore.compare.table import INTERVAL, means_of, measures_beside
@@ -64,6 +68,7 @@ def report_of(results: Results, measure: str) -> dict[str, Any]:
         "interval": INTERVAL,
         "means": [asdict(mean) for mean in means],
         **{f"means_of_{name}": [*map(asdict, means_of(results.rows, name))] for name in beside},
+        "best": [asdict(best) for best in best_of(means, measure)],
         "notes": notes_of(results.rows, means),
         "failures": [
             {key: row[key] for key in ("data", "algorithm", "epsilon", "fold", "repeat", "message")}

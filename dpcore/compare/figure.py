@@ -21,11 +21,13 @@ from dpcore.errors import InvalidInputError
 from dpcore.exact.rounding import exact
 from dpcore.model.outfile import check_writable, write_whole
 
-__all__ = ["FACETS", "check_facet", "check_figure", "draw", "write_figure"]
+__all__ = ["FACETS", "FORMS", "check_facet", "check_figure", "draw", "write_figure"]
 
 FACETS = ("data", "algorithm")
+FORMS = ".svg, .png or .pdf"
 
-_STYLE = {**STYLE, "font.size": 9.5}
+_STYLE = {**STYLE, "font.size": 9.5, "pdf.fonttype": 42}
+"""Type 42 keeps the text of a PDF as text, which can be searched and copied."""
 _PANEL = (4.6, 3.7)
 """Width and height of a panel in inches."""
 _LEGEND_COLUMNS, _LEGEND_LINE = 3, 0.2
@@ -45,11 +47,11 @@ def check_facet(facet: str) -> None:
 
 
 def check_figure(path: str | os.PathLike[str], facet: str = "data") -> None:
-    """Raise InvalidInputError for a facet that is none, for a picture that is neither SVG nor PNG
-    or cannot be written, and where matplotlib is not installed."""
+    """Raise InvalidInputError for a facet that is none, for a picture of another form than
+    ``FORMS`` or that cannot be written, and where matplotlib is not installed."""
     check_facet(facet)
-    if Path(path).suffix.lower() not in (".svg", ".png"):
-        raise InvalidInputError(f"Expected the figure {os.fspath(path)!r} as .svg or .png.")
+    if Path(path).suffix.lower() not in _WRITERS:
+        raise InvalidInputError(f"Expected the figure {os.fspath(path)!r} as {FORMS}.")
     if importlib.util.find_spec("matplotlib") is None:
         raise InvalidInputError(
             "A figure needs matplotlib, which is not installed: pip install 'dpcore[plot]'."
@@ -66,7 +68,7 @@ def write_figure(
     remarks: Mapping[str, str] | None = None,
     note: str = "",
 ) -> None:
-    """Draw the means of a measure and write them as SVG or PNG, the same bytes every time.
+    """Draw the means of a measure and write them as SVG, PNG or PDF, the same bytes every time.
 
     ``remarks`` : words on a data set, beside its name. ``note`` : a sentence below the picture.
     """
@@ -75,15 +77,26 @@ def write_figure(
 
     with style.context(["default", _STYLE]):
         figure = draw(means, settings, measure, facet, remarks, note)
-        is_svg = Path(path).suffix.lower() == ".svg"
-        write_whole(path, svg_of(figure, STATEMENT) if is_svg else _png_of(figure))
+        write_whole(path, _WRITERS[Path(path).suffix.lower()](figure, STATEMENT))
 
 
-def _png_of(figure: Any) -> bytes:
+def _png_of(figure: Any, description: str) -> bytes:
+    metadata = {"Software": None, "Description": description}
+    return _saved(figure, format="png", dpi=150, metadata=metadata)
+
+
+def _pdf_of(figure: Any, description: str) -> bytes:
+    unsaid = dict.fromkeys(("Creator", "Producer", "CreationDate"))
+    return _saved(figure, format="pdf", metadata={**unsaid, "Subject": description})
+
+
+def _saved(figure: Any, **how: Any) -> bytes:
     buffer = io.BytesIO()
-    metadata = {"Software": None, "Description": STATEMENT}
-    figure.savefig(buffer, format="png", dpi=150, facecolor="white", metadata=metadata)
+    figure.savefig(buffer, facecolor="white", **how)
     return buffer.getvalue()
+
+
+_WRITERS = {".svg": svg_of, ".png": _png_of, ".pdf": _pdf_of}
 
 
 def draw(

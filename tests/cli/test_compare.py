@@ -44,6 +44,8 @@ def test_a_relation_that_all_have_is_taken_and_named(compare, monkeypatch):
     monkeypatch.setattr(dpcore_stub.Stub, "relations", ("replace-one",))
     done = compare("--algos", "stub,dp-agd")
     assert "delta 1e-08, replace-one" in " ".join(done.stdout.split())
+    best, line = done.stdout.partition("Best, ")[2].splitlines()[:2]
+    assert "itself a release" in best and line.startswith("  stub-rows, at epsilon 0.5: ")
     assert "under replace-one, which all that are named have" in done.stderr
     asked = compare("--relation", "add-or-remove-one")
     assert asked.exit_code == 2 and "no guarantee under add-or-remove-one" in asked.stderr
@@ -145,7 +147,7 @@ REFUSED = [
     (["--out", "schema.toml"], "'schema.toml' as .parquet"),
     (["--out", "other.parquet"], "not a whole results file of dpcore compare. Choose another"),
     (["--data", "rows.csv", "--schema", "schema.toml", "--out", "rows.csv"], "of --data rows.csv"),
-    (["--plot", "f.pdf"], ".svg or .png"),
+    (["--plot", "f.jpg"], ".svg, .png or .pdf"),
     (["--plot", "no/f.svg"], "Cannot write"),
     (["--json", "--markdown"], "--json or --markdown, not both"),
     (["--algos", "all,stub"], "by itself: --algos all"),
@@ -187,7 +189,7 @@ PLOTS = [
     (["r.parquet", "--y", "error"], "accuracy, macro_f1, objective, seconds"),
     (["r.parquet", "--out", "f.svg", "--facet", "loss"], "data or algorithm"),
     (["r.parquet", "--facet", "fold"], "data or algorithm"),
-    (["r.parquet", "--out", "f.jpg"], ".svg or .png"),
+    (["r.parquet", "--out", "f.jpg"], ".svg, .png or .pdf"),
     (["r.parquet", "--out", "r.parquet"], "is the file of RESULTS"),
 ]
 

@@ -14,7 +14,7 @@ HEAVY = {"numba", "numpy", "scipy", "pyarrow"}
 @pytest.mark.parametrize(
     "arguments",
     [
-        *(["list"], ["list", "--json"], ["--help"]),
+        *(["list"], ["list", "--json"], ["info"], ["--help"]),
         *([command, "--help"] for command in ("train", "compare", "plot", "plan")),
     ],
 )
@@ -133,6 +133,17 @@ def test_the_version(run):
     from dpcore import __version__
 
     assert run("--version").stdout == f"dpcore {__version__}\n"
+
+
+def test_info_without_a_name_lists_the_names(run):
+    told = run("info")
+    assert told.exit_code == 0 and "dpcore info NAME" in told.stdout
+    listed = json.loads(run("info", "--json").stdout)
+    assert list(listed) == [*map(plural, KINDS)] and "stub" in listed["optimizers"]
+    # No name is lost or broken where a line ends.
+    words = set(told.stdout.replace(",", " ").split())
+    assert words >= {name for names in listed.values() for name in names}
+    assert max(map(len, told.stdout.splitlines())) <= 78
 
 
 def test_info_of_an_unknown_name(run):
