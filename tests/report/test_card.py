@@ -99,7 +99,10 @@ KINDS = {
     "gdp": (
         changed(accountant="gdp", conversion="exact", unit="mu^2", budget=0.0136),
         {},
-        ["(by the Gaussian noise that the filter allows)", "mu^2 of the Gaussians that dominate releases adds up"],
+        [
+            "(by the Gaussian noise that the filter allows)",
+            "mu^2 of the Gaussians that dominate releases adds up",
+        ],
         [],
     ),
     "replace-one": (
