@@ -18,7 +18,7 @@ from dpcore_dask import tasks
 from dpcore_dask.cluster import lost_is_told
 from dpcore_dask.files import FileSource
 from dpcore_dask.frames import FrameSource
-from dpcore_dask.registered import RegisteredSource
+from dpcore_dask.registered import RegisteredSource, require_one_whole
 from dpcore_dask.shares import Shares
 from dpcore_dask.versions import own_versions
 
@@ -43,6 +43,8 @@ def shared_rows(
     }
     sources, shares = begin[source.kind](source, schema, client)
     found = shares.facts()
+    if source.kind == "registered":
+        require_one_whole(source.name, found)
     return shares, [facts.seal for facts in found], _rows_of(source, sources, found)
 
 
