@@ -64,6 +64,8 @@ def _shares(privacy: Mapping[str, Any]) -> list[str]:
         said.append(
             f"{privacy['fits']} fits, one for each class against the rest, had equal parts of it."
         )
+    if privacy.get("search") is not None:
+        said.append(str(privacy["search"]["words"]))
     users = privacy.get("users")
     if users is not None:
         least, most = users["epsilon"]
@@ -82,6 +84,10 @@ def theorems_section(model: Model) -> Section:
     foreign = {part.rpartition(":")[2] for part in model.privacy["parts_not_from_dpcore"]}
     used = dict.fromkeys(str(entry["mechanism"]) for entry in model.ledger)
     items = [_of_algorithm(model.algo)]
+    search = model.privacy.get("search")
+    if search is not None:
+        used.pop("Search", None)
+        items.append(Item(f"The search: {search['theorem']}.", "tuning.md"))
     items += [_item(name, MECHANISMS.get(name), name in foreign) for name in used]
     filter_name = model.privacy["accountant"]
     items.append(_item(filter_name, ACCOUNTANTS.get(filter_name), False))

@@ -39,6 +39,7 @@ USERS = {
     "trust_model": "secure-aggregation",
     "server_sees": "sums of a round",
 }
+SEARCH = {"theorem": "Theorem 2", "words": "It is the best of a number of fits (Theorem 2)."}
 
 
 def model(statement=STATEMENT, columns=COLUMNS, w=(1.0, 0.5, -0.5, 0.25), **changes):
@@ -258,6 +259,17 @@ KINDS = {
         {},
         ["The ex-post figure 0.31 is a function of the outcome, and no guarantee"],
         [],
+    ),
+    "search": (
+        changed(search=SEARCH, unit="epsilon", budget=0.5, spent=0.5, releases={"search": 1}),
+        {"ledger": ({"kind": "search", "mechanism": "Search", "count": 1, "cost": 0.5},)},
+        [
+            "It is the best of a number of fits (Theorem 2).",
+            "The search: Theorem 2.",
+            "the candidates of the search",
+            "Which candidate was chosen is part of what was released",
+        ],
+        ["Search: it is a plugin's", "algorithm, parameters, loss"],
     ),
     "figure": (
         changed(figure=("rho", 0.01)),
