@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 __all__ = ["print_table"]
 
@@ -10,18 +11,27 @@ _PIPE_WIDTH = 400
 
 
 def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Print rows of text under a title and column heads."""
+    """Print rows of text under a title and column heads. All of it is text, never markup: names of
+    classes, levels and analysts are whatever someone chose."""
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
+    from dpcore.report.text import printable
+
+    def plain(text: str) -> Text:
+        return Text(printable(text))
+
     console = Console(highlight=False)
     if not console.is_terminal:
         console.width = _PIPE_WIDTH
-    table = Table(*columns, title=title, title_justify="left", title_style="bold", box=SIMPLE_HEAD)
+    looks: dict[str, Any] = {"title_justify": "left", "title_style": "bold", "box": SIMPLE_HEAD}
+    table = Table(title=plain(title), **looks)
+    for name in columns:
+        table.add_column(plain(name))
     # A name is never broken over lines; what is long, the rest, is.
     table.columns[0].no_wrap = True
     for row in rows:
-        table.add_row(*map(Text, row))
+        table.add_row(*map(plain, row))
     console.print(table)

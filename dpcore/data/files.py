@@ -104,19 +104,24 @@ class Registered:
     def title(self) -> str:
         return self.name
 
-    def part(self, place: int, count: int) -> Dataset:
-        """Return part ``place``, from 0, of ``count`` of the data set's blocks, each of them in one
-        part; loaded here."""
+    def load(self) -> Dataset:
+        """Return the whole data set, loaded here."""
+        from dpcore.registry.catalogue import load_registry
+
+        whole: Dataset = load_registry().load("dataset", self.name)()
+        return whole
+
+    @staticmethod
+    def part(whole: Dataset, place: int, count: int) -> Dataset:
+        """Return part ``place``, from 0, of ``count`` of a data set's blocks, each of them in one
+        part."""
         import numpy as np
 
         from dpcore.exact.grid import BLOCK_ROWS
-        from dpcore.registry.catalogue import load_registry
 
-        whole = load_registry().load("dataset", self.name)()
         block = np.arange(whole.n_units) // BLOCK_ROWS
         blocks = -(-whole.n_units // BLOCK_ROWS)
-        found: Dataset = whole.take(block * count // max(1, blocks) == place)
-        return found
+        return whole.take(block * count // max(1, blocks) == place)
 
 
 def is_elsewhere(rows: Any) -> bool:

@@ -25,6 +25,11 @@ def public_section(model: Model) -> Section:
         items.append(f"The number of {number}.")
     items += _rows_in_words(privacy)
     items.append("All that was asked for: algorithm, parameters, loss, l2, budget.")
+    if privacy.get("search") is not None:
+        items[-1] = (
+            "All that was asked for: the candidates of the search and how many were to be tried, "
+            "loss, budget. Which candidate was chosen is part of what was released."
+        )
     if model.class_weights and privacy.get("balanced") is None:
         items.append("The weights of the classes.")
     if model.weight_bound is not None:

@@ -64,6 +64,8 @@ def _shares(privacy: Mapping[str, Any]) -> list[str]:
         said.append(
             f"{privacy['fits']} fits, one for each class against the rest, had equal parts of it."
         )
+    if privacy.get("search") is not None:
+        said.append(str(privacy["search"]["words"]))
     users = privacy.get("users")
     if users is not None:
         least, most = users["epsilon"]

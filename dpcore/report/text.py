@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from dpcore.report.card import Card, Section
 
-__all__ = ["text_of"]
+__all__ = ["printable", "text_of"]
 
 _WIDTH = 100
 
@@ -22,6 +22,11 @@ def text_of(card: Card) -> str:
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
+def printable(text: str) -> str:
+    """Return a text for a terminal, which would obey control characters: blanks in their place."""
+    return "".join(letter if letter.isprintable() else " " for letter in text)
+
+
 def _section(section: Section) -> str:
     lines = [section.title, "-" * len(section.title)]
     lines += [_wrapped(line) for line in section.lines]
@@ -33,8 +38,11 @@ def _section(section: Section) -> str:
 
 
 def _wrapped(text: str, first: str = "") -> str:
-    plain = "".join(letter if letter.isprintable() else " " for letter in text)
     rest = " " * len(first)
     return textwrap.fill(
-        plain, _WIDTH, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False
+        printable(text),
+        _WIDTH,
+        initial_indent=first,
+        subsequent_indent=rest,
+        break_on_hyphens=False,
     )

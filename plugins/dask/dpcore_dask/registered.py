@@ -1,15 +1,21 @@
-"""Partitions of a registered data set: each worker loads it by its name, and keeps its own part."""
+"""Partitions of a registered data set: each worker loads it by its name, and keeps its own part.
+
+That a row is in one part is true of parts of one whole. A loader that shuffles, or reads what
+differs from worker to worker, has another whole each time: a row could be in several parts, and
+count as often. So the seal of every part is a hash over the whole, the same wherever it is loaded.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dpcore.plugin.engines import Dataset, Registered, layout_of
+from dpcore.plugin.engines import DataError, Dataset, InvalidInputError, Registered, layout_of
 from dpcore_dask.partition import Facts, Opened
 
-__all__ = ["RegisteredSource"]
+__all__ = ["RegisteredSource", "require_one_whole"]
 
 
 @dataclass(frozen=True)
@@ -29,14 +35,29 @@ class RegisteredSource:
         return None
 
     def open(self) -> Opened:
-        part = self.rows.part(self.place, self.count)
-        stated = part.rows_dropped, part.typed_by is not None, _seal(part), part.is_generated
+        whole = self.rows.load()
+        if whole.weights is not None:
+            raise InvalidInputError(
+                f"The data set {self.rows.name} has weights of rows, which only the engine local "
+                "takes."
+            )
+        part = self.rows.part(whole, self.place, self.count)
+        stated = part.rows_dropped, part.typed_by is not None, _seal(whole), part.is_generated
         return Opened(part.table(), Facts(part.schema, part.n_units, *stated), None)
 
 
-def _seal(part: Dataset) -> str:
-    seal = hashlib.sha256(json.dumps(part.schema.to_dict(), sort_keys=True).encode("ascii"))
-    for array in (part.y, *layout_of(part.X).parts(part.X)):
+def require_one_whole(name: str, found: Sequence[Facts]) -> None:
+    """Raise DataError unless the parts of a data set are of the same rows in the same order."""
+    if len({facts.seal for facts in found}) > 1:
+        raise DataError(
+            f"The data set {name} is another one each time it is loaded, or on each worker, so "
+            "that a row could count in several parts: write it to files, and name these."
+        )
+
+
+def _seal(whole: Dataset) -> str:
+    seal = hashlib.sha256(json.dumps(whole.schema.to_dict(), sort_keys=True).encode("ascii"))
+    for array in (whole.y, *layout_of(whole.X).parts(whole.X)):
         seal.update(repr((array.dtype.str, array.shape)).encode("ascii"))
         seal.update(array.tobytes())
     return seal.hexdigest()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from dpcore.plugin.engines import (
     MOST_FILES,
+    EngineError,
     Files,
     FrameParts,
     InvalidInputError,
@@ -18,7 +19,7 @@ from dpcore_dask import tasks
 from dpcore_dask.cluster import lost_is_told
 from dpcore_dask.files import FileSource
 from dpcore_dask.frames import FrameSource
-from dpcore_dask.registered import RegisteredSource
+from dpcore_dask.registered import RegisteredSource, require_one_whole
 from dpcore_dask.shares import Shares
 from dpcore_dask.versions import own_versions
 
@@ -41,8 +42,14 @@ def shared_rows(
         "frame": _frame,
         "registered": _registered,
     }
+    with lost_is_told():
+        workers = set(client.nthreads())
     sources, shares = begin[source.kind](source, schema, client)
     found = shares.facts()
+    if source.kind == "frame":
+        _require_still_there(workers, client)
+    if source.kind == "registered":
+        require_one_whole(source.name, found)
     return shares, [facts.seal for facts in found], _rows_of(source, sources, found)
 
 
@@ -67,6 +74,22 @@ def _frame(
     with lost_is_told():
         frames: list[Any] = client.compute(delayed)
     return sources, Shares(client, sources, frames)
+
+
+def _require_still_there(workers: set[str], client: Client) -> None:
+    """Raise EngineError where a worker has ended while partitions of a frame were first made.
+
+    Dask works out anew what such a worker had. Of a source that is random or changes, partitions
+    made before and after would be of two tables, and a row could be in both, which no seal of a
+    partition shows. Once all are made, a seal is that of one working out.
+    """
+    with lost_is_told():
+        ended = workers - set(client.nthreads())
+    if ended:
+        raise EngineError(
+            "A worker ended while the partitions of the frame were worked out, and some may have "
+            "been worked out from other rows than the rest: try again."
+        )
 
 
 def _registered(

@@ -16,6 +16,7 @@ from dpcore.data.schema.schema import Schema
 from dpcore.engines.local import LocalEngine
 from dpcore.errors import DataError, EngineError, InvalidInputError
 from dpcore.queries import RowCount
+from dpcore_dask import shares
 from dpcore_dask.engine import DaskEngine
 from dpcore_dask.frames import FrameSource, held
 from dpcore_dask.partition import Partition
@@ -156,6 +157,24 @@ def test_rows_that_are_not_the_same_again_are_refused(client, schema, parts):
     with pytest.raises(DataError, match="was changed while it was in use") as told:
         bad.answer(query, seal)
     assert "perhaps" not in str(told.value)
+
+
+def test_a_worker_that_ends_while_a_frame_is_made_ends_the_fit(client, schema, parts, monkeypatch):
+    """Of a random source, partitions made before and after would be of two tables."""
+    nthreads, ended = Client.nthreads, []
+
+    def facts(self):
+        ended.append(sorted(nthreads(client))[0])
+        return all_facts(self)
+
+    def there(self):
+        return {name: count for name, count in nthreads(self).items() if name not in ended}
+
+    all_facts = shares.Shares.facts
+    monkeypatch.setattr(shares.Shares, "facts", facts)
+    monkeypatch.setattr(Client, "nthreads", there)
+    with pytest.raises(EngineError, match="A worker ended while the partitions of the frame"):
+        engine_of(of_parts(parts), schema)
 
 
 def test_a_partition_may_be_moved_and_its_frame_is_not_kept(schema, parts):

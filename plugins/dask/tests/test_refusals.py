@@ -1,20 +1,24 @@
 """Partitions and clusters that cannot be used are refused before any release, in one line."""
 
+import itertools
 import os
 import socket
 import tempfile
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import dpcore
+from dpcore.data.files import Registered
 from dpcore.data.schema.schema import Schema
 from dpcore.data.store import convert
 from dpcore.errors import DataError, EngineError, InvalidInputError
 from dpcore.queries import RowCount
 from dpcore_dask import cluster as clusters
 from dpcore_dask import stores
+from dpcore_dask.engine import DaskEngine
 from dpcore_dask.files import FileSource
 from dpcore_dask.partition import Partition
 from dpcore_dask.versions import require_versions
@@ -184,3 +188,30 @@ def test_a_worker_of_another_version_is_refused_before_the_data(opened, folder, 
     other = FileSource(str(folder / "4.parquet"), None, "refuse", (("numpy", "1"),))
     with pytest.raises(EngineError, match="A worker has numpy"):
         Partition(other).facts()
+
+
+@pytest.mark.parametrize("what", ["another order", "another row"])
+def test_parts_of_a_data_set_are_parts_of_one_whole(cluster, monkeypatch, what):
+    """Each worker loads it for itself: of two orders, a row may be in two parts."""
+    source = Registered("census-sim", cluster.scheduler_address)
+    whole, loads = source.load(), itertools.count()
+
+    def load(self):
+        """Return the rows, from the second load on with their halves exchanged, or one row less."""
+        if next(loads) == 0:
+            return whole
+        half, all_but_one = whole.n_units // 2, np.arange(whole.n_units) > 0
+        places = np.roll(np.arange(whole.n_units), half)
+        return whole.take(places if what == "another order" else all_but_one)
+
+    monkeypatch.setattr(Registered, "load", load)
+    with pytest.raises(DataError, match="another one each time it is loaded"):
+        DaskEngine.open(source, None, None)
+
+
+def test_weights_of_a_data_set_are_not_left_out(cluster, monkeypatch):
+    source = Registered("census-sim", cluster.scheduler_address)
+    weighted = replace(source.load(), weights=np.ones(source.load().n_units))
+    monkeypatch.setattr(Registered, "load", lambda self: weighted)
+    with pytest.raises(InvalidInputError, match="weights"):
+        DaskEngine.open(source, None, None)

@@ -114,7 +114,7 @@ def test_a_registered_data_set_is_cut_into_blocks(cluster, equal):
     finally:
         engine.close()
     for count in (1, 3, 7, 90):
-        sizes = [source.part(place, count).n_units for place in range(count)]
+        sizes = [source.part(data, place, count).n_units for place in range(count)]
         assert sum(sizes) == data.n_units and sum(size % BLOCK_ROWS > 0 for size in sizes) == 1
 
 
