@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dpcore.cli.interrupts import ended_as_interrupted
+from dpcore.cli.progress import shown
+from dpcore.cli.steps import FitsMade
 from dpcore.cli.streams import hush
 from dpcore.errors import InvalidInputError
 from dpcore.registry.parameters import parse_assignment
@@ -227,45 +227,16 @@ def _run(
 ) -> Results:
     from dpcore.compare.runner import run
 
+    fits = FitsMade()
     try:
-        with ended_as_interrupted(), _fits_progress(hidden=hidden) as on_row:
-            return run(comparison, out, jobs, on_row, engine)
+        with ended_as_interrupted(), shown(fits.look, hidden=hidden):
+            return run(comparison, out, jobs, fits.on_row, engine)
     except KeyboardInterrupt as stop:
         kept = "nothing was kept, for want of --out"
         if out is not None:
             kept = f"the fits that were done are in {out}.journal; the same command goes on"
         typer.echo(f"dpcore: stopped; {kept}.", err=True)
         raise typer.Exit(_STOPPED) from stop
-
-
-@contextmanager
-def _fits_progress(*, hidden: bool) -> Iterator[Callable[[int, int, Mapping[str, Any]], None]]:
-    """Yield a callback for each fit: a bar with the time that remains, at a terminal only."""
-    if hidden or not sys.stderr.isatty():
-        yield lambda done, total, row: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-    from rich.progress import TimeRemainingColumn as Remaining
-
-    columns = (
-        TextColumn("fits"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        Remaining(),
-        TextColumn("{task.fields[last]}"),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("fits", total=None, last="")
-
-        def show(done: int, total: int, row: Mapping[str, Any]) -> None:
-            last = f"{row['algorithm']} on {row['data']}"
-            if progress.tasks[0].total is None:
-                # What an earlier run had done says nothing of this one's speed.
-                progress.reset(task, completed=done, total=total)
-            progress.update(task, completed=done, last=last)
-
-        yield show
 
 
 def _words(text: str) -> tuple[str, ...]:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dpcore.cli.interrupts import ended_as_interrupted
+from dpcore.cli.progress import shown
+from dpcore.cli.steps import FilesRead, StoresWritten
 from dpcore.errors import DataError, InvalidInputError, advised_on_bad_rows
 
 if TYPE_CHECKING:
@@ -66,6 +65,7 @@ def convert_command(
     Partitions for --engine dask: --jobs 4 makes a folder of stores, of a folder of Parquet files.
     """
     from dpcore.data.readers.places import is_there
+    from dpcore.data.readers.watching import watched
     from dpcore.data.schema.schema import Schema
     from dpcore.data.store import convert, convert_partitions, read_schema
     from dpcore.fitting.loading import reading_threads
@@ -83,28 +83,16 @@ def convert_command(
     rows: BadRows = bad_rows  # type: ignore[assignment]
     with ended_as_interrupted(), advised_on_bad_rows("Or --bad-rows drop leaves such rows out."):
         if jobs is not None:
-            with _progress("stores", hidden=quiet) as tell:
-                convert_partitions(source, out, read, bad_rows=rows, jobs=jobs, on_store=tell)
+            stores = StoresWritten()
+            with shown(stores.look, hidden=quiet):
+                told = stores.on_store
+                convert_partitions(source, out, read, bad_rows=rows, jobs=jobs, on_store=told)
         else:
-            with _progress("rows", hidden=quiet) as tell, reading_threads(threads):
-                convert(source, out, read, bad_rows=rows, on_piece=tell)
+            files = FilesRead("converting")
+            with shown(files.look, hidden=quiet), watched(files.on_bytes), reading_threads(threads):
+                convert(source, out, read, bad_rows=rows)
     if bad_rows == "drop" and not quiet:
         typer.echo(_DROPPED, err=True)
     if not quiet:
         what = "Store" if jobs is None else "Stores"
         typer.echo(f"{what}: {out} (readable by you only)")
-
-
-@contextmanager
-def _progress(what: str, *, hidden: bool) -> Iterator[Callable[[int], None] | None]:
-    """Yield a callback for how many are written so far, shown to the owner at a terminal only."""
-    if hidden or not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import Progress, TextColumn, TimeElapsedColumn
-
-    columns = (TextColumn("{task.completed:,} " + what), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(what, total=None)
-        yield lambda count: progress.update(task, completed=count)

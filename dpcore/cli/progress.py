@@ -1,65 +1,137 @@
-"""Bars on standard error that show the budget being spent; silent when not a terminal."""
+"""Progress of a command on standard error, for whoever runs it: a bar at a terminal, elsewhere a
+line every ten seconds.
+
+What is shown is public (releases, shares of a budget, fits, rounds) or is the owner's: bytes of a
+file, which is read before any release. The time that remains follows from running time, which is
+outside every guarantee.
+"""
 
 from __future__ import annotations
 
 import sys
+import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
-if TYPE_CHECKING:
-    from dpcore.session.charges import Charges
-    from dpcore.session.session import TableSession
+__all__ = ["Step", "TimeLeft", "line_of", "shown"]
 
-__all__ = ["budget_progress", "rounds_progress"]
+_LOOK_SECONDS, _LINE_SECONDS = 1.0, 10.0
+
+
+@dataclass(frozen=True)
+class Step:
+    """How far a step of a command is.
+
+    name : what is done. done, total : in one unit; ``total`` is ``None`` where nobody knows it.
+    words : how far, in words.
+    """
+
+    name: str
+    done: float
+    total: float | None
+    words: str
+
+
+Look = Callable[[], Step | None]
+
+
+class TimeLeft:
+    """The time that a step has still to go, at its speed since it was first looked at: what was
+    done before, by an earlier run, says nothing of this one's speed."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._first: tuple[Step, float] | None = None
+
+    def of(self, step: Step) -> str:
+        """Return it in words, empty where nothing is known of it yet."""
+        now = self._clock()
+        if self._first is None or self._first[0].name != step.name:
+            self._first = step, now
+        first, since = self._first
+        gone = step.done - first.done
+        if step.total is None or gone <= 0 or step.done >= step.total:
+            return ""
+        return f"about {_in_words((now - since) * (step.total - step.done) / gone)} left"
+
+
+def _in_words(seconds: float) -> str:
+    whole = round(seconds)
+    if whole < 60:
+        return f"{max(1, whole)} s"
+    hours, minutes = divmod(whole // 60, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {whole % 60} s"
+
+
+def line_of(step: Step, left: str) -> str:
+    """Return the plain line of a step."""
+    return f"dpcore: {step.name}: {step.words}{', ' if left else ''}{left}"
 
 
 @contextmanager
-def budget_progress(*, hidden: bool) -> Iterator[Callable[[TableSession], None] | None]:
-    """Yield a callback for each release, or ``None`` where nothing is to be shown."""
-    if hidden or not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
-
-    columns = (
-        TextColumn("budget"),
-        BarColumn(),
-        TaskProgressColumn(),
-        TextColumn("{task.fields[n]}"),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("budget", total=1.0, n="")
-
-        def show(session: TableSession) -> None:
-            share = session.accountant.spent / session.accountant.budget
-            progress.update(task, completed=share, n=f"{len(session.ledger)} releases")
-
-        yield show
-
-
-@contextmanager
-def rounds_progress(charges: Charges, *, hidden: bool) -> Iterator[None]:
-    """Show the rounds that users have joined, of those that their filters hold, a figure that is
-    known beforehand, and the time that remains. It looks at the charges now and then: a round does
-    not wait for it."""
-    if hidden or not sys.stderr.isatty():
+def shown(look: Look, *, hidden: bool) -> Iterator[None]:
+    """Show what ``look`` returns, now and then, from a thread that the work does not wait for."""
+    if hidden:
         yield
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-    from rich.progress import TimeRemainingColumn as Remaining
+    elif sys.stderr.isatty():
+        with _bar(look):
+            yield
+    else:
+        with _lines(look):
+            yield
 
-    class Rounds(Progress):
+
+@contextmanager
+def _lines(look: Look) -> Iterator[None]:
+    """Print a line every ten seconds; a shorter command prints none."""
+    left, ended, stream = TimeLeft(), threading.Event(), sys.stderr
+    every = round(_LINE_SECONDS / _LOOK_SECONDS)
+
+    def tell() -> None:
+        looks = 0
+        while not ended.wait(_LOOK_SECONDS):
+            looks += 1
+            if (step := look()) is not None:
+                remaining = left.of(step)
+                if looks % every == 0:
+                    print(line_of(step, remaining), file=stream, flush=True)
+
+    teller = threading.Thread(target=tell, name="dpcore-progress", daemon=True)
+    teller.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        teller.join()
+
+
+@contextmanager
+def _bar(look: Look) -> Iterator[None]:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn
+
+    left = TimeLeft()
+
+    class Bar(Progress):
         def get_renderables(self) -> Any:
             for task in self.tasks:
-                if (figures := charges.figures) is not None:
-                    self.update(task.id, completed=figures[0], total=figures[1])
+                if (step := look()) is not None:
+                    task.total = step.total
+                    self.update(
+                        task.id,
+                        description=step.name,
+                        completed=step.done,
+                        words=step.words,
+                        left=left.of(step),
+                    )
             return super().get_renderables()
 
-    columns = (TextColumn("rounds"), BarColumn(), MofNCompleteColumn(), Remaining())
-    progress = Rounds(*columns, console=Console(stderr=True), transient=True)
-    progress.add_task("rounds", total=None)
-    with progress:
+    names = ("{task.description}", "{task.fields[words]}", "{task.fields[left]}")
+    name, words, remaining = (TextColumn(text, markup=False) for text in names)
+    bar = Bar(name, BarColumn(), words, remaining, console=Console(stderr=True), transient=True)
+    bar.add_task("", total=None, words="", left="")
+    with bar:
         yield

@@ -11,7 +11,7 @@ import typer
 
 from dpcore.cli.assignments import assigned
 from dpcore.cli.interrupts import ended_as_interrupted
-from dpcore.cli.progress import budget_progress, rounds_progress
+from dpcore.cli.steps import fit_progress, rounds_progress
 from dpcore.cli.streams import tell_outlook
 from dpcore.cli.train_report import tell_training
 from dpcore.errors import TargetNotMetError, advised_on_bad_rows
@@ -253,7 +253,7 @@ def train_command(
         try:
             with (
                 rounds_progress(charges, hidden=hidden or not asks_users),
-                budget_progress(hidden=hidden or asks_users) as on_release,
+                fit_progress(hidden=hidden or asks_users) as on_release,
                 advised_on_bad_rows(_ADVICE),
             ):
                 of_table = LedgerRequest(ledger, analyst, same_table)

@@ -1,7 +1,6 @@
 """``dpcore train`` from arguments to report and model file, with the stub optimizer."""
 
 import json
-from types import SimpleNamespace
 
 import pytest
 
@@ -239,37 +238,6 @@ def test_a_data_set_by_name(run, folder):
 def test_quiet_prints_nothing(train):
     result = train("--quiet")
     assert (result.exit_code, result.stdout, result.stderr) == (0, "", "")
-
-
-@pytest.mark.parametrize("terminal", [True, False])
-def test_the_bar_is_shown_on_terminals_only(monkeypatch, capsys, terminal):
-    from dpcore.cli.progress import budget_progress
-
-    monkeypatch.setattr("sys.stderr.isatty", lambda: terminal, raising=False)
-    with budget_progress(hidden=False) as on_release:
-        assert (on_release is not None) == terminal
-        if on_release is not None:
-            accountant = SimpleNamespace(spent=0.5, budget=1.0)
-            on_release(SimpleNamespace(accountant=accountant, ledger=(1, 2)))
-    with budget_progress(hidden=True) as on_release:
-        assert on_release is None
-    assert capsys.readouterr().out == ""
-
-
-@pytest.mark.parametrize("hidden", [False, True])
-def test_the_bar_of_rounds_looks_at_the_charges(monkeypatch, capsys, hidden):
-    from dpcore.cli.progress import rounds_progress
-    from dpcore.session.charges import Charges
-
-    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    charges, looked = Charges(), []
-    charges.follow(lambda: looked.append(1) or (1234, 39042, "rounds"))
-    with rounds_progress(charges, hidden=hidden):
-        pass
-    shown = capsys.readouterr()
-    assert shown.out == ""
-    assert ("1234/39042" in shown.err) == bool(looked) == (not hidden)
 
 
 def test_what_is_said_of_a_run_beforehand_goes_to_standard_error(capsys):

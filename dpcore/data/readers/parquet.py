@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 
 import pyarrow as pa
@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 
 from dpcore.data.readers.places import parquet_files
 from dpcore.data.readers.raw_table import RawTable, check_names
+from dpcore.data.readers.watching import note_share
 from dpcore.data.schema.schema import Schema
 from dpcore.errors import DataError
 
@@ -39,33 +40,35 @@ class ParquetFile:
     def pieces(self) -> Iterator[RawTable]:
         """Yield the rows, a batch at a time, one at least; DataError if a file is unreadable or
         lacks a column."""
-        for path in parquet_files(self._path):
-            yield from self._of_one(path)
+        files = parquet_files(self._path)
+        for place, path in enumerate(files):
+            yield from self._of_one(path, partial(note_share, self._path, files, place))
 
     def check(self) -> None:
         """Raise the DataError of a file that cannot be read to its end."""
         for _ in self.pieces():
             pass
 
-    def _of_one(self, path: str) -> Iterator[RawTable]:
+    def _of_one(self, path: str, note: Callable[[float], None]) -> Iterator[RawTable]:
         names = [name for name, _ in read_parquet_types(path)]
         wanted = check_names(names, self._schema, path, self._labelled)
         before = 0
-        for table in _tables(path, wanted):
+        for table in _tables(path, wanted, note):
             columns = {name: table.column(name) for name in wanted}
             yield RawTable(columns, table.num_rows, path, partial(_where, before))
             before += table.num_rows
 
 
-def _tables(path: str, wanted: list[str]) -> Iterator[pa.Table]:
+def _tables(path: str, wanted: list[str], note: Callable[[float], None]) -> Iterator[pa.Table]:
     try:
         # A buffer for each column, instead of whole row groups ahead.
         with pq.ParquetFile(path, pre_buffer=False, buffer_size=_BUFFER) as file:
-            missing = file.metadata.num_rows
+            missing = of_all = file.metadata.num_rows
             if missing == 0:
                 yield file.read(columns=wanted)
             for batch in file.iter_batches(BATCH_ROWS, columns=wanted):
                 missing -= batch.num_rows
+                note(1.0 - missing / of_all)
                 yield pa.Table.from_batches([batch])
             if missing:
                 raise ValueError("Its groups have another number of rows than the whole.")

@@ -12,6 +12,7 @@ from typing import IO, Any
 from dpcore.data.readers.lines import trimmed
 from dpcore.data.readers.places import open_bytes
 from dpcore.data.readers.records import count_lines
+from dpcore.data.readers.watching import note_position
 from dpcore.errors import DataError
 
 __all__ = ["PIECE_BYTES", "Cut", "Piece", "file_errors", "read_pieces"]
@@ -53,10 +54,12 @@ def read_pieces(path: str, cut: Cut) -> Generator[Piece, None, None]:
 
 
 def _cut(file: IO[bytes], path: str, cut: Cut) -> Iterator[Piece]:
-    rest, lines, first, size = b"", 0, True, PIECE_BYTES
+    rest, lines, first, size, taken = b"", 0, True, PIECE_BYTES, 0
     while True:
         with file_errors(path):
             content = rest + _read(file, size)
+        taken += len(content) - len(rest)
+        note_position(path, file, taken)
         if len(content) == len(rest):
             break
         end = _end(content, cut, first)

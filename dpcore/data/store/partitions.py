@@ -30,14 +30,14 @@ def convert_partitions(
     *,
     bad_rows: BadRows = "refuse",
     jobs: int = 1,
-    on_store: Callable[[int], None] | None = None,
+    on_store: Callable[[int, int], None] | None = None,
 ) -> None:
     """Write each Parquet file of a folder or pattern, or the one file, to a store of its name in
     the folder ``out``, ``jobs`` of them at a time, each by a process of one thread.
 
     The folder appears when all of its stores are whole; until then they are beside it, and nothing
     of them is left where the conversion fails. It can be entered by its owner only.
-    ``on_store`` gets the number of stores written so far.
+    ``on_store`` gets the number of stores written so far, and that of all.
 
     Raises InvalidInputError where ``out`` is there already or two files have one name, DpcoreError
     where a process ended by itself, and as ``convert`` does.
@@ -69,7 +69,7 @@ def _convert_all(
     schema: Schema,
     bad_rows: BadRows,
     jobs: int,
-    on_store: Callable[[int], None] | None,
+    on_store: Callable[[int, int], None] | None,
 ) -> None:
     # Spawned, never forked: a child has none of its parent's threads.
     context = multiprocessing.get_context("spawn")
@@ -81,7 +81,7 @@ def _convert_all(
         for done, future in enumerate(as_completed(futures), 1):
             future.result()
             if on_store is not None:
-                on_store(done)
+                on_store(done, len(pairs))
     except BrokenProcessPool:
         raise DpcoreError(
             "A process that was converting ended by itself, perhaps for want of memory: take fewer "

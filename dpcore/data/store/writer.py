@@ -20,7 +20,7 @@ from dpcore.data.stream import encoded_batches, named_schema
 from dpcore.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
     from dpcore.data.schema.schema import Schema
 
@@ -34,13 +34,12 @@ def convert(
     *,
     format: str | None = None,
     bad_rows: BadRows = "refuse",
-    on_piece: Callable[[int], None] | None = None,
 ) -> None:
     """Write the rows of a file to the store ``out``, in bounded memory.
 
     The rows are beside ``out`` under another name until all of them are written; then ``out``
     appears, or is replaced, at once. What an interrupted run left is begun anew by the next one.
-    The file can be read by its owner only. ``on_piece`` gets the number of rows written so far.
+    The file can be read by its owner only.
 
     Raises InvalidInputError for a source that is a store, a schema with a width (a store has named
     columns) or units (it has no ids), a path that cannot be written (a full disk too: nothing is
@@ -63,7 +62,7 @@ def convert(
     schema = named_schema(source, schema, format)
     pieces = encoded_batches(source, schema, format=format, bad_rows=bad_rows)
     stated = bad_rows == "drop", is_typed(os.fspath(source), format)
-    write_rows(pieces, out, schema, *stated, on_piece=on_piece)
+    write_rows(pieces, out, schema, *stated)
 
 
 def write_rows(
@@ -72,8 +71,6 @@ def write_rows(
     schema: Schema,
     rows_dropped: bool,
     is_typed: bool,
-    *,
-    on_piece: Callable[[int], None] | None = None,
 ) -> None:
     """Write encoded rows, as ``encoded_batches`` yields them, to the store ``out``, which appears,
     or is replaced, when it is whole; the schema has names, bounds and no units.
@@ -86,8 +83,6 @@ def write_rows(
             if y is None:
                 raise InvalidInputError("The rows of a store have labels, and these have none.")
             writer.add(_coded(X, schema), y)
-            if on_piece is not None:
-                on_piece(writer.n_rows)
         writer.finish()
 
 

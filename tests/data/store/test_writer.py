@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from dpcore.data.dataset import load_file
+from dpcore.data.readers.watching import watched
 from dpcore.data.schema.schema import Schema
 from dpcore.data.store import convert, open_store
 from dpcore.data.store.writer import partial_path
@@ -36,10 +37,11 @@ def in_a_child(rows, out, before):
         "import os, resource, signal, sys, traceback\n"
         "from dpcore.data.schema.schema import Schema\n"
         "from dpcore.data.store import convert\n"
-        f"on_piece = None\n{before}\n"
+        "from dpcore.data.readers.watching import watched\n"
+        f"on_bytes = lambda *told: None\n{before}\n"
         f"schema = Schema.read({str(rows.parent / 'schema.toml')!r})\n"
         "try:\n"
-        f"    convert({str(rows)!r}, {str(out)!r}, schema, on_piece=on_piece)\n"
+        f"    with watched(on_bytes): convert({str(rows)!r}, {str(out)!r}, schema)\n"
         "except Exception:\n"
         # At once: Arrow's threads may be at work yet, and abort where the interpreter ends first.
         "    traceback.print_exc(); sys.stderr.flush(); os._exit(1)\n"
@@ -49,7 +51,7 @@ def in_a_child(rows, out, before):
 
 def test_a_killed_conversion_leaves_no_store_and_the_next_one_begins_anew(rows, tmp_path):
     out = tmp_path / "rows.dpcore"
-    done = in_a_child(rows, out, "on_piece = lambda n: os.kill(os.getpid(), signal.SIGKILL)")
+    done = in_a_child(rows, out, "on_bytes = lambda *told: os.kill(os.getpid(), signal.SIGKILL)")
     assert done.returncode == -9
     assert not out.exists() and os.path.exists(partial_path(str(out)))
     with pytest.raises(DataError, match="was not finished; convert the rows again"):
@@ -179,13 +181,13 @@ def test_rows_go_to_a_file_of_their_own_whatever_stands_under_its_name(rows, tmp
 def test_a_name_taken_over_in_between_is_noticed(rows, tmp_path):
     out = tmp_path / "rows.dpcore"
 
-    def take_over(n_rows):
+    def take_over(*told):
         os.unlink(partial_path(str(out)))
         with open(partial_path(str(out)), "w") as other:
             other.write("another's")
 
-    with pytest.raises(InvalidInputError, match="took the place"):
-        convert(rows, out, Schema.from_toml(SCHEMA), on_piece=take_over)
+    with watched(take_over), pytest.raises(InvalidInputError, match="took the place"):
+        convert(rows, out, Schema.from_toml(SCHEMA))
     assert not out.exists()
     with open(partial_path(str(out))) as other:
         assert other.read() == "another's"

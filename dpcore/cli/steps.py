@@ -1,0 +1,125 @@
+"""The steps of each command, as its progress shows them."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from dpcore.cli.progress import Step, shown
+
+if TYPE_CHECKING:
+    from dpcore.fitting.doors import OnRelease
+    from dpcore.session.charges import Charges
+    from dpcore.session.session import TableSession
+
+__all__ = [
+    "FilesRead",
+    "FitsMade",
+    "ReleasesMade",
+    "StoresWritten",
+    "fit_progress",
+    "rounds_progress",
+]
+
+_MEGABYTE = 1e6
+_PAUSE = 0.1
+"""Seconds between two looks at a filter, since a session copies it for each."""
+
+
+class FilesRead:
+    """The bytes read of a file, of a folder's files together. No row is counted: how many there are
+    may be private, and lines on standard error may be kept where others read them."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self.step: Step | None = None
+
+    def on_bytes(self, path: str, done: int, total: int | None) -> None:
+        """Take note of the bytes read so far."""
+        of_all = "" if total is None else f" of {total / _MEGABYTE:,.1f}"
+        words = f"{done / _MEGABYTE:,.1f}{of_all} MB read"
+        name = f"{self._name} {os.path.basename(os.path.normpath(path))}"
+        self.step = Step(name, done, total, words)
+
+    def look(self) -> Step | None:
+        return self.step
+
+
+class StoresWritten:
+    """The stores that a conversion has written, of all that it writes."""
+
+    def __init__(self) -> None:
+        self.step: Step | None = None
+
+    def on_store(self, done: int, total: int) -> None:
+        """Take note of the stores written so far."""
+        self.step = Step("converting", done, total, f"{done:,} of {total:,} stores")
+
+    def look(self) -> Step | None:
+        return self.step
+
+
+class ReleasesMade:
+    """The releases of a fit, and the share of its budget that they were charged."""
+
+    def __init__(self) -> None:
+        self.step: Step | None = None
+        self._count, self._looked = 0, -_PAUSE
+
+    def on_release(self, session: TableSession) -> None:
+        """Take note of one more release, in the thread that made it."""
+        self._count += 1
+        now = time.monotonic()
+        if now - self._looked >= _PAUSE:
+            self._looked = now
+            filter = session.accountant
+            share = filter.spent / filter.budget
+            words = f"{self._count:,} release{'s' * (self._count > 1)}, {share:.0%} of the budget"
+            self.step = Step("fitting", share, 1.0, words)
+
+
+class FitsMade:
+    """The fits of a comparison, of all that it makes."""
+
+    def __init__(self) -> None:
+        self.step: Step | None = None
+
+    def on_row(self, done: int, total: int, row: Mapping[str, Any]) -> None:
+        """Take note of a fit, and of all that are done, those of an earlier run included."""
+        words = f"{done:,} of {total:,} fits, last {row['algorithm']} on {row['data']}"
+        self.step = Step("comparing", done, total, words)
+
+    def look(self) -> Step | None:
+        return self.step
+
+
+@contextmanager
+def fit_progress(*, hidden: bool) -> Iterator[OnRelease]:
+    """Show the bytes read and then the releases of a fit. Yield what is to be called after each of
+    these, ``None`` where nothing is shown."""
+    if hidden:
+        yield None
+        return
+    from dpcore.data.readers.watching import watched
+
+    files, releases = FilesRead("reading"), ReleasesMade()
+    with watched(files.on_bytes), shown(lambda: releases.step or files.step, hidden=False):
+        yield releases.on_release
+
+
+@contextmanager
+def rounds_progress(charges: Charges, *, hidden: bool) -> Iterator[None]:
+    """Show the rounds that users have joined, of those that their filters hold, a figure that is
+    known beforehand."""
+
+    def look() -> Step | None:
+        if (figures := charges.figures) is None:
+            return None
+        joined, held, _ = figures
+        return Step("rounds", joined, held, f"{joined}/{held}")
+
+    with shown(look, hidden=hidden):
+        yield
