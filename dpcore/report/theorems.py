@@ -66,7 +66,7 @@ ACCOUNTANTS = {
         "dpcore.accountants.zcdp",
     ),
     "gdp": Theorem(
-        "mu^2 of Gaussian releases adds up, also of those chosen from earlier outputs",
+        "mu^2 of releases adds up, also of those chosen from earlier outputs",
         "Dong, Roth & Su 2022; Smith & Thakurta 2022; Koskela, Tobaben & Honkela 2023",
         "dpcore.accountants.gdp",
     ),

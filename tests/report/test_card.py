@@ -99,7 +99,7 @@ KINDS = {
     "gdp": (
         changed(accountant="gdp", conversion="exact", unit="mu^2", budget=0.0136),
         {},
-        ["(by the Gaussian noise that the filter allows)", "mu^2 of Gaussian releases adds up"],
+        ["(by the Gaussian noise that the filter allows)", "mu^2 of releases adds up"],
         [],
     ),
     "replace-one": (
