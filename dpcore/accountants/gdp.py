@@ -1,4 +1,4 @@
-"""Gaussian differential privacy: exact for runs whose releases are all Gaussian."""
+"""Gaussian differential privacy: exact where all releases are Gaussian, above it elsewhere."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -28,7 +28,7 @@ _Accountant = Annotated[
     str,
     typer.Option(
         help="The one filter that all runs are charged to, for good: zcdp, which holds every kind "
-        "of run; gdp, for runs of the gdp accountant alone, which it wastes nothing of; pure; rdp."
+        "of run; gdp, for runs of gdp, which it wastes nothing of, and of pure; pure; rdp."
     ),
 ]
 _Conversion = Annotated[

@@ -109,10 +109,10 @@ def tune_command(
         int | None, typer.Option(help="Repeatable noise, for tests and figures: not private.")
     ] = None,
     ledger: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
-            help="Charge the whole search to this ledger first; by default the schema's, or that "
-            "of DPCORE_LEDGER."
+            help="Charge the whole search to this ledger first, a file or postgresql://... (dpcore "
+            "ledger init); by default the schema's, or that of DPCORE_LEDGER."
         ),
     ] = None,
     analyst: Annotated[str, typer.Option("--as", help="Who runs it, for the ledger.")] = "",

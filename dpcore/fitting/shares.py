@@ -107,10 +107,11 @@ class _NoRows(TableSession):
 
 def rehearse_run(
     ready: Ready, table: Table, schema: Schema, first: TableSession, ledger: Ledger[LedgerEntry]
-) -> None:
+) -> TableSession:
     """Load what the run needs, and raise what refuses it, before any charge: the run goes over no
     rows, with noise that is nobody's, up to the first release after those of ``first``, a session
-    over no rows too, whose ledger this is. ``table`` : one of no rows, encoded by ``schema``."""
+    over no rows too, whose ledger this is. Returns the session after that release, for what it
+    knows of the parts. ``table`` : one of no rows, encoded by ``schema``."""
     plan, problem = ready.plan, ready.problem
     load_noise(in_bulk=True)
     usual = _NoRows(
@@ -125,6 +126,7 @@ def rehearse_run(
     usual.rehearse(RowCount("l2"))
     with suppress(_Rehearsed):
         run_optimizer(plan.optimizer, plan.entry, problem, usual, secret_rows=True)
+    return usual
 
 
 def _stop(session: TableSession) -> None:

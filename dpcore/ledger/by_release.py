@@ -28,6 +28,7 @@ from dpcore.errors import (
 )
 from dpcore.ledger.cost import Cost, grown, times_of
 from dpcore.ledger.remaining import budget_that_holds, shown_down
+from dpcore.ledger.state import OPEN
 from dpcore.session.ledger import Ledger, LedgerEntry
 from dpcore.session.one_process import OneProcess
 
@@ -85,7 +86,7 @@ class _Log(Ledger[LedgerEntry]):
         number, budget = self._entry.number, self._entry.body["budget"]
 
         def decide(state: State) -> _Decision:
-            if state.runs[number].outcome != "open":
+            if state.runs[number].outcome != OPEN:
                 raise LedgerError("The run was closed in its ledger: it makes no more releases.")
             if not budget_that_holds(state, cost, budget):
                 left = state.spent(budget)
@@ -124,7 +125,7 @@ class ByRelease(OneProcess):
 
         def decide(state: State) -> _Decision:
             run = state.runs[number]
-            if run.outcome != "open":
+            if run.outcome != OPEN:
                 raise LedgerError(f"Run {number} of the ledger was closed while it ran.")
             figures = {"ticks": str(run.ticks), "aside_ticks": str(run.aside_ticks)}
             return "closed", "", {"run": number, "outcome": outcome, **figures, **asdict(found)}

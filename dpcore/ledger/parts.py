@@ -28,13 +28,20 @@ one: the pair sees one step, c1, of the runs of both. For every charge c2 >= 2 c
 multiply rho and mu^2 by four, and epsilon by two; delta (1 + e^epsilon) >= 2 delta. What is charged
 as a pure release costs the divergence of randomised response: two releases at epsilon are together
 2 epsilon-private, so that randomised response at 2 epsilon dominates them (Kairouz, Oh & Viswanath
-2015), and its divergence is no less than the sum of theirs. So
+2015), and its divergence is no less than the sum of theirs; in mu^2 that does not follow, since
+what two releases have together is no divergence that adds up. There c2 = 4 g(2 epsilon)^2 and c1 =
+4 g(epsilon)^2 (``dpcore.accountants.gaussian_mu``), and g^2 is convex and 0 at 0: with u = g(x),
+(g^2)' = 2 Phi(u) times u Phi(-u) / phi(u), which both grow with u (Gordon 1941, as there). So
 
     c1 of p's runs + c1 of q's runs <= (c2 of p's + c2 of q's) / 2 <= the larger of c2's sums,
 
 which is what is counted. The largest sum of *single* steps would not do: p's and q's add up.
 
 A unit of several rows may be in several parts: runs over parts are for units of one row.
+
+All of it is about one table: a row has one cell of the partition's column, and readers read it
+alike. Where a cell was changed between two runs, its row was in a part before and is in another now
+and sees the runs of both: the ledger, which does not know of the change, counts the larger.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from dpcore.accountants.additive import ticks_up
 from dpcore.exact.rounding import exact, float_up
 from dpcore.ledger.cost import Run
 from dpcore.ledger.remaining import epsilon_that_fits, more_like, shown_down, shown_up
-from dpcore.ledger.state import charges_of, seen_of
+from dpcore.ledger.state import OPEN, UNTOLD, charges_of, seen_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,7 +51,7 @@ def promise(budgets: Sequence[Terms], runs: Sequence[RunState] = ()) -> str:
     return (
         f"all runs that it lists are together ({exact(epsilon)}, {exact(delta)})-differentially "
         f"private under {first.relation} of {whose}{_conditions(runs)}, as enforced by {names}."
-        f"{_without(runs)}{raised}"
+        f"{_without(runs)}{_not_told(runs)}{raised}"
     )
 
 
@@ -75,6 +75,17 @@ def _without(runs: Sequence[RunState]) -> str:
     return (
         f" Runs {', '.join(void)} turned out to guarantee nothing: the promise is of the others "
         "alone."
+    )
+
+
+def _not_told(runs: Sequence[RunState]) -> str:
+    """Return the sentence about runs that never said under which conditions they are private."""
+    silent = [str(run.number) for run in runs if run.outcome in UNTOLD and any(run.reserved)]
+    if not silent:
+        return ""
+    return (
+        f" Runs {', '.join(silent)} are open, or died, and have not told their conditions: parts "
+        "that are not from dpcore, types of columns, a number of rows."
     )
 
 
@@ -106,7 +117,7 @@ def remaining(state: State) -> list[str]:
     if charged:
         last = charged[-1]
         lines.append(f"Further runs like the last one that fit: {more_like(state, last)}.")
-    open_runs = [str(run.number) for run in state.runs.values() if run.outcome == "open"]
+    open_runs = [str(run.number) for run in state.runs.values() if run.outcome == OPEN]
     if open_runs:
         lines.append(
             f"Open, and counted for all that was charged: {', '.join(open_runs)}. One that has "

@@ -19,8 +19,22 @@ from dpcore.ledger.terms import Terms
 if TYPE_CHECKING:
     from dpcore.accountants.additive import AdditiveAccountant
 
-__all__ = ["RunState", "State", "charges_of", "seen_of", "state_after", "state_of", "totals_of"]
+__all__ = [
+    "DIED",
+    "OPEN",
+    "UNTOLD",
+    "RunState",
+    "State",
+    "charges_of",
+    "seen_of",
+    "state_after",
+    "state_of",
+    "totals_of",
+]
 
+OPEN, DIED = "open", "died"
+UNTOLD = (OPEN, DIED)
+"""Outcomes of a run that has not said what is known of its guarantee."""
 _KINDS = {"opened", "raised", "reserved", "released", "closed", "model", "outside"}
 Charges = dict[Part | None, tuple[int, int]]
 """Ticks of the filter, and of the part of delta aside, by the part of the rows; ``None``: all."""
@@ -38,7 +52,7 @@ class RunState:
     reserved : its whole budget, in ticks of the filter and of the part of delta aside; of a run
         that is charged release by release, what was charged.
     ticks, aside_ticks : what counts as its cost now: all of that until it is closed.
-    outcome : ``"open"`` until it is closed; it may still run, or have died.
+    outcome : ``OPEN`` until it is closed; it may still run, or have died.
     found : what is known of its guarantee since it was closed (``table_ledger.Found``).
     models : digests of the files that its model was saved in.
     part : whose rows it was over; ``None`` for all.
@@ -51,7 +65,7 @@ class RunState:
     ticks: int
     aside_ticks: int
     stated: dict[str, Any]
-    outcome: str = "open"
+    outcome: str = OPEN
     found: dict[str, Any] = field(default_factory=dict)
     models: list[str] = field(default_factory=list)
     part: Part | None = None

@@ -26,7 +26,7 @@ from dpcore.ledger.chain import Chain
 from dpcore.ledger.cost import cost_of
 from dpcore.ledger.remaining import budget_that_holds, epsilon_that_fits, shown_down
 from dpcore.ledger.run_log import RunLog
-from dpcore.ledger.state import State, state_after, state_of, totals_of
+from dpcore.ledger.state import DIED, OPEN, State, state_after, state_of, totals_of
 from dpcore.session.one_process import OneProcess
 
 if TYPE_CHECKING:
@@ -146,9 +146,9 @@ class TableLedger:
 
         def decide(state: State) -> _Decision:
             of_it = state.runs.get(run)
-            if of_it is None or of_it.outcome != "open":
+            if of_it is None or of_it.outcome != OPEN:
                 raise InvalidInputError(f"The ledger {self.path!r} has no open run {run}.")
-            kind, at, body = _closed(run, "died", of_it.ticks, of_it.aside_ticks)
+            kind, at, body = _closed(run, DIED, of_it.ticks, of_it.aside_ticks)
             return kind, at, {**body, **asdict(Found())}
 
         self.add(decide)
@@ -223,7 +223,7 @@ class Reservation(OneProcess):
 
         def decide(state: State) -> _Decision:
             # Whoever closed it before, as spent, is right: it may have been told to be dead.
-            if state.runs[number].outcome != "open":
+            if state.runs[number].outcome != OPEN:
                 raise LedgerError(f"Run {number} of the ledger was closed while it ran.")
             kind, at, body = _closed(number, outcome, ticks, aside)
             ended = {"releases": len(log), "last": log.last, **asdict(found)}

@@ -101,14 +101,18 @@ def _found(
     reasons: tuple[str, ...],
     parts: tuple[str, ...],
 ) -> Found:
-    """Return what is known of the guarantee: parts of every candidate, and of the fit released;
-    where there is none, for tables of as many rows as any fit may have been for."""
+    """Return what is known of the guarantee, which all fits have to hold: parts and numbers of rows
+    of every candidate, and of the fit released; where there is none, as many rows as any fit may
+    have been for. A reason of any fit that was made."""
     held: Mapping[str, Any] = {"most_rows": tries.capacity}
     held = held if best is None else best.model.privacy
     ours = {part for p in search.plans for part in (part_of(p.loss), *p.targets)}
-    foreign = {*foreign_parts({*ours, *parts}), *held.get("parts_not_from_dpcore", ())}
-    why = dict.fromkeys((*reasons, *held.get("why_not_private", ())))
-    return Found(tuple(why), held.get("most_rows"), dataset.typed_by, tuple(sorted(foreign)))
+    named = {*held.get("parts_not_from_dpcore", ()), *tries.foreign}
+    foreign = {*foreign_parts({*ours, *parts}), *named}
+    why = dict.fromkeys((*reasons, *sorted(tries.why_not_private)))
+    limits = [most for most in (held.get("most_rows"), tries.most_rows) if most is not None]
+    most_rows = min(limits, default=None)
+    return Found(tuple(why), most_rows, dataset.typed_by, tuple(sorted(foreign)))
 
 
 def _stated(

@@ -160,6 +160,7 @@ def _check(plan: Plan, first: Plan) -> None:
     reasons = {
         "its rows stay with users, who have a budget each": "user-pool" in stated.needs,
         "its epsilon is an output": bool(stated.targets),
+        "it opens a filter of an epsilon that it needs": stated.needed_epsilon is not None,
         "it promises no privacy": not (stated.private and promised.private),
         "its relation is not that of the first candidate": plan.relation is not first.relation,
     }

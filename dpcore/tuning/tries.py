@@ -79,22 +79,28 @@ class Tries:
         self.l2, self.n0 = problem.l2, problem.n0 if problem.n is None else None
         self.capacity = problem.unsure_capacity
         self._held.rehearse()
-        for ready in self._ready:
-            self._rehearse(ready)
+        rehearsed = [self._rehearse(ready) for ready in self._ready]
+        limits = [one.most_rows for one in rehearsed if one.most_rows is not None]
+        self.most_rows = min(limits, default=None)
+        """Of every candidate's first release, tried or not: which were tried is not to show."""
+        self.foreign = {part for one in rehearsed for part in one.foreign_parts}
+        self.why_not_private: set[str] = set()
+        """Reasons of any fit that was made, released or not: one voids the guarantee of all."""
 
     @property
     def filter(self) -> Accountant:
         """The filter of one fit, empty."""
         return self._ready[0].of_each.accountant
 
-    def _rehearse(self, ready: Ready) -> None:
-        """Make the fit of no rows up to its first release: what refuses it refuses now."""
+    def _rehearse(self, ready: Ready) -> TableSession:
+        """Return the session of a fit of no rows after its first release: what refuses it refuses
+        now."""
         none = self._rows.take(np.zeros(self._rows.X.shape[0], dtype=bool))
         table, ledger = none.table(), Ledger[LedgerEntry]()
         engine = engine_at_hand(ready.plan.engine, table, none.schema, 1)
         asked = ready.of_each.accountant, ready.plan.relation, SeededNoise(0)
         first = TableSession(engine, *asked, problem=ready.problem, ledger=ledger)
-        rehearse_run(ready, table, none.schema, first, ledger)
+        return rehearse_run(ready, table, none.schema, first, ledger)
 
     def best(self) -> Tried | None:
         """Return the best of them; ``None`` where no try came to a model."""
@@ -125,7 +131,9 @@ class Tries:
         if plan.settings.seed is not None:
             own = replace(plan.settings, seed=self._noise.integers_below(_SEEDS))
             plan = replace(plan, settings=own)
-        return fit_dataset(plan, self._rows, kept_fraction=self._share, table=self._table)
+        model = fit_dataset(plan, self._rows, kept_fraction=self._share, table=self._table)
+        self.why_not_private.update(model.privacy["why_not_private"])
+        return model
 
 
 def _outcome(attempt: Callable[[], Outcome]) -> Outcome | None:

@@ -63,6 +63,12 @@ def test_a_ledger_is_charged_one_run(tune, run, tmp_path):
     assert verified.exit_code == 0, verified.stdout + verified.stderr
 
 
+def test_the_address_of_a_ledger_is_taken_as_it_is(tune):
+    # As a path it would have lost one of its slashes.
+    result = tune("--ledger", "postgresql://db/tables?ledger=No")
+    assert result.exit_code == 2 and "ledger='No' in an address" in result.stderr
+
+
 def test_a_report_is_in_words(tune):
     shown = tune("--test-fraction", "0.2").stdout
     assert "Fitted dp-gd on rows" in shown and "releases: 1 search" in shown

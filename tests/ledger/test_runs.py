@@ -237,6 +237,26 @@ def test_conditions_of_a_run_are_those_of_the_promise(ledger):
     assert "among tables of at most 134,217,728 rows" in said
 
 
+def test_a_run_that_has_not_told_its_conditions_is_named(ledger):
+    from dpcore.ledger.shown import promise
+
+    def said():
+        state = ledger.state()
+        return promise(state.budgets, [*state.runs.values()])
+
+    public = {"bounds": (0, 1), "row_norm": None, "classes": (0, 1)}
+    session = dpcore.open_session(X, Y, **public, ledger=ledger.path)
+    assert "not told" not in said()  # Nothing was released.
+    session.count(share=0.1)
+    number = only(ledger).number
+    assert f"Runs {number} are open, or died, and have not told their conditions" in said()
+    ledger.close_as_spent(number)
+    assert f"Runs {number} are open, or died" in said()
+    with dpcore.open_session(X, Y, **public, ledger=ledger.path) as second:
+        second.count(share=0.1)
+    assert f"Runs {number} are" in said()
+
+
 def test_references_of_a_comparison_are_noted(tmp_path, ledger):
     (tmp_path / "rows.csv").write_text("a,y\n" + "1,no\n2,yes\n" * 60)
     (tmp_path / "schema.toml").write_text(

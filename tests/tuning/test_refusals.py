@@ -1,5 +1,7 @@
 """What a search refuses, before anything is charged."""
 
+from dataclasses import replace
+
 import pytest
 from searches import rows, searched
 
@@ -7,7 +9,7 @@ from dpcore.errors import DpcoreError, InvalidInputError
 from dpcore.fitting.settings import Settings
 from dpcore.fitting.table_ledger import LedgerRequest
 from dpcore.ledger import TableLedger, Terms
-from dpcore.tuning import run
+from dpcore.tuning import run, search
 from dpcore.tuning.candidates import grid_of, settings_of
 
 
@@ -32,6 +34,18 @@ def test_what_cannot_be_searched_is_refused_before_a_charge(settings, asked, mat
         made = searched(settings=settings, **asked)
         run.tune_dataset(made, rows(), (), (), None, LedgerRequest(ledger.path))
     assert not ledger.state().runs
+
+
+def test_an_algorithm_that_opens_a_filter_of_its_own_is_not_searched(monkeypatch):
+    # A try would have run within that one, and not within what the theorem leaves it.
+    facts = search.optimizer_facts
+
+    def stated(optimizer):
+        return replace(facts(optimizer), needed_epsilon=lambda self, problem: 0.1)
+
+    monkeypatch.setattr(search, "optimizer_facts", stated)
+    with pytest.raises(InvalidInputError, match="an epsilon that it needs"):
+        searched()
 
 
 @pytest.mark.parametrize(

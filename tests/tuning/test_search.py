@@ -3,6 +3,8 @@
 import json
 import logging
 import warnings
+from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -248,3 +250,38 @@ def test_the_parts_of_a_list_are_together_within_the_budget():
     search = searched(kind="list", settings=PURE)
     assert sum(plan.accountant.epsilon for plan in search.plans) <= 2.0
     assert isinstance(search.plans[0].accountant, PureAccountant)
+
+
+def test_a_reason_of_a_fit_that_is_not_released_voids_the_search(monkeypatch):
+    made, fitted = [], tries.fit_dataset
+
+    def fit(*given, **named):
+        model = fitted(*given, **named)
+        made.append(1)
+        why = ["a part is not private"] if len(made) == 1 else []
+        return replace(model, privacy={**model.privacy, "why_not_private": why})
+
+    monkeypatch.setattr(tries, "fit_dataset", fit)
+    monkeypatch.setattr(HeldOut, "score", lambda *_: float(len(made)))
+    model = run.tune_dataset(with_tries(searched(), 2), rows())
+    assert len(made) == 2  # of which the second one is released
+    assert not model.privacy["private"]
+    assert model.privacy["why_not_private"] == ["a part is not private"]
+
+
+def test_the_rows_and_parts_of_a_search_are_those_of_all_candidates(monkeypatch):
+    rehearsed = tries.rehearse_run
+
+    def told(ready, *others):
+        rehearsed(ready, *others)
+        first = ready.problem.l2 == L2[0]["l2"]
+        return SimpleNamespace(
+            most_rows=None if first else 1000, foreign_parts=() if first else ("a:B",)
+        )
+
+    monkeypatch.setattr(tries, "rehearse_run", told)
+    search = searched()
+    monkeypatch.setattr(tries.Tries, "best", lambda self: self._tried(0))
+    privacy = run.tune_dataset(search, rows()).privacy
+    assert privacy["most_rows"] == 1000
+    assert privacy["parts_not_from_dpcore"] == ["a:B"]
