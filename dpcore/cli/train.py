@@ -266,4 +266,5 @@ def train_command(
             charges.fate = partial(training.model.fate_in, out)
             training.model.save(out)
             note_saved(LedgerRequest(ledger), training.model, out)
-        tell_training(training, out, as_json=as_json, quiet=quiet)
+        table = of_table.of(training.model.schema)
+        tell_training(training, out, table, as_json=as_json, quiet=quiet)

@@ -27,12 +27,17 @@ _DROPPED = (
 )
 
 
-def tell_training(training: Training, out: Path | None, *, as_json: bool, quiet: bool) -> None:
-    """Print what came out of a run, and what to be careful of; ``out`` : the model's file."""
+def tell_training(
+    training: Training, out: Path | None, ledger: str | None, *, as_json: bool, quiet: bool
+) -> None:
+    """Print what came out of a run, and what to be careful of.
+
+    ``out`` : the model's file. ``ledger`` : that of the table; ``None`` where it has none.
+    """
     if as_json:
         typer.echo(json.dumps(training.report(), indent=2, allow_nan=False))
     elif not quiet:
-        _print(training, out)
+        _print(training, out, ledger)
         if training.rows_dropped:
             typer.echo(_DROPPED, err=True)
     if not quiet:
@@ -40,7 +45,7 @@ def tell_training(training: Training, out: Path | None, *, as_json: bool, quiet:
             typer.echo(f"dpcore: warning: {caution}", err=True)
 
 
-def _print(training: Training, out: Path | None) -> None:
+def _print(training: Training, out: Path | None, ledger: str | None) -> None:
     report = training.report()
     counted = {"n_train": "rows", "units_train": "units"}
     rows = "".join(f", {report[key]} {what}" for key, what in counted.items() if key in report)
@@ -67,6 +72,8 @@ def _print(training: Training, out: Path | None) -> None:
             f"Book-keeping: {report['spent']:.4g} of {report['budget']:.4g} {report['unit']} "
             f"charged by {report['accountant']} ({report['conversion']})."
         )
+    if ledger is not None:
+        lines.append(_charged(training, ledger))
     if training.diagnostics:
         shown = ", ".join(figures_of(training.diagnostics))
         lines.append(f"Computed WITHOUT privacy, in no file: {shown}.")
@@ -99,6 +106,13 @@ def _chosen(report: dict[str, Any]) -> list[str]:
 def _released(training: Training) -> list[str]:
     shown = shown_bounds(training.model)
     return [f"Bounds released: {shown}."] if shown else []
+
+
+def _charged(training: Training, ledger: str) -> str:
+    reference = training.model.privacy.get("ledger")
+    if reference is None:
+        return f"Ledger: {ledger} lists this run as outside, without a guarantee."
+    return f"Ledger: run {reference['run']} of {ledger}; dpcore ledger show says what remains."
 
 
 def _up(epsilon: float) -> str:

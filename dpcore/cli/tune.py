@@ -175,7 +175,8 @@ def tune_command(
             charges.fate = partial(training.model.fate_in, out)
             training.model.save(out)
             note_saved(LedgerRequest(ledger), training.model, out)
-        tell_training(training, out, as_json=as_json, quiet=quiet)
+        table = of_table.of(training.model.schema)
+        tell_training(training, out, table, as_json=as_json, quiet=quiet)
 
 
 def _values(texts: list[str] | None) -> dict[str, list[str]]:

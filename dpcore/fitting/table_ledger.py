@@ -43,6 +43,7 @@ __all__ = [
 ]
 
 _VARIABLE = "DPCORE_LEDGER"
+_LONGEST = 200
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,17 @@ class LedgerRequest:
     ledger: str | os.PathLike[str] | None = None
     analyst: str = ""
     same_table: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse what could not be noted, or shown: what is in a ledger stays there."""
+        if not (self.ledger is None or isinstance(self.ledger, str | os.PathLike)):
+            raise InvalidInputError(f"Expected ledger={self.ledger!r} to be a path or an address.")
+        who = self.analyst
+        if not (isinstance(who, str) and len(who) <= _LONGEST and who.isprintable()):
+            raise InvalidInputError(
+                f"Expected --as (analyst={who!r}) to be a text of at most {_LONGEST} printable "
+                "characters: it is noted in the ledger."
+            )
 
     def of(self, schema: Schema) -> str | None:
         """Return the path of the ledger of a table, ``None`` where it has none.

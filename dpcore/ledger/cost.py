@@ -105,7 +105,8 @@ def times_of(run: Run, terms: Terms) -> int:
     raise InvalidInputError(
         f"The run is under {run.relation} of {_thing(run.unit)}, and the ledger under "
         f"{terms.relation} of {_thing(terms.unit)}: its guarantee says nothing of such a change, "
-        f"so that the ledger cannot hold it. Run under {terms.relation} of {_thing(terms.unit)}."
+        f"so that the ledger cannot hold it. Run under --relation {terms.relation}"
+        + ("." if terms.unit is None else f" and --unit {terms.unit}, or unit in the schema.")
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element, SubElement, tostring
 
@@ -20,12 +21,14 @@ _STYLE = """
 body { font: 15px/1.5 sans-serif; margin: 2em auto; max-width: 62em; padding: 0 1em; color: #222 }
 table { border-collapse: collapse; width: 100% }
 th, td { text-align: left; padding: .2em .8em .2em 0; border-bottom: 1px solid #ddd }
+.wide { overflow-x: auto }
 svg { width: 100%; height: auto } text { font-size: 12px; fill: #555 }
 .axis { stroke: #999 } .cap { stroke: #b00; stroke-dasharray: 5 4 }
 .spent { fill: none; stroke: #06c; stroke-width: 2 }
 """
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 _WIDTH, _HEIGHT, _LEFT, _TOP = 720, 240, 50, 20
+_DATE = 65
 _MOST_DATES = 6
 
 
@@ -34,6 +37,7 @@ def page(name: str, state: State, entries: Sequence[Entry]) -> str:
     html = Element("html", lang="en")
     head, body = SubElement(html, "head"), SubElement(html, "body")
     SubElement(head, "meta", charset="utf-8")
+    SubElement(head, "meta", name="viewport", content="width=device-width")
     SubElement(head, "meta", {"http-equiv": "Content-Security-Policy", "content": _POLICY})
     _say(head, "title", f"Ledger {name}")
     _say(head, "style", _STYLE)
@@ -58,7 +62,7 @@ def _say(parent: Element, tag: str, text: str, **attributes: str) -> None:
 
 
 def _table(parent: Element, header: Iterable[str], rows: Iterable[Sequence[str]]) -> None:
-    table = SubElement(parent, "table")
+    table = SubElement(SubElement(parent, "div", {"class": "wide"}), "table")
     line = SubElement(table, "tr")
     for name in header:
         _say(line, "th", name)
@@ -86,7 +90,8 @@ def _draw(parent: Element, points: list[tuple[str, float]], budget: float, unit:
     SubElement(svg, "polyline", {"class": "spent", "points": " ".join(path)})
     for label, height in ((shown_down(budget), _TOP), ("0", bottom), (unit, _TOP + _HEIGHT // 2)):
         _say(svg, "text", label, x="0", y=f"{height + 4}")
-    days = [""] + [at[:10] for at, _ in points]
-    starts = [place for place, day in enumerate(days[1:]) if day and day != days[place]]
-    for place in starts[:: -(-len(starts) // _MOST_DATES)]:
-        _say(svg, "text", days[place + 1], x=f"{_LEFT + place * step:.1f}", y=f"{bottom + 18}")
+    days = [(place, at[:10]) for place, (at, _) in enumerate(points) if at]
+    starts = [now for before, now in pairwise([(0, ""), *days]) if now[1] != before[1]]
+    for place, day in starts[:: -(-len(starts) // _MOST_DATES)]:
+        x = min(_LEFT + place * step, _WIDTH - _DATE)  # So that the last date is not cut off.
+        _say(svg, "text", day, x=f"{x:.1f}", y=f"{bottom + 18}")

@@ -7,7 +7,7 @@ from dataclasses import replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from typing import TYPE_CHECKING, Any
 
-from dpcore.errors import DpcoreError
+from dpcore.errors import DpcoreError, InvalidInputError
 from dpcore.ledger.cost import Cost, cost_of
 
 if TYPE_CHECKING:
@@ -39,19 +39,18 @@ def budget_that_holds(state: State, cost: Cost, budget: int, part: Part | None =
     return cost.ticks <= used.budget_ticks - used.spent_ticks and cost.aside_ticks <= reserve
 
 
-def epsilon_that_fits(state: State, run: Run) -> float | None:
-    """Return an epsilon of four digits, near the largest, of such a run that the ledger
-    would hold; ``None`` for none of 1e-6 or more."""
+def epsilon_that_fits(state: State, run: Run, budget: int | None = None) -> float | None:
+    """Return an epsilon of four digits, near the largest, of such a run that a budget of the ledger
+    would hold, any of them where none is named; ``None`` for none of 1e-6 or more."""
+    asked = range(len(state.budgets)) if budget is None else (budget,)
 
     def holds(epsilon: float) -> bool:
         own: Any = run.accountant
         try:
             trial = replace(run, accountant=type(own).from_budget(epsilon, own.delta))
-            costs = [cost_of(trial, terms) for terms in state.budgets]
         except DpcoreError:
             return False
-        places = enumerate(costs)
-        return any(budget_that_holds(state, cost, place, run.part) for place, cost in places)
+        return any(_holds(state, trial, place) for place in asked)
 
     high = max(float(run.accountant.epsilon), *(terms.filter.epsilon for terms in state.budgets))
     low = _LEAST
@@ -62,6 +61,14 @@ def epsilon_that_fits(state: State, run: Run) -> float | None:
         low, high = (middle, high) if holds(middle) else (low, middle)
     shown = float(_DOWN.create_decimal_from_float(low))
     return shown if holds(shown) else None
+
+
+def _holds(state: State, run: Run, budget: int) -> bool:
+    try:
+        cost = cost_of(run, state.budgets[budget])
+    except InvalidInputError:
+        return False  # Its filter holds no run of such a kind.
+    return budget_that_holds(state, cost, budget, run.part)
 
 
 def more_like(state: State, run: RunState) -> int:

@@ -39,7 +39,7 @@ def promise(budgets: Sequence[Terms], runs: Sequence[RunState] = ()) -> str:
     epsilon = float_up(sum((Fraction(terms.filter.epsilon) for terms in budgets), Fraction(0)))
     delta = float_up(sum((Fraction(terms.filter.delta) for terms in budgets), Fraction(0)))
     whose = "a row" if first.unit is None else f"all rows of a value of {first.unit!r}"
-    names = " and ".join(terms.filter.name for terms in budgets)
+    names = " and ".join(dict.fromkeys(terms.filter.name for terms in budgets))
     raised = (
         ""
         if len(budgets) == 1
@@ -106,12 +106,13 @@ def remaining(state: State) -> list[str]:
                 f"counts as spent; {shown_down(seen.remaining)} remains."
             )
         own = Run(terms.filter, terms.relation, terms.unit)
-        fits = epsilon_that_fits(state, own)
+        fits = epsilon_that_fits(state, own, place)
         lines.append(
             f"A run of the {terms.filter.name} accountant fits at epsilon {fits:.4g}, delta "
             f"{exact(terms.filter.delta)}."
             if fits
-            else "No further run fits."
+            else f"No run of the {terms.filter.name} accountant fits at delta "
+            f"{exact(terms.filter.delta)}."
         )
     charged = [run for run in state.runs.values() if any(run.reserved)]
     if charged:
@@ -142,15 +143,26 @@ def _row(state: State, run: RunState) -> list[str]:
     if run.aside_ticks:
         counts += f" + {shown_up(float_up(Fraction(run.aside_ticks, _ONE)))}"
     models = ", ".join(digest[:12] for digest in run.models)
-    figures = [exact(stated["epsilon"]), counts, run.outcome, models]
+    # Four digits, rounded up, where an epsilon that follows from rho or mu has more.
+    epsilon = min(exact(stated["epsilon"]), shown_up(stated["epsilon"]), key=len)
     algorithm = stated["algorithm"] + ("" if run.part is None else f" on {run.part.name}")
-    return [str(run.number), run.at, stated["analyst"], algorithm, *figures]
+    who = _printable(stated["analyst"])
+    return [str(run.number), run.at, who, algorithm, epsilon, counts, run.outcome, models]
+
+
+def _printable(stored: object) -> str:
+    """Return what was stored as text that a terminal does not take for a command."""
+    return "".join(
+        sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in str(stored)
+    )
 
 
 def outside_rows(state: State) -> list[list[str]]:
     """Return the table of runs without a guarantee, a row each."""
     stated = [(entry.at, entry.body["stated"]) for entry in state.outside]
-    return [[at, each["analyst"], "; ".join(each["why_not_private"])] for at, each in stated]
+    return [
+        [at, _printable(each["analyst"]), "; ".join(each["why_not_private"])] for at, each in stated
+    ]
 
 
 def history(state: State, entries: Sequence[Entry]) -> list[dict[str, Any]]:
@@ -181,7 +193,7 @@ def to_dict(state: State, entries: Sequence[Entry]) -> dict[str, Any]:
                 "spent_is": "book-keeping of the filter; the guarantee is epsilon and delta",
                 "remaining": used.remaining,
                 "epsilon_that_fits": epsilon_that_fits(
-                    state, Run(terms.filter, terms.relation, terms.unit)
+                    state, Run(terms.filter, terms.relation, terms.unit), place
                 ),
                 "relation": terms.relation,
                 "unit_of_protection": terms.unit or "one row",

@@ -250,11 +250,19 @@ class Reservation(OneProcess):
 
 
 def _that_holds(state: State, run: Run, path: str) -> tuple[int, Cost]:
-    """Return the first budget that holds a run, and its cost there."""
+    """Return the first budget that holds a run, and its cost there. A budget's filter may hold no
+    run of such a kind, and that of a later one hold it."""
+    refused = []
     for budget, terms in enumerate(state.budgets):
-        cost = cost_of(run, terms)
+        try:
+            cost = cost_of(run, terms)
+        except InvalidInputError as error:
+            refused.append(error)
+            continue
         if budget_that_holds(state, cost, budget, run.part):
             return budget, cost
+    if len(refused) == len(state.budgets):
+        raise refused[0]
     raise BudgetExceededError(_refusal(state, run, path))
 
 

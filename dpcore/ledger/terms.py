@@ -68,6 +68,8 @@ class Terms:
                 f"Expected accountant={accountant!r} to be one of {', '.join(FILTERS)}: a ledger "
                 "needs a filter for runs that are chosen from earlier results."
             )
+        if unit == "":
+            raise InvalidInputError("Expected unit='' to be the name of a column of ids.")
         kind = FILTERS[accountant]
         opened = kind.from_budget(epsilon, delta, conversion)
         if aside is not None and not 0 <= aside <= opened.delta:

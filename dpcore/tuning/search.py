@@ -19,6 +19,7 @@ from dpcore.errors import InvalidInputError
 from dpcore.fitting.losses import OF_LOSS
 from dpcore.fitting.plan import make_plan
 from dpcore.fitting.settings import Settings
+from dpcore.registry.catalogue import load_registry
 from dpcore.registry.declarations import accountant_facts, optimizer_facts
 from dpcore.tuning.candidates import settings_of
 from dpcore.tuning.laws import Law, law_of
@@ -102,6 +103,7 @@ def make_search(
             raise InvalidInputError(f"A search takes no {name}.")
     if not 0.0 < held_out < 1.0:
         raise InvalidInputError(f"Expected 0 < held-out={held_out!r} < 1.")
+    _check_algorithm(settings.algo)
     epsilon = 1.0 if settings.epsilon is None else settings.epsilon
     whole = replace(settings, epsilon=epsilon)
     if kind == "random":
@@ -126,6 +128,17 @@ def make_search(
         raise InvalidInputError("The label is a number: expected the score loss.")
     listed = tuple(dict(candidate) for candidate in candidates)
     return Search(listed, tuple(plans), drawn, float(epsilon), delta, measure, held_out)
+
+
+def _check_algorithm(name: str) -> None:
+    """Raise InvalidInputError for an algorithm that has no budget which a search could divide;
+    before plans are made, whose refusals name options that a search has not."""
+    stated = optimizer_facts(load_registry().load("optimizer", name))
+    reasons = {
+        "its rows stay with users, who have a budget each": "user-pool" in stated.needs,
+        "its epsilon is an output": bool(stated.targets),
+    }
+    _refuse(name, reasons)
 
 
 def _of_tries(settings: Settings, candidates: Sequence[Candidate], law: Law) -> list[Plan]:
@@ -158,12 +171,14 @@ def _check(plan: Plan, first: Plan) -> None:
     stated, name = optimizer_facts(plan.optimizer), plan.entry.name
     promised = accountant_facts(type(plan.accountant))
     reasons = {
-        "its rows stay with users, who have a budget each": "user-pool" in stated.needs,
-        "its epsilon is an output": bool(stated.targets),
         "it opens a filter of an epsilon that it needs": stated.needed_epsilon is not None,
         "it promises no privacy": not (stated.private and promised.private),
         "its relation is not that of the first candidate": plan.relation is not first.relation,
     }
+    _refuse(name, reasons)
+
+
+def _refuse(name: str, reasons: dict[str, bool]) -> None:
     for reason, holds in reasons.items():
         if holds:
             raise InvalidInputError(f"{name} cannot be searched: {reason}.")

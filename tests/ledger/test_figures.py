@@ -16,9 +16,11 @@ from dpcore.accountants.pure import PureAccountant
 from dpcore.accountants.single import SingleReleaseAccountant
 from dpcore.accountants.zcdp import ZcdpAccountant
 from dpcore.cli import app
-from dpcore.errors import DpcoreError, InvalidInputError
+from dpcore.errors import BudgetExceededError, DpcoreError, InvalidInputError
 from dpcore.ledger import TableLedger, Terms
 from dpcore.ledger.cost import Run, cost_of
+from dpcore.ledger.remaining import epsilon_that_fits
+from dpcore.ledger.shown import remaining
 from dpcore.ledger.verify import releases_of, verified
 
 ROWS = "add-or-remove-one"
@@ -108,3 +110,45 @@ def test_a_figure_below_nought_is_not_written(tmp_path):
     found = {"why_not_private": [], "most_rows": None, "typed_by": None, "parts": []}
     with pytest.raises(DpcoreError, match="below nought"):
         ledger.add(lambda _: ("closed", "", {"run": number, **figures, **found}))
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "kind"),
+    [
+        ("gdp", "zcdp", ZcdpAccountant),
+        ("zcdp", "gdp", GdpAccountant),
+        ("gdp", "pure", PureAccountant),
+    ],
+)
+def test_a_raise_by_another_filter_holds_what_it_was_opened_for(tmp_path, first, second, kind):
+    """A filter that holds no run of such a kind had hidden the budgets after it."""
+    ledger = TableLedger.create(tmp_path / "table.ledger", Terms.of(0.2, 1e-6, accountant=first))
+    ledger.raise_cap(Terms.of(1.0, 1e-6, accountant=second))
+    stated = {"analyst": "", "algorithm": "test", "epsilon": 0.5, "delta": 1e-8}
+    own = Run(kind.from_budget(0.5, 0.0 if kind is PureAccountant else 1e-8), ROWS, None)
+    ledger.reserve(own, stated)
+    (run,) = ledger.state().runs.values()
+    assert run.budget == 1
+    with pytest.raises(BudgetExceededError, match="would fit"):
+        for _ in range(10):
+            ledger.reserve(own, stated)
+
+
+def test_each_budget_says_what_fits_into_it(tmp_path):
+    ledger = TableLedger.create(tmp_path / "table.ledger", Terms.of(2.0, 1e-6))
+    ledger.raise_cap(Terms.of(0.1, 1e-6, accountant="gdp"))
+    state = ledger.state()
+    fits = [
+        epsilon_that_fits(state, Run(terms.filter, ROWS, None), place)
+        for place, terms in enumerate(state.budgets)
+    ]
+    assert 1.5 < fits[0] <= 2.0
+    assert 0.09 < fits[1] <= 0.1
+    said = remaining(state)
+    assert any("zcdp accountant fits at epsilon" in line for line in said)
+    assert any("gdp accountant fits at epsilon" in line for line in said)
+
+
+def test_a_budget_of_no_unit_by_name_is_refused():
+    with pytest.raises(InvalidInputError, match="name of a column"):
+        Terms.of(1.0, 1e-6, unit="")

@@ -7,8 +7,11 @@ import pytest
 from test_table_ledger import STATED, a_release, a_run
 from typer.testing import CliRunner
 
+import dpcore
 from dpcore.cli import app
+from dpcore.errors import InvalidInputError
 from dpcore.ledger import Terms
+from dpcore.ledger.shown import run_rows
 
 ODD = "<script>alert('&')</script>\"><svg onload=x> %s {0} \u0646"
 
@@ -95,3 +98,38 @@ def test_one_form_is_asked_for(file_ledger):
     both = CliRunner().invoke(app, ["ledger", "show", file_ledger.path, "--json", "--html"])
     assert both.exit_code == 2
     assert "not both" in both.output
+
+
+def test_dates_are_said_once_a_day_and_are_whole(file_ledger):
+    """Closing entries, which have no time, had made every run begin a day of its own."""
+    for _ in range(9):
+        file_ledger.reserve(a_run(0.1), STATED).close("finished")
+    text = shown(file_ledger, "--html")
+    days = [each for each in Read(text).texts if len(each) == 10 and each.count("-") == 2]
+    assert 1 <= len(days) <= 2  # Two where the test runs over midnight.
+    assert "viewport" in text
+
+
+def test_names_that_would_command_a_terminal_are_shown_without_it(file_ledger):
+    """A figure for a name, or an escape sequence, had been noted for good."""
+    file_ledger.reserve(a_run(0.1), {**STATED, "analyst": 3}).close("finished")
+    file_ledger.reserve(a_run(0.1), {**STATED, "analyst": "a\x1b[31mb"}).close("finished")
+    for option in ((), ("--html",)):
+        text = shown(file_ledger, *option)
+        assert "\x1b" not in text and "a\N{REPLACEMENT CHARACTER}[31mb" in text
+
+
+@pytest.mark.parametrize("who", [3, None, "a\x1b[31mb", "a\nb", "\ud800", "x" * 201], ids=ascii)
+def test_such_names_are_not_noted(file_ledger, who):
+    with pytest.raises(InvalidInputError, match="analyst="):
+        dpcore.fit([[0.0]], [0], classes=(0, 1), ledger=file_ledger.path, analyst=who)
+    with pytest.raises(InvalidInputError, match="ledger=3"):
+        dpcore.fit([[0.0]], [0], classes=(0, 1), ledger=3)
+    assert not file_ledger.state().runs
+
+
+def test_an_epsilon_that_follows_from_rho_is_shown_in_four_digits_rounded_up(file_ledger):
+    for epsilon in (0.22615571435901763, 0.1):
+        file_ledger.reserve(a_run(0.1), {**STATED, "epsilon": epsilon}).close("finished")
+    rows = [row[4] for row in run_rows(file_ledger.state())]
+    assert rows == ["0.2262", "0.1"]
