@@ -14,7 +14,7 @@ import numpy as np
 
 from dpcore.plugin.engines import DataError, DpcoreError, EngineError
 from dpcore_dask.cluster import connected
-from dpcore_dask.sources import shared_rows
+from dpcore_dask.sources import require_here, shared_rows
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -47,6 +47,7 @@ class DaskEngine:
 
     @classmethod
     def open(cls, source: RowSource, schema: Schema | None, threads: int | None) -> Self:
+        require_here(source)
         with ExitStack() as held:
             client = held.enter_context(connected(source, threads))
             engine = cls(source, schema, client)

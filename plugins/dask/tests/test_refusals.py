@@ -184,3 +184,15 @@ def test_a_worker_of_another_version_is_refused_before_the_data(opened, folder, 
     other = FileSource(str(folder / "4.parquet"), None, "refuse", (("numpy", "1"),))
     with pytest.raises(EngineError, match="A worker has numpy"):
         Partition(other).facts()
+
+
+@pytest.mark.parametrize("place", ["none.parquet", "none/*.dpcore", "none"])
+def test_files_that_are_not_there_start_no_workers(folder, schema, monkeypatch, place):
+    def starts(n_workers):
+        raise AssertionError("workers were started")
+
+    monkeypatch.setattr(clusters, "_local_cluster", starts)
+    with pytest.raises(DataError, match="none.*not there|No such file: .*none"):
+        dpcore.fit(folder / place, schema=schema, engine="dask")
+    with pytest.raises(AssertionError, match="workers were started"):
+        dpcore.fit(folder, schema=schema, engine="dask")
