@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["tell_training"]
 
+_NO_TEST = "No test asked for; --test-fraction 0.2 holds rows out and reports on them."
 _DROPPED = (
     "Rows outside the schema were dropped, uncounted; --bad-rows refuse (of convert, for a store) "
     "shows the owner the first."
@@ -84,7 +85,8 @@ def _print(training: Training, out: Path | None, ledger: str | None) -> None:
             figure = f"{training.generated['test_accuracy']:.2%}"
             lines.append(f"Accuracy on these rows: {figure} (they are generated, so no secret).")
             lines += verdict_of(training.generated)
-        lines.append("No test asked for; --test-fraction 0.2 holds rows out and reports on them.")
+        if training.at_hand:
+            lines.append(_NO_TEST)
     lines.append(f"Model: {out}" if out else "Model: not kept; --out model.json writes it.")
     typer.echo("\n".join(lines))
 

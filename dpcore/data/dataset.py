@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from dpcore.data.readers import BadRows, format_of, is_typed
+from dpcore.data.readers.places import refuse_stores
 from dpcore.data.schema.schema import Schema
 from dpcore.data.schema.unbounded import require_bounds
 from dpcore.data.stream import encoded_batches, feature_batches, named_schema
@@ -193,6 +194,7 @@ def load_file(
     from dpcore.data.blocks.assemble import assemble
 
     source = os.fspath(path)
+    refuse_stores(source)
     if format_of(source, format) == "dpcore":
         return _load_store(source, schema, target, name)
     if schema is None:

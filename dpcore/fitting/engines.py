@@ -73,7 +73,7 @@ def source_of(plan: Plan, request: DataRequest) -> tuple[RowSource, Schema | Non
     Raises InvalidInputError for what such an engine cannot do, all before a file is looked for.
     """
     from dpcore.data.files import Files, Registered
-    from dpcore.fitting.loading import check_drop_asked, read_schema_of
+    from dpcore.fitting.loading import check_drop_asked, read_schema_of, require_known
     from dpcore.fitting.registered import registered_parts
     from dpcore.fitting.rows import with_units
 
@@ -99,6 +99,8 @@ def source_of(plan: Plan, request: DataRequest) -> tuple[RowSource, Schema | Non
             )
     if registered:
         return Registered(request.data, _address(plan)), None, registered_parts(request)
+    if _address(plan) is None:
+        require_known(request.data)
     schema = with_units(read_schema_of(request), request.unit, request.rows_per_unit)
     bad_rows: Any = request.bad_rows
     return Files(request.data, bad_rows, _address(plan)), schema, ()
@@ -138,19 +140,20 @@ def rows_of(
 
     facts = engine_facts(plan.engine)
     source: RowSource | None = None
+    of = "the file"
     if is_elsewhere(X):
         if not facts.reads_frames:
             raise InvalidInputError(
                 "The rows of a Dask frame are on its workers: take engine='dask', or a frame at "
                 "hand, frame.compute()."
             )
-        source = FrameParts(X, _address(plan))
+        source, of = FrameParts(X, _address(plan)), "the frame, whose label is one of its columns"
     elif facts.reads_files and isinstance(X, (str, os.PathLike)):
         source = Files(os.fspath(X), address=_address(plan))
     if source is None:
         yield read(), None
         return
-    leave_to_file(schema, **public)
+    leave_to_file(schema, of=of, **public)
     with opened_rows(plan, source, schema) as engine:
         yield engine.rows, engine
 

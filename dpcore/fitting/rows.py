@@ -84,8 +84,11 @@ def dataset_of(
         return dataset_from_arrays(X, y, schema=schema, intercept=intercept, coins=coins, **public)
 
 
-def leave_to_file(schema: Schema | None, private_bounds: bool = False, **public: Any) -> None:
-    """Raise InvalidInputError for what was given beside a file, whose schema has it."""
+def leave_to_file(
+    schema: Schema | None, private_bounds: bool = False, of: str = "the file", **public: Any
+) -> None:
+    """Raise InvalidInputError for what was given beside a file, whose schema has it; ``of`` : what
+    has a schema in a file's place."""
     if private_bounds and schema is None:
         raise InvalidInputError("Expected a schema, without bounds, beside private_bounds.")
-    leave_to_schema("the schema of the file", **public)
+    leave_to_schema(f"the schema of {of}", **public)

@@ -70,6 +70,7 @@ class Training:
     generated : ``accuracy_figures`` of the rows trained on, where those are generated, no secret.
     rows_dropped : whether those that do not satisfy the schema were left out.
     foretold : whether it was said beforehand that the model would be no better than a constant.
+    at_hand : whether this process has the rows, so that a test can hold some out.
     """
 
     model: Model
@@ -79,6 +80,7 @@ class Training:
     generated: Mapping[str, Any] | None = None
     rows_dropped: bool = False
     foretold: bool = False
+    at_hand: bool = True
 
     def cautions(self) -> list[str]:
         """Return what to be careful of, and was not said beforehand."""
@@ -178,7 +180,7 @@ def train_elsewhere(
         told["table_ledger"] = table_ledger or LedgerRequest()
         model = fit_dataset(plan, rows, reasons, parts, on_release, engine=engine, **told)
     training = finish(plan, model, rows, started, {})
-    return replace(training, foretold=foresight.failing)
+    return replace(training, foretold=foresight.failing, at_hand=False)
 
 
 def _tell(sentence: str) -> None:

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from dpcore.cli.train_report import tell_training
 from dpcore.data.dataset import load_file
 from dpcore.data.files import Files, RowsElsewhere
 from dpcore.data.schema.schema import Schema
@@ -73,6 +74,13 @@ def test_files_that_an_engine_reads_give_the_model_of_rows_at_hand(rows, relatio
     assert there.facts.get("n_train") == here.facts.get("n_train")
     assert there.model.privacy["sentence"] == here.model.privacy["sentence"]
     assert len(ReadsFiles.opened) == len(ReadsFiles.closed) == 1
+
+
+def test_a_test_is_offered_where_rows_are_at_hand(rows, capsys):
+    for engine, offered in ((LocalEngine, True), (ReadsFiles, False)):
+        training = train(plan(engine), DataRequest(str(rows), SCHEMA))
+        tell_training(training, None, as_json=False, quiet=False)
+        assert ("--test-fraction 0.2 holds rows out" in capsys.readouterr().out) is offered
 
 
 def test_an_engine_is_closed_whatever_ends_the_fit(rows):

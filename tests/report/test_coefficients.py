@@ -146,7 +146,7 @@ def test_a_regression_is_in_the_unit_of_its_label():
     coefficient = found(fitted.summary(), "age").per_unit
     assert moved(fitted, {"age": 31.0}) == pytest.approx(coefficient, abs=0.05)
     assert found(fitted.summary(), "intercept").per_unit == fitted.intercept_
-    assert "the prediction, in the unit of 'y'" in fitted.summary().notes[0]
+    assert fitted.summary().notes[0].endswith("the prediction, in the unit of 'y'.")
 
 
 def test_the_intercept_is_the_score_of_a_row_at_its_lower_bounds():

@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from dpcore.data.cells.typed import Cells
+from dpcore.data.files import is_elsewhere
 from dpcore.data.readers.in_memory import typed_cells
 from dpcore.data.readers.raw_table import RawTable, check_names
 from dpcore.data.schema.schema import Schema
@@ -71,7 +72,9 @@ def frame_table(
     frame: Any, schema: Schema, labelled: bool, with_ids: bool, where: Callable[[int], str]
 ) -> RawTable:
     """Return the columns of a frame that the schema wants; DataError for names or types that do
-    not fit."""
+    not fit, and for a frame of Dask."""
+    if is_elsewhere(frame):
+        raise DataError("The rows of a Dask frame are not at hand: pass frame.compute().")
     names = frame_names(frame)
     wanted = check_names(names, schema, _SOURCE, labelled, with_ids)
     columns = {name: frame_cells(frame, names.index(name)) for name in wanted}

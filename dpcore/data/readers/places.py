@@ -10,11 +10,20 @@ from typing import IO
 
 from dpcore.errors import DataError, InvalidInputError
 
-__all__ = ["STDIN", "is_there", "open_bytes", "parquet_files", "partition_files", "refuse_stdin"]
+__all__ = [
+    "STDIN",
+    "is_there",
+    "open_bytes",
+    "parquet_files",
+    "partition_files",
+    "refuse_stdin",
+    "refuse_stores",
+]
 
 STDIN = "-"
 """The name of standard input: delimited text, read once."""
 _PARQUET = (".parquet", ".pq")
+_STORE = ".dpcore"
 
 
 def open_bytes(path: str) -> AbstractContextManager[IO[bytes]]:
@@ -45,9 +54,11 @@ def partition_files(path: str) -> list[str]:
     """Return the Parquet files, or the stores, of a folder or of a pattern, in the order of their
     names, or the one file; DataError if there is none, or where rows would count twice: in files
     beside stores that were made of them, or in one file under two names."""
-    kinds = (*_PARQUET, ".dpcore")
+    kinds = (*_PARQUET, _STORE)
+    if glob.has_magic(path) and not is_there(path):
+        raise DataError(f"No such file: {path}.")
     found = _files(path, kinds, "Parquet file or store (.parquet, .pq, .dpcore)")
-    if len({name.lower().endswith(".dpcore") for name in found}) > 1:
+    if len({name.lower().endswith(_STORE) for name in found}) > 1:
         raise DataError(
             f"{path!r} has Parquet files and stores, and a row that is in both would count twice: "
             "name those of one kind by a pattern, such as 'folder/*.parquet'."
@@ -56,6 +67,20 @@ def partition_files(path: str) -> list[str]:
     if len(set(places)) < len(places):
         raise DataError(f"{path!r} has two names of one file, whose rows would count twice.")
     return found
+
+
+def refuse_stores(path: str) -> None:
+    """Raise InvalidInputError for several stores, or a folder that has no other rows: they are one
+    table to an engine that reads files itself."""
+    if os.path.isdir(path):
+        found = [n.lower() for n in os.listdir(path) if n.lower().endswith((*_PARQUET, _STORE))]
+    else:
+        found = [] if os.path.exists(path) else _matches(path)
+    if found and all(name.endswith(_STORE) for name in found):
+        raise InvalidInputError(
+            f"{path!r} names stores, and this engine takes one file of that kind: name it, or take "
+            "--engine dask, which sums over all of them."
+        )
 
 
 def _stat(path: str) -> os.stat_result | None:

@@ -11,6 +11,7 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import metadata
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from dpcore.plugin.engines import EngineError, InvalidInputError, available_threads
@@ -36,6 +37,7 @@ def connected(
 
     Raises InvalidInputError where no scheduler answers, or no worker is there.
     """
+    require_dask()
     own = _own_client() if takes_own else None
     if own is not None and address in (None, own.scheduler.address):
         _require_workers(own)
@@ -47,6 +49,15 @@ def connected(
         _require_scheduler(address)
         with _client(address) as client:
             yield client
+
+
+def require_dask() -> None:
+    """Raise InvalidInputError where Dask is not installed: it is an extra."""
+    if find_spec("distributed") is None:
+        raise InvalidInputError(
+            "The engine dask needs the packages dask and distributed, which the extra dask brings: "
+            "pip install '.[dask]' plugins/*, in a checkout of dpcore."
+        )
 
 
 def _own_client() -> Client | None:

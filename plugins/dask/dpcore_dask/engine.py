@@ -15,7 +15,7 @@ import numpy as np
 
 from dpcore.plugin.engines import DataError, DpcoreError, EngineError
 from dpcore_dask.cluster import connected, lost_is_told
-from dpcore_dask.sources import shared_rows
+from dpcore_dask.sources import require_here, shared_rows
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -50,6 +50,7 @@ class DaskEngine:
 
     @classmethod
     def open(cls, source: RowSource, schema: Schema | None, threads: int | None) -> Self:
+        require_here(source)
         with ExitStack() as held:
             # A frame's partitions may be held by the client that its owner works with.
             is_frame = source.kind == "frame"

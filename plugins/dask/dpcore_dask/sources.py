@@ -29,7 +29,15 @@ if TYPE_CHECKING:
     from dpcore.plugin.engines import RowSource, Schema
     from dpcore_dask.partition import Facts, Source
 
-__all__ = ["shared_rows"]
+__all__ = ["require_here", "shared_rows"]
+
+
+def require_here(source: RowSource) -> None:
+    """Raise DataError for files that are not there, before workers of this machine are started to
+    read them; those of a cluster that is there may see files that this process does not."""
+    if isinstance(source, Files) and source.address is None:
+        for name in source.names():
+            FileSource(name, None, source.bad_rows, ()).stamp()
 
 
 def shared_rows(

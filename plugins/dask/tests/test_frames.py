@@ -122,7 +122,7 @@ def test_what_does_not_go_with_a_frame(client, schema, parts):
     weighed = {"sample_weight": np.ones(3), "weight_bound": 2.0}
     for asked, reason in (
         ({}, "take engine='dask'"),
-        ({"engine": "dask", "y": np.ones(3)}, "y to be left"),
+        ({"engine": "dask", "y": np.ones(3)}, "label is one of its columns"),
         ({"engine": "dask", **weighed}, "those of X are not"),
     ):
         with pytest.raises(InvalidInputError, match=reason):

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import dpcore
-from dpcore.data.files import Registered
+from dpcore.data.files import Files, Registered
 from dpcore.data.schema.schema import Schema
 from dpcore.data.store import convert
 from dpcore.errors import DataError, EngineError, InvalidInputError
@@ -215,3 +215,21 @@ def test_weights_of_a_data_set_are_not_left_out(cluster, monkeypatch):
     monkeypatch.setattr(Registered, "load", lambda self: weighted)
     with pytest.raises(InvalidInputError, match="weights"):
         DaskEngine.open(source, None, None)
+
+
+@pytest.mark.parametrize("place", ["none.parquet", "none/*.dpcore", "none"])
+def test_files_that_are_not_there_start_no_workers(folder, schema, monkeypatch, place):
+    def starts(n_workers):
+        raise AssertionError("workers were started")
+
+    monkeypatch.setattr(clusters, "_local_cluster", starts)
+    with pytest.raises(DataError, match="none.*not there|No such file: .*none"):
+        dpcore.fit(folder / place, schema=schema, engine="dask")
+    with pytest.raises(AssertionError, match="workers were started"):
+        dpcore.fit(folder, schema=schema, engine="dask")
+
+
+def test_dask_itself_is_an_extra(monkeypatch, folder, schema):
+    monkeypatch.setattr(clusters, "find_spec", lambda name: None)
+    with pytest.raises(InvalidInputError, match="the extra dask brings"):
+        DaskEngine.open(Files(str(folder)), schema, 1)

@@ -120,3 +120,12 @@ def test_streams_that_are_no_frames_are_refused():
         columns = [c.to_dict() | {"name": c.name} for c in SCHEMA.columns]
         del columns[0]["indicator"]
         dataset_from_arrays(TABLE, schema=Schema.from_dict({"columns": columns}))
+
+
+def test_the_rows_of_a_dask_frame_are_not_at_hand():
+    class Elsewhere(pd.DataFrame):
+        def __dask_graph__(self):
+            return {}
+
+    with pytest.raises(DataError, match=r"of a Dask frame are not at hand: pass frame.compute\(\)"):
+        features_from_arrays(Elsewhere(COLUMNS), SCHEMA)

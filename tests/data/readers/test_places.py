@@ -10,6 +10,7 @@ import pytest
 from dpcore.data.dataset import load_file
 from dpcore.data.readers import format_of
 from dpcore.data.readers.arrays import dataset_from_arrays
+from dpcore.data.readers.places import partition_files
 from dpcore.data.schema.check import check_schema
 from dpcore.data.schema.from_data import schema_from_data
 from dpcore.data.schema.schema import Schema
@@ -101,6 +102,20 @@ def test_folders_that_cannot_be_read(folder):
         load_file(folder / "none", SCHEMA)
     with pytest.raises(DataError, match="No such file: .*z"):
         load_file(folder / "z*.parquet", SCHEMA)
+
+
+@pytest.mark.parametrize("schema", [SCHEMA, None])
+@pytest.mark.parametrize("place", ["", "*.dpcore"])
+def test_a_folder_of_stores_is_one_table_to_engines_of_files_alone(tmp_path, schema, place):
+    for name in ("a.dpcore", "b.dpcore"):
+        (tmp_path / name).touch()
+    with pytest.raises(InvalidInputError, match="names stores, .*--engine dask"):
+        load_file(tmp_path / place, schema)
+
+
+def test_a_pattern_that_no_partition_meets(tmp_path):
+    with pytest.raises(DataError, match="No such file: .*z"):
+        partition_files(f"{tmp_path}/z*.parquet")
 
 
 @pytest.mark.parametrize(
