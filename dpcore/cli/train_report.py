@@ -11,6 +11,7 @@ import typer
 
 from dpcore.cli.diagnostics import calibration_of, confusion_of, figures_of, verdict_of
 from dpcore.cli.streams import was_told
+from dpcore.evaluation.words import evaluation_in_words
 from dpcore.fitting.losses import shown_loss
 from dpcore.model.shown import shown_bounds
 
@@ -67,6 +68,7 @@ def _print(training: Training, out: Path | None) -> None:
             f"Book-keeping: {report['spent']:.4g} of {report['budget']:.4g} {report['unit']} "
             f"charged by {report['accountant']} ({report['conversion']})."
         )
+    lines += evaluation_in_words(training.model.evaluation or {})
     if training.diagnostics:
         shown = ", ".join(figures_of(training.diagnostics))
         lines.append(f"Computed WITHOUT privacy, in no file: {shown}.")
@@ -77,7 +79,10 @@ def _print(training: Training, out: Path | None) -> None:
             figure = f"{training.generated['test_accuracy']:.2%}"
             lines.append(f"Accuracy on these rows: {figure} (they are generated, so no secret).")
             lines += verdict_of(training.generated)
-        lines.append("No test asked for; --test-fraction 0.2 holds rows out and reports on them.")
+        if training.model.evaluation is None:
+            lines.append(
+                "No test asked for; --test-fraction 0.2 holds rows out and reports on them."
+            )
     lines.append(f"Model: {out}" if out else "Model: not kept; --out model.json writes it.")
     typer.echo("\n".join(lines))
 

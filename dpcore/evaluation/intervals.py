@@ -1,0 +1,100 @@
+"""Intervals of shares and of AUC from noisy counts: for the noise, and for the rows as a sample.
+
+All are functions of released counts and of public figures, the noise's standard deviation among
+them, so they cost nothing. Each is the set of values that a test of level 5 % does not reject, the
+variance taken at the value that is tested (Wilson 1927, with the noise's variance added): no
+estimate of a share goes into its own variance. They hold by the normal approximation, of the rows
+and of the noise; a sum of Laplace-like deviates has heavier tails, and leaves 6.3 % outside at
+worst, where one cell is all (exp(-1.96 sqrt 2)).
+
+Of units with up to k rows the variance of the sampling is k times that of independent rows, which
+bounds it: the sum of m <= k variables has at most m times the sum of their variances.
+"""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import NamedTuple
+
+import numpy as np
+
+__all__ = ["Estimate", "auc_of_bins", "count_of", "share_of"]
+
+_Z = 1.959964
+"""The quantile of .975 of the normal law."""
+_STEPS = 2000
+_CLEAR = 4.0
+"""How many deviations of its noise a class has to count, for AUC to be told."""
+
+
+class Estimate(NamedTuple):
+    """A figure between its bounds at 95 %; ``value`` is ``None`` where the noise leaves none."""
+
+    value: float | None
+    low: float
+    high: float
+
+
+def count_of(cells: np.ndarray, deviation: float) -> Estimate:
+    """Return the number of rows in some cells, float64 as released; its interval is for the noise,
+    since the rows that were held out are counted, and are no sample of themselves."""
+    reach, total = _Z * deviation * sqrt(cells.size), float(cells.sum())
+    return Estimate(max(total, 0.0), max(total - reach, 0.0), max(total + reach, 0.0))
+
+
+def share_of(
+    cells: np.ndarray, chosen: np.ndarray, deviation: float, rows_per_unit: int = 1
+) -> Estimate:
+    """Return the share of the rows of these cells that are in the chosen ones.
+
+    For a share p of a population, part - p total has the mean 0 and the variance deviation^2
+    (m (1 - p)^2 + (M - m) p^2) + n p (1 - p), for m chosen cells of M. The number n of rows is
+    taken at the top of its own interval, so that the interval is too wide, if anything.
+
+    ``chosen`` : bool, of the shape of ``cells``.
+    """
+    part, total = float(cells[chosen].sum()), float(cells.sum())
+    m, rest = int(chosen.sum()), int((~chosen).sum())
+    rows = max(1.0, count_of(cells, deviation).high) * rows_per_unit
+    p = np.linspace(0.0, 1.0, _STEPS + 1)
+    noise = deviation**2 * (m * (1 - p) ** 2 + rest * p**2)
+    low, high = _kept(p, (part - p * total) ** 2, noise + rows * p * (1 - p))
+    value = min(max(part / total, low), high) if total > 0 else None
+    return Estimate(value, low, high)
+
+
+def auc_of_bins(
+    negative: np.ndarray, positive: np.ndarray, deviation: float, rows_per_unit: int = 1
+) -> Estimate:
+    """Return the share of pairs of both classes whose positive row is in the higher bin, a pair in
+    one bin counting a half.
+
+    The noise's variance is that of the two sums of first order, each over its class's number of
+    rows, and a bound on their product. The sampling's is at most A (1 - A) over the smaller class
+    (Birnbaum & Klose 1957), whose number of rows is taken at the bottom of its interval. Where a
+    class counts less than four deviations of its noise there is no figure, and the interval is
+    all from 0 to 1.
+    """
+    n, p = float(negative.sum()), float(positive.sum())
+    reach = deviation * sqrt(negative.size)
+    if min(n, p) < max(_CLEAR * reach, 1.0):
+        return Estimate(None, 0.0, 1.0)
+    below = (np.cumsum(negative) - negative / 2) / n
+    above = (p - np.cumsum(positive) + positive / 2) / p
+    auc = float(positive @ below / p)
+    first = ((below - auc) ** 2).sum() / p**2 + ((above - auc) ** 2).sum() / n**2
+    noise = deviation**2 * first + reach**4 / (2 * (n * p) ** 2)
+    fewest = max(1.0, min(n, p) - _Z * reach)
+    a = np.linspace(0.0, 1.0, _STEPS + 1)
+    low, high = _kept(a, (auc - a) ** 2, noise + rows_per_unit * a * (1 - a) / fewest)
+    return Estimate(min(max(auc, low), high), low, high)
+
+
+def _kept(values: np.ndarray, gaps: np.ndarray, variances: np.ndarray) -> tuple[float, float]:
+    """Return the least and the largest value that is not rejected, a step wider on either side;
+    where all are, the one nearest to it."""
+    ratios = gaps / np.maximum(variances, 1e-12)
+    places = np.flatnonzero(ratios <= max(_Z**2, float(ratios.min())))
+    last = len(values) - 1
+    low, high = values[max(places[0] - 1, 0)], values[min(places[-1] + 1, last)]
+    return float(low), float(high)
