@@ -1,6 +1,6 @@
-"""Intervals of shares and of AUC from noisy counts: for the noise, and for the rows as a sample.
+"""Intervals of shares, means and AUC from noisy sums: for the noise, and the rows as a sample.
 
-All are functions of released counts and of public figures, the noise's standard deviation among
+All are functions of released sums and of public figures, the noise's standard deviation among
 them, so they cost nothing. Each is the set of values that a test of level 5 % does not reject, the
 variance taken at the value that is tested (Wilson 1927, with the noise's variance added): no
 estimate of a share goes into its own variance. They hold by the normal approximation, of the rows
@@ -13,12 +13,12 @@ bounds it: the sum of m <= k variables has at most m times the sum of their vari
 
 from __future__ import annotations
 
-from math import sqrt
+from math import inf, sqrt
 from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["Estimate", "auc_of_bins", "count_of", "share_of"]
+__all__ = ["Estimate", "auc_of_bins", "count_of", "mean_of", "share_of"]
 
 _Z = 1.959964
 """The quantile of .975 of the normal law."""
@@ -63,6 +63,32 @@ def share_of(
     return Estimate(value, low, high)
 
 
+def mean_of(
+    part: float,
+    count: float,
+    deviation: float,
+    rows_per_unit: int = 1,
+    squares: float = inf,
+    z: float = _Z,
+) -> Estimate:
+    """Return the mean of numbers in [0, 1], from their noisy sum and their noisy count.
+
+    For a mean m of a population, part - m count has the mean 0, and the variance deviation^2 (1 +
+    m^2) + n v. A row's v is at most m (1 - m) (Bhatia & Davis 2000), and at most the mean square,
+    which is taken at the top of its noise.
+
+    ``squares`` : the noisy sum of squares, where it was released. ``z`` : the quantile.
+    """
+    reach = z * deviation
+    rows, fewest = max(1.0, count + reach), max(1.0, count - reach)
+    m = np.linspace(0.0, 1.0, 2 * _STEPS + 1) ** 2  # finer near 0, where its root is told
+    variance = np.minimum(m * (1 - m), max(squares + reach, 0.0) / fewest)
+    spread = deviation**2 * (1 + m**2) + rows_per_unit * rows * variance
+    low, high = _kept(m, (part - m * count) ** 2, spread, z)
+    value = min(max(part / count, low), high) if count > 0 else None
+    return Estimate(value, low, high)
+
+
 def auc_of_bins(
     negative: np.ndarray, positive: np.ndarray, deviation: float, rows_per_unit: int = 1
 ) -> Estimate:
@@ -90,11 +116,13 @@ def auc_of_bins(
     return Estimate(min(max(auc, low), high), low, high)
 
 
-def _kept(values: np.ndarray, gaps: np.ndarray, variances: np.ndarray) -> tuple[float, float]:
+def _kept(
+    values: np.ndarray, gaps: np.ndarray, variances: np.ndarray, z: float = _Z
+) -> tuple[float, float]:
     """Return the least and the largest value that is not rejected, a step wider on either side;
     where all are, the one nearest to it."""
     ratios = gaps / np.maximum(variances, 1e-12)
-    places = np.flatnonzero(ratios <= max(_Z**2, float(ratios.min())))
+    places = np.flatnonzero(ratios <= max(z**2, float(ratios.min())))
     last = len(values) - 1
     low, high = values[max(places[0] - 1, 0)], values[min(places[-1] + 1, last)]
     return float(low), float(high)

@@ -14,6 +14,8 @@ def evaluation_in_words(figures: Mapping[str, Any]) -> list[str]:
     """Return lines about a model's released figures, each with its interval; none of none."""
     if not figures:
         return []
+    if "rmse_clipped" in figures:
+        return _of_errors(figures)
     lines = [
         f"On about {_count(figures['held_out_rows'])} rows held out, released within the budget, "
         "with 95 % intervals for noise and sampling:",
@@ -29,6 +31,21 @@ def evaluation_in_words(figures: Mapping[str, Any]) -> list[str]:
         ]
     lines += [f"  {_bin(each)}" for each in figures.get("calibration", ())]
     return [*lines, *([figures["verdict"]] if figures["verdict"] else [])]
+
+
+def _of_errors(figures: Mapping[str, Any]) -> list[str]:
+    lines = [
+        f"On about {_count(figures['held_out_rows'])} rows held out, released within the budget, "
+        "with 95 % intervals for noise and sampling:",
+        f"  RMSE of errors clipped at {figures['clip']:.6g}: {_number(figures['rmse_clipped'])}; "
+        f"RMSE of always the mean: {_number(figures['mean_rmse'])}",
+    ]
+    return [*lines, *([figures["verdict"]] if figures["verdict"] else [])]
+
+
+def _number(figure: Mapping[str, Any]) -> str:
+    reach = f"[{figure['low']:.4g}, {figure['high']:.4g}]"
+    return f"unknown {reach}" if figure["value"] is None else f"{figure['value']:.4g} {reach}"
 
 
 def _bin(each: Mapping[str, Any]) -> str:

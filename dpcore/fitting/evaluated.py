@@ -21,6 +21,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore.errors import InvalidInputError
+from dpcore.evaluation.error_figures import figures_of_errors
+from dpcore.evaluation.error_sums import ErrorSums
 from dpcore.evaluation.figures import figures_of_counts
 from dpcore.evaluation.score_counts import ScoreCounts
 from dpcore.fitting.engines import engine_at_hand
@@ -77,7 +79,6 @@ def evaluation_of(ready: Ready, held_out: Dataset | None) -> Evaluation | None:
         "each class has a fit of its own": ready.fits > 1,
         "bounds are private": bool(held_out.schema.unbounded),
         "rows have weights": held_out.weights is not None,
-        "the label is a number": held_out.schema.label.is_real,
         "no row is held out": plan.relation.size_is_public and held_out.n_units < 1,
     }
     for reason, holds in reasons.items():
@@ -86,8 +87,10 @@ def evaluation_of(ready: Ready, held_out: Dataset | None) -> Evaluation | None:
     n = None if ready.problem.n is None else held_out.n_units
     problem = replace(ready.problem, n=n)
     mechanism = mechanism_for(plan.accountant, Fraction(share))
-    w = np.zeros(problem.w_shape)
-    return Evaluation(held_out, share, ScoreCounts(problem, w, norm_of(mechanism)), mechanism)
+    asked = problem, np.zeros(problem.w_shape), norm_of(mechanism)
+    is_real = held_out.schema.label.is_real
+    query = ErrorSums(*asked) if is_real else ScoreCounts(*asked)
+    return Evaluation(held_out, share, query, mechanism)
 
 
 def without_share(
@@ -123,7 +126,7 @@ class Evaluation:
 
     held_out: Dataset
     share: float
-    query: ScoreCounts
+    query: ScoreCounts | ErrorSums
     mechanism: Any
 
     @property
@@ -174,10 +177,12 @@ class Evaluation:
         return SessionAndLast(trained, last), figures
 
     def _figures(
-        self, session: TableSession, query: ScoreCounts, *, log_odds: bool
+        self, session: TableSession, query: ScoreCounts | ErrorSums, *, log_odds: bool
     ) -> dict[str, Any]:
         deviation = deviation_of(self.mechanism, query, query.problem)
         counts = session.release(query, self.mechanism).reshape(query.shape)
-        names = tuple(map(str, self.held_out.schema.label.names))
-        many = query.problem.rows_per_unit or 1
+        label, many = self.held_out.schema.label, query.problem.rows_per_unit or 1
+        if label.is_real:
+            return figures_of_errors(counts, label.scale[1], deviation, many)
+        names = tuple(map(str, label.names))
         return figures_of_counts(counts, names, deviation, many, log_odds=log_odds)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from dpcore.errors import BudgetExceededError, InvalidInputError
+from dpcore.evaluation.words import evaluation_in_words
 from dpcore.fitting import evaluated
 from dpcore.fitting.loading import DataRequest
 from dpcore.fitting.plan import make_plan
@@ -107,6 +108,27 @@ def test_of_several_classes_there_are_confusion_counts(tmp_path):
     assert "auc_of_bins" not in figures and "calibration" not in figures
     counts = sum(each["value"] for of in figures["confusion"].values() for each in of.values())
     assert counts == pytest.approx(figures["held_out_rows"]["value"], rel=0.05)
+
+
+def test_of_a_number_there_is_the_error_of_clipped_errors(tmp_path):
+    rng = np.random.default_rng(1)
+    x = rng.random(2000)
+    y = 100 * x + rng.normal(0, 5, 2000)
+    lines = [f"{a},{b}" for a, b in zip(x, y, strict=True)]
+    (tmp_path / "rows.csv").write_text("\n".join(["x,y", *lines]) + "\n")
+    label = 'kind = "label"\nlower = -20\nupper = 120\n'
+    text = SCHEMA.partition('kind = "label"')[0] + label
+    (tmp_path / "schema.toml").write_text(text)
+    values = {"algo": "dp-gd", "loss": "ridge", "delta": 1e-6, "seed": 1, "evaluate_share": 0.3}
+    request = DataRequest(str(tmp_path / "rows.csv"), tmp_path / "schema.toml", test_fraction=0.5)
+    model = train(make_plan(Settings(epsilon=50.0, **values)), request).model
+    figures = model.evaluation
+    assert figures["clip"] == 70
+    assert figures["mean_rmse"]["low"] < 100 / 12**0.5 < figures["mean_rmse"]["high"]
+    assert figures["rmse_clipped"]["low"] < 10 and figures["rmse_clipped"]["high"] < 20
+    assert figures["verdict"] is None
+    said = "\n".join(evaluation_in_words(figures))
+    assert "RMSE of errors clipped at 70:" in said and "RMSE of always the mean" in said
 
 
 def test_a_share_that_was_not_set_aside_is_refused_by_the_filter(tmp_path, monkeypatch):
