@@ -53,7 +53,8 @@ def share_of(
 
     ``chosen`` : bool, of the shape of ``cells``.
     """
-    part, total = float(cells[chosen].sum()), float(cells.sum())
+    total = float(cells.sum())
+    part = _within(float(cells[chosen].sum()), total)
     m, rest = int(chosen.sum()), int((~chosen).sum())
     rows = max(1.0, count_of(cells, deviation).high) * rows_per_unit
     p = np.linspace(0.0, 1.0, _STEPS + 1)
@@ -79,7 +80,7 @@ def mean_of(
 
     ``squares`` : the noisy sum of squares, where it was released. ``z`` : the quantile.
     """
-    reach = z * deviation
+    reach, part = z * deviation, _within(part, count)
     rows, fewest = max(1.0, count + reach), max(1.0, count - reach)
     m = np.linspace(0.0, 1.0, 2 * _STEPS + 1) ** 2  # finer near 0, where its root is told
     variance = np.minimum(m * (1 - m), max(squares + reach, 0.0) / fewest)
@@ -114,6 +115,13 @@ def auc_of_bins(
     a = np.linspace(0.0, 1.0, _STEPS + 1)
     low, high = _kept(a, (auc - a) ** 2, noise + rows_per_unit * a * (1 - a) / fewest)
     return Estimate(min(max(auc, low), high), low, high)
+
+
+def _within(part: float, whole: float) -> float:
+    """Return a noisy part of a noisy whole above 0, held to be from 0 to the whole: every share of
+    it is as near or nearer then, so that no interval loses a value, and none is too narrow to
+    believe. Of a whole below 0 the part stays as it is."""
+    return min(max(part, 0.0), whole) if whole > 0 else part
 
 
 def _kept(

@@ -96,6 +96,8 @@ def test_where_noise_is_all_nothing_is_claimed():
     half = np.array([True, False])
     assert share_of(np.array([-30.0, 10.0]), half, 100.0) == (None, 0.0, 1.0)
     assert auc_of_bins(np.array([5.0, 9.0]), np.array([50.0, 90.0]), 100.0) == (None, 0.0, 1.0)
-    # The noise of one side below 0: a value within its interval all the same.
-    value, low, high = share_of(np.array([-30.0, 500.0]), half, 10.0)
-    assert low <= value <= high
+    # A count that noise put far below 0 says no more than one of 0: an interval of one point at 0
+    # was told once.
+    beyond, none = (share_of(np.array([a, 530.0 - a]), half, 10.0) for a in (-40.0, 0.0))
+    assert beyond == none
+    assert none.value == 0.0 and none.high > 0.03
