@@ -147,6 +147,13 @@ def train_command(
     test_fraction: Annotated[
         float | None, typer.Option(help="Hold out rows and report on them, without privacy.")
     ] = None,
+    evaluate_share: Annotated[
+        float | None,
+        typer.Option(
+            help="Release figures of the rows held out, for this share of the budget: private, in "
+            "the model file. In place of the exact ones."
+        ),
+    ] = None,
     test: Annotated[Path | None, typer.Option(help="A second file to report on.")] = None,
     unit: Annotated[
         str | None,
@@ -235,6 +242,7 @@ def train_command(
         units=has_units(schema, unit, private_bounds),
         class_weight=parsed_weights(class_weight),
         largest_weight=largest_weight,
+        evaluate_share=evaluate_share,
         seed=seed,
         multiclass=multiclass,
     )

@@ -11,6 +11,7 @@ import typer
 
 from dpcore.cli.diagnostics import calibration_of, confusion_of, figures_of, verdict_of
 from dpcore.cli.streams import was_told
+from dpcore.evaluation.words import evaluation_in_words
 from dpcore.fitting.losses import shown_loss
 from dpcore.model.shown import shown_bounds
 
@@ -75,6 +76,7 @@ def _print(training: Training, out: Path | None, ledger: str | None) -> None:
         )
     if ledger is not None:
         lines.append(_charged(training, ledger))
+    lines += evaluation_in_words(training.model.evaluation or {})
     if training.diagnostics:
         shown = ", ".join(figures_of(training.diagnostics))
         lines.append(f"Computed WITHOUT privacy, in no file: {shown}.")
@@ -85,7 +87,7 @@ def _print(training: Training, out: Path | None, ledger: str | None) -> None:
             figure = f"{training.generated['test_accuracy']:.2%}"
             lines.append(f"Accuracy on these rows: {figure} (they are generated, so no secret).")
             lines += verdict_of(training.generated)
-        if training.at_hand:
+        if training.at_hand and training.model.evaluation is None:
             lines.append(_NO_TEST)
     lines.append(f"Model: {out}" if out else "Model: not kept; --out model.json writes it.")
     typer.echo("\n".join(lines))

@@ -11,7 +11,7 @@ from dpcore.fitting.engines import engine_at_hand
 from dpcore.fitting.fixed_schedule import fixed_schedule
 from dpcore.fitting.optimizer_run import run_optimizer
 from dpcore.fitting.ovr import solve_each
-from dpcore.session.in_turn import SessionsInTurn
+from dpcore.session.in_turn import SessionAndLast, SessionsInTurn
 from dpcore.session.ledger import Ledger, LedgerEntry, LedgerWithin
 from dpcore.session.session import TableSession
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["OnRelease", "Released", "opened"]
 
-Released = TableSession | SessionsInTurn
+Released = TableSession | SessionsInTurn | SessionAndLast
 """The charges and releases of a run, as far as its report asks."""
 OnRelease = Callable[[Any], None] | None
 """Is called with that after each release."""

@@ -27,8 +27,12 @@ def make_model(
     solution: Solution,
     ledger: tuple[dict[str, Any], ...],
     statement: PrivacyStatement,
+    evaluation: dict[str, Any] | None = None,
 ) -> Model:
-    """Return a solution with all that is said about it; OptimizerError if it is none."""
+    """Return a solution with all that is said about it; OptimizerError if it is none.
+
+    ``evaluation`` : figures of it that were released.
+    """
     algo = {
         "name": plan.entry.name,
         "chosen_by": plan.chosen_by,
@@ -52,6 +56,7 @@ def make_model(
         algo=algo,
         privacy=statement.to_dict(),
         ledger=ledger,
+        evaluation=evaluation,
         status=str(solution.status),
         details=plain(solution.details),
         versions=running_versions(plan.entry.distribution),

@@ -79,12 +79,13 @@ def state(
     dataset: RowFacts,
     private_bounds: dict[str, Any] | None,
     balanced: dict[str, Any] | None,
+    evaluation: dict[str, Any] | None,
     fits: int,
     ledger: dict[str, Any] | None,
 ) -> PrivacyStatement:
     """Return the privacy statement of a run. ``trusted`` : parts beside those the session saw.
-    ``private_bounds``, ``balanced`` : what is stated of them. ``fits`` : within the budget.
-    ``ledger`` : the run's place in one."""
+    ``private_bounds``, ``balanced``, ``evaluation`` : what is stated of them. ``fits`` : within
+    the budget. ``ledger`` : the run's place in one."""
     return state_session(
         session,
         plan.accountant,
@@ -97,6 +98,7 @@ def state(
         ex_post_epsilon=_ex_post(plan, session),
         private_bounds=private_bounds,
         balanced=balanced,
+        evaluation=evaluation,
         fits=fits,
         ledger=ledger,
     )

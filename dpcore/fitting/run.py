@@ -21,6 +21,7 @@ from dpcore.fitting.cautions import cautions_of
 from dpcore.fitting.diagnostics import accuracy_figures, diagnose
 from dpcore.fitting.doors import OnRelease, opened
 from dpcore.fitting.engines import engine_at_hand, opened_rows, require_one_fit, source_of
+from dpcore.fitting.evaluated import evaluated, evaluation_of, require_held_out, without_share
 from dpcore.fitting.fitted import make_model
 from dpcore.fitting.foresight import Foresight
 from dpcore.fitting.loading import are_ours_and_generated, schema_reasons
@@ -43,6 +44,7 @@ from dpcore.session.charges import Charges
 
 if TYPE_CHECKING:
     from dpcore.data.blocks.table import Table
+    from dpcore.data.dataset import Dataset
     from dpcore.data.files import RowFacts
     from dpcore.fitting.loading import DataRequest
     from dpcore.fitting.plan import Plan
@@ -54,7 +56,7 @@ __all__ = [
     "train",
 ]
 
-_WHERE_GIVEN = ("rho", "mu", "units", "users", "private_bounds", "balanced")
+_WHERE_GIVEN = ("rho", "mu", "units", "users", "private_bounds", "balanced", "evaluation")
 
 
 @dataclass(frozen=True)
@@ -110,6 +112,7 @@ class Training:
             "sentence": privacy["sentence"],
             **{key: privacy[key] for key in _WHERE_GIVEN if key in privacy},
             **({"released_bounds": bounds} if bounds else {}),
+            **({"private_evaluation": dict(model.evaluation)} if model.evaluation else {}),
             "parts_not_from_dpcore": privacy["parts_not_from_dpcore"],
             **({} if self.seconds is None else {"seconds": round(self.seconds, 3)}),
             "coef_norm": float(np.linalg.norm(model.coef)),
@@ -131,15 +134,16 @@ def train(
     """
     from dpcore.fitting.loading import load_data
 
+    require_held_out(plan, request)
     if engine_facts(plan.engine).reads_files:
         return train_elsewhere(plan, request, on_release, charges, table_ledger)
-    started = time.perf_counter()
-    settings = plan.settings
+    started, settings = time.perf_counter(), plan.settings
     data = load_data(request, plan.relation, settings.threads, settings.seed)
     if data.test is not None and data.train.schema.unbounded:
         rehearsed_rows(data.test, data.train.schema)
     foresight, table_ledger = Foresight(_tell), table_ledger or LedgerRequest()
-    if data.test is not None:
+    held_out, test = (data.test, None) if settings.evaluate_share else (None, data.test)
+    if test is not None:
         note_outside(table_ledger, data.train.schema, "exact figures of test rows")
     model = fit_dataset(
         plan,
@@ -151,10 +155,11 @@ def train(
         charges=charges,
         foresight=foresight,
         table_ledger=table_ledger,
+        held_out=held_out,
     )
     diagnostics: dict[str, Any] = {}
-    if data.test is not None:
-        parts = encoded_rows(data.train, model.schema), encoded_rows(data.test, model.schema)
+    if test is not None:
+        parts = (encoded_rows(rows, model.schema) for rows in (data.train, test))
         diagnostics = diagnose(plan.loss, model, *parts)
     training = finish(plan, model, data.train, started, diagnostics)
     if data.is_ours_and_generated and plan.loss.classification:
@@ -222,6 +227,7 @@ def fit_dataset(
     foresight: Foresight | None = None,
     engine: Engine | None = None,
     table_ledger: LedgerRequest | None = None,
+    held_out: Dataset | None = None,
 ) -> Model:
     """Return the model that the plan's optimizer fits to a data set.
 
@@ -230,7 +236,8 @@ def fit_dataset(
     ``table()``, where the caller has it already. ``charges`` : the caller's, to follow.
     ``foresight`` : tells the outlook, where the caller wants it told. ``engine`` : open over the
     rows already; of rows elsewhere. ``table_ledger`` : charged the whole budget before anything is
-    asked; ``None``: no ledger, whatever the schema names.
+    asked; ``None``: no ledger, whatever the schema names. ``held_out`` : rows for the evaluation
+    that the plan asks for.
     Raises InvalidInputError, before anything is spent, if the parts do not fit each other;
     LedgerError or BudgetExceededError where a ledger cannot hold the run. What ends the fit after
     that has a note of what was charged.
@@ -246,6 +253,7 @@ def fit_dataset(
     secret = not are_ours_and_generated(dataset, parts)
     check_private_bounds(plan, dataset.schema)
     check_balanced(ready)
+    evaluation = evaluation_of(ready, held_out)
     if foresight is not None:
         foresight.look(ready.of_each, problem)
     if "user-pool" in plan.optimizer.needs:
@@ -268,6 +276,7 @@ def fit_dataset(
         if engine is None and ready.fits == 1:
             table = table or rows.table()
             engine = engine_at_hand(plan.engine, table, dataset.schema, plan.settings.threads)
+        bounded = without_share(evaluation, ready, bounded, table)
         balanced = with_balanced(ready, bounded, engine, table, noise, on_release, charges, ledger)
         ready, bounded = balanced.ready, balanced.bounded
         plan, problem = ready.plan, ready.problem
@@ -277,13 +286,16 @@ def fit_dataset(
         charged.found = lambda: found_in(
             released, why_released(plan, released), trusted, dataset.typed_by
         )
-        stated = bounded.stated, balanced.stated, ready.fits, charged.reference
+        counts = balanced.stated, None if evaluation is None else evaluation.stated
+        stated = bounded.stated, *counts, ready.fits, charged.reference
         others = why_not_private, trusted, dataset, *stated
         try:
             solution = solve()
         except TargetNotMetError as error:
             statement = state(plan, problem, released, *others)
             raise not_met(error, statement, dataset) from None
+        last = noise, on_release, ledger
+        released, figures = evaluated(evaluation, ready, released, solution, *last)
         statement = state(plan, problem, released, *others)
         counted = summarise(released)
-        return make_model(plan, dataset.schema, problem.l2, solution, counted, statement)
+        return make_model(plan, dataset.schema, problem.l2, solution, counted, statement, figures)

@@ -217,6 +217,8 @@ def _check_fields(name: str, content: Mapping[str, Any]) -> None:
         raise ModelFileError(f"Expected 'class_weights' in {name!r} to be numbers > 0 by class.")
     if not _optional(_positive)(content.get("weight_bound")):
         raise ModelFileError(f"Expected 'weight_bound' in {name!r} to be a number > 0.")
+    if not _optional(_table)(content.get("evaluation")):
+        raise ModelFileError(f"Expected 'evaluation' in {name!r} to be an object.")
     if content["privacy"]["private"] == bool(content["privacy"]["why_not_private"]):
         raise ModelFileError(f"'private' and 'why_not_private' in {name!r} contradict each other.")
     several = content["format_version"] == 2

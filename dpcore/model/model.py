@@ -48,6 +48,7 @@ class Model(LearntFacts):
     class_weights : the weight that the fit gave to each class, by its name in the schema, public
         or released; empty where it gave none.
     weight_bound : the public bound of rows' own weights; ``None`` where rows had none.
+    evaluation : figures of rows held out, released with the model; ``None`` where there are none.
     report : what ``dpcore train --json`` prints; in no file and no pickle, since it may hold
         figures that were computed without privacy.
     """
@@ -67,6 +68,7 @@ class Model(LearntFacts):
     multiclass: str | None = None
     class_weights: Mapping[str, float] = field(default_factory=dict)
     weight_bound: float | None = None
+    evaluation: Mapping[str, Any] | None = None
     report: Mapping[str, Any] = field(default_factory=dict)
 
     def decision_function(self, X: Any, bad_rows: str = "blank") -> np.ndarray:
@@ -181,6 +183,7 @@ class Model(LearntFacts):
             "versions": dict(self.versions),
             **({"class_weights": dict(self.class_weights)} if self.class_weights else {}),
             **({} if self.weight_bound is None else {"weight_bound": self.weight_bound}),
+            **({} if self.evaluation is None else {"evaluation": dict(self.evaluation)}),
         }
 
 
@@ -201,6 +204,7 @@ def load_model(path: str | os.PathLike[str]) -> Model:
         loss_parameters=content["loss"]["parameters"],
         class_weights=content.get("class_weights", {}),
         weight_bound=content.get("weight_bound"),
+        evaluation=content.get("evaluation"),
         l2=float(content["l2"]),
         algo=content["algo"],
         privacy=content["privacy"],

@@ -64,6 +64,8 @@ class PrivacyStatement:
         there are any.
     balanced : where counts of the classes were released within the budget, for the weights that
         even them out: the ``share`` of the budget that they took.
+    evaluation : where counts of rows held out were released within the budget, for figures of the
+        model: the ``share`` of the budget that was set aside for them.
     fits : how many fits the model is of, one for each class against the rest, each with an equal
         part of the budget; 1 for one of all classes.
     search : where it is the best of several fits: the public ``candidates``, the law of ``tries``,
@@ -93,6 +95,7 @@ class PrivacyStatement:
     users: dict[str, Any] | None = None
     private_bounds: dict[str, Any] | None = None
     balanced: dict[str, Any] | None = None
+    evaluation: dict[str, Any] | None = None
     fits: int = 1
     search: dict[str, Any] | None = None
     ledger: dict[str, Any] | None = None
@@ -124,7 +127,7 @@ class PrivacyStatement:
             f"{subject} is {self._claim()} under {tables}, as enforced by the "
             f"{self.accountant} filter ({self.conversion} conversion){trust}. {self._in_words()}"
             f"{self._ex_post()}{self._of_users()}{self._of_bounds()}{self._of_counts()}"
-            f"{self._of_fits()}{self._of_search()}"
+            f"{self._of_evaluation()}{self._of_fits()}{self._of_search()}"
         )
 
     def _claim(self) -> str:
@@ -176,6 +179,14 @@ class PrivacyStatement:
             "both."
         )
 
+    def _of_evaluation(self) -> str:
+        if self.evaluation is None:
+            return ""
+        return (
+            " Figures of the model were released from rows held out, for "
+            f"{self.evaluation['share']:.3g} of the same budget, and the guarantee is for both."
+        )
+
     def _of_fits(self) -> str:
         if self.fits == 1:
             return ""
@@ -214,9 +225,10 @@ class PrivacyStatement:
         """Return the statement as JSON-able data, its sentence included."""
         data = {_IN_FILES.get(name, name): value for name, value in asdict(self).items()}
         data["units"] = None if self.units is None else self.units.to_dict()
-        for optional in ("units", "users", "private_bounds", "balanced", "search", "ledger"):
-            if data[optional] is None:
-                del data[optional]
+        optional = ("units", "users", "private_bounds", "balanced", "evaluation", "search")
+        for name in (*optional, "ledger"):
+            if data[name] is None:
+                del data[name]
         if self.fits == 1:
             del data["fits"]
         figure = data.pop("figure")

@@ -16,7 +16,7 @@ from dpcore.queries.columns import CategoricalColumn, NumericColumn
 if TYPE_CHECKING:
     from dpcore.data.blocks.block import Block
 
-__all__ = ["Histogram"]
+__all__ = ["Histogram", "sensitivity_of_bins"]
 
 
 @sealed
@@ -77,7 +77,15 @@ class Histogram:
         return bins
 
     def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
-        bound = 1.0
-        if relation is NeighboringRelation.REPLACE_ONE:
-            bound = 2.0 if self.norm == "l1" else float_up(sqrt_up(2))  # type: ignore[arg-type]
-        return Sensitivity(self.norm, bound, relation)
+        return sensitivity_of_bins(self.norm, relation)
+
+
+def sensitivity_of_bins(
+    norm: Literal["l1", "l2"], relation: NeighboringRelation, grid_bits: int = 0
+) -> Sensitivity:
+    """Return how far counts move where a row counts 1 in one of them at most, by the argument of
+    ``Histogram``."""
+    bound = 1.0
+    if relation is NeighboringRelation.REPLACE_ONE:
+        bound = 2.0 if norm == "l1" else float_up(sqrt_up(2))  # type: ignore[arg-type]
+    return Sensitivity(norm, bound, relation, grid_bits)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dpcore.evaluation.words import evaluation_in_words
 from dpcore.model.shown import fitted_in_words, shown_bounds
 from dpcore.report.card import Item, Section
 
@@ -34,6 +35,7 @@ def fitted_section(model: Model) -> Section:
     if model.released_bounds:
         items.append(Item(f"Bounds released from the rows: {shown_bounds(model)}."))
     items.append(Item(f"l2 = {model.l2:g}; {model.w.size} coefficients. {model.status}"))
+    items += [Item(line.strip()) for line in evaluation_in_words(model.evaluation or {})]
     return Section("What was fitted", items=tuple(items))
 
 

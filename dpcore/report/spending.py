@@ -60,6 +60,9 @@ def _shares(privacy: Mapping[str, Any]) -> list[str]:
         said.append(f"The bounds of {names} took {share:.0%} of the budget.")
     if privacy.get("balanced") is not None:
         said.append(f"Counts of the classes took {privacy['balanced']['share']:.0%} of the budget.")
+    if privacy.get("evaluation") is not None:
+        share = privacy["evaluation"]["share"]
+        said.append(f"Figures of the model on rows held out took {share:.3g} of the budget.")
     if privacy.get("fits", 1) > 1:
         said.append(
             f"{privacy['fits']} fits, one for each class against the rest, had equal parts of it."

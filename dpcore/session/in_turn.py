@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from dpcore.session.ledger import LedgerEntry
     from dpcore.session.session import TableSession
 
-__all__ = ["Budget", "SessionsInTurn"]
+__all__ = ["Budget", "SessionAndLast", "SessionsInTurn"]
 
 
 @dataclass(frozen=True)
@@ -139,6 +139,56 @@ class SessionsInTurn:
     @property
     def parts_not_private(self) -> tuple[str, ...]:
         return _all_of(said.parts_not_private for said in self._said)
+
+
+@dataclass(frozen=True, eq=False)
+class SessionAndLast:
+    """A run, closed, and a last session over other rows with its filter and its ledger, read as
+    one. No door.
+
+    Parameters
+    ----------
+    last : its filter was charged what the run was, and its ledger is the run's, continued.
+    """
+
+    run: TableSession | SessionsInTurn | SessionAndLast
+    last: TableSession
+
+    @property
+    def relation(self) -> NeighboringRelation:
+        return self.last.relation
+
+    @property
+    def accountant(self) -> Accountant:
+        return self.last.accountant
+
+    @property
+    def ledger(self) -> tuple[LedgerEntry, ...]:
+        return self.last.ledger
+
+    @property
+    def releases(self) -> dict[str, int]:
+        return self.last.releases
+
+    @property
+    def ex_post_epsilon(self) -> float:
+        return self.last.ex_post_epsilon
+
+    @property
+    def most_rows(self) -> int | None:
+        return _least((self.run.most_rows, self.last.most_rows))
+
+    @property
+    def rows_that_fit(self) -> int | None:
+        return _least((self.run.rows_that_fit, self.last.rows_that_fit))
+
+    @property
+    def foreign_parts(self) -> tuple[str, ...]:
+        return _all_of((self.run.foreign_parts, self.last.foreign_parts))
+
+    @property
+    def parts_not_private(self) -> tuple[str, ...]:
+        return _all_of((self.run.parts_not_private, self.last.parts_not_private))
 
 
 def _least(limits: Iterable[int | None]) -> int | None:

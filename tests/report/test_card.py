@@ -230,6 +230,12 @@ KINDS = {
         ["Counts of the classes took 5% of the budget"],
         ["* The weights of the classes."],
     ),
+    "evaluated": (
+        changed(evaluation={"share": 0.1}),
+        {},
+        ["Figures of the model on rows held out took 0.1 of the budget"],
+        [],
+    ),
     "public weights": (
         STATEMENT,
         {"class_weights": {"no": 1.0, "yes": 3.0}, "weight_bound": 2.0},

@@ -1,0 +1,107 @@
+"""Figures of a model from noisy counts of rows held out: post-processing of one release."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dpcore.evaluation.intervals import Estimate, auc_of_bins, count_of, share_of
+from dpcore.evaluation.score_counts import CUTS
+
+__all__ = ["figures_of_counts"]
+
+
+def figures_of_counts(
+    counts: np.ndarray,
+    names: tuple[str, ...],
+    deviation: float,
+    rows_per_unit: int = 1,
+    *,
+    log_odds: bool,
+) -> dict[str, Any]:
+    """Return what the counts of ``ScoreCounts`` say of a model, as JSON-able data: each figure with
+    its interval at 95 %, and a ``verdict`` if the model is below the constant one, else ``None``.
+
+    ``counts`` : float64 of shape (n_classes, n_bins), as released. ``names`` : of the classes.
+    ``deviation`` : of the noise of each count. ``log_odds`` : whether margins are log odds, so that
+    bins are of probability and calibration has a meaning.
+    """
+    of, said = _cells(counts.shape)
+    asked = deviation, rows_per_unit
+    right = of == said
+    places = range(len(names))
+    shares = [share_of(counts, of == k, *asked) for k in places]
+    commonest = max(places, key=lambda k: shares[k].value or 0.0)
+    accuracy = share_of(counts, right, *asked)
+    figures = {
+        "held_out_rows": _told(count_of(counts, deviation)),
+        "accuracy": _told(accuracy),
+        "constant_class": names[commonest],
+        "constant_accuracy": _told(shares[commonest]),
+        "recall": _by_class(names, [(of == k) for k in places], counts, right, asked),
+        "precision": _by_class(names, [(said == k) for k in places], counts, right, asked),
+        "confusion": {
+            names[k]: {
+                names[j]: _told(count_of(counts[(of == k) & (said == j)], deviation))
+                for j in places
+            }
+            for k in places
+        },
+        "verdict": _verdict(accuracy, shares[commonest], names[commonest]),
+        "noise_deviation": deviation,
+        "counts": counts.tolist(),
+    }
+    if len(names) > 2:
+        return figures
+    figures["auc_of_bins"] = _told(auc_of_bins(counts[0], counts[1], *asked))
+    return figures | ({"calibration": _calibration(counts, asked)} if log_odds else {})
+
+
+def _cells(shape: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """Return of each cell the class of its rows, and the class that the model says of them."""
+    of, bins = np.indices(shape)
+    return of, (bins > len(CUTS) // 2).astype(np.int64) if shape[0] == 2 else bins
+
+
+def _by_class(
+    names: tuple[str, ...],
+    groups: list[np.ndarray],
+    counts: np.ndarray,
+    right: np.ndarray,
+    asked: tuple[float, int],
+) -> dict[str, Any]:
+    return {
+        name: _told(share_of(counts[group], right[group], *asked))
+        for name, group in zip(names, groups, strict=True)
+    }
+
+
+def _calibration(counts: np.ndarray, asked: tuple[float, int]) -> list[dict[str, Any]]:
+    """Return of each bin of probability the share of its rows that are of the second class."""
+    bounds = [0.0, *CUTS, 1.0]
+    second = np.array([False, True])
+    return [
+        {
+            "from": low,
+            "to": high,
+            "rows": _told(count_of(pair, asked[0])),
+            "came_true": _told(share_of(pair, second, *asked)),
+        }
+        for low, high, pair in zip(bounds[:-1], bounds[1:], counts.T, strict=True)
+    ]
+
+
+def _told(estimate: Estimate) -> dict[str, Any]:
+    return estimate._asdict()
+
+
+def _verdict(accuracy: Estimate, constant: Estimate, commonest: str) -> str | None:
+    if accuracy.value is None or constant.value is None or accuracy.value >= constant.value:
+        return None
+    sure = "beyond" if accuracy.high < constant.low else "within"
+    return (
+        f"The model is below the constant model, {sure} what noise and sampling explain: it is "
+        f"right on about {accuracy.value:.2%} of such rows, always {commonest!r} on about "
+        f"{constant.value:.2%}."
+    )

@@ -1,0 +1,136 @@
+"""Intervals of shares, means and AUC from noisy sums: for the noise, and the rows as a sample.
+
+All are functions of released sums and of public figures, the noise's standard deviation among
+them, so they cost nothing. Each is the set of values that a test of level 5 % does not reject, the
+variance taken at the value that is tested (Wilson 1927, with the noise's variance added): no
+estimate of a share goes into its own variance. They hold by the normal approximation, of the rows
+and of the noise; a sum of Laplace-like deviates has heavier tails, and leaves 6.3 % outside at
+worst, where one cell is all (exp(-1.96 sqrt 2)).
+
+Of units with up to k rows the variance of the sampling is k times that of independent rows, which
+bounds it: the sum of m <= k variables has at most m times the sum of their variances.
+"""
+
+from __future__ import annotations
+
+from math import inf, sqrt
+from typing import NamedTuple
+
+import numpy as np
+
+__all__ = ["Estimate", "auc_of_bins", "count_of", "mean_of", "share_of"]
+
+_Z = 1.959964
+"""The quantile of .975 of the normal law."""
+_STEPS = 2000
+_CLEAR = 4.0
+"""How many deviations of its noise a class has to count, for AUC to be told."""
+
+
+class Estimate(NamedTuple):
+    """A figure between its bounds at 95 %; ``value`` is ``None`` where the noise leaves none."""
+
+    value: float | None
+    low: float
+    high: float
+
+
+def count_of(cells: np.ndarray, deviation: float) -> Estimate:
+    """Return the number of rows in some cells, float64 as released; its interval is for the noise,
+    since the rows that were held out are counted, and are no sample of themselves."""
+    reach, total = _Z * deviation * sqrt(cells.size), float(cells.sum())
+    return Estimate(max(total, 0.0), max(total - reach, 0.0), max(total + reach, 0.0))
+
+
+def share_of(
+    cells: np.ndarray, chosen: np.ndarray, deviation: float, rows_per_unit: int = 1
+) -> Estimate:
+    """Return the share of the rows of these cells that are in the chosen ones.
+
+    For a share p of a population, part - p total has the mean 0 and the variance deviation^2
+    (m (1 - p)^2 + (M - m) p^2) + n p (1 - p), for m chosen cells of M. The number n of rows is
+    taken at the top of its own interval, so that the interval is too wide, if anything.
+
+    ``chosen`` : bool, of the shape of ``cells``.
+    """
+    total = float(cells.sum())
+    part = _within(float(cells[chosen].sum()), total)
+    m, rest = int(chosen.sum()), int((~chosen).sum())
+    rows = max(1.0, count_of(cells, deviation).high) * rows_per_unit
+    p = np.linspace(0.0, 1.0, _STEPS + 1)
+    noise = deviation**2 * (m * (1 - p) ** 2 + rest * p**2)
+    low, high = _kept(p, (part - p * total) ** 2, noise + rows * p * (1 - p))
+    value = min(max(part / total, low), high) if total > 0 else None
+    return Estimate(value, low, high)
+
+
+def mean_of(
+    part: float,
+    count: float,
+    deviation: float,
+    rows_per_unit: int = 1,
+    squares: float = inf,
+    z: float = _Z,
+) -> Estimate:
+    """Return the mean of numbers in [0, 1], from their noisy sum and their noisy count.
+
+    For a mean m of a population, part - m count has the mean 0, and the variance deviation^2 (1 +
+    m^2) + n v. A row's v is at most m (1 - m) (Bhatia & Davis 2000), and at most the mean square,
+    which is taken at the top of its noise.
+
+    ``squares`` : the noisy sum of squares, where it was released. ``z`` : the quantile.
+    """
+    reach, part = z * deviation, _within(part, count)
+    rows, fewest = max(1.0, count + reach), max(1.0, count - reach)
+    m = np.linspace(0.0, 1.0, 2 * _STEPS + 1) ** 2  # finer near 0, where its root is told
+    variance = np.minimum(m * (1 - m), max(squares + reach, 0.0) / fewest)
+    spread = deviation**2 * (1 + m**2) + rows_per_unit * rows * variance
+    low, high = _kept(m, (part - m * count) ** 2, spread, z)
+    value = min(max(part / count, low), high) if count > 0 else None
+    return Estimate(value, low, high)
+
+
+def auc_of_bins(
+    negative: np.ndarray, positive: np.ndarray, deviation: float, rows_per_unit: int = 1
+) -> Estimate:
+    """Return the share of pairs of both classes whose positive row is in the higher bin, a pair in
+    one bin counting a half.
+
+    The noise's variance is that of the two sums of first order, each over its class's number of
+    rows, and a bound on their product. The sampling's is at most A (1 - A) over the smaller class
+    (Birnbaum & Klose 1957), whose number of rows is taken at the bottom of its interval. Where a
+    class counts less than four deviations of its noise there is no figure, and the interval is
+    all from 0 to 1.
+    """
+    n, p = float(negative.sum()), float(positive.sum())
+    reach = deviation * sqrt(negative.size)
+    if min(n, p) < max(_CLEAR * reach, 1.0):
+        return Estimate(None, 0.0, 1.0)
+    below = (np.cumsum(negative) - negative / 2) / n
+    above = (p - np.cumsum(positive) + positive / 2) / p
+    auc = float(positive @ below / p)
+    first = ((below - auc) ** 2).sum() / p**2 + ((above - auc) ** 2).sum() / n**2
+    noise = deviation**2 * first + reach**4 / (2 * (n * p) ** 2)
+    fewest = max(1.0, min(n, p) - _Z * reach)
+    a = np.linspace(0.0, 1.0, _STEPS + 1)
+    low, high = _kept(a, (auc - a) ** 2, noise + rows_per_unit * a * (1 - a) / fewest)
+    return Estimate(min(max(auc, low), high), low, high)
+
+
+def _within(part: float, whole: float) -> float:
+    """Return a noisy part of a noisy whole above 0, held to be from 0 to the whole: every share of
+    it is as near or nearer then, so that no interval loses a value, and none is too narrow to
+    believe. Of a whole below 0 the part stays as it is."""
+    return min(max(part, 0.0), whole) if whole > 0 else part
+
+
+def _kept(
+    values: np.ndarray, gaps: np.ndarray, variances: np.ndarray, z: float = _Z
+) -> tuple[float, float]:
+    """Return the least and the largest value that is not rejected, a step wider on either side;
+    where all are, the one nearest to it."""
+    ratios = gaps / np.maximum(variances, 1e-12)
+    places = np.flatnonzero(ratios <= max(z**2, float(ratios.min())))
+    last = len(values) - 1
+    low, high = values[max(places[0] - 1, 0)], values[min(places[-1] + 1, last)]
+    return float(low), float(high)

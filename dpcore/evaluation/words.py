@@ -1,0 +1,64 @@
+"""A private evaluation in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+__all__ = ["evaluation_in_words"]
+
+_MOST_CLASSES = 20
+
+
+def evaluation_in_words(figures: Mapping[str, Any]) -> list[str]:
+    """Return lines about a model's released figures, each with its interval; none of none."""
+    if not figures:
+        return []
+    if "rmse_clipped" in figures:
+        return _of_errors(figures)
+    lines = [
+        f"On about {_count(figures['held_out_rows'])} rows held out, released within the budget, "
+        "with 95 % intervals for noise and sampling:",
+        f"  accuracy {_share(figures['accuracy'])}; always {figures['constant_class']!r}: "
+        f"{_share(figures['constant_accuracy'])}",
+    ]
+    if "auc_of_bins" in figures:
+        lines.append(f"  AUC of scores in public bins {_share(figures['auc_of_bins'])}")
+    if len(figures["recall"]) <= _MOST_CLASSES:
+        lines += [
+            f"  {name}: recall {_share(recall)}, precision {_share(figures['precision'][name])}"
+            for name, recall in figures["recall"].items()
+        ]
+    lines += [f"  {_bin(each)}" for each in figures.get("calibration", ())]
+    return [*lines, *([figures["verdict"]] if figures["verdict"] else [])]
+
+
+def _of_errors(figures: Mapping[str, Any]) -> list[str]:
+    lines = [
+        f"On about {_count(figures['held_out_rows'])} rows held out, released within the budget, "
+        "with 95 % intervals for noise and sampling:",
+        f"  RMSE of errors clipped at {figures['clip']:.6g}: {_number(figures['rmse_clipped'])}; "
+        f"RMSE of always the mean: {_number(figures['mean_rmse'])}",
+    ]
+    return [*lines, *([figures["verdict"]] if figures["verdict"] else [])]
+
+
+def _number(figure: Mapping[str, Any]) -> str:
+    reach = f"[{figure['low']:.4g}, {figure['high']:.4g}]"
+    return f"unknown {reach}" if figure["value"] is None else f"{figure['value']:.4g} {reach}"
+
+
+def _bin(each: Mapping[str, Any]) -> str:
+    return (
+        f"probability {each['from']:g} to {each['to']:g}: about {_count(each['rows'])} rows, came "
+        f"true {_share(each['came_true'])}"
+    )
+
+
+def _share(figure: Mapping[str, Any]) -> str:
+    reach = f"[{figure['low']:.2%}, {figure['high']:.2%}]"
+    return f"unknown {reach}" if figure["value"] is None else f"{figure['value']:.2%} {reach}"
+
+
+def _count(figure: Mapping[str, Any]) -> str:
+    return f"{figure['value']:,.0f} [{figure['low']:,.0f}, {figure['high']:,.0f}]"
