@@ -79,7 +79,7 @@ def test_files_that_an_engine_reads_give_the_model_of_rows_at_hand(rows, relatio
 def test_a_test_is_offered_where_rows_are_at_hand(rows, capsys):
     for engine, offered in ((LocalEngine, True), (ReadsFiles, False)):
         training = train(plan(engine), DataRequest(str(rows), SCHEMA))
-        tell_training(training, None, as_json=False, quiet=False)
+        tell_training(training, None, None, as_json=False, quiet=False)
         assert ("--test-fraction 0.2 holds rows out" in capsys.readouterr().out) is offered
 
 
