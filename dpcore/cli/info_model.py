@@ -57,6 +57,7 @@ def _lines(path: str, model: Model) -> list[str]:
     algo = model.algo
     given = {k: v for k, v in (algo["parameters"] or {}).items() if v is not None}
     shown = ", ".join(f"{key}={value}" for key, value in given.items())
+    told = evaluation_in_words(model.evaluation or {}, private=model.privacy["private"])
     return [
         f"{path}: a model that predicts {fitted_in_words(model)}",
         f"  privacy: {model.privacy['sentence']}",
@@ -64,7 +65,7 @@ def _lines(path: str, model: Model) -> list[str]:
         *([f"  parameters: {shown}"] if shown else []),
         *([f"  bounds released: {shown_bounds(model)}"] if model.released_bounds else []),
         f"  status: {model.status}",
-        *(f"  {line}" for line in evaluation_in_words(model.evaluation or {})),
+        *(f"  {line}" for line in told),
         f"  l2: {model.l2:g}; coefficients: {model.w.size} (--json prints them)",
     ]
 

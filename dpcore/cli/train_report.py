@@ -76,7 +76,9 @@ def _print(training: Training, out: Path | None, ledger: str | None) -> None:
         )
     if ledger is not None:
         lines.append(_charged(training, ledger))
-    lines += evaluation_in_words(training.model.evaluation or {})
+    lines += evaluation_in_words(
+        training.model.evaluation or {}, private=training.model.privacy["private"]
+    )
     if training.diagnostics:
         shown = ", ".join(figures_of(training.diagnostics))
         lines.append(f"Computed WITHOUT privacy, in no file: {shown}.")

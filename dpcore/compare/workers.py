@@ -117,8 +117,9 @@ def fit_on_engine(
             f"The engine {asked} runs no fits as tasks: leave --engine out, and --jobs shares them "
             "among processes of this machine."
         )
+    run = os.urandom(16)
     with executor(address or None, workers) as pool:
-        _hand_out(pool, partial(fit_there, comparison, key), iter(groups), _TASKS, on_row)
+        _hand_out(pool, partial(fit_there, comparison, key, run), iter(groups), _TASKS, on_row)
 
 
 def _hand_out(
@@ -163,15 +164,21 @@ def fit(group: Sequence[Cell]) -> list[dict[str, Any]]:
     return list(_fitter.rows(group))
 
 
-def fit_there(comparison: Comparison, key: bytes, group: Sequence[Cell]) -> list[dict[str, Any]]:
-    """Make the fits of a group in a process that is not this module's own, one group at a time."""
+def fit_there(
+    comparison: Comparison, key: bytes, run: bytes, group: Sequence[Cell]
+) -> list[dict[str, Any]]:
+    """Make the fits of a group in a process that is not this module's own, one group at a time.
+
+    ``run`` : drawn afresh. The process may outlive the comparison, and the next one may have the
+    same key of a seed with other settings, or with files that were changed.
+    """
     from dpcore.compare.fitting import Fitter
 
     with _one_at_a_time:
-        if key not in _fitters:
-            _fitters.clear()  # Its rows too: of an earlier comparison.
-            _fitters[key] = Fitter(comparison, key, threads=1)
-        return list(_fitters[key].rows(group))
+        if run not in _fitters:
+            _fitters.clear()  # Its rows too: of an earlier run.
+            _fitters[run] = Fitter(comparison, key, threads=1)
+        return list(_fitters[run].rows(group))
 
 
 def _follow(life: Connection) -> None:

@@ -10,15 +10,18 @@ __all__ = ["evaluation_in_words"]
 _MOST_CLASSES = 20
 
 
-def evaluation_in_words(figures: Mapping[str, Any]) -> list[str]:
-    """Return lines about a model's released figures, each with its interval; none of none."""
+def evaluation_in_words(figures: Mapping[str, Any], *, private: bool) -> list[str]:
+    """Return lines about a model's released figures, each with its interval; none of none.
+
+    ``private`` : whether the run of the model guarantees anything: if it does not, whoever can
+    draw its noise again has the exact counts.
+    """
     if not figures:
         return []
     if "rmse_clipped" in figures:
-        return _of_errors(figures)
+        return _of_errors(figures, private)
     lines = [
-        f"On about {_count(figures['held_out_rows'])} rows held out, released within the budget, "
-        "with 95 % intervals for noise and sampling:",
+        _heading(figures, private),
         f"  accuracy {_share(figures['accuracy'])}; always {figures['constant_class']!r}: "
         f"{_share(figures['constant_accuracy'])}",
     ]
@@ -33,10 +36,17 @@ def evaluation_in_words(figures: Mapping[str, Any]) -> list[str]:
     return [*lines, *([figures["verdict"]] if figures["verdict"] else [])]
 
 
-def _of_errors(figures: Mapping[str, Any]) -> list[str]:
+def _heading(figures: Mapping[str, Any], private: bool) -> str:
+    how = "released within the budget" if private else "NOT PRIVATE, as the model is not"
+    return (
+        f"On about {_count(figures['held_out_rows'])} rows held out, {how}, with 95 % intervals "
+        "for noise and sampling:"
+    )
+
+
+def _of_errors(figures: Mapping[str, Any], private: bool) -> list[str]:
     lines = [
-        f"On about {_count(figures['held_out_rows'])} rows held out, released within the budget, "
-        "with 95 % intervals for noise and sampling:",
+        _heading(figures, private),
         f"  RMSE of errors clipped at {figures['clip']:.6g}: {_number(figures['rmse_clipped'])}; "
         f"RMSE of always the mean: {_number(figures['mean_rmse'])}",
     ]

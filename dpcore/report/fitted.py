@@ -35,7 +35,8 @@ def fitted_section(model: Model) -> Section:
     if model.released_bounds:
         items.append(Item(f"Bounds released from the rows: {shown_bounds(model)}."))
     items.append(Item(f"l2 = {model.l2:g}; {model.w.size} coefficients. {model.status}"))
-    items += [Item(line.strip()) for line in evaluation_in_words(model.evaluation or {})]
+    told = evaluation_in_words(model.evaluation or {}, private=model.privacy["private"])
+    items += [Item(line.strip()) for line in told]
     return Section("What was fitted", items=tuple(items))
 
 

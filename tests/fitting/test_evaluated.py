@@ -60,6 +60,7 @@ def test_one_release_is_charged_last_and_within_the_budget(tmp_path):
     assert total <= Fraction(privacy["budget"]) * (1 + Fraction(1, 10**9))
     assert privacy["spent"] == pytest.approx(float(total))
     assert (privacy["epsilon"], privacy["evaluation"]) == (2.0, {"share": 0.2})
+    assert "released within the budget" in evaluation_in_words(model.evaluation, private=True)[0]
     assert "released from rows held out, for 0.2 of the same budget" in privacy["sentence"]
 
 
@@ -127,7 +128,8 @@ def test_of_a_number_there_is_the_error_of_clipped_errors(tmp_path):
     assert figures["mean_rmse"]["low"] < 100 / 12**0.5 < figures["mean_rmse"]["high"]
     assert figures["rmse_clipped"]["low"] < 10 and figures["rmse_clipped"]["high"] < 20
     assert figures["verdict"] is None
-    said = "\n".join(evaluation_in_words(figures))
+    said = "\n".join(evaluation_in_words(figures, private=False))
+    assert "NOT PRIVATE, as the model is not" in said and "within the budget" not in said
     assert "RMSE of errors clipped at 70:" in said and "RMSE of always the mean" in said
 
 
