@@ -5,6 +5,7 @@ import threading
 import numpy as np
 import pytest
 from coded_rows import coded
+from numba import config
 
 from dpcore.accountants.zcdp import ZcdpAccountant
 from dpcore.data.blocks.cached_margins import CachedMargins
@@ -25,7 +26,8 @@ from dpcore_baselines.dp_gd import DpGd
 from dpcore_dp_agd.optimizer import DpAgd
 
 RELATION = NeighboringRelation.ADD_OR_REMOVE_ONE
-ROWS, Y = coded(BLOCK_ROWS + 300)
+# Two blocks; of kernels that are plain Python so many rows would take minutes.
+ROWS, Y = coded(60 if config.DISABLE_JIT else BLOCK_ROWS + 300)
 WIDTH = ROWS.shape[1]
 PROBLEM = Problem(
     Logistic(), 0.0, WIDTH, row_norm=1.5, raw_norm_bound=3.0, relation=RELATION, n0=8000
