@@ -1,11 +1,11 @@
 """Fits that run together release what each would alone, whatever becomes of the others."""
 
+import os
 import threading
 
 import numpy as np
 import pytest
 from coded_rows import coded
-from numba import config
 
 from dpcore.accountants.zcdp import ZcdpAccountant
 from dpcore.data.blocks.cached_margins import CachedMargins
@@ -27,7 +27,7 @@ from dpcore_dp_agd.optimizer import DpAgd
 
 RELATION = NeighboringRelation.ADD_OR_REMOVE_ONE
 # Two blocks; of kernels that are plain Python so many rows would take minutes.
-ROWS, Y = coded(60 if config.DISABLE_JIT else BLOCK_ROWS + 300)
+ROWS, Y = coded(60 if "NUMBA_DISABLE_JIT" in os.environ else BLOCK_ROWS + 300)
 WIDTH = ROWS.shape[1]
 PROBLEM = Problem(
     Logistic(), 0.0, WIDTH, row_norm=1.5, raw_norm_bound=3.0, relation=RELATION, n0=8000
