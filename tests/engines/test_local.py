@@ -3,14 +3,14 @@
 import os
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
+from queue import SimpleQueue
 
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
 from dpcore.data.blocks.table import Table
-from dpcore.engines import local
+from dpcore.engines import local, waiting_threads
 from dpcore.engines.local import LocalEngine, available_threads
 from dpcore.errors import InvalidInputError
 from dpcore.exact.grid import BLOCK_ROWS
@@ -165,20 +165,19 @@ class Slow(RowCount):
         return super().answer_block(block)
 
 
-def test_an_interrupt_while_threads_start_leaves_none_at_a_block(monkeypatch):
-    engine, query = LocalEngine(table(), threads=4), Slow()
-    submit = ThreadPoolExecutor.submit
+def test_an_interrupt_while_threads_are_woken_leaves_none_at_a_block(monkeypatch):
     calls = []
 
-    def interrupted(self, work):
-        share = submit(self, work)
-        calls.append(share)
-        if len(calls) == 2:
-            time.sleep(0.02)  # The threads are at their first blocks.
-            raise KeyboardInterrupt
-        return share
+    class Interrupted(SimpleQueue):
+        def put(self, work):
+            super().put(work)
+            calls.append(work)
+            if len(calls) == 2:
+                time.sleep(0.02)  # The threads are at their first blocks.
+                raise KeyboardInterrupt
 
-    monkeypatch.setattr(ThreadPoolExecutor, "submit", interrupted)
+    monkeypatch.setattr(waiting_threads, "SimpleQueue", Interrupted)
+    engine, query = LocalEngine(table(), threads=4), Slow()
     with pytest.raises(KeyboardInterrupt):
         engine.answer(query)
     assert query.in_work == 0 and len(calls) == 2
@@ -186,33 +185,59 @@ def test_an_interrupt_while_threads_start_leaves_none_at_a_block(monkeypatch):
 
 
 def test_an_interrupt_while_it_waits_for_threads_is_raised_when_they_have_ended(monkeypatch):
-    engine, query = LocalEngine(table(), threads=3), Slow()
-    wait_for = threading.Condition.wait_for
+    caller, begun, let_go = threading.get_ident(), threading.Event(), threading.Event()
+
+    class Held(Slow):
+        thread_safe = True
+
+        def answer_block(self, block):
+            if threading.get_ident() == caller:
+                assert begun.wait(timeout=20)
+                return RowCount.answer_block(self, block)
+            begun.set()
+            assert let_go.wait(timeout=20)
+            return super().answer_block(block)
+
+    wait = local._Pass._wait
     waits = []
 
-    def interrupted(self, *arguments):
+    def interrupted(self):
         waits.append(1)
         if len(waits) < 3:
             raise KeyboardInterrupt
-        return wait_for(self, *arguments)
+        let_go.set()
+        wait(self)
 
-    monkeypatch.setattr(threading.Condition, "wait_for", interrupted)
+    monkeypatch.setattr(local._Pass, "_wait", interrupted)
+    engine, query = LocalEngine(table(), threads=3), Held()
     with pytest.raises(KeyboardInterrupt):
         engine.answer(query)
     assert query.in_work == 0 and len(waits) == 3
 
 
-def test_without_more_threads_it_goes_on_with_those_there_are(monkeypatch):
+def test_a_thread_that_wakes_when_the_pass_has_ended_takes_no_block():
+    query, rows = Watched(), table()
+    shared = local._Pass(query, rows.blocks)
+    shared.end()
+    shared.work()
+    assert query.seen == [] and shared.other_parts() == 0
+
+
+@pytest.mark.parametrize("had", [0, 1])
+def test_without_more_threads_it_goes_on_with_those_there_are(monkeypatch, had):
+    start, started = threading.Thread.start, []
+
+    def refused(self):
+        if len(started) == had:
+            raise RuntimeError("can't start new thread")
+        started.append(self)
+        start(self)
+
+    monkeypatch.setattr(threading.Thread, "start", refused)
     engine = LocalEngine(table(), threads=4)
-    submit = ThreadPoolExecutor.submit
-
-    def refused(self, work):
-        submit(self, work)  # It stands in the queue all the same.
-        raise RuntimeError("can't start new thread")
-
-    monkeypatch.setattr(ThreadPoolExecutor, "submit", refused)
     for _ in range(20):
         assert engine.answer(RowCount())[0] == N_ROWS
+    assert len(started) == had
 
 
 def test_two_threads_at_one_block_get_their_own_margins():
