@@ -9,9 +9,11 @@ the clock, the least of many, and how many times as fast as one thread:
     processes  two processes that each ask an engine of half the rows: nothing is shared but the
                machine, so that no program gains more.
 
-Beside them, what it takes until a waiting thread is at work, by the engine's own threads and by an
-executor of the standard library. On a machine with other work its figures mean something only at
-its head: ``chrt -f 5 python bench/two_threads.py`` as its superuser, for a few seconds.
+The engine is made to take two threads for however few cells. What that does to a whole fit follows:
+ms by the clock over its gradients, by ``auto`` and by ``dp-agd``, which keeps margins. At the end
+what it takes until a waiting thread is at work, by the engine's own threads and by an executor of
+the standard library. On a machine with other work the figures mean something only if that waits:
+``chrt -f 5 python bench/two_threads.py`` as its superuser, for half a minute.
 
     DPCORE_DATA_DIR=... python bench/two_threads.py [--rounds 8]
 """
@@ -34,18 +36,24 @@ import numpy as np
 from dense import drawn
 
 from dpcore.data.blocks.table import Table
+from dpcore.engines import local
 from dpcore.engines.local import LocalEngine
 from dpcore.engines.waiting_threads import WaitingThreads
 from dpcore.exact.grid import BLOCK_ROWS
+from dpcore.fitting.plan import make_plan
+from dpcore.fitting.settings import Settings
 from dpcore.losses.logistic import Logistic
+from dpcore.noise.source import SystemNoise
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.protocols.problem import Problem
 from dpcore.queries import ClippedGradientSum
 from dpcore.registry.catalogue import load_registry
+from dpcore.session.session import TableSession
 
 TO_REACH = 1.6
 PASSES = 12
 """Passes in a row of threads or processes apart."""
+ALGOS, EPSILON, DELTA, N0, FITS = ("auto", "dp-agd"), 0.4, 1e-8, 40_000, 2
 RELATION = NeighboringRelation.ADD_OR_REMOVE_ONE
 
 Rows = tuple[Any, np.ndarray, dict[str, float]]
@@ -147,6 +155,24 @@ def measure(rows: Rows, rounds: int) -> dict[str, float]:
     return {**least, "processes": processes(rows, rounds)}
 
 
+def fits(rows: Rows, algo: str) -> dict[int, float]:
+    """Return the least seconds of a fit over its gradients, by number of threads."""
+    X, y, bounds = rows
+    words = {"relation": RELATION, "n0": N0}
+    problem = Problem(Logistic(), 0.0, X.shape[1], **words, **bounds)
+    table, least = Table.from_matrix(X, y, **bounds), {1: np.inf, 2: np.inf}
+    engines = {threads: LocalEngine(table.beside(), threads=threads) for threads in least}
+    for turn in range(FITS + 1):
+        for threads, engine in engines.items():
+            plan = make_plan(Settings(algo=algo, epsilon=EPSILON, delta=DELTA))
+            session = TableSession(engine, plan.accountant, plan.relation, SystemNoise())
+            begun = time.perf_counter()
+            plan.optimizer.minimize(problem, session)
+            taken = (time.perf_counter() - begun) / session.releases["gradient"]
+            least[threads] = min(least[threads], taken if turn else np.inf)
+    return least
+
+
 def microseconds_to_wake(call: Callable[[Callable[[], None]], object]) -> str:
     """Return how long it takes until a thread is at work, while the caller is in a kernel."""
     busy, taken = np.zeros(2**20), []
@@ -167,6 +193,7 @@ def main() -> None:
     )
     parser.add_argument("--rounds", type=int, default=8)
     rounds = parser.parse_args().rounds
+    local._CELLS_PER_THREAD = 1
     for name, rows in arrays():
         found = measure(rows, rounds)
         shown = ", ".join(
@@ -174,6 +201,9 @@ def main() -> None:
             for form in ("engine", "apart", "processes")
         )
         print(f"{name}: one thread {1e3 * found['one']:.2f} ms; {shown} (to reach: {TO_REACH})")
+        for algo in ALGOS:
+            one, two = fits(rows, algo).values()
+            print(f"    {algo}: {1e3 * one:.2f} and {1e3 * two:.2f} ({one / two:.2f} times)")
     print("microseconds until a waiting thread is at work:")
     print(f"    of the engine: {microseconds_to_wake(WaitingThreads(1).call)}")
     print(f"    of an executor: {microseconds_to_wake(ThreadPoolExecutor(1).submit)}")
