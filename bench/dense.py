@@ -4,7 +4,8 @@ Three arrays: adult without its intercept (48,842 x 108), and rows drawn here, 2
 20,000 x 784, of length 1. Of each
 
 * a gradient: of standardised rows, at a new point every time, as the default asks it, CPU ms on one
-  thread, over those of one `np.sum` of the float64 array; and on two threads, by the clock;
+  thread, over those of one `np.sum` of the float64 array, beside its two products alone; and on
+  two threads, by the clock;
 * a fit: warm, from the array to the model, CPU s, over diffprivlib's at its default, each the least
   of a few, in an environment as `fit.py` makes them;
 * the rows: the peak of memory while they are made from the array, over the array's size.
@@ -36,6 +37,7 @@ from dpcore.data.blocks.standardization import Standardization
 from dpcore.data.readers.arrays import dataset_from_arrays
 from dpcore.engines.local import LocalEngine
 from dpcore.errors import DpcoreWarning
+from dpcore.exact.grid import BLOCK_ROWS
 from dpcore.losses.logistic import Logistic
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.protocols.problem import Problem
@@ -94,6 +96,20 @@ def gradient_of(rows: Rows, threads: int) -> Callable[[], object]:
     return ask
 
 
+def products_of(rows: Rows) -> Callable[[], object]:
+    """Return what takes the two products of a gradient alone: no slopes, clips or whole numbers."""
+    norm = float(np.sqrt(rows.norm**2 + 1.0))
+    table = dataset_from_arrays(rows.X, rows.y, row_norm=norm).table()
+    rng = np.random.default_rng(1)
+    given = np.ldexp(rng.integers(-1000, 1000, BLOCK_ROWS).astype(np.float64), -20)
+
+    def ask() -> object:
+        w = 0.1 * rng.standard_normal(table.n_features)
+        return [block.sum_at(w, lambda z, part: given[part]) for block in table.blocks]
+
+    return ask
+
+
 def least(calls: dict[str, Callable[[], object]], rounds: int) -> dict[str, tuple[float, float]]:
     """Return CPU seconds and seconds by the clock of each call, the least of its rounds."""
     times: dict[str, list[tuple[float, float]]] = {name: [] for name in calls}
@@ -110,11 +126,12 @@ def least(calls: dict[str, Callable[[], object]], rounds: int) -> dict[str, tupl
 
 def print_gradient(name: str, rows: Rows) -> None:
     calls = {"one": gradient_of(rows, 1), "two": gradient_of(rows, 2), "sum": rows.X.sum}
-    found = least(calls, 60)
-    one, reading = found["one"][0], found["sum"][0]
+    found = least({**calls, "products": products_of(rows)}, 60)
+    one, reading, products = (found[name][0] for name in ("one", "sum", "products"))
     print(
         f"{name}: a gradient {1e3 * one:.2f} ms, a sum of the array {1e3 * reading:.2f}: "
-        f"{one / reading:.2f} times (to reach: {GRADIENT}); one thread / two threads "
+        f"{one / reading:.2f} times (to reach: {GRADIENT}), its two products alone "
+        f"{products / reading:.2f}; one thread / two threads "
         f"{found['one'][1] / found['two'][1]:.2f} (to reach: {THREADS})"
     )
 
