@@ -39,11 +39,11 @@ _ALONE = threading.Lock()
 
 @dataclass(frozen=True)
 class Facts:
-    """A partition's schema, its size, and the seal by which it is known again: a hash over its
-    encoded rows and over its stamp."""
+    """A partition's schema, how many units it has (rows where each is one), and the seal by which
+    it is known again: a hash over its encoded rows and over its stamp."""
 
     schema: Schema
-    n_rows: int
+    n_units: int
     rows_dropped: bool
     is_typed: bool
     seal: str
@@ -103,7 +103,7 @@ class Partition:
             return sent(self._source, self._failed, self._open and self._open[0])
 
     def __sizeof__(self) -> int:
-        return 1024 + (0 if self._open is None else _BYTES_PER_ROW * self._open[0].facts.n_rows)
+        return 1024 + (0 if self._open is None else _BYTES_PER_ROW * self._open[0].table.n_rows)
 
     def __repr__(self) -> str:
         return f"Partition({self._source.name!r})"

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from dpcore_dask.partition import Facts, Source
     from dpcore_dask.tasks import Outcome
 
-__all__ = ["Shares"]
+__all__ = ["Shares", "outcomes_of"]
 
 _SECONDS = 60
 """How long sums are waited for where no worker is left."""
@@ -105,8 +105,7 @@ class Shares:
                 for _, places in shares
             ]
             try:
-                _wait(self._client, futures)
-                outcomes: list[Outcome] = self._client.gather(futures)
+                outcomes = outcomes_of(self._client, futures)
             except BaseException:
                 self._dealt = []
                 with suppress(Exception):  # The cluster may be gone.
@@ -115,6 +114,13 @@ class Shares:
         if [outcome.worker for outcome in outcomes] != [worker for worker, _ in shares]:
             self._dealt = []
         return [outcome.get() for outcome in outcomes]
+
+
+def outcomes_of(client: Client, futures: Sequence[Future]) -> list[Outcome]:
+    """Return what tasks came to, when all are done; EngineError where one cannot be."""
+    _wait(client, futures)
+    outcomes: list[Outcome] = client.gather(futures)
+    return outcomes
 
 
 def _threads(client: Client) -> list[str]:

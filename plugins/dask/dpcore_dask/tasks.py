@@ -10,10 +10,21 @@ from typing import Any
 import numpy as np
 
 from dpcore.plugin.engines import DpcoreError, EngineError, Files, Query
+from dpcore_dask.files import rows_in
 from dpcore_dask.frames import FrameSource, held
 from dpcore_dask.partition import Partition, Source
 
-__all__ = ["Outcome", "answer", "facts", "hold_partition", "names", "open_partition", "rehearse"]
+__all__ = [
+    "Outcome",
+    "answer",
+    "facts",
+    "hold_partition",
+    "names",
+    "open_partition",
+    "rehearse",
+    "rows_of_file",
+    "rows_of_frame",
+]
 
 
 @dataclass(frozen=True, repr=False)
@@ -33,6 +44,14 @@ class Outcome:
 def names(files: Files) -> Outcome:
     """Return the names of the partitions."""
     return _outcome(files.names)
+
+
+def rows_of_file(name: str) -> Outcome:
+    return _outcome(lambda: rows_in(name))
+
+
+def rows_of_frame(frame: Any) -> Outcome:
+    return _outcome(lambda: len(frame))
 
 
 def open_partition(source: Source) -> Partition:
