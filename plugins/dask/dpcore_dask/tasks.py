@@ -72,8 +72,8 @@ def facts(partitions: Sequence[Partition]) -> Outcome:
     return _outcome(lambda: [partition.facts() for partition in partitions])
 
 
-def rehearse(partitions: Sequence[Partition], query: Query) -> Outcome:
-    return _outcome(lambda: partitions[0].rehearse(query))
+def rehearse(partitions: Sequence[Partition], query: Query, seals: Sequence[str]) -> Outcome:
+    return _outcome(lambda: partitions[0].rehearse(query, seals[0]))
 
 
 def answer(partitions: Sequence[Partition], query: Query, seals: Sequence[str]) -> Outcome:

@@ -78,6 +78,26 @@ def test_workers_that_are_killed_in_a_pass_cost_nothing_but_time(asked, folder, 
 
 
 @pytest.mark.slow
+def test_a_file_that_changed_is_refused_by_the_worker_that_opens_it_next(
+    asked, folder, schema, tmp_path
+):
+    cluster = small_cluster(n_workers=0, processes=False, protocol="tcp://")
+    with cluster, worker_processes(cluster, 2):
+        with Client(cluster, set_as_default=False) as client:
+            client.wait_for_workers(2, timeout=60)
+        engine = opened(cluster, folder, schema)
+        query = asked.ChangesAndEnds(str(folder), str(tmp_path / "changed"))
+        try:
+            for question in (query, RowCount("l2")):
+                with pytest.raises(DataError, match="parquet: the partition was changed") as told:
+                    engine.answer(question)
+                assert " row" not in str(told.value)
+            assert len(cluster.scheduler.workers) == 1 and (tmp_path / "changed").exists()
+        finally:
+            engine.close()
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("same", [True, False])
 def test_a_frame_is_worked_out_again_where_a_worker_ended(
     asked, folder, parts, schema, tmp_path, same
