@@ -5,10 +5,12 @@ import os
 import socket
 import tempfile
 from dataclasses import replace
+from importlib import metadata
 
 import numpy as np
 import pandas as pd
 import pytest
+from distributed import Client
 
 import dpcore
 from dpcore.data.files import Files, Registered
@@ -197,6 +199,21 @@ def test_a_worker_of_another_version_is_refused_before_the_data(opened, folder, 
     monkeypatch.setattr(clusters, "own_versions", lambda: {**mine, "numba": "0.1"})
     with pytest.raises(EngineError, match="worker tcp://.* has numba .*, and this process 0.1"):
         opened(folder / "no such folder")
+    monkeypatch.setattr(clusters, "own_versions", lambda: mine)
+    ask = Client.run_on_scheduler
+    for package, others, told in (
+        ("dpcore", {}, "The scheduler has dpcore not installed"),
+        ("numba", {"numba": "0.1"}, "The scheduler has numba 0.1, and this process"),
+    ):
+
+        def answer(self, version, name, package=package, others=others):
+            if name == package and not others:
+                raise metadata.PackageNotFoundError(name)
+            return others.get(name) or ask(self, version, name)
+
+        monkeypatch.setattr(Client, "run_on_scheduler", answer)
+        with pytest.raises(EngineError, match=told):
+            opened(folder / "no such folder")
     with pytest.raises(EngineError, match="has numpy not installed"):
         require_versions(mine, {**mine, "numpy": None} | {"numpy": "not installed"})
     other = FileSource(str(folder / "4.parquet"), None, "refuse", (("numpy", "1"),))
