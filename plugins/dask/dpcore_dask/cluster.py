@@ -109,7 +109,7 @@ def _require_scheduler(address: str) -> None:
 
     try:
         asyncio.run(greet())
-    except (OSError, RuntimeError, TypeError, ValueError) as error:
+    except Exception as error:  # Of bytes that another program answers, anything may be read.
         raise InvalidInputError(
             f"No Dask scheduler answers at {address} within {_SECONDS} s ({type(error).__name__}): "
             "start one (dask scheduler), or leave the address out for workers of this machine."

@@ -4,6 +4,7 @@ import itertools
 import os
 import socket
 import tempfile
+import threading
 from dataclasses import replace
 from importlib import metadata
 
@@ -192,6 +193,26 @@ def test_a_scheduler_that_does_not_answer_is_one_line(folder, schema, monkeypatc
             with pytest.raises(InvalidInputError, match="No Dask scheduler answers") as told:
                 dpcore.fit(folder, schema=schema, engine=f"dask:{address}")
             assert "\n" not in str(told.value)
+
+
+def test_what_listens_and_is_no_scheduler_is_one_line(folder, schema):
+    # The first bytes of an answer are how many to expect: of this one 3 EiB, which ended in a
+    # MemoryError.
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def answer():
+            came, _ = server.accept()
+            with came:
+                came.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n" + 64 * b"x")
+                came.recv(64)
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        address = f"tcp://127.0.0.1:{server.getsockname()[1]}"
+        with pytest.raises(InvalidInputError, match="No Dask scheduler answers") as told:
+            dpcore.fit(folder, schema=schema, engine=f"dask:{address}")
+        thread.join()
+    assert "\n" not in str(told.value)
 
 
 def test_a_worker_of_another_version_is_refused_before_the_data(opened, folder, monkeypatch):
