@@ -148,7 +148,7 @@ def measure(n_rows: int, workers: int, rounds: int, most: float) -> list[str]:
         single, rows = os.path.join(folder, "single"), os.path.join(folder, "rows")
         os.mkdir(single), os.mkdir(rows)
         write(os.path.join(single, "0.dpcore"), 1, 0)
-        with connected(Files(single), workers) as client:
+        with connected(None, workers) as client:
             empty = max(client.run(loaded, single).values())
             generate(client, rows, n_rows, most)
         local = local_engine(rows, workers)

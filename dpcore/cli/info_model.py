@@ -75,7 +75,8 @@ def print_schema(schema: dict[str, Any]) -> None:
     for key in ("rows", "capacity", "width", "row_norm"):
         if key in schema:
             typer.echo(f"  {key}: {schema[key]:.15g}")
-    for key in ("unit", "rows_per_unit", "unit_missing", "separator", "decimal", "thousands"):
+    of_units = ("unit", "rows_per_unit", "unit_missing", "unit_in_one_file")
+    for key in (*of_units, "separator", "decimal", "thousands"):
         if key in schema:
             typer.echo(f"  {key}: {schema[key]!r}")
     typer.echo("columns")

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from dpcore.data.readers import BadRows, format_of, is_typed
 from dpcore.data.readers.places import refuse_stores
@@ -60,6 +60,8 @@ class Dataset:
     units: np.ndarray | None = None
     weights: np.ndarray | None = None
     part: RowPart | None = None
+
+    rests_on_claim: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if (self.units is None) != (self.schema.unit is None):

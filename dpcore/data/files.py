@@ -41,11 +41,13 @@ class Files:
     bad_rows : whether a row that does not satisfy the schema is an error, or is left out.
     address : where the engine's processes are, in the engine's own words; ``None`` : it starts
         them.
+    seed : the run's, from which follows which rows of a unit are used; ``None`` : by fresh coins.
     """
 
     place: str
     bad_rows: BadRows = "refuse"
     address: str | None = None
+    seed: int | None = None
 
     kind: ClassVar[Literal["files"]] = "files"
 
@@ -63,12 +65,13 @@ class Files:
 class FrameParts:
     """A frame in partitions that are worked out elsewhere, a collection of Dask with columns.
 
-    ``address`` : as of ``Files``.
+    ``address``, ``seed`` : as of ``Files``.
     Raises InvalidInputError for a collection without columns.
     """
 
     frame: Any
     address: str | None = None
+    seed: int | None = None
 
     kind: ClassVar[Literal["frame"]] = "frame"
     title: ClassVar[str] = "frame"
@@ -156,6 +159,8 @@ class RowFacts(Protocol):
     def typed_by(self) -> Literal["frame", "file"] | None: ...
     @property
     def part(self) -> RowPart | None: ...
+    @property
+    def rests_on_claim(self) -> bool: ...
 
 
 @dataclass(frozen=True)
@@ -163,7 +168,8 @@ class RowsElsewhere:
     """The public facts of rows that only an engine has; to a fit what a ``Dataset`` says of its own
     (``dpcore.data.dataset``).
 
-    ``n_units`` : the number of rows, private under add-or-remove-one.
+    ``n_units`` : the number of units, rows where the schema has none: private under
+    add-or-remove-one. Of units of several rows at most ``rows_per_unit`` are among the rows.
     """
 
     name: str
@@ -176,6 +182,12 @@ class RowsElsewhere:
     units: ClassVar[None] = None
     weights: ClassVar[None] = None
     part: ClassVar[None] = None
+
+    @property
+    def rests_on_claim(self) -> bool:
+        """Whether units were bounded in each partition by itself, which bounds them as a whole
+        where each is in one of them."""
+        return self.schema.unit is not None
 
     def __repr__(self) -> str:
         return f"RowsElsewhere({self.name!r}, n_features={self.schema.n_features})"

@@ -123,9 +123,11 @@ def encode_piece(
     *,
     bad_rows: BadRows = "refuse",
     labelled: bool = True,
+    ids: UnitIds | None = None,
 ) -> tuple[np.ndarray | csr_matrix | CodedRows, np.ndarray | None]:
-    """Return the encoded rows (X, y) of what a reader made. Raises as ``encoded_batches``."""
-    X, y, _ = _encode(raw, schema, bad_rows, labelled)
+    """Return the encoded rows (X, y) of what a reader made. ``ids`` and errors are as of
+    ``encoded_batches``."""
+    X, y, _ = _encode(raw, schema, bad_rows, labelled, ids)
     return X, y
 
 

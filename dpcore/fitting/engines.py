@@ -103,7 +103,7 @@ def source_of(plan: Plan, request: DataRequest) -> tuple[RowSource, Schema | Non
         require_known(request.data)
     schema = with_units(read_schema_of(request), request.unit, request.rows_per_unit)
     bad_rows: Any = request.bad_rows
-    return Files(request.data, bad_rows, _address(plan)), schema, ()
+    return Files(request.data, bad_rows, _address(plan), plan.settings.seed), schema, ()
 
 
 def _address(plan: Plan) -> str | None:
@@ -147,9 +147,10 @@ def rows_of(
                 "The rows of a Dask frame are on its workers: take engine='dask', or a frame at "
                 "hand, frame.compute()."
             )
-        source, of = FrameParts(X, _address(plan)), "the frame, whose label is one of its columns"
+        source = FrameParts(X, _address(plan), plan.settings.seed)
+        of = "the frame, whose label is one of its columns"
     elif facts.reads_files and isinstance(X, (str, os.PathLike)):
-        source = Files(os.fspath(X), address=_address(plan))
+        source = Files(os.fspath(X), address=_address(plan), seed=plan.settings.seed)
     if source is None:
         yield read(), None
         return
@@ -193,8 +194,9 @@ def _require_sums(schema: Schema | None) -> None:
             f"The bounds of column {schema.unbounded[0].name!r} are private, which only the engine "
             "local releases: give public bounds, or take it."
         )
-    if schema.unit is not None:
+    if schema.unit is not None and not schema.unit_in_one_file:
         raise InvalidInputError(
             f"The guarantee is for units by {schema.unit!r}, whose rows may be in several files: "
-            "take the engine local, or a schema without unit, for a guarantee for rows."
+            "where none has rows in two, the schema claims so by unit_in_one_file = true; else "
+            "take the engine local."
         )

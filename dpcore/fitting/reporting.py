@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -93,7 +94,7 @@ def state(
         trusted,
         dataset.typed_by,
         n0=problem.n0 if problem.n is None else None,
-        units=dataset.schema.units,
+        units=_units_of(dataset),
         figure=figure_of(plan.settings),
         ex_post_epsilon=_ex_post(plan, session),
         private_bounds=private_bounds,
@@ -102,6 +103,11 @@ def state(
         fits=fits,
         ledger=ledger,
     )
+
+
+def _units_of(dataset: RowFacts) -> Units | None:
+    units = dataset.schema.units
+    return units and replace(units, in_one_file=dataset.rests_on_claim)
 
 
 def state_session(

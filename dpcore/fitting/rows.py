@@ -55,7 +55,8 @@ def with_units(schema: Schema | None, unit: str | None, rows_per_unit: int | Non
             f"The schema's unit is {schema.unit!r}, not {unit!r}; name it in one place."
         )
     k = schema.rows_per_unit if rows_per_unit is None else rows_per_unit
-    return schema.with_units(unit or schema.unit, k, schema.unit_missing)
+    others = {"unit_missing": schema.unit_missing, "unit_in_one_file": schema.unit_in_one_file}
+    return schema.with_units(unit or schema.unit, k, **others)
 
 
 def dataset_of(

@@ -209,7 +209,7 @@ def finish(
     if dataset.part is not None:
         facts["part"] = dataset.part.name
     if plan.relation.size_is_public:
-        facts["n_train" if dataset.units is None else "units_train"] = dataset.n_units
+        facts["n_train" if dataset.schema.unit is None else "units_train"] = dataset.n_units
     seconds = None if started is None else time.perf_counter() - started
     training = Training(model, facts, seconds, diagnostics, rows_dropped=dataset.rows_dropped)
     return replace(training, model=replace(model, report=training.report()))

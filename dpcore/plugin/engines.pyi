@@ -5,13 +5,14 @@ An engine has the rows: it is inside the trust boundary, and the statement names
 
 from dpcore.data.blocks.layouts import layout_of
 from dpcore.data.blocks.table import Table
-from dpcore.data.dataset import Dataset
+from dpcore.data.dataset import Dataset, load_file
 from dpcore.data.files import Files, FrameParts, Registered, RowsElsewhere, RowSource
 from dpcore.data.readers import BadRows, format_of
-from dpcore.data.readers.frame_parts import encoded_parts, require_claimed
+from dpcore.data.readers.frame_parts import encoded_parts, part_of_units, require_claimed
 from dpcore.data.schema.schema import Schema
 from dpcore.data.store import convert, open_store, write_rows
 from dpcore.data.store.format import Description
+from dpcore.data.units import PartCoins
 from dpcore.engines.local import LocalEngine, available_threads, may_overlap
 from dpcore.errors import DataError, DpcoreError, EngineError, InvalidInputError
 from dpcore.exact.grid import MOST_FILES
@@ -30,6 +31,7 @@ __all__ = [
     "InvalidInputError",
     "LocalEngine",
     "MOST_FILES",
+    "PartCoins",
     "Query",
     "Registered",
     "RowSource",
@@ -41,9 +43,11 @@ __all__ = [
     "encoded_parts",
     "format_of",
     "layout_of",
+    "load_file",
     "load_now",
     "may_overlap",
     "open_store",
+    "part_of_units",
     "require_claimed",
     "write_rows",
 ]

@@ -23,11 +23,14 @@ class Units:
     column : the column of ids, which is no feature.
     rows_per_unit : k, from 1 to the rows of a block.
     missing : ``"refuse"`` or ``"row"``.
+    in_one_file : whether a guarantee rests on the claim that each unit's rows are in one file of
+        the table, or in one partition of a frame.
     """
 
     column: str
     rows_per_unit: int
     missing: Literal["refuse", "row"] = "refuse"
+    in_one_file: bool = False
 
     def __post_init__(self) -> None:
         k = self.rows_per_unit
@@ -65,15 +68,26 @@ class Units:
 
     @property
     def note(self) -> str:
-        """The sentence about rows without an id, with a blank before, if they are used."""
-        return " Rows without an id: per row." if self.missing == "row" else ""
+        """The sentences about rows without an id, if they are used, and about the claim, with a
+        blank before each."""
+        per_row = " Rows without an id: per row." if self.missing == "row" else ""
+        return per_row + (f" {self._claim}" if self.in_one_file else "")
+
+    @property
+    def _claim(self) -> str:
+        return (
+            f"That no {self.thing} has rows in two files or partitions of the table was taken as "
+            "public, as the schema claims it; it was not checked."
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON-able data."""
+        claim = {"rows_in_one_file": "claimed, not checked"} if self.in_one_file else {}
         return {
             "column": self.column,
             "rows_per_unit": self.rows_per_unit,
             "rows_without_an_id": "per row" if self.missing == "row" else "refused",
+            **claim,
         }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from dpcore.exact.rounding import sqrt_up
 from dpcore.fitting.cautions import cautions_of_budget
@@ -58,7 +58,9 @@ def units_in(privacy: Mapping[str, Any]) -> Units | None:
     if stated is None:
         return None
     per_row = stated["rows_without_an_id"] == "per row"
-    return Units(stated["column"], stated["rows_per_unit"], "row" if per_row else "refuse")
+    missing: Literal["refuse", "row"] = "row" if per_row else "refuse"
+    is_claimed = "rows_in_one_file" in stated
+    return Units(stated["column"], stated["rows_per_unit"], missing, is_claimed)
 
 
 def _mu_of(privacy: dict[str, Any]) -> Fraction | None:

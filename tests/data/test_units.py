@@ -266,6 +266,9 @@ def test_units_are_numbered_without_a_gap():
 
 def test_a_schema_of_units_reads_back_and_drops_the_column():
     assert Schema.from_toml(SCHEMA.to_toml()) == SCHEMA == Schema.from_dict(SCHEMA.to_dict())
+    claimed = Schema.from_dict({**KEYS, "unit_in_one_file": True})
+    assert Schema.from_toml(claimed.to_toml()) == claimed != SCHEMA
+    assert claimed.with_units(None) == SCHEMA.with_units(None) and claimed.units == SCHEMA.units
     assert SCHEMA.feature_names == ("x", "intercept")
     assert Schema.from_dict({**KEYS, "columns": {**KEYS["columns"], "id": {"kind": "drop"}}})
 
@@ -275,6 +278,8 @@ def test_a_schema_of_units_reads_back_and_drops_the_column():
     [
         ({"rows_per_unit": None}, "Expected rows_per_unit beside unit"),
         ({"unit": None}, "Expected unit = COLUMN"),
+        ({"unit": None, "rows_per_unit": None, "unit_in_one_file": True}, "Expected unit = COLUMN"),
+        ({"unit_in_one_file": "yes"}, "wrong type"),
         ({"unit": "x"}, "is no feature and no label"),
         ({"unit": "y"}, "is no feature and no label"),
         ({"unit_missing": "pool"}, "refuse or row"),

@@ -14,12 +14,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpcore.data.cells.ids import ids_of
 from dpcore.data.cells.objects import as_objects
 from dpcore.data.cells.readings import convert_column
+from dpcore.data.cells.typed import UnreadTypeError
+from dpcore.data.dataset import Dataset
 from dpcore.data.readers.frames import frame_cells, frame_names, frame_table
 from dpcore.data.readers.raw_table import RawTable, check_names
 from dpcore.data.schema.columns import FeatureColumn, Label
 from dpcore.data.stream import encode_piece
+from dpcore.data.units import Coins, UnitIds
 from dpcore.errors import DataError
 from dpcore.exact.grid import BLOCK_ROWS
 
@@ -28,7 +32,7 @@ if TYPE_CHECKING:
     from dpcore.data.readers import BadRows
     from dpcore.data.schema.schema import Schema
 
-__all__ = ["encoded_parts", "require_claimed"]
+__all__ = ["encoded_parts", "part_of_units", "require_claimed"]
 
 _ROWS = 8 * BLOCK_ROWS
 
@@ -45,18 +49,25 @@ def require_claimed(names: list[str], claimed: Any, schema: Schema) -> Schema:
 
 
 def encoded_parts(
-    frame: Any, schema: Schema, name: str, *, bad_rows: BadRows = "refuse"
+    frame: Any,
+    schema: Schema,
+    name: str,
+    *,
+    bad_rows: BadRows = "refuse",
+    ids: UnitIds | None = None,
 ) -> Iterator[tuple[Any, np.ndarray | None]]:
     """Yield the encoded rows (X, y) of a partition, some of them at a time, as
     ``dpcore.data.stream.encoded_batches`` does those of a file; one piece at least.
 
-    ``schema`` : without wildcards. ``name`` : what errors call the partition.
+    ``schema`` : without wildcards. ``name`` : what errors call the partition. ``ids`` : gets those
+    of the rows' units, where the schema has units.
     Raises DataError (for the owner's eyes) for other columns than the schema's and for the first
     row that does not satisfy it.
     """
     names = frame_names(frame)
     wanted = check_names(names, schema, name)
-    columns = {column.name: column for column in (*schema.features, schema.label)}
+    columns: dict[str, FeatureColumn | Label | None] = {schema.unit or "": None}
+    columns |= {column.name: column for column in (*schema.features, schema.label)}
     for begin in range(0, max(1, len(frame)), _ROWS):
         part = frame.iloc[begin : begin + _ROWS]
         cells = {
@@ -67,16 +78,31 @@ def encoded_parts(
         def where(row: int, begin: int = begin) -> str:
             return f"row {begin + row + 1}"
 
-        yield encode_piece(RawTable(cells, len(part), name, where), schema, bad_rows=bad_rows)
+        table = RawTable(cells, len(part), name, where)
+        yield encode_piece(table, schema, bad_rows=bad_rows, ids=ids)
 
 
-def _readable(cells: Cells, column: FeatureColumn | Label, schema: Schema) -> Cells:
-    """Return the cells as they are, or each by itself where their type has no reading."""
+def part_of_units(frame: Any, schema: Schema, name: str, coins: Coins) -> Dataset:
+    """Return the rows of a partition, at most ``rows_per_unit`` of each unit, by ``coins`` as
+    ``Dataset.from_rows`` takes them. Raises as ``encoded_parts``."""
+    from dpcore.data.blocks.assemble import assemble
+
+    ids = UnitIds()
+    rows = assemble(encoded_parts(frame, schema, name, ids=ids))
+    return Dataset.from_rows(name, rows, schema, ids=ids, coins=coins)
+
+
+def _readable(cells: Cells, column: FeatureColumn | Label | None, schema: Schema) -> Cells:
+    """Return the cells as they are, or each by itself where their type has no reading. ``column`` :
+    ``None`` for the ids of units."""
     if isinstance(cells, np.ndarray):
         return cells
     try:
         # Of no cell: a type has a reading, or none, before any cell is looked at.
-        convert_column(cells.slice(0, 0), column, schema.notation, "")
-    except DataError:
+        if column is None:
+            ids_of(cells.slice(0, 0), schema.notation)
+        else:
+            convert_column(cells.slice(0, 0), column, schema.notation, "")
+    except (DataError, UnreadTypeError):
         return as_objects(cells.to_pylist())
     return cells

@@ -26,7 +26,7 @@ def typed_value(key: str, value: Any) -> Any:
     """Return a top-level value with its field's type, or raise InvalidInputError."""
     if value == PLACEHOLDER:
         raise InvalidInputError(f"The {key} in the schema is still to be filled in.")
-    if key in ("intercept", "header", "from_data"):
+    if key in ("intercept", "header", "from_data", "unit_in_one_file"):
         ok = isinstance(value, bool)
     elif key in ("rows", "capacity", "width", "rows_per_unit"):
         ok = isinstance(value, int) and not isinstance(value, bool)

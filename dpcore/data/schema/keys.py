@@ -35,6 +35,7 @@ TOP_KEYS = (
     Key("unit", '"patient_id"', "the column that says whose a row is; no feature; default: none"),
     Key("rows_per_unit", "5", "at most so many rows of each are used; needed beside unit"),
     Key("unit_missing", '"row"', 'a row without an id is one by itself; default "refuse"'),
+    Key("unit_in_one_file", "true", "a claim: no unit has rows in two files, or partitions"),
     Key(
         "ledger",
         '"table.ledger"',

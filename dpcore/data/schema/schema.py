@@ -56,7 +56,7 @@ from dpcore.data.schema.parts import Part
 from dpcore.data.schema.shipped import schema_text
 from dpcore.data.schema.toml_writer import format_document
 from dpcore.data.schema.unbounded import require_private_bounds, with_private_bounds
-from dpcore.data.schema.units import units_of
+from dpcore.data.schema.units import NO_UNITS, units_of
 from dpcore.data.schema.values import check_keys
 from dpcore.data.schema.wildcards import expanded, with_a_star
 from dpcore.errors import InvalidInputError
@@ -81,6 +81,7 @@ class Schema:
     crosses : columns whose levels are combined.
     wildcards : names that stand for some of a file's columns, until ``for_names`` says which.
     unit, rows_per_unit, unit_missing : as ``units`` has them.
+    unit_in_one_file : the claim that no unit has rows in two files, or partitions of a frame.
     from_data : whether bounds or categories were read off the rows: a fit is then not private.
     ledger : the ledger that runs are charged to; in a TOML file from that file's folder on.
 
@@ -104,6 +105,7 @@ class Schema:
     unit: str | None = None
     rows_per_unit: int | None = None
     unit_missing: str = "refuse"
+    unit_in_one_file: bool = False
     ledger: str | None = None
 
     def __post_init__(self) -> None:
@@ -112,16 +114,14 @@ class Schema:
     @property
     def units(self) -> Units | None:
         """The units of several rows that the guarantee is for; ``None`` for rows."""
-        return units_of(self.unit, self.rows_per_unit, self.unit_missing)
+        return units_of(self.unit, self.rows_per_unit, self.unit_missing, self.unit_in_one_file)
 
-    def with_units(
-        self, unit: str | None, rows_per_unit: int | None = None, missing: str = "refuse"
-    ) -> Schema:
+    def with_units(self, unit: str | None, rows_per_unit: int | None = None, **keys: Any) -> Schema:
         """Return the schema whose guarantee is for units, ``None`` for rows. The column of ids is
-        dropped, named or not."""
+        dropped, named or not. ``keys`` : the others about units, where they are not the default."""
         known = {column.name for column in self.columns}
         ids = () if unit is None or unit in known else (Drop(unit),)
-        keys: dict[str, Any] = {"rows_per_unit": rows_per_unit, "unit_missing": missing}
+        keys = {**NO_UNITS, "rows_per_unit": rows_per_unit, **keys}
         return replace(self, columns=(*self.columns, *ids), unit=unit, **keys)
 
     @functools.cached_property
@@ -247,10 +247,9 @@ class Schema:
             values["norm"] = values.pop("row_norm")
         if isinstance(data["columns"], Mapping):
             values.setdefault("wildcards", with_a_star(columns))
-        unit, k = values.pop("unit", None), values.pop("rows_per_unit", None)
-        missing = values.pop("unit_missing", "refuse")
+        of_units = {key: values.pop(key) for key in ("unit", *NO_UNITS) if key in values}
         schema = cls(columns, crosses=crosses_of(data.get("crosses", ())), **values)
-        schema = schema.with_units(unit, k, missing)
+        schema = schema.with_units(of_units.pop("unit", None), **of_units)
         return require_private_bounds(schema) if private_bounds else schema
 
     def for_names(self, names: Sequence[str]) -> Schema:

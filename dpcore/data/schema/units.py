@@ -12,15 +12,26 @@ from dpcore.privacy.units import Units
 if TYPE_CHECKING:
     from dpcore.data.schema.columns import Column
 
-__all__ = ["check_unit_column", "units_of"]
+__all__ = ["NO_UNITS", "check_unit_column", "units_of"]
+
+NO_UNITS: dict[str, Any] = {
+    "rows_per_unit": None,
+    "unit_missing": "refuse",
+    "unit_in_one_file": False,
+}
+"""The keys beside ``unit``, as they are without it."""
 
 
-def units_of(unit: str | None, rows_per_unit: int | None, missing: Any) -> Units | None:
-    """Return the units that three keys mean, ``None`` for rows; InvalidInputError for keys that
-    contradict each other."""
+def units_of(
+    unit: str | None, rows_per_unit: int | None, missing: Any, in_one_file: bool
+) -> Units | None:
+    """Return the units that four keys mean, ``None`` for rows; InvalidInputError for keys that
+    contradict each other. ``in_one_file`` : a claim that a table in one piece does not rest on."""
     if unit is None:
-        if (rows_per_unit, missing) != (None, "refuse"):
-            raise InvalidInputError("Expected unit = COLUMN beside rows_per_unit or unit_missing.")
+        if (rows_per_unit, missing, in_one_file) != (None, "refuse", False):
+            raise InvalidInputError(
+                "Expected unit = COLUMN beside rows_per_unit, unit_missing or unit_in_one_file."
+            )
         return None
     if rows_per_unit is None:
         raise InvalidInputError(

@@ -73,7 +73,8 @@ def write_rows(
     is_typed: bool,
 ) -> None:
     """Write encoded rows, as ``encoded_batches`` yields them, to the store ``out``, which appears,
-    or is replaced, when it is whole; the schema has names, bounds and no units.
+    or is replaced, when it is whole; the schema has names and bounds. The store holds no ids of
+    units: they are bounded before.
 
     Raises InvalidInputError for rows without labels or a path that cannot be written.
     """

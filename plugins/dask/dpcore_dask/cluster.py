@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import metadata
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -109,7 +109,7 @@ def _require_scheduler(address: str) -> None:
 
     try:
         asyncio.run(greet())
-    except (OSError, RuntimeError, TypeError, ValueError) as error:
+    except Exception as error:  # Of bytes that another program answers, anything may be read.
         raise InvalidInputError(
             f"No Dask scheduler answers at {address} within {_SECONDS} s ({type(error).__name__}): "
             "start one (dask scheduler), or leave the address out for workers of this machine."
@@ -124,15 +124,26 @@ def _require_workers(client: Client) -> None:
             "The Dask scheduler has no worker: start some (dask worker ADDRESS --nthreads 1)."
         ) from None
     with lost_is_told():
-        found: dict[str, dict[str, str]] = {}
-        for package in PACKAGES:
-            for worker, version in client.run(metadata.version, package, on_error="return").items():
-                if isinstance(version, str):
-                    found.setdefault(worker, {})[package] = version
-                else:
-                    found.setdefault(worker, {})
-    for worker, versions in found.items():
-        require_versions(own_versions(), versions, f"The worker {worker}")
+        found = _versions_there(client)
+    for where, versions in found.items():
+        require_versions(own_versions(), versions, where)
+
+
+def _versions_there(client: Client) -> dict[str, dict[str, str]]:
+    """Return the versions that each worker and the scheduler, which reads what is asked of them,
+    have of the packages, as far as they have them."""
+    found: dict[str, dict[str, str]] = {}
+    for package in PACKAGES:
+        there = client.run(metadata.version, package, on_error="return")
+        told = {f"The worker {address}": version for address, version in there.items()}
+        with suppress(metadata.PackageNotFoundError):
+            told["The scheduler"] = client.run_on_scheduler(metadata.version, package)
+        for where in (*told, "The scheduler"):
+            found.setdefault(where, {})
+        for where, version in told.items():
+            if isinstance(version, str):
+                found[where][package] = version
+    return found
 
 
 @contextmanager

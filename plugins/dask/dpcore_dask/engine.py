@@ -96,7 +96,7 @@ class DaskEngine:
         return _NoRows(self)
 
     def rehearse(self, query: Query) -> None:
-        self._shares.rehearse(query)
+        self._shares.rehearse(query, self._seals)
 
 
 class _NoRows:

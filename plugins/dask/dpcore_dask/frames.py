@@ -14,24 +14,28 @@ from dpcore.plugin.engines import (
     BadRows,
     DataError,
     DpcoreError,
+    PartCoins,
     Schema,
     encoded_parts,
+    part_of_units,
     write_rows,
 )
 from dpcore_dask.partition import Opened, Partition
-from dpcore_dask.stores import opened_store, private_store
+from dpcore_dask.stores import bounded_store, opened_store, private_store
 
 __all__ = ["FrameSource", "held", "sent"]
 
 
 @dataclass(frozen=True)
 class FrameSource:
-    """A partition of a frame by its place, from 1; ``schema`` : without wildcards."""
+    """A partition of a frame by its place, from 1; ``schema`` : without wildcards. ``coins`` :
+    where rows have units."""
 
     place: int
     schema: Schema
     bad_rows: BadRows
     versions: tuple[tuple[str, str], ...]
+    coins: PartCoins | None = None
 
     @property
     def name(self) -> str:
@@ -45,23 +49,27 @@ class FrameSource:
 
     def written(self, frame: Any) -> Opened:
         """Return the rows of the partition, which ``frame`` is, once they are in a store."""
+        if self.coins is not None:
+            data = part_of_units(frame, self.schema, self.name, self.coins)
+            rows, file = bounded_store(data)
+            return opened_store(rows, None, file, data.n_units)
 
         def write(path: str) -> None:
             pieces = encoded_parts(frame, self.schema, self.name, bad_rows=self.bad_rows)
             write_rows(pieces, path, self.schema, self.bad_rows == "drop", False)
 
-        *rows, file = private_store(write)
-        return opened_store((rows[0], rows[1], rows[2]), None, file)
+        rows, file = private_store(write)
+        return opened_store(rows, None, file)
 
-    def copied(self, content: bytes) -> Opened:
-        """Return the rows of the store of these bytes."""
+    def copied(self, content: bytes, n_units: int) -> Opened:
+        """Return the rows of the store of these bytes, and of so many units."""
 
         def write(path: str) -> None:
             with open(path, "xb") as file:
                 file.write(content)
 
-        *rows, file = private_store(write)
-        return opened_store((rows[0], rows[1], rows[2]), None, file)
+        rows, file = private_store(write)
+        return opened_store(rows, None, file, n_units)
 
 
 def held(source: FrameSource, frame: Any) -> Partition:
@@ -74,11 +82,11 @@ def sent(source: Any, failed: DpcoreError | None, opened: Opened | None) -> tupl
     as it moves any part of a frame."""
     if opened is None or opened.store is None:
         return _failed, (source, failed or DataError(f"{source.name}: its rows are not here."))
-    return _copied, (source, opened.store.content())
+    return _copied, (source, opened.store.content(), opened.facts.n_units)
 
 
-def _copied(source: FrameSource, content: bytes) -> Partition:
-    return Partition(source, lambda: source.copied(content))
+def _copied(source: FrameSource, content: bytes, n_units: int) -> Partition:
+    return Partition(source, lambda: source.copied(content, n_units))
 
 
 def _failed(source: FrameSource, error: DpcoreError) -> Partition:

@@ -18,6 +18,7 @@ import numpy as np
 from dpcore.plugin.engines import (
     DataError,
     DpcoreError,
+    InvalidInputError,
     LocalEngine,
     Query,
     Schema,
@@ -39,11 +40,11 @@ _ALONE = threading.Lock()
 
 @dataclass(frozen=True)
 class Facts:
-    """A partition's schema, its size, and the seal by which it is known again: a hash over its
-    encoded rows and over its stamp."""
+    """A partition's schema, how many units it has (rows where each is one), and the seal by which
+    it is known again: a hash over its encoded rows and over its stamp."""
 
     schema: Schema
-    n_rows: int
+    n_units: int
     rows_dropped: bool
     is_typed: bool
     seal: str
@@ -103,7 +104,7 @@ class Partition:
             return sent(self._source, self._failed, self._open and self._open[0])
 
     def __sizeof__(self) -> int:
-        return 1024 + (0 if self._open is None else _BYTES_PER_ROW * self._open[0].facts.n_rows)
+        return 1024 + (0 if self._open is None else _BYTES_PER_ROW * self._open[0].table.n_rows)
 
     def __repr__(self) -> str:
         return f"Partition({self._source.name!r})"
@@ -113,10 +114,11 @@ class Partition:
         with self._lock:
             return self._opened()[0].facts
 
-    def rehearse(self, query: Query) -> None:
-        """Load what an answer needs; the rows are not asked. Raises KernelError."""
+    def rehearse(self, query: Query, seal: str) -> None:
+        """Load what an answer needs; the rows are not asked. Raises KernelError, and DataError as
+        ``answer`` does."""
         with self._lock:
-            none = self._opened()[0].table.without_rows()
+            none = self._as_sealed(seal)[0].table.without_rows()
         load_now(lambda: LocalEngine(none, threads=1).answer(query))
 
     def answer(self, query: Query, seal: str) -> np.ndarray:
@@ -125,8 +127,7 @@ class Partition:
         Raises DataError unless the partition is what had that seal, before the sum and after it.
         """
         with self._lock, nullcontext() if may_overlap(query) else _ALONE:
-            opened, shelf = self._opened_again()
-            self._require(opened.facts.seal == seal and self._source.stamp() == opened.stamp)
+            opened, shelf = self._as_sealed(seal)
             try:
                 part = LocalEngine(opened.table, threads=1).answer(query) - query.start()
             finally:
@@ -138,15 +139,17 @@ class Partition:
         if not same:
             raise DataError(f"{self._source.name}: the partition was changed while it was in use.")
 
-    def _opened_again(self) -> tuple[Opened, Shelf]:
+    def _as_sealed(self, seal: str) -> tuple[Opened, Shelf]:
         """Return the partition, which another worker may have had open: what a reader says of a row
-        of it now is not for whoever asks sums."""
+        of it now is not for whoever asks sums. DataError unless it is what had that seal."""
         self._source.stamp()
         try:
-            return self._opened()
-        except DataError:
+            opened, shelf = self._opened()
+        except (DataError, InvalidInputError):
             self._require(False)
             raise
+        self._require(opened.facts.seal == seal and self._source.stamp() == opened.stamp)
+        return opened, shelf
 
     def _opened(self) -> tuple[Opened, Shelf]:
         if self._failed is not None:

@@ -41,6 +41,11 @@ class RegisteredSource:
                 f"The data set {self.rows.name} has weights of rows, which only the engine local "
                 "takes."
             )
+        if whole.units is not None:
+            raise InvalidInputError(
+                f"The data set {self.rows.name} has units of several rows, and its parts are of "
+                "blocks, which may cut one in two: take the engine local."
+            )
         part = self.rows.part(whole, self.place, self.count)
         stated = part.rows_dropped, part.typed_by is not None, _seal(whole), part.is_generated
         return Opened(part.table(), Facts(part.schema, part.n_units, *stated), None)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from dpcore_dask.partition import Facts, Source
     from dpcore_dask.tasks import Outcome
 
-__all__ = ["Shares"]
+__all__ = ["Shares", "outcomes_of"]
 
 _SECONDS = 60
 """How long sums are waited for where no worker is left."""
@@ -52,15 +52,15 @@ class Shares:
     def facts(self) -> list[Facts]:
         """Return the facts of every partition, in their order."""
         alone = [("", [place]) for place in range(len(self._partitions))]
-        return [found for (found,) in self._asked(alone, tasks.facts, lambda places: ())]
+        return [found for (found,) in self._asked(alone, tasks.facts, [() for _ in alone])]
 
-    def rehearse(self, query: Any) -> None:
+    def rehearse(self, query: Any, seals: Sequence[str]) -> None:
         """Have every worker load what an answer needs."""
-        self._of_each(tasks.rehearse, lambda places: (query,))
+        self._of_each(tasks.rehearse, query, seals)
 
     def sums(self, query: Any, seals: Sequence[str]) -> list[Any]:
         """Return sums that together are over all partitions."""
-        return self._of_each(tasks.answer, lambda p: (query, [seals[place] for place in p]))
+        return self._of_each(tasks.answer, query, seals)
 
     def _opened(self, sources: Sequence[Source]) -> list[Future]:
         """Return the partitions, the same number for each thread of a cluster, so that none waits
@@ -72,10 +72,11 @@ class Shares:
             for source, worker in zip(sources, of_threads, strict=False)
         ]
 
-    def _of_each(self, task: Callable[..., Outcome], given: Callable[..., Any]) -> list[Any]:
+    def _of_each(self, task: Callable[..., Outcome], query: Any, seals: Sequence[str]) -> list[Any]:
         if not self._dealt:
             with lost_is_told():
                 self._dealt = self._deal()
+        given = [(query, [seals[place] for place in places]) for _, places in self._dealt]
         return self._asked(self._dealt, task, given)
 
     def _deal(self) -> list[tuple[str, list[int]]]:
@@ -94,19 +95,18 @@ class Shares:
         self,
         shares: Sequence[tuple[str, list[int]]],
         task: Callable[..., Outcome],
-        given: Callable[..., Any],
+        given: Sequence[tuple[Any, ...]],
     ) -> list[Any]:
-        """Return what a task says of each share, in their order."""
+        """Return what a task says of each share, in their order. ``given`` : to that of each."""
         with lost_is_told():
             futures = [
                 self._client.submit(
-                    task, [self._partitions[i] for i in places], *given(places), pure=False
+                    task, [self._partitions[i] for i in places], *others, pure=False
                 )
-                for _, places in shares
+                for (_, places), others in zip(shares, given, strict=True)
             ]
             try:
-                _wait(self._client, futures)
-                outcomes: list[Outcome] = self._client.gather(futures)
+                outcomes = outcomes_of(self._client, futures)
             except BaseException:
                 self._dealt = []
                 with suppress(Exception):  # The cluster may be gone.
@@ -115,6 +115,13 @@ class Shares:
         if [outcome.worker for outcome in outcomes] != [worker for worker, _ in shares]:
             self._dealt = []
         return [outcome.get() for outcome in outcomes]
+
+
+def outcomes_of(client: Client, futures: Sequence[Future]) -> list[Outcome]:
+    """Return what tasks came to, when all are done; EngineError where one cannot be."""
+    _wait(client, futures)
+    outcomes: list[Outcome] = client.gather(futures)
+    return outcomes
 
 
 def _threads(client: Client) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Literal
 
 from dpcore.plugin.engines import (
@@ -11,6 +12,7 @@ from dpcore.plugin.engines import (
     Files,
     FrameParts,
     InvalidInputError,
+    PartCoins,
     Registered,
     RowsElsewhere,
     require_claimed,
@@ -20,11 +22,11 @@ from dpcore_dask.cluster import lost_is_told
 from dpcore_dask.files import FileSource
 from dpcore_dask.frames import FrameSource
 from dpcore_dask.registered import RegisteredSource, require_one_whole
-from dpcore_dask.shares import Shares
+from dpcore_dask.shares import Shares, outcomes_of
 from dpcore_dask.versions import own_versions
 
 if TYPE_CHECKING:
-    from distributed import Client
+    from distributed import Client, Future
 
     from dpcore.plugin.engines import RowSource, Schema
     from dpcore_dask.partition import Facts, Source
@@ -64,8 +66,14 @@ def shared_rows(
 def _files(files: Files, schema: Schema | None, client: Client) -> tuple[Sequence[Source], Shares]:
     with lost_is_told():
         named: tasks.Outcome = client.submit(tasks.names, files, pure=False).result()
-    _require_few(len(named.get()), "files of one table: join some of them")
-    sources = [FileSource(name, schema, files.bad_rows, _versions()) for name in named.get()]
+    names = named.get()
+    _require_few(len(names), "files of one table: join some of them")
+    coins: list[PartCoins | None] = [None for _ in names]
+    if schema is not None and schema.unit is not None:
+        counts = client.map(tasks.rows_of_file, names, pure=False)
+        coins = _coins(client, files.seed, counts)
+    asked = schema, files.bad_rows, _versions()
+    sources = [FileSource(name, *asked, own) for name, own in zip(names, coins, strict=True)]
     return sources, Shares(client, sources)
 
 
@@ -77,11 +85,24 @@ def _frame(
     schema = require_claimed(parts.names(), parts.claimed(), schema)
     delayed = parts.frame.to_delayed()
     _require_few(len(delayed), "partitions of one frame: frame.repartition(npartitions=...)")
-    places = range(1, len(delayed) + 1)
-    sources = [FrameSource(place, schema, "refuse", _versions()) for place in places]
     with lost_is_told():
         frames: list[Any] = client.compute(delayed)
+    coins: list[PartCoins | None] = [None for _ in frames]
+    if schema.unit is not None:
+        counts = client.map(tasks.rows_of_frame, frames, pure=False)
+        coins = _coins(client, parts.seed, counts)
+    sources = [
+        FrameSource(place, schema, "refuse", _versions(), own) for place, own in enumerate(coins, 1)
+    ]
     return sources, Shares(client, sources, frames)
+
+
+def _coins(client: Client, seed: int | None, counts: Sequence[Future]) -> list[PartCoins | None]:
+    """Return the coins of each partition, by the counts of rows of all: with a seed they are those
+    that the rows get in one table."""
+    with lost_is_told():
+        rows = [outcome.get() for outcome in outcomes_of(client, counts)]
+    return [PartCoins.drawn(seed, n_before) for n_before in accumulate([0, *rows[:-1]])]
 
 
 def _require_still_there(workers: set[str], client: Client) -> None:
@@ -130,7 +151,7 @@ def _rows_of(source: RowSource, sources: Sequence[Source], found: Sequence[Facts
     return RowsElsewhere(
         name=source.title,
         schema=first,
-        n_units=sum(facts.n_rows for facts in found),
+        n_units=sum(facts.n_units for facts in found),
         rows_dropped=any(facts.rows_dropped for facts in found),
         typed_by="frame" if source.kind == "frame" else of_file,
         is_generated=all(facts.is_generated for facts in found),

@@ -16,28 +16,42 @@ from typing import Any
 
 import numpy as np
 
-from dpcore.plugin.engines import Description, Table, open_store
+from dpcore.plugin.engines import Dataset, Description, Table, open_store, write_rows
 from dpcore_dask.kept import KeptFile
 from dpcore_dask.partition import Facts, Opened, scratch
 
-__all__ = ["opened_store", "private_store"]
+__all__ = ["bounded_store", "opened_store", "private_store"]
 
 
-def private_store(write: Callable[[str], None]) -> tuple[Any, np.ndarray, Description, KeptFile]:
+Stored = tuple[Any, np.ndarray, Description]
+"""Rows, labels and description of a store."""
+
+
+def private_store(write: Callable[[str], None]) -> tuple[Stored, KeptFile]:
     """Return the rows of a store that ``write`` writes to a path, and its file."""
     folder = tempfile.mkdtemp(prefix="dpcore-", dir=scratch())
     try:
         path = os.path.join(folder, "rows.dpcore")
         write(path)
-        return *open_store(path), KeptFile.of(path)
+        return open_store(path), KeptFile.of(path)
     finally:
         shutil.rmtree(folder)
 
 
+def bounded_store(data: Dataset) -> tuple[Stored, KeptFile]:
+    """Return rows whose units are bounded already as those of a store, and its file."""
+    stated = data.rows_dropped, data.typed_by is not None
+    return private_store(lambda path: write_rows([(data.X, data.y)], path, data.schema, *stated))
+
+
 def opened_store(
-    rows: tuple[Any, np.ndarray, Description], stamp: Hashable, file: KeptFile | None = None
+    rows: Stored,
+    stamp: Hashable,
+    file: KeptFile | None = None,
+    n_units: int | None = None,
 ) -> Opened:
-    """Return the partition of a store's rows, labels and description."""
+    """Return the partition of a store's rows, labels and description. ``n_units`` : ``None`` where
+    each row is one."""
     X, y, description = rows
     schema = description.schema
     table = Table.from_matrix(
@@ -47,7 +61,8 @@ def opened_store(
         raw_norm_bound=schema.raw_norm_bound,
         capacity=schema.capacity,
     )
-    stated = description.n_rows, description.rows_dropped, description.is_typed
+    counted = description.n_rows if n_units is None else n_units
+    stated = counted, description.rows_dropped, description.is_typed
     return Opened(table, Facts(schema, *stated, _seal(description, stamp)), stamp, file)
 
 

@@ -10,10 +10,21 @@ from typing import Any
 import numpy as np
 
 from dpcore.plugin.engines import DpcoreError, EngineError, Files, Query
+from dpcore_dask.files import rows_in
 from dpcore_dask.frames import FrameSource, held
 from dpcore_dask.partition import Partition, Source
 
-__all__ = ["Outcome", "answer", "facts", "hold_partition", "names", "open_partition", "rehearse"]
+__all__ = [
+    "Outcome",
+    "answer",
+    "facts",
+    "hold_partition",
+    "names",
+    "open_partition",
+    "rehearse",
+    "rows_of_file",
+    "rows_of_frame",
+]
 
 
 @dataclass(frozen=True, repr=False)
@@ -35,6 +46,14 @@ def names(files: Files) -> Outcome:
     return _outcome(files.names)
 
 
+def rows_of_file(name: str) -> Outcome:
+    return _outcome(lambda: rows_in(name))
+
+
+def rows_of_frame(frame: Any) -> Outcome:
+    return _outcome(lambda: len(frame))
+
+
 def open_partition(source: Source) -> Partition:
     """Return the partition, open unless ``facts`` is to say why it is not."""
     partition = Partition(source)
@@ -53,8 +72,8 @@ def facts(partitions: Sequence[Partition]) -> Outcome:
     return _outcome(lambda: [partition.facts() for partition in partitions])
 
 
-def rehearse(partitions: Sequence[Partition], query: Query) -> Outcome:
-    return _outcome(lambda: partitions[0].rehearse(query))
+def rehearse(partitions: Sequence[Partition], query: Query, seals: Sequence[str]) -> Outcome:
+    return _outcome(lambda: partitions[0].rehearse(query, seals[0]))
 
 
 def answer(partitions: Sequence[Partition], query: Query, seals: Sequence[str]) -> Outcome:

@@ -14,11 +14,13 @@ import numpy as np
 import pytest
 from distributed import Client, KilledWorker, LocalCluster, Security
 
+import dpcore
 from dpcore.data.files import Files, FrameParts
 from dpcore.errors import DataError, EngineError, InvalidInputError
+from dpcore.ledger import TableLedger, Terms
 from dpcore.queries import RowCount
 from dpcore.session.rehearsal import Rehearsal
-from dpcore_dask import shares
+from dpcore_dask import shares, sources
 from dpcore_dask.cluster import lost_is_told
 from dpcore_dask.engine import DaskEngine
 
@@ -73,6 +75,26 @@ def test_workers_that_are_killed_in_a_pass_cost_nothing_but_time(asked, folder, 
                 assert engine.answer(query).tolist() == [100 + 32_001, 7]
             assert len(list(tmp_path.glob("ended-*"))) == 2
             assert len(cluster.scheduler.workers) == 1
+        finally:
+            engine.close()
+
+
+@pytest.mark.slow
+def test_a_file_that_changed_is_refused_by_the_worker_that_opens_it_next(
+    asked, folder, schema, tmp_path
+):
+    cluster = small_cluster(n_workers=0, processes=False, protocol="tcp://")
+    with cluster, worker_processes(cluster, 2):
+        with Client(cluster, set_as_default=False) as client:
+            client.wait_for_workers(2, timeout=60)
+        engine = opened(cluster, folder, schema)
+        query = asked.ChangesAndEnds(str(folder), str(tmp_path / "changed"))
+        try:
+            for question in (query, RowCount("l2")):
+                with pytest.raises(DataError, match="parquet: the partition was changed") as told:
+                    engine.answer(question)
+                assert " row" not in str(told.value)
+            assert len(cluster.scheduler.workers) == 1 and (tmp_path / "changed").exists()
         finally:
             engine.close()
 
@@ -137,6 +159,27 @@ def test_a_lost_scheduler_is_told_and_the_charge_stays(asked, folder, schema, tm
     finally:
         thread.join()
         engine.close()
+
+
+@pytest.mark.slow
+def test_a_fit_whose_scheduler_is_lost_stays_charged_on_disk(folder, schema, tmp_path, monkeypatch):
+    ledger, sums = TableLedger.create(tmp_path / "t.ledger", Terms.of(3.0, 1e-6)), []
+
+    class Loses(shares.Shares):
+        def sums(self, query, seals):
+            sums.append(query)
+            if len(sums) == 2:
+                cluster.close()
+            return super().sums(query, seals)
+
+    monkeypatch.setattr(sources, "Shares", Loses)
+    cluster = small_cluster(n_workers=1, processes=False, protocol="tcp://")
+    asked = {"schema": schema, "algo": "dp-gd", "epsilon": 1.0, "ledger": ledger.path}
+    with pytest.raises(EngineError, match="what was charged stays charged") as told:
+        dpcore.fit(folder, engine=f"dask:{cluster.scheduler_address}", **asked)
+    assert len(sums) == 2 and "Charged, and spent" in " ".join(told.value.__notes__)
+    (run,) = ledger.state().runs.values()
+    assert run.outcome == "ended by EngineError" and ledger.state().spent(0).spent > 0
 
 
 def test_sums_are_not_waited_for_without_workers(folder, schema, monkeypatch):

@@ -4,11 +4,14 @@ import itertools
 import os
 import socket
 import tempfile
+import threading
 from dataclasses import replace
+from importlib import metadata
 
 import numpy as np
 import pandas as pd
 import pytest
+from distributed import Client
 
 import dpcore
 from dpcore.data.files import Files, Registered
@@ -33,9 +36,23 @@ def test_a_partition_opened_anew_says_nothing_of_its_rows(folder, schema):
     rows[column] = rows[column].astype(object)
     rows.loc[0, column] = "text"
     rows.astype({column: str}).to_parquet(path)
-    with pytest.raises(DataError, match="4.parquet: the partition was changed") as told:
+    for ask in (Partition.answer, Partition.rehearse):
+        with pytest.raises(DataError, match="4.parquet: the partition was changed") as told:
+            ask(Partition(recipe), RowCount("l2"), seal)
+        assert "row" not in str(told.value).replace("rows", "")
+    # A twin that opens it without that look says what is in a row.
+    with pytest.raises(DataError, match="row 1"):
+        Partition(recipe).facts()
+
+
+def test_a_store_of_another_schema_in_its_place_is_one_that_changed(folder, schema):
+    path = folder / "4.dpcore"
+    convert(folder / "4.parquet", path, schema)
+    recipe = FileSource(str(path), schema, "refuse", ())
+    seal = Partition(recipe).facts().seal
+    convert(folder / "4.parquet", path, Schema.from_dict({**schema.to_dict(), "rows": 5}))
+    with pytest.raises(DataError, match="4.dpcore: the partition was changed"):
         Partition(recipe).answer(RowCount("l2"), seal)
-    assert "row" not in str(told.value).replace("rows", "")
 
 
 @pytest.mark.parametrize("kind", ["parquet", "dpcore"])
@@ -178,11 +195,46 @@ def test_a_scheduler_that_does_not_answer_is_one_line(folder, schema, monkeypatc
             assert "\n" not in str(told.value)
 
 
+def test_what_listens_and_is_no_scheduler_is_one_line(folder, schema):
+    # The first bytes of an answer are how many to expect: of this one 3 EiB, which ended in a
+    # MemoryError.
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def answer():
+            came, _ = server.accept()
+            with came:
+                came.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n" + 64 * b"x")
+                came.recv(64)
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        address = f"tcp://127.0.0.1:{server.getsockname()[1]}"
+        with pytest.raises(InvalidInputError, match="No Dask scheduler answers") as told:
+            dpcore.fit(folder, schema=schema, engine=f"dask:{address}")
+        thread.join()
+    assert "\n" not in str(told.value)
+
+
 def test_a_worker_of_another_version_is_refused_before_the_data(opened, folder, monkeypatch):
     mine = clusters.own_versions()
     monkeypatch.setattr(clusters, "own_versions", lambda: {**mine, "numba": "0.1"})
     with pytest.raises(EngineError, match="worker tcp://.* has numba .*, and this process 0.1"):
         opened(folder / "no such folder")
+    monkeypatch.setattr(clusters, "own_versions", lambda: mine)
+    ask = Client.run_on_scheduler
+    for package, others, told in (
+        ("dpcore", {}, "The scheduler has dpcore not installed"),
+        ("numba", {"numba": "0.1"}, "The scheduler has numba 0.1, and this process"),
+    ):
+
+        def answer(self, version, name, package=package, others=others):
+            if name == package and not others:
+                raise metadata.PackageNotFoundError(name)
+            return others.get(name) or ask(self, version, name)
+
+        monkeypatch.setattr(Client, "run_on_scheduler", answer)
+        with pytest.raises(EngineError, match=told):
+            opened(folder / "no such folder")
     with pytest.raises(EngineError, match="has numpy not installed"):
         require_versions(mine, {**mine, "numpy": None} | {"numpy": "not installed"})
     other = FileSource(str(folder / "4.parquet"), None, "refuse", (("numpy", "1"),))

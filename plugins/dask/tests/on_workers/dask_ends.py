@@ -34,6 +34,27 @@ class EndsWorkers:
         return True
 
 
+class ChangesAndEnds:
+    """Counts rows; once, in the middle of a pass, changes every file and ends its process."""
+
+    kind = "changes"
+
+    def __init__(self, folder, mark):
+        self.folder, self.mark = folder, mark
+
+    def start(self):
+        return np.array([0], dtype=np.int64)
+
+    def answer_block(self, block):
+        try:
+            Path(self.mark).touch(exist_ok=False)
+        except FileExistsError:
+            return np.array([block.n_rows], dtype=np.int64)
+        for path in Path(self.folder).glob("*.parquet"):
+            path.write_bytes(path.read_bytes() + b"\n")
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
 class Takes:
     """Counts rows, slowly; writes a file when it has begun."""
 
