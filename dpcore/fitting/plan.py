@@ -155,8 +155,11 @@ def _accountant(
     """Return the name and the empty filter of a budget: as asked for, else the preset's, else what
     the algorithm takes by itself."""
     epsilon, delta, usual = budget
+    facts = optimizer_facts(factory)
     if settings.trust == "secure-aggregation":
-        usual = optimizer_facts(factory).secure_accountant or usual
+        usual = facts.secure_accountant or usual
+    if settings.as_published:
+        usual = facts.published_accountant or usual
     usual = preset.get("accountant", usual)
     name = settings.accountant or usual
     conversion = settings.conversion

@@ -84,6 +84,7 @@ class OptimizerFacts:
     name: str = fact(TEXT, "Its registered name, for messages.", "")
     accountant: str = fact(TEXT, "The accountant of a run that names none.", "zcdp")
     secure_accountant: str = fact(TEXT, "The same under `--trust secure-aggregation`.", "")
+    published_accountant: str = fact(TEXT, "The same with `--as-published`.", "")
     trust_models: tuple[str, ...] = fact(
         Words("trust model"), "What a server of users may see, the default first.", ("local",)
     )

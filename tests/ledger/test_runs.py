@@ -66,7 +66,16 @@ def test_the_reservation_is_there_when_the_rows_are_asked(ledger, monkeypatch):
 
 
 def test_a_concentrated_run_that_ends_early_gives_back(ledger):
-    model = dpcore.fit(X, Y, **PUBLIC, algo="dp-agd", epsilon=1.0, delta=1e-8, ledger=ledger.path)
+    model = dpcore.fit(
+        X,
+        Y,
+        **PUBLIC,
+        algo="dp-agd",
+        accountant="zcdp",
+        epsilon=1.0,
+        delta=1e-8,
+        ledger=ledger.path,
+    )
     spent = ledger.state().spent(0).spent
     assert spent == pytest.approx(model.privacy["spent"], rel=1e-9)
     assert spent <= model.privacy["budget"]

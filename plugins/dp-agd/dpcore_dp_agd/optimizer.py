@@ -29,14 +29,16 @@ class DpAgd(Options):
     merged in proportion to what they cost (Algorithm 2). The run stops when the filter refuses.
 
     Privacy: every figure used comes from ``session.release``; the filter's budget bounds the run
-    (fully adaptive composition: Feldman & Zrnic 2021; Whitehouse et al. 2023). Gradients have
-    sensitivity ``clip`` (add-or-remove-one) or ``2 clip`` (replace-one); scores have a range of
-    change of ``loss_clip`` or ``2 loss_clip``.
+    (fully adaptive composition: Smith & Thakurta 2022; Koskela, Tobaben & Honkela 2023). Gradients
+    have sensitivity ``clip`` (add-or-remove-one) or ``2 clip`` (replace-one); scores have a range
+    of change of ``loss_clip`` or ``2 loss_clip``.
 
     Fields left at ``None`` are fixed functions of public facts (``dpcore_dp_agd.defaults``).
     """
 
     name: ClassVar[str] = "dp-agd"
+    accountant: ClassVar[str] = "gdp"
+    published_accountant: ClassVar[str] = "zcdp"
     slots: ClassVar[dict[str, Slot]] = {
         "gradient": Slot(("gaussian", "laplace"), takes=("l2", "l1")),
         "selection": Slot(
@@ -49,17 +51,18 @@ class DpAgd(Options):
     for_units: ClassVar[bool] = True
     multiclass: ClassVar[bool] = True
     theorem: ClassVar[str] = (
-        "zCDP costs add up under full adaptivity while the filter refuses what would exceed the "
-        "total (Feldman & Zrnic 2021, Whitehouse et al. 2023); gradients: Gaussian mechanism "
-        "(Bun & Steinke 2016, Prop. 1.6); step sizes: exponential mechanism of bounded range "
-        "(Dong, Durfee & Rogers 2020), range^2/8 (Cesar & Rogers 2021)"
+        "mu^2 of Gaussians adds up under full adaptivity while the filter refuses what would "
+        "exceed the total (Smith & Thakurta 2022; Koskela, Tobaben & Honkela 2023); gradients: "
+        "Gaussian mechanism (Dong, Roth & Su 2022, Theorem 2.7); step sizes: exponential mechanism "
+        "of bounded range (Dong, Durfee & Rogers 2020), below the Gaussian of "
+        "dpcore.accountants.gaussian_mu"
     )
     departures: ClassVar[tuple[str, ...]] = (
-        "selection by the exponential mechanism, which is cheaper in zCDP than noisy minimum",
+        "selection by the exponential mechanism, which costs less than noisy minimum",
         "under replace-one scores range over 2 loss_clip and gradients over 2 clip",
         "a release that would exceed the budget is refused; the paper checks after drawing",
         "re-measured gradients are averaged by what each measurement cost",
-        "the tight conversion from (epsilon, delta) to rho instead of Lemma 3.8",
+        "Gaussian differential privacy, whose conversion is exact, instead of zCDP and Lemma 3.8",
         "directions are smoothed over steps and iterates averaged (momentum, averaging)",
         "batches, if asked for, are drawn by a coin for each row, anew for each release",
     )

@@ -6,6 +6,7 @@ from agd_runs import ADD, REPLACE, recorded
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpcore.accountants.gdp import GdpAccountant
 from dpcore.losses.hinge import HingeSvm
 from dpcore.losses.huber import HuberSvm
 from dpcore.losses.logistic import Logistic
@@ -43,7 +44,8 @@ def test_other_slots_are_admitted(optimizer, check):
 def test_sensitivity_holds_on_any_neighbour(relation, x, label, position, loss):
     rows = make_rows(30, seed=1)
     optimizer = DpAgd(steps=6)
-    problem_rows = recorded(optimizer, rows, relation, Logistic())
+    opened = GdpAccountant.from_budget(1.0, 1e-6)
+    problem_rows = recorded(optimizer, rows, relation, Logistic(), accountant=opened)
     if relation is ADD:
         X, y = np.insert(rows.X, position, x, axis=0), np.insert(rows.y, position, label)
     else:
