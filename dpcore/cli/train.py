@@ -154,6 +154,13 @@ def train_command(
             "the model file. In place of the exact ones."
         ),
     ] = None,
+    evaluate_epsilon: Annotated[
+        float | None,
+        typer.Option(
+            help="In place of --evaluate-share: the epsilon of these figures by themselves, at "
+            "--delta. It is a part of --epsilon, not beside it."
+        ),
+    ] = None,
     test: Annotated[Path | None, typer.Option(help="A second file to report on.")] = None,
     unit: Annotated[
         str | None,
@@ -243,6 +250,7 @@ def train_command(
         class_weight=parsed_weights(class_weight),
         largest_weight=largest_weight,
         evaluate_share=evaluate_share,
+        evaluate_epsilon=evaluate_epsilon,
         seed=seed,
         multiclass=multiclass,
     )

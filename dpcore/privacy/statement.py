@@ -65,7 +65,8 @@ class PrivacyStatement:
     balanced : where counts of the classes were released within the budget, for the weights that
         even them out: the ``share`` of the budget that they took.
     evaluation : where counts of rows held out were released within the budget, for figures of the
-        model: the ``share`` of the budget that was set aside for them.
+        model: the ``share`` of the budget that was set aside for them, and, where it was asked for,
+        the ``epsilon`` that they have by themselves at delta.
     fits : how many fits the model is of, one for each class against the rest, each with an equal
         part of the budget; 1 for one of all classes.
     search : where it is the best of several fits: the public ``candidates``, the law of ``tries``,
@@ -182,9 +183,12 @@ class PrivacyStatement:
     def _of_evaluation(self) -> str:
         if self.evaluation is None:
             return ""
+        of_own = self.evaluation.get("epsilon")
+        alone = "" if of_own is None else f" (an epsilon of {_exact(of_own)} by themselves)"
         return (
             " Figures of the model were released from rows held out, for "
-            f"{self.evaluation['share']:.3g} of the same budget, and the guarantee is for both."
+            f"{self.evaluation['share']:.3g} of the same budget{alone}, and the guarantee is for "
+            "both."
         )
 
     def _of_fits(self) -> str:

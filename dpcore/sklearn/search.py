@@ -32,6 +32,15 @@ __all__ = ["PrivateSearch"]
 _Method = TypeVar("_Method", bound=Callable[..., Any])
 
 
+def _require_no_evaluation(estimator: PrivateEstimator) -> None:
+    for name in ("test_fraction", "evaluate_share", "evaluate_epsilon"):
+        if getattr(estimator, name) is not None:
+            raise InvalidInputError(
+                f"A search is one release and has no private evaluation beside it: leave {name} "
+                "out of the estimator."
+            )
+
+
 def _where_the_estimator_has(name: str) -> Callable[[_Method], _Method]:
     def offers(self: PrivateSearch) -> bool:
         return hasattr(type(self.estimator), name)
@@ -91,6 +100,7 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):
         """
         if not isinstance(self.estimator, PrivateEstimator):
             raise InvalidInputError("Expected estimator to be one of dpcore.sklearn.")
+        _require_no_evaluation(self.estimator)
         best = clone(self.estimator).set_params(random_state=self.random_state)
         rows, labels, schema, own = best._described_rows(X, y)
         search = self._search(best, schema)
