@@ -50,11 +50,7 @@ if TYPE_CHECKING:
     from dpcore.fitting.plan import Plan
     from dpcore.protocols import Engine
 
-__all__ = [
-    "Training",
-    "fit_dataset",
-    "train",
-]
+__all__ = ["Training", "fit_dataset", "train"]
 
 _WHERE_GIVEN = ("rho", "mu", "units", "users", "private_bounds", "balanced", "evaluation")
 
@@ -264,6 +260,8 @@ def fit_dataset(
             solution, statement = fit_users(
                 plan, problem, pool, charges, trusted, why_not_private, typed_by, secret
             )
+            if dataset.part is not None:
+                statement = replace(statement, part=dataset.part.name)
             return make_model(plan, dataset.schema, problem.l2, solution, (), statement)
     noise = SystemNoise() if plan.settings.seed is None else SeededNoise(plan.settings.seed)
     with (

@@ -236,6 +236,15 @@ KINDS = {
         ["Figures of the model on rows held out took 0.1 of the budget"],
         [],
     ),
+    "a part": (
+        changed(part="ward=surgery"),
+        {},
+        [
+            "The table is a part of a larger one: the rows of ward=surgery alone.",
+            "The table is a part, the rows of ward=surgery alone: no other row was used.",
+        ],
+        [],
+    ),
     "public weights": (
         STATEMENT,
         {"class_weights": {"no": 1.0, "yes": 3.0}, "weight_bound": 2.0},
