@@ -2,6 +2,7 @@
 
 import doctest
 import importlib
+import inspect
 import re
 import sys
 from pathlib import Path
@@ -26,6 +27,14 @@ WITH_PYTHON = sorted(
     for path in ROOT.glob(pattern)
     if "```python\n" in path.read_text()
 )
+PAGES = ("dpcore", "dpcore.sklearn", "dpcore.plugin")
+WITHOUT = {
+    "Schema": "a schema is a TOML file, which the head of its module and docs/data.md show",
+    "StandardizedGradientSum": "its standardisation follows from released moments; see dp-gd",
+    "UnitGradientSum": "its standardisation follows from released moments; see dp-gd",
+    "Schedule": "a type alias",
+    "hookimpl": "pluggy's own; docs/plugins.md has a plugin that runs",
+}
 SCHEMA = """
 [columns]
 age = { kind = "numeric", lower = 0, upper = 90 }
@@ -53,6 +62,38 @@ def test_examples_are_found():
 def test_examples_of_docstrings(path):
     failed, attempted = doctest.testmod(module_of(path))
     assert attempted and not failed
+
+
+def is_to_be_shown(thing):
+    """Whether it is a function or class of use by itself: no error, and no protocol."""
+    if not (inspect.isclass(thing) or callable(thing)):
+        return False
+    is_error = inspect.isclass(thing) and issubclass(thing, Exception)
+    return not (is_error or getattr(thing, "_is_protocol", False))
+
+
+def without_example(page, named):
+    """Return the names of a page that nothing shows."""
+    found = importlib.import_module(page)
+    things = {name: getattr(found, name) for name in found.__all__}
+    return [
+        name
+        for name, thing in sorted(things.items())
+        if is_to_be_shown(thing) and name not in named and ">>> " not in (thing.__doc__ or "")
+    ]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_public_name_has_an_example(page):
+    assert without_example(page, WITHOUT) == []
+
+
+def test_a_name_without_an_example_is_found():
+    assert without_example("dpcore", {}) == ["Schema"]
+
+
+def test_reasons_are_of_names_that_have_no_example():
+    assert {name for page in PAGES for name in without_example(page, {})} == {*WITHOUT}
 
 
 def test_an_example_that_prints_something_else_fails():

@@ -66,6 +66,14 @@ def schedule_noise_multiplier(accountant: Accountant, schedule: Schedule) -> flo
 
     Raises InvalidInputError if no amount of noise makes it fit, and UnsupportedEventError, naming
     what can, if the accountant cannot hold the schedule's events.
+
+    Examples
+    --------
+    >>> from dpcore.accountants.gdp import GdpAccountant
+    >>> from dpcore.plugin import Gaussian, schedule_noise_multiplier
+    >>> accountant = GdpAccountant.from_budget(1.0, 1e-6)
+    >>> round(schedule_noise_multiplier(accountant, lambda m: {Gaussian.nominal_event(m): 100}), 1)
+    42.2
     """
     return smallest_multiplier(lambda m: _holds(accountant, schedule(m)))
 

@@ -69,6 +69,12 @@ class Settings:
     seed : makes the run repeatable and the result not private; ``None`` for real noise.
     multiclass : ``"ovr"`` for a fit of each of three classes and more against the rest, by a loss
         for two; ``None`` for one fit of all.
+
+    Examples
+    --------
+    >>> from dpcore.plugin import Settings
+    >>> Settings(algo="dp-gd", epsilon=0.5, params={"steps": 20}).delta
+    1e-08
     """
 
     algo: str = DEFAULT_ALGORITHM

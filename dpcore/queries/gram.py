@@ -42,6 +42,15 @@ class GramMatrix:
     Parameters
     ----------
     problem : public facts. ``l1_norm`` : r; ``None`` for what follows from R, sqrt(d) R.
+
+    Examples
+    --------
+    >>> from dpcore.losses.logistic import Logistic
+    >>> from dpcore.plugin import GramMatrix, NeighboringRelation, Problem
+    >>> add = NeighboringRelation.ADD_OR_REMOVE_ONE
+    >>> problem = Problem(Logistic(), 0.0, 2, row_norm=1.0, raw_norm_bound=1.0, relation=add)
+    >>> GramMatrix(problem).sensitivity(add).norm
+    'l1'
     """
 
     problem: Problem

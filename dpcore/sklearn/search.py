@@ -78,6 +78,16 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):
     best_estimator_ : the estimator with the model that was released.
     best_params_ : its candidate, released too; empty where no try came to a model.
     model_ : its model, whose ``privacy["sentence"]`` is the guarantee.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpcore.sklearn import PrivateLogisticRegression, PrivateSearch
+    >>> X, y = np.array([[0.0], [1.0]] * 500), np.array([0, 1] * 500)
+    >>> estimator = PrivateLogisticRegression(bounds=(0, 1), algo="dp-gd")
+    >>> search = PrivateSearch(estimator=estimator, candidates={"l2": [0.01, 0.1]}, search="list")
+    >>> search.fit(X, y).model_.privacy["epsilon"]  # of all candidates together
+    1.0
     """
 
     estimator: Any = None
