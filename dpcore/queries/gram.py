@@ -121,7 +121,16 @@ class GramMatrix:
 
 
 def unpack(answer: np.ndarray, n_features: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the symmetric matrix and the vector of an answer, float64."""
+    """Return the symmetric matrix and the vector of an answer, float64.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpcore.plugin.parts import unpack
+    >>> unpack(np.array([1.0, 2.0, 3.0, 7.0, 8.0]), 2)
+    (array([[1., 2.],
+           [2., 3.]]), array([7., 8.]))
+    """
     upper = answer[:-n_features].astype(np.float64)
     return upper[_places(n_features)], np.asarray(answer[-n_features:], dtype=np.float64)
 
