@@ -2,6 +2,7 @@
 
 import doctest
 import importlib
+import inspect
 import re
 import sys
 from pathlib import Path
@@ -26,6 +27,44 @@ WITH_PYTHON = sorted(
     for path in ROOT.glob(pattern)
     if "```python\n" in path.read_text()
 )
+PAGES = ("dpcore", "dpcore.sklearn", "dpcore.plugin", "dpcore.plugin.parts", "dpcore.testing")
+REASONS = {
+    "a TOML file, which the head of its module and docs/data.md show": "Schema",
+    "its standardisation follows from released moments; dp-gd shows it": """
+        Standardization StandardizedGradientSum UnitGradientSum""",
+    "an alias, or a base: those that are derived from it are shown": """
+        AdditiveAccountant ClippedGradients DpEvent NoiseSource PureNoise Rounds ScaledNoise
+        Schedule Unshareable""",
+    "pluggy's own; docs/plugins.md has a plugin that runs": "hookimpl",
+    "its docstring, or docs/events.md, says what it states": """
+        DominatingPairDpEvent ExPostDpEvent NonPrivateDpEvent ObjectivePerturbationDpEvent
+        PoissonSampledDpEvent RandomizedSensitivity RenyiDpEvent SampledWithoutReplacementDpEvent
+        SkellamDpEvent""",
+    "holds rows, or acts on them, so that an example has to make a table first": """
+        CsrBlock Dataset GradientSum LinePath LocalEngine Model OneProcess Table TableSession
+        bounded_labels clamped_labels clip_coefficients column_of fit_nonprivate load_file
+        majority_label minimize numeric_column""",
+    "of users, whose messages the README of dpcore-a-ddp has": """
+        Account Answers Declined Inbox Ledger Rejection Reply Round fit_pool""",
+    "a figure of one theorem, whose plugin shows how it is used": """
+        AmplifiedAccountant BestAccountant FixedSizeSample JointAccountant epsilon_after
+        gaussian_deltas_up gaussian_mu_squared_down gradient_bits gradient_error loss_error
+        skellam_delta_up""",
+    "digits of noise, for a new law alone": """
+        DigitStream Digits GridScale LazyUniform SystemNoise exponential_digits normal_digits""",
+    "of the registry and the door: a line of docs/plugins.md or docs/interactive.md": """
+        Sensitivity accountant_facts accountants_for check_writable load_noise load_now
+        optimizer_facts params_apart sealed validated_epsilon""",
+    "a part of the admission test, which takes seconds: docs/plugins.md shows it": """
+        Outcome RecordingSession ReplaySession Tested check_accountant check_bad_parameters_refused
+        check_dataset check_declarations check_engine check_huge_epsilon_limit check_interactive
+        check_loss check_mechanism check_mechanisms_and_queries check_never_overspends
+        check_outputs_released check_pool check_query check_repeatable_when_seeded check_sampler
+        check_sensitivity_on_neighbours check_tiny_budget_refused loss_of make_rows not_isolated
+        parametrize_with_checks require_assertions run_apart run_checks""",
+}
+"""Why names have no example of their own."""
+WITHOUT = {name for names in REASONS.values() for name in names.split()}
 SCHEMA = """
 [columns]
 age = { kind = "numeric", lower = 0, upper = 90 }
@@ -53,6 +92,38 @@ def test_examples_are_found():
 def test_examples_of_docstrings(path):
     failed, attempted = doctest.testmod(module_of(path))
     assert attempted and not failed
+
+
+def is_to_be_shown(thing):
+    """Whether it is a function or class of use by itself: no error, and no protocol."""
+    if not (inspect.isclass(thing) or callable(thing)):
+        return False
+    is_error = inspect.isclass(thing) and issubclass(thing, Exception)
+    return not (is_error or getattr(thing, "_is_protocol", False))
+
+
+def without_example(page, named):
+    """Return the names of a page that nothing shows."""
+    found = importlib.import_module(page)
+    things = {name: getattr(found, name) for name in found.__all__}
+    return [
+        name
+        for name, thing in sorted(things.items())
+        if is_to_be_shown(thing) and name not in named and ">>> " not in (thing.__doc__ or "")
+    ]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_public_name_has_an_example(page):
+    assert without_example(page, WITHOUT) == []
+
+
+def test_a_name_without_an_example_is_found():
+    assert without_example("dpcore", set()) == ["Schema"]
+
+
+def test_reasons_are_of_names_that_have_no_example():
+    assert {name for page in PAGES for name in without_example(page, set())} == WITHOUT
 
 
 def test_an_example_that_prints_something_else_fails():

@@ -58,7 +58,16 @@ def validated_epsilon(epsilon: Any) -> float:
 
 
 def validated_delta(delta: Any, zero_allowed: bool = False) -> float:
-    """Return ``delta`` as a float; InvalidInputError unless 0 < delta < 1, or 0 where allowed."""
+    """Return ``delta`` as a float; InvalidInputError unless 0 < delta < 1, or 0 where allowed.
+
+    Examples
+    --------
+    >>> from dpcore.plugin.parts import validated_delta
+    >>> validated_delta(1.5)
+    Traceback (most recent call last):
+        ...
+    dpcore.errors.InvalidInputError: Expected delta=1.5 < 1.
+    """
     number = _number("delta", delta)
     if number < 0 and zero_allowed:
         raise InvalidInputError(f"Expected delta={delta!r} >= 0.")

@@ -52,7 +52,14 @@ _MARGIN = 2.0**-30
 
 
 def amplified_epsilon(epsilon: float, p: float) -> float:
-    """Return ln(1 + p (exp(epsilon) - 1)), rounded up, for ``p`` in (0, 1]."""
+    """Return ln(1 + p (exp(epsilon) - 1)), rounded up, for ``p`` in (0, 1].
+
+    Examples
+    --------
+    >>> from dpcore.plugin.parts import amplified_epsilon
+    >>> round(amplified_epsilon(1.0, 0.01), 5)
+    0.01704
+    """
     if epsilon < 1:
         amplified = math.log1p(p * math.expm1(epsilon))
     else:

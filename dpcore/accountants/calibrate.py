@@ -38,6 +38,15 @@ def noise_multiplier(
     ------
     InvalidInputError : ``cost`` is not a finite number > 0, or less than any release costs.
     UnsupportedEventError : the accountant cannot hold the mechanism's events; names what can.
+
+    Examples
+    --------
+    >>> from dpcore.accountants.zcdp import ZcdpAccountant
+    >>> from dpcore.plugin import Gaussian, noise_multiplier
+    >>> accountant = ZcdpAccountant.from_budget(1.0, 1e-6)
+    >>> m = noise_multiplier(accountant, Gaussian.nominal_event, accountant.budget / 10)
+    >>> round(m, 2)
+    14.33
     """
     if not (isinstance(cost, float | int | Fraction) and math.isfinite(cost) and cost > 0):
         raise InvalidInputError(f"Expected cost={cost!r} to be finite and > 0.")

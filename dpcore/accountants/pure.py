@@ -27,6 +27,13 @@ class PureAccountant(ReservingAccountant):
     the log ratio is at most the sum of that path's epsilons. Without a reserve the
     guarantee has a delta of 0, whatever the budget's. With one it has the reserve's: releases that
     are (epsilon, delta)-DP add up in both (basic composition).
+
+    Examples
+    --------
+    >>> from dpcore.plugin.parts import PureAccountant, PureDpEvent
+    >>> accountant = PureAccountant.from_budget(1.0, 0)
+    >>> accountant.compose(PureDpEvent(0.75)).remaining
+    0.25
     """
 
     name: ClassVar[str] = "pure"

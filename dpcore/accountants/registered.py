@@ -16,7 +16,14 @@ __all__ = ["distribution_of", "registered_accountants", "target_of", "which_supp
 
 def registered_accountants() -> tuple[Any, ...]:
     """Return the classes of the accountants that hold several private releases: the fully adaptive
-    first, else as they were registered. One that cannot be loaded is left out."""
+    first, else as they were registered. One that cannot be loaded is left out.
+
+    Examples
+    --------
+    >>> from dpcore.plugin.parts import registered_accountants
+    >>> sorted(each.name for each in registered_accountants())[:3]
+    ['advanced-composition', 'gdp', 'pure']
+    """
     stated = [(accountant_facts(accountant), accountant) for accountant in _loaded()]
     usable = [(facts, found) for facts, found in stated if facts.holds_several and facts.private]
     usable.sort(key=lambda pair: not pair[0].fully_adaptive)

@@ -66,6 +66,14 @@ def schedule_noise_multiplier(accountant: Accountant, schedule: Schedule) -> flo
 
     Raises InvalidInputError if no amount of noise makes it fit, and UnsupportedEventError, naming
     what can, if the accountant cannot hold the schedule's events.
+
+    Examples
+    --------
+    >>> from dpcore.accountants.gdp import GdpAccountant
+    >>> from dpcore.plugin import Gaussian, schedule_noise_multiplier
+    >>> accountant = GdpAccountant.from_budget(1.0, 1e-6)
+    >>> round(schedule_noise_multiplier(accountant, lambda m: {Gaussian.nominal_event(m): 100}), 1)
+    42.2
     """
     return smallest_multiplier(lambda m: _holds(accountant, schedule(m)))
 
@@ -88,7 +96,17 @@ def planned_accountant(
     accountant_class: Any, epsilon: float, delta: float, conversion: str | None, schedule: Schedule
 ) -> Accountant:
     """Return the accountant of the budget, with what it fixes beforehand (the rdp accountant's
-    order, the reserve for releases that have a delta) fixed for the schedule."""
+    order, the reserve for releases that have a delta) fixed for the schedule.
+
+    Examples
+    --------
+    >>> from dpcore.accountants.rdp import RdpAccountant
+    >>> from dpcore.plugin import Gaussian
+    >>> from dpcore.plugin.parts import planned_accountant
+    >>> twice = lambda m: {Gaussian.nominal_event(m): 2}
+    >>> planned_accountant(RdpAccountant, 1.0, 1e-6, None, twice).epsilon
+    1.0
+    """
     fitted: Accountant
     facts = accountant_facts(accountant_class)
     if facts.planned is not None:

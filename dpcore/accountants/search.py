@@ -18,6 +18,12 @@ def smallest_multiplier(holds: Callable[[float], bool], precision: float = 1e-9)
     true; it is expected to hold from some multiplier on.
 
     Raises InvalidInputError if it holds for none.
+
+    Examples
+    --------
+    >>> from dpcore.plugin.parts import smallest_multiplier
+    >>> round(smallest_multiplier(lambda m: m * m >= 2), 6)
+    1.414214
     """
     if not holds(_LARGEST):
         raise InvalidInputError(
@@ -43,6 +49,12 @@ def smallest_epsilon(
     true; it is expected to hold from some epsilon on. ``inf`` if that is beyond ``most``.
 
     ``first`` : where the search begins.
+
+    Examples
+    --------
+    >>> from dpcore.plugin.parts import smallest_epsilon
+    >>> round(smallest_epsilon(lambda e: e >= 0.3, first=1.0, precision=1e-9), 6)
+    0.3
     """
     if holds(0.0):  # to which no relative precision comes near
         return 0.0
@@ -58,7 +70,14 @@ def smallest_epsilon(
 
 
 def most_rounds(holds: Callable[[int], bool]) -> int:
-    """Return the largest number of rounds, 0 to 10^9, up to which ``holds`` is true."""
+    """Return the largest number of rounds, 0 to 10^9, up to which ``holds`` is true.
+
+    Examples
+    --------
+    >>> from dpcore.plugin.parts import most_rounds
+    >>> most_rounds(lambda k: 0.1 * k <= 1.0)
+    10
+    """
     low, high = 0, 1
     while holds(high):
         low = high

@@ -226,10 +226,12 @@ def _run(
     comparison: Comparison, out: Path | None, jobs: int, engine: str, *, hidden: bool
 ) -> Results:
     from dpcore.compare.runner import run
+    from dpcore.data.readers.watching import watched
 
     fits = FitsMade()
     try:
-        with ended_as_interrupted(), shown(fits.look, hidden=hidden):
+        watch = watched(fits.reading.on_bytes)
+        with ended_as_interrupted(), watch, shown(fits.look, hidden=hidden):
             return run(comparison, out, jobs, fits.on_row, engine)
     except KeyboardInterrupt as stop:
         kept = "nothing was kept, for want of --out"

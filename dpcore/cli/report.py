@@ -25,8 +25,12 @@ def report_command(
         str, typer.Option("--format", help="html, text, or json (a machine-readable model card).")
     ] = "html",
     docs: Annotated[
-        str, typer.Option(help="The address of dpcore's docs, for the links of the page.")
-    ] = "docs",
+        str | None,
+        typer.Option(
+            help="The address of the folder docs of dpcore's site, for links; by default the page "
+            "names the documents without links."
+        ),
+    ] = None,
 ) -> None:
     """Write a report on a model for those who answer for it: what was fitted, whose privacy, what
     the guarantee means in odds, what was spent, what is public, what is outside, and what must be

@@ -82,18 +82,21 @@ class ReleasesMade:
 
 
 class FitsMade:
-    """The fits of a comparison, of all that it makes."""
+    """The fits of a comparison, of all that it makes; while this process reads a file, its bytes.
+    Processes beside it (``--jobs``) read unseen."""
 
     def __init__(self) -> None:
         self.step: Step | None = None
+        self.reading = FilesRead("reading")
 
     def on_row(self, done: int, total: int, row: Mapping[str, Any]) -> None:
         """Take note of a fit, and of all that are done, those of an earlier run included."""
         words = f"{done:,} of {total:,} fits, last {row['algorithm']} on {row['data']}"
         self.step = Step("comparing", done, total, words)
+        self.reading.step = None
 
     def look(self) -> Step | None:
-        return self.step
+        return self.reading.step or self.step
 
 
 @contextmanager

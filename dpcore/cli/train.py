@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from dpcore.cli import options
 from dpcore.cli.assignments import assigned
 from dpcore.cli.interrupts import ended_as_interrupted
 from dpcore.cli.steps import fit_progress, rounds_progress
@@ -28,16 +29,9 @@ _ADVICE = "Or --bad-rows drop leaves such rows out."
 
 
 def train_command(
-    algo: Annotated[
-        str, typer.Option(help="Algorithm; see dpcore list optimizers. auto chooses one.")
-    ] = "auto",
-    data: Annotated[
-        str, typer.Option(help="Data set's name, file, store, folder of Parquet, or - for stdin.")
-    ] = "census-sim",
-    schema: Annotated[
-        Path | None,
-        typer.Option(help="Schema (TOML) of a file, or a shipped one's name (schema --list)."),
-    ] = None,
+    algo: options.Algorithm = "auto",
+    data: options.Data = "census-sim",
+    schema: options.SchemaFile = None,
     schema_from_data: Annotated[
         bool,
         typer.Option("--schema-from-data", help="Read bounds and categories off the rows: leaks."),
@@ -45,7 +39,7 @@ def train_command(
     private_bounds: Annotated[
         bool, typer.Option("--private-bounds", help="Release the bounds that the schema lacks.")
     ] = False,
-    target: Annotated[str | None, typer.Option(help="Label column of a data file.")] = None,
+    target: options.Target = None,
     loss: Annotated[
         str | None,
         typer.Option(
@@ -95,13 +89,7 @@ def train_command(
     release_last: Annotated[
         bool, typer.Option("--release-last", help="Target not met: the last model all the same.")
     ] = False,
-    relation: Annotated[
-        str | None,
-        typer.Option(
-            help="Neighbouring relation: add-or-remove-one, the default where the algorithm has a "
-            "guarantee under it, replace-one or replace-special."
-        ),
-    ] = None,
+    relation: options.OfRelation = None,
     accountant: Annotated[
         str | None, typer.Option(help="Accountant; the algorithm's own by default (dpcore info).")
     ] = None,
@@ -115,10 +103,8 @@ def train_command(
             help="What sums over the rows: a name of dpcore list, or NAME:ADDRESS.",
         ),
     ] = "local",
-    threads: Annotated[
-        int | None, typer.Option(help="Use at most so many threads; all processors by default.")
-    ] = None,
-    use: Annotated[list[str] | None, typer.Option(help="SLOT=NAME, as often as needed.")] = None,
+    threads: options.Threads = None,
+    use: options.Use = None,
     assignments: Annotated[
         list[str] | None, typer.Option("--set", help="KEY=VALUE, or loss.KEY=VALUE; repeatable.")
     ] = None,
@@ -127,13 +113,7 @@ def train_command(
         bool,
         typer.Option("--as-published", help="Run the authors' code as it is: marked not private."),
     ] = False,
-    bad_rows: Annotated[
-        str,
-        typer.Option(
-            help="Rows that do not satisfy the schema: refuse or drop. To drop, each line of text "
-            "is a row (no line breaks in cells), and the relation is add-or-remove-one."
-        ),
-    ] = "refuse",
+    bad_rows: options.BadRows = "refuse",
     users: Annotated[
         Path | None,
         typer.Option(
@@ -154,17 +134,16 @@ def train_command(
             "the model file. In place of the exact ones."
         ),
     ] = None,
-    test: Annotated[Path | None, typer.Option(help="A second file to report on.")] = None,
-    unit: Annotated[
-        str | None,
+    evaluate_epsilon: Annotated[
+        float | None,
         typer.Option(
-            help="Column that says whose a row is: the guarantee is for all rows of one value of "
-            "it, and not for one row. The schema's key, as --rows-per-unit."
+            help="In place of --evaluate-share: the epsilon of these figures by themselves, at "
+            "--delta. It is a part of --epsilon, not beside it."
         ),
     ] = None,
-    rows_per_unit: Annotated[
-        int | None, typer.Option(help="At most so many rows of each value of --unit are used.")
-    ] = None,
+    test: options.TestFile = None,
+    unit: options.Unit = None,
+    rows_per_unit: options.RowsPerUnit = None,
     class_weight: Annotated[
         list[str] | None,
         typer.Option(
@@ -174,22 +153,11 @@ def train_command(
     largest_weight: Annotated[
         float, typer.Option(help="The most that a balanced weight may come to.")
     ] = Settings.largest_weight,
-    out: Annotated[Path | None, typer.Option(help="Model file to write.")] = None,
-    seed: Annotated[
-        int | None, typer.Option(help="Repeatable noise, for tests and figures: not private.")
-    ] = None,
-    ledger: Annotated[
-        str | None,
-        typer.Option(
-            help="Charge the whole budget to this ledger first, a file or postgresql://... (dpcore "
-            "ledger init); by default the schema's, or that of DPCORE_LEDGER."
-        ),
-    ] = None,
-    analyst: Annotated[str, typer.Option("--as", help="Who runs it, for the ledger.")] = "",
-    same_table: Annotated[
-        bool,
-        typer.Option("--same-table", help="A schema new to the ledger is of the same rows."),
-    ] = False,
+    out: options.Out = None,
+    seed: options.Seed = None,
+    ledger: options.LedgerOf = None,
+    analyst: options.Analyst = "",
+    same_table: options.SameTable = False,
     part: Annotated[
         str | None,
         typer.Option(
@@ -197,8 +165,8 @@ def train_command(
             "column cost what the dearest part costs, not the sum."
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Fit a private linear model."""
     from dpcore.fitting.loading import DataRequest
@@ -243,6 +211,7 @@ def train_command(
         class_weight=parsed_weights(class_weight),
         largest_weight=largest_weight,
         evaluate_share=evaluate_share,
+        evaluate_epsilon=evaluate_epsilon,
         seed=seed,
         multiclass=multiclass,
     )

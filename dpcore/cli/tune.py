@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from dpcore.cli import options
 from dpcore.cli.assignments import assigned
 from dpcore.cli.interrupts import ended_as_interrupted
 from dpcore.cli.streams import tell_outlook
@@ -32,17 +32,10 @@ def tune_command(
             "combination is a candidate.",
         ),
     ] = None,
-    algo: Annotated[
-        str, typer.Option(help="Algorithm; see dpcore list optimizers. auto chooses one.")
-    ] = "auto",
-    data: Annotated[
-        str, typer.Option(help="Data set's name, file, store, folder of Parquet, or - for stdin.")
-    ] = "census-sim",
-    schema: Annotated[
-        Path | None,
-        typer.Option(help="Schema (TOML) of a file, or a shipped one's name (schema --list)."),
-    ] = None,
-    target: Annotated[str | None, typer.Option(help="Label column of a data file.")] = None,
+    algo: options.Algorithm = "auto",
+    data: options.Data = "census-sim",
+    schema: options.SchemaFile = None,
+    target: options.Target = None,
     loss: Annotated[
         str | None,
         typer.Option(
@@ -77,9 +70,7 @@ def tune_command(
     held_out: Annotated[
         float, typer.Option(help="Share of the rows that scores are of, and no fit.")
     ] = 0.2,
-    relation: Annotated[
-        str | None, typer.Option(help="Neighbouring relation, as of dpcore train.")
-    ] = None,
+    relation: options.OfRelation = None,
     accountant: Annotated[
         str | None,
         typer.Option(
@@ -87,41 +78,22 @@ def tune_command(
             "--search list."
         ),
     ] = None,
-    use: Annotated[list[str] | None, typer.Option(help="SLOT=NAME, as often as needed.")] = None,
-    threads: Annotated[
-        int | None, typer.Option(help="Use at most so many threads; all processors by default.")
-    ] = None,
-    bad_rows: Annotated[
-        str, typer.Option(help="Rows that do not satisfy the schema: refuse or drop.")
-    ] = "refuse",
+    use: options.Use = None,
+    threads: options.Threads = None,
+    bad_rows: options.BadRows = "refuse",
     test_fraction: Annotated[
         float | None, typer.Option(help="Hold out further rows and report without privacy.")
     ] = None,
-    test: Annotated[Path | None, typer.Option(help="A second file to report on.")] = None,
-    unit: Annotated[
-        str | None, typer.Option(help="Column that says whose a row is, as of dpcore train.")
-    ] = None,
-    rows_per_unit: Annotated[
-        int | None, typer.Option(help="At most so many rows of each value of --unit are used.")
-    ] = None,
-    out: Annotated[Path | None, typer.Option(help="Model file to write.")] = None,
-    seed: Annotated[
-        int | None, typer.Option(help="Repeatable noise, for tests and figures: not private.")
-    ] = None,
-    ledger: Annotated[
-        str | None,
-        typer.Option(
-            help="Charge the whole search to this ledger first, a file or postgresql://... (dpcore "
-            "ledger init); by default the schema's, or that of DPCORE_LEDGER."
-        ),
-    ] = None,
-    analyst: Annotated[str, typer.Option("--as", help="Who runs it, for the ledger.")] = "",
-    same_table: Annotated[
-        bool,
-        typer.Option("--same-table", help="A schema new to the ledger is of the same rows."),
-    ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
+    test: options.TestFile = None,
+    unit: options.Unit = None,
+    rows_per_unit: options.RowsPerUnit = None,
+    out: options.Out = None,
+    seed: options.Seed = None,
+    ledger: options.LedgerOf = None,
+    analyst: options.Analyst = "",
+    same_table: options.SameTable = False,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Fit candidates within one budget, and release the best. No progress is shown: it would tell
     how many tries there are."""

@@ -28,7 +28,14 @@ whole fit, though passes alone, one after the other, gain from fewer (``bench/tw
 
 
 def available_threads() -> int:
-    """Return the number of processors that this process may run on."""
+    """Return the number of processors that this process may run on.
+
+    Examples
+    --------
+    >>> from dpcore.plugin.parts import available_threads
+    >>> available_threads() >= 1
+    True
+    """
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.exact.grid import round_parameters
+from dpcore.evaluation.held_out_sums import BITS, HeldOutSums
 from dpcore.exact.rounding import float_up, sqrt_up
-from dpcore.privacy.sealed import constant, sealed
+from dpcore.privacy.sealed import sealed
 from dpcore.privacy.sensitivity import Sensitivity
 from dpcore.queries.clipping import clipped_total
 
 if TYPE_CHECKING:
     from dpcore.data.blocks.block import Block
     from dpcore.privacy.sensitivity import NeighboringRelation
-    from dpcore.protocols.problem import Problem
 
 __all__ = ["ErrorSums"]
 
-_BITS = 20
 _NUMBERS = 5
 
 
 @sealed
-@dataclass(frozen=True, slots=True, eq=False)
-class ErrorSums:
+class ErrorSums(HeldOutSums):
     """Five sums over rows, of a target y scaled to [-1, 1] and a prediction z: e = min((z - y)^2,
     1), e^2, (y + 1) / 2, y^2 and 1.
 
@@ -34,35 +30,17 @@ class ErrorSums:
     most 1 when a row is added, removed or replaced: by at most 5 in l1 and the square root of 5,
     rounded up, in l2, under every relation. An error is so clipped at a public bound, half of the
     range of the target.
-
-    Parameters
-    ----------
-    problem : public facts of the rows.
-    w : float64 of shape (n_features,), a released value, rounded to the parameters' grid.
-    norm : of the sensitivity.
     """
 
-    problem: Problem
-    w: np.ndarray
-    norm: Literal["l1", "l2"] = "l2"
-
-    kind: ClassVar[str] = "evaluation"
-    thread_safe: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        rounded = round_parameters(self.w, self.problem.raw_norm_bound)
-        object.__setattr__(self, "w", constant(rounded))
+    __slots__ = ()
 
     @property
     def shape(self) -> tuple[int]:
         return (_NUMBERS,)
 
-    def start(self) -> np.ndarray:
-        return np.zeros(_NUMBERS, dtype=np.int64)
-
     def answer_block(self, block: Block) -> np.ndarray:
         numbers = self._numbers(np.ascontiguousarray(block.margins(self.w)), block.y)
-        return np.array([clipped_total(each, 1.0, 2.0**_BITS) for each in numbers], dtype=np.int64)
+        return np.array([clipped_total(each, 1.0, 2.0**BITS) for each in numbers], dtype=np.int64)
 
     def _numbers(self, z: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, ...]:
         error = np.minimum((z - y) ** 2, 1.0)
@@ -70,4 +48,4 @@ class ErrorSums:
 
     def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
         bound = float(_NUMBERS) if self.norm == "l1" else float_up(sqrt_up(_NUMBERS))  # type: ignore[arg-type]
-        return Sensitivity(self.norm, bound, relation, _BITS)
+        return Sensitivity(self.norm, bound, relation, BITS)

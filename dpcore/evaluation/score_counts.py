@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.exact.grid import round_parameters
-from dpcore.privacy.sealed import constant, sealed
+from dpcore.evaluation.held_out_sums import BITS, HeldOutSums
+from dpcore.privacy.sealed import sealed
 from dpcore.queries.histogram import sensitivity_of_bins
 
 if TYPE_CHECKING:
     from dpcore.data.blocks.block import Block
     from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
-    from dpcore.protocols.problem import Problem
 
 __all__ = ["CUTS", "EDGES", "ScoreCounts"]
 
@@ -23,12 +21,10 @@ CUTS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.9
 """The public edges of bins of probability, denser where rare classes lie."""
 EDGES = tuple(round(math.log(p / (1.0 - p)), 6) for p in CUTS)
 """The same as log odds: edges of margins, of every loss. The middle one is 0."""
-_BITS = 20
 
 
 @sealed
-@dataclass(frozen=True, slots=True, eq=False)
-class ScoreCounts:
+class ScoreCounts(HeldOutSums):
     """How many rows are of each class and in each bin of the score: of two classes, bins of the
     margin between ``EDGES``; of several, the class that the model says.
 
@@ -38,27 +34,10 @@ class ScoreCounts:
     rounded up (Dwork, McSherry, Nissim & Smith 2006, section 3). The number of rows is the sum of
     noisy cells, and no exact one.
 
-    The counts are on a grid of 2^-20, so that noise is not rounded to whole rows. A margin on an
-    edge is in the bin below, as a margin of 0 is the first class.
-
-    Parameters
-    ----------
-    problem : public facts of the rows.
-    w : float64 of shape (n_features,) or (n_classes, n_features), a released value, rounded to the
-        parameters' grid.
-    norm : of the sensitivity.
+    A margin on an edge is in the bin below, as a margin of 0 is the first class.
     """
 
-    problem: Problem
-    w: np.ndarray
-    norm: Literal["l1", "l2"] = "l2"
-
-    kind: ClassVar[str] = "evaluation"
-    thread_safe: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        rounded = round_parameters(self.w, self.problem.raw_norm_bound)
-        object.__setattr__(self, "w", constant(rounded))
+    __slots__ = ()
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -66,9 +45,6 @@ class ScoreCounts:
         if self.w.ndim > 1:
             return (self.w.shape[0], self.w.shape[0])
         return (2, len(EDGES) + 1)
-
-    def start(self) -> np.ndarray:
-        return np.zeros(math.prod(self.shape), dtype=np.int64)
 
     def answer_block(self, block: Block) -> np.ndarray:
         margins = np.ascontiguousarray(block.margins(self.w))
@@ -78,7 +54,7 @@ class ScoreCounts:
             bins, classes = np.searchsorted(EDGES, margins), (block.y > 0).astype(np.int64)
         n_classes, n_bins = self.shape
         cells = np.bincount(n_bins * classes + bins, minlength=n_classes * n_bins)
-        return cells.astype(np.int64) << _BITS
+        return cells.astype(np.int64) << BITS
 
     def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
-        return sensitivity_of_bins(self.norm, relation, _BITS)
+        return sensitivity_of_bins(self.norm, relation, BITS)

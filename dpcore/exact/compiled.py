@@ -37,7 +37,21 @@ _TOLD: list[str] = []
 
 def njit(*, cache: bool = False, **options: Any) -> Callable[[Callable[..., Any]], Any]:
     """Return numba's decorator with these options; with ``cache=True`` the kernel is kept on disk,
-    as the head of this file says."""
+    as the head of this file says.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpcore.plugin import njit
+    >>> @njit()
+    ... def twice(x, out):
+    ...     for i in range(x.size):
+    ...         out[i] = 2.0 * x[i]
+    >>> out = np.empty(2)
+    >>> twice(np.array([1.0, 2.5]), out)
+    >>> out
+    array([2., 5.])
+    """
 
     def define(function: Callable[..., Any]) -> Any:
         kernel = numba.njit(**options)(function)

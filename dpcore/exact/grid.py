@@ -98,7 +98,14 @@ check_grid()
 
 
 def round_to(values: np.ndarray | float, bits: int) -> np.ndarray:
-    """Return ``values`` rounded to multiples of ``2**-bits``, float64."""
+    """Return ``values`` rounded to multiples of ``2**-bits``, float64.
+
+    Examples
+    --------
+    >>> from dpcore.plugin import round_to
+    >>> round_to(0.3, 2)  # to quarters
+    np.float64(0.25)
+    """
     array = np.asarray(values, dtype=np.float64)
     return np.ldexp(np.rint(np.ldexp(array, bits)), -bits)
 
@@ -111,6 +118,13 @@ def round_parameters(w: np.ndarray, raw_norm_bound: float) -> np.ndarray:
     every stored row. Rounding is idempotent in effect: a value on the grid stays.
 
     Raises InvalidInputError for a value that is not finite.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpcore.plugin import round_parameters
+    >>> round_parameters(np.array([1 / 3]), raw_norm_bound=1.0) * 2.0**24
+    array([5592405.])
     """
     w = np.ascontiguousarray(w, dtype=np.float64)
     with np.errstate(over="ignore", invalid="ignore"):

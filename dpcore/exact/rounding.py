@@ -68,7 +68,15 @@ def _outward_down(x: Decimal) -> Fraction:
 
 
 def float_up(x: Fraction) -> float:
-    """Return the smallest float that is >= ``x`` (``inf`` above the largest finite one)."""
+    """Return the smallest float that is >= ``x`` (``inf`` above the largest finite one).
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from dpcore.plugin.parts import float_up
+    >>> float_up(Fraction(1, 10)) >= Fraction(1, 10)
+    True
+    """
     try:
         nearest = x.numerator / x.denominator
     except OverflowError:
@@ -77,7 +85,15 @@ def float_up(x: Fraction) -> float:
 
 
 def float_down(x: Fraction) -> float:
-    """Return the largest float that is <= ``x`` (``-inf`` below the smallest finite one)."""
+    """Return the largest float that is <= ``x`` (``-inf`` below the smallest finite one).
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from dpcore.plugin.parts import float_down
+    >>> float_down(Fraction(1, 10)) <= Fraction(1, 10)
+    True
+    """
     return -float_up(-x) + 0.0  # never -0.0
 
 
@@ -105,7 +121,15 @@ def log_down(x: Fraction) -> Fraction:
 
 
 def sqrt_up(x: Fraction) -> Fraction:
-    """Return an upper bound of the square root of ``x >= 0``."""
+    """Return an upper bound of the square root of ``x >= 0``.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from dpcore.plugin.parts import sqrt_up
+    >>> sqrt_up(Fraction(2)) ** 2 >= 2
+    True
+    """
     return _outward_up(_UP.sqrt(_decimal_up(x)))
 
 

@@ -12,10 +12,19 @@ import numpy as np
 from dpcore.data.cells.features import plain_fill
 from dpcore.data.cells.vocabulary import Vocabulary
 from dpcore.data.cells.words import TRUTH
-from dpcore.data.schema.columns import Binned, Boolean, Categorical, Numeric, Ordinal, Piecewise
+from dpcore.data.schema.columns import (
+    Binned,
+    Boolean,
+    Categorical,
+    Date,
+    Numeric,
+    Ordinal,
+    Piecewise,
+)
 from dpcore.data.schema.values import are_numbers
 from dpcore.errors import InvalidInputError
 from dpcore.export.arithmetic import count_from, hats, log_unit, on_grid, one_hot, unit
+from dpcore.export.dates import calendar, days_of
 
 if TYPE_CHECKING:
     from dpcore.data.schema.columns import FeatureColumn
@@ -52,11 +61,11 @@ def takes_text(column: FeatureColumn) -> bool:
     """
     if type(column) not in _ENCODERS:
         raise InvalidInputError(
-            f"Column {column.name!r} is of kind {column.kind}, which ONNX has no exact operators "
-            "for; numbers, categories, levels and truth values can be exported. Train with the "
-            "column as one of these, made where the table is, or drop it."
+            f"Column {column.name!r} is of kind {column.kind}, which ONNX has no operators for: a "
+            "graph computes no hash of a text. Score with dpcore predict or by hand from the JSON "
+            "file; or train with a categorical column that lists its values, or without this one."
         )
-    return not column.takes_numbers
+    return not (column.takes_numbers or type(column) in _AS_NUMBERS)
 
 
 def encoded_column(graph: Graph, column: FeatureColumn, notation: Notation) -> Encoded:
@@ -116,6 +125,20 @@ def _boolean(graph: Graph, cells: str, column: Boolean, notation: Notation) -> E
     return _positions(graph, _looked_up(graph, cells, codes), column)
 
 
+def _date(graph: Graph, cells: str, column: Date, notation: Notation) -> Encoded:
+    """Cells are days since 1970-01-01, whatever texts the notation has for no value."""
+    empty = graph.op("IsNaN", cells)
+    days, wrong = days_of(graph, cells)
+    fault = wrong
+    if _takes_empty(column):
+        fault = graph.op("And", wrong, graph.op("Not", empty))
+    days = graph.op("Where", wrong, float(plain_fill(column)), days)
+    first = _with_empty(graph, unit(graph, days, *column.bounds), empty, column)
+    none = empty if column.fill is None else None
+    parts = [calendar(graph, column, key, days, none) for key in column.calendar]
+    return Encoded(graph.op("Concat", first, *parts, axis=1) if parts else first, fault)
+
+
 _Encoder = Callable[["Graph", str, Any, "Notation"], Encoded]
 _ENCODERS: Mapping[type, _Encoder] = {
     Numeric: _number,
@@ -124,7 +147,10 @@ _ENCODERS: Mapping[type, _Encoder] = {
     Categorical: _categories,
     Ordinal: _ordinal,
     Boolean: _boolean,
+    Date: _date,
 }
+_AS_NUMBERS = (Date,)
+"""Kinds whose cells are texts elsewhere, and numbers in a graph."""
 
 
 def _numbers(

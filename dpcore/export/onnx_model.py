@@ -44,7 +44,8 @@ def graph_bytes(model: Model) -> bytes:
     """Return the model's graph, the same bytes every time.
 
     An input is a column of the schema, of shape (n_rows, 1): text where its cells are text, without
-    blanks around it, else float64, NaN for an empty cell. Outputs are ``log_odds`` or ``margin``,
+    blanks around it, else float64, NaN for an empty cell; a date is its day since 1970-01-01, a
+    number. Outputs are ``log_odds`` or ``margin``,
     ``probability`` where there are any, and ``label``; of a number ``label`` alone. A row that does
     not satisfy the schema has NaN, and a label that is an empty text or NaN.
 

@@ -14,6 +14,7 @@ from dpcore.data.units import coins_of
 from dpcore.errors import InvalidInputError, warn_caller
 from dpcore.fitting.cautions import cautions_of
 from dpcore.fitting.engines import require_all_rows, rows_of
+from dpcore.fitting.evaluated import parted, require_held_out
 from dpcore.fitting.fits import FITS
 from dpcore.fitting.foresight import Foresight
 from dpcore.fitting.loading import schema_reasons
@@ -74,6 +75,9 @@ def fit(
     largest_weight: float = 10.0,
     sample_weight: Any = None,
     weight_bound: float | None = None,
+    test_fraction: float | None = None,
+    evaluate_share: float | None = None,
+    evaluate_epsilon: float | None = None,
     seed: int | None = None,
     ledger: str | os.PathLike[str] | None = None,
     analyst: str = "",
@@ -143,6 +147,9 @@ def fit(
         is clipped. ``largest_weight`` : the most that a balanced one may come to.
     sample_weight : a number >= 0 for each row in memory, as private as the row; it multiplies the
         row's loss likewise. ``weight_bound`` : a public number that larger ones are held to.
+    test_fraction, evaluate_share, evaluate_epsilon : the share of the rows, or units, that are held
+        out by coins for a private evaluation, and the share of the budget that it takes, or the
+        epsilon, within the run's, that it has by itself; figures are in ``Model.evaluation``.
     seed : makes the run repeatable and the result not private.
     ledger : the file, or address, of ``dpcore ledger init`` that the run's whole budget is charged
         to before the rows are asked; by default the schema's, or that of ``DPCORE_LEDGER``.
@@ -212,10 +219,13 @@ def fit(
         class_weight=class_weight,
         largest_weight=largest_weight,
         weight_bound=weight_bound,
+        evaluate_share=evaluate_share,
+        evaluate_epsilon=evaluate_epsilon,
         seed=seed,
         multiclass=multiclass,
     )
     plan = make_plan(settings)
+    require_held_out(plan, test_fraction)
     require_all_rows(plan.engine, part)
     X = frame_of(X)
     named = schema is not None or isinstance(X, (str, os.PathLike))
@@ -241,12 +251,15 @@ def fit(
         FITS.with_those_that_break(),
         charges.told(),
     ):
-        dataset, opened = at
+        rows, opened = at
+        dataset, held_out = parted(plan, rows, test_fraction)
         reasons = schema_reasons(dataset.schema)
         model = fit_dataset(
             plan,
             dataset,
             reasons,
+            kept_fraction=1.0 - (test_fraction or 0.0),
+            held_out=held_out,
             charges=charges,
             foresight=foresight,
             engine=opened,

@@ -20,13 +20,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpcore.bounds.waiting import encoded_rows, rehearsed_rows
 from dpcore.errors import InvalidInputError
 from dpcore.evaluation.error_figures import figures_of_errors
 from dpcore.evaluation.error_sums import ErrorSums
 from dpcore.evaluation.figures import figures_of_counts
 from dpcore.evaluation.score_counts import ScoreCounts
+from dpcore.exact.rounding import float_up
 from dpcore.fitting.engines import engine_at_hand
-from dpcore.fitting.shares import deviation_of, mechanism_for, norm_of, rehearse_run, require_share
+from dpcore.fitting.loading import split
+from dpcore.fitting.shares import (
+    deviation_of,
+    mechanism_for,
+    mechanism_of_epsilon,
+    norm_of,
+    rehearse_run,
+    require_share,
+)
 from dpcore.model.model import check_coefficients
 from dpcore.noise.source import SeededNoise
 from dpcore.registry.declarations import engine_facts
@@ -35,33 +45,54 @@ from dpcore.session.ledger import Ledger, LedgerEntry
 from dpcore.session.session import TableSession
 
 if TYPE_CHECKING:
-    from dpcore.data.blocks.table import Table
     from dpcore.data.dataset import Dataset
+    from dpcore.data.schema.schema import Schema
     from dpcore.fitting.doors import OnRelease, Released
-    from dpcore.fitting.loading import DataRequest
     from dpcore.fitting.plan import Plan
-    from dpcore.fitting.private_bounds import Bounded
     from dpcore.fitting.public_facts import Ready
     from dpcore.noise.source import NoiseSource
+    from dpcore.protocols import Accountant
     from dpcore.protocols.problem import Solution
 
-__all__ = ["Evaluation", "evaluated", "evaluation_of", "require_held_out", "without_share"]
+__all__ = [
+    "Evaluation",
+    "evaluated",
+    "evaluation_of",
+    "parted",
+    "require_held_out",
+    "without_share",
+]
 
 
-def require_held_out(plan: Plan, request: DataRequest) -> None:
+def require_held_out(plan: Plan, test_fraction: float | None) -> None:
     """Raise InvalidInputError where an evaluation is asked for and no rows are held out for it."""
-    if plan.settings.evaluate_share is None:
+    if not plan.settings.evaluates:
         return
-    if request.test_fraction is None:
+    asked = "--evaluate-share" if plan.settings.evaluate_epsilon is None else "--evaluate-epsilon"
+    if test_fraction is None:
         raise InvalidInputError(
-            "Expected --test-fraction beside --evaluate-share: rows of the same table are held out "
-            "for it."
+            f"Expected --test-fraction beside {asked}: rows of the same table are held out for it."
         )
     if engine_facts(plan.engine).reads_files:
         raise InvalidInputError(
-            "Expected no --evaluate-share with an engine that reads the files itself: it holds no "
-            "rows out."
+            f"Expected no {asked} with an engine that reads the files itself: it holds no rows out."
         )
+
+
+def parted(plan: Plan, rows: Any, test_fraction: float | None) -> tuple[Dataset, Dataset | None]:
+    """Return the rows to train on and those held out for an evaluation, ``None`` where none is
+    asked for. ``rows`` : a Dataset, or, of an engine that reads them itself, their facts.
+
+    Raises InvalidInputError for rows held out for nothing.
+    """
+    if test_fraction is None:
+        return rows, None
+    if not plan.settings.evaluates:
+        raise InvalidInputError(
+            "Expected evaluate_share or evaluate_epsilon beside test_fraction: rows are held out "
+            "for a private evaluation. For exact figures of a model, hold rows out beforehand."
+        )
+    return split(rows, test_fraction, plan.relation, plan.settings.seed)
 
 
 def evaluation_of(ready: Ready, held_out: Dataset | None) -> Evaluation | None:
@@ -70,14 +101,12 @@ def evaluation_of(ready: Ready, held_out: Dataset | None) -> Evaluation | None:
     ``ready`` : its accountant planned. Raises InvalidInputError, before anything is charged, where
     the plan has no budget to share, or the counts are not of its model.
     """
-    share, plan = ready.plan.settings.evaluate_share, ready.plan
-    if share is None or held_out is None:
+    plan = ready.plan
+    if not plan.settings.evaluates or held_out is None:
         return None
     what = "The counts of a private evaluation are released from the rows"
-    require_share(plan, what, "Leave out --evaluate-share")
+    require_share(plan, what, "Leave the evaluation out")
     reasons = {
-        "each class has a fit of its own": ready.fits > 1,
-        "bounds are private": bool(held_out.schema.unbounded),
         "rows have weights": held_out.weights is not None,
         "no row is held out": plan.relation.size_is_public and held_out.n_units < 1,
     }
@@ -86,18 +115,31 @@ def evaluation_of(ready: Ready, held_out: Dataset | None) -> Evaluation | None:
             raise InvalidInputError(f"There is no private evaluation where {reason}.")
     n = None if ready.problem.n is None else held_out.n_units
     problem = replace(ready.problem, n=n)
-    mechanism = mechanism_for(plan.accountant, Fraction(share))
-    asked = problem, np.zeros(problem.w_shape), norm_of(mechanism)
+    mechanism, stated = _mechanism(plan)
+    asked = problem, np.zeros(held_out.schema.w_shape), norm_of(mechanism)
     is_real = held_out.schema.label.is_real
     query = ErrorSums(*asked) if is_real else ScoreCounts(*asked)
-    return Evaluation(held_out, share, query, mechanism)
+    return Evaluation(held_out, stated, query, mechanism)
 
 
-def without_share(
-    evaluation: Evaluation | None, ready: Ready, bounded: Bounded, table: Table | None
-) -> Bounded:
-    """Return the run's budget as ``Evaluation.set_aside``; all of it where there is none."""
-    return bounded if evaluation is None else evaluation.set_aside(ready, bounded, table)
+def _mechanism(plan: Plan) -> tuple[Any, dict[str, float]]:
+    """Return the mechanism for the share or the epsilon that was asked for, and what is stated: the
+    share, rounded up, and, where it was asked for, that epsilon."""
+    share, epsilon = plan.settings.evaluate_share, plan.settings.evaluate_epsilon
+    if epsilon is None:
+        assert share is not None
+        return mechanism_for(plan.accountant, Fraction(share)), {"share": share}
+    mechanism = mechanism_of_epsilon(plan.accountant, epsilon)
+    cost = plan.accountant.cost(mechanism.nominal_event(mechanism.noise_multiplier))
+    return mechanism, {
+        "share": float_up(cost / Fraction(plan.accountant.budget)),
+        "epsilon": epsilon,
+    }
+
+
+def without_share(evaluation: Evaluation | None, ready: Ready, rows: Dataset) -> Accountant:
+    """Return the run's filter as ``Evaluation.set_aside``; the plan's own where there is none."""
+    return ready.plan.accountant if evaluation is None else evaluation.set_aside(ready, rows)
 
 
 def evaluated(
@@ -119,34 +161,29 @@ class Evaluation:
 
     Parameters
     ----------
-    share : of the budget.
+    held_out : rows in waiting, where bounds are private.
+    stated : of it in the privacy statement: the share of the budget, and epsilon, where asked for.
     query : of a model of zeros, in whose place the fitted one is put.
     mechanism : costs the share of the whole budget, at most.
     """
 
     held_out: Dataset
-    share: float
+    stated: dict[str, float]
     query: ScoreCounts | ErrorSums
     mechanism: Any
 
-    @property
-    def stated(self) -> dict[str, Any]:
-        """The share, for the statement."""
-        return {"share": self.share}
-
-    def set_aside(self, ready: Ready, bounded: Bounded, table: Table | None) -> Bounded:
-        """Return the run's budget without the share, after a rehearsal of all that follows, over
-        no rows. ``table`` : of the rows trained on."""
-        schema, plan = self.held_out.schema, ready.plan
-        ledger, nobodys = Ledger[LedgerEntry](), SeededNoise(0)
-        none = self.held_out.table().without_rows()
-        asked = engine_at_hand(plan.engine, none, schema, 1), bounded.accountant, plan.relation
+    def set_aside(self, ready: Ready, rows: Dataset) -> Accountant:
+        """Return the run's filter without the share, after a rehearsal of all that follows, over
+        none of the rows that are trained on. Bounds that are private are released after it."""
+        plan, nobodys, ledger = ready.plan, SeededNoise(0), Ledger[LedgerEntry]()
+        none = rehearsed_rows(self.held_out, self.held_out.schema)
+        engine = engine_at_hand(plan.engine, none.table(), none.schema, 1)
         facts: dict[str, Any] = {"problem": self.query.problem, "ledger": ledger}
-        first = TableSession(*asked, nobodys, **facts)
-        self._figures(first, self.query, log_odds=True)
-        if table is not None:
-            rehearse_run(ready, table.without_rows(), schema, first, ledger)
-        return replace(bounded, accountant=first.accountant)
+        first = TableSession(engine, plan.accountant, plan.relation, nobodys, **facts)
+        self._figures(first, self.query, none.schema, log_odds=True)
+        trained = rehearsed_rows(rows, rows.schema)
+        rehearse_run(ready, trained.table(), trained.schema, first, ledger)
+        return first.accountant
 
     def release(
         self,
@@ -156,12 +193,13 @@ class Evaluation:
         noise: NoiseSource,
         on_release: OnRelease,
         ledger: Ledger[LedgerEntry],
+        schema: Schema,
     ) -> tuple[Released, dict[str, Any]]:
         """Return the sessions of the run, this release's included, and the figures of its model.
 
-        ``trained`` : the closed session of the run, whose ledger this is.
+        ``trained`` : the closed session of the run, whose ledger this is. ``schema`` : its model's.
         """
-        plan, rows = ready.plan, self.held_out
+        plan, rows = ready.plan, encoded_rows(self.held_out, schema)
         w = check_coefficients(solution.w, rows.schema.w_shape, plan.entry.name)
         accountant: Any = plan.accountant
         for entry in ledger.entries:
@@ -171,17 +209,23 @@ class Evaluation:
         last = TableSession(engine, accountant, plan.relation, noise, on_release, **facts)
         try:
             asked = replace(self.query, w=w)
-            figures = self._figures(last, asked, log_odds=plan.settings.loss == "logistic")
+            log_odds = plan.settings.loss == "logistic"
+            figures = self._figures(last, asked, rows.schema, log_odds=log_odds)
         finally:
             last.close()
         return SessionAndLast(trained, last), figures
 
     def _figures(
-        self, session: TableSession, query: ScoreCounts | ErrorSums, *, log_odds: bool
+        self,
+        session: TableSession,
+        query: ScoreCounts | ErrorSums,
+        schema: Schema,
+        *,
+        log_odds: bool,
     ) -> dict[str, Any]:
         deviation = deviation_of(self.mechanism, query, query.problem)
         counts = session.release(query, self.mechanism).reshape(query.shape)
-        label, many = self.held_out.schema.label, query.problem.rows_per_unit or 1
+        label, many = schema.label, query.problem.rows_per_unit or 1
         if label.is_real:
             return figures_of_errors(counts, label.scale[1], deviation, many)
         names = tuple(map(str, label.names))

@@ -51,6 +51,12 @@ def make_loss(name: str, params: Mapping[str, Any], registry: Registry) -> Loss:
 
     Raises RegistryError for an unknown name, InvalidInputError for a parameter that the loss does
     not have or take.
+
+    Examples
+    --------
+    >>> from dpcore.plugin.parts import load_registry, make_loss
+    >>> make_loss("quantile", {"tau": 0.9}, load_registry())
+    Quantile(tau=0.9, half_width=None)
     """
     kind: Any = registry.load("loss", name)
     if not params:

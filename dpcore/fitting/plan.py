@@ -90,6 +90,14 @@ def make_plan(settings: Settings, registry: Registry | None = None) -> Plan:
 
     Raises RegistryError for an unknown or failed name, InvalidInputError for a parameter, slot,
     preset or budget that cannot be used.
+
+    Examples
+    --------
+    >>> from dpcore.plugin import Settings
+    >>> from dpcore.plugin.parts import make_plan
+    >>> plan = make_plan(Settings(algo="dp-gd", epsilon=0.5))
+    >>> plan.entry.name, plan.accountant.name
+    ('dp-gd', 'gdp')
     """
     registry = registry or load_registry()
     settings = checked_settings(settings)

@@ -70,6 +70,7 @@ def with_bounds(
     on_release: Callable[[TableSession], None] | None,
     charges: Charges,
     ledger: Ledger[LedgerEntry],
+    accountant: Accountant,
 ) -> Bounded:
     """Return the rows encoded, columns in waiting by bounds that are released here.
 
@@ -84,14 +85,16 @@ def with_bounds(
     (Kaplan, Schnapp & Stemmer 2022): at the same price a fit is as accurate. Of models of adult and
     bank at epsilon .1, .4 and 2, pure and under zCDP, it is better by .09 points at most and worse
     by up to .17 (``bench/private_bounds_exponential.py``, eight fits each).
+
+    ``accountant`` : the plan's, charged perhaps for what is released after the run.
     """
     plan, schema = ready.plan, dataset.schema
     if not schema.unbounded:
-        return Bounded(dataset, plan.accountant)
+        return Bounded(dataset, accountant)
     mechanism = mechanism_for(plan.accountant, SHARE)
     query = BinCounts(len(schema.unbounded), norm_of(mechanism))
-    _rehearse(ready, dataset, query, mechanism)
-    engine, asked = WaitingRows(dataset), (plan.accountant, plan.relation, noise, on_release)
+    _rehearse(ready, accountant, dataset, query, mechanism)
+    engine, asked = WaitingRows(dataset), (accountant, plan.relation, noise, on_release)
     session = TableSession(engine, *asked, problem=ready.problem, ledger=ledger)
     charges.follow(lambda: charged_in(session))
     counts = session.release(query, mechanism).reshape(query.n_columns, -1)
@@ -110,14 +113,18 @@ def with_bounds(
 
 
 def _rehearse(
-    ready: Ready, dataset: Dataset, query: BinCounts, mechanism: Gaussian | Geometric
+    ready: Ready,
+    accountant: Accountant,
+    dataset: Dataset,
+    query: BinCounts,
+    mechanism: Gaussian | Geometric,
 ) -> None:
     """Make the release of no rows, and what follows it (``rehearse_run``)."""
     plan, problem = ready.plan, ready.problem
     none = dataset.take(np.zeros(dataset.X.shape[0], dtype=bool))
     table, nobodys = rehearsed_rows(dataset, dataset.schema).table(), SeededNoise(0)
     ledger = Ledger[LedgerEntry]()
-    asked = plan.accountant, plan.relation, nobodys
+    asked = accountant, plan.relation, nobodys
     first = TableSession(WaitingRows(none), *asked, problem=problem, ledger=ledger)
     first.release(query, mechanism)
     rehearse_run(ready, table, dataset.schema, first, ledger)

@@ -100,6 +100,7 @@ def state(
         private_bounds=private_bounds,
         balanced=balanced,
         evaluation=evaluation,
+        part=None if dataset.part is None else dataset.part.name,
         fits=fits,
         ledger=ledger,
     )

@@ -50,11 +50,7 @@ if TYPE_CHECKING:
     from dpcore.fitting.plan import Plan
     from dpcore.protocols import Engine
 
-__all__ = [
-    "Training",
-    "fit_dataset",
-    "train",
-]
+__all__ = ["Training", "fit_dataset", "train"]
 
 _WHERE_GIVEN = ("rho", "mu", "units", "users", "private_bounds", "balanced", "evaluation")
 
@@ -134,7 +130,7 @@ def train(
     """
     from dpcore.fitting.loading import load_data
 
-    require_held_out(plan, request)
+    require_held_out(plan, request.test_fraction)
     if engine_facts(plan.engine).reads_files:
         return train_elsewhere(plan, request, on_release, charges, table_ledger)
     started, settings = time.perf_counter(), plan.settings
@@ -142,7 +138,7 @@ def train(
     if data.test is not None and data.train.schema.unbounded:
         rehearsed_rows(data.test, data.train.schema)
     foresight, table_ledger = Foresight(_tell), table_ledger or LedgerRequest()
-    held_out, test = (data.test, None) if settings.evaluate_share else (None, data.test)
+    held_out, test = (data.test, None) if settings.evaluates else (None, data.test)
     if test is not None:
         note_outside(table_ledger, data.train.schema, "exact figures of test rows")
     model = fit_dataset(
@@ -264,6 +260,8 @@ def fit_dataset(
             solution, statement = fit_users(
                 plan, problem, pool, charges, trusted, why_not_private, typed_by, secret
             )
+            if dataset.part is not None:
+                statement = replace(statement, part=dataset.part.name)
             return make_model(plan, dataset.schema, problem.l2, solution, (), statement)
     noise = SystemNoise() if plan.settings.seed is None else SeededNoise(plan.settings.seed)
     with (
@@ -271,12 +269,12 @@ def fit_dataset(
         charged_run(table_ledger, plan, dataset, why_not_private) as charged,
     ):
         ledger = charged.log
-        bounded = with_bounds(ready, rows, noise, on_release, charges, ledger)
+        left = without_share(evaluation, ready, rows)
+        bounded = with_bounds(ready, rows, noise, on_release, charges, ledger, left)
         dataset = rows = bounded.dataset
         if engine is None and ready.fits == 1:
             table = table or rows.table()
             engine = engine_at_hand(plan.engine, table, dataset.schema, plan.settings.threads)
-        bounded = without_share(evaluation, ready, bounded, table)
         balanced = with_balanced(ready, bounded, engine, table, noise, on_release, charges, ledger)
         ready, bounded = balanced.ready, balanced.bounded
         plan, problem = ready.plan, ready.problem
@@ -294,7 +292,7 @@ def fit_dataset(
         except TargetNotMetError as error:
             statement = state(plan, problem, released, *others)
             raise not_met(error, statement, dataset) from None
-        last = noise, on_release, ledger
+        last = noise, on_release, ledger, dataset.schema
         released, figures = evaluated(evaluation, ready, released, solution, *last)
         statement = state(plan, problem, released, *others)
         counted = summarise(released)

@@ -64,10 +64,17 @@ class Settings:
         weights. ``largest_weight`` : the most that a balanced one may come to.
     weight_bound : the public bound of weights that rows come with; ``None`` for rows without.
     evaluate_share : the share of the budget that counts of rows held out take, for figures of the
-        model; ``None`` for none.
+        model; ``None`` for none. ``evaluate_epsilon`` : in its place, the epsilon that they have by
+        themselves at ``delta``.
     seed : makes the run repeatable and the result not private; ``None`` for real noise.
     multiclass : ``"ovr"`` for a fit of each of three classes and more against the rest, by a loss
         for two; ``None`` for one fit of all.
+
+    Examples
+    --------
+    >>> from dpcore.plugin import Settings
+    >>> Settings(algo="dp-gd", epsilon=0.5, params={"steps": 20}).delta
+    1e-08
     """
 
     algo: str = DEFAULT_ALGORITHM
@@ -95,8 +102,14 @@ class Settings:
     largest_weight: float = LARGEST
     weight_bound: float | None = None
     evaluate_share: float | None = None
+    evaluate_epsilon: float | None = None
     seed: int | None = None
     multiclass: str | None = None
+
+    @property
+    def evaluates(self) -> bool:
+        """Whether figures of rows held out are released."""
+        return self.evaluate_share is not None or self.evaluate_epsilon is not None
 
 
 def checked_settings(settings: Settings) -> Settings:
@@ -115,11 +128,7 @@ def checked_settings(settings: Settings) -> Settings:
         seed=_checked_whole("seed", settings.seed, 0),
         threads=_checked_whole("threads", settings.threads, 1, _MOST_THREADS),
     )
-    if settings.evaluate_share is not None:
-        share = convert("evaluate_share", float, settings.evaluate_share)
-        if not 0.0 < share < 1.0:
-            raise InvalidInputError(f"Expected 0 < evaluate-share={share} < 1.")
-        settings = dataclasses.replace(settings, evaluate_share=share)
+    settings = _with_checked_evaluation(settings)
     if settings.l2 is not None and settings.l2 < 0:
         raise InvalidInputError(f"Expected l2={settings.l2!r} >= 0.")
     if settings.multiclass not in (None, OVR):
@@ -173,6 +182,21 @@ def _with_accountant_of_figure(settings: Settings) -> Settings:
         raise InvalidInputError(f"Expected {name}={value!r} to be finite and > 0.")
     changed: dict[str, Any] = {name: value, "accountant": own}
     return dataclasses.replace(settings, **changed)
+
+
+def _with_checked_evaluation(settings: Settings) -> Settings:
+    share, epsilon = settings.evaluate_share, settings.evaluate_epsilon
+    if share is not None and epsilon is not None:
+        raise InvalidInputError("Expected --evaluate-share or --evaluate-epsilon, not both.")
+    if share is not None:
+        share = convert("evaluate_share", float, share)
+        if not 0.0 < share < 1.0:
+            raise InvalidInputError(f"Expected 0 < evaluate-share={share} < 1.")
+    if epsilon is not None:
+        epsilon = convert("evaluate_epsilon", float, epsilon)
+        if not (math.isfinite(epsilon) and epsilon > 0):
+            raise InvalidInputError(f"Expected evaluate-epsilon={epsilon} to be finite and > 0.")
+    return dataclasses.replace(settings, evaluate_share=share, evaluate_epsilon=epsilon)
 
 
 def _checked_whole(name: str, value: Any, least: int, most: float = math.inf) -> int | None:

@@ -51,6 +51,14 @@ def mechanism_in(optimizer: Optimizer, slot: str, accountant: Accountant | None 
 
     Raises as ``fill_slots``, and UnsupportedEventError, with what would do, for an accountant that
     cannot bound the slot's events.
+
+    Examples
+    --------
+    >>> from dpcore.plugin import mechanism_in
+    >>> from dpcore.plugin.parts import load_registry
+    >>> dp_gd = load_registry().load("optimizer", "dp-gd")
+    >>> mechanism_in(dp_gd(), "noise").name
+    'gaussian'
     """
     mechanism = _class_in(optimizer, slot)
     if accountant is not None and not accountant.supports(mechanism.nominal_event(1.0)):

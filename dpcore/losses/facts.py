@@ -91,6 +91,13 @@ def loss_facts(loss: Loss) -> LossFacts:
 
     Raises InvalidInputError, with the name that is meant, for a fact that is misspelt, missing or
     of another type.
+
+    Examples
+    --------
+    >>> from dpcore.losses.logistic import Logistic
+    >>> from dpcore.plugin.parts import loss_facts
+    >>> loss_facts(Logistic()).lipschitz
+    1.0
     """
     kind = type(loss)
     facts = LossFacts(**{name: getattr(loss, name) for name in _names_that_count(kind)})

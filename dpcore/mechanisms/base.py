@@ -105,6 +105,13 @@ def add_modulo(exact: np.ndarray, noise: np.ndarray, grid_bits: int) -> np.ndarr
     leaves 64 bits wraps around: a function of x + Z, so post-processing; it costs utility only.
 
     Raises InvalidInputError for an exact answer that is not int64.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpcore.plugin.parts import add_modulo
+    >>> add_modulo(np.array([2**63 - 1]), np.array([1]), 0)  # wraps around
+    array([-9.22337204e+18])
     """
     _require_steps(exact)
     noisy: np.ndarray = np.ldexp(np.add(exact, noise).astype(np.float64), -grid_bits)

@@ -34,6 +34,12 @@ class Exponential(ScaledNoise):
     Parameters
     ----------
     noise_multiplier : s over the range of the change, > 0.
+
+    Examples
+    --------
+    >>> from dpcore.plugin import Exponential
+    >>> Exponential.nominal_event(2.0)  # of utilities that move by 1, and a scale of 2
+    ExponentialMechanismDpEvent(epsilon=0.5)
     """
 
     name: ClassVar[str] = "exponential"

@@ -30,6 +30,17 @@ class Gaussian(ScaledNoise):
     Parameters
     ----------
     noise_multiplier : sigma over the l2 sensitivity, > 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpcore.plugin import Gaussian, NeighboringRelation
+    >>> from dpcore.plugin.parts import SeededNoise, Sensitivity
+    >>> one = Sensitivity("l2", 1.0, NeighboringRelation.ADD_OR_REMOVE_ONE, grid_bits=0)
+    >>> Gaussian(2.0).event(one)  # the cost, known before
+    GaussianDpEvent(noise_multiplier=2.0)
+    >>> Gaussian(2.0).release(np.array([5, 5, 5]), one, SeededNoise(0))
+    array([4., 7., 5.])
     """
 
     name: ClassVar[str] = "gaussian"

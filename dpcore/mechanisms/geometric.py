@@ -26,6 +26,17 @@ class Geometric(PureNoise):
     Parameters
     ----------
     noise_multiplier : s over the l1 sensitivity, > 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpcore.plugin import Geometric, NeighboringRelation
+    >>> from dpcore.plugin.parts import SeededNoise, Sensitivity
+    >>> one = Sensitivity("l1", 1.0, NeighboringRelation.ADD_OR_REMOVE_ONE, grid_bits=0)
+    >>> Geometric(2.0).event(one)  # the cost, known before
+    PureDpEvent(epsilon=0.5)
+    >>> Geometric(2.0).release(np.array([5, 5, 5]), one, SeededNoise(0))
+    array([6., 5., 6.])
     """
 
     name: ClassVar[str] = "geometric"

@@ -30,6 +30,17 @@ class Laplace(ScaledNoise):
     Parameters
     ----------
     noise_multiplier : b over the l1 sensitivity, > 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpcore.plugin import Laplace, NeighboringRelation
+    >>> from dpcore.plugin.parts import SeededNoise, Sensitivity
+    >>> one = Sensitivity("l1", 1.0, NeighboringRelation.ADD_OR_REMOVE_ONE, grid_bits=0)
+    >>> Laplace(2.0).event(one)  # the cost, known before
+    LaplaceDpEvent(noise_multiplier=2.0)
+    >>> Laplace(2.0).release(np.array([5, 5, 5]), one, SeededNoise(0))
+    array([6., 6., 3.])
     """
 
     name: ClassVar[str] = "laplace"

@@ -31,6 +31,12 @@ class PermuteAndFlip(PureNoise):
     Parameters
     ----------
     noise_multiplier : s over the range of the change, > 0.
+
+    Examples
+    --------
+    >>> from dpcore.plugin import PermuteAndFlip
+    >>> PermuteAndFlip.nominal_event(2.0)  # of utilities that move by 1, and a scale of 2
+    PureDpEvent(epsilon=0.5)
     """
 
     name: ClassVar[str] = "permute-and-flip"

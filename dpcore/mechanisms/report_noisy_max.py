@@ -33,6 +33,12 @@ class ReportNoisyMax(PureNoise):
     Parameters
     ----------
     noise_multiplier : b over the range of the change, > 0.
+
+    Examples
+    --------
+    >>> from dpcore.plugin import ReportNoisyMax
+    >>> ReportNoisyMax.nominal_event(2.0)  # of utilities that move by 1, and a scale of 2
+    PureDpEvent(epsilon=0.5)
     """
 
     name: ClassVar[str] = "report-noisy-max"

@@ -188,7 +188,20 @@ class Model(LearntFacts):
 
 
 def load_model(path: str | os.PathLike[str]) -> Model:
-    """Return the model of a file; ModelFileError if it is not a whole, unaltered model file."""
+    """Return the model of a file; ModelFileError if it is not a whole, unaltered model file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from dpcore import fit, load_model
+    >>> X, y = np.array([[0.0], [1.0]] * 50), np.array([0, 1] * 50)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     fit(X, y, classes=(0, 1), bounds=(0, 1), row_norm=None).save(f"{folder}/model.json")
+    ...     model = load_model(f"{folder}/model.json")
+    >>> model.privacy["epsilon"], model.classes
+    (1.0, (0, 1))
+    """
     content = read_model_file(path)
     try:
         schema = Schema.from_dict(content["schema"])

@@ -58,6 +58,16 @@ def write_whole(
     ``mode`` : the permissions of a new file, less those that the system takes away. A device or a
     pipe is written directly, when all pieces are there. Raises InvalidInputError if it cannot be
     written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from dpcore.plugin.parts import write_whole
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_whole(f"{folder}/model.json", "{}")
+    ...     print(Path(folder, "model.json").read_text())
+    {}
     """
     target = _resolve(path)
     content = content.encode("utf-8") if isinstance(content, str) else content

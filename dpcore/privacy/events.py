@@ -42,7 +42,15 @@ class DpEvent:
 
 @dataclass(frozen=True, slots=True)
 class GaussianDpEvent(DpEvent):
-    """Normal noise of standard deviation ``noise_multiplier`` times the l2 sensitivity."""
+    """Normal noise of standard deviation ``noise_multiplier`` times the l2 sensitivity.
+
+    Examples
+    --------
+    >>> from dpcore.accountants.zcdp import ZcdpAccountant
+    >>> from dpcore.plugin.parts import GaussianDpEvent
+    >>> float(ZcdpAccountant.from_budget(1.0, 1e-6).cost(GaussianDpEvent(10.0)))
+    0.005
+    """
 
     noise_multiplier: float
 
@@ -53,7 +61,14 @@ class GaussianDpEvent(DpEvent):
 @dataclass(frozen=True, slots=True)
 class LaplaceDpEvent(DpEvent):
     """Continuous Laplace noise, floored or not, of scale ``noise_multiplier`` times the l1
-    sensitivity (pure epsilon = 1 / noise_multiplier)."""
+    sensitivity (pure epsilon = 1 / noise_multiplier).
+
+    Examples
+    --------
+    >>> from dpcore.plugin.parts import LaplaceDpEvent, PureAccountant
+    >>> float(PureAccountant.from_budget(1.0, 0).cost(LaplaceDpEvent(4.0)))
+    0.25
+    """
 
     noise_multiplier: float
 
@@ -83,7 +98,14 @@ class SkellamDpEvent(DpEvent):
 
 @dataclass(frozen=True, slots=True)
 class PureDpEvent(DpEvent):
-    """Any release that is ``epsilon``-DP, with nothing more known of it."""
+    """Any release that is ``epsilon``-DP, with nothing more known of it.
+
+    Examples
+    --------
+    >>> from dpcore.plugin.parts import PureAccountant, PureDpEvent
+    >>> PureAccountant.from_budget(1.0, 0).compose(PureDpEvent(0.25)).remaining
+    0.75
+    """
 
     epsilon: float
 
@@ -151,7 +173,15 @@ class NonPrivateDpEvent(DpEvent):
 
 @dataclass(frozen=True, slots=True)
 class ComposedDpEvent(DpEvent):
-    """Several events charged as one: at least one, none of them free."""
+    """Several events charged as one: at least one, none of them free.
+
+    Examples
+    --------
+    >>> from dpcore.plugin.parts import ComposedDpEvent, PureAccountant, PureDpEvent
+    >>> both = ComposedDpEvent((PureDpEvent(0.25), PureDpEvent(0.5)))
+    >>> float(PureAccountant.from_budget(1.0, 0).cost(both))
+    0.75
+    """
 
     events: tuple[DpEvent, ...]
 

@@ -14,7 +14,7 @@ rounded away from what protects: upwards where it is what an attacker can reach.
   That is exact for the game; the outcome alone, without its coin, may go somewhat beyond the bound
   more often. Beyond odds of e^(epsilon + s) it goes with probability at most delta / (1 - e^-s):
   for the set S of such outcomes Q(S) <= e^-(epsilon + s) P(S), and P(S) <= e^epsilon Q(S) + delta.
-* *Attacks* (Kairouz, Oh & Viswanath 2015; Wasserman & Zhou 2010, Theorem 2.4, for delta = 0). A
+* *Attacks* (Kairouz, Oh & Viswanath 2015; Wasserman & Zhou 2010, for delta = 0). A
   test says "P" on a set S; a = Q(S) are its false alarms. The two inequalities, for S and for what
   is not S, say P(S) <= e^epsilon a + delta and 1 - P(S) >= e^-epsilon (1 - a - delta). Their sum,
   the second as 1 - Q(S) <= e^epsilon (1 - P(S)) + delta, gives for a fair coin between the tables

@@ -125,7 +125,16 @@ def _given(kind: Any) -> tuple[str, ...] | None:
 
 
 def constant(values: Any, dtype: Any = "float64") -> np.ndarray:
-    """Return a copy of an array that nobody can write to or make writeable."""
+    """Return a copy of an array that nobody can write to or make writeable.
+
+    Examples
+    --------
+    >>> from dpcore.plugin.parts import constant
+    >>> constant([1, 2])[0] = 5
+    Traceback (most recent call last):
+        ...
+    ValueError: assignment destination is read-only
+    """
     import numpy as np  # Here: the relations are sealed too, and a list of names needs no arrays.
 
     array = np.asarray(values, dtype=dtype)

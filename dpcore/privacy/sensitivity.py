@@ -25,6 +25,12 @@ class NeighboringRelation(Enum):
     ``ADD_OR_REMOVE_ONE``: one has a row more; the number of rows is private.
     ``REPLACE_ONE``: one row differs; the number of rows is public. About twice as strong at the
     same epsilon. ``REPLACE_SPECIAL``: one row is swapped for a row that contributes nothing.
+
+    Examples
+    --------
+    >>> from dpcore.plugin import NeighboringRelation
+    >>> NeighboringRelation.REPLACE_ONE.value, NeighboringRelation.REPLACE_ONE.size_is_public
+    ('replace-one', True)
     """
 
     ADD_OR_REMOVE_ONE = "add-or-remove-one"

@@ -17,7 +17,15 @@ __all__ = ["ApproximateDpEvent", "DominatingPairDpEvent", "RenyiDpEvent", "ZcdpD
 @dataclass(frozen=True, slots=True)
 class ZcdpDpEvent(DpEvent):
     """Any release that is ``rho``-zCDP (Bun & Steinke 2016, Definition 1.1): its Renyi divergence
-    is at most ``alpha rho`` at every order alpha > 1."""
+    is at most ``alpha rho`` at every order alpha > 1.
+
+    Examples
+    --------
+    >>> from dpcore.accountants.zcdp import ZcdpAccountant
+    >>> from dpcore.plugin.parts import ZcdpDpEvent
+    >>> float(ZcdpAccountant.from_budget(1.0, 1e-6).cost(ZcdpDpEvent(0.01)))
+    0.01
+    """
 
     rho: float
 
@@ -58,6 +66,13 @@ class ApproximateDpEvent(DpEvent):
     epsilon : finite and > 0.
     delta : in (0, 1). Deltas add up, in a part of the budget's delta that was kept for them before
         the first release (``dpcore.accountants.reserve``).
+
+    Examples
+    --------
+    >>> from dpcore.plugin.parts import ApproximateDpEvent, PureAccountant
+    >>> accountant = PureAccountant.with_reserve(1.0, 1e-6, 1e-7)
+    >>> float(accountant.cost(ApproximateDpEvent(0.5, 1e-8)))
+    0.5
     """
 
     epsilon: float

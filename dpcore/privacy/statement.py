@@ -65,7 +65,9 @@ class PrivacyStatement:
     balanced : where counts of the classes were released within the budget, for the weights that
         even them out: the ``share`` of the budget that they took.
     evaluation : where counts of rows held out were released within the budget, for figures of the
-        model: the ``share`` of the budget that was set aside for them.
+        model: the ``share`` of the budget that was set aside for them, and, where it was asked for,
+        the ``epsilon`` that they have by themselves at delta.
+    part : the level of a column, ``"ward=surgery"``, whose rows alone the run was over.
     fits : how many fits the model is of, one for each class against the rest, each with an equal
         part of the budget; 1 for one of all classes.
     search : where it is the best of several fits: the public ``candidates``, the law of ``tries``,
@@ -96,6 +98,7 @@ class PrivacyStatement:
     private_bounds: dict[str, Any] | None = None
     balanced: dict[str, Any] | None = None
     evaluation: dict[str, Any] | None = None
+    part: str | None = None
     fits: int = 1
     search: dict[str, Any] | None = None
     ledger: dict[str, Any] | None = None
@@ -126,8 +129,8 @@ class PrivacyStatement:
         return (
             f"{subject} is {self._claim()} under {tables}, as enforced by the "
             f"{self.accountant} filter ({self.conversion} conversion){trust}. {self._in_words()}"
-            f"{self._ex_post()}{self._of_users()}{self._of_bounds()}{self._of_counts()}"
-            f"{self._of_evaluation()}{self._of_fits()}{self._of_search()}"
+            f"{self._of_part()}{self._ex_post()}{self._of_users()}{self._of_bounds()}"
+            f"{self._of_counts()}{self._of_evaluation()}{self._of_fits()}{self._of_search()}"
         )
 
     def _claim(self) -> str:
@@ -136,6 +139,11 @@ class PrivacyStatement:
             return pair
         name, value = self.figure
         return f"{name}-{NOTIONS[name]} with {name} = {_exact(value)}, and so {pair},"
+
+    def _of_part(self) -> str:
+        if self.part is None:
+            return ""
+        return f" The table is a part, the rows of {self.part} alone: no other row was used."
 
     def _ex_post(self) -> str:
         if self.ex_post_epsilon is None:
@@ -182,9 +190,12 @@ class PrivacyStatement:
     def _of_evaluation(self) -> str:
         if self.evaluation is None:
             return ""
+        of_own = self.evaluation.get("epsilon")
+        alone = "" if of_own is None else f" (an epsilon of {_exact(of_own)} by themselves)"
         return (
             " Figures of the model were released from rows held out, for "
-            f"{self.evaluation['share']:.3g} of the same budget, and the guarantee is for both."
+            f"{self.evaluation['share']:.3g} of the same budget{alone}, and the guarantee is for "
+            "both."
         )
 
     def _of_fits(self) -> str:
@@ -225,7 +236,7 @@ class PrivacyStatement:
         """Return the statement as JSON-able data, its sentence included."""
         data = {_IN_FILES.get(name, name): value for name, value in asdict(self).items()}
         data["units"] = None if self.units is None else self.units.to_dict()
-        optional = ("units", "users", "private_bounds", "balanced", "evaluation", "search")
+        optional = ("units", "users", "private_bounds", "balanced", "evaluation", "part", "search")
         for name in (*optional, "ledger"):
             if data[name] is None:
                 del data[name]

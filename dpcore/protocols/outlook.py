@@ -20,6 +20,12 @@ class Outlook:
     rows_needed : rows from which on a model does better than a constant at this budget, about.
     error_left : errors without privacy over a constant's, at the middle of the other tables.
     spread : how far from ``kept`` half of the other tables were, where it is neither 0 nor 1.
+
+    Examples
+    --------
+    >>> from dpcore.plugin import Outlook
+    >>> Outlook(kept=0.8, rows_needed=500, error_left=0.6, spread=0.1).rows_needed
+    500
     """
 
     kept: float | None

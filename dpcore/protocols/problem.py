@@ -45,6 +45,15 @@ class Problem:
     n_margins : margins of a row: 1, or, of a ``multiclass`` loss, one for each class.
     numbers : the places of features that hold a number between public bounds, each mapped to
         [0, 1], as the schema has it; empty where nothing is known of the columns.
+
+    Examples
+    --------
+    >>> from dpcore.losses.logistic import Logistic
+    >>> from dpcore.plugin import NeighboringRelation, Problem
+    >>> add = NeighboringRelation.ADD_OR_REMOVE_ONE
+    >>> problem = Problem(Logistic(), 0.0, 2, row_norm=1.0, raw_norm_bound=1.0, relation=add)
+    >>> problem.w_shape, problem.n  # n is private under add-or-remove-one
+    ((2,), None)
     """
 
     loss: Loss
@@ -116,6 +125,13 @@ class Solution:
     status : a sentence that says how the run ended.
     details : plain figures for the report (steps taken, released counts): what
         ``dpcore.fitting.details.fault_of_details`` allows, or a note in their place.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpcore.plugin import Solution
+    >>> Solution(np.zeros(2), "Done: all 10 steps.", {"steps": 10}).status
+    'Done: all 10 steps.'
     """
 
     w: np.ndarray

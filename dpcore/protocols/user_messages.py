@@ -20,6 +20,12 @@ class User(NamedTuple):
     A tuple: nothing of it can be set, so that pools hand it out as it is.
 
     ``epsilon``, ``delta`` : what the user's own filter enforces, over everything it ever sends.
+
+    Examples
+    --------
+    >>> from dpcore.plugin import User
+    >>> User("ward-7", n_rows=120, epsilon=1.0, delta=1e-6).epsilon
+    1.0
     """
 
     name: str

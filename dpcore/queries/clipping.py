@@ -90,6 +90,13 @@ def clipped_total(values: np.ndarray, clip: float, scale: float) -> np.int64:
     """Return the sum of the values clipped to [0, clip] and truncated to 1 / scale, in steps.
 
     Infinity and NaN fall into the clip.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpcore.plugin.parts import clipped_total
+    >>> int(clipped_total(np.array([-1.0, 0.5, np.inf]), 1.0, 4.0))  # in quarters
+    6
     """
     total = np.int64(0)
     for i in range(values.shape[0]):

@@ -40,6 +40,13 @@ class NumericColumn:
     ----------
     feature : the place of the feature; ``None`` for a real-valued label.
     lower, upper : the public bounds.
+
+    Examples
+    --------
+    >>> from dpcore.plugin.parts import NumericColumn
+    >>> age = NumericColumn(feature=0, lower=0, upper=90)
+    >>> age.upper
+    90
     """
 
     feature: int | None
@@ -76,6 +83,13 @@ class CategoricalColumn:
     ----------
     features : the place of each level's feature; empty for a label, whose levels are classes.
     levels : one value of each level.
+
+    Examples
+    --------
+    >>> from dpcore.plugin.parts import CategoricalColumn
+    >>> city = CategoricalColumn(features=(3, 4), levels=("Bern", "Basel"))
+    >>> city.levels
+    ('Bern', 'Basel')
     """
 
     features: tuple[int, ...]

@@ -24,6 +24,12 @@ class RowCount:
 
     A row counts 1 (add-or-remove-one, replace-special: 1). Under replace-one the count does not
     change; the bound is 1 there too, so that the release stays defined.
+
+    Examples
+    --------
+    >>> from dpcore.plugin import NeighboringRelation, RowCount
+    >>> RowCount().sensitivity(NeighboringRelation.ADD_OR_REMOVE_ONE).bound
+    1.0
     """
 
     norm: Literal["l1", "l2"] = "l2"

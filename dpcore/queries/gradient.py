@@ -122,6 +122,17 @@ class ClippedGradientSum(ClippedRows):
     clip : the bound of a row's gradient, in ``norm``.
     norm : ``"l2"`` (Gaussian noise) or ``"l1"`` (Laplace noise).
     noise_multiplier : the noise the answer will get, which bounds how fine the grid may be.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpcore.losses.logistic import Logistic
+    >>> from dpcore.plugin import ClippedGradientSum, NeighboringRelation, Problem
+    >>> add = NeighboringRelation.ADD_OR_REMOVE_ONE
+    >>> problem = Problem(Logistic(), 0.0, 2, row_norm=1.0, raw_norm_bound=1.0, relation=add)
+    >>> query = ClippedGradientSum(problem, np.zeros(2), clip=0.5)
+    >>> query.sensitivity(add).norm, query.sensitivity(add).bound
+    ('l2', 0.5)
     """
 
     problem: Problem

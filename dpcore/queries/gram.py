@@ -42,6 +42,15 @@ class GramMatrix:
     Parameters
     ----------
     problem : public facts. ``l1_norm`` : r; ``None`` for what follows from R, sqrt(d) R.
+
+    Examples
+    --------
+    >>> from dpcore.losses.logistic import Logistic
+    >>> from dpcore.plugin import GramMatrix, NeighboringRelation, Problem
+    >>> add = NeighboringRelation.ADD_OR_REMOVE_ONE
+    >>> problem = Problem(Logistic(), 0.0, 2, row_norm=1.0, raw_norm_bound=1.0, relation=add)
+    >>> GramMatrix(problem).sensitivity(add).norm
+    'l1'
     """
 
     problem: Problem
@@ -112,7 +121,16 @@ class GramMatrix:
 
 
 def unpack(answer: np.ndarray, n_features: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the symmetric matrix and the vector of an answer, float64."""
+    """Return the symmetric matrix and the vector of an answer, float64.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpcore.plugin.parts import unpack
+    >>> unpack(np.array([1.0, 2.0, 3.0, 7.0, 8.0]), 2)
+    (array([[1., 2.],
+           [2., 3.]]), array([7., 8.]))
+    """
     upper = answer[:-n_features].astype(np.float64)
     return upper[_places(n_features)], np.asarray(answer[-n_features:], dtype=np.float64)
 

@@ -35,6 +35,15 @@ class Histogram:
     edges : of a numeric column, public, rising, in its own unit. A bin holds its lower edge, the
         last one also its upper edge. Edges and cells are told apart to 2^-16 of the bounds.
     norm : of the sensitivity.
+
+    Examples
+    --------
+    >>> from dpcore.plugin import Histogram, NeighboringRelation
+    >>> from dpcore.plugin.parts import CategoricalColumn
+    >>> city = CategoricalColumn((), ("Bern", "Basel"))
+    >>> query = Histogram(city)
+    >>> query.sensitivity(NeighboringRelation.REPLACE_ONE).bound  # one count down, one up
+    1.4142135623730951
     """
 
     column: NumericColumn | CategoricalColumn

@@ -37,6 +37,15 @@ class ColumnMoments:
     ----------
     problem : public facts. ``clip`` : the bound of a row's part; sqrt(2) times the row norm scales
         no row down. ``noise_multiplier`` : the noise the answer will get.
+
+    Examples
+    --------
+    >>> from dpcore.losses.logistic import Logistic
+    >>> from dpcore.plugin import ColumnMoments, NeighboringRelation, Problem
+    >>> add = NeighboringRelation.ADD_OR_REMOVE_ONE
+    >>> problem = Problem(Logistic(), 0.0, 2, row_norm=1.0, raw_norm_bound=1.0, relation=add)
+    >>> ColumnMoments(problem, clip=1.0).sensitivity(add).bound
+    1.0
     """
 
     problem: Problem

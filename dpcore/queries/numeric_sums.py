@@ -41,6 +41,15 @@ class NumericSums:
     ----------
     columns : one or more. ``products`` : whether those are asked too. ``norm`` : of the
         sensitivity.
+
+    Examples
+    --------
+    >>> from dpcore.plugin import NeighboringRelation, NumericSums
+    >>> from dpcore.plugin.parts import NumericColumn
+    >>> age, income = NumericColumn(0, 0, 90), NumericColumn(1, 0, 1e6)
+    >>> query = NumericSums((age, income), norm="l1")
+    >>> query.sensitivity(NeighboringRelation.ADD_OR_REMOVE_ONE).bound  # 1 and two halves
+    2.0
     """
 
     columns: tuple[NumericColumn, ...]

@@ -70,6 +70,14 @@ class QuantileScores:
     ----------
     column : numeric, with public bounds. ``q`` : in [0, 1].
     candidates : public values in the column's own unit, rising.
+
+    Examples
+    --------
+    >>> from dpcore.plugin import NeighboringRelation, QuantileScores
+    >>> from dpcore.plugin.parts import NumericColumn
+    >>> median = QuantileScores(NumericColumn(0, 0, 90), 0.5, (20.0, 40.0, 60.0))
+    >>> median.sensitivity(NeighboringRelation.ADD_OR_REMOVE_ONE).bound
+    0.5
     """
 
     column: NumericColumn

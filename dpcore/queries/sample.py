@@ -93,6 +93,17 @@ class PoissonSample(_Sample):
     query : a sum over rows; no derived or table query, no other sample.
     sampling_probability : in [2^-64, 1]. Public, and never worked out from a private number of
         rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpcore.losses.logistic import Logistic
+    >>> from dpcore.plugin import ClippedGradientSum, NeighboringRelation, PoissonSample, Problem
+    >>> add = NeighboringRelation.ADD_OR_REMOVE_ONE
+    >>> problem = Problem(Logistic(), 0.0, 2, row_norm=1.0, raw_norm_bound=1.0, relation=add)
+    >>> sample = PoissonSample(ClippedGradientSum(problem, np.zeros(2), clip=1.0), 0.01)
+    >>> sample.sampling_probability, sample.query.clip
+    (0.01, 1.0)
     """
 
     query: Query

@@ -161,7 +161,14 @@ def one_line(error: BaseException) -> str:
 
 @functools.cache
 def load_registry() -> Registry:
-    """Return the registry of the running process, read once."""
+    """Return the registry of the running process, read once.
+
+    Examples
+    --------
+    >>> from dpcore.plugin.parts import load_registry
+    >>> load_registry().names("accountant")[:3]
+    ('advanced-composition', 'best', 'gdp')
+    """
     return read_registry(metadata.entry_points(group=GROUP))
 
 

@@ -40,6 +40,7 @@ __all__ = [
     "accountant_facts",
     "engine_facts",
     "fault_of_part",
+    "mechanism_facts",
     "optimizer_facts",
 ]
 
@@ -170,6 +171,11 @@ def engine_facts(engine: Any) -> EngineFacts:
 def accountant_facts(accountant: Any) -> AccountantFacts:
     """Return what an accountant, or its class, states."""
     return read(AccountantFacts, accountant)
+
+
+def mechanism_facts(mechanism: Any) -> MechanismFacts:
+    """Return what a mechanism, or its class, states."""
+    return read(MechanismFacts, mechanism)
 
 
 _NO_DATACLASS = "is not a dataclass of its parameters."

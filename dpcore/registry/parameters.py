@@ -50,13 +50,37 @@ def option(
     default: Any, help: str, unit: str = "", rule: str = "", range: Range | None = None
 ) -> Any:
     """Return a field with what ``dpcore info`` shows of it. ``rule`` : the formula from public
-    facts that a default of ``None`` is. ``range`` : what ``check_ranges`` holds it to."""
+    facts that a default of ``None`` is. ``range`` : what ``check_ranges`` holds it to.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> from dpcore.plugin import option
+    >>> @dataclass(frozen=True)
+    ... class MyOptimizer:
+    ...     steps: int = option(20, "Steps of descent.")
+    >>> MyOptimizer().steps
+    20
+    """
     shown = {"help": help, "unit": unit, "rule": rule, "range": range}
     return dataclasses.field(default=default, metadata=shown)
 
 
 def check_ranges(part: Any) -> None:
-    """Raise InvalidInputError for a field that is neither ``None`` nor within its range."""
+    """Raise InvalidInputError for a field that is neither ``None`` nor within its range.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> from dpcore.plugin import check_ranges, option
+    >>> @dataclass(frozen=True)
+    ... class MyOptimizer:
+    ...     steps: int = option(20, "Steps of descent.", range=(1, 100))
+    >>> check_ranges(MyOptimizer(steps=0))
+    Traceback (most recent call last):
+        ...
+    dpcore.errors.InvalidInputError: steps=0 is out of range: expected a value in [1, 100].
+    """
     for field in _fields(type(part)):
         stated, value = field.metadata.get("range"), getattr(part, field.name)
         if stated is not None and value is not None and not _is_within(stated, value):

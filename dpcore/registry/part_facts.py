@@ -43,6 +43,7 @@ class MechanismFacts:
     event: Callable[..., Any] = fact(
         Method(("sensitivity",)), "Returns the cost of a release as it is drawn."
     )
+    theorem: str = fact(TEXT, "The theorem that this cost rests on, for `dpcore report`.", "")
     release: Callable[..., Any] = fact(
         Method(("exact", "sensitivity", "noise")), "Returns the noisy value."
     )

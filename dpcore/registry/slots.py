@@ -29,6 +29,12 @@ class Slot:
     closed : why it takes no other, as the end of a sentence; of a closed slot.
 
     Raises InvalidInputError for a slot without a default, or neither open nor closed.
+
+    Examples
+    --------
+    >>> from dpcore.plugin import Slot
+    >>> Slot(("gaussian",), takes=("l2",)).names
+    ('gaussian',)
     """
 
     names: tuple[str, ...]

@@ -13,7 +13,7 @@ from dpcore.report.explained import figure_up
 __all__ = ["advice_on"]
 
 _STRONG, _REASONABLE = 1.0, 10.0
-"""Tiers 1 and 2 of epsilon in Ponomareva et al., "How to DP-fy ML", JAIR 77, 2023, section 5.2."""
+"""Tiers 1 and 2 of epsilon in Ponomareva et al., "How to DP-fy ML", JAIR 77, 2023."""
 _EXPECTED = Fraction(1, 100)
 """More rows than this, expected to be given away by a release that delta allows, are too many."""
 

@@ -125,10 +125,11 @@ def _whether(secret: str) -> str:
 
 
 def _except(promise: Promise) -> str:
-    """Return for which probability a bound of beliefs does not hold, with a comma before."""
+    """Return for which probability a bound of beliefs does not hold, with a comma before. About:
+    it is that of a coin beside the release, as ``dpcore.privacy.odds`` has it."""
     if promise.delta == 0:
         return ""
-    return f", except with probability {figure_up(promise.delta)}"
+    return f", except with probability about {figure_up(promise.delta)}"
 
 
 def _beliefs(promise: Promise) -> dict[str, Any]:

@@ -4,7 +4,8 @@ mu-GDP (Dong, Roth & Su 2022) is (epsilon, delta)-DP at every epsilon >= 0, with
 ``gaussian_delta_up`` (Balle & Wang 2018, Theorem 8), certified to be rounded up. So the bounds of
 ``dpcore.privacy.odds`` hold at every epsilon, and any choice of epsilon is sound: at 0 a guess is
 right as often as Phi(mu / 2), and at the epsilon where a normal test has so many false alarms the
-bound of what it catches is the test's own. A group of k is (k mu)-GDP (their Theorem 2.14).
+bound of what it catches is the test's own. A group of k is (k mu)-GDP (group privacy,
+in the same paper).
 """
 
 from __future__ import annotations

@@ -123,6 +123,8 @@ def whose_section(privacy: dict[str, Any]) -> Section:
         whose = "The unit is one row: a person with several rows is protected less."
     else:
         whose = f"All rows of a {units.thing} are one unit, {units.used}.{units.note}"
+    if privacy.get("part") is not None:
+        whose += f" The table is a part of a larger one: the rows of {privacy['part']} alone."
     number = public_number(privacy)
     secret = f"The number of {number} is public." if number else "The number of rows is private."
     return Section(

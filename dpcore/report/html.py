@@ -18,8 +18,9 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 """A browser loads nothing for this page and runs nothing in it, whatever a file's texts hold."""
 
 
-def html_of(card: Card, docs: str) -> str:
-    """Return the page. ``docs`` : the address of the documents' folder, for its links."""
+def html_of(card: Card, docs: str | None = None) -> str:
+    """Return the page. ``docs`` : the address of the folder ``docs`` of dpcore's site, to which its
+    links lead; ``None``: pages of the documents are named, and not linked."""
     kind = "good" if card.private else "bad"
     facts = "".join(f"<div><dt>{escape(k)}</dt><dd>{escape(v)}</dd></div>" for k, v in card.facts)
     sections = "".join(_section(section, docs) for section in card.sections)
@@ -35,7 +36,7 @@ def html_of(card: Card, docs: str) -> str:
     )
 
 
-def _section(section: Section, docs: str) -> str:
+def _section(section: Section, docs: str | None) -> str:
     lines = "".join(f"<p>{escape(line)}</p>\n" for line in section.lines)
     items = "".join(f"<li>{_item(item, docs)}</li>\n" for item in section.items)
     columns = ' class="short"' if len(section.items) >= _MANY else ""
@@ -45,13 +46,17 @@ def _section(section: Section, docs: str) -> str:
     )
 
 
-def _item(item: Item, docs: str) -> str:
+def _item(item: Item, docs: str | None) -> str:
     text = escape(item.text)
     if not item.page:
         return text
-    address = escape(f"{docs.rstrip('/')}/{item.page}")
     page, _, anchor = item.page.partition("#")
     more = anchor.replace("-", " ") or page.removesuffix(".md")
+    if docs is None:
+        place = f"docs/{page}" + (f", {more}" if anchor else "")
+        return f"{text} <small>More in dpcore's {escape(place)}.</small>"
+    of_site = f"{page.removesuffix('.md')}.html" + (f"#{anchor}" if anchor else "")
+    address = escape(f"{docs.rstrip('/')}/{of_site}")
     return f'{text} <a href="{address}">More: {escape(more)}</a>'
 
 

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.exact.rounding import exact
 from dpcore.ledger.remaining import shown_up
+from dpcore.privacy.first_party import DISTRIBUTIONS
 from dpcore.privacy.odds import percent_up
 from dpcore.registry.catalogue import load_registry
-from dpcore.registry.declarations import optimizer_facts
+from dpcore.registry.declarations import mechanism_facts, optimizer_facts
 from dpcore.report.card import Item, Section
 from dpcore.report.theorems import ACCOUNTANTS, MECHANISMS, PAGE, Theorem
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ledger_section", "theorems_section"]
 
+_BESIDE_ITS_CODE = "{}: it is {}; the theorem is beside its code."
+_A_PLUGINS = "a plugin's"
 _HEADS = ("released", "mechanism", "times", "cost", "share of the budget")
 
 
@@ -84,16 +87,20 @@ def theorems_section(model: Model) -> Section:
     title = "By which theorems"
     if not model.privacy["private"]:
         return Section(title, lines=("By none: what voids the guarantee is named above.",))
-    foreign = {part.rpartition(":")[2] for part in model.privacy["parts_not_from_dpcore"]}
+    foreign = {part.rpartition(":")[2]: part for part in model.privacy["parts_not_from_dpcore"]}
     used = dict.fromkeys(str(entry["mechanism"]) for entry in model.ledger)
     items, search = [_of_algorithm(model.algo)], model.privacy.get("search")
     if search is not None:
         # One release, whose fits and scores are in no file.
         items.append(Item(f"The search: {search['theorem']}.", "tuning.md"))
         used.pop("Search", None)
-    items += [_item(name, MECHANISMS.get(name), name in foreign) for name in used]
+    for name in used:
+        own = None if name in foreign else MECHANISMS.get(name)
+        items.append(_item(name, own) if own else _of_plugin(name, foreign.get(name)))
     filter_name = model.privacy["accountant"]
-    items.append(_item(filter_name, ACCOUNTANTS.get(filter_name), False))
+    own = ACCOUNTANTS.get(filter_name)
+    beside = Item(_BESIDE_ITS_CODE.format(filter_name, _A_PLUGINS))
+    items.append(_item(filter_name, own) if own else beside)
     return Section(title, items=tuple(items))
 
 
@@ -108,8 +115,20 @@ def _of_algorithm(algo: Mapping[str, Any]) -> Item:
     return Item(f"{algo['name']}: that version is not installed here.", "algorithms.md")
 
 
-def _item(name: str, theorem: Theorem | None, is_foreign: bool) -> Item:
-    if theorem is None or is_foreign:
-        whose = "it is not from dpcore" if is_foreign else "it is a plugin's"
-        return Item(f"{name}: {whose}; the theorem is beside its code.")
+def _of_plugin(name: str, part: str | None) -> Item:
+    """Return the theorem that the class of a plugin's mechanism states, as it is installed here.
+
+    ``part`` : its ``"module:Class"``, where the statement names it as not from dpcore.
+    """
+    registry = load_registry()
+    for entry in registry.entries("mechanism"):
+        is_ours = entry.distribution in DISTRIBUTIONS and entry.target.endswith(f":{name}")
+        if entry.target == part or (part is None and is_ours):
+            stated = mechanism_facts(registry.load("mechanism", entry.name)).theorem
+            whose = f"{entry.distribution} {entry.version}"
+            return Item(f"{name}: {stated or 'states none'} (by {whose}, as it is installed here).")
+    return Item(_BESIDE_ITS_CODE.format(name, "not from dpcore" if part else _A_PLUGINS))
+
+
+def _item(name: str, theorem: Theorem) -> Item:
     return Item(f"{name}: {theorem.says} ({theorem.source}).", f"{PAGE}#{name.lower()}")

@@ -87,7 +87,7 @@ th { color: var(--quiet); font-weight: 600; }
   dl { margin: 4pt 0; padding: 4pt 8pt; gap: 2pt 10pt; }
   table { font-size: 8.2pt; }
   th, td { padding: 1pt 6pt 1pt 0; }
-  a { display: none; }
+  a, small { display: none; }
 }
 """
 

@@ -67,6 +67,9 @@ class PrivateEstimator(ABC, BaseEstimator):
         and rows to predict may come without it.
     accountant : ``None`` for what the algorithm names.
     weight_bound : a public number that ``sample_weight`` is held to; without one it is refused.
+    test_fraction, evaluate_share, evaluate_epsilon : the share of the rows held out by coins for a
+        private evaluation, and the share of the budget that it takes, or the epsilon, within the
+        fit's, that it has by itself: ``model_.evaluation``.
     schema_from_data : says that bounds, categories or a step before this one were taken from the
         rows, and marks the model as not private.
     random_state : a seed, or a generator that draws one, as elsewhere in scikit-learn; it marks the
@@ -94,6 +97,9 @@ class PrivateEstimator(ABC, BaseEstimator):
     rows_per_unit: int | None = None
     accountant: str | None = None
     weight_bound: float | None = None
+    test_fraction: float | None = None
+    evaluate_share: float | None = None
+    evaluate_epsilon: float | None = None
     schema_from_data: bool = False
     random_state: Any = None
     ledger: str | os.PathLike[str] | None = None
@@ -126,6 +132,9 @@ class PrivateEstimator(ABC, BaseEstimator):
                 multiclass=self._multiclass(),
                 sample_weight=weights,
                 weight_bound=None if weights is None else self.weight_bound,
+                test_fraction=self.test_fraction,
+                evaluate_share=self.evaluate_share,
+                evaluate_epsilon=self.evaluate_epsilon,
                 **self._weights(),
                 ledger=self.ledger,
                 analyst=self.analyst,

@@ -146,6 +146,15 @@ class PrivateLinearSVC(PrivateClassifier):
     ----------
     loss : ``"huber-svm"``, a smoothed hinge, or ``"hinge-svm"``; both are of two classes, and take
         more with ``multiclass="ovr"``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpcore.sklearn import PrivateLinearSVC
+    >>> X, y = np.array([[0.0], [1.0]] * 500), np.array([0, 1] * 500)
+    >>> clf = PrivateLinearSVC(epsilon=1.0, bounds=(0, 1)).fit(X, y)
+    >>> clf.decision_function(X).shape, clf.model_.privacy["private"]
+    ((1000,), True)
     """
 
     loss: str = "huber-svm"
@@ -183,6 +192,15 @@ class PrivateRidge(RegressorMixin, PrivateEstimator):
     target_bounds : public (lower, upper) that the target is clamped to; predictions are in its own
         unit.
     loss : ``"ridge"`` or ``"quantile"``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpcore.sklearn import PrivateRidge
+    >>> X = np.linspace(0, 1, 1000)[:, None]
+    >>> ridge = PrivateRidge(epsilon=1.0, bounds=(0, 1), target_bounds=(0, 5)).fit(X, 3 * X[:, 0])
+    >>> ridge.predict([[0.5]]).shape, ridge.model_.privacy["epsilon"]
+    ((1,), 1.0)
     """
 
     target_bounds: Sequence[float] | None = None

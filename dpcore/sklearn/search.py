@@ -32,6 +32,15 @@ __all__ = ["PrivateSearch"]
 _Method = TypeVar("_Method", bound=Callable[..., Any])
 
 
+def _require_no_evaluation(estimator: PrivateEstimator) -> None:
+    for name in ("test_fraction", "evaluate_share", "evaluate_epsilon"):
+        if getattr(estimator, name) is not None:
+            raise InvalidInputError(
+                f"A search is one release and has no private evaluation beside it: leave {name} "
+                "out of the estimator."
+            )
+
+
 def _where_the_estimator_has(name: str) -> Callable[[_Method], _Method]:
     def offers(self: PrivateSearch) -> bool:
         return hasattr(type(self.estimator), name)
@@ -69,6 +78,16 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):
     best_estimator_ : the estimator with the model that was released.
     best_params_ : its candidate, released too; empty where no try came to a model.
     model_ : its model, whose ``privacy["sentence"]`` is the guarantee.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpcore.sklearn import PrivateLogisticRegression, PrivateSearch
+    >>> X, y = np.array([[0.0], [1.0]] * 500), np.array([0, 1] * 500)
+    >>> estimator = PrivateLogisticRegression(bounds=(0, 1), algo="dp-gd")
+    >>> search = PrivateSearch(estimator=estimator, candidates={"l2": [0.01, 0.1]}, search="list")
+    >>> search.fit(X, y).model_.privacy["epsilon"]  # of all candidates together
+    1.0
     """
 
     estimator: Any = None
@@ -91,6 +110,7 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):
         """
         if not isinstance(self.estimator, PrivateEstimator):
             raise InvalidInputError("Expected estimator to be one of dpcore.sklearn.")
+        _require_no_evaluation(self.estimator)
         best = clone(self.estimator).set_params(random_state=self.random_state)
         rows, labels, schema, own = best._described_rows(X, y)
         search = self._search(best, schema)

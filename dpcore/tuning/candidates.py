@@ -23,8 +23,10 @@ MOST = 1000
 def grid_of(values: Mapping[str, Sequence[Any]]) -> list[Candidate]:
     """Return every combination of the values, the last name's the first to change.
 
-    Raises InvalidInputError for a name without a value, or more combinations than are taken.
+    Raises InvalidInputError for no name, one without a value, or more combinations than are taken.
     """
+    if not values:
+        raise InvalidInputError('Expected candidates: names and lists of values, {"l2": [0.01]}.')
     count = 1
     for name, several in values.items():
         if not several:

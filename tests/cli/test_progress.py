@@ -120,6 +120,15 @@ def test_fits_of_an_earlier_run_count():
     assert fits.look() == Step("comparing", 7, 60, "7 of 60 fits, last dp-agd on adult")
 
 
+def test_a_comparison_tells_the_bytes_of_a_file_until_the_next_fit_is_done():
+    fits = FitsMade()
+    assert fits.look() is None
+    fits.reading.on_bytes("rows.csv", 10**6, None)
+    assert fits.look() == Step("reading rows.csv", 10**6, None, "1.0 MB read")
+    fits.on_row(1, 2, {"algorithm": "dp-agd", "data": "rows.csv"})
+    assert fits.look() == Step("comparing", 1, 2, "1 of 2 fits, last dp-agd on rows.csv")
+
+
 def test_a_file_is_told_by_its_bytes():
     files = FilesRead("reading")
     files.on_bytes("/secret/rows.csv", 1_000_000, 4_000_000)

@@ -232,16 +232,9 @@ def test_a_fitted_model_of_truth_values_says_them_in_words_and_has_its_statement
     assert said.tolist() == [str(label) for label in model.predict(X)]
 
 
-@pytest.mark.parametrize(
-    ("kind", "text"),
-    [
-        ({"kind": "date", "lower": "2020-01-01", "upper": "2024-01-01"}, "is of kind date, which"),
-        ({"kind": "hashed", "buckets": 16}, "numbers, categories, levels and truth values can be"),
-    ],
-)
-def test_a_kind_without_operators_is_refused(kind, text):
-    with pytest.raises(InvalidInputError, match=text):
-        graph_bytes(model_of({"x": kind}))
+def test_a_kind_without_operators_is_refused():
+    with pytest.raises(InvalidInputError, match="'x' is of kind hashed, which.*lists its values"):
+        graph_bytes(model_of({"x": {"kind": "hashed", "buckets": 16}}))
 
 
 def test_columns_without_names_are_refused():

@@ -14,6 +14,7 @@ from dpcore.fitting.plan import make_plan
 from dpcore.fitting.run import train
 from dpcore.fitting.settings import Settings
 from dpcore.model.model import load_model
+from dpcore.registry.catalogue import load_registry
 from dpcore.session.session import TableSession
 
 SCHEMA = """
@@ -72,6 +73,71 @@ def test_every_adaptive_filter_holds_both(tmp_path, accountant, relation):
     model = trained(tmp_path, accountant=accountant, relation=relation, **pure).model
     assert model.ledger[-1]["kind"] == "evaluation"
     assert model.privacy["spent"] <= model.privacy["budget"]
+
+
+@pytest.mark.parametrize("accountant", ["zcdp", "gdp", "rdp", "pure"])
+def test_an_evaluation_of_an_epsilon_of_its_own_has_that_and_no_less(tmp_path, accountant):
+    gamma = {"algo": "outpert", "params": {}, "delta": 0.0, "use": {"noise": "gamma"}}
+    pure = gamma if accountant == "pure" else {}
+    asked = {"accountant": accountant, "share": None, "evaluate_epsilon": 1.5, **pure}
+    model = trained(tmp_path, **asked).model
+    privacy, last = model.privacy, model.ledger[-1]
+    assert (last["kind"], privacy["epsilon"], privacy["evaluation"]["epsilon"]) == (
+        "evaluation",
+        2.0,
+        1.5,
+    )
+    assert "(an epsilon of 1.5 by themselves)" in privacy["sentence"]
+    # A run of that epsilon, all of it for one release, has the budget that this one took.
+    filter_of = load_registry().load("accountant", accountant)
+    alone = filter_of.from_budget(1.5, privacy["delta"])
+    if accountant == "rdp":  # at the order of the run
+        whole = filter_of.from_budget(2.0, privacy["delta"])
+        alone = filter_of.at_order(1.5, privacy["delta"], whole.order)
+    assert last["cost"] == pytest.approx(alone.budget, rel=1e-6)
+    assert last["cost"] <= alone.budget * (1 + 1e-9)
+    assert privacy["evaluation"]["share"] == pytest.approx(last["cost"] / privacy["budget"])
+
+
+def test_of_one_against_the_rest_all_fits_and_the_counts_are_within_one_budget(tmp_path):
+    asked = {"multiclass": "ovr", "classes": ("a", "b", "c"), "share": 0.25}
+    model = trained(tmp_path, epsilon=50.0, **asked).model
+    fits = sum(entry["cost"] for entry in model.ledger if entry["kind"] != "evaluation")
+    budget = model.privacy["budget"]
+    assert model.ledger[-1]["cost"] == pytest.approx(budget / 4, rel=1e-6)
+    assert fits == pytest.approx(0.75 * budget, rel=1e-6)
+    assert model.privacy["fits"] == 3 and model.privacy["spent"] <= budget
+    figures = model.evaluation
+    assert {len(said) for said in figures["confusion"].values()} == {3}
+    assert figures["accuracy"]["low"] > 0.4
+
+
+WITHOUT_BOUNDS = SCHEMA.replace("lower = 0\nupper = 1\n", "")
+
+
+def with_private_bounds(folder, share, **others):
+    data, schema = rows_file(folder)
+    schema.write_text(WITHOUT_BOUNDS.format(classes='["a", "b"]'))
+    values = {"algo": "dp-gd", "delta": 1e-6, "params": {"steps": "10"}, **others}
+    settings = Settings(epsilon=20.0, evaluate_share=share, **values)
+    request = DataRequest(data, schema, test_fraction=0.5, private_bounds=True)
+    return train(make_plan(settings), request).model
+
+
+def test_bounds_and_figures_and_the_fit_share_one_budget(tmp_path):
+    model = with_private_bounds(tmp_path, 0.2)
+    kinds = [entry["kind"] for entry in model.ledger]
+    assert kinds[0] == "bounds" and kinds[-1] == "evaluation"
+    assert model.privacy["spent"] <= model.privacy["budget"]
+    assert model.ledger[-1]["cost"] == pytest.approx(0.2 * model.privacy["budget"], rel=1e-6)
+    assert model.evaluation["accuracy"]["value"] > 0.7
+    assert model.evaluation["held_out_rows"]["value"] == pytest.approx(1000, abs=150)
+
+
+def test_shares_of_bounds_and_figures_that_are_too_much_are_refused_before_a_charge(tmp_path):
+    with pytest.raises(BudgetExceededError) as caught:
+        with_private_bounds(tmp_path, 0.95)  # The bounds take a tenth.
+    assert not any("charged" in note for note in getattr(caught.value, "__notes__", ()))
 
 
 def test_figures_are_in_the_report_and_in_the_file(tmp_path):
@@ -136,7 +202,7 @@ def test_of_a_number_there_is_the_error_of_clipped_errors(tmp_path):
 def test_a_share_that_was_not_set_aside_is_refused_by_the_filter(tmp_path, monkeypatch):
     # The broken twin: the optimizer has all of the budget. Nothing is drawn of the rows held out.
     monkeypatch.setattr(
-        evaluated.Evaluation, "set_aside", lambda self, ready, bounded, table: bounded
+        evaluated.Evaluation, "set_aside", lambda self, ready, rows: ready.plan.accountant
     )
     with pytest.raises(BudgetExceededError):
         trained(tmp_path)
@@ -185,7 +251,13 @@ def test_units_have_noise_for_all_of_their_rows(tmp_path):
     [
         ({"fraction": None}, "--test-fraction beside"),
         ({"share": 1.0}, "evaluate-share=1.0"),
-        ({"multiclass": "ovr", "classes": ("a", "b", "c")}, "a fit of its own"),
+        ({"evaluate_epsilon": 1.0}, "--evaluate-share or --evaluate-epsilon, not both"),
+        ({"share": None, "evaluate_epsilon": 2.0}, "evaluate-epsilon=2 < 2, the epsilon of"),
+        ({"share": None, "evaluate_epsilon": 0.0}, "evaluate-epsilon=0.0 to be finite and > 0"),
+        (
+            {"share": None, "evaluate_epsilon": 0.01, "accountant": "rdp"},
+            "rdp accountant states more than evaluate-epsilon=0.01",
+        ),
         ({"algo": "sgd-adv", "params": {}}, "fixed schedule"),
         ({"algo": "a-ddp", "params": {}}, "rows stay with users"),
         ({"algo": "objpert", "params": {}}, "objpert cannot leave"),

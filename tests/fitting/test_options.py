@@ -19,13 +19,12 @@ from dpcore.registry.declarations import TARGETS
 OF_ROWS = {
     *("X", "y", "classes", "target_bounds", "bounds", "row_norm", "intercept", "n0", "capacity"),
     *("schema", "private_bounds", "unit", "rows_per_unit", "sample_weight", "part"),
+    "test_fraction",
 }
 """What ``fit`` is told of rows in memory, in place of a file and its schema."""
 OF_LEDGER = {field.name: field.default for field in dataclasses.fields(LedgerRequest)}
 IN_MEMORY = {"weight_bound"}
 """Settings of weights, which rows of files have none of."""
-OF_HELD_OUT = {"evaluate_share"}
-"""Settings of rows held out, which the command alone holds out."""
 OF_A_COMMAND = {"out", "as_json", "quiet"}
 SPELT = {"params": "assignments"}
 """What the command line spells in another way: ``--set NAME=VALUE``."""
@@ -50,7 +49,6 @@ def settings_fields():
 def test_fit_has_every_setting_with_its_default():
     asked, fields = defaults(fit), settings_fields()
     assert {name: asked.pop(name) for name in OF_LEDGER} == OF_LEDGER
-    assert {fields.pop(name) for name in OF_HELD_OUT} == {None}
     assert {name: asked[name] for name in asked if name not in OF_ROWS} == fields
 
 
@@ -74,5 +72,5 @@ def test_every_setting_is_passed_on(module):
         for node in ast.walk(tree)
         if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Settings"
     ]
-    elsewhere = IN_MEMORY if module is command else OF_HELD_OUT
+    elsewhere = IN_MEMORY if module is command else set()
     assert {keyword.arg for keyword in call.keywords} == {*settings_fields(), "units"} - elsewhere

@@ -217,6 +217,8 @@ def rows(tmp_path):
 def test_fits_of_parts_cost_the_largest(ledger, rows):
     for name in ("north", "south"):
         model = dpcore.fit(**rows, epsilon=1.0, ledger=ledger.path, part=f"region={name}")
+        told = f"The table is a part, the rows of region={name} alone: no other row was used."
+        assert model.privacy["part"] == f"region={name}" and told in model.privacy["sentence"]
         assert model.report["part"] == f"region={name}"
     first, second = ledger.state().runs.values()
     assert (first.part.name, second.part.name) == ("region=north", "region=south")

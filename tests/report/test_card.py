@@ -82,7 +82,7 @@ KINDS = {
         [
             "(0.5, 1e-06)-differentially private, add-or-remove-one",
             "50 % sure that you are in the table can become at most 62.3 % sure, except with",
-            "at most 73.2 % sure of one, except with probability 2.65e-06: under add-or-remove-one",
+            "at most 73.2 % sure of one, except with probability about 2.65e-06: under add-or-",
             "a person with 5 rows counts 5 times",
             "The number of rows is private.",
             "Charged: 0.125 of 0.25 (rho), by the zcdp filter",
@@ -236,6 +236,15 @@ KINDS = {
         ["Figures of the model on rows held out took 0.1 of the budget"],
         [],
     ),
+    "a part": (
+        changed(part="ward=surgery"),
+        {},
+        [
+            "The table is a part of a larger one: the rows of ward=surgery alone.",
+            "The table is a part, the rows of ward=surgery alone: no other row was used.",
+        ],
+        [],
+    ),
     "public weights": (
         STATEMENT,
         {"class_weights": {"no": 1.0, "yes": 3.0}, "weight_bound": 2.0},
@@ -300,7 +309,17 @@ KINDS = {
     "a plugin's mechanism": (
         STATEMENT,
         {"ledger": ({"kind": "minimum", "mechanism": "Gamma", "count": 1, "cost": 0.25},)},
-        ["Gamma: it is a plugin's; the theorem is beside its code", "minimum Gamma 1 0.25 100 %"],
+        [
+            "Gamma: noise of density exp(-length), of m times the l2 sensitivity, is 1/m-DP",
+            f"(by dpcore-baselines {version('dpcore')}, as it is installed here)",
+            "minimum Gamma 1 0.25 100 %",
+        ],
+        [],
+    ),
+    "a mechanism that is not registered": (
+        STATEMENT,
+        {"ledger": ({"kind": "minimum", "mechanism": "Own", "count": 1, "cost": 0.25},)},
+        ["Own: it is a plugin's; the theorem is beside its code"],
         [],
     ),
     "list": (

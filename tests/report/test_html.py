@@ -106,6 +106,11 @@ def test_nothing_is_run_or_loaded():
     assert ("content", "default-src 'none'; style-src 'unsafe-inline'") in page.attributes
 
 
+def test_without_a_site_pages_of_the_documents_are_named():
+    named = html_of(card_of(model()))
+    assert "href" not in named and "More in dpcore's docs/report.md, odds." in named
+
+
 def test_every_text_of_a_file_is_escaped():
     plain, evil = (parsed(html_of(card_of(model(text)), "docs")) for text in ("", EVIL))
     assert evil.tags == plain.tags
@@ -128,7 +133,7 @@ def test_links_lead_to_the_documents():
     page = parsed(html_of(card_of(model()), "https://example.org/dpcore/"))
     links = [value for name, value in page.attributes if name == "href"]
     assert links and all(link.startswith("https://example.org/dpcore/") for link in links)
-    assert "https://example.org/dpcore/report.md#odds" in links
+    assert "https://example.org/dpcore/report.html#odds" in links
 
 
 def luminance(colour):

@@ -99,7 +99,12 @@ def test_a_seed_marks_the_model_and_what_cannot_be_is_refused():
     assert not search(random_state=3).fit(X, Y).model_.privacy["private"]
     with pytest.raises(InvalidInputError, match="one of dpcore.sklearn"):
         search("logistic").fit(X, Y)
+    with pytest.raises(InvalidInputError, match="Expected candidates: names and lists of values"):
+        search(candidates={}).fit(X, Y)
     weighted = PrivateLogisticRegression(**CLASSES, class_weight="balanced")
+    evaluated = PrivateLogisticRegression(**CLASSES, test_fraction=0.5, evaluate_share=0.1)
+    with pytest.raises(InvalidInputError, match="leave test_fraction out"):
+        search(evaluated).fit(X, Y)
     with pytest.raises(InvalidInputError, match="takes no class_weight"):
         search(weighted).fit(X, Y)
     with pytest.raises(InvalidInputError, match="from 1 to"):

@@ -30,6 +30,12 @@ def format_of(path: str, format: str | None = None) -> str:
     ("-") it is csv, of a folder parquet.
 
     Raises InvalidInputError for an unknown format or suffix.
+
+    Examples
+    --------
+    >>> from dpcore.plugin.parts import format_of
+    >>> format_of("rows.csv.gz"), format_of("rows.parquet")
+    ('csv', 'parquet')
     """
     if format is not None:
         if format not in FORMATS:

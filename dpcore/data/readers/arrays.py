@@ -66,6 +66,15 @@ def dataset_from_arrays(
 
     Raises DataError (row numbers are for the owner's eyes) for values that are not finite, labels
     outside the classes, no columns; InvalidInputError for options that do not fit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpcore.plugin.parts import dataset_from_arrays
+    >>> X, y = np.array([[0.0], [3.0]]), np.array(["no", "yes"])
+    >>> rows = dataset_from_arrays(X, y, classes=("no", "yes"), bounds=(0, 2), row_norm=None)
+    >>> rows.X.tolist(), rows.y.tolist()
+    ([[0.0, 1.0], [1.0, 1.0]], [-1.0, 1.0])
     """
     X = frame_of(X)
     if schema is not None:

@@ -61,6 +61,14 @@ def schema_template(source: Any, target: str | None = None) -> str:
     A template does not validate until its placeholders are filled in: no bound or category is
     copied. The classes of a label are proposed where its type has no others: true and false.
     Raises DataError if the header cannot be read, InvalidInputError for an unknown target.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from dpcore import schema_template
+    >>> table = pa.table({"age": [30, 40], "ill": ["no", "yes"]})
+    >>> schema_template(table, target="ill").splitlines()[-1]
+    '"ill" = { kind = "label", classes = ["FILL-IN", "FILL-IN"] }'
     """
     source = frame_of(source)
     if is_frame(source):

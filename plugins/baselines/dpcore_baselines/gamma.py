@@ -36,6 +36,10 @@ class Gamma(PureNoise):
 
     name: ClassVar[str] = "gamma"
     needs: ClassVar[str] = "l2"
+    theorem: ClassVar[str] = (
+        "noise of density exp(-length), of m times the l2 sensitivity, is 1/m-DP (Chaudhuri, "
+        "Monteleoni & Sarwate 2011, Theorem 6; Hardt & Talwar 2010)"
+    )
 
     def release(
         self, exact: np.ndarray, sensitivity: Sensitivity, noise: NoiseSource

@@ -26,6 +26,7 @@ class Normal(ScaledNoise):
 
     name: ClassVar[str] = "acme-normal"
     needs: ClassVar[str] = "l2"
+    theorem: ClassVar[str] = "normal noise is 1/(2 m^2)-zCDP (Bun & Steinke 2016, Prop. 1.6)"
 
     @classmethod
     def nominal_event(cls, noise_multiplier: float) -> GaussianDpEvent:

@@ -54,6 +54,15 @@ def test_they_bear_out_what_they_state(mechanism):
     check_mechanism(mechanism)
 
 
+def test_a_report_has_the_theorem_that_the_class_states(train):
+    from dpcore.cli import app
+
+    train(*("--algo", "dp-gd", "--use", f"noise={NORMAL}", *SHORT, "--out", "model.json"))
+    shown = CliRunner().invoke(app, ["report", "model.json", "--format", "text"]).stdout
+    theorem = "normal noise is 1/(2 m^2)-zCDP (Bun & Steinke 2016, Prop. 1.6) (by acme-noise 1.0"
+    assert theorem in " ".join(shown.split())
+
+
 @pytest.mark.parametrize(("algo", "use", "more"), RUNS)
 def test_a_slot_of_a_built_in_optimizer_is_filled(train, algo, use, more):
     report = train("--algo", algo, "--use", use, *more)

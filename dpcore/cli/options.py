@@ -1,0 +1,87 @@
+"""Options that mean the same of every command that fits: ``train`` and ``tune``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = [
+    "Algorithm",
+    "Analyst",
+    "AsJson",
+    "BadRows",
+    "Data",
+    "LedgerOf",
+    "OfRelation",
+    "Out",
+    "Quiet",
+    "RowsPerUnit",
+    "SameTable",
+    "SchemaFile",
+    "Seed",
+    "Target",
+    "TestFile",
+    "Threads",
+    "Unit",
+    "Use",
+]
+
+Algorithm = Annotated[
+    str, typer.Option(help="Algorithm; see dpcore list optimizers. auto chooses one.")
+]
+Data = Annotated[
+    str, typer.Option(help="Data set's name, file, store, folder of Parquet, or - for stdin.")
+]
+SchemaFile = Annotated[
+    Path | None,
+    typer.Option(help="Schema (TOML) of a file, or a shipped one's name (schema --list)."),
+]
+Target = Annotated[str | None, typer.Option(help="Label column of a data file.")]
+OfRelation = Annotated[
+    str | None,
+    typer.Option(
+        help="Neighbouring relation: add-or-remove-one, the default where the algorithm has a "
+        "guarantee under it, replace-one or replace-special."
+    ),
+]
+Use = Annotated[list[str] | None, typer.Option(help="SLOT=NAME, as often as needed.")]
+Threads = Annotated[
+    int | None, typer.Option(help="Use at most so many threads; all processors by default.")
+]
+BadRows = Annotated[
+    str,
+    typer.Option(
+        help="Rows that do not satisfy the schema: refuse or drop. To drop, each line of text is a "
+        "row (no line breaks in cells), and the relation is add-or-remove-one."
+    ),
+]
+TestFile = Annotated[Path | None, typer.Option(help="A second file to report on.")]
+Unit = Annotated[
+    str | None,
+    typer.Option(
+        help="Column that says whose a row is: the guarantee is for all rows of one value of it, "
+        "and not for one row. The schema's key, as --rows-per-unit."
+    ),
+]
+RowsPerUnit = Annotated[
+    int | None, typer.Option(help="At most so many rows of each value of --unit are used.")
+]
+Out = Annotated[Path | None, typer.Option(help="Model file to write.")]
+Seed = Annotated[
+    int | None, typer.Option(help="Repeatable noise, for tests and figures: not private.")
+]
+LedgerOf = Annotated[
+    str | None,
+    typer.Option(
+        help="Charge the whole budget to this ledger first, a file or postgresql://... (dpcore "
+        "ledger init); by default the schema's, or that of DPCORE_LEDGER."
+    ),
+]
+Analyst = Annotated[str, typer.Option("--as", help="Who runs it, for the ledger.")]
+SameTable = Annotated[
+    bool, typer.Option("--same-table", help="A schema new to the ledger is of the same rows.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")]

@@ -1,0 +1,53 @@
+"""Sums over rows held out, of what a released model says of them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+import numpy as np
+
+from dpcore.exact.grid import round_parameters
+from dpcore.privacy.sealed import constant, sealed
+
+if TYPE_CHECKING:
+    from dpcore.protocols.problem import Problem
+
+__all__ = ["BITS", "HeldOutSums"]
+
+BITS = 20
+"""Sums are on a grid of 2^-20, so that noise is not rounded to whole rows."""
+
+
+@sealed
+@dataclass(frozen=True, slots=True, eq=False)
+class HeldOutSums:
+    """Base of the sums of an evaluation; its shape, block by block answer and sensitivity are those
+    of the class derived from it.
+
+    Parameters
+    ----------
+    problem : public facts of the rows.
+    w : float64 of shape (n_features,) or (n_classes, n_features), a released value, rounded to the
+        parameters' grid.
+    norm : of the sensitivity.
+    """
+
+    problem: Problem
+    w: np.ndarray
+    norm: Literal["l1", "l2"] = "l2"
+
+    kind: ClassVar[str] = "evaluation"
+    thread_safe: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        rounded = round_parameters(self.w, self.problem.raw_norm_bound)
+        object.__setattr__(self, "w", constant(rounded))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        raise NotImplementedError
+
+    def start(self) -> np.ndarray:
+        return np.zeros(math.prod(self.shape), dtype=np.int64)
