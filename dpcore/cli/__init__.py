@@ -10,6 +10,7 @@ import typer
 
 from dpcore import __version__
 from dpcore.cli.account import account_command
+from dpcore.cli.audit import audit_command
 from dpcore.cli.check import check_command
 from dpcore.cli.compare import compare_command
 from dpcore.cli.convert import convert_command
@@ -70,6 +71,7 @@ app.command("plot")(plot_command)
 app.command("list")(list_command)
 app.command("info")(info_command)
 app.command("check")(check_command)
+app.command("audit")(audit_command)
 app.command("account")(account_command)
 app.command("explain")(explain_command)
 app.command("report")(report_command)

@@ -25,15 +25,17 @@ if TYPE_CHECKING:
     from dpcore.compare.fitting import Fitter
     from dpcore.compare.settings import Cell, Comparison
 
-__all__ = ["fit_in_processes", "fit_on_engine"]
+__all__ = ["ONE_THREAD", "fit_in_processes", "fit_on_engine"]
 
-_ONE_THREAD = (
+ONE_THREAD = (
     "OMP_NUM_THREADS",
     "OPENBLAS_NUM_THREADS",
     "MKL_NUM_THREADS",
     "VECLIB_MAXIMUM_THREADS",
     "NUMBA_NUM_THREADS",
 )
+"""Variables of the environment, read as libraries are loaded, that keep them to one thread."""
+
 _AHEAD = 2
 """Groups of fits handed out per process: enough that none waits for the next."""
 
@@ -153,7 +155,7 @@ def start(comparison: Comparison, key: bytes, life: Connection) -> None:
     # The parent alone answers an interrupt, which a terminal sends to all.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_follow, args=(life,), daemon=True).start()
-    os.environ.update(dict.fromkeys(_ONE_THREAD, "1"))
+    os.environ.update(dict.fromkeys(ONE_THREAD, "1"))
     from dpcore.compare.fitting import Fitter
 
     _fitter = Fitter(comparison, key, threads=1)

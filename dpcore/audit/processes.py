@@ -1,0 +1,66 @@
+"""Runs that several processes share, each with fits of its own from the request."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcore.compare.workers import ONE_THREAD
+
+if TYPE_CHECKING:
+    from dpcore.audit.fits import Fits, Request
+    from dpcore.audit.two_world import Draw
+
+__all__ = ["drawing"]
+
+_PORTIONS = 4
+"""Parts of a draw per process: the slowest is not waited for long."""
+
+_fits: Fits | None = None
+
+
+@contextmanager
+def drawing(fits: Fits, jobs: int) -> Iterator[Draw]:
+    """Yield the draw of these fits, which ``jobs`` processes share; one is this process."""
+    if jobs == 1:
+        yield fits.draw
+        return
+    # Spawned, never forked: a child has none of its parent's threads, sessions or entropy.
+    context = multiprocessing.get_context("spawn")
+    pool = ProcessPoolExecutor(jobs, context, initializer=start, initargs=(fits.request,))
+
+    def draw(pair: int, world: int, first: int, runs: int) -> np.ndarray:
+        ends = np.linspace(0, runs, min(runs, _PORTIONS * jobs) + 1).astype(int)
+        parts = [
+            pool.submit(run, pair, world, first + int(a), int(b - a))
+            for a, b in zip(ends, ends[1:], strict=False)
+        ]
+        return np.concatenate([part.result() for part in parts])
+
+    try:
+        yield draw
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def start(request: Request) -> None:
+    """Prepare a new process: its fits, on one thread."""
+    global _fits
+    # The parent alone answers an interrupt, which a terminal sends to all.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.environ.update(dict.fromkeys(ONE_THREAD, "1"))
+    from dpcore.audit.fits import Fits
+
+    _fits = Fits(request)
+
+
+def run(pair: int, world: int, first: int, runs: int) -> np.ndarray:
+    assert _fits is not None
+    return _fits.draw(pair, world, first, runs)
