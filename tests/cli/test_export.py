@@ -34,7 +34,7 @@ def test_what_cannot_be_written_is_refused_with_what_fits(run, train, folder):
     kind = '"categorical", categories = ["Bern", "Basel"]'
     (folder / "schema.toml").write_text(text.replace(kind, '"hashed", buckets = 8'))
     assert train("--out", "hashed.json", "--quiet").exit_code == 0
-    told["hashed.json", "m.onnx"] = "Column 'city' is of kind hashed, which ONNX has no exact"
+    told["hashed.json", "m.onnx"] = "Column 'city' is of kind hashed, which ONNX has no operators"
     for arguments, message in told.items():
         done = run("export", *arguments)
         assert done.exit_code == 2 and message in done.stderr and done.stdout == ""
