@@ -154,6 +154,13 @@ def train_command(
             "the model file. In place of the exact ones."
         ),
     ] = None,
+    intervals_share: Annotated[
+        float | None,
+        typer.Option(
+            help="Release sums behind 95 % intervals of the coefficients, for this share of the "
+            "budget: dpcore summary shows them."
+        ),
+    ] = None,
     test: Annotated[Path | None, typer.Option(help="A second file to report on.")] = None,
     unit: Annotated[
         str | None,
@@ -243,6 +250,7 @@ def train_command(
         class_weight=parsed_weights(class_weight),
         largest_weight=largest_weight,
         evaluate_share=evaluate_share,
+        intervals_share=intervals_share,
         seed=seed,
         multiclass=multiclass,
     )

@@ -74,6 +74,7 @@ def fit(
     largest_weight: float = 10.0,
     sample_weight: Any = None,
     weight_bound: float | None = None,
+    intervals_share: float | None = None,
     seed: int | None = None,
     ledger: str | os.PathLike[str] | None = None,
     analyst: str = "",
@@ -143,6 +144,8 @@ def fit(
         is clipped. ``largest_weight`` : the most that a balanced one may come to.
     sample_weight : a number >= 0 for each row in memory, as private as the row; it multiplies the
         row's loss likewise. ``weight_bound`` : a public number that larger ones are held to.
+    intervals_share : the share of the budget, such as 0.4, for standard errors and intervals of
+        the coefficients (``summary``) and of predictions (``predict_interval``).
     seed : makes the run repeatable and the result not private.
     ledger : the file, or address, of ``dpcore ledger init`` that the run's whole budget is charged
         to before the rows are asked; by default the schema's, or that of ``DPCORE_LEDGER``.
@@ -212,6 +215,7 @@ def fit(
         class_weight=class_weight,
         largest_weight=largest_weight,
         weight_bound=weight_bound,
+        intervals_share=intervals_share,
         seed=seed,
         multiclass=multiclass,
     )

@@ -65,6 +65,8 @@ class Settings:
     weight_bound : the public bound of weights that rows come with; ``None`` for rows without.
     evaluate_share : the share of the budget that counts of rows held out take, for figures of the
         model; ``None`` for none.
+    intervals_share : the share of the budget that the sums behind intervals of the coefficients
+        take; ``None`` for none.
     seed : makes the run repeatable and the result not private; ``None`` for real noise.
     multiclass : ``"ovr"`` for a fit of each of three classes and more against the rest, by a loss
         for two; ``None`` for one fit of all.
@@ -95,6 +97,7 @@ class Settings:
     largest_weight: float = LARGEST
     weight_bound: float | None = None
     evaluate_share: float | None = None
+    intervals_share: float | None = None
     seed: int | None = None
     multiclass: str | None = None
 
@@ -115,11 +118,12 @@ def checked_settings(settings: Settings) -> Settings:
         seed=_checked_whole("seed", settings.seed, 0),
         threads=_checked_whole("threads", settings.threads, 1, _MOST_THREADS),
     )
-    if settings.evaluate_share is not None:
-        share = convert("evaluate_share", float, settings.evaluate_share)
-        if not 0.0 < share < 1.0:
-            raise InvalidInputError(f"Expected 0 < evaluate-share={share} < 1.")
-        settings = dataclasses.replace(settings, evaluate_share=share)
+    for name in ("evaluate_share", "intervals_share"):
+        if (asked := getattr(settings, name)) is not None:
+            share = convert(name, float, asked)
+            if not 0.0 < share < 1.0:
+                raise InvalidInputError(f"Expected 0 < {name.replace('_', '-')}={share} < 1.")
+            settings = dataclasses.replace(settings, **{name: share})
     if settings.l2 is not None and settings.l2 < 0:
         raise InvalidInputError(f"Expected l2={settings.l2!r} >= 0.")
     if settings.multiclass not in (None, OVR):

@@ -66,6 +66,8 @@ class PrivacyStatement:
         even them out: the ``share`` of the budget that they took.
     evaluation : where counts of rows held out were released within the budget, for figures of the
         model: the ``share`` of the budget that was set aside for them.
+    intervals : where sums behind intervals of the coefficients were released within the budget: the
+        ``share`` of the budget that was set aside for them.
     fits : how many fits the model is of, one for each class against the rest, each with an equal
         part of the budget; 1 for one of all classes.
     search : where it is the best of several fits: the public ``candidates``, the law of ``tries``,
@@ -96,6 +98,7 @@ class PrivacyStatement:
     private_bounds: dict[str, Any] | None = None
     balanced: dict[str, Any] | None = None
     evaluation: dict[str, Any] | None = None
+    intervals: dict[str, Any] | None = None
     fits: int = 1
     search: dict[str, Any] | None = None
     ledger: dict[str, Any] | None = None
@@ -127,7 +130,7 @@ class PrivacyStatement:
             f"{subject} is {self._claim()} under {tables}, as enforced by the "
             f"{self.accountant} filter ({self.conversion} conversion){trust}. {self._in_words()}"
             f"{self._ex_post()}{self._of_users()}{self._of_bounds()}{self._of_counts()}"
-            f"{self._of_evaluation()}{self._of_fits()}{self._of_search()}"
+            f"{self._of_evaluation()}{self._of_intervals()}{self._of_fits()}{self._of_search()}"
         )
 
     def _claim(self) -> str:
@@ -187,6 +190,14 @@ class PrivacyStatement:
             f"{self.evaluation['share']:.3g} of the same budget, and the guarantee is for both."
         )
 
+    def _of_intervals(self) -> str:
+        if self.intervals is None:
+            return ""
+        return (
+            " Sums behind intervals of the coefficients were released from the rows, for "
+            f"{self.intervals['share']:.3g} of the same budget, and the guarantee is for both."
+        )
+
     def _of_fits(self) -> str:
         if self.fits == 1:
             return ""
@@ -225,8 +236,8 @@ class PrivacyStatement:
         """Return the statement as JSON-able data, its sentence included."""
         data = {_IN_FILES.get(name, name): value for name, value in asdict(self).items()}
         data["units"] = None if self.units is None else self.units.to_dict()
-        optional = ("units", "users", "private_bounds", "balanced", "evaluation", "search")
-        for name in (*optional, "ledger"):
+        optional = ("units", "users", "private_bounds", "balanced", "evaluation", "intervals")
+        for name in (*optional, "search", "ledger"):
             if data[name] is None:
                 del data[name]
         if self.fits == 1:
