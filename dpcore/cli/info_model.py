@@ -52,6 +52,7 @@ def print_model(path: str, *, as_json: bool) -> None:
 
 def _lines(path: str, model: Model) -> list[str]:
     from dpcore.evaluation.words import evaluation_in_words
+    from dpcore.inference.words import intervals_in_words
     from dpcore.model.shown import fitted_in_words, shown_bounds
 
     algo = model.algo
@@ -65,7 +66,7 @@ def _lines(path: str, model: Model) -> list[str]:
         *([f"  parameters: {shown}"] if shown else []),
         *([f"  bounds released: {shown_bounds(model)}"] if model.released_bounds else []),
         f"  status: {model.status}",
-        *(f"  {line}" for line in told),
+        *(f"  {line}" for line in (*told, *intervals_in_words(model.intervals))),
         f"  l2: {model.l2:g}; coefficients: {model.w.size} (--json prints them)",
     ]
 

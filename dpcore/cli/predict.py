@@ -183,7 +183,7 @@ class _Output:
         heads = self._said.heads
         yield _lines_of([(*self._kept.head, *heads)])
         pieces = feature_rows(self._data, self._schema, self._bad_rows)
-        for margins in margins_in_pieces(self._said.model, pieces):
+        for margins in margins_in_pieces(self._said.model.margins, pieces):
             blank = blank_rows(margins).tolist()
             self.n_rows += len(blank)
             self.n_blank += sum(blank)

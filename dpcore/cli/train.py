@@ -134,6 +134,13 @@ def train_command(
             "the model file. In place of the exact ones."
         ),
     ] = None,
+    intervals_share: Annotated[
+        float | None,
+        typer.Option(
+            help="Release sums behind 95 % intervals of the coefficients, for this share of the "
+            "budget: dpcore summary shows them."
+        ),
+    ] = None,
     evaluate_epsilon: Annotated[
         float | None,
         typer.Option(
@@ -212,6 +219,7 @@ def train_command(
         largest_weight=largest_weight,
         evaluate_share=evaluate_share,
         evaluate_epsilon=evaluate_epsilon,
+        intervals_share=intervals_share,
         seed=seed,
         multiclass=multiclass,
     )

@@ -13,6 +13,7 @@ from dpcore.cli.diagnostics import calibration_of, confusion_of, figures_of, ver
 from dpcore.cli.streams import was_told
 from dpcore.evaluation.words import evaluation_in_words
 from dpcore.fitting.losses import shown_loss
+from dpcore.inference.words import intervals_in_words
 from dpcore.model.shown import shown_bounds
 
 if TYPE_CHECKING:
@@ -79,6 +80,7 @@ def _print(training: Training, out: Path | None, ledger: str | None) -> None:
     lines += evaluation_in_words(
         training.model.evaluation or {}, private=training.model.privacy["private"]
     )
+    lines += intervals_in_words(training.model.intervals)
     if training.diagnostics:
         shown = ", ".join(figures_of(training.diagnostics))
         lines.append(f"Computed WITHOUT privacy, in no file: {shown}.")

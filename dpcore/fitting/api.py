@@ -78,6 +78,7 @@ def fit(
     test_fraction: float | None = None,
     evaluate_share: float | None = None,
     evaluate_epsilon: float | None = None,
+    intervals_share: float | None = None,
     seed: int | None = None,
     ledger: str | os.PathLike[str] | None = None,
     analyst: str = "",
@@ -150,6 +151,8 @@ def fit(
     test_fraction, evaluate_share, evaluate_epsilon : the share of the rows, or units, that are held
         out by coins for a private evaluation, and the share of the budget that it takes, or the
         epsilon, within the run's, that it has by itself; figures are in ``Model.evaluation``.
+    intervals_share : the share of the budget, such as 0.4, for standard errors and intervals of
+        the coefficients (``summary``) and of predictions (``predict_interval``).
     seed : makes the run repeatable and the result not private.
     ledger : the file, or address, of ``dpcore ledger init`` that the run's whole budget is charged
         to before the rows are asked; by default the schema's, or that of ``DPCORE_LEDGER``.
@@ -221,6 +224,7 @@ def fit(
         weight_bound=weight_bound,
         evaluate_share=evaluate_share,
         evaluate_epsilon=evaluate_epsilon,
+        intervals_share=intervals_share,
         seed=seed,
         multiclass=multiclass,
     )

@@ -28,10 +28,11 @@ def make_model(
     ledger: tuple[dict[str, Any], ...],
     statement: PrivacyStatement,
     evaluation: dict[str, Any] | None = None,
+    intervals: dict[str, Any] | None = None,
 ) -> Model:
     """Return a solution with all that is said about it; OptimizerError if it is none.
 
-    ``evaluation`` : figures of it that were released.
+    ``evaluation``, ``intervals`` : figures of it that were released.
     """
     algo = {
         "name": plan.entry.name,
@@ -57,6 +58,7 @@ def make_model(
         privacy=statement.to_dict(),
         ledger=ledger,
         evaluation=evaluation,
+        intervals=intervals,
         status=str(solution.status),
         details=plain(solution.details),
         versions=running_versions(plan.entry.distribution),

@@ -81,12 +81,13 @@ def state(
     private_bounds: dict[str, Any] | None,
     balanced: dict[str, Any] | None,
     evaluation: dict[str, Any] | None,
+    intervals: dict[str, Any] | None,
     fits: int,
     ledger: dict[str, Any] | None,
 ) -> PrivacyStatement:
     """Return the privacy statement of a run. ``trusted`` : parts beside those the session saw.
-    ``private_bounds``, ``balanced``, ``evaluation`` : what is stated of them. ``fits`` : within
-    the budget. ``ledger`` : the run's place in one."""
+    ``private_bounds``, ``balanced``, ``evaluation``, ``intervals`` : what is stated of them.
+    ``fits`` : within the budget. ``ledger`` : the run's place in one."""
     return state_session(
         session,
         plan.accountant,
@@ -101,6 +102,7 @@ def state(
         balanced=balanced,
         evaluation=evaluation,
         part=None if dataset.part is None else dataset.part.name,
+        intervals=intervals,
         fits=fits,
         ledger=ledger,
     )

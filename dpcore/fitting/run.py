@@ -24,6 +24,7 @@ from dpcore.fitting.engines import engine_at_hand, opened_rows, require_one_fit,
 from dpcore.fitting.evaluated import evaluated, evaluation_of, require_held_out, without_share
 from dpcore.fitting.fitted import make_model
 from dpcore.fitting.foresight import Foresight
+from dpcore.fitting.inferred import inference_of, inferred, shares_of, without_intervals
 from dpcore.fitting.loading import are_ours_and_generated, schema_reasons
 from dpcore.fitting.private_bounds import check_private_bounds, with_bounds
 from dpcore.fitting.public_facts import check_dataset
@@ -52,7 +53,16 @@ if TYPE_CHECKING:
 
 __all__ = ["Training", "fit_dataset", "train"]
 
-_WHERE_GIVEN = ("rho", "mu", "units", "users", "private_bounds", "balanced", "evaluation")
+_WHERE_GIVEN = (
+    "rho",
+    "mu",
+    "units",
+    "users",
+    "private_bounds",
+    "balanced",
+    "evaluation",
+    "intervals",
+)
 
 
 @dataclass(frozen=True)
@@ -109,6 +119,7 @@ class Training:
             **{key: privacy[key] for key in _WHERE_GIVEN if key in privacy},
             **({"released_bounds": bounds} if bounds else {}),
             **({"private_evaluation": dict(model.evaluation)} if model.evaluation else {}),
+            **({"intervals": dict(model.intervals)} if model.intervals else {}),
             "parts_not_from_dpcore": privacy["parts_not_from_dpcore"],
             **({} if self.seconds is None else {"seconds": round(self.seconds, 3)}),
             "coef_norm": float(np.linalg.norm(model.coef)),
@@ -249,7 +260,7 @@ def fit_dataset(
     secret = not are_ours_and_generated(dataset, parts)
     check_private_bounds(plan, dataset.schema)
     check_balanced(ready)
-    evaluation = evaluation_of(ready, held_out)
+    evaluation, inference = evaluation_of(ready, held_out), inference_of(ready, dataset)
     if foresight is not None:
         foresight.look(ready.of_each, problem)
     if "user-pool" in plan.optimizer.needs:
@@ -275,6 +286,7 @@ def fit_dataset(
         if engine is None and ready.fits == 1:
             table = table or rows.table()
             engine = engine_at_hand(plan.engine, table, dataset.schema, plan.settings.threads)
+        bounded = without_intervals(inference, ready, bounded, table)
         balanced = with_balanced(ready, bounded, engine, table, noise, on_release, charges, ledger)
         ready, bounded = balanced.ready, balanced.bounded
         plan, problem = ready.plan, ready.problem
@@ -284,8 +296,8 @@ def fit_dataset(
         charged.found = lambda: found_in(
             released, why_released(plan, released), trusted, dataset.typed_by
         )
-        counts = balanced.stated, None if evaluation is None else evaluation.stated
-        stated = bounded.stated, *counts, ready.fits, charged.reference
+        shares = balanced.stated, *shares_of(evaluation, inference)
+        stated = bounded.stated, *shares, ready.fits, charged.reference
         others = why_not_private, trusted, dataset, *stated
         try:
             solution = solve()
@@ -294,6 +306,7 @@ def fit_dataset(
             raise not_met(error, statement, dataset) from None
         last = noise, on_release, ledger, dataset.schema
         released, figures = evaluated(evaluation, ready, released, solution, *last)
+        released, intervals = inferred(inference, plan, table, released, solution, *last)
         statement = state(plan, problem, released, *others)
-        counted = summarise(released)
-        return make_model(plan, dataset.schema, problem.l2, solution, counted, statement, figures)
+        known = summarise(released), statement, figures, intervals
+        return make_model(plan, dataset.schema, problem.l2, solution, *known)

@@ -66,6 +66,8 @@ class Settings:
     evaluate_share : the share of the budget that counts of rows held out take, for figures of the
         model; ``None`` for none. ``evaluate_epsilon`` : in its place, the epsilon that they have by
         themselves at ``delta``.
+    intervals_share : the share of the budget that the sums behind intervals of the coefficients
+        take; ``None`` for none.
     seed : makes the run repeatable and the result not private; ``None`` for real noise.
     multiclass : ``"ovr"`` for a fit of each of three classes and more against the rest, by a loss
         for two; ``None`` for one fit of all.
@@ -103,6 +105,7 @@ class Settings:
     weight_bound: float | None = None
     evaluate_share: float | None = None
     evaluate_epsilon: float | None = None
+    intervals_share: float | None = None
     seed: int | None = None
     multiclass: str | None = None
 
@@ -129,6 +132,9 @@ def checked_settings(settings: Settings) -> Settings:
         threads=_checked_whole("threads", settings.threads, 1, _MOST_THREADS),
     )
     settings = _with_checked_evaluation(settings)
+    if (intervals := settings.intervals_share) is not None:
+        intervals = _checked_share("intervals-share", intervals)
+        settings = dataclasses.replace(settings, intervals_share=intervals)
     if settings.l2 is not None and settings.l2 < 0:
         raise InvalidInputError(f"Expected l2={settings.l2!r} >= 0.")
     if settings.multiclass not in (None, OVR):
@@ -189,14 +195,19 @@ def _with_checked_evaluation(settings: Settings) -> Settings:
     if share is not None and epsilon is not None:
         raise InvalidInputError("Expected --evaluate-share or --evaluate-epsilon, not both.")
     if share is not None:
-        share = convert("evaluate_share", float, share)
-        if not 0.0 < share < 1.0:
-            raise InvalidInputError(f"Expected 0 < evaluate-share={share} < 1.")
+        share = _checked_share("evaluate-share", share)
     if epsilon is not None:
         epsilon = convert("evaluate_epsilon", float, epsilon)
         if not (math.isfinite(epsilon) and epsilon > 0):
             raise InvalidInputError(f"Expected evaluate-epsilon={epsilon} to be finite and > 0.")
     return dataclasses.replace(settings, evaluate_share=share, evaluate_epsilon=epsilon)
+
+
+def _checked_share(name: str, value: Any) -> float:
+    share: float = convert(name.replace("-", "_"), float, value)
+    if not 0.0 < share < 1.0:
+        raise InvalidInputError(f"Expected 0 < {name}={share} < 1.")
+    return share
 
 
 def _checked_whole(name: str, value: Any, least: int, most: float = math.inf) -> int | None:

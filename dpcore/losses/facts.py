@@ -62,6 +62,9 @@ class LossFacts:
     pull: float | None = fact(
         _FIGURE, "bound of -z `dvalue` over all z and labels, rounded up; none: `value` at 0", None
     )
+    self_concordance: float | None = fact(
+        _FIGURE, "bound of third over second derivative of `value` in z; none: unknown", None
+    )
     thread_safe: bool = fact(_FLAG, "nothing is kept between calls, which may overlap", False)
     largest_weight: float = fact(
         _BOUND, "the most that a row's loss is multiplied by; errors grow with it", 1.0

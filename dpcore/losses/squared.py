@@ -21,6 +21,7 @@ class Squared:
     classification: ClassVar[bool] = False
     convex: ClassVar[bool] = True
     quadratic: ClassVar[bool] = True
+    self_concordance: ClassVar[float] = 0.0
     thread_safe: ClassVar[bool] = True
     lipschitz = math.inf
     smoothness = 1.0

@@ -68,6 +68,16 @@ def _list_of(check: _Check) -> _Check:
     return lambda value: isinstance(value, list) and all(map(check, value))
 
 
+def _intervals(value: Any, width: int) -> bool:
+    """Return whether a value is ``why_not``, or an estimate and its covariance of that width."""
+    if not _table(value) or value.keys() == {"why_not"}:
+        return _table(value) and _text(value["why_not"])
+    if not (value.keys() == {"estimate", "covariance"} and isinstance(value["covariance"], list)):
+        return False
+    rows = [value["estimate"], *value["covariance"]]
+    return len(rows) == width + 1 and all(_list_of(_number)(r) and len(r) == width for r in rows)
+
+
 def _loss(value: Any) -> bool:
     if not (_table(value) and value.keys() == {"name", "parameters"} and _text(value["name"])):
         return False
@@ -219,6 +229,9 @@ def _check_fields(name: str, content: Mapping[str, Any]) -> None:
         raise ModelFileError(f"Expected 'weight_bound' in {name!r} to be a number > 0.")
     if not _optional(_table)(content.get("evaluation")):
         raise ModelFileError(f"Expected 'evaluation' in {name!r} to be an object.")
+    width = len(content["feature_names"]) + (content["intercept"] is not None)
+    if content.get("intervals") is not None and not _intervals(content["intervals"], width):
+        raise ModelFileError(f"Expected 'intervals' in {name!r} to be an estimate or a reason.")
     if content["privacy"]["private"] == bool(content["privacy"]["why_not_private"]):
         raise ModelFileError(f"'private' and 'why_not_private' in {name!r} contradict each other.")
     several = content["format_version"] == 2

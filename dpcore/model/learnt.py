@@ -13,7 +13,6 @@ from dpcore.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from dpcore.data.schema.schema import Schema
-    from dpcore.report.coefficients import Summary
 
 __all__ = ["LearntFacts"]
 
@@ -136,10 +135,3 @@ class LearntFacts:
         """The public l2 norm that rows are scaled down to, unnamed features as given."""
         norm = min(self.schema.row_norm, self.schema.raw_norm_bound)
         return norm / self.schema.feature_scale
-
-    def summary(self) -> Summary:
-        """Return the coefficients per unit of their columns, and per standard deviation of the
-        columns' public ranges; it prints as a table."""
-        from dpcore.report.coefficients import summary_of
-
-        return summary_of(self)

@@ -4,7 +4,7 @@ score."""
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,15 +27,17 @@ __all__ = [
 ]
 
 
-def margins_of(model: Model, X: Any, bad_rows: str) -> np.ndarray:
+def margins_of(
+    model: Model, X: Any, bad_rows: str, of_rows: Callable[[Rows], np.ndarray] | None = None
+) -> np.ndarray:
     """Return the margins of every row of an array, a frame or a file, as ``Model.margins`` shapes
-    them.
+    them; or, by ``of_rows``, what else encoded rows have, float64 with the rows last.
 
     Warns, once, with the number of rows without a score.
     """
     pieces = _pieces(model.schema, X, reading_of(bad_rows))
-    none = np.zeros((*model.w.shape[:-1], 0))
-    margins = np.concatenate([none, *margins_in_pieces(model, pieces)], axis=-1)
+    found = [*margins_in_pieces(of_rows or model.margins, pieces)]
+    margins = np.concatenate(found, axis=-1) if found else np.zeros((*model.w.shape[:-1], 0))
     if n_blank := int(blank_rows(margins).sum()):
         n_rows = margins.shape[-1]
         told = words_of_blanks(n_blank, n_rows, "bad_rows='refuse'")
@@ -45,12 +47,12 @@ def margins_of(model: Model, X: Any, bad_rows: str) -> np.ndarray:
 
 
 def margins_in_pieces(
-    model: Model, pieces: Iterable[tuple[Rows, np.ndarray | None]]
+    of_rows: Callable[[Rows], np.ndarray], pieces: Iterable[tuple[Rows, np.ndarray | None]]
 ) -> Iterator[np.ndarray]:
-    """Yield the margins of each piece of encoded rows, NaN in the places of those that were not
-    kept (bool, None if all were)."""
+    """Yield the margins of each piece of encoded rows, by a function of them, NaN in the places of
+    those that were not kept (bool, None if all were)."""
     for rows, kept in pieces:
-        margins = model.margins(rows)
+        margins = of_rows(rows)
         if kept is not None:
             known, margins = margins, np.full((*margins.shape[:-1], kept.size), np.nan)
             margins[..., kept] = known

@@ -13,6 +13,7 @@ from dpcore.data.blocks.table import Table
 from dpcore.data.schema.columns import Label
 from dpcore.data.schema.schema import Schema
 from dpcore.errors import DpcoreError, InvalidInputError, ModelFileError
+from dpcore.inference.estimate import required_estimate
 from dpcore.model.file import fate_of, read_model_file, write_model_file
 from dpcore.model.learnt import LearntFacts
 from dpcore.model.margins import blank_rows, margins_of
@@ -23,6 +24,7 @@ from dpcore.session.charges import Charges
 
 if TYPE_CHECKING:
     from dpcore.data.blocks.layouts import Rows
+    from dpcore.report.coefficients import Summary
 
 __all__ = ["Model", "load_model"]
 
@@ -49,6 +51,8 @@ class Model(LearntFacts):
         or released; empty where it gave none.
     weight_bound : the public bound of rows' own weights; ``None`` where rows had none.
     evaluation : figures of rows held out, released with the model; ``None`` where there are none.
+    intervals : a one-step ``estimate`` of the coefficients and its ``covariance``, as lists, from
+        released sums; or ``why_not``; ``None`` where none were asked for.
     report : what ``dpcore train --json`` prints; in no file and no pickle, since it may hold
         figures that were computed without privacy.
     """
@@ -69,6 +73,7 @@ class Model(LearntFacts):
     class_weights: Mapping[str, float] = field(default_factory=dict)
     weight_bound: float | None = None
     evaluation: Mapping[str, Any] | None = None
+    intervals: Mapping[str, Any] | None = None
     report: Mapping[str, Any] = field(default_factory=dict)
 
     def decision_function(self, X: Any, bad_rows: str = "blank") -> np.ndarray:
@@ -100,6 +105,17 @@ class Model(LearntFacts):
         """
         self.require_probabilities()
         return self.probabilities(margins_of(self, X, bad_rows))
+
+    def predict_interval(self, X: Any, bad_rows: str = "blank") -> np.ndarray:
+        """Return the 95 % interval of every row's margin at the minimum over the population, of
+        shape (n_rows, 2): of a logistic model of the log odds, whose 1 / (1 + e^-m) are the bounds
+        of its probability; for a regression of the predicted value.
+
+        Raises InvalidInputError for a model without intervals (``fit(intervals_share=...)``).
+        """
+        estimate = required_estimate(self.intervals)
+        found = margins_of(self, X, bad_rows, lambda rows: estimate.margins(self, rows))
+        return (self.labels(found) if self.schema.label.is_real else found).T
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy on labelled rows, or the R2 of a regression: an exact figure of these
@@ -140,6 +156,14 @@ class Model(LearntFacts):
             labels = labels.astype(object)
             labels[blank] = None
         return labels
+
+    def summary(self) -> Summary:
+        """Return the coefficients per unit of their columns, and per standard deviation of the
+        columns' public ranges, with their intervals where those were released; it prints as a
+        table."""
+        from dpcore.report.coefficients import summary_of
+
+        return summary_of(self)
 
     def __repr__(self) -> str:
         return text_of(self)
@@ -184,6 +208,7 @@ class Model(LearntFacts):
             **({"class_weights": dict(self.class_weights)} if self.class_weights else {}),
             **({} if self.weight_bound is None else {"weight_bound": self.weight_bound}),
             **({} if self.evaluation is None else {"evaluation": dict(self.evaluation)}),
+            **({} if self.intervals is None else {"intervals": dict(self.intervals)}),
         }
 
 
@@ -218,6 +243,7 @@ def load_model(path: str | os.PathLike[str]) -> Model:
         class_weights=content.get("class_weights", {}),
         weight_bound=content.get("weight_bound"),
         evaluation=content.get("evaluation"),
+        intervals=content.get("intervals"),
         l2=float(content["l2"]),
         algo=content["algo"],
         privacy=content["privacy"],

@@ -67,6 +67,8 @@ class PrivacyStatement:
     evaluation : where counts of rows held out were released within the budget, for figures of the
         model: the ``share`` of the budget that was set aside for them, and, where it was asked for,
         the ``epsilon`` that they have by themselves at delta.
+    intervals : where sums behind intervals of the coefficients were released within the budget: the
+        ``share`` of the budget that was set aside for them.
     part : the level of a column, ``"ward=surgery"``, whose rows alone the run was over.
     fits : how many fits the model is of, one for each class against the rest, each with an equal
         part of the budget; 1 for one of all classes.
@@ -99,6 +101,7 @@ class PrivacyStatement:
     balanced: dict[str, Any] | None = None
     evaluation: dict[str, Any] | None = None
     part: str | None = None
+    intervals: dict[str, Any] | None = None
     fits: int = 1
     search: dict[str, Any] | None = None
     ledger: dict[str, Any] | None = None
@@ -130,7 +133,8 @@ class PrivacyStatement:
             f"{subject} is {self._claim()} under {tables}, as enforced by the "
             f"{self.accountant} filter ({self.conversion} conversion){trust}. {self._in_words()}"
             f"{self._of_part()}{self._ex_post()}{self._of_users()}{self._of_bounds()}"
-            f"{self._of_counts()}{self._of_evaluation()}{self._of_fits()}{self._of_search()}"
+            f"{self._of_counts()}{self._of_evaluation()}{self._of_intervals()}{self._of_fits()}"
+            f"{self._of_search()}"
         )
 
     def _claim(self) -> str:
@@ -198,6 +202,14 @@ class PrivacyStatement:
             "both."
         )
 
+    def _of_intervals(self) -> str:
+        if self.intervals is None:
+            return ""
+        return (
+            " Sums behind intervals of the coefficients were released from the rows, for "
+            f"{self.intervals['share']:.3g} of the same budget, and the guarantee is for both."
+        )
+
     def _of_fits(self) -> str:
         if self.fits == 1:
             return ""
@@ -236,8 +248,8 @@ class PrivacyStatement:
         """Return the statement as JSON-able data, its sentence included."""
         data = {_IN_FILES.get(name, name): value for name, value in asdict(self).items()}
         data["units"] = None if self.units is None else self.units.to_dict()
-        optional = ("units", "users", "private_bounds", "balanced", "evaluation", "part", "search")
-        for name in (*optional, "ledger"):
+        optional = ("units", "users", "private_bounds", "balanced", "evaluation", "intervals")
+        for name in (*optional, "part", "search", "ledger"):
             if data[name] is None:
                 del data[name]
         if self.fits == 1:

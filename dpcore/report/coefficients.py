@@ -10,23 +10,28 @@ Dividing by sqrt(12) makes coefficients of different columns comparable.
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dpcore.data.schema.columns import Boolean, Date, FeatureColumn, Numeric, Ordinal
 from dpcore.exact.rounding import exact
+from dpcore.inference.estimate import NORMAL_975, estimate_of
+from dpcore.inference.words import notes_on_intervals
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dpcore.data.schema.schema import Schema
-    from dpcore.model.learnt import LearntFacts
+    from dpcore.model.model import Model
 
 __all__ = ["HEADS", "Coefficient", "Summary", "summary_of"]
 
-HEADS = ("class", "column", "level", "unit", "per unit", "per deviation")
+HEADS = (
+    *("class", "column", "level", "unit", "per unit", "per deviation"),
+    *("estimate", "std. error", "95 % interval"),
+)
 _DEVIATIONS = math.sqrt(12.0)
 """Standard deviations in the width of a uniform law."""
 
@@ -43,6 +48,9 @@ class Coefficient:
     unit : what ``per_unit`` is for: "1", "day", "doubling", "level", "if so".
     per_unit : added to the margin by one unit more, or where the level holds.
     per_deviation : added by a standard deviation of the public range; ``None`` without a range.
+    estimate, error, low, high : where the run released them, the one-step estimate of what
+        ``per_unit`` is at the population's minimum, its standard error and its 95 % interval, in
+        the same unit; else ``None``.
     """
 
     of_class: Any
@@ -51,6 +59,10 @@ class Coefficient:
     unit: str
     per_unit: float
     per_deviation: float | None
+    estimate: float | None = None
+    error: float | None = None
+    low: float | None = None
+    high: float | None = None
 
 
 @dataclass(frozen=True)
@@ -81,8 +93,29 @@ class Summary:
         return "\n".join([*lines, *self.notes])
 
 
-def summary_of(model: LearntFacts) -> Summary:
+def summary_of(model: Model) -> Summary:
     """Return the coefficients of a model in the units of its columns, and notes on them."""
+    found, notes = _coefficients(model), _notes(model)
+    estimate = estimate_of(model.intervals)
+    if estimate is None:
+        return Summary(tuple(found), notes)
+    places = [replace(model, w=w) for w in (estimate.values, *estimate.bounds())]
+    values, lows, highs = (_coefficients(each) for each in places)
+    shown = (
+        replace(
+            each,
+            estimate=value.per_unit,
+            error=(high.per_unit - low.per_unit) / (2.0 * NORMAL_975),
+            low=low.per_unit,
+            high=high.per_unit,
+        )
+        for each, value, low, high in zip(found, values, lows, highs, strict=True)
+    )
+    return Summary(tuple(shown), notes)
+
+
+def _coefficients(model: Model) -> list[Coefficient]:
+    """Return the coefficients of a model. Each grows with its own parameter, by a public factor."""
     half = model.schema.label.scale[1] if model.schema.label.is_real else 1.0
     names = (None,) if model.w.ndim == 1 else model.classes or ()
     found = []
@@ -97,7 +130,7 @@ def summary_of(model: LearntFacts) -> Summary:
             Coefficient(name, "intercept", "", "", float(value), None)
             for name, value in zip(names, intercepts, strict=True)
         ]
-    return Summary(tuple(found), _notes(model))
+    return found
 
 
 def _coefficient(
@@ -148,7 +181,7 @@ def _level(name: str, column: str) -> str:
     return f"at {rest[1:]}" if rest[:1] == "@" else rest[1:]
 
 
-def _notes(model: LearntFacts) -> tuple[str, ...]:
+def _notes(model: Model) -> tuple[str, ...]:
     label, schema = model.schema.label, model.schema
     margin = "the margin" if model.w.ndim == 1 else "the margin of the class"
     if label.is_real:
@@ -169,10 +202,8 @@ def _notes(model: LearntFacts) -> tuple[str, ...]:
             "intercept included; all of a longer one is scaled down to that length, and each "
             "of its features then counts for less."
         )
-    notes.append(
-        "Coefficients hold the noise of their release, and no interval is stated for them."
-    )
-    return tuple(notes)
+    notes.append("Coefficients hold the noise of their release.")
+    return (*notes, *notes_on_intervals(model.intervals))
 
 
 def _cells(found: Coefficient) -> tuple[str, ...]:
@@ -181,4 +212,12 @@ def _cells(found: Coefficient) -> tuple[str, ...]:
     return (
         *(of_class, found.column, found.level, found.unit),
         *(f"{found.per_unit:.4g}", deviation),
+        *_interval(found),
     )
+
+
+def _interval(found: Coefficient) -> tuple[str, str, str]:
+    if found.estimate is None:
+        return "", "", ""
+    reach = f"[{found.low:.4g}, {found.high:.4g}]"
+    return f"{found.estimate:.4g}", f"{found.error:.3g}", reach

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dpcore.evaluation.words import evaluation_in_words
+from dpcore.inference.words import intervals_in_words
 from dpcore.model.shown import fitted_in_words, shown_bounds
 from dpcore.report.card import Item, Section
 
@@ -36,7 +37,7 @@ def fitted_section(model: Model) -> Section:
         items.append(Item(f"Bounds released from the rows: {shown_bounds(model)}."))
     items.append(Item(f"l2 = {model.l2:g}; {model.w.size} coefficients. {model.status}"))
     told = evaluation_in_words(model.evaluation or {}, private=model.privacy["private"])
-    items += [Item(line.strip()) for line in told]
+    items += [Item(line.strip()) for line in (*told, *intervals_in_words(model.intervals))]
     return Section("What was fitted", items=tuple(items))
 
 

@@ -66,6 +66,9 @@ def _shares(privacy: Mapping[str, Any]) -> list[str]:
     if privacy.get("evaluation") is not None:
         share = privacy["evaluation"]["share"]
         said.append(f"Figures of the model on rows held out took {share:.3g} of the budget.")
+    if privacy.get("intervals") is not None:
+        share = privacy["intervals"]["share"]
+        said.append(f"Sums behind intervals of the coefficients took {share:.3g} of the budget.")
     if privacy.get("fits", 1) > 1:
         said.append(
             f"{privacy['fits']} fits, one for each class against the rest, had equal parts of it."

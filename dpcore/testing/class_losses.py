@@ -27,7 +27,7 @@ _CLASSES = (3, 5, 17)
 _ROWS = (BLOCK_ROWS, 1500, 1500)
 """Rows that are tried of so many classes: once a full block."""
 _FEW = 600
-_OF_TWO = ("falling", "quadratic", "line_totals")
+_OF_TWO = ("falling", "quadratic", "self_concordance", "line_totals")
 """Facts of a single margin, which a loss of several classes cannot state."""
 _OVERLAPPING_CALLS = 50
 _LARGEST_BITS = 60

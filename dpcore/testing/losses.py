@@ -12,6 +12,7 @@ from dpcore.exact.grid import BLOCK_ROWS, MARGIN_BITS, PARAMETER_BITS
 from dpcore.losses.facts import LossFacts, loss_facts
 from dpcore.privacy.first_party import is_ours
 from dpcore.testing.class_losses import check_class_loss
+from dpcore.testing.curvature import bends_within
 from dpcore.testing.guard import require_assertions
 from dpcore.testing.overlap import run_overlapping
 from dpcore.testing.tested import Tested
@@ -179,6 +180,8 @@ def _check_facts(facts: LossFacts, z: np.ndarray, y: np.ndarray) -> None:
         assert close and np.allclose(slope, z - y, rtol=2.0**-40, atol=0.0), (
             "The loss is declared quadratic and is not (z - y)^2 / 2."
         )
+    if facts.self_concordance is not None:
+        assert bends_within(facts, y), "It bends faster than the declared self_concordance."
     if facts.precise_dvalue is not None:
         apart = np.abs(_called(facts.precise_dvalue, z, y) - slope) / np.maximum(1, np.abs(slope))
         assert apart.max() <= _SLOPE_ERROR, "precise_dvalue is not dvalue."

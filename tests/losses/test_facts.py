@@ -132,6 +132,12 @@ class AlmostQuadratic(Squared):
         out[:] = np.clip(z - y, -30, 30)
 
 
+class BendsFaster(Logistic):
+    """Broken on purpose: half of the largest change of its curvature."""
+
+    self_concordance = 0.5
+
+
 class Imprecise(Logistic):
     """Broken on purpose: the slope in half precision."""
 
@@ -146,6 +152,7 @@ class Imprecise(Logistic):
         (Rises(), "it is not falling"),
         (PullsMore(), "exceeds the declared pull"),
         (AlmostQuadratic(), "declared quadratic"),
+        (BendsFaster(), "declared self_concordance"),
         (Imprecise(), "precise_dvalue is not dvalue"),
     ],
 )

@@ -1,0 +1,1 @@
+"""Intervals of parameters from released sums: noise and sampling both counted."""

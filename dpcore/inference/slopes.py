@@ -1,0 +1,61 @@
+"""Slopes and curvatures of a loss at a released point, with bounds that hold for every row."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcore.losses.facts import loss_facts
+from dpcore.queries.gradient_sum import bounded_labels
+
+if TYPE_CHECKING:
+    from dpcore.data.blocks.block import Block
+    from dpcore.protocols.problem import Problem
+
+__all__ = ["curvatures", "largest_slope", "slopes"]
+
+_UP = 1.0 + 2.0**-40
+_STEP = 2.0**-8
+
+
+def largest_slope(problem: Problem, w: np.ndarray) -> float:
+    """Return a bound of every row's slope at ``w``, rounded up; ``inf`` if there is none.
+
+    It is the loss's Lipschitz constant. A quadratic loss has none, and its slope z - y is at most
+    ||x|| ||w|| + 1 (Cauchy and Schwarz; labels are held to [-1, 1]).
+    """
+    facts = loss_facts(problem.loss)
+    if math.isfinite(facts.lipschitz) or not facts.quadratic:
+        return facts.lipschitz * _UP
+    return (problem.row_norm * math.sqrt(float(np.square(w).sum())) + 1.0) * _UP
+
+
+def slopes(problem: Problem, w: np.ndarray, block: Block) -> np.ndarray:
+    """Return the size of every row's slope at ``w``, held to ``largest_slope``: float64 of shape
+    (n_rows,)."""
+    c = np.empty(block.n_rows)
+    z = np.ascontiguousarray(block.margins(w))
+    problem.loss.dvalue(z, bounded_labels(block), c)
+    return _held(np.abs(c), largest_slope(problem, w))
+
+
+def curvatures(problem: Problem, w: np.ndarray, block: Block) -> np.ndarray:
+    """Return the second derivative of every row's loss at ``w``: float64 of shape (n_rows,).
+
+    It is the rise of the slope over 2^-7 of the margin, around it: from 0 to the loss's smoothness,
+    and within e^(2^-8 c) times l'' for a loss of self-concordance c.
+    """
+    rise, below = np.empty(block.n_rows), np.empty(block.n_rows)
+    z, y = block.margins(w), bounded_labels(block)
+    problem.loss.dvalue(np.ascontiguousarray(z + _STEP), y, rise)
+    problem.loss.dvalue(np.ascontiguousarray(z - _STEP), y, below)
+    rise -= below
+    return _held(np.maximum(rise, 0.0) / (2.0 * _STEP), problem.loss.smoothness)
+
+
+def _held(values: np.ndarray, bound: float) -> np.ndarray:
+    """Return the values, none above the bound; the bound in place of what is no number."""
+    held: np.ndarray = np.fmin(values, bound)
+    return held

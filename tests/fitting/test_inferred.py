@@ -1,0 +1,172 @@
+"""Intervals of coefficients: sums charged last, within the budget, and what follows from them."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from dpcore import fit
+from dpcore.cli.info_model import print_model
+from dpcore.errors import BudgetExceededError, InvalidInputError, ModelFileError
+from dpcore.fitting import inferred
+from dpcore.inference.words import intervals_in_words
+from dpcore.model.file import checksum, read_model_file
+from dpcore.model.model import load_model
+from dpcore.session.session import TableSession
+
+pytestmark = pytest.mark.filterwarnings("ignore::dpcore.errors.DpcoreWarning")
+
+TRUTH = np.array([3.0, -2.0, 0.0])
+
+
+def rows(n=4000, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.random((n, 2))
+    log_odds = X @ TRUTH[:2] + TRUTH[2]
+    return X, (rng.random(n) < 1 / (1 + np.exp(-log_odds))).astype(int)
+
+
+def fitted(share=0.4, epsilon=50.0, data=None, **others):
+    X, y = data or rows()
+    values = {"algo": "dp-gd", "delta": 1e-6, "params": {"steps": 20}, "classes": (0, 1)}
+    values |= {"bounds": (0, 1), "row_norm": None, "epsilon": epsilon, "intervals_share": share}
+    return fit(X, y, **{**values, **others})
+
+
+def test_the_sums_are_charged_last_and_within_the_budget():
+    model = fitted()
+    privacy, last = model.privacy, model.ledger[-1]
+    assert (last["kind"], last["count"]) == ("intervals", 3)
+    total = sum(Fraction(entry["cost"]) for entry in model.ledger)
+    assert total <= Fraction(privacy["budget"]) * (1 + Fraction(1, 10**9))
+    assert privacy["spent"] == pytest.approx(float(total))
+    # Three matrices are 13/20 of the share: first curvatures, last ones, and squares.
+    assert last["cost"] == pytest.approx(0.4 * 13 / 20 * privacy["budget"], rel=1e-6)
+    assert (privacy["epsilon"], privacy["intervals"]) == (50.0, {"share": 0.4})
+    assert "Sums behind intervals of the coefficients were released" in privacy["sentence"]
+
+
+@pytest.mark.parametrize("relation", ["add-or-remove-one", "replace-one"])
+@pytest.mark.parametrize("accountant", ["zcdp", "gdp", "rdp", "pure"])
+def test_every_adaptive_filter_holds_both(accountant, relation):
+    gamma = {"algo": "outpert", "params": {}, "delta": 0.0, "use": {"noise": "gamma"}}
+    pure = {**gamma, "l2": 0.01, "n0": 4000} if accountant == "pure" else {}
+    model = fitted(accountant=accountant, relation=relation, **pure)
+    assert model.ledger[-1]["kind"] == "intervals"
+    assert model.privacy["spent"] <= model.privacy["budget"]
+
+
+def test_estimates_are_near_the_truth_and_in_the_file(tmp_path, capsys):
+    model = fitted()
+    estimate = np.array(model.intervals["estimate"])
+    errors = np.sqrt(np.diag(model.intervals["covariance"]))
+    # Seven deviations: 3e-12 each.
+    assert (np.abs(estimate - TRUTH) < 7 * errors).all() and (errors < 0.3).all()
+    model.save(tmp_path / "model.json")
+    assert load_model(tmp_path / "model.json").intervals == model.intervals
+    assert model.report["intervals"] == model.intervals
+    print_model(str(tmp_path / "model.json"), as_json=False)
+    assert intervals_in_words(model.intervals)[0] in capsys.readouterr().out
+
+
+def test_a_file_with_half_an_interval_is_refused(tmp_path):
+    import json
+
+    fitted().save(tmp_path / "model.json")
+    content = read_model_file(tmp_path / "model.json")
+    content["intervals"]["covariance"].pop()
+    text = {"format": "dpcore-model", **content, "checksum": checksum(content)}
+    (tmp_path / "model.json").write_text(json.dumps(text))
+    with pytest.raises(ModelFileError, match="intervals"):
+        load_model(tmp_path / "model.json")
+
+
+def test_the_summary_is_in_the_columns_units():
+    X, y = rows()
+    model = fitted(data=(10 * X, y), bounds=(0, 10))
+    first = model.summary().coefficients[0]
+    estimate, covariance = model.intervals["estimate"], model.intervals["covariance"]
+    assert first.estimate == pytest.approx(estimate[0] / 10)
+    assert first.error == pytest.approx(covariance[0][0] ** 0.5 / 10)
+    reach = 1.959964 * first.error
+    assert (first.low, first.high) == pytest.approx(
+        (first.estimate - reach, first.estimate + reach)
+    )
+    heads, cells = model.summary().cells()
+    assert heads[-3:] == ("estimate", "std. error", "95 % interval") and len(cells) == 3
+
+
+def test_predictions_have_intervals_around_the_estimates_margins():
+    model = fitted()
+    found = model.predict_interval(np.array([[0.5, 0.25], [1.0, 1.0]]))
+    design = np.array([[0.5, 0.25, 1.0], [1.0, 1.0, 1.0]])
+    estimate = np.array(model.intervals["estimate"])
+    variance = np.einsum("ij,jk,ik->i", design, model.intervals["covariance"], design)
+    assert found.mean(axis=1) == pytest.approx(design @ estimate, abs=1e-5)
+    assert np.diff(found)[:, 0] == pytest.approx(2 * 1.959964 * np.sqrt(variance), rel=1e-4)
+    with pytest.raises(InvalidInputError, match="none were asked for"):
+        fitted(share=None).predict_interval(design[:, :2])
+
+
+def test_of_a_number_intervals_are_in_its_own_unit():
+    X, _ = rows()
+    y = 40 * X[:, 0] + 10 * np.random.default_rng(1).normal(size=len(X))
+    model = fitted(data=(X, y), loss="ridge", classes=None, target_bounds=(-60, 120))
+    first = model.summary().coefficients[0]
+    assert first.low < 40 < first.high and 0 < first.error < 5
+    found = model.predict_interval(np.array([[0.5, 0.5]]))
+    assert found[0, 0] < 20 < found[0, 1]
+
+
+def test_a_budget_that_is_too_small_gives_a_reason_and_no_number():
+    model = fitted(epsilon=0.05)
+    assert model.intervals.keys() == {"why_not"}
+    assert "There is no interval: the noise of the curvature" in model.summary().notes[-1]
+    assert model.summary().coefficients[0].low is None
+    with pytest.raises(InvalidInputError, match="has no intervals: the noise"):
+        model.predict_interval(rows(3)[0])
+
+
+def test_a_share_that_was_not_set_aside_is_refused_by_the_filter(monkeypatch):
+    # The broken twin: the optimizer has all of the budget.
+    monkeypatch.setattr(
+        inferred.Inference, "set_aside", lambda self, ready, bounded, table: bounded.accountant
+    )
+    with pytest.raises(BudgetExceededError):
+        fitted()
+
+
+def intervals_of(n, monkeypatch):
+    """Return the figures where what is released is constant, whatever the rows are."""
+    answered = TableSession.release
+
+    def release(self, query, mechanism):
+        value = np.asarray(answered(self, query, mechanism))
+        return np.linspace(1, 2, value.size).reshape(value.shape)
+
+    monkeypatch.setattr(TableSession, "release", release)
+    return fitted(data=rows(n)).intervals
+
+
+def test_figures_follow_from_what_was_released_alone(monkeypatch):
+    assert intervals_of(300, monkeypatch) == intervals_of(900, monkeypatch)
+
+
+@pytest.mark.parametrize(
+    ("others", "message"),
+    [
+        ({"share": 1.0}, "intervals-share=1.0"),
+        ({"loss": "hinge-svm"}, "states no self_concordance"),
+        ({"loss": "huber-svm"}, "states no self_concordance"),
+        ({"classes": (0, 1, 2)}, "margins of its own"),
+        ({"class_weight": {0: 2.0}}, "have weights"),
+        ({"class_weight": "balanced"}, "have weights"),
+        ({"l2": 0.1}, "no number of rows is public"),
+        ({"algo": "sgd-adv", "params": {}}, "fixed schedule"),
+        ({"algo": "objpert", "params": {}}, "objpert cannot leave"),
+    ],
+)
+def test_what_has_no_intervals_is_refused_before_anything_is_charged(monkeypatch, others, message):
+    monkeypatch.setattr(TableSession, "release", lambda *_: pytest.fail("a release"))
+    with pytest.raises(InvalidInputError, match=message):
+        fitted(**others)
