@@ -17,6 +17,7 @@ __all__ = ["noise_multiplier"]
 
 _LARGEST = 2.0**1000
 _SMALLEST = 2.0**-1000
+_NEAR = 1e-12
 
 
 def noise_multiplier(
@@ -42,18 +43,54 @@ def noise_multiplier(
         raise InvalidInputError(f"Expected cost={cost!r} to be finite and > 0.")
     limit = Fraction(cost)
     try:
-        accountant.cost(make_event(1.0))
+        first = accountant.cost(make_event(1.0))
     except UnsupportedEventError as error:
         raise UnsupportedEventError(f"{_owner(make_event)}: {error}") from None
 
     def holds(m: float) -> bool:
         return accountant.cost(make_event(m)) <= limit
 
-    low, high = _bracket(holds, cost)
+    about = _about(first, limit)
+    low, high = _bracket(holds, cost, about)
+    found = _halved(_Known(holds, low, high, about), low, high)
+    # Where a cost does not fall evenly with m, each step is asked for by itself.
+    return found if holds(found) else _halved(holds, low, high)
+
+
+def _halved(holds: Callable[[float], bool], low: float, high: float) -> float:
+    """Return the smallest m, to 1e-12, with ``holds``, which is true at ``high`` only."""
     while high - low > 5e-13 * high:
         middle = low + (high - low) / 2
         low, high = (low, middle) if holds(middle) else (middle, high)
     return high
+
+
+class _Known:
+    """The same answers as ``holds``, asked only between two points close to where they change: the
+    cost of normal noise falls with the square of m, so that its own is known at once."""
+
+    def __init__(
+        self, holds: Callable[[float], bool], low: float, high: float, about: float
+    ) -> None:
+        self._holds, self._low, self._high = holds, low, high
+        for m in (about * (1 - _NEAR), about * (1 + _NEAR)):
+            self(m)
+
+    def __call__(self, m: float) -> bool:
+        if self._low < m < self._high:
+            if self._holds(m):
+                self._high = m
+            else:
+                self._low = m
+        return m >= self._high
+
+
+def _about(first: Fraction, limit: Fraction) -> float:
+    """Return the m at which a cost that falls with its square, ``first`` at 1, is the limit."""
+    try:
+        return math.sqrt(first / limit)
+    except OverflowError:
+        return 1.0
 
 
 def _owner(make_event: Callable[[float], DpEvent]) -> str:
@@ -62,9 +99,12 @@ def _owner(make_event: Callable[[float], DpEvent]) -> str:
     return getattr(owner, "__name__", type(owner).__name__)
 
 
-def _bracket(holds: Callable[[float], bool], cost: float | Fraction) -> tuple[float, float]:
-    """Return (low, high), a factor 2 apart, where ``holds`` is true at ``high`` only."""
-    high = 1.0
+def _bracket(
+    holds: Callable[[float], bool], cost: float | Fraction, about: float
+) -> tuple[float, float]:
+    """Return (low, high), powers of 2 one after the other, where ``holds`` is true at ``high``
+    only: ``about`` is a guess."""
+    high = 2.0 ** math.ceil(math.log2(about)) if _SMALLEST < about < _LARGEST else 1.0
     while not holds(high):
         if high >= _LARGEST:
             raise InvalidInputError(f"Expected cost={float(cost)!r} to be enough for one release.")

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, ClassVar
 
 from dpcore.accountants.figure import FigureAccountant
@@ -53,6 +54,12 @@ _RULES: dict[type[DpEvent], Callable[[Any], Fraction]] = {
 }
 
 
+@lru_cache(maxsize=256)
+def _squared_mu(event: DpEvent) -> Fraction:
+    mu = _RULES[type(event)](event)
+    return mu * mu
+
+
 @dataclass(frozen=True, kw_only=True)
 class GdpAccountant(FigureAccountant):
     """Adds up mu**2 (Dong, Roth & Su 2022): Gaussian shifts of mu_1, mu_2 are together one of
@@ -78,8 +85,7 @@ class GdpAccountant(FigureAccountant):
         return gaussian_mu_squared_down(Fraction(epsilon), Fraction(delta)), {}
 
     def _leaf_cost(self, event: Any) -> Fraction:
-        mu = _RULES[type(event)](event)
-        return mu * mu
+        return _squared_mu(event)
 
     @classmethod
     def _budget_of(cls, figure: Fraction) -> Fraction:

@@ -52,7 +52,7 @@ class GridScale:
 
     def over(self, bound: float, grid_bits: int) -> Fraction:
         """Return the scale over a sensitivity in the answer's unit: the noise multiplier."""
-        return self.steps / _in_steps(bound, grid_bits)
+        return _over(self, bound, grid_bits)
 
 
 @functools.lru_cache(maxsize=256)
@@ -67,6 +67,11 @@ def _at_least(noise_multiplier: float, bound: float, grid_bits: int) -> GridScal
         significand = math.ceil(steps * 2**shift)
     common = min(shift, (significand & -significand).bit_length() - 1)
     return GridScale(significand >> common, shift - common)
+
+
+@functools.lru_cache(maxsize=256)
+def _over(scale: GridScale, bound: float, grid_bits: int) -> Fraction:
+    return scale.steps / _in_steps(bound, grid_bits)
 
 
 def _in_steps(bound: float, grid_bits: int) -> Fraction:

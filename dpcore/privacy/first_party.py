@@ -41,8 +41,10 @@ def is_ours(module: str) -> bool:
     and its version is the core's. A module that is not imported yet is looked for: its
     name may be borrowed."""
     owner = _OWNERS.get(module.partition(".")[0])
-    spec = None if owner is None else _spec(module)
-    if owner is None or spec is None or not spec.has_location or spec.origin is None:
+    if owner is None:
+        return False
+    spec = _spec(module)
+    if spec is None or not spec.has_location or spec.origin is None:
         return False
     return _owns(owner, spec.origin)
 

@@ -58,8 +58,9 @@ def _print(cls: type) -> tuple[Any, ...]:
 
 
 @lru_cache(maxsize=1024)
-def _slots(cls: type) -> tuple[tuple[str, Any], ...]:
-    held = vars(cls).items()
+def _slots(mro: tuple[type, ...]) -> tuple[tuple[str, Any], ...]:
+    """Return name and descriptor of every slot of a class and its bases."""
+    held = [item for cls in mro for item in vars(cls).items()]
     return tuple((name, slot) for name, slot in held if type(slot) is MemberDescriptorType)
 
 
@@ -93,27 +94,33 @@ def private_copy(part: Any, copies: Copies | None = None) -> Any:
     Each copy is made as such parts are made. ``copies`` : those that there are already, and more
     afterwards; what has a copy there is that copy.
     """
+    kind: Any = type(part)
+    if kind not in _DEFINED and kind not in _CONTAINERS:
+        return part
     copies = {} if copies is None else copies
     if id(part) in copies:
         return copies[id(part)][1]
-    kind: Any = type(part)
     copy: Any
-    if kind in _DEFINED and dataclasses.is_dataclass(part):
-        held = {name: private_copy(getattr(part, name), copies) for name in _given(kind)}
-        copy = kind(**held)
-    elif kind in (tuple, list):
-        copy = kind(private_copy(item, copies) for item in part)
-    elif kind is dict:
+    if kind is dict:
         copy = {key: private_copy(value, copies) for key, value in part.items()}
+    elif kind in _CONTAINERS:
+        copy = kind([private_copy(item, copies) for item in part])
+    elif (given := _given(kind)) is not None:
+        copy = kind(**{name: private_copy(getattr(part, name), copies) for name in given})
     else:
         return part
     copies[id(part)] = (part, copy)
     return copy
 
 
+_CONTAINERS = frozenset((tuple, list, dict))
+
+
 @lru_cache(maxsize=1024)
-def _given(kind: Any) -> tuple[str, ...]:
-    """Return the names of the fields that a dataclass is made from."""
+def _given(kind: Any) -> tuple[str, ...] | None:
+    """Return the names of the fields that a dataclass is made from; ``None`` for another class."""
+    if not dataclasses.is_dataclass(kind):
+        return None
     return tuple(field.name for field in dataclasses.fields(kind) if field.init)
 
 
@@ -129,12 +136,11 @@ def attributes(part: Any) -> list[tuple[str, Any]]:
     """Return name and value of all that an object holds: the slots of its class and of every base,
     whatever they are called, then its instance dictionary."""
     held = []
-    for cls in type(part).__mro__:
-        for name, slot in _slots(cls):
-            try:
-                held.append((name, slot.__get__(part)))
-            except AttributeError:  # It was never filled.
-                continue
+    for name, slot in _slots(type(part).__mro__):
+        try:
+            held.append((name, slot.__get__(part)))
+        except AttributeError:  # It was never filled.
+            continue
     return [*held, *getattr(part, "__dict__", {}).items()]
 
 
@@ -156,7 +162,7 @@ def require_sealed(part: Any) -> None:
     """Raise InvalidInputError for what bears the name of a module of dpcore's and is none of its
     sealed classes, nor the function of that name: nothing else of dpcore's acts on rows."""
     named = part if isinstance(part, (type, FunctionType)) else type(part)
-    if not is_ours(named.__module__) or named in _DEFINED:
+    if named in _DEFINED or not is_ours(named.__module__):
         return
     if not (isinstance(named, FunctionType) and _found(named) is named):
         raise InvalidInputError(

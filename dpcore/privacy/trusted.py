@@ -16,7 +16,7 @@ import numpy as np
 from dpcore.errors import InvalidInputError
 from dpcore.privacy.first_party import is_ours
 from dpcore.privacy.sealed import attributes, require_sealed, require_untouched
-from dpcore.privacy.statement import foreign_parts, part_of
+from dpcore.privacy.statement import part_of
 from dpcore.protocols.problem import Problem
 
 if TYPE_CHECKING:
@@ -24,10 +24,12 @@ if TYPE_CHECKING:
 
 __all__ = ["NUMPY_SCALARS", "TrustedParts", "parts_within"]
 
-_PLAIN = (type(None), bool, int, float, complex, str, bytes, Fraction, Decimal, np.dtype)
-"""Types of data, which do nothing. Of these alone, and of no subclass, is nothing named."""
 NUMPY_SCALARS = frozenset(np.sctypeDict.values())
 """NumPy's own types of numbers: a subclass may do anything, whatever it calls its module."""
+_PLAIN = NUMPY_SCALARS.union(
+    (type(None), bool, int, float, complex, str, bytes, Fraction, Decimal, np.dtype)
+)
+"""Types of data, which do nothing. Of these alone, and of no subclass, is nothing named."""
 _FUNCTIONS = (FunctionType, BuiltinFunctionType, type)
 _FACTS = ("n_features", "row_norm", "raw_norm_bound", "relation", "n", "rows_per_unit", "n_margins")
 _MOST_PARTS = 10_000
@@ -60,7 +62,8 @@ class TrustedParts:
     def _name(self, part: Any) -> None:
         name = part_of(part)
         self._names.add(name)
-        self._foreign.update(foreign_parts([name]))
+        if not is_ours(name.partition(":")[0]):
+            self._foreign.add(name)
 
     def beside(self, problem: Problem | None) -> TrustedParts:
         """Return the same record of parts, for questions that are held to other public facts."""
@@ -134,8 +137,12 @@ class TrustedParts:
 
 def _limits(part: Any) -> list[tuple[str, Any]]:
     """Return the numbers of rows that a part states, for ``dpcore.protocols.Query``."""
-    stated = [(name, getattr(part, name, None)) for name in ("most_rows", "rows_that_fit")]
-    return [(name, most) for name, most in stated if most is not None]
+    found = []
+    for name in ("most_rows", "rows_that_fit"):
+        most = getattr(part, name, None)
+        if most is not None:
+            found.append((name, most))
+    return found
 
 
 def parts_within(whole: Any) -> Iterator[Any]:
@@ -150,7 +157,7 @@ def parts_within(whole: Any) -> Iterator[Any]:
     waiting = [whole]
     while waiting:
         part = waiting.pop()
-        if id(part) in seen or (_is_plain(part) and part is not whole):
+        if (_is_plain(part) and part is not whole) or id(part) in seen:
             continue
         seen[id(part)] = part
         if len(seen) > _MOST_PARTS:
@@ -170,9 +177,7 @@ def parts_within(whole: Any) -> Iterator[Any]:
 
 def _is_plain(part: Any) -> bool:
     kind = type(part)
-    if kind is np.ndarray:
-        return not part.dtype.hasobject
-    return kind in _PLAIN or kind in NUMPY_SCALARS
+    return kind in _PLAIN or (kind is np.ndarray and not part.dtype.hasobject)
 
 
 def _held(part: Any) -> list[Any]:
@@ -182,4 +187,4 @@ def _held(part: Any) -> list[Any]:
         return [part.func, part.args, part.keywords]
     if not is_ours(type(part).__module__):
         return [getattr(part, name, None) for name in ("loss", "query", "problem")]
-    return [value for _, value in attributes(part)]
+    return [value for _, value in attributes(part) if type(value) not in _PLAIN]

@@ -75,6 +75,7 @@ class Registry:
             claims.setdefault((entry.kind, entry.name), []).append(entry)
         self._entries = {key: claim[0] for key, claim in claims.items() if len(claim) == 1}
         self._taken = {key: claim for key, claim in claims.items() if len(claim) > 1}
+        self._sound: dict[Entry, Any] = {}
         self.failures = (*failures, *map(_clash_failure, self._taken.values()))
 
     def entries(self, kind: str) -> tuple[Entry, ...]:
@@ -122,11 +123,14 @@ class Registry:
         module, _, attribute = entry.target.partition(":")
         try:
             target = getattr(importlib.import_module(module), attribute)
+            if self._sound.get(entry) is target:  # It was looked at before.
+                return target
             fault = fault_of_part(kind, target)
         except (Exception, SystemExit) as error:
             raise RegistryError(f"{whose} loaded from {entry.target}: {one_line(error)}") from error
         if fault:
             raise RegistryError(f"{whose} used: {entry.target} {fault}")
+        self._sound[entry] = target
         return target
 
     def _refuse_taken(self, kind: str, name: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import threading
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -234,7 +235,9 @@ class TableSession(ExactAnswers):
 
     @property
     def ledger(self) -> tuple[LedgerEntry, ...]:
-        return copy.deepcopy(self._account.ledger.entries)
+        """Copies of all charges so far: what is done to them is not done to these."""
+        entries = self._account.ledger.entries
+        return tuple(replace(entry, event=copy.deepcopy(entry.event)) for entry in entries)
 
     @property
     def releases(self) -> dict[str, int]:

@@ -1,6 +1,7 @@
 """Calibration lands on the safe side, and close."""
 
 import math
+from fractions import Fraction
 
 import pytest
 from hypothesis import given, settings
@@ -88,3 +89,61 @@ def test_an_accountant_that_cannot_hold_the_mechanism_says_who_can():
     accountant = PureAccountant.from_budget(1.0, 0.0)
     with pytest.raises(UnsupportedEventError, match="Gaussian: The pure .* zcdp, gdp, rdp can"):
         noise_multiplier(accountant, Gaussian.nominal_event, 0.1)
+
+
+def halved(accountant, make, cost):
+    """The plain search: powers of 2 from 1, then halves, every step asked."""
+    high = 1.0
+    while accountant.cost(make(high)) > cost:
+        high *= 2
+    while accountant.cost(make(high / 2)) <= cost:
+        high /= 2
+    low = high / 2
+    while high - low > 5e-13 * high:
+        middle = low + (high - low) / 2
+        low, high = (low, middle) if accountant.cost(make(middle)) <= cost else (middle, high)
+    return high
+
+
+class Counted:
+    """An accountant that counts how often it is asked, and whose costs may come in steps."""
+
+    def __init__(self, accountant, bump=None):
+        self.accountant, self.bump, self.asked = accountant, bump, 0
+
+    def cost(self, event):
+        self.asked += 1
+        cost = self.accountant.cost(event)
+        return cost if self.bump is None else self.bump(event.noise_multiplier, cost)
+
+
+@pytest.mark.parametrize(("accountant", "make"), CASES)
+@settings(max_examples=10, deadline=None)
+@given(cost=st.floats(1e-9, 1e3))
+def test_the_multiplier_is_the_plain_searches_to_the_bit(accountant, make, cost):
+    assert noise_multiplier(accountant, make, cost) == halved(accountant, make, cost)
+
+
+@pytest.mark.parametrize("make", [GaussianDpEvent, LaplaceDpEvent])
+def test_normal_noise_is_found_in_a_few_questions(make):
+    counted = Counted(GdpAccountant.from_budget(1.0, 1e-6))
+    noise_multiplier(counted, make, 1e-4)
+    # Laplace noise, whose cost falls otherwise, is the control: about every step is asked.
+    assert counted.asked < 16 if make is GaussianDpEvent else counted.asked > 40
+
+
+def test_a_cost_that_rises_on_the_way_does_not_pass_the_limit():
+    """It breaks the promise that it falls with m, and holds at the first figure that is tried above
+    the limit's: the figure that comes out is asked all the same, and every step then."""
+    limit = 1e-4
+    inner = GdpAccountant.from_budget(1.0, 1e-6)
+    m = noise_multiplier(inner, GaussianDpEvent, limit)
+    tried = math.sqrt(inner.cost(GaussianDpEvent(1.0)) / Fraction(limit)) * (1 + 1e-12)
+
+    def bump(at, cost):
+        return 2 * limit if at != tried and m <= at < m * (1 + 4e-12) else cost
+
+    bumped = Counted(inner, bump)
+    found = noise_multiplier(bumped, GaussianDpEvent, limit)
+    assert bumped.asked > 40
+    assert bumped.cost(GaussianDpEvent(found)) <= limit

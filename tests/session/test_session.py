@@ -136,6 +136,16 @@ def test_the_ledger_lists_every_event_in_order():
     assert sum(e.cost for e in opened.ledger) == pytest.approx(opened.accountant.spent, rel=1e-12)
 
 
+def test_whoever_asks_for_the_ledger_gets_copies():
+    opened = session()
+    opened.release(gradient(), Gaussian(20.0))
+    before = opened.ledger
+    (told,) = opened.ledger
+    object.__setattr__(told, "kind", "nothing")
+    object.__setattr__(told.event, "noise_multiplier", 1e9)
+    assert opened.ledger == before != (told,)
+
+
 def test_the_budget_can_be_spent_and_not_passed():
     opened = session()
     with pytest.raises(BudgetExceededError):
