@@ -29,6 +29,7 @@ __all__ = [
     "seen_of",
     "state_after",
     "state_of",
+    "totals_and_run",
     "totals_of",
 ]
 
@@ -155,6 +156,17 @@ def totals_of(entries: list[Entry]) -> State:
         _take(state, entries[number - 1], entries[number - 1].body)
     state.runs.clear()
     state.charged = charges_of(after)
+    return state
+
+
+def totals_and_run(entries: list[Entry], run: int) -> State:
+    """Return the state as ``totals_of`` does, with this run in it."""
+    state = totals_of(entries)
+    alone = State(state.id, state.budgets, {}, [], [], [{} for _ in state.budgets])
+    for entry in entries[run - 1 :]:
+        if entry.number == run or (entry.kind == "closed" and entry.body["run"] == run):
+            _take(alone, entry, entry.body)
+    state.runs.update(alone.runs)
     return state
 
 

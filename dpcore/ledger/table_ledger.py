@@ -26,7 +26,15 @@ from dpcore.ledger.chain import Chain
 from dpcore.ledger.cost import cost_of
 from dpcore.ledger.remaining import budget_that_holds, epsilon_that_fits, shown_down
 from dpcore.ledger.run_log import RunLog
-from dpcore.ledger.state import DIED, OPEN, State, state_after, state_of, totals_of
+from dpcore.ledger.state import (
+    DIED,
+    OPEN,
+    State,
+    state_after,
+    state_of,
+    totals_and_run,
+    totals_of,
+)
 from dpcore.session.one_process import OneProcess
 
 if TYPE_CHECKING:
@@ -215,24 +223,27 @@ class Reservation(OneProcess):
         the process that made it closes nothing: it does not know what its parent released."""
         if not self._is_here:
             return
-        self.log.close()
-        ticks, aside = self._spent()
-        if found.why_not_private:
-            ticks, aside = self._cost.ticks, self._cost.aside_ticks
         number, log = self._entry.number, self.log
 
         def decide(state: State) -> _Decision:
             # Whoever closed it before, as spent, is right: it may have been told to be dead.
             if state.runs[number].outcome != OPEN:
                 raise LedgerError(f"Run {number} of the ledger was closed while it ran.")
-            kind, at, body = _closed(number, outcome, ticks, aside)
+            kind, at, body = _closed(number, outcome, *self._counted(found))
             ended = {"releases": len(log), "last": log.last, **asdict(found)}
             return kind, at, {**body, **ended}
 
         try:
-            self._ledger.add(decide)
+            log.close()
+            self._ledger.add(decide, lambda entries: totals_and_run(entries, number))
         finally:
             self._ledger.close()
+
+    def _counted(self, found: Found) -> tuple[int, int]:
+        """Return what counts as the run's cost once it is closed."""
+        if found.why_not_private:
+            return self._cost.ticks, self._cost.aside_ticks
+        return self._spent()
 
     def _spent(self) -> tuple[int, int]:
         """Return what the run's releases cost in the ledger's own filter, each charged to it; the

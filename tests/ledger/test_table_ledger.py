@@ -19,7 +19,7 @@ from dpcore.ledger import TableLedger, Terms, chain
 from dpcore.ledger.chain import Chain
 from dpcore.ledger.cost import Run
 from dpcore.ledger.remaining import shown_down, shown_up
-from dpcore.ledger.state import State, totals_of
+from dpcore.ledger.state import State, state_of, totals_and_run, totals_of
 from dpcore.ledger.verify import verified
 from dpcore.privacy.events import GaussianDpEvent
 from dpcore.session.ledger import LedgerEntry
@@ -248,6 +248,19 @@ def test_digests_of_single_entries_would_not_tell(file_ledger, by_hand, monkeypa
     ledger.state()
 
 
+def test_who_closes_a_run_reads_the_totals_and_that_run_as_a_full_reading_does(ledger):
+    ended, dead, _ = (ledger.reserve(a_run(0.2), STATED) for _ in range(3))
+    ended.log.charge(a_release())
+    ledger.close_as_spent(dead.reference["run"])
+    ended.close("finished")
+    entries = Chain(ledger.path).entries()
+    whole = state_of(entries)
+    for number, run in whole.runs.items():
+        alone = totals_and_run(entries, number)
+        assert (alone.charged, alone.runs) == (whole.charged, {number: run})
+    assert [run.outcome for run in whole.runs.values()] == ["finished", "died", "open"]
+
+
 def test_what_an_entry_says_of_the_sum_is_held_against_all_entries(ledger, monkeypatch):
     """A reservation takes the sum from the last entry; a full reading adds up."""
     honest = State.carried
@@ -338,9 +351,12 @@ def test_others_who_hold_it_too_long_are_told_of(file_ledger, monkeypatch):
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGXFSZ"), reason="limits of files are POSIX's")
-def test_on_a_full_disk_nothing_is_reserved_and_nothing_released(file_ledger):
+@pytest.mark.parametrize("pause", [0.0, 0.1])
+def test_on_a_full_disk_nothing_is_reserved_and_nothing_released(file_ledger, monkeypatch, pause):
     """A limit on the size of files stands for the disk."""
     import resource
+
+    monkeypatch.setattr("dpcore.ledger.run_log._PAUSE", pause)
 
     reservation = file_ledger.reserve(a_run(0.1), STATED)
     before = file_ledger.state()
@@ -360,8 +376,34 @@ def test_on_a_full_disk_nothing_is_reserved_and_nothing_released(file_ledger):
         signal.signal(signal.SIGXFSZ, handler)
     after = file_ledger.state()
     assert after.spent(0).spent_ticks >= before.spent(0).spent_ticks
-    entry = next(entry for entry in verified(file_ledger.path) if entry.kind == "reserved")
-    assert len(Chain(file_ledger.path).releases(entry.number, entry.digest)[0]) == released
+    assert len(written(reservation, file_ledger)) <= released
+    reservation.close("finished")  # There is room again, for what waited too.
+    verified(file_ledger.path)
+    assert len(written(reservation, file_ledger)) == released
+
+
+def written(reservation, ledger):
+    """Return the releases of a run that are in its ledger."""
+    place = reservation.reference["run"], reservation.reference["digest"]
+    return Chain(ledger.path).releases(*place)[0]
+
+
+def test_releases_are_written_together_and_the_reservation_counts_whole(ledger, monkeypatch):
+    """Whatever a process has not written when it is killed, all of its budget is spent."""
+    monkeypatch.setattr("dpcore.ledger.run_log._PAUSE", 1e9)
+    whole = ledger.reserve(a_run(), STATED)
+    reserved = ledger.state().spent(0).spent_ticks
+    for place in range(250):
+        whole.log.charge(a_release(1e6))
+        assert len(whole.log) == place + 1
+    # The first at once, so that a ledger that cannot be written is found before any draw, then 200.
+    assert len(written(whole, ledger)) == 201
+    assert ledger.state().spent(0).spent_ticks == reserved
+    verified(ledger.path)
+    whole.close("finished")
+    assert len(written(whole, ledger)) == 250
+    assert ledger.state().spent(0).spent_ticks < reserved
+    verified(ledger.path)
 
 
 def test_nothing_rests_on_the_clock(ledger, monkeypatch):
@@ -387,12 +429,18 @@ def test_two_copies_that_are_charged_alike_are_told_apart(file_ledger, monkeypat
     assert references[0]["digest"] != references[1]["digest"]
 
 
-def test_a_run_that_others_closed_makes_no_more_releases(ledger):
+@pytest.mark.parametrize("pause", [0.0, 1e9])
+def test_a_run_that_others_closed_makes_no_more_releases(ledger, monkeypatch, pause):
+    monkeypatch.setattr("dpcore.ledger.run_log._PAUSE", pause)
     reservation = ledger.reserve(a_run(), STATED)
-    reservation.log.charge(a_release())
+    for _ in range(3):
+        reservation.log.charge(a_release())
     TableLedger(ledger.path).close_as_spent(reservation.reference["run"])
     with pytest.raises(LedgerError, match="no more releases"):
         reservation.log.charge(a_release())
+    with pytest.raises(LedgerError, match="closed while it ran"):
+        reservation.close("finished")
+    assert len(written(reservation, ledger)) == (1 if pause else 3)
     verified(ledger.path)
 
 
