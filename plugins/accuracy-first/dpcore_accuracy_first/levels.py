@@ -9,7 +9,9 @@ import numpy as np
 
 from dpcore.plugin import InvalidInputError
 
-__all__ = ["geometric_levels"]
+__all__ = ["geometric_levels", "near_and_far_levels"]
+
+_KNEE = 4.0
 
 
 def geometric_levels(
@@ -32,3 +34,20 @@ def geometric_levels(
     levels = np.geomspace(first, last, count)
     levels[-1] = last
     return tuple(float(level) for level in levels)
+
+
+def near_and_far_levels(
+    first: float, last: float, count: int, test_epsilon: float
+) -> tuple[float, ...]:
+    """Return ``count`` levels, three quarters of them up to four times what the tests cost, where a walk
+    mostly ends and a step that is too wide would cost as much, and the others up to the last.
+
+    One geometric progression where the last level is not far above. Raises as
+    ``geometric_levels`` does.
+    """
+    near = count - count // 4
+    knee = max(_KNEE * test_epsilon, 4 * first)
+    if near in (1, count) or 4 * knee >= last:
+        return geometric_levels(first, last, count, test_epsilon)
+    below = geometric_levels(first, knee, near, test_epsilon)
+    return below + geometric_levels(knee, last, count - near + 1, test_epsilon)[1:]
