@@ -89,7 +89,7 @@ def budget_of(settings: Settings, factory: Any, registry: Registry) -> Budget:
     worst = _DEFAULT_WORST_CASE if settings.epsilon_max is None else settings.epsilon_max
     if _has_delta(factory):
         return worst, settings.delta, "pure"
-    if settings.delta != type(settings)().delta:
+    if settings.delta not in (0, type(settings)().delta):
         raise InvalidInputError(
             f"{settings.algo} is pure: delta is 0, whatever --delta says. Leave --delta away."
         )

@@ -11,7 +11,7 @@ from dpcore.plugin import InvalidInputError, Solution, option
 from dpcore.plugin.parts import ApproximateDpEvent, float_up
 from dpcore_accuracy_first.boundary import least_clocks
 from dpcore_accuracy_first.in_l2 import CovBaseInL2, OutputBaseInL2
-from dpcore_accuracy_first.levels import near_and_far_levels
+from dpcore_accuracy_first.levels import near_and_far_levels, too_dear
 from dpcore_accuracy_first.options import TargetOptions, positive, pure_cap
 from dpcore_accuracy_first.reduced_guarantee import reduced_test
 from dpcore_accuracy_first.reduced_threshold import ReducedAboveThreshold
@@ -104,10 +104,7 @@ class _BrownianOptions(TargetOptions):
     def _losses(self, base: Any, cap: float, tests: float) -> tuple[float, ...]:
         last = (cap - tests) * _BELOW
         if last <= 0:
-            raise InvalidInputError(
-                f"To test for this target costs epsilon={tests:.4g}, and the worst case is to be "
-                f"{cap:.4g}. Raise --epsilon-max above that, or ask for less."
-            )
+            raise too_dear("To test for this target costs", tests, cap, base.problem.n)
         first = self.first_level
         if first is None:
             drowned = _LOSS_OF_MU * base.drowned

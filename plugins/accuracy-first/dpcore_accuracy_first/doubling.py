@@ -11,12 +11,12 @@ import numpy as np
 from dpcore.plugin import (
     BudgetExceededError,
     Geometric,
-    InvalidInputError,
     Laplace,
     Solution,
     option,
 )
 from dpcore_accuracy_first.bases import CovBase, OutputBase
+from dpcore_accuracy_first.levels import too_dear
 from dpcore_accuracy_first.options import SearchOptions, positive, pure_cap
 from dpcore_accuracy_first.paper import COVARIANCE, SEARCH, paper_tries
 from dpcore_accuracy_first.published import PublishedCovBase, PublishedOutputBase, as_published
@@ -90,10 +90,7 @@ class _DoublingOptions(SearchOptions):
                 break
             found = _Tries(rounds, first, tests, limit)
         if found is None:
-            raise InvalidInputError(
-                f"One try and its test cost epsilon={first + tests:.4g}, and the worst case is to "
-                f"be {cap:.4g}. Raise --epsilon-max above that, or ask for less."
-            )
+            raise too_dear("One try and its test cost", first + tests, cap, base.problem.n)
         return found
 
     def _tests(self, target: Target, rounds: int) -> tuple[float, float]:
