@@ -27,6 +27,7 @@ __all__ = ["CovBnr", "OutputBnr"]
 
 _TESTS_TO_FIRST = 8
 _LAST_TO_FIRST = 10
+_KNEE = 4.0
 _LOSS_OF_MU = 4.0
 """About what a mu of 1 costs in epsilon at a small delta, for a first level (utility alone)."""
 _BELOW = 1 - 2.0**-30
@@ -88,11 +89,8 @@ class _BrownianOptions(TargetOptions):
     def minimize(self, problem: Problem, session: PrivacySession) -> Solution:
         kind = kind_of(self)
         base = self._base(problem)
-        plan = reduced_test(
-            self.levels, self.failure_probability, self.beta, self.first_test, self.levels // 2
-        )
         target = base.target(self, kind)
-        losses = self._losses(base, pure_cap(session.accountant), _tests(plan, target)[-1])
+        losses, plan = self._levels(base, target, pure_cap(session.accountant))
         clocks = least_clocks(losses, self.delta, self.boundary)
         if not clocks[0]:
             raise InvalidInputError("No noise makes the first level's epsilon hold at this delta.")
@@ -101,8 +99,24 @@ class _BrownianOptions(TargetOptions):
         base = self._base(problem, mus[0])
         return self._walk(base, base.target(self, kind), plan, losses, mus, session)
 
+    def _levels(
+        self, base: Any, target: Target, cap: float
+    ) -> tuple[tuple[float, ...], ReducedPlan]:
+        """Return the levels' losses, and the tests: where a level costs more than the tests, they
+        cost a share of it, so that a walk that was unlucky does not go on to levels that cost ever
+        more."""
+        facts = self.levels, self.failure_probability, self.beta
+        rising = self.first_test, self.levels // 2
+        plan = reduced_test(*facts, *rising)
+        tests = _tests(plan, target)[-1]
+        losses = self._losses(base, cap, tests)
+        growth = tuple(loss / tests / _KNEE for loss in losses if loss > _KNEE * tests)
+        if growth and len(growth) <= self.levels - rising[1]:
+            plan = reduced_test(*facts, *rising, growth)
+        return losses, plan
+
     def _losses(self, base: Any, cap: float, tests: float) -> tuple[float, ...]:
-        last = (cap - tests) * _BELOW
+        last = min(cap - tests, cap * _KNEE / (_KNEE + 1)) * _BELOW
         if last <= 0:
             raise too_dear("To test for this target costs", tests, cap, base.problem.n)
         first = self.first_level

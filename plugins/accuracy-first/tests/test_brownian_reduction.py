@@ -179,11 +179,14 @@ def by_quadrature(plan, beta):
 
 
 @pytest.mark.parametrize(
-    ("tests", "failure", "beta", "first"),
-    [(1, 0.1, 0.25, 1.0), (6, 0.01, 0.1, 0.5), (16, 0.1, 0.25, 0.65), (30, 0.3, 0.0, 0.8)],
-)
-def test_both_failure_rates_are_at_most_what_was_asked_and_nearly_that(tests, failure, beta, first):
-    plan = reduced_test(tests, failure, beta, first, tests // 2)
+    ("tests", "failure", "beta", "first", "growth"),
+    [(1, 0.1, 0.25, 1.0, ()), (6, 0.01, 0.1, 0.5, ()), (16, 0.1, 0.25, 0.65, (1.5, 4.0, 30.0)),
+     (30, 0.3, 0.0, 0.8, ())],
+)  # fmt: skip
+def test_both_failure_rates_are_at_most_what_was_asked_and_nearly_that(
+    tests, failure, beta, first, growth
+):
+    plan = reduced_test(tests, failure, beta, first, tests // 2, growth)
     exact = by_quadrature(plan, beta)
     assert max(exact) <= failure
     assert max(exact) >= 0.99 * failure
