@@ -108,7 +108,9 @@ class Experiment:
     def run(self, algo: str, given: Mapping[str, Any], seed: int) -> dict[str, Any]:
         """Return the figures of one run; ``excess`` and ``norm`` are computed without privacy."""
         optimizer = load_registry().load("optimizer", algo)(**given)
-        accountant = PureAccountant.from_budget(WORST_CASE, 0.0)
+        stated: Any = optimizer
+        delta = stated.delta if "delta" in stated.targets else 0.0
+        accountant = PureAccountant.with_reserve(WORST_CASE, delta, delta)
         session = TableSession(self.engine, accountant, RELATION, SeededNoise(seed))
         started = time.process_time()
         solution = optimizer.minimize(self.problem, session)

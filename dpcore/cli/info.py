@@ -30,6 +30,7 @@ _PURE = (
     "epsilon-differential privacy with the unit of one row; epsilon is --epsilon-max, the worst "
     "case that the filter enforces; beside it the run reports the ex-post epsilon of its outcome"
 )
+_WITH_DELTA = f"(epsilon, delta){_PURE.removeprefix('epsilon')}"
 _KNOWN = (
     "epsilon-differential privacy with the unit of one row; epsilon is what the target asks for, a "
     "function of public facts that the filter enforces; at most --epsilon-max"
@@ -137,7 +138,9 @@ def _privacy_definition(target: Any) -> str:
         return _NOT_PRIVATE
     if not stated.targets:
         return _DEFINITION
-    return _PURE if stated.needed_epsilon is None else _KNOWN
+    if stated.needed_epsilon is not None:
+        return _KNOWN
+    return _WITH_DELTA if "delta" in stated.targets else _PURE
 
 
 def _print(facts: dict[str, Any]) -> None:

@@ -2,9 +2,10 @@
 
 Such an optimizer states ``targets``, the names of its fields that are options of their own on the
 command line. Epsilon is then an output: an ex-post figure, which is pure, beside the worst case
-that was agreed to beforehand (``epsilon_max``), which the filter enforces as epsilon-DP. One that
-states ``needed_epsilon`` says what epsilon it needs from public facts: that is then the guarantee,
-and nothing about its privacy is learnt from the outcome.
+that was agreed to beforehand (``epsilon_max``), which the filter enforces as epsilon-DP. With
+``delta`` among the targets both hold but with the run's delta. One that states ``needed_epsilon``
+says what epsilon it needs from public facts: that is then the guarantee, and nothing about its
+privacy is learnt from the outcome.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ def target_values(settings: Settings, factory: Any, registry: Registry) -> Mappi
             raise InvalidInputError(
                 f"{settings.algo} takes no {_flag(name)}{_takers(name, registry)}."
             )
-    return given
+    return {**given, "delta": settings.delta} if _has_delta(factory) else given
 
 
 def budget_of(settings: Settings, factory: Any, registry: Registry) -> Budget:
@@ -85,12 +86,18 @@ def budget_of(settings: Settings, factory: Any, registry: Registry) -> Budget:
             f"{settings.algo} has an ex-post figure under --accountant pure only, not "
             f"{settings.accountant}."
         )
-    if settings.delta != type(settings)().delta:
+    worst = _DEFAULT_WORST_CASE if settings.epsilon_max is None else settings.epsilon_max
+    if _has_delta(factory):
+        return worst, settings.delta, "pure"
+    if settings.delta not in (0, type(settings)().delta):
         raise InvalidInputError(
             f"{settings.algo} is pure: delta is 0, whatever --delta says. Leave --delta away."
         )
-    worst = _DEFAULT_WORST_CASE if settings.epsilon_max is None else settings.epsilon_max
     return worst, 0.0, "pure"
+
+
+def _has_delta(factory: Any) -> bool:
+    return "delta" in optimizer_facts(factory).targets
 
 
 def _flag(name: str) -> str:

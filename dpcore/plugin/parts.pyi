@@ -41,7 +41,7 @@ from dpcore.exact.grid import (
     MARGIN_BITS,
     PARAMETER_BITS,
 )
-from dpcore.exact.rounding import float_down, float_up, sqrt_up
+from dpcore.exact.rounding import exp_down, exp_up, float_down, float_up, log_up, sqrt_up
 from dpcore.fitting.losses import make_loss, params_apart
 from dpcore.fitting.plan import make_plan
 from dpcore.fitting.slots import accountants_for
@@ -53,6 +53,7 @@ from dpcore.model.outfile import check_writable, write_whole
 from dpcore.noise.bulk import LazyUniform
 from dpcore.noise.entropy import Unshareable
 from dpcore.noise.lazy import Digits, DigitStream, exponential_digits, normal_digits
+from dpcore.noise.path import normal_path
 from dpcore.noise.scale import GridScale
 from dpcore.noise.source import BULK_SIZE, NoiseSource, SeededNoise, SystemNoise
 from dpcore.privacy.events import (
@@ -194,6 +195,8 @@ __all__ = [
     "constant",
     "dataset_from_arrays",
     "epsilon_after",
+    "exp_down",
+    "exp_up",
     "exponential_digits",
     "fit_nonprivate",
     "fit_pool",
@@ -208,6 +211,7 @@ __all__ = [
     "load_noise",
     "load_now",
     "load_registry",
+    "log_up",
     "loss_error",
     "loss_facts",
     "majority_label",
@@ -216,6 +220,7 @@ __all__ = [
     "minimize",
     "most_rounds",
     "normal_digits",
+    "normal_path",
     "numeric_column",
     "optimizer_facts",
     "params_apart",

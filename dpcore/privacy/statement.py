@@ -154,8 +154,9 @@ class PrivacyStatement:
             return ""
         return (
             f" That is the worst case agreed to beforehand. Ex-post: the outcome that happened has "
-            f"a privacy loss of at most {_exact(self.ex_post_epsilon)}; that figure is a function "
-            "of the outcome, and is no guarantee of differential privacy."
+            f"a privacy loss of at most {_exact(self.ex_post_epsilon)}"
+            f"{f', with a delta of {_exact(self.delta)}' if self.delta else ''}; that figure is a "
+            "function of the outcome, and is no guarantee of differential privacy."
         )
 
     def _of_users(self) -> str:

@@ -59,7 +59,9 @@ class InteractiveMechanism(Protocol):
     def event(self, sensitivity: Sensitivity, reference: Sensitivity | None) -> DpEvent:
         """Return its cap, known before the data are touched. ``sensitivity`` is the base's.
 
-        An ``ExPostDpEvent`` where the state tells the loss of its outcome.
+        An ``ExPostDpEvent`` where the state tells the loss of its outcome, or an
+        ``ApproximateDpEvent`` where that holds but with its delta: for all sets S of outcomes,
+        P(S) is at most the integral over S of e^(loss of the outcome) dP', plus delta.
         """
         ...
 
@@ -87,7 +89,7 @@ class InteractiveState(Protocol):
     @property
     def epsilon(self) -> Fraction | None:
         """The ex-post privacy loss of all that was said so far, an upper bound; ``None`` where the
-        event is no ``ExPostDpEvent``: an outcome then has no loss of its own to be told."""
+        event has no such meaning: an outcome then has no loss of its own to be told."""
         ...
 
     def reply(self, exact: np.ndarray) -> Any:

@@ -61,8 +61,10 @@ TARGETS = (
     "slack",
     "failure_probability",
     "release_last",
+    "delta",
 )
-"""Names of fields that are options of their own where epsilon is an output."""
+"""Names of fields that are options of their own where epsilon is an output. ``delta`` is the run's:
+one without it is pure."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,6 +15,7 @@ from dpcore.errors import InvalidInputError
 from dpcore.exact.rounding import float_up
 from dpcore.privacy.events import ExPostDpEvent
 from dpcore.privacy.sealed import Copies, private_copy
+from dpcore.privacy.stated_events import ApproximateDpEvent
 from dpcore.session.account import Account
 from dpcore.session.answers import ExactAnswers
 from dpcore.session.exchange import (
@@ -185,8 +186,8 @@ class TableSession(ExactAnswers):
     def _note(self, opened: OpenMechanism) -> None:
         """Keep the loss of what was said, and let go of a mechanism that has halted."""
         said = opened.state.epsilon
-        is_ex_post = isinstance(self._account.ledger.entries[opened.index].event, ExPostDpEvent)
-        if said is not None and is_ex_post:
+        event = self._account.ledger.entries[opened.index].event
+        if said is not None and isinstance(event, (ExPostDpEvent, ApproximateDpEvent)):
             self._outcomes[opened.index] = said
         if opened.state.halted:
             self._open = None
@@ -249,7 +250,9 @@ class TableSession(ExactAnswers):
         """The privacy loss of the outcome that happened, rounded up: every entry of the ledger at
         its pure epsilon, an ``ExPostDpEvent`` at what its mechanism said (composition: Ligett et
         al. 2017; Rogers, Roth, Ullman & Vadhan 2016). Ex-post: no epsilon-DP, which is the
-        budget's.
+        budget's. With (epsilon, delta) releases it holds but with the sum of their deltas: of
+        the laws P and Q of one on two neighbours min(P, e^loss Q) lacks a mass of delta at most,
+        and masses that are lacking add up along a run.
 
         Raises UnsupportedEventError for a release that has no pure epsilon.
         """
@@ -260,5 +263,5 @@ class TableSession(ExactAnswers):
         return float_up(total)
 
 
-_PURE = PureAccountant.from_budget(1.0, 0.0)
+_PURE = PureAccountant.with_reserve(1.0, 0.5, 0.5)
 """For its costs only."""

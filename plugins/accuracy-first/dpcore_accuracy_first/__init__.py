@@ -7,7 +7,8 @@ from dpcore.plugin import hookimpl
 __all__: list[str] = []
 
 _REFERENCE = "Ligett, Neel, Roth, Waggoner & Wu, NeurIPS 2017"
-_OPTIMIZERS = {
+_BROWNIAN = "Whitehouse, Ramdas, Wu & Rogers, NeurIPS 2022"
+_OPTIMIZERS: dict[str, tuple[str, ...]] = {
     "output-nr": (
         "noise_reduction:OutputNr",
         "Takes noise off the exact minimiser until a target is met; epsilon is an output.",
@@ -15,6 +16,16 @@ _OPTIMIZERS = {
     "cov-nr": (
         "noise_reduction:CovNr",
         "Takes noise off X'X and X'y (ridge) until a target is met; epsilon is an output.",
+    ),
+    "output-bnr": (
+        "brownian_reduction:OutputBnr",
+        "Takes normal noise off the exact minimiser until a target is met; less of it than nr.",
+        _BROWNIAN,
+    ),
+    "cov-bnr": (
+        "brownian_reduction:CovBnr",
+        "Takes normal noise off X'X and X'y (ridge) until a target is met; less of it than nr.",
+        _BROWNIAN,
     ),
     "output-doubling": (
         "doubling:OutputDoubling",
@@ -37,5 +48,6 @@ _OPTIMIZERS = {
 
 @hookimpl
 def register_optimizers(register: Callable[..., None]) -> None:
-    for name, (target, summary) in _OPTIMIZERS.items():
-        register(name, f"dpcore_accuracy_first.{target}", summary=summary, reference=_REFERENCE)
+    for name, (target, summary, *other) in _OPTIMIZERS.items():
+        reference = other[0] if other else _REFERENCE
+        register(name, f"dpcore_accuracy_first.{target}", summary=summary, reference=reference)

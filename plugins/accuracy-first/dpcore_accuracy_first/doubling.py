@@ -11,16 +11,15 @@ import numpy as np
 from dpcore.plugin import (
     BudgetExceededError,
     Geometric,
-    InvalidInputError,
     Laplace,
     Solution,
     option,
 )
 from dpcore_accuracy_first.bases import CovBase, OutputBase
-from dpcore_accuracy_first.options import TargetOptions, positive, pure_cap
+from dpcore_accuracy_first.levels import too_dear
+from dpcore_accuracy_first.options import SearchOptions, positive, pure_cap
 from dpcore_accuracy_first.paper import COVARIANCE, SEARCH, paper_tries
 from dpcore_accuracy_first.published import PublishedCovBase, PublishedOutputBase, as_published
-from dpcore_accuracy_first.target import kind_of
 
 if TYPE_CHECKING:
     from dpcore.plugin import PrivacySession, Problem
@@ -43,7 +42,7 @@ class _Tries:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _DoublingOptions(TargetOptions):
+class _DoublingOptions(SearchOptions):
     first_level: float | None = option(
         None, "epsilon of the first try", "epsilon", "what its test costs"
     )
@@ -73,7 +72,7 @@ class _DoublingOptions(TargetOptions):
         return self._minimize(problem, session)
 
     def _minimize(self, problem: Problem, session: PrivacySession) -> Solution:
-        kind = kind_of(self)
+        kind = self._kind()
         base = self._base(problem)
         plan = self._plan(base, base.target(self, kind), pure_cap(session.accountant))
         base = self._base(problem, plan.first)
@@ -91,10 +90,7 @@ class _DoublingOptions(TargetOptions):
                 break
             found = _Tries(rounds, first, tests, limit)
         if found is None:
-            raise InvalidInputError(
-                f"One try and its test cost epsilon={first + tests:.4g}, and the worst case is to "
-                f"be {cap:.4g}. Raise --epsilon-max above that, or ask for less."
-            )
+            raise too_dear("One try and its test cost", first + tests, cap, base.problem.n)
         return found
 
     def _tests(self, target: Target, rounds: int) -> tuple[float, float]:

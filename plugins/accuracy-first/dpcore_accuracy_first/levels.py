@@ -9,7 +9,22 @@ import numpy as np
 
 from dpcore.plugin import InvalidInputError
 
-__all__ = ["geometric_levels"]
+__all__ = ["geometric_levels", "near_and_far_levels", "too_dear"]
+
+_KNEE = 4.0
+_OF_THE_CAP = 0.5
+
+
+def too_dear(what: str, epsilon: float, cap: float, n: int) -> InvalidInputError:
+    """Return the error of a target whose tests exceed the worst case, with what would do: what a
+    test costs falls with the slack, or the excess risk, and with the public number of rows."""
+    times = epsilon / (_OF_THE_CAP * cap)
+    return InvalidInputError(
+        f"{what} epsilon={epsilon:.4g}, and the worst case is to be {cap:.4g}. Raise --epsilon-max "
+        f"above that, or ask for less: {times:.3g} times the slack (or the excess risk) is "
+        f"realistic for {n:,} rows, or about {math.ceil(n * times):,} rows for this target, where "
+        "the tests are to be half of the worst case."
+    )
 
 
 def geometric_levels(
@@ -32,3 +47,20 @@ def geometric_levels(
     levels = np.geomspace(first, last, count)
     levels[-1] = last
     return tuple(float(level) for level in levels)
+
+
+def near_and_far_levels(
+    first: float, last: float, count: int, test_epsilon: float
+) -> tuple[float, ...]:
+    """Return ``count`` levels, three quarters of them up to four times what the tests cost, where a
+    walk mostly ends and a step that is too wide would cost much, and the others up to the last.
+
+    One geometric progression where the last level is not far above. Raises as
+    ``geometric_levels`` does.
+    """
+    near = count - count // 4
+    knee = max(_KNEE * test_epsilon, 4 * first)
+    if near in (1, count) or 4 * knee >= last:
+        return geometric_levels(first, last, count, test_epsilon)
+    below = geometric_levels(first, knee, near, test_epsilon)
+    return below + geometric_levels(knee, last, count - near + 1, test_epsilon)[1:]

@@ -110,12 +110,15 @@ class Minimizer:
         """The public ball that holds the minimiser, and what is found."""
         return _Certificate.of(self).ball
 
-    def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
+    def moves(self, relation: NeighboringRelation) -> float:
+        """Return how far apart two neighbours' answers are in l2, before a coarser grid."""
         if relation is not NeighboringRelation.REPLACE_ONE:
             raise InvalidInputError("The minimiser's sensitivity is known under replace-one.")
         known = _Certificate.of(self)
-        l2 = 2 * (known.row_gradient / known.mu + known.gap)
-        size = math.prod(self.problem.w_shape)
+        return 2 * (known.row_gradient / known.mu + known.gap)
+
+    def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
+        l2, size = self.moves(relation), math.prod(self.problem.w_shape)
         l1 = math.sqrt(size) * l2 * _UP
         if self.grid_bits < FINE_BITS:
             l1 += size * 2.0**-self.grid_bits

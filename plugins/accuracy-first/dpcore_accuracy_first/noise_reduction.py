@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from dpcore.plugin import InvalidInputError, Solution, option
 from dpcore_accuracy_first.bases import CovBase, OutputBase
 from dpcore_accuracy_first.guarantee import exact_test, paper_test
-from dpcore_accuracy_first.levels import geometric_levels
+from dpcore_accuracy_first.levels import geometric_levels, too_dear
 from dpcore_accuracy_first.mechanism import NoiseReduction
-from dpcore_accuracy_first.options import TargetOptions, positive, pure_cap
+from dpcore_accuracy_first.options import SearchOptions, positive, pure_cap
 from dpcore_accuracy_first.paper import COVARIANCE, NOISE_REDUCTION, paper_levels
 from dpcore_accuracy_first.published import (
     PublishedCovBase,
@@ -18,7 +18,6 @@ from dpcore_accuracy_first.published import (
     as_published,
     published_test,
 )
-from dpcore_accuracy_first.target import kind_of
 
 if TYPE_CHECKING:
     from dpcore.plugin import PrivacySession, Problem
@@ -45,7 +44,7 @@ _DEPARTURES = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class _NoiseReductionOptions(TargetOptions):
+class _NoiseReductionOptions(SearchOptions):
     levels: int = option(50, "privacy levels from the noisiest to the last", "levels")
     first_level: float | None = option(
         None,
@@ -74,7 +73,7 @@ class _NoiseReductionOptions(TargetOptions):
         return self._minimize(problem, session)
 
     def _minimize(self, problem: Problem, session: PrivacySession) -> Solution:
-        kind = kind_of(self)
+        kind = self._kind()
         base = self._base(problem)
         target = base.target(self, kind)
         tests = self._test_epsilon(target)
@@ -95,10 +94,7 @@ class _NoiseReductionOptions(TargetOptions):
     def _levels(self, base: Any, cap: float, tests: float) -> tuple[float, ...]:
         last = (cap - tests) * _BELOW
         if last <= 0:
-            raise InvalidInputError(
-                f"To test for this target costs epsilon={tests:.4g}, and the worst case is to be "
-                f"{cap:.4g}. Raise --epsilon-max above that, or ask for less."
-            )
+            raise too_dear("To test for this target costs", tests, cap, base.problem.n)
         if self.grid == "paper":
             theorem = base.theory(self.target_excess_risk)
             return paper_levels(base.problem.n, theorem, self.levels, last)

@@ -1,4 +1,4 @@
-"""Options of all six algorithms: the target, its guarantee, and how a failure ends."""
+"""Options of all algorithms: the target, its guarantee, and how a failure ends."""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ from dpcore.plugin import (
     noise_multiplier,
     option,
 )
-from dpcore.plugin.parts import ExPostDpEvent
+from dpcore.plugin.parts import ExPostDpEvent, optimizer_facts
 from dpcore_accuracy_first.paper import PUBLISHED_L2
+from dpcore_accuracy_first.target import kind_of
 
 if TYPE_CHECKING:
     import numpy as np
 
     from dpcore.plugin import Accountant, Problem
 
-__all__ = ["ExcessRiskOptions", "TargetOptions", "pure_cap"]
+__all__ = ["ExcessRiskOptions", "PublishedOptions", "SearchOptions", "TargetOptions", "pure_cap"]
 
 _OF_A_PAIR = 128.0
 """Bytes of a pair of columns (``bench/memory.py``)."""
@@ -42,7 +43,6 @@ class ExcessRiskOptions:
     l2_scaled: float = option(
         0.001, "l2 where --l2 is not given, for rows of norm 1", "l2 / row_norm^2"
     )
-    as_published: bool = option(False, "behave as the authors' code: not private")
 
     slots: ClassVar[dict[str, Slot]] = {}
     relations: ClassVar[tuple[str, ...]] = ("replace-one",)
@@ -52,10 +52,6 @@ class ExcessRiskOptions:
     accountant: ClassVar[str] = "pure"
     checked_with: ClassVar[dict[str, Any]] = {"target_excess_risk": 1e5}
     """Options that the checks of dpcore.testing run it with: a target for a few rows."""
-    published_is: ClassVar[str] = (
-        "which tests as if the minimum did not move with the rows: half of what an excess risk "
-        "moves by"
-    )
 
     def __post_init__(self) -> None:
         positive("target-excess-risk", self.target_excess_risk)
@@ -64,13 +60,25 @@ class ExcessRiskOptions:
     def default_l2(self, problem: Problem, accountant: Accountant) -> float:
         """Return the l2 of a run that was given none: a thousandth for rows of norm 1. (On adult,
         bank and kddcup99-10-numeric ten times more missed accuracies that this reaches.)"""
-        scaled = PUBLISHED_L2 if self.as_published else self.l2_scaled
+        scaled = PUBLISHED_L2 if optimizer_facts(self).as_published else self.l2_scaled
         return scaled * problem.row_norm**2
 
     def memory(self, problem: Problem) -> float:
         """Return the bytes of the products of all pairs of columns, with copies, where they are
         released."""
         return _OF_A_PAIR * problem.n_features**2 if "squared-loss" in self.needs else 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class PublishedOptions:
+    """The authors' code in place of an algorithm."""
+
+    as_published: bool = option(False, "behave as the authors' code: not private")
+
+    published_is: ClassVar[str] = (
+        "which tests as if the minimum did not move with the rows: half of what an excess risk "
+        "moves by"
+    )
 
 
 def positive(name: str, value: float | None) -> None:
@@ -106,14 +114,6 @@ class TargetOptions(ExcessRiskOptions):
     )
     release_last: bool = option(
         False, "where no level met the target, return the last one at its cost"
-    )
-    threshold: Literal["exact", "paper"] = option(
-        "exact", "constants of the tests: for what is promised, or the paper's"
-    )
-    grid: Literal["worst-case", "paper"] = option(
-        "worst-case",
-        "levels from public facts up to what the worst case leaves, or the paper's: from 1/n to "
-        "four times the epsilon of the utility theorem, those of them that the worst case leaves",
     )
 
     targets: ClassVar[tuple[str, ...]] = (
@@ -162,6 +162,31 @@ class TargetOptions(ExcessRiskOptions):
             )
         details["warning"] = "the target was not met; this is the last level's model."
         return Solution(w, f"{text}; the last one is returned, as asked.", details)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchOptions(TargetOptions, PublishedOptions):
+    """A search that the paper has constants for."""
+
+    threshold: Literal["exact", "paper"] = option(
+        "exact", "constants of the tests: for what is promised, or the paper's"
+    )
+    grid: Literal["worst-case", "paper"] = option(
+        "worst-case",
+        "levels from public facts up to what the worst case leaves, or the paper's: from 1/n to "
+        "four times the epsilon of the utility theorem, those of them that the worst case leaves",
+    )
+
+    def _kind(self) -> str:
+        """Return the one target that was given; InvalidInputError where the paper's levels do not
+        follow from it."""
+        kind = kind_of(self)
+        if kind != "excess-risk" and self.grid == "paper":
+            raise InvalidInputError(
+                "Expected --target-excess-risk: the paper's levels follow from a utility theorem, "
+                "which is about that."
+            )
+        return kind
 
 
 def pure_cap(accountant: Accountant) -> float:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dpcore.plugin import InvalidInputError
+from dpcore.plugin.parts import optimizer_facts
 from dpcore_accuracy_first.loss_sum import ErrorCount, ObjectiveSum
 from dpcore_accuracy_first.minimizer import MinimumObjective
 
@@ -49,8 +50,7 @@ class Target:
 def kind_of(options: TargetOptions) -> str:
     """Return the one target that was given: accuracy, excess-risk or risk.
 
-    Raises InvalidInputError for none, for two, for a slack that is missing, or where the paper's
-    levels do not follow from the target.
+    Raises InvalidInputError for none, for two, or for a slack that is missing.
     """
     given = {
         "accuracy": options.target_accuracy,
@@ -68,11 +68,6 @@ def kind_of(options: TargetOptions) -> str:
         raise InvalidInputError(
             f"Expected --slack with --target-{chosen[0]}: how far beside it a model may be. A "
             "target without slack cannot be tested privately."
-        )
-    if chosen != ["excess-risk"] and options.grid == "paper":
-        raise InvalidInputError(
-            "Expected --target-excess-risk: the paper's levels follow from a utility theorem, "
-            "which is about that."
         )
     return chosen[0]
 
@@ -131,7 +126,7 @@ def make_target(
 
 
 def _unless(options: TargetOptions) -> str:
-    if options.as_published:
+    if optimizer_facts(options).as_published:
         return ", by the authors' tests, which miss the failure probability"
     return f", except with probability {options.failure_probability:g}"
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpcore.plugin import Geometric, InvalidInputError, Solution, option
 from dpcore_accuracy_first.bases import CovBase, OutputBase
-from dpcore_accuracy_first.options import ExcessRiskOptions, positive
+from dpcore_accuracy_first.options import ExcessRiskOptions, PublishedOptions, positive
 from dpcore_accuracy_first.paper import COVARIANCE, THEORY
 from dpcore_accuracy_first.published import PublishedCovBase, PublishedOutputBase, as_published
 
@@ -18,7 +18,7 @@ __all__ = ["CovTheory", "OutputTheory"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class _TheoryOptions(ExcessRiskOptions):
+class _TheoryOptions(ExcessRiskOptions, PublishedOptions):
     checked_with: ClassVar[dict[str, Any]] = {"target_excess_risk": 1e5}
 
     departures: ClassVar[tuple[str, ...]] = (

@@ -35,12 +35,21 @@ __all__ = ["Auto"]
 
 _FOR_SQUARES = "gram-ridge"
 """Of dpcore-adassp, which has this distribution as a dependency: so by its name."""
+_FOR_TARGETS = {
+    (True, True): "cov-bnr",
+    (False, True): "output-bnr",
+    (True, False): "cov-nr",
+    (False, False): "output-nr",
+}
+"""Of dpcore-accuracy-first, by whether the loss is squared and whether delta is above 0."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Auto:
     """Runs another algorithm, chosen by what is asked for and by nothing else.
 
+    With a target in place of epsilon ``output-bnr``, or ``cov-bnr`` for squared loss; with
+    delta = 0 ``output-nr`` and ``cov-nr``.
     With delta > 0, ``dp-gd`` with its own defaults, for every loss and under either relation; for
     squared loss ``gram-ridge`` where that is installed, which is near the mean where rows are few,
     and runs ``dp-gd`` itself on wide tables of much signal. With delta = 0 (or the accountant
@@ -61,12 +70,15 @@ class Auto:
     needs: ClassVar[tuple[str, ...]] = ()
     multiclass: ClassVar[bool] = True
     theorem: ClassVar[str] = (
-        "that of the algorithm chosen; see dpcore info dp-gd, gram-ridge, objpert, privgene"
+        "that of the algorithm chosen; see dpcore info dp-gd, gram-ridge, objpert, privgene, "
+        "output-bnr, cov-bnr"
     )
 
     @classmethod
     def choose(cls, settings: Settings) -> tuple[Settings, str]:
         """Return the settings with an algorithm in the place of ``auto``, and why it is that."""
+        if any(value is not None for value in settings.targets.values()):
+            return cls._choose_for_target(settings)
         if settings.delta == 0 or settings.accountant == PureAccountant.name:
             name = settings.accountant or PureAccountant.name
             return cls._choose_pure(replace(settings, accountant=name))
@@ -78,6 +90,20 @@ class Auto:
             return replace(settings, algo=_FOR_SQUARES), why
         why = "delta > 0: normal noise adds up exactly, for any loss under either relation"
         return replace(settings, algo=DpGd.name), why
+
+    @classmethod
+    def _choose_for_target(cls, settings: Settings) -> tuple[Settings, str]:
+        is_squared, has_delta = loss_facts(_loss(settings)).quadratic, settings.delta > 0
+        name = _FOR_TARGETS[is_squared, has_delta]
+        if not _is_installed(name):
+            raise InvalidInputError(
+                f"A target is what {name} is asked for, and it is not installed: pip install "
+                "dpcore-accuracy-first."
+            )
+        noise = "normal noise, half of the cost of a test" if has_delta else "pure epsilon"
+        where = "X'X and X'y, for squared loss" if is_squared else "the minimiser"
+        why = f"a target, and epsilon is an output: {noise}; noise is taken off {where}"
+        return replace(settings, algo=name), why
 
     @classmethod
     def _choose_pure(cls, settings: Settings) -> tuple[Settings, str]:

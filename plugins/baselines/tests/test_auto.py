@@ -29,6 +29,7 @@ def test_it_is_an_optimizer_itself(check):
 NOISE = {"noise": "gaussian"}
 SELECTION = {"selection": "exponential"}
 CHOICES = [
+    ({"targets": {"target_risk": None}}, "dp-gd", "gdp", NOISE),
     ({}, "dp-gd", "gdp", NOISE),
     ({"delta": 1e-30, "epsilon": 1e-3}, "dp-gd", "gdp", NOISE),
     ({"relation": "replace-one"}, "dp-gd", "gdp", NOISE),
@@ -62,6 +63,18 @@ def test_the_rule(asked, algo, accountant, use):
     assert plan.settings.algo == algo
     assert plan.chosen_by is not None and plan.chosen_by["name"] == "auto"
     assert plan.relation.value == asked.get("relation", "add-or-remove-one")
+
+
+@pytest.mark.parametrize(
+    ("asked", "algo"),
+    [({}, "output-bnr"), ({"delta": 0.0, "loss": "huber-svm"}, "output-nr"),
+     ({"loss": "ridge"}, "cov-bnr"), ({"delta": 0.0, "loss": "ridge"}, "cov-nr")],
+)  # fmt: skip
+def test_a_target_has_an_algorithm_whose_epsilon_is_an_output(asked, algo):
+    plan = make_plan(Settings(**asked, targets={"target_risk": 0.6, "slack": 0.1}))
+    assert (plan.entry.name, plan.accountant.name) == (algo, "pure")
+    assert plan.accountant.delta == asked.get("delta", 1e-8)
+    assert plan.chosen_by is not None and "epsilon is an output" in plan.chosen_by["why"]
 
 
 def test_one_that_was_named_was_not_chosen():
