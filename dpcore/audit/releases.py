@@ -6,7 +6,7 @@ threshold at which mu-GDP shows most; so nothing is learned and all draws are co
 noise, and of selections, the set of outcomes is learned from half of the draws (``draws``).
 
 A release is held to its own cost. Where that is below epsilon 1, its noise multiplier is brought
-down to a cost of 1 first: the same code at a setting at which fewer draws tell.
+down to a cost of 4 first: the same code at a setting at which fewer draws tell.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Audited", "audit_release", "audit_releases", "claim_of"]
 
-_LEAST_EPSILON = 1.0
+_LEAST_EPSILON, _LOUD = 1.0, 4.0
 _LARGEST_SHARE = 1 + 1e-9
 
 
@@ -48,8 +48,8 @@ _LARGEST_SHARE = 1 + 1e-9
 class Audited:
     """A release with what was found of it.
 
-    ``own`` : the epsilon of its cost in the run; the finding's claim is a larger one where that is
-    below 1. ``fault`` : why its cost is false without any statistics, empty where nothing is.
+    ``own`` : the epsilon of its cost in the run; the finding's claim is 4 where that is below 1.
+    ``fault`` : why its cost is false without any statistics, empty where nothing is.
     """
 
     release: Release
@@ -141,13 +141,13 @@ def _along(release: Release) -> Statistic:
 
 
 def _louder(release: Release, own: Claim, delta: float) -> Release:
-    """Return the release with less noise, at a cost of 1, where its own is below that."""
+    """Return the release with less noise, at a cost of 4, where its own is below 1."""
     if own.epsilon >= _LEAST_EPSILON:
         return release
     mechanism = release.mechanism
-    factor = own.epsilon / _LEAST_EPSILON
+    factor = own.epsilon / _LOUD
     if own.mu is not None:
-        most = gaussian_mu_squared_down(Fraction(_LEAST_EPSILON), Fraction(delta))
+        most = gaussian_mu_squared_down(Fraction(_LOUD), Fraction(delta))
         factor = own.mu / float(most) ** 0.5
     less = mechanism.noise_multiplier * factor
     return replace(release, mechanism=replace(mechanism, noise_multiplier=less))

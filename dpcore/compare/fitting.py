@@ -23,7 +23,7 @@ from dpcore.fitting.public_facts import check_dataset
 from dpcore.fitting.reporting import plain
 from dpcore.fitting.run import fit_dataset
 from dpcore.model.scoring import places_said
-from dpcore.privacy.statement import running_versions
+from dpcore.privacy.versions import running_versions
 from dpcore.registry.catalogue import load_registry
 from dpcore.session.charges import Charges
 

@@ -9,7 +9,7 @@ from dpcore.fitting.engines import engine_name
 from dpcore.fitting.losses import loss_parameters
 from dpcore.fitting.reporting import plain
 from dpcore.model.model import Model, check_coefficients
-from dpcore.privacy.statement import running_versions
+from dpcore.privacy.versions import running_versions
 
 if TYPE_CHECKING:
     from dpcore.data.schema.schema import Schema

@@ -39,7 +39,7 @@ from dpcore.fitting.table_ledger import (
 from dpcore.fitting.users import fit_users, open_pool
 from dpcore.model.model import Model
 from dpcore.noise.source import SeededNoise, SystemNoise
-from dpcore.privacy.statement import part_of
+from dpcore.privacy.statement import WHERE_GIVEN, part_of
 from dpcore.registry.declarations import engine_facts
 from dpcore.session.charges import Charges
 
@@ -53,16 +53,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Training", "fit_dataset", "train"]
 
-_WHERE_GIVEN = (
-    "rho",
-    "mu",
-    "units",
-    "users",
-    "private_bounds",
-    "balanced",
-    "evaluation",
-    "intervals",
-)
+_WHERE_GIVEN = ("rho", "mu", *WHERE_GIVEN)
 
 
 @dataclass(frozen=True)

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import functools
-import platform
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from decimal import ROUND_CEILING, Context, Decimal
-from importlib import metadata
 from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
@@ -15,10 +12,12 @@ from dpcore.exact.rounding import exact as _exact
 from dpcore.privacy.first_party import is_ours
 from dpcore.privacy.units import Units, protected
 
-__all__ = ["NOTIONS", "PrivacyStatement", "foreign_parts", "part_of", "running_versions"]
+__all__ = ["NOTIONS", "WHERE_GIVEN", "PrivacyStatement", "foreign_parts", "part_of"]
 
 _IN_FILES = {"relation": "neighboring_relation"}
 """Fields that reports and model files spell in another way."""
+WHERE_GIVEN = ("units", "users", "private_bounds", "balanced", "evaluation", "intervals", "part")
+"""Fields that reports and model files have where a run has them."""
 _CHANGES = {
     "add-or-remove-one": "adding or removing any one row",
     "replace-one": "replacing any one row",
@@ -249,8 +248,7 @@ class PrivacyStatement:
         """Return the statement as JSON-able data, its sentence included."""
         data = {_IN_FILES.get(name, name): value for name, value in asdict(self).items()}
         data["units"] = None if self.units is None else self.units.to_dict()
-        optional = ("units", "users", "private_bounds", "balanced", "evaluation", "intervals")
-        for name in (*optional, "part", "search", "ledger"):
+        for name in (*WHERE_GIVEN, "search", "ledger"):
             if data[name] is None:
                 del data[name]
         if self.fits == 1:
@@ -295,18 +293,3 @@ def part_of(thing: Any) -> str:
 def foreign_parts(parts: Iterable[str]) -> tuple[str, ...]:
     """Return those of the ``"module:Class"`` names that are not of this repository, sorted."""
     return tuple(sorted({part for part in parts if not is_ours(part.partition(":")[0])}))
-
-
-def running_versions(*distributions: str) -> dict[str, str]:
-    """Return the versions of Python, dpcore, numba, numpy and the distributions named."""
-    versions = {"python": platform.python_version()}
-    for name in ("dpcore", "numba", "numpy", *distributions):
-        try:
-            versions[name] = _version(name)
-        except metadata.PackageNotFoundError:
-            versions[name] = "unknown"
-    return versions
-
-
-_version = functools.cache(metadata.version)
-"""The version of the code that is loaded stays; a name that is not installed is asked again."""

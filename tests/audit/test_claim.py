@@ -30,6 +30,17 @@ def test_an_epsilon_is_a_ratio_of_bounds():
     assert found == pytest.approx(math.log((low - 0.01) / high), rel=1e-8)
 
 
+@pytest.mark.parametrize(("epsilon", "runs"), [(1.0, 41_000), (2.0, 12_000), (4.0, 4_000)])
+def test_nine_tenths_are_shown_in_the_median(epsilon, runs):
+    # The counts that are expected of the best Gaussian at the middle of its two answers.
+    from scipy.special import ndtr
+
+    mu = math.sqrt(GdpAccountant.from_budget(epsilon, DELTA).budget)
+    counts = Counts(round(runs * ndtr(mu / 2)), runs, round(runs * ndtr(-mu / 2)), runs)
+    found = Claim(epsilon, DELTA, mu).least_epsilon(counts)
+    assert found == pytest.approx(0.9 * epsilon, rel=0.002)
+
+
 def test_counts_that_show_nothing_show_0():
     for mu in (None, 0.3):
         assert Claim(1.0, DELTA, mu).least_epsilon(Counts(10, 100, 20, 100)) == 0.0

@@ -27,7 +27,7 @@ def release(mechanism, here, there, bound=1.0, relation=ADD, grid_bits=20, norm=
     return Release("test", mechanism, known, *steps, share=1.0)
 
 
-def audited(release, runs=40_000):
+def audited(release, runs=16_000):
     return audit_release(release, DELTA, runs, SeededNoise(8))
 
 
@@ -77,7 +77,7 @@ class Forgets(Gaussian):
 
 def test_forgotten_noise_is_a_violation():
     # Once in 4,000: of 40,000 draws about 10, none with probability 5e-5.
-    found = audited(release(Forgets(1.1), [0, 0], [0, 1], grid_bits=40))
+    found = audited(release(Forgets(1.1), [0, 0], [0, 1], grid_bits=40), 40_000)
     assert "no noise" in found.fault and found.is_violation
     assert not audited(release(Gaussian(1.1), [0, 0], [0, 1], grid_bits=40)).is_violation
 
@@ -153,3 +153,41 @@ def test_a_mean_over_the_private_number_of_rows_is_a_violation():
 
     assert audit_worlds(Claim(1.0, DELTA, mu), draw_mean, 1, 20_000).is_violation
     assert not audit_worlds(Claim(1.0, DELTA, mu), draw_public, 1, 20_000).is_violation
+
+
+BATCHES = 100
+
+
+def largest_of(n, rng):
+    """Return the largest of so many normal deviates each: the quantile of U^(1/n)."""
+    from scipy.special import ndtri
+
+    found = np.full(n.shape, -np.inf)
+    found[n > 0] = ndtri(rng.random(n.shape)[n > 0] ** (1 / n[n > 0]))
+    return found
+
+
+def shuffled(there, sigma, rng, runs):
+    """The largest of the batches' noisy sums, less those of full batches of -1 each: a row of 1, or
+    none, is in the place of one of them, in exactly one batch (Chua et al. 2024)."""
+    of_row = (1.0 if there else 2.0) + sigma * rng.normal(size=runs)
+    return np.maximum(of_row, sigma * largest_of(np.full(runs, BATCHES - 1), rng))
+
+
+def poisson(there, sigma, rng, runs):
+    """The same of a row that each batch takes by a coin of its own."""
+    taken = rng.binomial(BATCHES, 1 / BATCHES, runs)
+    of_row = (0.0 if there else 1.0) + sigma * largest_of(taken, rng)
+    return np.maximum(of_row, sigma * largest_of(BATCHES - taken, rng))
+
+
+@pytest.mark.parametrize(("batches", "is_violation"), [(shuffled, True), (poisson, False)])
+def test_poisson_accounting_of_shuffled_batches_is_a_violation(batches, is_violation):
+    from dpcore.cli.budgets import describe_schedule
+
+    rows = describe_schedule(4.0, DELTA, BATCHES, 1 / BATCHES, ADD)
+    sigma = next(row["noise_multiplier"] for row in rows if row["accountant"] == "rdp")
+    rng, runs = np.random.default_rng(6), 1_000_000
+    here, there = ((batches(world, sigma, rng, runs) >= 3.3).sum() for world in (False, True))
+    counts = Counts(int(here), runs, int(there), runs)
+    assert Claim(4.0, DELTA).is_contradicted(counts, 1e-6) == is_violation

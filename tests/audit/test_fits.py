@@ -39,6 +39,13 @@ def test_a_seed_repeats_a_run_and_runs_differ():
     assert not np.array_equal(first, Fits(replace(fits.request, seed=8)).run(0, 0, 5))
 
 
+def test_a_unit_of_several_rows_is_one_change():
+    fits = Fits(Request("dp-gd", rows_per_unit=2, seed=1))
+    sizes = [fits.rows(0, world)[0].n_units for world in (0, 1)]
+    assert sizes == [64, 63] and fits.rows(0, 0)[0].X.shape == (65, 3)
+    assert fits.run(0, 0, 0).shape == (5,)
+
+
 def test_what_claims_nothing_is_refused():
     with pytest.raises(InvalidInputError, match="claims no epsilon"):
         Fits(Request("nonprivate"))

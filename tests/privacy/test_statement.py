@@ -6,7 +6,8 @@ from dataclasses import replace
 import pytest
 
 from dpcore.losses.logistic import Logistic
-from dpcore.privacy.statement import PrivacyStatement, foreign_parts, part_of, running_versions
+from dpcore.privacy.statement import PrivacyStatement, foreign_parts, part_of
+from dpcore.privacy.versions import running_versions
 from dpcore_dp_agd.optimizer import DpAgd
 
 STATEMENT = PrivacyStatement(

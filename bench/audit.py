@@ -1,0 +1,157 @@
+"""How much of each algorithm's epsilon can be proved from what it gives out?
+
+Every private algorithm, with every loss and relation that it takes, on the made tables of
+``dpcore audit``, at epsilon 4 and delta 1e-5 (0 where the algorithm is pure): the epsilon that
+final models prove, and the one that each release does, over the claimed one, rounded down. Final
+models take as many runs as fit in ``--seconds`` of CPU time for each combination; ``--finals
+first`` audits those of an algorithm's first loss and relation alone, ``none`` no final models.
+Noise is seeded: on a machine as fast the same command prints the same table.
+
+    python bench/audit.py [--seconds 10] [--draws 12000] [--jobs 2] [--finals all]
+        [--algo NAME] [--write docs/audit.md]
+"""
+
+from __future__ import annotations
+
+import one_thread  # noqa: F401  (before NumPy)
+
+# isort: split
+import argparse
+import math
+import multiprocessing
+import time
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from dpcore.audit.fits import Fits, Request
+from dpcore.audit.releases import audit_releases
+from dpcore.audit.two_world import audit_worlds
+from dpcore.errors import DpcoreError, InvalidInputError
+from dpcore.fitting.settings import DEFAULT_ALGORITHM
+from dpcore.registry.catalogue import load_registry
+from dpcore.registry.declarations import optimizer_facts
+
+EPSILON, SEED, MOST_RUNS = 4.0, 1, 3_000
+MARKS = "<!-- audit -->\n", "<!-- /audit -->"
+PARAMS = {"a-ddp": {"most_rounds": 20}, "sgd-pass": {"rounds": 2}}
+"""Where a run at its defaults takes seconds."""
+
+
+def ratio(found: float, claimed: float) -> str:
+    """Return a share with two decimals, rounded down."""
+    return f"{math.floor(100 * found / claimed) / 100:.2f}"
+
+
+def of_finals(fits: Fits, seconds: float) -> tuple[str, bool]:
+    """Return the share that final models prove, with the runs counted, and whether they contradict
+    the claim."""
+    fits.run(0, 0, 0)
+    started = time.process_time()
+    for number in range(1, 4):
+        fits.run(0, 1, number)
+    each = (time.process_time() - started) / 3
+    runs = min(MOST_RUNS, int(seconds / each))
+    found = audit_worlds(fits.claim, fits.draw, len(fits.pairs), runs)
+    share = ratio(found.epsilon, found.claim.epsilon)
+    return f"{share} ({found.counts.runs})", found.is_violation
+
+
+def of_releases(fits: Fits, draws: int) -> tuple[str, bool]:
+    """Return the share that each kind of release proves, and whether one contradicts its claim."""
+    found, left = audit_releases(fits, draws)
+    words = [
+        f"{one.release.kind} {ratio(one.finding.epsilon, one.finding.claim.epsilon)}"
+        for one in found
+    ]
+    return ", ".join(words + [f"{name.split()[0]} -" for name in left]), any(
+        one.is_violation for one in found
+    )
+
+
+def row(seconds: float, draws: int, asked: tuple[str, str, str, bool]) -> list[str] | None:
+    """Return the cells of a combination, nothing where its parts do not fit each other."""
+    name, loss, relation, with_finals = asked
+    request = Request(name, loss, relation, EPSILON, params=PARAMS.get(name, {}), seed=SEED)
+    try:
+        fits = Fits(request)
+        fits.run(0, 0, 0)
+    except DpcoreError:
+        return None
+    finals, releases = ("", False), ("", False)
+    if with_finals:
+        finals = of_finals(fits, seconds)
+    try:
+        releases = of_releases(fits, draws)
+    except InvalidInputError:
+        pass  # rows that stay with users
+    verdict = "VIOLATION" if finals[1] or releases[1] else "consistent"
+    if not (finals[0] or releases[0]):
+        verdict = ""
+    return [f"`{name}`", loss, relation, finals[0], releases[0], verdict]
+
+
+def combinations(only: list[str] | None, finals: str) -> list[tuple[str, str, str, bool]]:
+    """Return algorithm, loss, relation and whether final models are audited."""
+    registry, found = load_registry(), []
+    losses = [entry.name for entry in registry.entries("loss")]
+    losses.sort(key=lambda loss: (loss not in ("logistic", "ridge"), loss))
+    for entry in registry.entries("optimizer"):
+        factory = registry.load("optimizer", entry.name)
+        if (only and entry.name not in only) or not optimizer_facts(factory).private:
+            continue
+        if entry.name == DEFAULT_ALGORITHM:  # It is one of the others.
+            continue
+        first = "ridge" if "squared-loss" in factory.needs else "logistic"
+        found += [
+            (
+                entry.name,
+                loss,
+                relation,
+                finals == "all" or (finals, loss, k) == ("first", first, 0),
+            )
+            for loss in losses
+            for k, relation in enumerate(factory.relations)
+        ]
+    return found
+
+
+def table(rows: list[list[str]], options: argparse.Namespace) -> str:
+    head = ["algorithm", "loss", "relation", "final model (runs counted)", "releases", "verdict"]
+    lines = [head, ["---"] * len(head), *rows]
+    said = (
+        f"Audited over claimed, by `python bench/audit.py --seconds {options.seconds:g} --draws "
+        f"{options.draws} --finals {options.finals}`: epsilon {EPSILON:g}, delta 1e-5; a release "
+        "below epsilon 1 is audited at 4. Draws are of both answers together; runs counted are of "
+        "each table. A dash: noise within the answer, or several steps. No figure: not run.\n\n"
+    )
+    return said + "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
+
+
+def main() -> None:
+    raw: Any = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
+    parser.add_argument("--seconds", type=float, default=10.0)
+    parser.add_argument("--draws", type=int, default=12_000)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--finals", choices=("none", "first", "all"), default="all")
+    parser.add_argument("--algo", action="append")
+    parser.add_argument("--write", type=Path)
+    options = parser.parse_args()
+    asked = combinations(options.algo, options.finals)
+    context, rows = multiprocessing.get_context("spawn"), []
+    with ProcessPoolExecutor(options.jobs, context) as pool:
+        for cells in pool.map(partial(row, options.seconds, options.draws), asked):
+            if cells is not None:
+                rows.append(cells)
+                print(" | ".join(cells), flush=True)
+    if options.write is not None:
+        before, rest = options.write.read_text().split(MARKS[0])
+        after = rest.split(MARKS[1])[1]
+        text = f"{before}{MARKS[0]}{table(rows, options)}{MARKS[1]}{after}"
+        options.write.write_text(text)
+
+
+if __name__ == "__main__":
+    main()
