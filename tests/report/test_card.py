@@ -231,7 +231,7 @@ KINDS = {
         ["* The weights of the classes."],
     ),
     "evaluated": (
-        changed(evaluation={"share": 0.1}),
+        changed(evaluation={"share": 0.1}, intervals={"share": 0.2}),
         {},
         ["Figures of the model on rows held out took 0.1 of the budget"],
         [],
