@@ -89,6 +89,10 @@ class Fits:
             model = fit_dataset(plan, dataset, table=table)
         except TargetNotMetError:
             return np.zeros(math.prod(dataset.schema.w_shape) + 2)
+        # Whether a pool of users adds any noise, its statement says.
+        known = self.request.seed is not None
+        if not self.request.as_published and len(model.privacy["why_not_private"]) > known:
+            raise _claims_nothing(self.request.algo)
         releases = sum(model.privacy["releases"].values())
         return np.append(model.w.ravel(), [releases, 1.0])
 
@@ -150,8 +154,12 @@ def _plan(request: Request) -> Plan:
     )
     promised = optimizer_facts(type(plan.optimizer)), accountant_facts(type(plan.accountant))
     if not all(facts.private for facts in promised):
-        raise InvalidInputError(f"{request.algo} is not private: it claims no epsilon to audit.")
+        raise _claims_nothing(request.algo)
     return plan
+
+
+def _claims_nothing(name: str) -> InvalidInputError:
+    return InvalidInputError(f"{name} is not private: it claims no epsilon to audit.")
 
 
 def _labels(plan: Plan) -> tuple[float, float]:
