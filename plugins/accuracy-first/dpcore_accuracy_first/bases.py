@@ -36,8 +36,8 @@ class OutputBase:
     """
 
     minimizer: ClassVar[type[Minimizer]] = Minimizer
-    spread: ClassVar[float] = math.sqrt(2)
-    """The standard deviation of noise of scale 1."""
+    variance: ClassVar[int] = 2
+    """Of noise of scale 1."""
 
     def __init__(self, problem: Problem, smallest: float | None = None, ball: str = "pull") -> None:
         self.problem = problem
@@ -56,7 +56,7 @@ class OutputBase:
     @property
     def drowned(self) -> float:
         """An epsilon at which the noise is eight times as long as the ball is wide."""
-        return self.bound * self.spread * math.sqrt(self._size) / (8 * self.ball.radius)
+        return self.bound * math.sqrt(self.variance * self._size) / (8 * self.ball.radius)
 
     @property
     def _size(self) -> int:
@@ -94,7 +94,7 @@ class CovBase:
     objective over the public ball (post-processing)."""
 
     gram: ClassVar[type[GramMatrix]] = GramMatrix
-    spread: ClassVar[float] = math.sqrt(2)
+    variance: ClassVar[int] = 2
 
     def __init__(
         self,
@@ -116,7 +116,7 @@ class CovBase:
         self._solver = BallSolver(problem.n * problem.l2, self.ball.radius)
         # About the spectral norm of a symmetric matrix of noise of scale 1 (2 sigma sqrt(d)), which
         # keeps what is minimised convex; the paper stays at the ball, where noise leads it.
-        about = self.bound * 2 * self.spread * math.sqrt(problem.n_features)
+        about = self.bound * 2 * math.sqrt(self.variance * problem.n_features)
         self._ridge = 0.0 if ball == "paper" else about
         if smallest is not None:
             _room(self.bound, smallest, 2 * self.query.bits)
@@ -130,7 +130,7 @@ class CovBase:
         """An epsilon at which the noise is larger than the largest matrix there can be."""
         n = self.problem.n or 1
         largest = n * self.query.l2_norm**2
-        return self.bound * 2 * self.spread * math.sqrt(self.problem.n_features) / largest
+        return self.bound * 2 * math.sqrt(self.variance * self.problem.n_features) / largest
 
     def hypothesis(self, value: np.ndarray, epsilon: float) -> np.ndarray:
         """Return the minimiser over the ball; ``epsilon`` says how much noise is in the value."""

@@ -55,11 +55,11 @@ class OutputBaseInL2(OutputBase):
     """Output perturbation by normal noise; mu in place of epsilon."""
 
     minimizer: ClassVar[type[Minimizer]] = MinimizerInL2
-    spread: ClassVar[float] = 1.0
+    variance: ClassVar[int] = 1
 
 
 class CovBaseInL2(CovBase):
     """Covariance perturbation by normal noise; mu in place of epsilon."""
 
     gram: ClassVar[type[GramMatrix]] = GramInL2
-    spread: ClassVar[float] = 1.0
+    variance: ClassVar[int] = 1
