@@ -74,6 +74,12 @@ def register_accountants(register: Callable[..., None]) -> None:
         reference="Balle & Wang 2018; Chen, Lee & Kifer 2019",
     )
     register(
+        "pld",
+        "dpcore.accountants.pld:PldAccountant",
+        summary="Convolves privacy losses, from above: the tightest; fixed schedules.",
+        reference="Zhu, Dong & Wang 2022; Doroshenko et al. 2022",
+    )
+    register(
         "advanced-composition",
         "dpcore.accountants.advanced_composition:AdvancedCompositionAccountant",
         summary="Gaussian releases of samples, amplified, then composed; fixed schedules.",

@@ -81,6 +81,11 @@ ACCOUNTANTS = {
         "Balle & Wang 2018, Theorem 8; Chen, Lee & Kifer 2019",
         "dpcore.accountants.single",
     ),
+    "pld": Theorem(
+        "privacy losses of pairs that dominate the releases, fixed beforehand, add up",
+        "Zhu, Dong & Wang 2022, Theorems 10 and 11; Doroshenko et al. 2022",
+        "dpcore.accountants.pld",
+    ),
     "advanced-composition": Theorem(
         "sampled Gaussian releases, fixed beforehand, compose",
         "Balle, Barthe & Gaboardi 2018; Kairouz, Oh & Viswanath 2017, Theorem 3.5",

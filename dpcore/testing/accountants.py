@@ -58,7 +58,7 @@ def check_accountant(accountant: Any) -> Tested:
         _check_parts(empty)
         least = _least_noise(empty)
         for kind, multiplier in least.items():
-            counted = recounted_epsilon([EVENT_KINDS[kind](multiplier)], delta)
+            counted = recounted_epsilon([EVENT_KINDS[kind](multiplier)], delta, epsilon)
             assert_within(counted, epsilon, f"one event ({kind})")
             found[kind] = max(found.get(kind, 0.0), counted / epsilon)
         if facts.holds_several and least:
@@ -147,10 +147,10 @@ def _check_lists(empty: Any, least: dict[str, float], rng: np.random.Generator) 
         lists += [list(rng.permutation(list(least))[:3]) for _ in range(2)]
     for kinds in lists:
         passed, full = _filled(empty, least, kinds, rng)
-        counted = recounted_epsilon(passed, empty.delta)
+        told = full.get_epsilon(empty.delta)
+        counted = recounted_epsilon(passed, empty.delta, min(told, empty.epsilon))
         assert_within(counted, empty.epsilon, f"{len(passed)} events ({', '.join(kinds)})")
         shares[kinds[0]] = max(shares.get(kinds[0], 0.0), counted / empty.epsilon)
-        told = full.get_epsilon(empty.delta)
         assert counted <= told * MARGIN <= empty.epsilon * MARGIN**2, (
             "get_epsilon is less than the events come to, or more than the budget."
         )

@@ -72,7 +72,7 @@ def check_other_events(accountant: Any, several: bool) -> int:
             if least is None:
                 continue
             held.add(kind)
-            counted = recounted_epsilon([make(least)], delta)
+            counted = recounted_epsilon([make(least)], delta, epsilon)
             assert_within(counted, epsilon, f"one event ({kind}) at delta={delta:g}")
             if several and not kind.startswith("Poisson"):
                 for factor in _FACTORS:
@@ -89,8 +89,8 @@ def _check_alike(empty: Any, event: DpEvent, kind: str) -> None:
         except BudgetExceededError:
             break
         count += 1
-    counted = recounted_epsilon([event] * count, empty.delta)
+    told = current.get_epsilon(empty.delta)
+    counted = recounted_epsilon([event] * count, empty.delta, min(told, empty.epsilon))
     what = f"{count} events alike ({kind}) at delta={empty.delta:g}"
     assert_within(counted, empty.epsilon, what)
-    told = current.get_epsilon(empty.delta)
     assert counted <= told * MARGIN, f"get_epsilon is less than {what} come to."

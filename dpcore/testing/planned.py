@@ -39,7 +39,7 @@ def check_schedules(accountant: Any, epsilon: float, delta: float) -> list[str]:
             multiplier = schedule_noise_multiplier(fitted, schedule)
         except (InvalidInputError, UnsupportedEventError):
             continue
-        counted = recounted_epsilon([make(multiplier)] * 12, delta)
+        counted = recounted_epsilon([make(multiplier)] * 12, delta, epsilon)
         assert_within(counted, epsilon, f"a schedule of 12 events ({kind})")
         planned.append(kind)
     return planned
@@ -60,10 +60,11 @@ def check_deltas(accountant: Any, epsilon: float, delta: float) -> list[str]:
                 events = schedule(schedule_noise_multiplier(fitted, schedule))
             except (InvalidInputError, UnsupportedEventError):
                 continue
-            counted = recounted_epsilon([e for e, n in events.items() for _ in range(n)], delta)
+            every = [e for e, n in events.items() for _ in range(n)]
+            counted = recounted_epsilon(every, delta, epsilon)
             assert_within(counted, epsilon, f"a schedule of {count} events with a delta")
             passed = _until_refused(fitted, event)
-            counted = recounted_epsilon(passed, delta)
+            counted = recounted_epsilon(passed, delta, epsilon)
             assert_within(counted, epsilon, f"{len(passed)} events with a delta, one by one,")
             planned.append("(epsilon, delta)")
     return planned[:1]

@@ -25,6 +25,7 @@ from dpcore.privacy.stated_events import (
     RenyiDpEvent,
     ZcdpDpEvent,
 )
+from dpcore.testing.recount_losses import epsilon_of_losses
 from dpcore.testing.recount_normal import shift_of
 from dpcore.testing.recount_sampled import (
     epsilon_by_hits,
@@ -101,8 +102,9 @@ def renyi_divergence(event: DpEvent, alpha: float) -> float:
     raise UnknownEventError(f"The recount does not know {type(event).__name__}.")
 
 
-def recounted_epsilon(events: Iterable[DpEvent], delta: float) -> float:
-    """Return the epsilon of all events together, the best of a grid of Renyi orders.
+def recounted_epsilon(events: Iterable[DpEvent], delta: float, enough: float = math.inf) -> float:
+    """Return the epsilon of all events together, the best of a grid of Renyi orders; where that is
+    above ``enough``, by the laws of privacy losses if that is less (``recount_losses``).
 
     Conversion: Canonne, Kamath & Steinke 2020, Prop. 12. The accountant under test optimises the
     order, so its budget may be under this by what the grid gives away, below 1e-9. Deltas that
@@ -122,8 +124,10 @@ def recounted_epsilon(events: Iterable[DpEvent], delta: float) -> float:
     left = delta - math.fsum(map(own_delta, events))
     if left < -1e-12 * delta:
         return math.inf
-    epsilons = math.fsum(map(pure_epsilon, events))
-    return epsilons if left <= 0 else min(epsilons, _recounted(events, left))
+    found = math.fsum(map(pure_epsilon, events))
+    if left > 0:
+        found = min(found, _recounted(events, left))
+    return found if found <= enough else min(found, epsilon_of_losses(events, delta))
 
 
 def _recounted(events: list[DpEvent], delta: float) -> float:

@@ -160,6 +160,6 @@ def test_the_bad_plugins_installed_for_real():
     failed = {f["name"] for f in listed["failed"]}
     assert {"import-error", "misspelt-hook", "raising-hook", "gaussian"} <= failed
     adaptive = {"zcdp", "gdp", "rdp", "single", "pure"}
-    scheduled = {"sampling-composition", "advanced-composition", "best"}
+    scheduled = {"pld", "sampling-composition", "advanced-composition", "best"}
     scheduled |= {"skellam-composition", "skellam-advanced"}
     assert {e["name"] for e in listed["accountants"]} == adaptive | scheduled | {"none"}

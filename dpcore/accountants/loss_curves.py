@@ -1,0 +1,251 @@
+"""Curves of privacy losses: H(x), the delta at epsilon = x, over all real x, of a pair of laws by
+which a release is dominated, between a lower and an upper bound.
+
+H(x) = sup over S of P(S) - e^x Q(S). A pair dominates a release if its H is at least that of the
+release's laws on any two neighbours, at every x (Zhu, Dong & Wang 2022, Definition 7). Any H that
+is convex in e^x, is 1 at -infinity and falls from at least 1 - e^x is that of some pair. (Q, P) has
+the other half of it,  H'(-x) = 1 - e^-x + e^-x H(x). Curves here are their own other half, so that
+they hold for both orders of two neighbours, but for a Poisson sample's, which has one for each.
+
+**Gaussian**, by ``dpcore.accountants.gaussian_curve``. **Pure** e:  (e^e - e^x) / (1 + e^e)  for
+0 <= x <= e, then 0; **(e, d)**:  d + (1 - d) times that (Kairouz, Oh & Viswanath 2015).
+
+**Bounded range** e:  (e^(e/2) - e^(x/2))^2 / (e^e - 1)  for 0 <= x <= e, then 0. The log-ratio of
+two neighbours' laws is in some [s, s + e], -e <= s <= 0: with a = e^s, E = e^e two outcomes of
+ratios a and a E dominate them (``dpcore.accountants.gaussian_mu``), for which, with g = e^x
+between, H = (1 - a) (E - g / a) / (E - 1). It is largest at a^2 = g / E, where it is the figure
+above (Dong, Durfee & Rogers 2020, section 4), convex in g. It is worse than any of them: of many
+selections alone zCDP gives less.
+
+**Laplace** noise that moves by t = 1 / noise_multiplier:  1 - e^((x - t) / 2)  for 0 <= x <= t,
+then 0. Over coordinates that move by t_1 + t_2 = t, t_1 <= t_2, and so on: these are dominated by
+a single one, moving by t. H of the two is the mean of H_2(x - L), L <= t_1 the loss of the first.
+For 0 <= x <= t: x - L >= -t_2, where 1 - H_2(y) = min(1, e^((y - t_2) / 2)), at least
+e^((x - t) / 2) as y >= x - t_1. Above t both are 0; the other halves follow.
+
+**Samples** that a row is in with probability p, of a release whose curve is H:
+
+* Poisson, add-or-remove-one (replace-special likewise: the row is in the sample or not). With the
+  row against without:  p H(z), z = ln(1 + (e^x - 1) / p), and 1 - e^x below ln(1 - p); without it
+  against with it: the other half of that (Zhu, Dong & Wang 2022, Theorem 11).
+* replace-one, Poisson or a fixed size: p H(z) for x >= 0 in both orders, as H covers also that the
+  row in the sample is swapped for none, or for another (Balle, Barthe & Gaboardi 2018, Theorems 2
+  and 9); below 0 the other half. Its slopes in e^x at 1 are -q above and -((1 - p) (1 - q) + p q)
+  below, q <= 1/2, so it is convex there too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcore.accountants.gaussian_curve import gaussian_bounds
+from dpcore.exact.rounding import float_up
+from dpcore.privacy.events import (
+    DpEvent,
+    ExponentialMechanismDpEvent,
+    ExPostDpEvent,
+    GaussianDpEvent,
+    LaplaceDpEvent,
+    PoissonSampledDpEvent,
+    PureDpEvent,
+    SampledWithoutReplacementDpEvent,
+)
+from dpcore.privacy.sensitivity import NeighboringRelation
+from dpcore.privacy.stated_events import ApproximateDpEvent, DominatingPairDpEvent
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["Bounds", "Curve", "curves_of", "is_covered"]
+
+MARGIN = 2.0**-44
+"""Relative, of the closed forms below: a few operations, each right to 2^-52."""
+_REACH = 37.0
+"""In standard deviations: above it no curve is followed."""
+_MOST_LOSS = 600.0
+
+Bounds = tuple[np.ndarray, np.ndarray]
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """One direction of a release's curve.
+
+    Parameters
+    ----------
+    up : bounds, lower and upper, of H(x) at an array of x >= 0.
+    down : bounds of H(-x) - (1 - e^-x) at an array of x > 0.
+    least, most : losses outside are none, or negligible.
+    spread : about the standard deviation of a loss, for the choice of a grid.
+    """
+
+    up: Callable[[np.ndarray], Bounds]
+    down: Callable[[np.ndarray], Bounds]
+    least: float
+    most: float
+    spread: float
+
+    def bounds(self, x: np.ndarray) -> Bounds:
+        """Return bounds of H at increasing points."""
+        low, high = (np.empty_like(x) for _ in range(2))
+        below = x < 0
+        low[~below], high[~below] = self.up(x[~below])
+        excess, above = self.down(-x[below])
+        trivial = -np.expm1(x[below])
+        low[below] = (trivial + excess) * (1 - MARGIN)
+        high[below] = (trivial + above) * (1 + MARGIN)
+        return np.maximum(low, 0.0), np.minimum(high, 1.0)
+
+
+def curves_of(event: DpEvent) -> tuple[Curve, ...]:
+    """Return the curve of a release for both orders of two neighbours, or one for each."""
+    if isinstance(event, PoissonSampledDpEvent):
+        m, p = _noise(event.event), event.sampling_probability
+        return _sampled(m, p, event.relation is NeighboringRelation.REPLACE_ONE)
+    if isinstance(event, SampledWithoutReplacementDpEvent):
+        share = float_up(Fraction(event.sample_size, event.source_dataset_size))
+        return _sampled(_noise(event.event), share, True)
+    if isinstance(event, GaussianDpEvent):
+        return _sampled(event.noise_multiplier, 1.0, True)
+    up, most = _CLOSED[type(event)](event)
+    return (_own_other_half(up, most, most),)
+
+
+def is_covered(event: DpEvent) -> bool:
+    """Return whether a release has a curve here."""
+    if isinstance(event, PoissonSampledDpEvent):
+        return type(event.event) is GaussianDpEvent
+    if isinstance(event, SampledWithoutReplacementDpEvent):
+        # Under replace-special the noise need not cover that another row takes a row's place.
+        swapped = event.relation is NeighboringRelation.REPLACE_ONE
+        return swapped and type(event.event) is GaussianDpEvent
+    return type(event) is GaussianDpEvent or type(event) in _CLOSED
+
+
+def _noise(event: DpEvent) -> float:
+    assert isinstance(event, GaussianDpEvent)
+    return event.noise_multiplier
+
+
+def _own_other_half(up: Callable[[np.ndarray], Bounds], most: float, spread: float) -> Curve:
+    return Curve(up, partial(_other, up, -1.0), -most, most, spread)
+
+
+def _other(half: Callable[[np.ndarray], Bounds], sign: float, x: np.ndarray) -> Bounds:
+    """Return e^(sign x) times a half's bounds at x."""
+    low, high = half(x)
+    factor = np.exp(sign * x)
+    return factor * low * (1 - MARGIN), factor * high * (1 + MARGIN)
+
+
+def _sampled(m: float, p: float, own_other_half: bool) -> tuple[Curve, ...]:
+    mu = 1 / m
+    reach = min(mu * _REACH + mu * mu / 2, _MOST_LOSS)
+    most = float(np.log1p(p * np.expm1(reach)))
+    spread = min(mu, p * float(np.sqrt(np.expm1(min(mu * mu, 50.0)))), most)
+    up, down = partial(_sampled_up, mu, p), partial(_sampled_down, mu, p)
+    if own_other_half or p == 1.0:
+        return (_own_other_half(up, most, spread),)
+    least = max(-most, float(np.log1p(-p)))
+    return (
+        Curve(up, down, least, most, spread),
+        Curve(partial(_other, down, 1.0), partial(_other, up, -1.0), -most, -least, spread),
+    )
+
+
+def _sampled_up(mu: float, p: float, x: np.ndarray) -> Bounds:
+    z = np.log1p(np.expm1(x) / p) if p < 1 else x
+    low, high = gaussian_bounds(mu, z, 2.0**-50 * z)
+    return p * low * (1 - MARGIN), p * high * (1 + MARGIN)
+
+
+def _sampled_down(mu: float, p: float, x: np.ndarray) -> Bounds:
+    """p e^z H(-z) for z = ln(1 + (e^-x - 1) / p) < 0, and 0 where there is none."""
+    rest = np.clip(1 + np.expm1(-x) / p, 0.0, 1.0)  # e^z, right to 2^-51
+    some = np.maximum(rest, 2.0**-40)
+    z = -np.log(some)
+    near = rest > 0.5
+    z[near] = -np.log1p(np.expm1(-x[near]) / p)
+    low, high = gaussian_bounds(mu, z, 2.0**-50 * (z + np.expm1(z)))
+    low = np.where(rest > 2.0**-40, p * np.maximum(rest - 2.0**-50, 0.0) * low, 0.0)
+    high = p * (rest + 2.0**-50) * np.where(rest > 2.0**-40, high, 1.0)
+    return low * (1 - MARGIN), high * (1 + MARGIN)
+
+
+def _widened(values: np.ndarray) -> Bounds:
+    return values * (1 - MARGIN), values * (1 + MARGIN)
+
+
+Half = tuple["Callable[[np.ndarray], Bounds]", float]
+
+
+def _pure(event: PureDpEvent | ExPostDpEvent) -> Half:
+    e = event.epsilon
+
+    def up(x: np.ndarray) -> Bounds:
+        left = np.clip(e - x, 0.0, None)
+        return _widened(-np.expm1(-left) / (1 + np.exp(-e)))
+
+    return up, e
+
+
+def _approximate(event: ApproximateDpEvent) -> Half:
+    inner, e = _pure(PureDpEvent(event.epsilon))
+    d = event.delta
+
+    def up(x: np.ndarray) -> Bounds:
+        low, high = inner(x)
+        return (d + (1 - d) * low) * (1 - MARGIN), (d + (1 - d) * high) * (1 + MARGIN)
+
+    return up, e
+
+
+def _bounded_range(event: ExponentialMechanismDpEvent) -> Half:
+    e = event.epsilon
+
+    def up(x: np.ndarray) -> Bounds:
+        left = np.clip(e - x, 0.0, None) / 2
+        return _widened(np.expm1(-left) ** 2 / -np.expm1(-e))
+
+    return up, e
+
+
+def _laplace(event: LaplaceDpEvent) -> Half:
+    t = 1 / event.noise_multiplier * (1 + 2.0**-52)
+
+    def up(x: np.ndarray) -> Bounds:
+        return _widened(-np.expm1(-np.clip(t - x, 0.0, None) / 2))
+
+    return up, t
+
+
+def _pair(event: DominatingPairDpEvent) -> Half:
+    """The larger of the two directions: which one a release has may change from one to the next."""
+    p, q = (np.array(law, float) / sum(law) for law in (event.p, event.q))
+    with np.errstate(divide="ignore"):
+        ratios = np.abs(np.log(p) - np.log(q))
+    most = float(ratios[np.isfinite(ratios)].max(initial=2.0**-40)) * (1 + MARGIN)
+
+    def up(x: np.ndarray) -> Bounds:
+        factor = np.exp(x)[:, None]
+        forth = np.clip(p - factor * q, 0.0, None).sum(axis=1)
+        back = np.clip(q - factor * p, 0.0, None).sum(axis=1)
+        found, off = np.maximum(forth, back), MARGIN * (1 + x)
+        return found - off, found + off
+
+    return up, most
+
+
+_CLOSED: dict[type[DpEvent], Callable[[Any], Half]] = {
+    PureDpEvent: _pure,
+    ExPostDpEvent: _pure,
+    ApproximateDpEvent: _approximate,
+    ExponentialMechanismDpEvent: _bounded_range,
+    LaplaceDpEvent: _laplace,
+    DominatingPairDpEvent: _pair,
+}

@@ -1,0 +1,84 @@
+"""Laws of one release's privacy loss on multiples of a step, in which nothing is lost.
+
+With H at the knots x_0 < ... < x_n alone, the line through these points as a function of e^x is the
+curve of a worse pair (H is convex in e^x), whose loss is one of the knots, or infinite with
+probability H(x_n) (Doroshenko, Ghazi, Kamath, Kumar & Manurangsi 2022, "connect the dots"). Its
+slopes say that it is at x_i or above with probability
+
+    S_i = H(x_(i-1)) + (H(x_(i-1)) - H(x_i)) / (e^(x_i - x_(i-1)) - 1),    S_0 = 1.
+
+Proof: the loss is above x_i with P(L > x_i), and between x_(i-1) and x_i it goes to the upper end
+with the share that keeps both probabilities of the interval; in H(x) = P(L > x) - e^x Q(L > x) that
+sum is the figure above.
+
+What releases come to together,  E max(0, 1 - e^(epsilon - sum of losses)),  grows with every loss:
+so a law that is at any point or above it with at least these probabilities gives at least as much.
+Here H(x_(i-1)) is rounded up, H(x_i) down, and the S_i are never below those after them. Nothing
+that is rounded loses probability to a lower loss.
+
+Knots are dense around 0 and further apart in proportion to x: an interval adds to the variance of
+the loss at most a quarter of its length squared.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpcore.accountants.loss_curves import Curve
+
+__all__ = ["DENSITY", "LossLaw", "law_of"]
+
+DENSITY = 32
+"""Knots to a factor e of |x|, and steps from 0 to where that begins."""
+_MARGIN = 1 + 2.0**-48
+
+
+@dataclass(frozen=True, eq=False)
+class LossLaw:
+    """A law of one loss, from above.
+
+    Parameters
+    ----------
+    steps : int64, increasing; the losses over the step.
+    losses : float64, exact: the step is a power of 2.
+    probabilities : float64, >= 0; they may sum to a little more than 1 - ``infinite``.
+    infinite : of a loss above all of them.
+    """
+
+    steps: np.ndarray
+    losses: np.ndarray
+    probabilities: np.ndarray
+    infinite: float
+
+
+def law_of(curve: Curve, step: float, negligible: float) -> LossLaw:
+    """Return the law on multiples of ``step``, a power of 2, up to where no more than
+    ``negligible`` is left."""
+    knots = _knots(math.floor(curve.least / step), math.ceil(curve.most / step))
+    x = knots * step
+    low, high = curve.bounds(x)
+    cut = min(int(np.argmax(high <= negligible)) or x.size - 1, x.size - 1)
+    knots, x, low, high = knots[: cut + 1], x[: cut + 1], low[: cut + 1], high[: cut + 1]
+    rest = np.clip(high[:-1] - low[1:], 0.0, None) / np.expm1(np.diff(x))
+    reached = np.append(1.0, np.minimum(1.0, (high[:-1] + rest) * _MARGIN))
+    infinite = float(high[-1])
+    reached = np.maximum.accumulate(np.append(reached, infinite)[::-1])[::-1]
+    probabilities = -np.diff(reached) * _MARGIN
+    some = probabilities > 0
+    return LossLaw(knots[some], x[some], probabilities[some], infinite)
+
+
+def _knots(least: int, most: int) -> np.ndarray:
+    """Return whole numbers, the ends and 0 included."""
+    sides = [np.arange(DENSITY + 1, dtype=np.int64)]
+    longest = max(-least, most, 1)
+    if longest > DENSITY:
+        count = math.ceil(math.log(longest / DENSITY) * (DENSITY + 1)) + 1
+        grown = DENSITY * np.exp(np.arange(1, count + 1) / DENSITY)
+        sides.append(np.ceil(np.minimum(grown, longest)).astype(np.int64))
+    side = np.concatenate(sides)
+    both = np.concatenate((-side[::-1], side, [least, most]))
+    return np.unique(both[(both >= least) & (both <= most)])

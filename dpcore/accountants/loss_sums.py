@@ -1,0 +1,198 @@
+"""The delta of a fixed schedule, from above: sums of independent losses by fast Fourier transforms.
+
+Releases whose laws are dominated by pairs are together dominated by the product of these, also
+where each is asked by earlier outputs, in any order (Zhu, Dong & Wang 2022, Theorem 10; which of
+the pairs that are left comes next is fixed given the history, so that induction holds). With L the
+sum of the losses (``dpcore.accountants.loss_laws``),  delta(epsilon) = E max(0, 1 - e^(epsilon -
+L)),  in which an infinite loss counts 1, so at most the sum of their probabilities.
+
+**Tilted.** Let a be the law of a loss and b(x) = a(x) e^(tx) / M, for one t >= 0 and any number M,
+about the sum of the numerators. With B the convolution of all b, and K the sum of all ln M,
+
+    delta = e^(K - t epsilon) sum over x > epsilon of  w(x) B(x),  w(x) = (1 - e^(epsilon - x))
+            e^(-t (x - epsilon)).
+
+t puts the mean of B at epsilon. So an error of B, which a transform makes relative to all of B,
+is one relative to a figure near delta (Chernoff's), however small delta is.
+
+**Errors**, each on the upper side:
+
+* the transform is circular, over N steps around the mean. What comes round is at a wrong place
+  within them, where it can only add. What belongs above them is missing: at most
+  e^(K(s) - s top) for every s (Chernoff), which is added;
+* a transform of length N errs by at most g = 16 log2(N) 2^-53 in the 2-norm, relative (Higham 2002,
+  Theorem 24.2, for powers of 2 and twiddle factors right to a unit; its constant is below 8). With
+  all |transforms| at most 1, a product of powers T_i errs by at most sum T_i |error of factor i|,
+  and by 4 2^-53 for each of at most sum T_i multiplications; the inverse by g. In the 2-norm B is
+  right to E = (g + 4 2^-53) sum T_i ||b_i|| + g max ||b_i||, doubled for products of these; by
+  Cauchy and Schwarz the sum is right to ||w|| E, which is added;
+* b is right to 2^-50 (2 + |t x| + |ln M|), relative, to the power T_i in B: the figure is
+  multiplied by the exponential of the sum of these, and by 1 + 2^-30 for sums of positive terms.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+
+from dpcore.accountants.loss_curves import Curve, curves_of
+from dpcore.accountants.loss_laws import DENSITY, LossLaw, law_of
+from dpcore.privacy.events import DpEvent
+
+__all__ = ["composed_delta_up"]
+
+_UNIT = 2.0**-53
+_SIDE = 5.5
+"""Half the window, in standard deviations of the tilted sum."""
+_MOST_POINTS = 2**20
+_COARSE = 5e-4
+"""Relative to epsilon, eight times what a grid may add to it."""
+_SMALL = 1e-5
+"""Relative to the delta that is asked about: what may be cut off."""
+
+Counted = Sequence[tuple[LossLaw, int]]
+
+
+@lru_cache(maxsize=4096)
+def composed_delta_up(
+    events: tuple[tuple[DpEvent, int], ...], epsilon: float, about: float
+) -> float:
+    """Return the delta, rounded up, at ``epsilon`` > 0 of so many of each event, for both orders of
+    two neighbours. ``about`` : the delta of interest, for the choice of what may be cut off."""
+    pairs = [(curves_of(event), count) for event, count in events]
+    orders = range(max(len(curves) for curves, _ in pairs))
+    found = [_one_order([(c[min(k, len(c) - 1)], n) for c, n in pairs], epsilon, about)
+             for k in orders]  # fmt: skip
+    return min(1.0, max(found))
+
+
+def _one_order(curves: Sequence[tuple[Curve, int]], epsilon: float, about: float) -> float:
+    total = sum(count for _, count in curves)
+    squares = sum(count * curve.spread**2 for curve, count in curves)
+    step = 2.0 ** round(math.log2(math.sqrt(squares / total) / DENSITY))
+    laws = _laws(curves, step, about)
+    tilt = _tilt(laws, epsilon)
+    # Splitting an interval adds at most a quarter of its square to a variance, so that epsilon
+    # grows by at most an eighth of total * tilt * step^2.
+    enough = math.sqrt(_COARSE * epsilon / (total * tilt)) if tilt else step
+    while enough > 2 * step or _points(laws, tilt, step) > _MOST_POINTS:
+        step *= 2.0 ** max(1, math.floor(math.log2(enough / step)))
+        laws = _laws(curves, step, about)
+        tilt = _tilt(laws, epsilon)
+    points = _points(laws, tilt, step)
+    first = round(_moments(laws, tilt)[1] / step) - points // 2
+    while True:
+        missing = _beyond(laws, tilt, (first + points) * step)
+        if missing <= _SMALL * about or points >= _MOST_POINTS:
+            break
+        points *= 2
+    found = _figure(laws, tilt, step, first, points, epsilon)
+    infinite = sum(count * law.infinite for law, count in laws)
+    return (found + missing + infinite) * (1 + 2.0**-30)
+
+
+def _laws(curves: Sequence[tuple[Curve, int]], step: float, about: float) -> Counted:
+    total = sum(count for _, count in curves)
+    return [(law_of(curve, step, _SMALL * about / total), count) for curve, count in curves]
+
+
+def _points(laws: Counted, tilt: float, step: float) -> int:
+    """Return about the length of the window, a power of 2."""
+    spread = _moments(laws, tilt)[2]
+    return int(2 ** math.ceil(math.log2(2 * _SIDE * spread / step + 64)))
+
+
+def _moments(laws: Counted, tilt: float) -> tuple[float, float, float]:
+    """Return the sum of all ln M, and mean and standard deviation of the tilted sum."""
+    log_all = mean = variance = 0.0
+    for law, count in laws:
+        log_m, tilted = _tilted(law, tilt)
+        here = float(tilted @ law.losses)
+        log_all, mean = log_all + count * log_m, mean + count * here
+        variance += count * float(tilted @ (law.losses - here) ** 2)
+    return log_all, mean, math.sqrt(variance)
+
+
+def _tilted(law: LossLaw, tilt: float) -> tuple[float, np.ndarray]:
+    exponents = tilt * law.losses + np.log(law.probabilities)
+    top = float(exponents.max())
+    grown = np.exp(exponents - top)
+    log_m = top + math.log(float(grown.sum()))
+    return log_m, np.exp(exponents - log_m)
+
+
+def _tilt(laws: Counted, epsilon: float) -> float:
+    """Return about the tilt with which the mean of the sum is ``epsilon``, 0 if it is above. What
+    follows holds for every tilt."""
+    if _moments(laws, 0.0)[1] >= epsilon:
+        return 0.0
+    most = sum(count * float(law.losses[-1]) for law, count in laws)
+    aim = min(epsilon, most * (1 - 2.0**-20))
+    low, high = 0.0, 1 / epsilon
+    while high < 2.0**60 / epsilon and _moments(laws, high)[1] < aim:
+        low, high = high, 4 * high
+    for _ in range(20):
+        middle = (low + high) / 2
+        low, high = (middle, high) if _moments(laws, middle)[1] < aim else (low, middle)
+    return high
+
+
+def _figure(
+    laws: Counted, tilt: float, step: float, first: int, points: int, epsilon: float
+) -> float:
+    """Return the finite part of delta, from above, but for what belongs above the window of so many
+    points from ``first``."""
+    product = np.ones(points // 2 + 1, dtype=np.complex128)
+    log_all = relative = error = longest = 0.0
+    transform = 16 * math.log2(points) * _UNIT
+    for law, count in laws:
+        log_m, tilted = _tilted(law, tilt)
+        b = np.bincount(law.steps % points, weights=tilted, minlength=points)
+        product *= _power(np.fft.rfft(b), count)
+        norm = float(np.linalg.norm(b))
+        log_all, longest = log_all + count * log_m, max(longest, norm)
+        error += count * (transform + 4 * _UNIT) * norm
+        extent = tilt * float(np.abs(law.losses).max())
+        relative += count * 2.0**-50 * (2 + extent + abs(log_m))
+    places = np.arange(max(first, math.floor(epsilon / step) + 1), first + points)
+    composed = np.clip(np.fft.irfft(product, points)[places % points], 0.0, None)
+    beyond = np.clip(places * step - epsilon, 0.0, None)
+    weights = -np.expm1(-beyond) * np.exp(-tilt * beyond)
+    figure = float(weights @ composed)
+    figure += float(np.linalg.norm(weights)) * 2 * (error + transform * longest)
+    scale = log_all - tilt * epsilon
+    return _exp(scale + relative + 2.0**-44 * (1 + abs(scale))) * figure
+
+
+def _power(values: np.ndarray, exponent: int) -> np.ndarray:
+    """Return values to the power of a whole number > 0, by squares: ``exponent`` multiplications at
+    most, as errors add up."""
+    result = None
+    while True:
+        if exponent & 1:
+            result = values if result is None else result * values
+        exponent >>= 1
+        if not exponent:
+            assert result is not None
+            return result
+        values = values * values
+
+
+def _beyond(laws: Counted, tilt: float, top: float) -> float:
+    """Return a bound of the probability that a finite sum is at ``top`` or above."""
+    if top > sum(count * float(law.losses[-1]) for law, count in laws):
+        return 0.0
+    _, mean, spread = _moments(laws, tilt)
+    least = math.inf
+    for share in (0.125, 0.25, 0.5, 0.75, 1.0, 1.5):
+        s = tilt + share * max(top - mean, spread) / spread**2 if spread else tilt
+        log_all = _moments(laws, s)[0]
+        least = min(least, log_all - s * top + 2.0**-40 * (1 + abs(s * top) + abs(log_all)))
+    return _exp(least)
+
+
+def _exp(x: float) -> float:
+    return math.exp(min(x, 0.0))
