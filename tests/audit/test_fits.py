@@ -55,7 +55,7 @@ def test_what_claims_nothing_is_refused():
 
 def test_the_claim_is_of_mu_where_the_filter_holds_it():
     assert Fits(Request("dp-gd", epsilon=2.0)).claim.mu == pytest.approx(0.5016, abs=1e-4)
-    assert Fits(Request("dp-agd", epsilon=2.0)).claim.mu is None
+    assert Fits(Request("privgene", epsilon=2.0)).claim.mu is None
     assert Fits(Request("output-nr", epsilon=2.0)).claim.delta == 0.0
 
 
@@ -65,6 +65,17 @@ def test_releases_are_no_further_apart_than_they_declare(name):
     assert found and not left
     assert all(0 < release.share <= 1 for release in found)
     assert any(release.share > 0.99 for release in found)
+
+
+@pytest.mark.parametrize(("name", "relation"), [("dp-gd", None), ("gram-ridge", "replace-one")])
+def test_releases_are_of_whole_units(name, relation, monkeypatch):
+    request = Request(name, relation=relation, rows_per_unit=3, seed=1)
+    found, left = releases_of(Fits(request), 1)
+    assert not left and 0.99 < max(release.share for release in found) <= 1
+    # The broken twin: a unit that is taken for a row.
+    monkeypatch.setattr("dpcore.session.units._times", lambda steps, bound: bound)
+    found, _ = releases_of(Fits(request), 1)
+    assert max(release.share for release in found) > 2.9
 
 
 def test_what_is_saved_is_counted_again(tmp_path):
