@@ -67,7 +67,9 @@ def require_share(plan: Plan, what: str, instead: str) -> None:
         f"{accountant.name} is no filter of a budget": not (stated.private and promised.private),
         f"the {accountant.name} accountant bounds one release": not promised.holds_several,
         f"the {accountant.name} accountant holds it to a fixed schedule, which has no place for "
-        "them; name another one, such as --accountant gdp": not accountant.fully_adaptive,
+        "them; name another one, such as --accountant gdp, or rdp for samples": (
+            not accountant.fully_adaptive
+        ),
     }
     for reason, holds in reasons.items():
         if holds:
