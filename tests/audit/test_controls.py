@@ -65,6 +65,32 @@ def test_a_laplace_release_is_audited():
     assert 0.9 * 2 < found.finding.epsilon <= 2 and not found.is_violation
 
 
+class Overflows(Gaussian):
+    """An answer that is larger by one is no number."""
+
+    __slots__ = ()
+
+    def release(self, exact, sensitivity, noise):
+        drawn = super().release(exact, sensitivity, noise)
+        return np.where(exact.any(), np.nan, drawn)
+
+
+def test_an_answer_that_is_no_number_is_a_violation():
+    found = audited(release(Overflows(1.1), [0, 0], [0, 1]), 400)
+    assert found.is_violation and "no numbers" in found.fault
+
+
+@pytest.mark.parametrize("told", [np.nan, np.inf, -np.inf])
+def test_outcomes_that_are_no_numbers_tell_two_tables_apart(told):
+    def draw(pair, world, first, runs):
+        outcomes = np.random.default_rng((world, first)).normal(size=(runs, 2))
+        outcomes[:, 0] = told if world else outcomes[:, 0]
+        return outcomes
+
+    found = audit_worlds(Claim(1.0, DELTA), draw, 1, 1_000)
+    assert found.is_violation and found.epsilon > 3
+
+
 class Forgets(Gaussian):
     """Now and then the noise is left out."""
 
