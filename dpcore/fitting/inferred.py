@@ -161,7 +161,10 @@ class Inference:
         asked = engine_at_hand(plan.engine, none, self.schema, 1), bounded.accountant, plan.relation
         facts: dict[str, Any] = {"problem": self.problem, "ledger": ledger}
         first = TableSession(*asked, SeededNoise(0), **facts)
-        self._figures(first, np.zeros(self.problem.n_features))
+        # All five, wherever noise over no rows leads to: what is not charged here is not kept.
+        w = np.zeros(self.problem.n_features)
+        self._first(first, w)
+        self._last(first, w)
         rehearse_run(ready, none, self.schema, first, ledger)
         return first.accountant
 
@@ -194,14 +197,11 @@ class Inference:
 
     def _figures(self, session: TableSession, w: np.ndarray) -> dict[str, Any]:
         """Return what follows from released sums alone, JSON-able."""
-        problem, noise = self.problem, self.noise
+        problem = self.problem
         regulariser = problem.l2 * (problem.n_public or 0)
         if self._is_too_long(w):
             return {"why_not": TOO_LONG}
-        gradient, of_gradient = self._gradient(session, w, noise.first_gradient)
-        curvature, of_curvature = self._products(session, w, "curvature", noise.first_curvature)
-        w = self._on_grid(w)
-        w = nearer(w, gradient, curvature, of_gradient, of_curvature, regulariser)
+        w = nearer(self._on_grid(w), *self._first(session, w), regulariser)
         if self._is_too_long(w):
             return {"why_not": TOO_LONG}
         last = self._last(session, w)
@@ -211,6 +211,14 @@ class Inference:
         if found.estimate is None or found.covariance is None:
             return {"why_not": found.why_not}
         return {"estimate": found.estimate.tolist(), "covariance": found.covariance.tolist()}
+
+    def _first(
+        self, session: TableSession, w: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, float, float]:
+        """Return the sums of gradients and curvatures at a point, and the deviations of both."""
+        gradient, of_gradient = self._gradient(session, w, self.noise.first_gradient)
+        found = self._products(session, w, "curvature", self.noise.first_curvature)
+        return gradient, found[0], of_gradient, found[1]
 
     def _last(self, session: TableSession, w: np.ndarray) -> Sums:
         """Return the sums at a point from which intervals follow."""

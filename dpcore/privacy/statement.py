@@ -205,9 +205,12 @@ class PrivacyStatement:
     def _of_intervals(self) -> str:
         if self.intervals is None:
             return ""
+        share = f"{self.intervals['share']:.3g} of the same budget"
+        if not self.releases.get("intervals"):
+            return f" {share} was kept for intervals of the coefficients, and nothing released."
         return (
             " Sums behind intervals of the coefficients were released from the rows, for "
-            f"{self.intervals['share']:.3g} of the same budget, and the guarantee is for both."
+            f"{share}, and the guarantee is for both."
         )
 
     def _of_fits(self) -> str:

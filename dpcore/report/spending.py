@@ -68,7 +68,9 @@ def _shares(privacy: Mapping[str, Any]) -> list[str]:
         said.append(f"Figures of the model on rows held out took {share:.3g} of the budget.")
     if privacy.get("intervals") is not None:
         share = privacy["intervals"]["share"]
-        said.append(f"Sums behind intervals of the coefficients took {share:.3g} of the budget.")
+        took = f"Sums behind intervals of the coefficients took {share:.3g} of the budget."
+        kept = f"{share:.3g} of the budget was kept for intervals of the coefficients, not spent."
+        said.append(took if privacy["releases"].get("intervals") else kept)
     if privacy.get("fits", 1) > 1:
         said.append(
             f"{privacy['fits']} fits, one for each class against the rest, had equal parts of it."
