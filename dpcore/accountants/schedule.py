@@ -127,8 +127,8 @@ def planned_accountant(
 def best_accountant(
     candidates: Iterable[Any], epsilon: float, delta: float, schedule: Schedule
 ) -> Accountant:
-    """Return the accountant under which the schedule takes the least noise; of equals the first,
-    and one that is fully adaptive if that takes 1 % more at most.
+    """Return the accountant under which the schedule takes the least noise; of equals the first.
+    Before the others goes a fully adaptive accountant whose noise is 1 % more at most.
 
     ``candidates`` : accountant classes. Those that cannot hold the events, or the schedule with any
     noise, are passed over. Raises InvalidInputError if none is left.
