@@ -295,9 +295,9 @@ def fit_dataset(
         except TargetNotMetError as error:
             statement = state(plan, problem, released, *others)
             raise not_met(error, statement, dataset) from None
-        last = noise, on_release, ledger
-        released, figures = evaluated(evaluation, ready, released, solution, *last, dataset.schema)
-        released, intervals = inferred(inference, plan, table, released, solution, *last)
+        last = solution, noise, on_release, ledger
+        released, figures = evaluated(evaluation, ready, released, *last, dataset.schema)
+        released, intervals = inferred(inference, plan, table, released, *last)
         statement = state(plan, problem, released, *others)
         known = summarise(released), statement, figures, intervals
         return make_model(plan, dataset.schema, problem.l2, solution, *known)
