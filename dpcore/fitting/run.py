@@ -297,8 +297,7 @@ def fit_dataset(
             statement = state(plan, problem, released, *others)
             raise not_met(error, statement, dataset) from None
         last = noise, on_release, ledger
-        of_test = solution, *last, dataset.schema
-        released, figures = evaluated(evaluation, ready, released, *of_test)
+        released, figures = evaluated(evaluation, ready, released, solution, *last, dataset.schema)
         released, intervals = inferred(inference, plan, table, released, solution, *last)
         statement = state(plan, problem, released, *others)
         known = summarise(released), statement, figures, intervals
