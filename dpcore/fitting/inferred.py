@@ -60,17 +60,26 @@ _LONGEST = 2.0**8
 _UP = 1.0 + 2.0**-40
 
 
-def inference_of(ready: Ready, dataset: RowFacts) -> Inference | None:
+def inference_of(
+    ready: Ready, dataset: RowFacts, evaluation: Evaluation | None
+) -> Inference | None:
     """Return the inference that a plan asks for, ``None`` where it asks for none.
 
-    ``ready`` : its accountant planned. Raises InvalidInputError, before anything is charged, where
-    the plan has no budget to share, or its model has no intervals.
+    ``ready`` : its accountant planned. ``evaluation`` : takes a share too. Raises
+    InvalidInputError, before anything is charged, where the plan has no budget to share, or its
+    model has no intervals.
     """
     share, plan, problem = ready.plan.settings.intervals_share, ready.plan, ready.problem
     if share is None:
         return None
     what = "The sums behind intervals are released from the rows"
     require_share(plan, what, "Leave out --intervals-share")
+    taken = 0.0 if evaluation is None else evaluation.stated["share"]
+    if taken + share >= 1:
+        raise InvalidInputError(
+            f"The evaluation would take {taken:.3g} of the budget and the intervals {share:.3g}: "
+            "expected shares that add up to less than 1, so that the fit has the rest."
+        )
     facts = loss_facts(plan.loss)
     reasons = {
         "each class has a fit of its own, or margins of its own": ready.fits > 1

@@ -251,7 +251,8 @@ def fit_dataset(
     secret = not are_ours_and_generated(dataset, parts)
     check_private_bounds(plan, dataset.schema)
     check_balanced(ready)
-    evaluation, inference = evaluation_of(ready, held_out), inference_of(ready, dataset)
+    evaluation = evaluation_of(ready, held_out)
+    inference = inference_of(ready, dataset, evaluation)
     if foresight is not None:
         foresight.look(ready.of_each, problem)
     if "user-pool" in plan.optimizer.needs:

@@ -81,6 +81,16 @@ def test_a_file_with_half_an_interval_is_refused(tmp_path):
         load_model(tmp_path / "model.json")
 
 
+def test_a_run_has_figures_of_rows_held_out_beside_intervals():
+    model = fitted(test_fraction=0.3, evaluate_share=0.1)
+    assert model.evaluation["accuracy"]["value"] > 0.5
+    assert "estimate" in model.intervals
+    # Three of the sums behind intervals are matrices; two gradients are beside those of the fit.
+    counts = {one["kind"]: one["count"] for one in model.ledger}
+    assert (counts["evaluation"], counts["gradient"], counts["intervals"]) == (1, 20 + 2, 3)
+    assert model.privacy["spent"] <= model.privacy["budget"]
+
+
 def test_the_summary_is_in_the_columns_units():
     X, y = rows()
     model = fitted(data=(10 * X, y), bounds=(0, 10))
@@ -185,6 +195,8 @@ def test_figures_follow_from_what_was_released_alone(monkeypatch):
         ({"l2": 0.1}, "no number of rows is public"),
         ({"algo": "sgd-adv", "params": {}}, "fixed schedule"),
         ({"algo": "objpert", "params": {}}, "objpert cannot leave"),
+        ({"test_fraction": 0.2, "evaluate_share": 0.6}, "take 0.6 of the budget"),
+        ({"test_fraction": 0.2, "evaluate_epsilon": 49.0, "accountant": "zcdp"}, "0.97"),
     ],
 )
 def test_what_has_no_intervals_is_refused_before_anything_is_charged(monkeypatch, others, message):
