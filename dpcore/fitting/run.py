@@ -295,8 +295,9 @@ def fit_dataset(
         except TargetNotMetError as error:
             statement = state(plan, problem, released, *others)
             raise not_met(error, statement, dataset) from None
-        last = noise, on_release, ledger, dataset.schema
-        released, figures = evaluated(evaluation, ready, released, solution, *last)
+        last = noise, on_release, ledger
+        of_model = dataset.schema
+        released, figures = evaluated(evaluation, ready, released, solution, *last, of_model)
         released, intervals = inferred(inference, plan, table, released, solution, *last)
         statement = state(plan, problem, released, *others)
         known = summarise(released), statement, figures, intervals
