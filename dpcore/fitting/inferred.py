@@ -170,10 +170,9 @@ class Inference:
         asked = engine_at_hand(plan.engine, none, self.schema, 1), bounded.accountant, plan.relation
         facts: dict[str, Any] = {"problem": self.problem, "ledger": ledger}
         first = TableSession(*asked, SeededNoise(0), **facts)
-        # All five, wherever noise over no rows leads to: what is not charged here is not kept.
-        w = np.zeros(self.problem.n_features)
-        self._first(first, w)
-        self._last(first, w)
+        at_zero = np.zeros(self.problem.n_features)
+        self._at_model(first, at_zero)
+        self._last(first, at_zero)
         rehearse_run(ready, none, self.schema, first, ledger)
         return first.accountant
 
@@ -199,18 +198,20 @@ class Inference:
         facts: dict[str, Any] = {"problem": self.problem, "ledger": ledger}
         last = TableSession(engine, accountant, plan.relation, noise, on_release, **facts)
         try:
-            figures = self._figures(last, w)
+            figures = self.figures(last, w)
         finally:
             last.close()
         return SessionAndLast(ran, last), figures
 
-    def _figures(self, session: TableSession, w: np.ndarray) -> dict[str, Any]:
-        """Return what follows from released sums alone, JSON-able."""
+    def figures(self, session: TableSession, w: np.ndarray) -> dict[str, Any]:
+        """Return what follows from released sums alone, JSON-able. ``w`` : the model's."""
         problem = self.problem
         regulariser = problem.l2 * (problem.n_public or 0)
         if self._is_too_long(w):
             return {"why_not": TOO_LONG}
-        w = nearer(self._on_grid(w), *self._first(session, w), regulariser)
+        (gradient, of_gradient), (curvature, of_curvature) = self._at_model(session, w)
+        w = self._on_grid(w)
+        w = nearer(w, gradient, curvature, of_gradient, of_curvature, regulariser)
         if self._is_too_long(w):
             return {"why_not": TOO_LONG}
         last = self._last(session, w)
@@ -221,13 +222,12 @@ class Inference:
             return {"why_not": found.why_not}
         return {"estimate": found.estimate.tolist(), "covariance": found.covariance.tolist()}
 
-    def _first(
+    def _at_model(
         self, session: TableSession, w: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, float, float]:
-        """Return the sums of gradients and curvatures at a point, and the deviations of both."""
-        gradient, of_gradient = self._gradient(session, w, self.noise.first_gradient)
-        found = self._products(session, w, "curvature", self.noise.first_curvature)
-        return gradient, found[0], of_gradient, found[1]
+    ) -> tuple[tuple[np.ndarray, float], tuple[np.ndarray, float]]:
+        """Return the sums of gradients and of curvatures at a model, each with its deviation."""
+        gradient = self._gradient(session, w, self.noise.first_gradient)
+        return gradient, self._products(session, w, "curvature", self.noise.first_curvature)
 
     def _last(self, session: TableSession, w: np.ndarray) -> Sums:
         """Return the sums at a point from which intervals follow."""
