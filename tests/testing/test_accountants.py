@@ -67,8 +67,9 @@ class SpendsDeltaTwice(ZcdpAccountant):
 
 @pytest.mark.parametrize("kind", [ForgetsDeltas, SpendsDeltaTwice])
 def test_deltas_that_are_forgotten_or_spent_twice_are_caught(kind):
-    with pytest.raises(AssertionError, match="events with a delta that come to"):
-        check_deltas(kind, 0.5, 1e-6)
+    with pytest.raises(AssertionError, match="events with a delta.* that come to"):
+        # At a delta of 1e-6 zcdp's conversion gives away more than the second one spends: .4972.
+        check_deltas(kind, 0.5, 1e-2)
 
 
 class NeverRefuses(ZcdpAccountant):
