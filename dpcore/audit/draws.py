@@ -66,6 +66,8 @@ class Draws:
         if not self._residuals or type(release.sensitivity) is not Sensitivity:
             return ""
         steps = np.concatenate(self._residuals)
+        if not np.isfinite(steps).all():
+            return "it gave values that are no numbers"  # which no exact answer with noise is
         if not (np.abs(steps) < _WHOLE).all():
             return ""  # floats of that size are coarser than the grid
         reach = float(np.floor(np.ldexp(release.sensitivity.bound, release.sensitivity.grid_bits)))

@@ -79,7 +79,7 @@ class Fits:
         return Claim(float(accountant.epsilon), float(accountant.delta), mu)
 
     def run(self, pair: int, world: int, number: int) -> np.ndarray:
-        """Return all that a run gives out, as numbers: the parameters, how many releases there
+        """Return of what a run gives out, as numbers, the parameters, how many releases there
         were, and whether there was a model."""
         from dpcore.fitting.run import fit_dataset
 

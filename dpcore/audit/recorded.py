@@ -14,6 +14,7 @@ from dpcore.audit.pairs import ROW_NORM
 from dpcore.errors import InvalidInputError
 from dpcore.noise.source import SeededNoise
 from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
+from dpcore.session.units import sensitivity_of_units
 from dpcore.testing.answers import exact_answer, unsampled
 from dpcore.testing.contributions import contributions, vectors_of
 from dpcore.testing.recording import RecordingSession
@@ -34,7 +35,8 @@ class Release:
     """A release at the exact answers of two neighbours.
 
     ``share`` : how far they are apart, of the sensitivity; above 1 the sensitivity is false.
-    A sample's release is looked at as it is when the row is in the sample.
+    A sample's release is looked at as it is when the row is in the sample. Where units have several
+    rows, they are alike, and the sensitivity is that between units.
     """
 
     kind: str
@@ -87,11 +89,16 @@ def _recorded(fits: Fits, seed: int) -> tuple[RecordingSession, Rows]:
 
 def _release(fits: Fits, query: Any, mechanism: Any, rows: Rows) -> Release:
     query = unsampled(query)
-    relation = fits.plan.relation
-    sensitivity = query.sensitivity(relation)
+    relation, k = fits.plan.relation, fits.request.rows_per_unit
+    of_unit = k > 1
+    sensitivity = (
+        sensitivity_of_units(query, relation, k) if of_unit else query.sensitivity(relation)
+    )
+    # A unit that a sum scales down as a whole is as large with one row as with several.
+    alike = k if of_unit and not getattr(type(query), "clips_units", False) else 1
     apart = partial(_apart, mechanism, sensitivity)
     if hasattr(query, "answer_block"):
-        here, there = _of_sum(query, rows, relation, apart)
+        here, there = _of_sum(query, rows, relation, apart, alike)
     else:
         pairs = [_of_table(query, rows, pair.here, pair.there) for pair in fits.pairs]
         here, there = max(pairs, key=lambda pair: apart(*pair))
@@ -108,14 +115,19 @@ def _apart(mechanism: Any, sensitivity: Sensitivity, here: np.ndarray, there: np
 
 
 def _of_sum(
-    query: Any, rows: Rows, relation: NeighboringRelation, apart: Callable[..., float]
+    query: Any,
+    rows: Rows,
+    relation: NeighboringRelation,
+    apart: Callable[..., float],
+    alike: int,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the answer of a table without one of its rows, and with another row or none in its
-    place, for the two of many extreme rows that are furthest apart."""
+    place, for the two of many extreme rows that are furthest apart; ``alike`` : how often each is
+    there."""
     width = rows.X.shape[1]
     vectors = vectors_of(query, width, rows.n_classes)
     extreme = stretching_rows(width, vectors, rows.n_classes)
-    parts = contributions(query, replace(rows, X=extreme.X, y=extreme.y))
+    parts = alike * contributions(query, replace(rows, X=extreme.X, y=extreme.y))
     others = parts if relation is NeighboringRelation.REPLACE_ONE else np.zeros_like(parts[:1])
     best, ends = -1.0, (parts[0], others[0])
     for part in parts:

@@ -22,6 +22,8 @@ _FARTHEST = 4.0
 """Interquartile ranges beyond which a value counts as no further away: a few far outcomes would
 else decide the line."""
 _RIDGE = 1e-3
+_NO_NUMBER = -1e300
+"""In the place of NaN and of minus infinity: outcomes as any other, far from all."""
 _LEVELS = np.concatenate(([0.0, 0.002, 0.005, 0.01, 0.02], np.linspace(0.04, 0.96, 24)))
 _LEVELS = np.concatenate((_LEVELS, [0.98, 0.99, 0.995, 0.998, 1.0]))
 
@@ -45,7 +47,8 @@ class Statistic:
 
     def scores(self, outcomes: np.ndarray) -> np.ndarray:
         """Return the score of each outcome: float64 of shape (n_runs,)."""
-        scores: np.ndarray = _spread(outcomes, self.center, self.scale, self.farthest) @ self.line
+        values = _spread(_numbers(outcomes), self.center, self.scale, self.farthest)
+        scores: np.ndarray = values @ self.line
         return scores
 
     def counts(self, here: np.ndarray, there: np.ndarray) -> Counts:
@@ -92,6 +95,7 @@ def learn(claim: Claim, here: np.ndarray, there: np.ndarray) -> Statistic:
 
 
 def _discriminant(here: np.ndarray, there: np.ndarray) -> Statistic:
+    here, there = _numbers(here), _numbers(there)
     both = np.concatenate((here, there))
     center = np.median(both, axis=0)
     low, high = np.quantile(both, [0.25, 0.75], axis=0)
@@ -101,6 +105,11 @@ def _discriminant(here: np.ndarray, there: np.ndarray) -> Statistic:
     within = (np.cov(a, rowvar=False) + np.cov(b, rowvar=False)) / 2
     within = within.reshape(a.shape[1], a.shape[1]) + _RIDGE * np.eye(a.shape[1])
     return Statistic(center, scale, np.linalg.solve(within, b.mean(axis=0) - a.mean(axis=0)))
+
+
+def _numbers(outcomes: np.ndarray) -> np.ndarray:
+    """Return the outcomes with a finite number in the place of each that is none."""
+    return np.nan_to_num(outcomes, nan=_NO_NUMBER, posinf=-_NO_NUMBER, neginf=_NO_NUMBER)
 
 
 def _spread(

@@ -75,7 +75,9 @@ def claim_of(claim: Claim) -> str:
 
 
 def power(claim: Claim, counted: int, tests: int) -> str:
-    """Return in words which releases would be called violations. ``counted`` : runs of a table."""
+    """Return in words which sets of outcomes would be called violations, once one is learned: an
+    algorithm shows no more in its outcomes than it costs, and mostly less. ``counted`` : runs of a
+    table."""
 
     def event_of(factor: float) -> DpEvent:
         if claim.mu is not None:
@@ -84,8 +86,10 @@ def power(claim: Claim, counted: int, tests: int) -> str:
 
     factor = detectable_factor(event_of, counted, ALARM / (2 * tests))
     figure = "epsilon" if claim.mu is None else "mu"
-    times = "no multiple of" if math.isinf(factor) else f"{math.ceil(10 * factor) / 10:g} times"
-    return f"would find, with probability {PROBABILITY:g}, {times} the claimed {figure}"
+    if math.isinf(factor):
+        return f"so few runs would find nothing with probability {PROBABILITY:g}"
+    times = f"{math.ceil(10 * factor) / 10:g} times the claimed {figure}"
+    return f"would find, with probability {PROBABILITY:g}, outcomes that show {times}"
 
 
 def rarest_answer(drawn: int) -> int:

@@ -67,6 +67,17 @@ def test_releases_are_no_further_apart_than_they_declare(name):
     assert any(release.share > 0.99 for release in found)
 
 
+@pytest.mark.parametrize(("name", "relation"), [("dp-gd", None), ("gram-ridge", "replace-one")])
+def test_releases_are_of_whole_units(name, relation, monkeypatch):
+    request = Request(name, relation=relation, rows_per_unit=3, seed=1)
+    found, left = releases_of(Fits(request), 1)
+    assert not left and 0.99 < max(release.share for release in found) <= 1
+    # The broken twin: a unit that is taken for a row.
+    monkeypatch.setattr("dpcore.session.units._times", lambda steps, bound: bound)
+    found, _ = releases_of(Fits(request), 1)
+    assert max(release.share for release in found) > 2.9
+
+
 def test_what_is_saved_is_counted_again(tmp_path):
     fits = Fits(Request("outpert", epsilon=40.0, seed=3))
     finding = audit_worlds(fits.claim, fits.draw, 2, 40)
