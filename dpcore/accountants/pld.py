@@ -12,7 +12,7 @@ from dpcore.accountants.joint import JointAccountant
 from dpcore.accountants.order import costs_no_more
 from dpcore.accountants.search import smallest_epsilon
 from dpcore.accountants.unsupported import unsupported
-from dpcore.errors import InvalidInputError, UnsupportedEventError
+from dpcore.errors import BudgetExceededError, InvalidInputError, UnsupportedEventError
 from dpcore.privacy.events import ComposedDpEvent, DpEvent
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class PldAccountant(JointAccountant):
 
     The theorem is about releases that were fixed beforehand (Zhu, Dong & Wang 2022, Theorem 10):
     not fully adaptive. Planned for a schedule, the whole budget is charged with its first release,
-    and the rest of it costs nothing more.
+    and the rest of it costs nothing more; what has no place in the plan is refused.
 
     Parameters
     ----------
@@ -84,6 +84,12 @@ class PldAccountant(JointAccountant):
         return self.charged
 
     def compose(self, event: DpEvent) -> Self:
+        rounds: Any = self._added(event, 1)
+        if self.plan and not _is_within(dict(rounds), self.plan):
+            raise BudgetExceededError(
+                "The pld accountant was planned for a schedule, all of its budget, which has no "
+                "such release left: its theorem is about releases fixed beforehand."
+            )
         after = super().compose(event)
         return replace(after, charged=max(self.charged, after._figure(after.rounds)))
 

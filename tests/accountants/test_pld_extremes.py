@@ -7,6 +7,9 @@ import pytest
 
 from dpcore.accountants import loss_curves, loss_sums
 from dpcore.accountants.loss_sums import composed_delta_up
+from dpcore.accountants.pld import PldAccountant
+from dpcore.accountants.schedule import planned_accountant, schedule_noise_multiplier
+from dpcore.errors import BudgetExceededError
 from dpcore.privacy.events import (
     ExponentialMechanismDpEvent,
     GaussianDpEvent,
@@ -78,3 +81,24 @@ def test_what_is_no_number_counts_as_all(monkeypatch):
     composed_delta_up.cache_clear()
     assert (low.tolist(), high.tolist()) == ([0.0, 0.0], [1.0, 1.0])
     assert found > 0.5
+
+
+OTHERS = [
+    GaussianDpEvent(50.0),
+    PureDpEvent(0.01),
+    PoissonSampledDpEvent(0.05, GaussianDpEvent(1.0), ADD),
+]
+
+
+@pytest.mark.parametrize("other", OTHERS, ids=str)
+def test_a_planned_budget_holds_nothing_beside_its_plan(other):
+    """Releases chosen in the place of planned ones fit by their own figure, and have no theorem."""
+
+    def schedule(m):
+        return {PoissonSampledDpEvent(0.05, GaussianDpEvent(m), ADD): 100}
+
+    accountant = planned_accountant(PldAccountant, 1.0, 1e-6, None, schedule)
+    (each,) = schedule(schedule_noise_multiplier(accountant, schedule))
+    for before in (accountant, accountant.compose(each)):
+        with pytest.raises(BudgetExceededError, match="fixed beforehand"):
+            before.compose(other)
