@@ -3,8 +3,9 @@
 Every private algorithm, with every loss and relation that it takes, on the made tables of
 ``dpcore audit``, at epsilon 4 and delta 1e-5 (0 where the algorithm is pure): the epsilon that
 final models prove, and the one that each release does, over the claimed one, rounded down. Final
-models take as many runs as fit in ``--seconds`` of CPU time for each combination; ``--finals
-first`` audits those of an algorithm's first loss and relation alone, ``none`` no final models.
+models take as many runs as fit in ``--seconds`` of CPU time for each combination, and how many runs
+a second of it takes is printed beside the table; ``--finals first`` audits those of an algorithm's
+first loss and relation alone, ``none`` no final models.
 Noise is seeded: on a machine as fast the same command prints the same table.
 
     python bench/audit.py [--seconds 10] [--draws 12000] [--jobs 2] [--finals all]
@@ -46,12 +47,15 @@ def ratio(found: float, claimed: float) -> str:
 
 def of_finals(fits: Fits, seconds: float) -> tuple[str, bool]:
     """Return the share that final models prove, with the runs counted, and whether they contradict
-    the claim."""
+    the claim; print the runs that a second of CPU time takes, by the least of three."""
     fits.run(0, 0, 0)
-    started = time.process_time()
+    times = []
     for number in range(1, 4):
+        started = time.process_time()
         fits.run(0, 1, number)
-    each = (time.process_time() - started) / 3
+        times.append(time.process_time() - started)
+    each = sum(times) / len(times)
+    print(f"{fits.plan.entry.name}: {1 / min(times):.0f} runs a second of CPU time", flush=True)
     runs = min(MOST_RUNS, int(seconds / each))
     found = audit_worlds(fits.claim, fits.draw, len(fits.pairs), runs)
     share = ratio(found.epsilon, found.claim.epsilon)

@@ -40,6 +40,15 @@ def test_every_part_has_a_page_with_its_code(site, kind):
 def test_queries_have_pages_with_their_argument(site):
     page = (site / "reference/queries/dpcore.queries.gram.html").read_text()
     assert "GramMatrix" in page and "sensitivity" in page
+    pages = {path.stem for path in (site / "reference/queries").glob("*.html")}
+    # Those of a private evaluation, of intervals, of private bounds and of a search too.
+    assert pages >= {
+        "dpcore.evaluation.score_counts",
+        "dpcore.evaluation.error_sums",
+        "dpcore.inference.row_products",
+        "dpcore.bounds.counts",
+        "dpcore.tuning.scores",
+    }
 
 
 def test_every_command_has_its_help(site):

@@ -17,7 +17,10 @@ from dpcore.registry.catalogue import Entry, load_registry, plural
 ROOT = Path(__file__).parents[2]
 PAGES = ("*.md", "docs/*.md", "docs/tutorials/*.md", "plugins/*/*.md", "bench/**/README.md")
 BESIDE = ("LICENSE", "bench/*.svg", "bench/figures/*.svg")
-QUERIES = ("dpcore/queries/*.py", "plugins/*/dpcore_*/*.py")
+QUERIES = (
+    *(f"dpcore/{room}/*.py" for room in ("queries", "bounds", "evaluation", "inference", "tuning")),
+    "plugins/*/dpcore_*/*.py",
+)
 KINDS = ("optimizer", "mechanism", "accountant", "loss")
 PUBLIC = ("dpcore", "dpcore.sklearn", "dpcore.plugin", "dpcore.plugin.parts", "dpcore.testing")
 

@@ -22,7 +22,8 @@ __all__ = ["BestAccountant"]
 @dataclass(frozen=True, kw_only=True)
 class BestAccountant:
     """A budget whose accountant is chosen when the schedule of the run is known: the one under
-    which the schedule takes the least noise, of those registered that hold its events.
+    which the schedule takes the least noise, of those registered that hold its events. A fully
+    adaptive one goes first within a hundredth of it (``schedule.best_accountant``).
 
     The choice depends on the budget and the schedule, so on public facts alone, and is made before
     the first release; the statement names what was chosen. This one charges nothing itself.

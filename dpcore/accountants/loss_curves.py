@@ -99,7 +99,8 @@ class Curve:
         trivial = -np.expm1(x[below])
         low[below] = (trivial + excess) * (1 - MARGIN)
         high[below] = (trivial + above) * (1 + MARGIN)
-        return np.maximum(low, 0.0), np.minimum(high, 1.0)
+        # Of what is no number, out of float64's range, the bounds are 0 and 1.
+        return np.fmax(low, 0.0), np.fmin(high, 1.0)
 
 
 def curves_of(event: DpEvent) -> tuple[Curve, ...]:
@@ -133,7 +134,8 @@ def _noise(event: DpEvent) -> float:
 
 
 def _own_other_half(up: Callable[[np.ndarray], Bounds], most: float, spread: float) -> Curve:
-    return Curve(up, partial(_other, up, -1.0), -most, most, spread)
+    most = min(most, _MOST_LOSS)  # Beyond it a law has H as the probability of an infinite loss.
+    return Curve(up, partial(_other, up, -1.0), -most, most, min(spread, most))
 
 
 def _other(half: Callable[[np.ndarray], Bounds], sign: float, x: np.ndarray) -> Bounds:

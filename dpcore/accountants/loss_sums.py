@@ -48,6 +48,8 @@ _UNIT = 2.0**-53
 _SIDE = 5.5
 """Half the window, in standard deviations of the tilted sum."""
 _MOST_POINTS = 2**20
+_LEAST_SPREAD = 2.0**-100
+"""Grids for losses of less are no finer."""
 _COARSE = 5e-4
 """Relative to epsilon, eight times what a grid may add to it."""
 _SMALL = 1e-5
@@ -60,20 +62,23 @@ Counted = Sequence[tuple[LossLaw, int]]
 def composed_delta_up(
     events: tuple[tuple[DpEvent, int], ...], epsilon: float, about: float
 ) -> float:
-    """Return the delta, rounded up, at ``epsilon`` > 0 of so many of each event, for both orders of
-    two neighbours. ``about`` : the delta of interest, for the choice of what may be cut off."""
+    """Return the delta, rounded up, at ``epsilon`` >= 0 of so many of each event, for both orders
+    of two neighbours. ``about`` : the delta of interest, for the choice of what may be cut off."""
     pairs = [(curves_of(event), count) for event, count in events]
     orders = range(max(len(curves) for curves, _ in pairs))
     found = [_one_order([(c[min(k, len(c) - 1)], n) for c, n in pairs], epsilon, about)
              for k in orders]  # fmt: skip
-    return min(1.0, max(found))
+    # NumPy's largest, and the order of the two here: 1 in place of what is no number.
+    return min(1.0, float(np.max(found)))
 
 
 def _one_order(curves: Sequence[tuple[Curve, int]], epsilon: float, about: float) -> float:
     total = sum(count for _, count in curves)
-    squares = sum(count * curve.spread**2 for curve, count in curves)
+    squares = sum(count * max(curve.spread, _LEAST_SPREAD) ** 2 for curve, count in curves)
     step = 2.0 ** round(math.log2(math.sqrt(squares / total) / DENSITY))
     laws = _laws(curves, step, about)
+    if any(law.infinite >= 1.0 for law, _ in laws):
+        return 1.0
     tilt = _tilt(laws, epsilon)
     # Splitting an interval adds at most a quarter of its square to a variance, so that epsilon
     # grows by at most an eighth of total * tilt * step^2.
@@ -127,7 +132,7 @@ def _tilted(law: LossLaw, tilt: float) -> tuple[float, np.ndarray]:
 def _tilt(laws: Counted, epsilon: float) -> float:
     """Return about the tilt with which the mean of the sum is ``epsilon``, 0 if it is above. What
     follows holds for every tilt."""
-    if _moments(laws, 0.0)[1] >= epsilon:
+    if epsilon <= 0.0 or _moments(laws, 0.0)[1] >= epsilon:
         return 0.0
     most = sum(count * float(law.losses[-1]) for law, count in laws)
     aim = min(epsilon, most * (1 - 2.0**-20))

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import os
-import signal
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.compare.workers import ONE_THREAD
+from dpcore.compare.spawned import spawned
 
 if TYPE_CHECKING:
     from dpcore.audit.fits import Fits, Request
@@ -32,30 +28,22 @@ def drawing(fits: Fits, jobs: int) -> Iterator[Draw]:
     if jobs == 1:
         yield fits.draw
         return
-    # Spawned, never forked: a child has none of its parent's threads, sessions or entropy.
-    context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(jobs, context, initializer=start, initargs=(fits.request,))
+    with spawned(jobs, start, fits.request) as pool:
 
-    def draw(pair: int, world: int, first: int, runs: int) -> np.ndarray:
-        ends = np.linspace(0, runs, min(runs, _PORTIONS * jobs) + 1).astype(int)
-        parts = [
-            pool.submit(run, pair, world, first + int(a), int(b - a))
-            for a, b in zip(ends, ends[1:], strict=False)
-        ]
-        return np.concatenate([part.result() for part in parts])
+        def draw(pair: int, world: int, first: int, runs: int) -> np.ndarray:
+            ends = np.linspace(0, runs, min(runs, _PORTIONS * jobs) + 1).astype(int)
+            parts = [
+                pool.submit(run, pair, world, first + int(a), int(b - a))
+                for a, b in zip(ends, ends[1:], strict=False)
+            ]
+            return np.concatenate([part.result() for part in parts])
 
-    try:
         yield draw
-    finally:
-        pool.shutdown(cancel_futures=True)
 
 
 def start(request: Request) -> None:
-    """Prepare a new process: its fits, on one thread."""
+    """Prepare a new process: its fits."""
     global _fits
-    # The parent alone answers an interrupt, which a terminal sends to all.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    os.environ.update(dict.fromkeys(ONE_THREAD, "1"))
     from dpcore.audit.fits import Fits
 
     _fits = Fits(request)

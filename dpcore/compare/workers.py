@@ -1,40 +1,27 @@
-"""Processes that share the fits: started afresh, one thread each, gone when their parent is; or
-those of an engine.
+"""Processes that share the fits: of this module's own (``spawned``), or those of an engine.
 
-Nothing heavy is imported before ``start`` has said how many threads there are to be.
+Nothing heavy is imported here: a process is told how many threads there are to be first.
 """
 
 from __future__ import annotations
 
-import multiprocessing
 import os
-import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from dpcore.compare.spawned import spawned
 from dpcore.errors import DpcoreError, InvalidInputError
 
 if TYPE_CHECKING:
-    from multiprocessing.connection import Connection
-
     from dpcore.compare.fitting import Fitter
     from dpcore.compare.settings import Cell, Comparison
 
-__all__ = ["ONE_THREAD", "fit_in_processes", "fit_on_engine"]
-
-ONE_THREAD = (
-    "OMP_NUM_THREADS",
-    "OPENBLAS_NUM_THREADS",
-    "MKL_NUM_THREADS",
-    "VECLIB_MAXIMUM_THREADS",
-    "NUMBA_NUM_THREADS",
-)
-"""Variables of the environment, read as libraries are loaded, that keep them to one thread."""
+__all__ = ["fit_in_processes", "fit_on_engine"]
 
 _AHEAD = 2
 """Groups of fits handed out per process: enough that none waits for the next."""
@@ -61,7 +48,8 @@ def fit_in_processes(
     processes end at once. Raises DpcoreError if a process ended by itself or cannot be started.
     """
     try:
-        _share(comparison, iter(groups), key, jobs, on_row)
+        with spawned(jobs, start, comparison, key) as pool:
+            _hand_out(pool, fit, iter(groups), _AHEAD * jobs, on_row)
     except BrokenProcessPool as error:
         raise DpcoreError(
             "A process that was fitting ended by itself, perhaps for want of memory. Fits that "
@@ -72,26 +60,6 @@ def fit_in_processes(
             f"Cannot start {jobs} processes: {error.strerror}. Fits that were done are kept; go on "
             "with the same command, with fewer --jobs."
         ) from error
-
-
-def _share(
-    comparison: Comparison,
-    left: Iterator[Sequence[Cell]],
-    key: bytes,
-    jobs: int,
-    on_row: Callable[[dict[str, Any]], None],
-) -> None:
-    # Spawned, never forked: a child has none of its parent's threads, sessions or entropy.
-    context = multiprocessing.get_context("spawn")
-    life, ours = context.Pipe(duplex=False)
-    pool = ProcessPoolExecutor(jobs, context, initializer=start, initargs=(comparison, key, life))
-    try:
-        _hand_out(pool, fit, left, _AHEAD * jobs, on_row)
-        pool.shutdown()
-    finally:
-        ours.close()
-        pool.shutdown(cancel_futures=True)
-        life.close()
 
 
 def fit_on_engine(
@@ -149,13 +117,9 @@ def _hand_out(
         raise
 
 
-def start(comparison: Comparison, key: bytes, life: Connection) -> None:
-    """Prepare a new process for its fits. It ends when nobody holds the other end of ``life``."""
+def start(comparison: Comparison, key: bytes) -> None:
+    """Prepare a new process for its fits."""
     global _fitter
-    # The parent alone answers an interrupt, which a terminal sends to all.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_follow, args=(life,), daemon=True).start()
-    os.environ.update(dict.fromkeys(ONE_THREAD, "1"))
     from dpcore.compare.fitting import Fitter
 
     _fitter = Fitter(comparison, key, threads=1)
@@ -181,10 +145,3 @@ def fit_there(
             _fitters.clear()  # Its rows too: of an earlier run.
             _fitters[run] = Fitter(comparison, key, threads=1)
         return list(_fitters[run].rows(group))
-
-
-def _follow(life: Connection) -> None:
-    """End with the parent, however that ended, or when it gives the fits up: a queue would be
-    waited at for ever."""
-    life.poll(None)  # Nothing is ever sent.
-    os._exit(1)

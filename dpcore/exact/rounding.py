@@ -98,20 +98,47 @@ def float_down(x: Fraction) -> float:
 
 
 def exp_up(x: Fraction) -> Fraction:
-    """Return an upper bound of ``e**x``."""
+    """Return an upper bound of ``e**x``.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> exp_down(Fraction(1)) < exp_up(Fraction(1))
+    True
+    >>> float(exp_up(Fraction(1)))
+    2.718281828459045
+    """
     x = max(x, Fraction(_SMALLEST_EXPONENT))
     return _outward_up(_UP.exp(_decimal_up(x)))
 
 
 def exp_down(x: Fraction) -> Fraction:
-    """Return a lower bound of ``e**x``, 0 below ``e**-2000``."""
+    """Return a lower bound of ``e**x``, 0 below ``e**-2000``.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> float(exp_down(Fraction(-1)))
+    0.36787944117144233
+    >>> exp_down(Fraction(-2001))
+    Fraction(0, 1)
+    """
     if x < _SMALLEST_EXPONENT:
         return Fraction(0)
     return _outward_down(_DOWN.exp(_decimal_down(x)))
 
 
 def log_up(x: Fraction) -> Fraction:
-    """Return an upper bound of ``ln x``, for ``x > 0``."""
+    """Return an upper bound of ``ln x``, for ``x > 0``.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> log_down(Fraction(2)) < log_up(Fraction(2))
+    True
+    >>> float(log_up(Fraction(2)))
+    0.6931471805599453
+    """
     return _outward_up(_UP.ln(_decimal_up(x)))
 
 

@@ -60,17 +60,26 @@ _LONGEST = 2.0**8
 _UP = 1.0 + 2.0**-40
 
 
-def inference_of(ready: Ready, dataset: RowFacts) -> Inference | None:
+def inference_of(
+    ready: Ready, dataset: RowFacts, evaluation: Evaluation | None
+) -> Inference | None:
     """Return the inference that a plan asks for, ``None`` where it asks for none.
 
-    ``ready`` : its accountant planned. Raises InvalidInputError, before anything is charged, where
-    the plan has no budget to share, or its model has no intervals.
+    ``ready`` : its accountant planned. ``evaluation`` : takes a share too. Raises
+    InvalidInputError, before anything is charged, where the plan has no budget to share, or its
+    model has no intervals.
     """
     share, plan, problem = ready.plan.settings.intervals_share, ready.plan, ready.problem
     if share is None:
         return None
     what = "The sums behind intervals are released from the rows"
     require_share(plan, what, "Leave out --intervals-share")
+    taken = 0.0 if evaluation is None else evaluation.stated["share"]
+    if taken + share >= 1:
+        raise InvalidInputError(
+            f"The evaluation would take {taken:.3g} of the budget and the intervals {share:.3g}: "
+            "expected shares that add up to less than 1, so that the fit has the rest."
+        )
     facts = loss_facts(plan.loss)
     reasons = {
         "each class has a fit of its own, or margins of its own": ready.fits > 1
@@ -161,7 +170,9 @@ class Inference:
         asked = engine_at_hand(plan.engine, none, self.schema, 1), bounded.accountant, plan.relation
         facts: dict[str, Any] = {"problem": self.problem, "ledger": ledger}
         first = TableSession(*asked, SeededNoise(0), **facts)
-        self._figures(first, np.zeros(self.problem.n_features))
+        at_zero = np.zeros(self.problem.n_features)
+        self._at_model(first, at_zero)
+        self._last(first, at_zero)
         rehearse_run(ready, none, self.schema, first, ledger)
         return first.accountant
 
@@ -187,19 +198,18 @@ class Inference:
         facts: dict[str, Any] = {"problem": self.problem, "ledger": ledger}
         last = TableSession(engine, accountant, plan.relation, noise, on_release, **facts)
         try:
-            figures = self._figures(last, w)
+            figures = self.figures(last, w)
         finally:
             last.close()
         return SessionAndLast(ran, last), figures
 
-    def _figures(self, session: TableSession, w: np.ndarray) -> dict[str, Any]:
-        """Return what follows from released sums alone, JSON-able."""
-        problem, noise = self.problem, self.noise
+    def figures(self, session: TableSession, w: np.ndarray) -> dict[str, Any]:
+        """Return what follows from released sums alone, JSON-able. ``w`` : the model's."""
+        problem = self.problem
         regulariser = problem.l2 * (problem.n_public or 0)
         if self._is_too_long(w):
             return {"why_not": TOO_LONG}
-        gradient, of_gradient = self._gradient(session, w, noise.first_gradient)
-        curvature, of_curvature = self._products(session, w, "curvature", noise.first_curvature)
+        (gradient, of_gradient), (curvature, of_curvature) = self._at_model(session, w)
         w = self._on_grid(w)
         w = nearer(w, gradient, curvature, of_gradient, of_curvature, regulariser)
         if self._is_too_long(w):
@@ -211,6 +221,13 @@ class Inference:
         if found.estimate is None or found.covariance is None:
             return {"why_not": found.why_not}
         return {"estimate": found.estimate.tolist(), "covariance": found.covariance.tolist()}
+
+    def _at_model(
+        self, session: TableSession, w: np.ndarray
+    ) -> tuple[tuple[np.ndarray, float], tuple[np.ndarray, float]]:
+        """Return the sums of gradients and of curvatures at a model, each with its deviation."""
+        gradient = self._gradient(session, w, self.noise.first_gradient)
+        return gradient, self._products(session, w, "curvature", self.noise.first_curvature)
 
     def _last(self, session: TableSession, w: np.ndarray) -> Sums:
         """Return the sums at a point from which intervals follow."""

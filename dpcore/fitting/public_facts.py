@@ -14,6 +14,7 @@ from dpcore.fitting.hooks import default_l2
 from dpcore.fitting.memory import require_memory
 from dpcore.fitting.ovr import fits_of, planned_parts
 from dpcore.fitting.settings import OVR
+from dpcore.fitting.shared_budget import is_shared, with_shared_accountant
 from dpcore.losses.facts import loss_facts
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.protocols.problem import Problem
@@ -70,6 +71,8 @@ def check_public(plan: Plan, schema: Schema, n_units: int, kept_fraction: float 
     if they do not fit each other."""
     fits = fits_of(plan, schema.label)
     plan = with_public_weights(plan, schema.label)
+    if is_shared(plan, schema, fits):
+        plan = with_shared_accountant(plan)
     problem = _problem(plan, schema, n_units, kept_fraction, fits)
     check_fits(plan.optimizer, problem, plan.accountant)
     planned, of_each = planned_parts(plan, problem, fits)

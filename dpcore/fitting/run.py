@@ -251,7 +251,8 @@ def fit_dataset(
     secret = not are_ours_and_generated(dataset, parts)
     check_private_bounds(plan, dataset.schema)
     check_balanced(ready)
-    evaluation, inference = evaluation_of(ready, held_out), inference_of(ready, dataset)
+    evaluation = evaluation_of(ready, held_out)
+    inference = inference_of(ready, dataset, evaluation)
     if foresight is not None:
         foresight.look(ready.of_each, problem)
     if "user-pool" in plan.optimizer.needs:
@@ -295,9 +296,9 @@ def fit_dataset(
         except TargetNotMetError as error:
             statement = state(plan, problem, released, *others)
             raise not_met(error, statement, dataset) from None
-        last = noise, on_release, ledger, dataset.schema
-        released, figures = evaluated(evaluation, ready, released, solution, *last)
-        released, intervals = inferred(inference, plan, table, released, solution, *last)
+        last = solution, noise, on_release, ledger
+        released, figures = evaluated(evaluation, ready, released, *last, dataset.schema)
+        released, intervals = inferred(inference, plan, table, released, *last)
         statement = state(plan, problem, released, *others)
         known = summarise(released), statement, figures, intervals
         return make_model(plan, dataset.schema, problem.l2, solution, *known)

@@ -66,8 +66,8 @@ class PrivacyStatement:
     evaluation : where counts of rows held out were released within the budget, for figures of the
         model: the ``share`` of the budget that was set aside for them, and, where it was asked for,
         the ``epsilon`` that they have by themselves at delta.
-    intervals : where sums behind intervals of the coefficients were released within the budget: the
-        ``share`` of the budget that was set aside for them.
+    intervals : where intervals of the coefficients were asked for: the ``share`` of the budget that
+        was set aside for the sums behind them. ``releases`` says how many were released.
     part : the level of a column, ``"ward=surgery"``, whose rows alone the run was over.
     fits : how many fits the model is of, one for each class against the rest, each with an equal
         part of the budget; 1 for one of all classes.
@@ -205,9 +205,15 @@ class PrivacyStatement:
     def _of_intervals(self) -> str:
         if self.intervals is None:
             return ""
+        share = f"{self.intervals['share']:.3g} of the same budget"
+        if "intervals" not in self.releases:
+            return (
+                f" Of the sums behind intervals of the coefficients, for which {share} was set "
+                "aside, none was released."
+            )
         return (
-            " Sums behind intervals of the coefficients were released from the rows, for "
-            f"{self.intervals['share']:.3g} of the same budget, and the guarantee is for both."
+            " Sums behind intervals of the coefficients were released from the rows, for at most "
+            f"{share}, and the guarantee is for both."
         )
 
     def _of_fits(self) -> str:

@@ -88,6 +88,12 @@ class OptimizerFacts:
     accountant: str = fact(TEXT, "The accountant of a run that names none.", "zcdp")
     secure_accountant: str = fact(TEXT, "The same under `--trust secure-aggregation`.", "")
     published_accountant: str = fact(TEXT, "The same with `--as-published`.", "")
+    shared_accountant: str = fact(
+        TEXT,
+        "The same where other releases or fits have a part of the budget and `accountant` is for a "
+        "fixed schedule alone.",
+        "",
+    )
     trust_models: tuple[str, ...] = fact(
         Words("trust model"), "What a server of users may see, the default first.", ("local",)
     )

@@ -85,11 +85,16 @@ def _of_column(column: dict[str, Any], schema: dict[str, Any]) -> str:
         return "ids of units, no feature"
     kind: str = column["kind"]
     if column.get("lower") is not None and column.get("upper") is not None:
-        return f"{kind} from {column['lower']:.15g} to {column['upper']:.15g}"
+        return f"{kind} from {_bound(column['lower'])} to {_bound(column['upper'])}"
     for key in ("classes", "categories", "levels", "bins", "knots", "positive"):
         if column.get(key):
             return f"{kind}, {key} {_values(column[key])}"
     return kind
+
+
+def _bound(bound: float | str) -> str:
+    """Return a bound as the schema has it: a number, or the text of a date."""
+    return bound if isinstance(bound, str) else f"{bound:.15g}"
 
 
 def _values(values: list[Any]) -> str:

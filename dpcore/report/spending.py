@@ -68,7 +68,11 @@ def _shares(privacy: Mapping[str, Any]) -> list[str]:
         said.append(f"Figures of the model on rows held out took {share:.3g} of the budget.")
     if privacy.get("intervals") is not None:
         share = privacy["intervals"]["share"]
-        said.append(f"Sums behind intervals of the coefficients took {share:.3g} of the budget.")
+        sums = "sums behind intervals of the coefficients"
+        if "intervals" in privacy["releases"]:
+            said.append(f"S{sums[1:]} took at most {share:.3g} of the budget.")
+        else:
+            said.append(f"{share:.3g} of the budget was set aside for {sums}; none was released.")
     if privacy.get("fits", 1) > 1:
         said.append(
             f"{privacy['fits']} fits, one for each class against the rest, had equal parts of it."

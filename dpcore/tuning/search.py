@@ -19,6 +19,7 @@ from dpcore.errors import InvalidInputError
 from dpcore.fitting.losses import OF_LOSS
 from dpcore.fitting.plan import make_plan
 from dpcore.fitting.settings import Settings
+from dpcore.fitting.shared_budget import with_shared_accountant
 from dpcore.registry.catalogue import load_registry
 from dpcore.registry.declarations import accountant_facts, optimizer_facts
 from dpcore.tuning.candidates import settings_of
@@ -153,7 +154,7 @@ def _of_tries(settings: Settings, candidates: Sequence[Candidate], law: Law) -> 
 
 def _of_list(settings: Settings, candidates: Sequence[Candidate]) -> list[Plan]:
     """Return the plans of fits that each have an equal part of the budget."""
-    plans = [make_plan(one) for one in settings_of(settings, candidates)]
+    plans = [with_shared_accountant(make_plan(one)) for one in settings_of(settings, candidates)]
     filters = {type(plan.accountant) for plan in plans}
     if len(filters) > 1:
         raise InvalidInputError("The candidates run under several accountants: name one.")

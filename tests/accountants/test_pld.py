@@ -221,7 +221,9 @@ def test_several_coordinates_of_laplace_noise_are_dominated_by_one():
         assert composed_delta_up(pair, epsilon, 0.1) <= one * 1.001
 
 
-# Upper bounds by bench/figures/pld.py of 2026 on a grid of 2^-10 of a loss's spread, right to 1e-4.
+# Upper bounds by another program, since deleted: two-point splits of a law's own probabilities, and
+# plain transforms, on a grid of 2^-10 of a loss's spread, right to 1e-4 (bench/figures/pld.py of
+# November 2026). The first three digits after the point are those of others (bench/accounting.py).
 SETTINGS = [(1.5, 0.04, 2249, 6.7671), (1.0, 0.01, 1000, 1.8282), (3.0, 0.2, 50, 2.0608)]
 
 

@@ -12,6 +12,7 @@ from dpcore.fitting import inferred
 from dpcore.inference.words import intervals_in_words
 from dpcore.model.file import checksum, read_model_file
 from dpcore.model.model import load_model
+from dpcore.report.card import card_of
 from dpcore.session.session import TableSession
 
 pytestmark = pytest.mark.filterwarnings("ignore::dpcore.errors.DpcoreWarning")
@@ -81,6 +82,59 @@ def test_a_file_with_half_an_interval_is_refused(tmp_path):
         load_model(tmp_path / "model.json")
 
 
+def test_sums_that_were_not_released_are_not_said_to_be(monkeypatch):
+    looked = []
+
+    def from_look(first):
+        def too_long(self, w):
+            looked.append(w)
+            return len(looked) >= first
+
+        looked.clear()
+        monkeypatch.setattr(inferred.Inference, "_is_too_long", too_long)
+        return fitted()
+
+    model = from_look(1)
+    assert "coefficients are so large" in model.intervals["why_not"]
+    assert "intervals" not in model.privacy["releases"]
+    assert "none was released" in model.privacy["sentence"]
+    assert "Sums behind" not in model.privacy["sentence"]
+    assert "0.4 of the budget was set aside" in str(card_of(model))
+    model = from_look(2)
+    assert model.privacy["releases"]["intervals"] == 1
+    assert "Sums behind intervals of the coefficients were released" in model.privacy["sentence"]
+    assert model.privacy["spent"] < 0.9 * model.privacy["budget"]
+
+
+def test_both_shares_are_stated_and_charged():
+    model = fitted(test_fraction=0.5, evaluate_share=0.2)
+    assert [entry["kind"] for entry in model.ledger[-2:]] == ["evaluation", "intervals"]
+    assert "for 0.2 of the same budget" in model.privacy["sentence"]
+    assert "for at most 0.4 of the same budget" in model.privacy["sentence"]
+    assert model.privacy["spent"] <= model.privacy["budget"]
+    assert model.evaluation is not None and "estimate" in model.intervals
+
+
+def of_units(frame, **others):
+    columns = {"x": {"kind": "numeric", "lower": 0, "upper": 1}}
+    columns["y"] = {"kind": "label", "classes": [0, 1]}
+    asked = {"epsilon": 50.0, "delta": 1e-6, "intervals_share": 0.4, "algo": "dp-gd"}
+    return fit(frame, schema={"columns": columns}, params={"steps": 20}, **asked, **others)
+
+
+def test_rows_of_units_are_taken_for_dependent():
+    import pandas as pd
+
+    X, y = rows(12_000)
+    frame = pd.DataFrame({"id": np.arange(12_000) // 3, "x": X[:, 0], "y": y})
+    of_rows = of_units(frame[["x", "y"]])
+    of_each = of_units(frame, unit="id", rows_per_unit=3)
+    ends = [np.array(model.intervals["covariance"]) for model in (of_rows, of_each)]
+    # Three times the variance of the sampling, and nine of the noise's, which is little here.
+    assert (np.diag(ends[1]) > 2 * np.diag(ends[0])).all()
+    assert "all rows of a value of 'id'" in of_each.privacy["sentence"]
+
+
 def test_the_summary_is_in_the_columns_units():
     X, y = rows()
     model = fitted(data=(10 * X, y), bounds=(0, 10))
@@ -136,6 +190,27 @@ def test_a_share_that_was_not_set_aside_is_refused_by_the_filter(monkeypatch):
         fitted()
 
 
+def test_all_of_the_share_is_set_aside_wherever_a_step_leads_to(monkeypatch):
+    """A rehearsal over no rows that ended early left the rest of the share to the algorithm."""
+    monkeypatch.setattr(inferred, "nearer", lambda w, *sums: w + 1e5)
+    model = fitted(**RIDGE)
+    assert model.intervals == {"why_not": inferred.TOO_LONG}
+    # The algorithm's 60 %, and a quarter of the share for what was released.
+    assert model.privacy["spent"] <= 0.7 * model.privacy["budget"] * (1 + 1e-9)
+
+
+def test_sums_that_were_not_released_are_not_said_to_be(monkeypatch):
+    monkeypatch.setattr(inferred.Inference, "_is_too_long", lambda self, w: True)
+    model = fitted(epsilon=4.0)
+    assert model.intervals == {"why_not": inferred.TOO_LONG}
+    assert "intervals" not in model.privacy["releases"]
+    assert "were released" not in model.privacy["sentence"]
+    assert "0.4 of the same budget was kept for intervals" in model.privacy["sentence"]
+
+
+RIDGE = {"algo": "dp-gd", "loss": "ridge", "classes": None, "target_bounds": (-1, 1), "l2": 0.0}
+
+
 def intervals_of(n, monkeypatch):
     """Return the figures where what is released is constant, whatever the rows are."""
     answered = TableSession.release
@@ -164,6 +239,8 @@ def test_figures_follow_from_what_was_released_alone(monkeypatch):
         ({"l2": 0.1}, "no number of rows is public"),
         ({"algo": "sgd-adv", "params": {}}, "fixed schedule"),
         ({"algo": "objpert", "params": {}}, "objpert cannot leave"),
+        ({"test_fraction": 0.2, "evaluate_share": 0.6}, "take 0.6 of the budget"),
+        ({"test_fraction": 0.2, "evaluate_epsilon": 49.0, "accountant": "zcdp"}, "0.97"),
     ],
 )
 def test_what_has_no_intervals_is_refused_before_anything_is_charged(monkeypatch, others, message):

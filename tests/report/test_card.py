@@ -396,3 +396,26 @@ def test_a_relation_that_is_unknown_is_refused():
 def test_control_characters_of_a_file_do_not_reach_a_terminal():
     text = text_of(card_of(model(status="Done.\x1b[2J\rgone\n\nmore")))
     assert "\x1b" not in text and "\r" not in text and "Done. [2J gone" in text
+
+
+def test_every_kind_of_column_is_told_with_its_bounds():
+    columns = {
+        "day": {"kind": "date", "lower": "2015-01-01", "upper": "2024-12-31"},
+        "pay": {"kind": "numeric", "lower": 0.1, "upper": 1e6, "scale": "log"},
+        "zip": {"kind": "hashed", "buckets": 4},
+        "grade": {"kind": "ordinal", "levels": ["a", "b"]},
+        "old": {"kind": "boolean"},
+        "size": {"kind": "numeric", "bins": [1, 2]},
+        "y": {"kind": "label", "classes": ["no", "yes"]},
+    }
+    width = len(Schema.from_dict({"columns": columns}).feature_names)
+    text = said(columns=columns, w=(0.5,) * (width + 1))
+    told = (
+        "day: date from 2015-01-01 to 2024-12-31",
+        "pay: numeric from 0.1 to 1000000",
+        "zip: hashed",
+        "grade: ordinal, levels a, b",
+        "old: boolean",
+        "size: numeric, bins 1.0, 2.0",
+    )
+    assert [words for words in told if words not in text] == []

@@ -20,13 +20,15 @@ class SgdMa(PoissonSgd):
 
     Privacy: privacy losses of Poisson-sampled Gaussian releases, convolved (Zhu, Dong & Wang 2022,
     Theorems 10 and 11; ``dpcore.accountants.pld``). ``rdp``, the moments accountant proper, holds
-    them too (Mironov, Talwar & Zhang 2019, section 3.3), with 5 to 7 % more noise. A row in the
+    them too (Mironov, Talwar & Zhang 2019, section 3.3), with 5 to 7 % more noise; it is a filter,
+    so a run whose budget other releases or fits share is under it where none is named. A row in the
     sample contributes at most ``clip``: add-or-remove-one only, since under replace-one that
     formula is too small (an exact .107 where it says .059).
     """
 
     name: ClassVar[str] = "sgd-ma"
     accountant: ClassVar[str] = "pld"
+    shared_accountant: ClassVar[str] = "rdp"
     theorem: ClassVar[str] = (
         "privacy losses of Poisson-sampled Gaussians, convolved: Zhu, Dong & Wang 2022, Theorems "
         "10 and 11; Doroshenko et al. 2022; clipped sums: Abadi et al. 2016, section 3.1"

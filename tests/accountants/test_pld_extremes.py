@@ -1,0 +1,80 @@
+"""Privacy losses out of the range of ordinary runs: a figure from above, whatever the event."""
+
+import math
+
+import numpy as np
+import pytest
+
+from dpcore.accountants import loss_curves, loss_sums
+from dpcore.accountants.loss_sums import composed_delta_up
+from dpcore.privacy.events import (
+    ExponentialMechanismDpEvent,
+    GaussianDpEvent,
+    LaplaceDpEvent,
+    PoissonSampledDpEvent,
+    PureDpEvent,
+)
+from dpcore.privacy.sensitivity import NeighboringRelation
+from dpcore.privacy.stated_events import DominatingPairDpEvent
+
+ADD = NeighboringRelation.ADD_OR_REMOVE_ONE
+LITTLE = [
+    GaussianDpEvent(2.0**600),
+    GaussianDpEvent(1e300),
+    PoissonSampledDpEvent(0.1, GaussianDpEvent(2.0**600), ADD),
+    PoissonSampledDpEvent(1e-300, GaussianDpEvent(1.0), ADD),
+    LaplaceDpEvent(1e200),
+    PureDpEvent(1e-300),
+]
+MUCH = [
+    GaussianDpEvent(2.0**-600),
+    LaplaceDpEvent(1e-200),
+    PureDpEvent(1e5),
+    ExponentialMechanismDpEvent(1e5),
+    DominatingPairDpEvent((1, 0), (0, 1)),
+]
+
+
+@pytest.mark.parametrize("event", LITTLE, ids=str)
+def test_next_to_nothing_adds_next_to_nothing(event):
+    alone = composed_delta_up(((GaussianDpEvent(2.0), 3),), 1.0, 1e-2)
+    both = composed_delta_up(((GaussianDpEvent(2.0), 3), (event, 5)), 1.0, 1e-2)
+    assert composed_delta_up(((event, 1),), 1.0, 1e-6) <= 1e-12
+    assert alone * (1 - 1e-3) <= both <= alone * (1 + 1e-2)
+
+
+@pytest.mark.parametrize("event", MUCH, ids=str)
+def test_what_tells_all_comes_to_one(event):
+    assert composed_delta_up(((event, 1),), 1.0, 1e-6) >= 1 - 1e-12
+    assert composed_delta_up(((GaussianDpEvent(2.0), 3), (event, 1)), 1.0, 1e-2) >= 1 - 1e-12
+
+
+@pytest.mark.parametrize("p", [0.5, 2.0**-40, 2.0**-64])
+def test_at_an_epsilon_of_zero_it_is_the_distance_in_variation(p):
+    """p (2 Phi(1 / 2) - 1): of a sample's law, that of the whole times p."""
+    exact = p * math.erf(math.sqrt(0.125))
+    found = composed_delta_up(((PoissonSampledDpEvent(p, GaussianDpEvent(1.0), ADD), 1),), 0.0, p)
+    assert exact * (1 - 1e-12) <= found <= exact * 1.1
+
+
+def no_number(x):
+    return np.full(x.size, np.nan), np.full(x.size, np.nan)
+
+
+def test_what_is_no_number_counts_as_all(monkeypatch):
+    """A bound that is no number held no probability: of a law in part of them, it was lost."""
+    ordinary = loss_curves.curves_of(GaussianDpEvent(2.0))[0]
+
+    def up(x):
+        low, high = ordinary.up(x)
+        return low, np.where((x > 1.0) & (x < 2.0), np.nan, high)
+
+    broken = loss_curves.Curve(up, ordinary.down, ordinary.least, ordinary.most, ordinary.spread)
+    monkeypatch.setattr(loss_sums, "curves_of", lambda event: (ordinary, broken))
+    with np.errstate(invalid="raise"):
+        low, high = loss_curves.Curve(no_number, no_number, -1, 1, 1).bounds(np.array([-1.0, 1.0]))
+    composed_delta_up.cache_clear()
+    found = composed_delta_up(((GaussianDpEvent(2.0), 1),), 1.0, 1e-2)
+    composed_delta_up.cache_clear()
+    assert (low.tolist(), high.tolist()) == ([0.0, 0.0], [1.0, 1.0])
+    assert found > 0.5
