@@ -199,15 +199,6 @@ def test_all_of_the_share_is_set_aside_wherever_a_step_leads_to(monkeypatch):
     assert model.privacy["spent"] <= 0.7 * model.privacy["budget"] * (1 + 1e-9)
 
 
-def test_sums_that_were_not_released_are_not_said_to_be(monkeypatch):
-    monkeypatch.setattr(inferred.Inference, "_is_too_long", lambda self, w: True)
-    model = fitted(epsilon=4.0)
-    assert model.intervals == {"why_not": inferred.TOO_LONG}
-    assert "intervals" not in model.privacy["releases"]
-    assert "were released" not in model.privacy["sentence"]
-    assert "0.4 of the same budget was kept for intervals" in model.privacy["sentence"]
-
-
 RIDGE = {"algo": "dp-gd", "loss": "ridge", "classes": None, "target_bounds": (-1, 1), "l2": 0.0}
 
 
