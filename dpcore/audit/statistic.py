@@ -109,7 +109,10 @@ def _discriminant(here: np.ndarray, there: np.ndarray) -> Statistic:
 
 def _numbers(outcomes: np.ndarray) -> np.ndarray:
     """Return the outcomes with a finite number in the place of each that is none."""
-    return np.nan_to_num(outcomes, nan=_NO_NUMBER, posinf=-_NO_NUMBER, neginf=_NO_NUMBER)
+    numbers: np.ndarray = np.nan_to_num(
+        outcomes, nan=_NO_NUMBER, posinf=-_NO_NUMBER, neginf=_NO_NUMBER
+    )
+    return numbers
 
 
 def _spread(
