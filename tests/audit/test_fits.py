@@ -55,7 +55,7 @@ def test_what_claims_nothing_is_refused():
 
 def test_the_claim_is_of_mu_where_the_filter_holds_it():
     assert Fits(Request("dp-gd", epsilon=2.0)).claim.mu == pytest.approx(0.5016, abs=1e-4)
-    assert Fits(Request("dp-agd", epsilon=2.0)).claim.mu is None
+    assert Fits(Request("privgene", epsilon=2.0)).claim.mu is None
     assert Fits(Request("output-nr", epsilon=2.0)).claim.delta == 0.0
 
 
