@@ -22,7 +22,7 @@ def registered_accountants() -> tuple[Any, ...]:
     --------
     >>> from dpcore.plugin.parts import registered_accountants
     >>> sorted(each.name for each in registered_accountants())[:3]
-    ['advanced-composition', 'gdp', 'pure']
+    ['advanced-composition', 'gdp', 'pld']
     """
     stated = [(accountant_facts(accountant), accountant) for accountant in _loaded()]
     usable = [(facts, found) for facts, found in stated if facts.holds_several and facts.private]

@@ -136,6 +136,8 @@ def _plan(request: Request) -> Plan:
     targets = {name: given.pop(name) for name in TARGETS if name in given}
     if stated.targets:
         budget: dict[str, Any] = {"epsilon_max": request.epsilon}
+        if "delta" in stated.targets:
+            budget["delta"] = request.delta
     else:
         budget = {"epsilon": request.epsilon, "delta": request.delta}
     usual = "ridge" if "squared-loss" in stated.needs else Settings.loss

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import functools
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,10 @@ if TYPE_CHECKING:
     from dpcore.audit.fits import Fits, Request
     from dpcore.audit.two_world import Draw
 
-__all__ = ["drawing"]
+__all__ = ["OnRuns", "drawing", "no_note"]
+
+OnRuns = Callable[[int], None]
+"""Takes note of so many more runs that were made."""
 
 _PORTIONS = 4
 """Parts of a draw per process: the slowest is not waited for long."""
@@ -22,11 +26,16 @@ _PORTIONS = 4
 _fits: Fits | None = None
 
 
+def no_note(runs: int) -> None:
+    """Take no note."""
+
+
 @contextmanager
-def drawing(fits: Fits, jobs: int) -> Iterator[Draw]:
-    """Yield the draw of these fits, which ``jobs`` processes share; one is this process."""
+def drawing(fits: Fits, jobs: int, on_runs: OnRuns = no_note) -> Iterator[Draw]:
+    """Yield the draw of these fits, which ``jobs`` processes share; one is this process.
+    ``on_runs`` is called after every run of this process, and after each part of another's."""
     if jobs == 1:
-        yield fits.draw
+        yield functools.partial(_here, fits, on_runs)
         return
     with spawned(jobs, start, fits.request) as pool:
 
@@ -36,9 +45,22 @@ def drawing(fits: Fits, jobs: int) -> Iterator[Draw]:
                 pool.submit(run, pair, world, first + int(a), int(b - a))
                 for a, b in zip(ends, ends[1:], strict=False)
             ]
-            return np.concatenate([part.result() for part in parts])
+            return _noted((part.result() for part in parts), on_runs)
 
         yield draw
+
+
+def _here(fits: Fits, on_runs: OnRuns, pair: int, world: int, first: int, runs: int) -> np.ndarray:
+    return _noted((fits.draw(pair, world, first + k, 1) for k in range(runs)), on_runs)
+
+
+def _noted(parts: Iterator[np.ndarray], on_runs: OnRuns) -> np.ndarray:
+    """Return the parts put together, each told when it is there."""
+    found = []
+    for part in parts:
+        found.append(part)
+        on_runs(len(part))
+    return np.concatenate(found)
 
 
 def start(request: Request) -> None:

@@ -17,7 +17,7 @@ import numpy as np
 from dpcore import __version__
 from dpcore.audit.fits import Fits, Request
 from dpcore.audit.pairs import Pair
-from dpcore.audit.processes import drawing
+from dpcore.audit.processes import OnRuns, drawing, no_note
 from dpcore.audit.statistic import Statistic
 from dpcore.audit.two_world import Finding, count_again
 from dpcore.errors import InvalidInputError
@@ -44,12 +44,14 @@ def save(path: Path, fits: Fits, finding: Finding) -> None:
     path.write_text(json.dumps(told, indent=1) + "\n")
 
 
-def again(path: Path, jobs: int = 1) -> tuple[Fits, Finding]:
+def again(path: Path, jobs: int = 1, on_runs: OnRuns = no_note) -> tuple[Fits, Finding]:
     """Return the fits of a file, and what its set of outcomes shows when it is counted anew: with
     a seed the same runs, else as many fresh ones.
 
     Raises InvalidInputError for what is no such file, and where its tables are not made any more.
     """
+    if not path.is_file():
+        raise InvalidInputError(f"No such file: {path}.")
     try:
         told = json.loads(path.read_text())
         known = isinstance(told, dict) and told["format"] == _FORMAT
@@ -62,7 +64,7 @@ def again(path: Path, jobs: int = 1) -> tuple[Fits, Finding]:
     fits = Fits(request)
     if not known or place >= len(fits.pairs) or _tables(fits.pairs[place]) != tables:
         raise InvalidInputError(f"{path} has tables that this dpcore does not make.")
-    with drawing(fits, jobs) as draw:
+    with drawing(fits, jobs, on_runs) as draw:
         return fits, count_again(fits.claim, draw, place, statistic, numbers)
 
 

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.audit.claim import ALARM, Claim
 from dpcore.audit.fits import Fits, Request
-from dpcore.audit.processes import drawing
+from dpcore.audit.processes import OnRuns, drawing, no_note
 from dpcore.audit.saved import again, save
 from dpcore.audit.two_world import Finding, audit_worlds
 from dpcore.errors import InvalidInputError
 from dpcore.exact.rounding import exact
-from dpcore.privacy.events import GaussianDpEvent
+from dpcore.privacy.events import GaussianDpEvent, PureDpEvent
 from dpcore.privacy.stated_events import ApproximateDpEvent
 from dpcore.testing.power import PROBABILITY, detectable_factor
 
@@ -37,23 +37,30 @@ class Verdict:
     told: dict[str, Any]
 
 
-def verdict(request: Request, method: str, runs: int | None, jobs: int, file: Path) -> Verdict:
+def verdict(
+    request: Request,
+    method: str,
+    runs: int | None,
+    jobs: int,
+    file: Path,
+    on_runs: OnRuns = no_note,
+) -> Verdict:
     """Return the verdict of an audit; a violation by two tables is written to ``file``."""
     fits, runs = Fits(request), RUNS[method] if runs is None else runs
     if method == "releases":
         return _of_releases(fits, runs)
     if method == "one-run":
         return _of_one_run(fits, runs)
-    with drawing(fits, jobs) as draw:
+    with drawing(fits, jobs, on_runs) as draw:
         finding = audit_worlds(fits.claim, draw, len(fits.pairs), runs)
     if finding.is_violation:
         save(file, fits, finding)
     return _of_worlds(fits, finding, file if finding.is_violation else None)
 
 
-def verdict_again(file: Path, jobs: int) -> Verdict:
+def verdict_again(file: Path, jobs: int, on_runs: OnRuns = no_note) -> Verdict:
     """Return the verdict of a file's set of outcomes, counted again."""
-    fits, finding = again(file, jobs)
+    fits, finding = again(file, jobs, on_runs)
     return _of_worlds(fits, finding, None)
 
 
@@ -82,6 +89,8 @@ def power(claim: Claim, counted: int, tests: int) -> str:
     def event_of(factor: float) -> DpEvent:
         if claim.mu is not None:
             return GaussianDpEvent(1 / (claim.mu * factor))
+        if claim.delta == 0:
+            return PureDpEvent(claim.epsilon * factor)
         return ApproximateDpEvent(claim.epsilon * factor, claim.delta)
 
     factor = detectable_factor(event_of, counted, ALARM / (2 * tests))

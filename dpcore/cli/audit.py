@@ -9,6 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from dpcore.cli.assignments import assigned
+from dpcore.cli.progress import shown
+from dpcore.cli.steps import RunsMade
 from dpcore.errors import InvalidInputError
 
 __all__ = ["audit_command"]
@@ -27,7 +29,9 @@ def audit_command(
         str | None, typer.Option(help="add-or-remove-one, or the first that NAME declares.")
     ] = None,
     epsilon: Annotated[float, typer.Option(help="The claim; the worst case of an output.")] = 1.0,
-    delta: Annotated[float, typer.Option(help="The claim; 0 where epsilon is an output.")] = 1e-5,
+    delta: Annotated[
+        float, typer.Option(help="The claim; 0 for those that give out a pure epsilon.")
+    ] = 1e-5,
     method: Annotated[str, typer.Option(help="two-world, releases or one-run.")] = "two-world",
     runs: Annotated[
         int | None,
@@ -66,13 +70,19 @@ def audit_command(
     from dpcore.audit.fits import Request
     from dpcore.audit.verdict import Verdict, verdict, verdict_again
 
+    if save is not None and method != "two-world":
+        raise InvalidInputError(
+            "Expected --save with --method two-world alone: no other has a pair."
+        )
     if method not in _METHODS:
         raise InvalidInputError(f"Expected --method {method!r} to be {', '.join(_METHODS)}.")
     if (name is None) == (repeated is None):
         raise InvalidInputError("Expected an algorithm's NAME, or --again FILE.")
     found: Verdict
+    made = RunsMade()
     if repeated is not None:
-        found = verdict_again(repeated, jobs)
+        with shown(made.look, hidden=as_json):
+            found = verdict_again(repeated, jobs, made.on_runs)
     else:
         params: dict[str, Any] = dict(assigned(sets, "--set"))
         claim: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "params": params}
@@ -80,7 +90,8 @@ def audit_command(
         others |= {"as_published": as_published, "seed": seed}
         request = Request(str(name), loss, relation, **claim, **others)
         place = save or Path(f"audit-{name}.json")
-        found = verdict(request, method, runs, jobs, place)
+        with shown(made.look, hidden=as_json):
+            found = verdict(request, method, runs, jobs, place, made.on_runs)
     typer.echo(json.dumps(found.told, indent=2) if as_json else "\n".join(found.lines))
     if found.is_violation:
         raise typer.Exit(1)

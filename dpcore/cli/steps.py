@@ -19,6 +19,7 @@ __all__ = [
     "FilesRead",
     "FitsMade",
     "ReleasesMade",
+    "RunsMade",
     "StoresWritten",
     "fit_progress",
     "rounds_progress",
@@ -79,6 +80,22 @@ class ReleasesMade:
             share = filter.spent / filter.budget
             words = f"{self._count:,} release{'s' * (self._count > 1)}, {share:.0%} of the budget"
             self.step = Step("fitting", share, 1.0, words)
+
+
+class RunsMade:
+    """The runs of an audit, over made rows."""
+
+    def __init__(self) -> None:
+        self._done = 0
+
+    def on_runs(self, runs: int) -> None:
+        """Take note of so many more."""
+        self._done += runs
+
+    def look(self) -> Step | None:
+        if not self._done:
+            return None
+        return Step("auditing", self._done, None, f"{self._done:,} runs")
 
 
 class FitsMade:

@@ -20,6 +20,16 @@ def test_a_consistent_audit_says_so():
     assert re.fullmatch(r"consistent, at least [0-9.]+ of the claimed 4 at 95 %", last)
 
 
+@pytest.mark.parametrize("name", ["output-doubling", "output-bnr"])
+def test_a_claim_is_pure_or_has_the_delta_that_was_asked_for(name):
+    words = ("--epsilon", "40", "--delta", "1e-6", "--runs", "8", "--seed", "1", "--json")
+    found = audit(name, *words)
+    assert found.exit_code == 0, found.output
+    told = json.loads(found.output)
+    assert told["delta"] == (1e-6 if name == "output-bnr" else 0.0)
+    assert "the claimed epsilon" in told["power"] or "so few runs" in told["power"]
+
+
 def test_each_release_is_told():
     words = ("dp-gd", "--method", "releases", "--runs", "400", "--seed", "1", "--json")
     found = audit(*words)
@@ -52,6 +62,8 @@ def test_one_run_is_told():
     [
         (("dp-gd", "--method", "two"), "Expected --method"),
         ((), "Expected an algorithm's NAME"),
+        (("--again", "nowhere.json"), "No such file: nowhere.json"),
+        (("dp-gd", "--method", "releases", "--save", "a.json"), "--save with --method two-world"),
         (("nonprivate",), "claims no epsilon"),
         (("a-ddp", "--method", "releases"), "audit its final model"),
     ],
