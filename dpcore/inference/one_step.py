@@ -32,7 +32,9 @@ long: for a loss of self-concordance q a row's curvature changes by up to e^(q |
 and the root mean square of q |x.v| over rows, weighed by their curvatures, is to be at most .4. Its
 square is q^2 v^T H v / sum l'', and sum l'' >= trace(H) / max ||x||^2. What the linear form leaves
 is about half of that times the step: in standard errors, both in the norm of H, it is to be at most
-.1. These rules were chosen by simulations (``bench/intervals.py``): no bounds for every population.
+.1. These rules are no bounds for every population. They were chosen by simulations of two
+populations, generated and adult, and left as they were when two others, bank and bike, were looked
+at (docs/intervals.md, by ``bench/intervals.py``).
 """
 
 from __future__ import annotations
