@@ -259,7 +259,8 @@ def test_cells_that_cannot_be(tmp_path, column, cell, text):
     (tmp_path / "f.csv").write_text(f"x,y\n{cell},0\n")
     with pytest.raises(DataError, match=f"line 2, column 'x': .*{text}") as caught:
         load_file(tmp_path / "f.csv", schema_of(column))
-    assert not cell or cell not in str(caught.value).replace("such as true, yes or 1", "")
+    said = str(caught.value).replace(str(tmp_path), "").replace("such as true, yes or 1", "")
+    assert not cell or cell not in said
     assert load_file(tmp_path / "f.csv", schema_of(column), bad_rows="drop").y.size == 0
 
 

@@ -190,7 +190,7 @@ def test_the_least_noise_is_planned_with_any_accountant(table):
     for name in ("sampling-composition", "rdp", "best"):
         report = json.loads(run(*ask, "--accountant", name).stdout)
         sigma[name] = report["details"]["sigma"]
-        assert report["accountant"] == ("rdp" if name == "best" else name)
+        assert report["accountant"] == ("pld" if name == "best" else name)
         assert report["details"]["rounds"] == 40
     assert sigma["best"] <= sigma["rdp"] * 1.001 < sigma["sampling-composition"]
 

@@ -35,4 +35,4 @@ def test_everything_else_is_as_before(without):
     assert "sampling-composition" not in without.names("accountant")
     X, y = np.tile(np.eye(4), (20, 1)), np.tile([-1, 1, -1, 1], 20)
     model = fit(X, y, algo="sgd-ma", n0=80, epsilon=1.0, accountant="best", seed=3)
-    assert model.privacy["accountant"] == "rdp" and not model.privacy["parts_not_from_dpcore"]
+    assert model.privacy["accountant"] == "pld" and not model.privacy["parts_not_from_dpcore"]
