@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -22,7 +23,7 @@ BITS = 20
 
 @sealed
 @dataclass(frozen=True, slots=True, eq=False)
-class HeldOutSums:
+class HeldOutSums(ABC):
     """Base of the sums of an evaluation; its shape, block by block answer and sensitivity are those
     of the class derived from it.
 
@@ -46,8 +47,9 @@ class HeldOutSums:
         object.__setattr__(self, "w", constant(rounded))
 
     @property
+    @abstractmethod
     def shape(self) -> tuple[int, ...]:
-        raise NotImplementedError
+        """The shape of the sums; the answer is flat."""
 
     def start(self) -> np.ndarray:
         return np.zeros(math.prod(self.shape), dtype=np.int64)

@@ -23,6 +23,7 @@ from functools import lru_cache
 import numpy as np
 
 from dpcore.plugin import InvalidInputError
+from dpcore_accuracy_first.bisection import least
 
 __all__ = ["TestPlan", "exact_test", "failure_rates", "paper_test", "success_of_last"]
 
@@ -55,18 +56,16 @@ def exact_test(tests: int, failure: float, beta: float) -> TestPlan:
     low, high = 1.0, 2.0
     while _best(high, tests, beta, _COARSE)[0] < 1 - failure:
         low, high = high, 2 * high
-    while high - low > 1e-4 * high:
-        middle = (low + high) / 2
-        reached = _best(middle, tests, beta, _COARSE)[0] >= 1 - failure
-        low, high = (low, middle) if reached else (middle, high)
+    high = least(lambda k: _best(k, tests, beta, _COARSE)[0] >= 1 - failure, low, high, 1e-4)
     # The coarse sums are too careful; the fine ones decide.
     threshold = _best(high, tests, beta, _COARSE)[1]
-    low, high = 0.8 * high, high * (1 + 1e-9)
-    while high - low > 1e-5 * high:
-        middle = (low + high) / 2
-        holds = _guaranteed(middle, threshold, tests, beta, _FINE) >= 1 - failure
-        low, high = (low, middle) if holds else (middle, high)
-    return TestPlan(high, threshold)
+    cost = least(
+        lambda k: _guaranteed(k, threshold, tests, beta, _FINE) >= 1 - failure,
+        0.8 * high,
+        high * (1 + 1e-9),
+        1e-5,
+    )
+    return TestPlan(cost, threshold)
 
 
 def paper_test(tests: int, failure: float, beta: float = 0.0) -> TestPlan:

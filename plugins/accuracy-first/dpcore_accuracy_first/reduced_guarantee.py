@@ -21,6 +21,7 @@ from functools import lru_cache
 import numpy as np
 
 from dpcore.plugin import InvalidInputError
+from dpcore_accuracy_first.bisection import least
 
 __all__ = ["ReducedPlan", "reduced_failure_rates", "reduced_test"]
 
@@ -65,17 +66,15 @@ def reduced_test(
     low, high = 1.0, 2.0
     while _best(high, rates, beta, _COARSE)[0] < 1 - failure:
         low, high = high, 2 * high
-    while high - low > 1e-4 * high:
-        middle = (low + high) / 2
-        reached = _best(middle, rates, beta, _COARSE)[0] >= 1 - failure
-        low, high = (low, middle) if reached else (middle, high)
+    high = least(lambda k: _best(k, rates, beta, _COARSE)[0] >= 1 - failure, low, high, 1e-4)
     # The coarse sums are too careful; the fine ones decide.
     chance = _best(high, rates, beta, _COARSE)[1]
-    low, high = 0.8 * high, high * (1 + 1e-9)
-    while high - low > 1e-4 * high:
-        middle = (low + high) / 2
-        holds = min(_bounds(middle, chance, rates, beta, _CELLS)) >= 1 - failure
-        low, high = (low, middle) if holds else (middle, high)
+    high = least(
+        lambda k: min(_bounds(k, chance, rates, beta, _CELLS)) >= 1 - failure,
+        0.8 * high,
+        high * (1 + 1e-9),
+        1e-4,
+    )
     if growth:
         rates[tests - len(growth) :] *= growth
         chance = _least_chance(high, rates, failure, beta)
