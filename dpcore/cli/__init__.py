@@ -2,46 +2,46 @@
 
 from __future__ import annotations
 
+import functools
+import gc
+import importlib
 import io
 import sys
-from typing import Annotated
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from dpcore import __version__
-from dpcore.cli.account import account_command
-from dpcore.cli.audit import audit_command
-from dpcore.cli.check import check_command
-from dpcore.cli.compare import compare_command
-from dpcore.cli.convert import convert_command
 from dpcore.cli.errors import OneLineErrors
-from dpcore.cli.explain import explain_command
-from dpcore.cli.export import export_command
-from dpcore.cli.info import info_command
-from dpcore.cli.ledger import ledger_app
-from dpcore.cli.list import list_command
-from dpcore.cli.plan import plan_command
-from dpcore.cli.plot import plot_command
-from dpcore.cli.predict import predict_command
-from dpcore.cli.report import report_command
-from dpcore.cli.schema import schema_command
 from dpcore.cli.streams import open_closed_streams
-from dpcore.cli.summary_model import summary_command
-from dpcore.cli.train import train_command
-from dpcore.cli.tune import tune_command
+
+if TYPE_CHECKING:
+    app: typer.Typer
 
 __all__ = ["app", "main"]
 
-# Pretty tracebacks would print local variables, which may hold rows.
-app = typer.Typer(
-    cls=OneLineErrors,
-    name="dpcore",
-    help="Differentially private linear models, one plugin per published algorithm.",
-    add_completion=False,
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-)
+_COMMANDS = {
+    "train": "train:train_command",
+    "tune": "tune:tune_command",
+    "predict": "predict:predict_command",
+    "export": "export:export_command",
+    "compare": "compare:compare_command",
+    "plot": "plot:plot_command",
+    "list": "list:list_command",
+    "info": "info:info_command",
+    "check": "check:check_command",
+    "audit": "audit:audit_command",
+    "account": "account:account_command",
+    "explain": "explain:explain_command",
+    "report": "report:report_command",
+    "summary": "summary_model:summary_command",
+    "plan": "plan:plan_command",
+    "schema": "schema:schema_command",
+    "convert": "convert:convert_command",
+    "ledger": "ledger:ledger_app",
+}
+"""Where each command is, in the order of ``--help``."""
 
 
 def _print_version(asked: bool) -> None:
@@ -50,8 +50,7 @@ def _print_version(asked: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
-def options(
+def _options(
     version: Annotated[
         bool,
         typer.Option(
@@ -62,24 +61,39 @@ def options(
     """Differentially private linear models, one plugin per published algorithm."""
 
 
-app.command("train")(train_command)
-app.command("tune")(tune_command)
-app.command("predict")(predict_command)
-app.command("export")(export_command)
-app.command("compare")(compare_command)
-app.command("plot")(plot_command)
-app.command("list")(list_command)
-app.command("info")(info_command)
-app.command("check")(check_command)
-app.command("audit")(audit_command)
-app.command("account")(account_command)
-app.command("explain")(explain_command)
-app.command("report")(report_command)
-app.command("summary")(summary_command)
-app.command("plan")(plan_command)
-app.command("schema")(schema_command)
-app.command("convert")(convert_command)
-app.add_typer(ledger_app, name="ledger")
+def _app_of(names: Iterable[str]) -> typer.Typer:
+    """Return the command line with these commands alone, whose files are imported."""
+    # Pretty tracebacks would print local variables, which may hold rows.
+    group = typer.Typer(
+        cls=OneLineErrors,
+        name="dpcore",
+        help="Differentially private linear models, one plugin per published algorithm.",
+        add_completion=False,
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+    )
+    group.callback()(_options)
+    for name in names:
+        module, _, attribute = _COMMANDS[name].partition(":")
+        command = getattr(importlib.import_module(f"dpcore.cli.{module}"), attribute)
+        if isinstance(command, typer.Typer):
+            group.add_typer(command, name=name)
+        else:
+            group.command(name)(command)
+    return group
+
+
+@functools.cache
+def _whole_app() -> typer.Typer:
+    return _app_of(_COMMANDS)
+
+
+def __getattr__(name: str) -> Any:
+    # Built on use: a process that runs one command imports and builds no other.
+    if name == "app":
+        return _whole_app()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def main() -> None:
@@ -88,4 +102,9 @@ def main() -> None:
     if isinstance(sys.stdout, io.TextIOWrapper):
         # A file name that a terminal has no letters for is no reason to fail after a fit.
         sys.stdout.reconfigure(errors="backslashreplace")
-    app()
+    # With anything else before it, such as an unknown name, all commands are there to choose from.
+    asked = [name for name in sys.argv[1:2] if name in _COMMANDS]
+    try:
+        _app_of(asked or _COMMANDS)()
+    finally:
+        gc.freeze()  # The process ends: a last search for cycles among modules would free nothing.

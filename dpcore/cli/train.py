@@ -12,6 +12,7 @@ import typer
 from dpcore.cli import options
 from dpcore.cli.assignments import assigned
 from dpcore.cli.interrupts import ended_as_interrupted
+from dpcore.cli.modules import modules_for_good
 from dpcore.cli.steps import fit_progress, rounds_progress
 from dpcore.cli.streams import tell_outlook
 from dpcore.cli.train_report import tell_training
@@ -176,8 +177,11 @@ def train_command(
     quiet: options.Quiet = False,
 ) -> None:
     """Fit a private linear model."""
-    from dpcore.fitting.loading import DataRequest
-    from dpcore.fitting.usual_loss import loss_of_schemas, schema_of_rows, with_schema
+    with modules_for_good():
+        from dpcore.fitting.loading import DataRequest
+        from dpcore.fitting.run import train
+        from dpcore.fitting.table_ledger import LedgerRequest, note_saved
+        from dpcore.fitting.usual_loss import loss_of_schemas, schema_of_rows, with_schema
 
     tell_outlook(quiet)
     rows = data, schema, target, bad_rows, schema_from_data
@@ -228,10 +232,6 @@ def train_command(
         check_writable(out)
         check_replaceable(out)
     plan = make_plan(settings)
-
-    from dpcore.fitting.run import train
-    from dpcore.fitting.table_ledger import LedgerRequest, note_saved
-
     charges, hidden = Charges(), quiet or as_json
     asks_users = "user-pool" in plan.optimizer.needs
     with ended_as_interrupted(), charges.told():
