@@ -72,7 +72,7 @@ def read_delimited(piece: Piece, layout: Delimited) -> RawTable:
     """
     lines, content = _records_of(piece, layout)
     place = _places(lines, content, piece, layout)
-    if not content.strip(b"\r\n"):
+    if not content.lstrip(b"\r\n"):  # which copies nothing where there is text
         empty = {name: pa.chunked_array([], kind) for name, kind in layout.types.items()}
         return RawTable(empty, 0, layout.source, place)
     if not layout.drop:
@@ -141,7 +141,8 @@ def _records_of(piece: Piece, layout: Delimited) -> tuple[int, bytes]:
     lines, content = piece.lines_before, piece.content
     if piece.is_first:
         content = trimmed(content)
-        lines += count_lines(piece.content) - count_lines(content)
+        # No line end is cut in two: trimmed text begins with none.
+        lines += count_lines(piece.content[: len(piece.content) - len(content)])
     elif content.startswith(BYTE_ORDER_MARK):
         lines, content = lines - 1, b"\n" + content
     if layout.drop:
