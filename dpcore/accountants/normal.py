@@ -103,14 +103,44 @@ def gaussian_delta_up(mu: Fraction, epsilon: Fraction) -> Fraction:
     return min(Fraction(1), _delta_up(a, a + mu))
 
 
-def _smallest(holds: Callable[[Fraction], bool], low: float, high: float) -> Fraction:
-    """Return the end of a bisection at which ``holds`` was seen true (it is at ``high``)."""
-    for _ in range(200):
-        middle = (low + high) / 2
-        if not low < middle < high:
-            break
-        low, high = (low, middle) if holds(Fraction(middle)) else (middle, high)
+def _smallest(ratio: Callable[[Fraction], Fraction], low: float, high: float) -> Fraction:
+    """Return the first float above ``low`` at which ``ratio``, which falls, was seen at most 1 (it
+    is at ``high``).
+
+    Whichever points are tried, the search ends between two neighbouring floats. Where the secant of
+    the logarithm says that the end is, a little beyond is tried, which leaves a narrow bracket: a
+    third of a bisection's steps or less.
+    """
+    above = below = 0.0  # the logarithms at low and high, once they are known
+    halved = True
+    while low < (middle := (low + high) / 2) < high:
+        width, x = high - low, middle
+        if halved and width < 1 and above > 0 > below:
+            guess = low + width * above / (above - below)
+            reach = guess - low if guess < middle else guess - high
+            guess += math.copysign(max(min(0.1, width) * abs(reach), math.ulp(guess)), reach)
+            x = guess if low < guess < high else middle
+        value = ratio(Fraction(x))
+        if value <= 1:
+            high, below = x, _logarithm(value)
+        else:
+            low, above = x, _logarithm(value)
+        halved = high - low <= width / 2
     return Fraction(high)
+
+
+def _share(part: Fraction, whole: Fraction) -> Fraction:
+    """Return ``part / whole``, at most 1 just where ``part <= whole``; nothing is within 0."""
+    return part / whole if whole > 0 else Fraction(2)
+
+
+def _logarithm(ratio: Fraction) -> float:
+    """Return about its natural logarithm, as precise near 1 as elsewhere: it proves nothing."""
+    if ratio == 0:
+        return -math.inf
+    if abs(ratio - 1) < Fraction(1, 2):
+        return math.log1p(float(ratio - 1))
+    return math.log(ratio.numerator) - math.log(ratio.denominator)
 
 
 @lru_cache(maxsize=1024)  # A user, an epsilon of a comparison and a replay ask for it again.
@@ -123,7 +153,7 @@ def gaussian_mu_squared_down(epsilon: Fraction, delta: Fraction) -> Fraction:
     def root_up(a: Fraction) -> Fraction:
         return sqrt_up(a * a + 2 * epsilon)
 
-    a = _smallest(lambda x: _delta_up(x, root_up(x)) <= delta, _SMALLEST_A, _LARGEST_A)
+    a = _smallest(lambda x: _share(_delta_up(x, root_up(x)), delta), _SMALLEST_A, _LARGEST_A)
     if a > 0:
         mu = 2 * epsilon / (root_up(a) + a)
     else:
@@ -137,5 +167,5 @@ def gaussian_epsilon_up(mu_squared: Fraction, delta: Fraction) -> float:
     low = max(-mu / 2, Fraction(_SMALLEST_A))
     if low == -mu / 2 and _delta_up(low, low + mu) <= delta:
         return 0.0
-    a = _smallest(lambda x: _delta_up(x, x + mu) <= delta, float(low), _LARGEST_A)
+    a = _smallest(lambda x: _share(_delta_up(x, x + mu), delta), float(low), _LARGEST_A)
     return float_up(max(Fraction(0), mu * (a + mu / 2)))

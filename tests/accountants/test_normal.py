@@ -1,6 +1,7 @@
 """The Gaussian's (epsilon, delta) curve against mpmath's own normal distribution."""
 
 import decimal
+import math
 from fractions import Fraction
 
 import mpmath
@@ -8,6 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpcore.accountants import normal
+from dpcore.accountants.normal import _smallest as first_float
 from dpcore.accountants.normal import (
     gaussian_delta_up,
     gaussian_epsilon_up,
@@ -77,6 +80,59 @@ def test_epsilon_is_within_delta_and_nearly_the_smallest(mu, delta):
         assert delta_of(mu, epsilon) <= delta
         if epsilon > 0:
             assert delta_of(mu, epsilon * (1 - 1e-12)) > delta
+
+
+def bisected(ratio, low, high):
+    """Return what ``first_float`` returns, found by halves alone."""
+    while low < (middle := (low + high) / 2) < high:
+        low, high = (low, middle) if ratio(Fraction(middle)) <= 1 else (middle, high)
+    return Fraction(high)
+
+
+@pytest.mark.parametrize(
+    "logarithm",
+    [
+        lambda x: -x * x * math.copysign(1, x) / 2 + 18.4,  # about that of a normal density
+        lambda x: 1e-12 * (3 - x),
+        lambda x: -math.inf if x > 1 / 3 else 700.0,
+        lambda x: 1.0 if x < -9 + 1e-15 else -1.0,
+        lambda x: -1.0,
+        lambda x: 30.0 if x < 40 else -1.0,
+    ],
+)
+def test_the_search_ends_where_a_bisection_ends(logarithm):
+    def ratio(x):
+        return Fraction(math.exp(logarithm(float(x))))
+
+    assert first_float(ratio, -9.0, 40.0) == bisected(ratio, -9.0, 40.0)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.floats(-9, 40), st.floats(1e-3, 50), st.floats(-3, 3))
+def test_the_search_ends_there_on_any_falling_curve(root, slope, bend):
+    def ratio(x):
+        far = float(x) - root
+        height = slope * far * (1 + math.tanh(bend * far) / 2)
+        return Fraction(math.exp(-max(-700, min(700, height))))
+
+    assert first_float(ratio, -9.0, 40.0) == bisected(ratio, -9.0, 40.0)
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.4, 1e-8), (1.0, 1e-8), (3.0, 1e-5)])
+def test_a_budget_takes_a_third_of_the_points_of_a_bisection(monkeypatch, epsilon, delta):
+    asked, curve = [], normal._delta_up
+
+    def counted(a, b):
+        asked.append(a)
+        return curve(a, b)
+
+    monkeypatch.setattr(normal, "_delta_up", counted)
+    gaussian_mu_squared_down.__wrapped__(Fraction(epsilon), Fraction(delta))
+    assert len(asked) <= 18  # 55 by halves
+
+
+def test_no_delta_is_the_end_of_the_search():
+    assert gaussian_epsilon_up(Fraction(1), Fraction(0)) == pytest.approx(40.5)
 
 
 def test_known_values_of_other_software():
