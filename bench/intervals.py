@@ -41,11 +41,10 @@ from dpcore.fitting.settings import Settings
 from dpcore.fitting.shares import deviation_of
 from dpcore.inference.estimate import NORMAL_975
 from dpcore.inference.row_products import ON_DIAGONAL, OVER_DIAGONAL, RowProducts
+from dpcore.queries.standardized import StandardizedGradientSum
 
 SIZES, EPSILONS = (1_000, 10_000, 100_000), (0.1, 1.0, 4.0)
 SHARE, DELTA = 0.5, 1e-6
-_TRIED = 100
-"""A cell without an interval in so many repeats is left."""
 
 
 class FloatSums:
@@ -58,8 +57,13 @@ class FloatSums:
         rows = self.population
         if not isinstance(query, RowProducts):
             answer = rows.gradient(query.w, self.counts)
+            if isinstance(query, StandardizedGradientSum):
+                answer = query.standardization.map_gradient(answer)
         else:
             whole = rows.products(query.w, self.counts, query.by)
+            if query.centring is not None:
+                mapped = query.centring.standardization.map_gradient
+                whole = mapped(mapped(whole).T).T
             factors = np.where(np.eye(len(whole), dtype=bool), ON_DIAGONAL, OVER_DIAGONAL)
             answer = (whole * factors)[np.triu_indices(len(whole))]
         deviation = deviation_of(mechanism, query, query.problem)
@@ -94,16 +98,13 @@ def run_cell(
         found = outcome(truth, population.plain_errors(counts, least), model.intervals)
         yield {"ended": ended[-1].tolist(), **found}
     given = [row for row in earlier if "ended" not in row]
-    made, some = len(given), any("off" in row for row in given)
     inference = inference_in(population, plan, cell["n"])
-    while made < asked.repeats and (some or made < _TRIED):
+    for _ in range(len(given), asked.repeats):
         counts = population.drawn(rng, cell["n"])
         least = population.minimiser(counts, truth)
         session: Any = FloatSums(population, counts, rng)
         figures = inference.figures(session, least + ended[rng.integers(len(ended))])
-        found = outcome(truth, population.plain_errors(counts, least), figures)
-        made, some = made + 1, some or "off" in found
-        yield found
+        yield outcome(truth, population.plain_errors(counts, least), figures)
 
 
 def planned(population: Population, epsilon: float) -> Plan:
@@ -115,7 +116,7 @@ def planned(population: Population, epsilon: float) -> Plan:
 def inference_in(population: Population, plan: Plan, n: int) -> Inference:
     """Return what a fit to ``n`` rows has from dpcore for its intervals."""
     dataset = population.dataset.take(np.zeros(n, dtype=np.int64))
-    inference = inference_of(check_dataset(plan, dataset), dataset)
+    inference = inference_of(check_dataset(plan, dataset), dataset, None)
     assert inference is not None
     return inference
 
