@@ -77,7 +77,7 @@ def inference_of(
     if share is None:
         return None
     what = "The sums behind intervals are released from the rows"
-    require_share(plan, what, "Leave out --intervals-share")
+    require_share(plan, what, "Leave out --intervals-share (intervals_share=)")
     taken = 0.0 if evaluation is None else evaluation.stated["share"]
     if taken + share >= 1:
         raise InvalidInputError(
