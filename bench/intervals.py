@@ -121,26 +121,37 @@ def inference_in(population: Population, plan: Plan, n: int) -> Inference:
     return inference
 
 
-def table(file: Path) -> Iterator[str]:
-    """Yield the lines of the table."""
+def table(files: list[Path]) -> Iterator[str]:
+    """Yield the lines of the table: of each cell the repeats, and its whole fits beside them."""
     cells: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
-    for row in lines(file):
-        kind = "fits" if "ended" in row else "stood in"
-        cells.setdefault((row["table"], row["n"], row["epsilon"], kind), []).append(row)
-    yield "| table | rows | epsilon | repeats | with intervals | coverage | least | width, times |"
-    yield "|---|---|---|---|---|---|---|---|"
-    for (name, n, epsilon, kind), rows in sorted(cells.items()):
-        given = [row for row in rows if "off" in row]
-        start = f"| {name} | {n:,} | {epsilon:g} | {len(rows):,} {kind} "
-        start += f"| {len(given) / len(rows):.1%} |"
-        if not given:
-            yield f"{start} | | |"
-            continue
-        covered = np.abs([row["off"] for row in given]) <= NORMAL_975
-        error = covered.mean(1).std() / math.sqrt(len(given))
-        ratio = float(np.median([row["ratio"] for row in given]))
-        least = covered.mean(0).min()
-        yield f"{start} {covered.mean():.1%} ± {error:.1%} | {least:.1%} | {ratio:.2f} |"
+    for row in itertools.chain.from_iterable(map(lines, files)):
+        cells.setdefault((row["table"], row["n"], row["epsilon"]), []).append(row)
+    yield (
+        "| table | rows | epsilon | repeats | with intervals | coverage | least | width, times "
+        "| whole fits | with intervals | coverage |"
+    )
+    yield "|---" * 11 + "|"
+    for (name, n, epsilon), rows in sorted(cells.items()):
+        fits = [row for row in rows if "ended" in row]
+        stood_in = _cells_of([row for row in rows if "ended" not in row])
+        of_fits = itertools.islice(_cells_of(fits), 3)
+        yield " | ".join((f"| {name}", f"{n:,}", f"{epsilon:g}", *stood_in, *of_fits)) + " |"
+
+
+def _cells_of(rows: list[dict[str, Any]]) -> Iterator[str]:
+    """Yield how many repeats there are, in how many there were intervals, and what these cover: on
+    the mean with a standard error, and of the coefficient that is covered least; their width."""
+    given = [row for row in rows if "off" in row]
+    yield f"{len(rows):,}"
+    yield f"{len(given) / max(len(rows), 1):.1%}"
+    if not given:
+        yield from ("", "", "")
+        return
+    covered = np.abs([row["off"] for row in given]) <= NORMAL_975
+    error = covered.mean(1).std() / math.sqrt(len(given))
+    yield f"{covered.mean():.1%} ± {error:.1%}"
+    yield f"{covered.mean(0).min():.1%}"
+    yield f"{np.median([row['ratio'] for row in given]):.2f}"
 
 
 def lines(file: Path) -> Iterator[dict[str, Any]]:
@@ -169,7 +180,7 @@ def main() -> None:
         with asked.results.open("a") as out:
             for row in run_cell(population, cell, asked, earlier):
                 print(json.dumps({**cell, **row}), file=out, flush=True)
-    print("\n".join(table(asked.results)))
+    print("\n".join(table([asked.results])))
 
 
 if __name__ == "__main__":
