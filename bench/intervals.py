@@ -41,11 +41,10 @@ from dpcore.fitting.settings import Settings
 from dpcore.fitting.shares import deviation_of
 from dpcore.inference.estimate import NORMAL_975
 from dpcore.inference.row_products import ON_DIAGONAL, OVER_DIAGONAL, RowProducts
+from dpcore.queries.standardized import StandardizedGradientSum
 
 SIZES, EPSILONS = (1_000, 10_000, 100_000), (0.1, 1.0, 4.0)
 SHARE, DELTA = 0.5, 1e-6
-_TRIED = 100
-"""A cell without an interval in so many repeats is left."""
 
 
 class FloatSums:
@@ -58,8 +57,13 @@ class FloatSums:
         rows = self.population
         if not isinstance(query, RowProducts):
             answer = rows.gradient(query.w, self.counts)
+            if isinstance(query, StandardizedGradientSum):
+                answer = query.standardization.map_gradient(answer)
         else:
             whole = rows.products(query.w, self.counts, query.by)
+            if query.centring is not None:
+                mapped = query.centring.standardization.map_gradient
+                whole = mapped(mapped(whole).T).T
             factors = np.where(np.eye(len(whole), dtype=bool), ON_DIAGONAL, OVER_DIAGONAL)
             answer = (whole * factors)[np.triu_indices(len(whole))]
         deviation = deviation_of(mechanism, query, query.problem)
@@ -94,16 +98,13 @@ def run_cell(
         found = outcome(truth, population.plain_errors(counts, least), model.intervals)
         yield {"ended": ended[-1].tolist(), **found}
     given = [row for row in earlier if "ended" not in row]
-    made, some = len(given), any("off" in row for row in given)
     inference = inference_in(population, plan, cell["n"])
-    while made < asked.repeats and (some or made < _TRIED):
+    for _ in range(len(given), asked.repeats):
         counts = population.drawn(rng, cell["n"])
         least = population.minimiser(counts, truth)
         session: Any = FloatSums(population, counts, rng)
         figures = inference.figures(session, least + ended[rng.integers(len(ended))])
-        found = outcome(truth, population.plain_errors(counts, least), figures)
-        made, some = made + 1, some or "off" in found
-        yield found
+        yield outcome(truth, population.plain_errors(counts, least), figures)
 
 
 def planned(population: Population, epsilon: float) -> Plan:
@@ -115,31 +116,42 @@ def planned(population: Population, epsilon: float) -> Plan:
 def inference_in(population: Population, plan: Plan, n: int) -> Inference:
     """Return what a fit to ``n`` rows has from dpcore for its intervals."""
     dataset = population.dataset.take(np.zeros(n, dtype=np.int64))
-    inference = inference_of(check_dataset(plan, dataset), dataset)
+    inference = inference_of(check_dataset(plan, dataset), dataset, None)
     assert inference is not None
     return inference
 
 
-def table(file: Path) -> Iterator[str]:
-    """Yield the lines of the table."""
+def table(files: list[Path]) -> Iterator[str]:
+    """Yield the lines of the table: of each cell the repeats, and its whole fits beside them."""
     cells: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
-    for row in lines(file):
-        kind = "fits" if "ended" in row else "stood in"
-        cells.setdefault((row["table"], row["n"], row["epsilon"], kind), []).append(row)
-    yield "| table | rows | epsilon | repeats | with intervals | coverage | least | width, times |"
-    yield "|---|---|---|---|---|---|---|---|"
-    for (name, n, epsilon, kind), rows in sorted(cells.items()):
-        given = [row for row in rows if "off" in row]
-        start = f"| {name} | {n:,} | {epsilon:g} | {len(rows):,} {kind} "
-        start += f"| {len(given) / len(rows):.1%} |"
-        if not given:
-            yield f"{start} | | |"
-            continue
-        covered = np.abs([row["off"] for row in given]) <= NORMAL_975
-        error = covered.mean(1).std() / math.sqrt(len(given))
-        ratio = float(np.median([row["ratio"] for row in given]))
-        least = covered.mean(0).min()
-        yield f"{start} {covered.mean():.1%} ± {error:.1%} | {least:.1%} | {ratio:.2f} |"
+    for row in itertools.chain.from_iterable(map(lines, files)):
+        cells.setdefault((row["table"], row["n"], row["epsilon"]), []).append(row)
+    yield (
+        "| table | rows | epsilon | repeats | with intervals | coverage | least | width, times "
+        "| whole fits | with intervals | coverage |"
+    )
+    yield "|---" * 11 + "|"
+    for (name, n, epsilon), rows in sorted(cells.items()):
+        fits = [row for row in rows if "ended" in row]
+        stood_in = _cells_of([row for row in rows if "ended" not in row])
+        of_fits = itertools.islice(_cells_of(fits), 3)
+        yield " | ".join((f"| {name}", f"{n:,}", f"{epsilon:g}", *stood_in, *of_fits)) + " |"
+
+
+def _cells_of(rows: list[dict[str, Any]]) -> Iterator[str]:
+    """Yield how many repeats there are, in how many there were intervals, and what these cover: on
+    the mean with a standard error, and of the coefficient that is covered least; their width."""
+    given = [row for row in rows if "off" in row]
+    yield f"{len(rows):,}"
+    yield f"{len(given) / max(len(rows), 1):.1%}"
+    if not given:
+        yield from ("", "", "")
+        return
+    covered = np.abs([row["off"] for row in given]) <= NORMAL_975
+    error = covered.mean(1).std() / math.sqrt(len(given))
+    yield f"{covered.mean():.1%} ± {error:.1%}"
+    yield f"{covered.mean(0).min():.1%}"
+    yield f"{np.median([row['ratio'] for row in given]):.2f}"
 
 
 def lines(file: Path) -> Iterator[dict[str, Any]]:
@@ -168,7 +180,7 @@ def main() -> None:
         with asked.results.open("a") as out:
             for row in run_cell(population, cell, asked, earlier):
                 print(json.dumps({**cell, **row}), file=out, flush=True)
-    print("\n".join(table(asked.results)))
+    print("\n".join(table([asked.results])))
 
 
 if __name__ == "__main__":

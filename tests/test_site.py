@@ -48,7 +48,14 @@ def test_queries_have_pages_with_their_argument(site):
         "dpcore.inference.row_products",
         "dpcore.bounds.counts",
         "dpcore.tuning.scores",
+        "dpcore.queries.standardized",
+        "dpcore_rsgd_ar.sgd_pass",
     }
+
+
+def test_mechanisms_of_plugins_have_pages_whether_they_are_registered_or_not(site):
+    pages = {path.stem for path in (site / "reference/mechanisms").glob("*.html")}
+    assert pages >= {"dpcore_accuracy_first.brownian", "dpcore_accuracy_first.reduced_threshold"}
 
 
 def test_every_command_has_its_help(site):

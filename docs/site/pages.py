@@ -17,9 +17,10 @@ from dpcore.registry.catalogue import Entry, load_registry, plural
 ROOT = Path(__file__).parents[2]
 PAGES = ("*.md", "docs/*.md", "docs/tutorials/*.md", "plugins/*/*.md", "bench/**/README.md")
 BESIDE = ("LICENSE", "bench/*.svg", "bench/figures/*.svg")
+OF_PLUGINS = ("plugins/*/dpcore_*/*.py",)
 QUERIES = (
     *(f"dpcore/{room}/*.py" for room in ("queries", "bounds", "evaluation", "inference", "tuning")),
-    "plugins/*/dpcore_*/*.py",
+    *OF_PLUGINS,
 )
 KINDS = ("optimizer", "mechanism", "accountant", "loss")
 PUBLIC = ("dpcore", "dpcore.sklearn", "dpcore.plugin", "dpcore.plugin.parts", "dpcore.testing")
@@ -57,16 +58,17 @@ def page_of(entry: Entry) -> str:
     return write(f"{plural(entry.kind)}/{entry.name}.md", entry.name, *about, target)
 
 
-def queries() -> Iterator[str]:
-    """Write a page for each module that holds a query, its sensitivity and the argument for it."""
-    for path in sorted(path for pattern in QUERIES for path in ROOT.glob(pattern)):
-        if "def answer_block(" not in path.read_text():
+def modules(kind: str, patterns: tuple[str, ...], sign: str) -> Iterator[str]:
+    """Write a page for each module with a part that is not registered, by a method that it has: a
+    query's sensitivity, or a mechanism's cost, each with the argument for it."""
+    for path in sorted(path for pattern in patterns for path in ROOT.glob(pattern)):
+        if sign not in path.read_text():
             continue
         top = next(parent for parent in path.parents if not (parent / "__init__.py").exists())
         module = ".".join(path.relative_to(top).with_suffix("").parts)
         if any(name.startswith(f"{module}.") for name in _HAVE_PAGES):
             continue
-        yield write(f"queries/{module}.md", module.split(".", 1)[1], documented(module))
+        yield write(f"{kind}/{module}.md", module.split(".", 1)[1], documented(module))
 
 
 def names_of(module: str) -> str:
@@ -117,7 +119,8 @@ def reference() -> None:
         plural(kind).capitalize(): [page_of(entry) for entry in registry.entries(kind)]
         for kind in KINDS
     }
-    parts["Queries"] = list(queries())
+    parts["Mechanisms"] += modules("mechanisms", OF_PLUGINS, "    def event(self")
+    parts["Queries"] = list(modules("queries", QUERIES, "    def sensitivity(self"))
     names = [names_of(module) for module in PUBLIC]
     navigation({"Commands": list(commands()), "Public names": names, **parts})
 

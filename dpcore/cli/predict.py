@@ -87,6 +87,9 @@ def predict_command(
             "score nor label in their line; how many is told) or refuse."
         ),
     ] = "blank",
+    quiet: Annotated[
+        bool, typer.Option("--quiet", help="Print nothing but errors, and scores without --out.")
+    ] = False,
 ) -> None:
     """Write a CSV line of log_odds and label for each row (margin and label, where the loss is not
     logistic; of three classes or more a column for each, probability_NAME, and label; of a model
@@ -107,7 +110,7 @@ def predict_command(
     if proba:
         fitted.require_probabilities()
     least = 0.0 if threshold is None else fitted.least_log_odds(threshold)
-    if not fitted.privacy["private"]:
+    if not (quiet or fitted.privacy["private"]):
         reasons = "; ".join(fitted.privacy["why_not_private"])
         typer.echo(f"dpcore: the model is not private: {reasons}", err=True)
     schema = _schema_of_file(fitted, separator, decimal, thousands)
@@ -121,7 +124,7 @@ def predict_command(
             with spooled(output.lines()) as whole:
                 while piece := whole.read(_ECHOED):
                     typer.echo(piece, nl=False)
-    if output.n_blank:
+    if output.n_blank and not quiet:
         told = words_of_blanks(output.n_blank, output.n_rows, "--bad-rows refuse")
         typer.echo(f"dpcore: {told}{output.reason()}", err=True)
 

@@ -35,6 +35,10 @@ class Estimate(NamedTuple):
     high: float
 
 
+_UNKNOWN = Estimate(None, 0.0, 1.0)
+"""A share of so few rows that their noisy count is none."""
+
+
 def count_of(cells: np.ndarray, deviation: float) -> Estimate:
     """Return the number of rows in some cells, float64 as released; its interval is for the noise,
     since the rows that were held out are counted, and are no sample of themselves."""
@@ -60,8 +64,9 @@ def share_of(
     p = np.linspace(0.0, 1.0, _STEPS + 1)
     noise = deviation**2 * (m * (1 - p) ** 2 + rest * p**2)
     low, high = _kept(p, (part - p * total) ** 2, noise + rows * p * (1 - p))
-    value = min(max(part / total, low), high) if total > 0 else None
-    return Estimate(value, low, high)
+    if not total > 0:
+        return _UNKNOWN
+    return Estimate(min(max(part / total, low), high), low, high)
 
 
 def mean_of(
@@ -86,8 +91,9 @@ def mean_of(
     variance = np.minimum(m * (1 - m), max(squares + reach, 0.0) / fewest)
     spread = deviation**2 * (1 + m**2) + rows_per_unit * rows * variance
     low, high = _kept(m, (part - m * count) ** 2, spread, z)
-    value = min(max(part / count, low), high) if count > 0 else None
-    return Estimate(value, low, high)
+    if not count > 0:
+        return _UNKNOWN
+    return Estimate(min(max(part / count, low), high), low, high)
 
 
 def auc_of_bins(
@@ -105,7 +111,7 @@ def auc_of_bins(
     n, p = float(negative.sum()), float(positive.sum())
     reach = deviation * sqrt(negative.size)
     if min(n, p) < max(_CLEAR * reach, 1.0):
-        return Estimate(None, 0.0, 1.0)
+        return _UNKNOWN
     below = (np.cumsum(negative) - negative / 2) / n
     above = (p - np.cumsum(positive) + positive / 2) / p
     auc = float(positive @ below / p)

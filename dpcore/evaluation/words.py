@@ -8,6 +8,7 @@ from typing import Any
 __all__ = ["evaluation_in_words"]
 
 _MOST_CLASSES = 20
+_UNKNOWN = "unknown (too few such rows for the noise)"
 
 
 def evaluation_in_words(figures: Mapping[str, Any], *, private: bool) -> list[str]:
@@ -54,8 +55,9 @@ def _of_errors(figures: Mapping[str, Any], private: bool) -> list[str]:
 
 
 def _number(figure: Mapping[str, Any]) -> str:
-    reach = f"[{figure['low']:.4g}, {figure['high']:.4g}]"
-    return f"unknown {reach}" if figure["value"] is None else f"{figure['value']:.4g} {reach}"
+    if figure["value"] is None:
+        return _UNKNOWN
+    return f"{figure['value']:.4g} [{figure['low']:.4g}, {figure['high']:.4g}]"
 
 
 def _bin(each: Mapping[str, Any]) -> str:
@@ -66,8 +68,9 @@ def _bin(each: Mapping[str, Any]) -> str:
 
 
 def _share(figure: Mapping[str, Any]) -> str:
-    reach = f"[{figure['low']:.2%}, {figure['high']:.2%}]"
-    return f"unknown {reach}" if figure["value"] is None else f"{figure['value']:.2%} {reach}"
+    if figure["value"] is None:
+        return _UNKNOWN
+    return f"{figure['value']:.2%} [{figure['low']:.2%}, {figure['high']:.2%}]"
 
 
 def _count(figure: Mapping[str, Any]) -> str:

@@ -68,10 +68,12 @@ def require_held_out(plan: Plan, test_fraction: float | None) -> None:
     """Raise InvalidInputError where an evaluation is asked for and no rows are held out for it."""
     if not plan.settings.evaluates:
         return
-    asked = "--evaluate-share" if plan.settings.evaluate_epsilon is None else "--evaluate-epsilon"
+    name = "evaluate_share" if plan.settings.evaluate_epsilon is None else "evaluate_epsilon"
+    asked = f"--{name.replace('_', '-')} ({name}=)"
     if test_fraction is None:
         raise InvalidInputError(
-            f"Expected --test-fraction beside {asked}: rows of the same table are held out for it."
+            f"Expected --test-fraction (test_fraction=) beside {asked}: rows of the same table are "
+            "held out for it."
         )
     if engine_facts(plan.engine).reads_files:
         raise InvalidInputError(

@@ -21,6 +21,7 @@ from dpcore.errors import InvalidInputError
 from dpcore.exact.grid import round_parameters
 from dpcore.fitting.engines import engine_at_hand
 from dpcore.fitting.shares import deviation_of, mechanism_for, norm_of, rehearse_run, require_share
+from dpcore.inference.centring import centring_of
 from dpcore.inference.first_step import nearer
 from dpcore.inference.one_step import TOO_LONG, Sums, one_step
 from dpcore.inference.row_products import ON_DIAGONAL, By, RowProducts, matrix_of
@@ -29,6 +30,7 @@ from dpcore.losses.facts import loss_facts
 from dpcore.model.model import check_coefficients
 from dpcore.noise.source import SeededNoise
 from dpcore.queries.gradient import ClippedGradientSum
+from dpcore.queries.standardized import StandardizedGradientSum
 from dpcore.registry.declarations import engine_facts
 from dpcore.session.in_turn import SessionAndLast
 from dpcore.session.ledger import Ledger, LedgerEntry
@@ -43,10 +45,11 @@ if TYPE_CHECKING:
     from dpcore.fitting.plan import Plan
     from dpcore.fitting.private_bounds import Bounded
     from dpcore.fitting.public_facts import Ready
+    from dpcore.inference.centring import Centring
     from dpcore.mechanisms.gaussian import Gaussian
     from dpcore.mechanisms.geometric import Geometric
     from dpcore.noise.source import NoiseSource
-    from dpcore.protocols import Accountant
+    from dpcore.protocols import Accountant, Query
     from dpcore.protocols.problem import Problem, Solution
 
 __all__ = ["Inference", "inference_of", "inferred", "shares_of", "without_intervals"]
@@ -57,7 +60,8 @@ is what leaves no interval first; noise of squares counts least."""
 _MOST_FEATURES = 256
 _LONGEST = 2.0**8
 """A row's gradient above which exact sums would be on a coarse grid."""
-_UP = 1.0 + 2.0**-40
+_UP = 1.0 + 2.0**-20
+"""More than what bounds of norms are rounded up by."""
 
 
 def inference_of(
@@ -73,7 +77,7 @@ def inference_of(
     if share is None:
         return None
     what = "The sums behind intervals are released from the rows"
-    require_share(plan, what, "Leave out --intervals-share")
+    require_share(plan, what, "Leave out --intervals-share (intervals_share=)")
     taken = 0.0 if evaluation is None else evaluation.stated["share"]
     if taken + share >= 1:
         raise InvalidInputError(
@@ -98,8 +102,10 @@ def inference_of(
     for reason, holds in reasons.items():
         if holds:
             raise InvalidInputError(f"There are no intervals where {reason}.")
-    mechanisms = [mechanism_for(plan.accountant, Fraction(share) * part) for part in _PARTS]
-    return Inference(share, problem, dataset.schema, _Noise(*mechanisms))
+    noise = _Noise(*(mechanism_for(plan.accountant, Fraction(share) * p) for p in _PARTS))
+    in_l2 = norm_of(noise.gradient) == "l2"
+    centring = centring_of(dataset.schema, problem) if in_l2 else None
+    return Inference(share, problem, dataset.schema, noise, centring)
 
 
 def without_intervals(
@@ -148,12 +154,15 @@ class Inference:
     ----------
     share : of the budget.
     noise : mechanisms that cost the share together, at most.
+    centring : of the rows in all sums, ``None`` for none. Sums and steps are in its coordinates,
+        and what is stated in the model's own.
     """
 
     share: float
     problem: Problem
     schema: Schema
     noise: _Noise
+    centring: Centring | None
 
     @property
     def stated(self) -> dict[str, Any]:
@@ -205,22 +214,24 @@ class Inference:
 
     def figures(self, session: TableSession, w: np.ndarray) -> dict[str, Any]:
         """Return what follows from released sums alone, JSON-able. ``w`` : the model's."""
-        problem = self.problem
-        regulariser = problem.l2 * (problem.n_public or 0)
+        problem, back = self.problem, self._back
+        regulariser = problem.l2 * (problem.n_public or 0) * back.T @ back
         if self._is_too_long(w):
             return {"why_not": TOO_LONG}
         (gradient, of_gradient), (curvature, of_curvature) = self._at_model(session, w)
-        w = self._on_grid(w)
-        w = nearer(w, gradient, curvature, of_gradient, of_curvature, regulariser)
+        of_noise = of_gradient, of_curvature
+        v = nearer(self._point(w), gradient, curvature, *of_noise, regulariser)
+        w = back @ v
         if self._is_too_long(w):
             return {"why_not": TOO_LONG}
         last = self._last(session, w)
         concordance = loss_facts(problem.loss).self_concordance or 0.0
-        of_rows = problem.row_norm, problem.rows_per_unit or 1
-        found = one_step(self._on_grid(w), last, regulariser, concordance, *of_rows)
+        of_rows = self._row_norm, problem.rows_per_unit or 1
+        found = one_step(self._point(w), last, regulariser, concordance, *of_rows)
         if found.estimate is None or found.covariance is None:
             return {"why_not": found.why_not}
-        return {"estimate": found.estimate.tolist(), "covariance": found.covariance.tolist()}
+        covariance = back @ found.covariance @ back.T
+        return {"estimate": (back @ found.estimate).tolist(), "covariance": covariance.tolist()}
 
     def _at_model(
         self, session: TableSession, w: np.ndarray
@@ -236,29 +247,52 @@ class Inference:
         squares, of_squares = self._products(session, w, "slope", self.noise.squares)
         return Sums(gradient, curvature, squares, of_gradient, of_curvature, of_squares)
 
+    @property
+    def _back(self) -> np.ndarray:
+        """The matrix that makes of centred coordinates the model's own."""
+        one = np.eye(self.problem.n_features)
+        return one if self.centring is None else self.centring.standardization.pull_back(one).T
+
+    @property
+    def _row_norm(self) -> float:
+        return self.problem.row_norm if self.centring is None else self.centring.row_norm
+
     def _on_grid(self, w: np.ndarray) -> np.ndarray:
         """Return the point at which queries take their sums."""
         return round_parameters(w, self.problem.raw_norm_bound)
 
+    def _point(self, w: np.ndarray) -> np.ndarray:
+        """Return that point in the coordinates of the sums."""
+        return self._on_grid(w) if self.centring is None else self.centring.point(self._on_grid(w))
+
+    def _longest(self, w: np.ndarray) -> float:
+        """Return a bound of every row's gradient at a point."""
+        return largest_slope(self.problem, w, self.centring) * self._row_norm
+
     def _is_too_long(self, w: np.ndarray) -> bool:
-        return largest_slope(self.problem, w) * self.problem.row_norm > _LONGEST
+        return self._longest(w) > _LONGEST
 
     def _gradient(
         self, session: TableSession, w: np.ndarray, mechanism: Gaussian | Geometric
     ) -> tuple[np.ndarray, float]:
         """Return the noisy sum of gradients at a point, and the deviation of an entry."""
-        problem, norm = self.problem, norm_of(mechanism)
+        problem, norm, multiplier = self.problem, norm_of(mechanism), mechanism.noise_multiplier
         width = np.sqrt(problem.n_features) if norm == "l1" else 1.0
         # No row's gradient is longer, so that none is clipped.
-        clip = largest_slope(problem, self._on_grid(w)) * problem.row_norm * width * _UP
-        query = ClippedGradientSum(problem, w, clip, norm, mechanism.noise_multiplier)
+        clip = self._longest(self._on_grid(w)) * width * _UP
+        query: Query
+        if self.centring is None:
+            query = ClippedGradientSum(problem, w, clip, norm, multiplier)
+        else:
+            mapped = self.centring.standardization
+            query = StandardizedGradientSum(problem, w, mapped, clip, multiplier)
         return session.release(query, mechanism), deviation_of(mechanism, query, problem)
 
     def _products(
         self, session: TableSession, w: np.ndarray, by: By, mechanism: Gaussian | Geometric
     ) -> tuple[np.ndarray, float]:
         """Return a noisy matrix of products, and the deviation of an entry on its diagonal."""
-        multiplier = mechanism.noise_multiplier
-        query = RowProducts(self.problem, w, by, norm_of(mechanism), multiplier)
+        asked = norm_of(mechanism), mechanism.noise_multiplier, self.centring
+        query = RowProducts(self.problem, w, by, *asked)
         found = matrix_of(session.release(query, mechanism), self.problem.n_features)
         return found, deviation_of(mechanism, query, self.problem) / ON_DIAGONAL

@@ -133,7 +133,7 @@ def checked_settings(settings: Settings) -> Settings:
     )
     settings = _with_checked_evaluation(settings)
     if (intervals := settings.intervals_share) is not None:
-        intervals = _checked_share("intervals-share", intervals)
+        intervals = _checked_share("intervals_share", intervals)
         settings = dataclasses.replace(settings, intervals_share=intervals)
     if settings.l2 is not None and settings.l2 < 0:
         raise InvalidInputError(f"Expected l2={settings.l2!r} >= 0.")
@@ -193,13 +193,16 @@ def _with_accountant_of_figure(settings: Settings) -> Settings:
 def _with_checked_evaluation(settings: Settings) -> Settings:
     share, epsilon = settings.evaluate_share, settings.evaluate_epsilon
     if share is not None and epsilon is not None:
-        raise InvalidInputError("Expected --evaluate-share or --evaluate-epsilon, not both.")
+        raise InvalidInputError(
+            "Expected --evaluate-share (evaluate_share=) or --evaluate-epsilon "
+            "(evaluate_epsilon=), not both."
+        )
     if share is not None:
-        share = _checked_share("evaluate-share", share)
+        share = _checked_share("evaluate_share", share)
     if epsilon is not None:
         epsilon = convert("evaluate_epsilon", float, epsilon)
         if not (math.isfinite(epsilon) and epsilon > 0):
-            raise InvalidInputError(f"Expected evaluate-epsilon={epsilon} to be finite and > 0.")
+            raise InvalidInputError(f"Expected evaluate_epsilon={epsilon} to be finite and > 0.")
     return dataclasses.replace(settings, evaluate_share=share, evaluate_epsilon=epsilon)
 
 

@@ -67,7 +67,7 @@ def require_share(plan: Plan, what: str, instead: str) -> None:
         f"{accountant.name} is no filter of a budget": not (stated.private and promised.private),
         f"the {accountant.name} accountant bounds one release": not promised.holds_several,
         f"the {accountant.name} accountant holds it to a fixed schedule, which has no place for "
-        "them; name another one, such as --accountant gdp, or rdp for samples": (
+        "them; name another one, such as --accountant gdp (accountant='gdp'), or rdp for samples": (
             not accountant.fully_adaptive
         ),
     }
@@ -95,7 +95,7 @@ def mechanism_of_epsilon(accountant: Accountant, epsilon: float) -> Gaussian | G
     """
     if epsilon >= accountant.epsilon:
         raise InvalidInputError(
-            f"Expected evaluate-epsilon={exact(epsilon)} < {exact(accountant.epsilon)}, the "
+            f"Expected evaluate_epsilon={exact(epsilon)} < {exact(accountant.epsilon)}, the "
             "epsilon of the run: the evaluation is a part of it."
         )
     noise = _noise_in(accountant)
@@ -109,8 +109,8 @@ def mechanism_of_epsilon(accountant: Accountant, epsilon: float) -> Gaussian | G
 
     if not holds(_MUCH_NOISE):
         raise InvalidInputError(
-            f"The {accountant.name} accountant states more than evaluate-epsilon={exact(epsilon)} "
-            "of every release. Give --evaluate-share, or another accountant."
+            f"The {accountant.name} accountant states more than evaluate_epsilon={exact(epsilon)} "
+            "of every release. Give --evaluate-share (evaluate_share=), or another accountant."
         )
     return noise(smallest_multiplier(holds))
 

@@ -67,6 +67,7 @@ def required_estimate(intervals: Mapping[str, Any] | None) -> Estimate:
         return estimate
     if intervals is None:
         raise InvalidInputError(
-            "The model has no intervals: none were asked for (--intervals-share)."
+            "The model has no intervals: none were asked for by --intervals-share "
+            "(intervals_share=)."
         )
     raise InvalidInputError(f"The model has no intervals: {intervals['why_not']}.")

@@ -21,20 +21,21 @@ def nearer(
     curvature: np.ndarray,
     of_gradient: float,
     of_curvature: float,
-    regulariser: float,
+    regulariser: np.ndarray,
 ) -> np.ndarray:
     """Return ``w`` after a Newton step by noisy sums, or itself where the step would be noise.
 
-    The step is damped: no eigenvalue of the curvature counts for less than the norm of its noise.
+    The step is damped: no eigenvalue of curvature and regulariser counts for less than the norm of
+    its noise.
     It is made where the square of the gradient is at least twice the mean of its noise's, so that
     more of the gradient is taken away than noise brought in.
 
     ``of_gradient``, ``of_curvature`` : deviations of an entry, of the matrix on the diagonal.
+    ``regulariser`` : its second derivative, of shape (d, d).
     """
-    slope = gradient + regulariser * w
+    slope = gradient + regulariser @ w
     if float(slope @ slope) < 2.0 * w.size * of_gradient**2:
         return w
-    values, vectors = np.linalg.eigh(curvature)
-    least = noise_norm(of_curvature, w.size)
-    steps = (vectors.T @ slope) / np.maximum(values + regulariser, least)
+    values, vectors = np.linalg.eigh(curvature + regulariser)
+    steps = (vectors.T @ slope) / np.maximum(values, noise_norm(of_curvature, w.size))
     return np.asarray(w - vectors @ steps)

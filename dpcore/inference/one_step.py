@@ -1,14 +1,14 @@
 """One Newton step from released sums, and the covariance of where it ends.
 
 At a released w, with sums over the rows of gradients g, of curvatures H (l'' x x^T) and of squares
-M (g g^T), each with noise of a known law, and a public weight a of the regulariser (a/2) ||w||^2:
+M (g g^T), each with noise of a known law, and a public regulariser w^T R w / 2:
 
-    w1 = w - (H + a I)^-1 (g + a w),    Cov(w1) = A B A,    A = (H + a I)^-1,
+    w1 = w - (H + R)^-1 (g + R w),    Cov(w1) = A B A,    A = (H + R)^-1,
     B = M + s_g^2 I + (s_H^2 / 2) (||m||^2 I + m m^T) + c I.
 
-w1 estimates the minimiser w* of n E[loss] + (a/2) ||w||^2 over the population that the rows are
+w1 estimates the minimiser w* of n E[loss] + w^T R w / 2 over the population that the rows are
 independent draws from. Up to the linearisation, w1 - w* = -A (S + e_g + E_H (w* - w)), where S is
-the sum of the rows' gradients at w* and a w*, of mean 0, e_g the noise of g, and E_H that of H (van
+the sum of the rows' gradients at w* and R w*, of mean 0, e_g the noise of g, and E_H that of H (van
 der Vaart 1998, section 5.7; with noise Avella-Medina, Bradshaw & Loh 2023). In turn:
 
 * Cov(S) is at most the mean of M, which leaves out that a mean is subtracted. Where units have up
@@ -27,7 +27,7 @@ der Vaart 1998, section 5.7; with noise Avella-Medina, Bradshaw & Loh 2023). In 
 Entries beside the diagonal have 1/1.96 of the variance on it, and not 1/2: counted by ``_UP``.
 
 There is no interval where the noise could turn the curvature over: where the least eigenvalue of
-H + a I is below 1.25 times the norm that its noise reaches (``noise_norm``). Nor where the step is
+H + R is below 1.25 times the norm that its noise reaches (``noise_norm``). Nor where the step is
 long: for a loss of self-concordance q a row's curvature changes by up to e^(q |x.v|), v = w1 - w,
 and the root mean square of q |x.v| over rows, weighed by their curvatures, is to be at most .4. Its
 square is q^2 v^T H v / sum l'', and sum l'' >= trace(H) / max ||x||^2. What the linear form leaves
@@ -100,25 +100,25 @@ class OneStep:
 def one_step(
     w: np.ndarray,
     sums: Sums,
-    regulariser: float,
+    regulariser: np.ndarray,
     self_concordance: float,
     row_norm: float,
     rows_per_unit: int = 1,
 ) -> OneStep:
     """Return the estimate that follows from the sums, with all that is random in it counted.
 
-    ``w`` : where the sums were released, float64 of shape (d,). ``regulariser`` : a of the
-    module's words. ``self_concordance`` : q. ``row_norm`` : the bound of ||x||.
+    ``w`` : where the sums were released, float64 of shape (d,). ``regulariser`` : R of the
+    module's words, of shape (d, d). ``self_concordance`` : q. ``row_norm`` : the bound of ||x||.
     """
     d = w.size
-    bread = sums.curvature + regulariser * np.eye(d)
+    bread = sums.curvature + regulariser
     least = float(np.linalg.eigvalsh(bread)[0])
     reach = noise_norm(sums.of_curvature, d)
     if not least > _CLEAR * reach:
         return OneStep(why_not=WEAK)
     inverse = np.linalg.inv(bread)
     inverse = (inverse + inverse.T) / 2.0
-    slope = sums.gradient + regulariser * w
+    slope = sums.gradient + regulariser @ w
     move = -inverse @ slope
     longest = np.linalg.solve(bread - _MAY_LACK * reach * np.eye(d), slope)
     covariance = inverse @ _meat(sums, longest, rows_per_unit) @ inverse

@@ -18,6 +18,7 @@ from dpcore.privacy.sensitivity import Sensitivity
 
 if TYPE_CHECKING:
     from dpcore.data.blocks.block import Block
+    from dpcore.inference.centring import Centring
     from dpcore.privacy.sensitivity import NeighboringRelation
     from dpcore.protocols.problem import Problem
 
@@ -57,6 +58,7 @@ class RowProducts:
     by : what a row's product is weighed by: ``"slope"``, squared, or ``"curvature"``.
     norm : of the sensitivity.
     noise_multiplier : the noise the answer will get, which bounds how fine the grid may be.
+    centring : of the rows, with the bound of their norms; ``None`` leaves them as they are.
     """
 
     problem: Problem
@@ -64,6 +66,7 @@ class RowProducts:
     by: By
     norm: Literal["l1", "l2"] = "l2"
     noise_multiplier: float = 1.0
+    centring: Centring | None = None
 
     kind: ClassVar[str] = "intervals"
     thread_safe: ClassVar[bool] = True
@@ -77,10 +80,14 @@ class RowProducts:
     @property
     def _longest(self) -> float:
         """The bound of ||v|| before it is rounded to the grid."""
-        problem = self.problem
-        by_slope = self.by == "slope"
-        weight = largest_slope(problem, self.w) if by_slope else math.sqrt(problem.loss.smoothness)
-        return weight * problem.row_norm * _UP
+        problem, by_slope = self.problem, self.by == "slope"
+        weight = self._largest_slope if by_slope else math.sqrt(problem.loss.smoothness)
+        row_norm = problem.row_norm if self.centring is None else self.centring.row_norm
+        return weight * row_norm * _UP
+
+    @property
+    def _largest_slope(self) -> float:
+        return largest_slope(self.problem, self.w, self.centring)
 
     @property
     def bits(self) -> int:
@@ -109,8 +116,9 @@ class RowProducts:
 
     def answer_block(self, block: Block) -> np.ndarray:
         asked = self.problem, self.w, block
-        weights = slopes(*asked) if self.by == "slope" else np.sqrt(curvatures(*asked))
-        v = block.rows()
+        by_slope = self.by == "slope"
+        weights = slopes(*asked, self._largest_slope) if by_slope else np.sqrt(curvatures(*asked))
+        v = block.rows() if self.centring is None else self.centring.rows(block.rows())
         v *= weights[:, np.newaxis]
         np.rint(np.ldexp(v, self.bits, out=v), out=v)
         # Whole numbers whose partial sums are below 2^53: exact in any order of terms.

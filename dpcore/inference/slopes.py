@@ -12,6 +12,7 @@ from dpcore.queries.gradient_sum import bounded_labels
 
 if TYPE_CHECKING:
     from dpcore.data.blocks.block import Block
+    from dpcore.inference.centring import Centring
     from dpcore.protocols.problem import Problem
 
 __all__ = ["curvatures", "largest_slope", "slopes"]
@@ -20,25 +21,29 @@ _UP = 1.0 + 2.0**-40
 _STEP = 2.0**-8
 
 
-def largest_slope(problem: Problem, w: np.ndarray) -> float:
+def largest_slope(problem: Problem, w: np.ndarray, centring: Centring | None = None) -> float:
     """Return a bound of every row's slope at ``w``, rounded up; ``inf`` if there is none.
 
     It is the loss's Lipschitz constant. A quadratic loss has none, and its slope z - y is at most
-    ||x|| ||w|| + 1 (Cauchy and Schwarz; labels are held to [-1, 1]).
+    ||x|| ||w|| + 1 (Cauchy and Schwarz; labels are held to [-1, 1]), or, of columns that are
+    centred, what their ends let a margin be.
     """
     facts = loss_facts(problem.loss)
     if math.isfinite(facts.lipschitz) or not facts.quadratic:
         return facts.lipschitz * _UP
-    return (problem.row_norm * math.sqrt(float(np.square(w).sum())) + 1.0) * _UP
+    margin = problem.row_norm * math.sqrt(float(np.square(w).sum()))
+    if centring is not None:
+        margin = min(margin, centring.longest_margin(w))
+    return (margin + 1.0) * _UP
 
 
-def slopes(problem: Problem, w: np.ndarray, block: Block) -> np.ndarray:
-    """Return the size of every row's slope at ``w``, held to ``largest_slope``: float64 of shape
+def slopes(problem: Problem, w: np.ndarray, block: Block, largest: float) -> np.ndarray:
+    """Return the size of every row's slope at ``w``, held to ``largest``: float64 of shape
     (n_rows,)."""
     c = np.empty(block.n_rows)
     z = np.ascontiguousarray(block.margins(w))
     problem.loss.dvalue(z, bounded_labels(block), c)
-    return _held(np.abs(c), largest_slope(problem, w))
+    return _held(np.abs(c), largest)
 
 
 def curvatures(problem: Problem, w: np.ndarray, block: Block) -> np.ndarray:

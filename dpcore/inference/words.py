@@ -7,7 +7,9 @@ from typing import Any
 
 __all__ = ["intervals_in_words", "notes_on_intervals"]
 
-_NONE = "No interval is stated for them: none was asked for (--intervals-share)."
+_NONE = (
+    "No interval is stated for them: none was asked for by --intervals-share (intervals_share=)."
+)
 _TARGET = (
     "Estimate, standard error and 95 % interval are for the minimum of the stated objective over "
     "the population that the rows are independent draws from, at the fit's number of rows. They "

@@ -22,6 +22,7 @@ PRIORS = (Fraction(1, 100), Fraction(1, 10), Fraction(1, 2), Fraction(9, 10))
 FALSE_ALARMS = (Fraction(1, 100), Fraction(1, 1000))
 _EVEN = Fraction(1, 2)
 _SEVERAL = 5
+_CERTAIN = Fraction(99, 100)
 
 
 @dataclass(frozen=True)
@@ -77,18 +78,15 @@ class Explained:
         few = FALSE_ALARMS[-1]
         several = self.presence.of_group(_SEVERAL)
         return [
-            f"Someone who is 50 % sure {self.secret} can become at most "
-            f"{percent_up(self.presence.surest(_EVEN))} sure{_except(self.presence)}.",
+            f"Someone who is 50 % sure {self.secret} can become {_bound(self.presence, ' sure')}.",
             f"Someone to whom two possible contents of {self.holder} are equally likely can become "
-            f"at most {percent_up(self.value.surest(_EVEN))} sure of one{_except(self.value)}"
-            f"{self._why_value()}.",
+            f"{_bound(self.value, ' sure of one')}{self._why_value()}.",
             f"A guess {_whether(self.secret)}, after a fair coin decided it, is right at most "
             f"{percent_up(self.guessed())} of the time{self._by_mu()}; a test that says yes in 1 "
             f"of {few.denominator:,} cases where it is not so says yes in at most "
             f"{percent_up(self.caught(few))} of those where it is.",
             f"This is for one of them: a person with {_SEVERAL} {self.several} counts {_SEVERAL} "
-            f"times, and 50 % become at most {percent_up(several.surest(_EVEN))}"
-            f"{_except(several)}.",
+            f"times, and 50 % become {_bound(several)}.",
         ]
 
     def to_dict(self) -> dict[str, Any]:
@@ -124,12 +122,16 @@ def _whether(secret: str) -> str:
     return f"whether{secret.removeprefix('that')}"
 
 
-def _except(promise: Promise) -> str:
-    """Return for which probability a bound of beliefs does not hold, with a comma before. About:
-    it is that of a coin beside the release, as ``dpcore.privacy.odds`` has it."""
+def _bound(promise: Promise, of_what: str = "") -> str:
+    """Return what a belief of 50 % becomes at most, and for which probability that does not hold.
+    About: it is that of a coin beside the release, as ``dpcore.privacy.odds`` has it. Where the
+    coin is all but certain, there is no bound."""
+    if promise.delta >= _CERTAIN:
+        return f"100 %{of_what} (no bound is left)"
+    bound = f"at most {percent_up(promise.surest(_EVEN))}{of_what}"
     if promise.delta == 0:
-        return ""
-    return f", except with probability about {figure_up(promise.delta)}"
+        return bound
+    return f"{bound}, except with probability about {figure_up(promise.delta)}"
 
 
 def _beliefs(promise: Promise) -> dict[str, Any]:

@@ -99,7 +99,8 @@ def _bound(bound: float | str) -> str:
 
 def _values(values: list[Any]) -> str:
     firsts = [value[0] if isinstance(value, list) else value for value in values]
-    shown = ", ".join(map(str, firsts[:_MOST_VALUES]))
+    texts = [str(value) for value in firsts[:_MOST_VALUES]]
+    shown = "; ".join(texts) if any("," in text for text in texts) else ", ".join(texts)
     more = len(values) - _MOST_VALUES
     return f"{shown} and {more:,} more" if more > 0 else shown
 

@@ -20,13 +20,22 @@ from dpcore.errors import InvalidInputError, advised_on_bad_rows
 from dpcore.fitting.api import fit
 from dpcore.fitting.rows import schema_of, with_units
 from dpcore.sklearn.public import described_schema, with_label_ascending
-from dpcore.sklearn.rows import called_of, given_labels, given_rows, names_of, without_ids
+from dpcore.sklearn.rows import (
+    called_of,
+    given_labels,
+    given_rows,
+    names_of,
+    require_ids,
+    sample_weight_of,
+    without_ids,
+)
 
 if TYPE_CHECKING:
     from typing import Self
 
     from dpcore.data.schema.schema import Schema
     from dpcore.model.model import Model
+    from dpcore.report.coefficients import Summary
 
 __all__ = ["WITHOUT_SCORE", "PrivateEstimator"]
 
@@ -70,6 +79,7 @@ class PrivateEstimator(ABC, BaseEstimator):
     test_fraction, evaluate_share, evaluate_epsilon : the share of the rows held out by coins for a
         private evaluation, and the share of the budget that it takes, or the epsilon, within the
         fit's, that it has by itself: ``model_.evaluation``.
+    intervals_share : the share of the budget for intervals (``summary``, ``predict_interval``).
     schema_from_data : says that bounds, categories or a step before this one were taken from the
         rows, and marks the model as not private.
     random_state : a seed, or a generator that draws one, as elsewhere in scikit-learn; it marks the
@@ -100,6 +110,7 @@ class PrivateEstimator(ABC, BaseEstimator):
     test_fraction: float | None = None
     evaluate_share: float | None = None
     evaluate_epsilon: float | None = None
+    intervals_share: float | None = None
     schema_from_data: bool = False
     random_state: Any = None
     ledger: str | os.PathLike[str] | None = None
@@ -114,7 +125,7 @@ class PrivateEstimator(ABC, BaseEstimator):
 
         Raises DataError or InvalidInputError before any budget is spent.
         """
-        weights = _sample_weight(metadata)
+        weights = sample_weight_of(metadata)
         rows, labels, schema, own = self._described_rows(X, y)
         with advised_on_bad_rows(self._advice()):
             model = fit(
@@ -135,6 +146,7 @@ class PrivateEstimator(ABC, BaseEstimator):
                 test_fraction=self.test_fraction,
                 evaluate_share=self.evaluate_share,
                 evaluate_epsilon=self.evaluate_epsilon,
+                intervals_share=self.intervals_share,
                 **self._weights(),
                 ledger=self.ledger,
                 analyst=self.analyst,
@@ -158,7 +170,7 @@ class PrivateEstimator(ABC, BaseEstimator):
             unit=unit,
         )
         if not has_width:
-            _require_ids(rows, unit)
+            require_ids(rows, unit)
         labels = given_labels(y, type(self).__name__)
         own = None
         if schema is None:
@@ -179,6 +191,18 @@ class PrivateEstimator(ABC, BaseEstimator):
         rows = self._checked(X)
         with advised_on_bad_rows(WITHOUT_SCORE):
             return self.model_.predict(rows, bad_rows="refuse")
+
+    def predict_interval(self, X: Any) -> np.ndarray:
+        """Return the ends of each row's 95 % interval, float64 of shape (n_rows, 2): of the log
+        odds of the second class, or of the number; of a fit with ``intervals_share``."""
+        rows = self._checked(X)
+        with advised_on_bad_rows(WITHOUT_SCORE):
+            return self.model_.predict_interval(rows, bad_rows="refuse")
+
+    def summary(self) -> Summary:
+        """Return the coefficients in their columns' units, with intervals where there are some."""
+        check_is_fitted(self)
+        return self.model_.summary()
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy or the R2: an exact figure of these rows, which no epsilon covers."""
@@ -272,20 +296,3 @@ class PrivateEstimator(ABC, BaseEstimator):
         if isinstance(state, numbers.Integral):
             return int(state)
         return int(check_random_state(state).randint(2**31 - 1))
-
-
-def _require_ids(rows: Any, unit: str | None) -> None:
-    if unit is not None and not (is_frame(rows) and unit in names_of(rows)):
-        raise InvalidInputError(
-            f"X is no frame with the column {unit!r} of ids. Steps before the estimator have to "
-            f"hand it on: ColumnTransformer([..., ('id', 'passthrough', [{unit!r}])], "
-            "verbose_feature_names_out=False).set_output(transform='pandas')."
-        )
-
-
-def _sample_weight(metadata: Mapping[str, Any]) -> Any:
-    """Return the weights of rows, if some came with them; TypeError for anything else."""
-    for name in metadata:
-        if name != "sample_weight":
-            raise TypeError(f"fit() got an unexpected keyword argument {name!r}")
-    return metadata.get("sample_weight")

@@ -6,6 +6,7 @@ scikit-learn's own checks quote cells and the number of rows, so none of them re
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from sklearn.utils.validation import validate_data
 
 from dpcore.data.readers.frames import frame_cells, frame_names, frame_of, is_frame
 from dpcore.data.readers.in_memory import real_matrix, streams, typed_cells
-from dpcore.errors import DataError
+from dpcore.errors import DataError, InvalidInputError
 
 if TYPE_CHECKING:
     from dpcore.data.cells.typed import Cells
@@ -28,6 +29,8 @@ __all__ = [
     "given_labels",
     "given_rows",
     "names_of",
+    "require_ids",
+    "sample_weight_of",
     "without_ids",
 ]
 
@@ -83,6 +86,16 @@ def without_ids(X: Any, unit: str | None) -> Any:
         return X
     others = [name for name in names if name != unit]
     return X[others] if hasattr(X, "iloc") else X.select(others)
+
+
+def require_ids(rows: Any, unit: str | None) -> None:
+    """Raise InvalidInputError for rows without the column of ids that there has to be."""
+    if unit is not None and not (is_frame(rows) and unit in names_of(rows)):
+        raise InvalidInputError(
+            f"X is no frame with the column {unit!r} of ids. Steps before the estimator have to "
+            f"hand it on: ColumnTransformer([..., ('id', 'passthrough', [{unit!r}])], "
+            "verbose_feature_names_out=False).set_output(transform='pandas')."
+        )
 
 
 def given_labels(y: Any, who: str) -> Any:
@@ -197,3 +210,11 @@ def _two_dimensional(X: Any) -> np.ndarray:
 
 def _is_scalar(cell: Any) -> bool:
     return cell is None or isinstance(cell, (str, bytes)) or hasattr(cell, "__float__")
+
+
+def sample_weight_of(metadata: Mapping[str, Any]) -> Any:
+    """Return the weights of rows, if some came with them; TypeError for anything else."""
+    for name in metadata:
+        if name != "sample_weight":
+            raise TypeError(f"fit() got an unexpected keyword argument {name!r}")
+    return metadata.get("sample_weight")

@@ -33,11 +33,11 @@ _Method = TypeVar("_Method", bound=Callable[..., Any])
 
 
 def _require_no_evaluation(estimator: PrivateEstimator) -> None:
-    for name in ("test_fraction", "evaluate_share", "evaluate_epsilon"):
+    for name in ("test_fraction", "evaluate_share", "evaluate_epsilon", "intervals_share"):
         if getattr(estimator, name) is not None:
             raise InvalidInputError(
-                f"A search is one release and has no private evaluation beside it: leave {name} "
-                "out of the estimator."
+                "A search is one release, with no private evaluation and no intervals beside it: "
+                f"leave {name} out of the estimator."
             )
 
 

@@ -318,3 +318,12 @@ def test_a_column_is_kept_beside_the_scores(run, saved, folder, some):
 def test_a_column_that_cannot_be_kept_is_refused(run, saved, data, column, text):
     done = run("predict", saved, "--data", data, "--keep", column)
     assert done.exit_code == 2 and done.stdout == "" and text in done.stderr
+
+
+def test_quiet_leaves_the_scores_alone(run, saved, folder):
+    with (folder / NAME).open("a") as file:
+        file.write(",Bern,no\n")
+    told = run("predict", saved, "--data", NAME)
+    hushed = run("predict", saved, "--data", NAME, "--quiet")
+    assert "have neither" in told.stderr or "no score" in told.stderr
+    assert (hushed.stdout, hushed.stderr) == (told.stdout, "")

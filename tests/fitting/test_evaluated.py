@@ -249,14 +249,14 @@ def test_units_have_noise_for_all_of_their_rows(tmp_path):
 @pytest.mark.parametrize(
     ("others", "message"),
     [
-        ({"fraction": None}, "--test-fraction beside"),
-        ({"share": 1.0}, "evaluate-share=1.0"),
-        ({"evaluate_epsilon": 1.0}, "--evaluate-share or --evaluate-epsilon, not both"),
-        ({"share": None, "evaluate_epsilon": 2.0}, "evaluate-epsilon=2 < 2, the epsilon of"),
-        ({"share": None, "evaluate_epsilon": 0.0}, "evaluate-epsilon=0.0 to be finite and > 0"),
+        ({"fraction": None}, r"--test-fraction \(test_fraction=\) beside"),
+        ({"share": 1.0}, "evaluate_share=1.0"),
+        ({"evaluate_epsilon": 1.0}, r"\(evaluate_share=\) or --evaluate-epsilon"),
+        ({"share": None, "evaluate_epsilon": 2.0}, "evaluate_epsilon=2 < 2, the epsilon of"),
+        ({"share": None, "evaluate_epsilon": 0.0}, "evaluate_epsilon=0.0 to be finite and > 0"),
         (
             {"share": None, "evaluate_epsilon": 0.01, "accountant": "rdp"},
-            "rdp accountant states more than evaluate-epsilon=0.01",
+            "rdp accountant states more than evaluate_epsilon=0.01",
         ),
         ({"algo": "sgd-adv", "params": {}}, "fixed schedule"),
         ({"algo": "a-ddp", "params": {}}, "rows stay with users"),

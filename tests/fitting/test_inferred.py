@@ -221,7 +221,7 @@ def test_figures_follow_from_what_was_released_alone(monkeypatch):
 @pytest.mark.parametrize(
     ("others", "message"),
     [
-        ({"share": 1.0}, "intervals-share=1.0"),
+        ({"share": 1.0}, "intervals_share=1.0"),
         ({"loss": "hinge-svm"}, "states no self_concordance"),
         ({"loss": "huber-svm"}, "states no self_concordance"),
         ({"classes": (0, 1, 2)}, "margins of its own"),

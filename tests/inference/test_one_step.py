@@ -9,6 +9,7 @@ from dpcore.inference.first_step import nearer
 from dpcore.inference.one_step import LONG, WEAK, Sums, one_step
 
 TRUTH = np.array([0.5, -0.3, 0.2])
+NONE = np.zeros((3, 3))
 N, REPEATS = 600, 2000
 DEVIATIONS = (12.0, 2.0, 4.0)
 
@@ -39,9 +40,9 @@ def test_without_noise_it_is_least_squares_with_whites_covariance():
     # (X'X)^-1 at the point where the squares are taken.
     X, y = drawn(np.random.default_rng(1))
     ols = np.linalg.lstsq(X, y, rcond=None)[0]
-    found = one_step(np.zeros(3), sums_at(np.zeros(3), X, y, (1e-9,) * 3), 0.0, 0.0, 5.0)
+    found = one_step(np.zeros(3), sums_at(np.zeros(3), X, y, (1e-9,) * 3), NONE, 0.0, 5.0)
     assert found.estimate == pytest.approx(ols, abs=1e-9)
-    at_minimum = one_step(ols, sums_at(ols, X, y, (1e-9,) * 3), 0.0, 0.0, 5.0)
+    at_minimum = one_step(ols, sums_at(ols, X, y, (1e-9,) * 3), NONE, 0.0, 5.0)
     inverse = np.linalg.inv(X.T @ X)
     white = inverse @ (X * ((y - X @ ols) ** 2)[:, None]).T @ X @ inverse
     assert np.allclose(at_minimum.covariance, white, rtol=1e-6)
@@ -50,7 +51,7 @@ def test_without_noise_it_is_least_squares_with_whites_covariance():
 def test_the_regulariser_is_that_of_ridge_regression():
     X, y = drawn(np.random.default_rng(1))
     ridge = np.linalg.solve(X.T @ X + 50 * np.eye(3), X.T @ y)
-    found = one_step(TRUTH, sums_at(TRUTH, X, y, (1e-9,) * 3), 50.0, 0.0, 5.0)
+    found = one_step(TRUTH, sums_at(TRUTH, X, y, (1e-9,) * 3), 50 * np.eye(3), 0.0, 5.0)
     assert found.estimate == pytest.approx(ridge, abs=1e-9)
 
 
@@ -60,7 +61,7 @@ def coverage(change=lambda sums: sums, repeats=REPEATS):
     for _ in range(repeats):
         w = TRUTH + rng.normal(0, 0.1, 3)
         sums = change(sums_at(w, *drawn(rng), DEVIATIONS, rng))
-        found = one_step(w, sums, 0.0, 0.0, 5.0)
+        found = one_step(w, sums, NONE, 0.0, 5.0)
         if found.estimate is not None:
             error = np.abs(found.estimate - TRUTH)
             held.append(error <= 1.959964 * np.sqrt(np.diag(found.covariance)))
@@ -85,15 +86,15 @@ def test_noise_or_sampling_that_is_not_counted_is_caught(uncounted):
 def test_weak_curvature_and_long_steps_have_reasons():
     X, y = drawn(np.random.default_rng(1))
     sums = sums_at(np.zeros(3), X, y, (1.0, 1.0, 1.0))
-    assert one_step(np.zeros(3), replace(sums, of_curvature=60.0), 0.0, 0.0, 5.0).why_not == WEAK
-    assert one_step(np.zeros(3), sums, 0.0, 4.0, 5.0).why_not == LONG
-    assert one_step(np.zeros(3), sums, 0.0, 0.0, 5.0).why_not is None
+    assert one_step(np.zeros(3), replace(sums, of_curvature=60.0), NONE, 0.0, 5.0).why_not == WEAK
+    assert one_step(np.zeros(3), sums, NONE, 4.0, 5.0).why_not == LONG
+    assert one_step(np.zeros(3), sums, NONE, 0.0, 5.0).why_not is None
 
 
 def test_rows_of_a_unit_may_all_be_one_row():
     X, y = drawn(np.random.default_rng(1))
     sums = sums_at(TRUTH, X, y, (1e-9,) * 3)
-    one, four = (one_step(TRUTH, sums, 0.0, 0.0, 5.0, k).covariance for k in (1, 4))
+    one, four = (one_step(TRUTH, sums, NONE, 0.0, 5.0, k).covariance for k in (1, 4))
     assert np.allclose(4 * one, four)
 
 
@@ -102,6 +103,6 @@ def test_a_first_step_is_made_where_it_is_more_than_noise():
     sums = sums_at(np.zeros(3), X, y)
     asked = np.zeros(3), sums.gradient, sums.curvature
     ols = np.linalg.lstsq(X, y, rcond=None)[0]
-    assert nearer(*asked, 0.1, 0.0, 0.0) == pytest.approx(ols)
-    assert nearer(*asked, 1e3, 0.0, 0.0).tolist() == [0.0, 0.0, 0.0]
-    assert np.linalg.norm(nearer(*asked, 0.1, 50.0, 0.0)) < np.linalg.norm(ols)
+    assert nearer(*asked, 0.1, 0.0, NONE) == pytest.approx(ols)
+    assert nearer(*asked, 1e3, 0.0, NONE).tolist() == [0.0, 0.0, 0.0]
+    assert np.linalg.norm(nearer(*asked, 0.1, 50.0, NONE)) < np.linalg.norm(ols)

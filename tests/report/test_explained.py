@@ -37,6 +37,12 @@ def test_delta_is_an_exception_in_every_belief_and_grows_with_groups():
     assert several.startswith("This is for one of them: a person with 5 rows counts 5 times")
 
 
+def test_where_the_coin_is_all_but_certain_no_bound_is_said_to_be_left():
+    *_, several = Explained(4.0, 1e-6, ADD).sentences()
+    assert several.endswith("50 % become 100 % (no bound is left).")
+    assert "probability about 1" not in "".join(Explained(30.0, 1e-6, ADD).sentences()[1:])
+
+
 def test_a_known_mu_lowers_attacks_alone():
     loose, tight = Explained(1.0, 1e-6, ADD), Explained(1.0, 1e-6, ADD, mu=Fraction(237, 1000))
     assert tight.sentences()[:2] == loose.sentences()[:2]

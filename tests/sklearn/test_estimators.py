@@ -312,3 +312,19 @@ def test_bounds_that_nobody_knows_are_released(table, frame):
     assert age.lower == 0 < age.upper
     with pytest.raises(InvalidInputError, match="the schema has none"):
         svc(private_bounds=True).fit(X, y)
+
+
+def test_intervals_are_those_of_the_model(table):
+    X, y = table
+    y = np.where(np.random.default_rng(1).random(y.size) < 0.3, 1 - y, y)
+    clf = PrivateLogisticRegression(
+        epsilon=200.0, delta=1e-6, algo="dp-gd", bounds=BOUNDS, intervals_share=0.5
+    ).fit(X, y)
+    assert clf.model_.privacy["intervals"] == {"share": 0.5}
+    assert "estimate" in clf.summary().cells()[0]
+    ends = clf.predict_interval(X[:5])
+    assert ends.shape == (5, 2) and (ends[:, 0] < ends[:, 1]).all()
+    assert np.array_equal(ends, clf.model_.predict_interval(X[:5]))
+    plain = PrivateLogisticRegression(epsilon=200.0, delta=1e-6, bounds=BOUNDS).fit(X, y)
+    with pytest.raises(InvalidInputError, match=r"none were asked for.*\(intervals_share=\)"):
+        plain.predict_interval(X[:5])

@@ -49,7 +49,7 @@ _OPTIMIZERS: dict[str, tuple[str, str, str]] = {
     ),
     "sgd-ma": (
         "sgd_ma:SgdMa",
-        "SGD on Poisson samples, accounted for by Renyi divergences.",
+        "SGD on Poisson samples, accounted for by privacy losses (pld).",
         "Abadi et al., CCS 2016",
     ),
 }
