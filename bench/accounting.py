@@ -28,6 +28,7 @@ from dpcore.privacy.events import (
     GaussianDpEvent,
     LaplaceDpEvent,
     PoissonSampledDpEvent,
+    SampledWithoutReplacementDpEvent,
 )
 from dpcore.privacy.sensitivity import NeighboringRelation
 
@@ -49,11 +50,19 @@ def descent(m: float) -> Mapping[DpEvent, int]:
     return {GaussianDpEvent(m): 100, ExponentialMechanismDpEvent(1 / m): 100}
 
 
+def drawn(relation: NeighboringRelation) -> Schedule:
+    """Rounds of a user of 100 rows, one of them in each, as `a-ddp` has them."""
+    return lambda m: {SampledWithoutReplacementDpEvent(100, 1, GaussianDpEvent(m), relation): 1000}
+
+
 SCHEDULES: dict[str, tuple[float, float, Schedule]] = {
     "400 samples of .05": (0.05, 1e-8, sampled(0.05, 400)),
     "400 samples of .05 ": (0.4, 1e-8, sampled(0.05, 400)),
     "400 samples of .05  ": (1.6, 1e-8, sampled(0.05, 400)),
     "400 samples of .001": (1.0, 1e-8, sampled(0.001, 400)),
+    "1,000 draws of a row of 100": (2.0, 1e-8, drawn(NeighboringRelation.REPLACE_ONE)),
+    "the same, replace-special": (2.0, 1e-8, drawn(NeighboringRelation.REPLACE_SPECIAL)),
+    "400 Gaussian, tiny epsilon": (1e-4, 1e-8, lambda m: {GaussianDpEvent(m): 400}),
     "100 Gaussian": (0.4, 1e-8, lambda m: {GaussianDpEvent(m): 100}),
     "100 Gaussian, 100 selections": (0.4, 1e-8, descent),
     "100 Laplace": (0.4, 1e-8, lambda m: {LaplaceDpEvent(m): 100}),

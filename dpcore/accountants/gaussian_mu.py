@@ -26,7 +26,10 @@ sign change, from - to +. So k falls from above 0, then rises to 0: one sign cha
 h rises from 0, then falls to 0: h >= 0.
 
 **Pure.** An epsilon-DP release has log-ratios in [-epsilon, epsilon], an interval of length
-2 epsilon: it is mu-GDP with mu = 2 g(epsilon), which randomised response attains.
+2 epsilon: it is mu-GDP with mu = 2 g(epsilon), which randomised response attains. So are
+permute-and-flip and report-noisy-max, pure releases, each by the argument in the docstring of
+its own class. Permute-and-flip of two candidates needs v(epsilon), below: of the same first order
+in epsilon, .95 of 2 g(epsilon) at .1 and .73 at 1.
 
 **Laplace** noise of l1 sensitivity epsilon times its scale is mu-GDP with  mu = 2 v(epsilon / 2),
 v(x) = Phi^-1(1 - e^-x / 2). Flooring is post-processing.

@@ -109,8 +109,10 @@ def curves_of(event: DpEvent) -> tuple[Curve, ...]:
         m, p = _noise(event.event), event.sampling_probability
         return _sampled(m, p, event.relation is NeighboringRelation.REPLACE_ONE)
     if isinstance(event, SampledWithoutReplacementDpEvent):
-        share = float_up(Fraction(event.sample_size, event.source_dataset_size))
-        return _sampled(_noise(event.event), share, True)
+        m, share = _noise(event.event), Fraction(event.sample_size, event.source_dataset_size)
+        if event.relation is NeighboringRelation.REPLACE_ONE or share == 1:
+            return _sampled(m, float_up(share), True)
+        return _displaced(m, float_up(share))
     if isinstance(event, GaussianDpEvent):
         return _sampled(event.noise_multiplier, 1.0, True)
     up, most = _CLOSED[type(event)](event)
@@ -119,12 +121,8 @@ def curves_of(event: DpEvent) -> tuple[Curve, ...]:
 
 def is_covered(event: DpEvent) -> bool:
     """Return whether a release has a curve here."""
-    if isinstance(event, PoissonSampledDpEvent):
+    if isinstance(event, (PoissonSampledDpEvent, SampledWithoutReplacementDpEvent)):
         return type(event.event) is GaussianDpEvent
-    if isinstance(event, SampledWithoutReplacementDpEvent):
-        # Under replace-special the noise need not cover that another row takes a row's place.
-        swapped = event.relation is NeighboringRelation.REPLACE_ONE
-        return swapped and type(event.event) is GaussianDpEvent
     return type(event) is GaussianDpEvent or type(event) in _CLOSED
 
 
@@ -147,9 +145,7 @@ def _other(half: Callable[[np.ndarray], Bounds], sign: float, x: np.ndarray) -> 
 
 def _sampled(m: float, p: float, own_other_half: bool) -> tuple[Curve, ...]:
     mu = 1 / m
-    reach = min(mu * _REACH + mu * mu / 2, _MOST_LOSS)
-    most = float(np.log1p(p * np.expm1(reach)))
-    spread = min(mu, p * float(np.sqrt(np.expm1(min(mu * mu, 50.0)))), most)
+    most, spread = _extent(mu, p)
     up, down = partial(_sampled_up, mu, p), partial(_sampled_down, mu, p)
     if own_other_half or p == 1.0:
         return (_own_other_half(up, most, spread),)
@@ -158,6 +154,33 @@ def _sampled(m: float, p: float, own_other_half: bool) -> tuple[Curve, ...]:
         Curve(up, down, least, most, spread),
         Curve(partial(_other, down, 1.0), partial(_other, up, -1.0), -most, -least, spread),
     )
+
+
+def _displaced(m: float, p: float) -> tuple[Curve, ...]:
+    """Return the curves of a sample of a fixed size in which another row takes a row's place."""
+    mu = 1 / m
+    most, spread = _extent(2 * mu, p)
+    drawn, without = partial(_displaced_up, mu, p), partial(_sampled_up, mu, p)
+    return tuple(
+        Curve(here, partial(_other, there, -1.0), -most, most, spread)
+        for here, there in ((drawn, without), (without, drawn))
+    )
+
+
+def _extent(mu: float, p: float) -> tuple[float, float]:
+    """Return the largest loss that is followed, and about the standard deviation of a loss."""
+    reach = min(mu * _REACH + mu * mu / 2, _MOST_LOSS)
+    most = float(np.log1p(p * np.expm1(reach)))
+    return most, min(mu, p * float(np.sqrt(np.expm1(min(mu * mu, 50.0)))), most)
+
+
+def _displaced_up(mu: float, p: float, x: np.ndarray) -> Bounds:
+    grown = np.expm1(x)
+    apart = np.clip((1 - p) * grown / (p + grown), 0.0, 1.0)  # 1 - b
+    low, high = _sampled_up(mu, p, x)
+    more_low, more_high = _sampled_up(2 * mu, p, x)
+    low, high = low + apart * (more_low - low), high + apart * (more_high - high)
+    return low * (1 - 2 * MARGIN), high * (1 + 2 * MARGIN)
 
 
 def _sampled_up(mu: float, p: float, x: np.ndarray) -> Bounds:

@@ -12,7 +12,12 @@ from dpcore.privacy.events import DpEvent
 __all__ = ["best_order"]
 
 _WHOLE_UNTIL = 32
-_LARGEST = 2**16
+_LARGEST = 2**40
+"""That of a budget of an epsilon of about 1e-10."""
+_FAR = 2**16
+_GAIN = 1e-5
+"""Relative: what a step of the search from ``_FAR`` on has to save. A release of pure epsilon gains
+next to nothing by any order, for ever."""
 _RATIO = 1.15
 _ORDER_BITS = 20
 
@@ -45,7 +50,8 @@ def best_order(
     values: list[float] = []
     for order in orders:
         values.append(epsilon(order))
-        if len(values) > 1 and values[-1] > values[-2]:
+        saved = _GAIN * abs(values[-1]) if order > _FAR else 0.0
+        if len(values) > 1 and values[-1] > values[-2] - saved:
             break
     best = min(range(len(values)), key=values.__getitem__)
     if not fractional:

@@ -75,6 +75,9 @@ class PldAccountant(JointAccountant):
             return empty
         return replace(empty, plan=cls._counts(schedule(multiplier)))
 
+    def planned_releases(self) -> int:
+        return sum(count for _, count in self.plan)
+
     @property
     def budget(self) -> float:
         return self.delta

@@ -113,14 +113,21 @@ def _cost(event: DpEvent, order: Fraction) -> Fraction:
     return _RULES[type(event)](event, order)
 
 
+_LAST_SUMMED = Fraction(2**16)
+"""The last order that is looked at where a divergence is a sum over the orders below."""
+
+
 def _last_order(events: Iterable[DpEvent]) -> Fraction | None:
-    """Return the largest order at which all events have a bound; ``None`` if that is any."""
-    lasts = []
+    """Return the largest order to choose from: at which all events have a bound, that is not a sum
+    of many terms; ``None`` if that is any."""
+    lasts: list[Fraction | None] = []
     for event in events:
         if isinstance(event, ComposedDpEvent):
             lasts.append(_last_order(event.events))
         elif isinstance(event, RenyiDpEvent):
             lasts.append(Fraction(event.orders[-1]))
+        elif isinstance(event, PoissonSampledDpEvent):
+            lasts.append(_LAST_SUMMED)
     return min((last for last in lasts if last is not None), default=None)
 
 

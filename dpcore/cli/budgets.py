@@ -78,7 +78,11 @@ def describe_schedule(
     InvalidInputError : a budget, number or rate out of range.
     """
     validated_epsilon(epsilon)
-    validated_delta(delta)
+    if validated_delta(delta, zero_allowed=True) == 0:
+        raise InvalidInputError(
+            "Expected delta=0 > 0: these are Gaussian releases, which no pure epsilon bounds. Give "
+            "--delta, such as 1e-8."
+        )
     if rounds < 1:
         raise InvalidInputError(f"Expected rounds={rounds!r} >= 1.")
 

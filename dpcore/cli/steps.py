@@ -9,9 +9,11 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from dpcore.cli.progress import Step, shown
+from dpcore.registry.declarations import accountant_facts
 
 if TYPE_CHECKING:
     from dpcore.fitting.doors import OnRelease
+    from dpcore.protocols import Accountant
     from dpcore.session.charges import Charges
     from dpcore.session.session import TableSession
 
@@ -64,7 +66,8 @@ class StoresWritten:
 
 
 class ReleasesMade:
-    """The releases of a fit, and the share of its budget that they were charged."""
+    """The releases of a fit, and the share of its budget that they were charged; under a filter
+    that charges all of it with the first, how many of the releases that it was planned for."""
 
     def __init__(self) -> None:
         self.step: Step | None = None
@@ -76,10 +79,15 @@ class ReleasesMade:
         now = time.monotonic()
         if now - self._looked >= _PAUSE:
             self._looked = now
-            filter = session.accountant
-            share = filter.spent / filter.budget
-            words = f"{self._count:,} release{'s' * (self._count > 1)}, {share:.0%} of the budget"
-            self.step = Step("fitting", share, 1.0, words)
+            self.step = self._step(session.accountant)
+
+    def _step(self, filter: Accountant) -> Step:
+        planned = accountant_facts(filter).planned_releases
+        if planned is not None and (total := planned()) > 0:
+            return Step("fitting", self._count, total, f"{self._count:,} of {total:,} releases")
+        share = filter.spent / filter.budget
+        words = f"{self._count:,} release{'s' * (self._count > 1)}, {share:.0%} of the budget"
+        return Step("fitting", share, 1.0, words)
 
 
 class RunsMade:

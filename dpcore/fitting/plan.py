@@ -164,11 +164,11 @@ def _accountant(
     the algorithm takes by itself."""
     epsilon, delta, usual = budget
     facts = optimizer_facts(factory)
-    if settings.trust == "secure-aggregation":
-        usual = facts.secure_accountant or usual
     if settings.as_published:
         usual = facts.published_accountant or usual
     usual = preset.get("accountant", usual)
+    if settings.trust == "secure-aggregation":  # Shares of noise are another law.
+        usual = facts.secure_accountant or usual
     name = settings.accountant or usual
     conversion = settings.conversion
     if conversion is None and settings.accountant in (None, usual):

@@ -81,6 +81,11 @@ class AccountantFacts:
         "Returns the filter fitted to a schedule.",
         None,
     )
+    planned_releases: Callable[..., int] | None = fact(
+        Method(()),
+        "How many releases it was planned for, all charged with the first; 0 where it was not.",
+        None,
+    )
     of_figure: Callable[..., Any] | None = fact(
         Method(("figure", "delta", "conversion"), of_class=True),
         "Returns the filter of a budget in its own figure (`--rho`, `--mu`).",

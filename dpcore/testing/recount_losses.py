@@ -131,6 +131,8 @@ def _tails(event: Any) -> tuple[Tails, Tails]:
             return (_folded(both[0]),) * 2 if swapped else both
         case SampledWithoutReplacementDpEvent(event=GaussianDpEvent() as inner):
             p = event.sample_size / event.source_dataset_size
+            if event.relation is NeighboringRelation.REPLACE_SPECIAL and p < 1:
+                return _displaced(inner.noise_multiplier, p)
             return (_folded(_sampled(inner.noise_multiplier, p)[0]),) * 2
         case LaplaceDpEvent(noise_multiplier=m):
             return (_laplace(1 / m),) * 2
@@ -161,6 +163,41 @@ def _sampled(m: float, p: float) -> tuple[Tails, Tails]:
     def back(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         y = where(-x)
         return ndtr(y / m), (1 - p) * ndtr(y / m) + p * ndtr((y - 1) / m)
+
+    return forth, back
+
+
+def _displaced(m: float, p: float) -> tuple[Tails, Tails]:
+    """Return the tails of two neighbours as bad as any that are known: the row adds 1, a row in its
+    place nothing, every other row -1, and the noise is m. A bound may be above their figure, and
+    must not be below it."""
+    from scipy.special import ndtr
+
+    def above(cut: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        both = (1 - p) * ndtr((-1 - cut) / m)
+        return p * ndtr((1 - cut) / m) + both, p * ndtr(-cut / m) + both
+
+    def cuts(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        # With u = e^(y / m^2) the ratio is above t = e^x outside the roots of
+        # p u^2 - t p e^(1 / 2 m^2) u + (1 - p) (1 - t).
+        with np.errstate(all="ignore"):
+            half = np.exp(x + 1 / (2 * m * m)) / 2
+            rest = (1 - p) / p * -np.expm1(x)
+            root = np.sqrt(half * half - rest)
+            upper = m * m * np.log(half + root)
+            lower = m * m * np.log(np.where(x < 0, rest / (half + root), 0.0))
+        none = np.isnan(upper)
+        return np.where(none, 0.0, lower), np.where(none, 0.0, upper)
+
+    def forth(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        lower, upper = cuts(x)
+        (p_low, q_low), (p_high, q_high) = above(lower), above(upper)
+        return 1 - (p_low - p_high), 1 - (q_low - q_high)
+
+    def back(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        lower, upper = cuts(-x)
+        (p_low, q_low), (p_high, q_high) = above(lower), above(upper)
+        return q_low - q_high, p_low - p_high
 
     return forth, back
 

@@ -79,6 +79,37 @@ def test_randomised_response_attains_the_mu_of_pure_releases(epsilon):
         assert worst_of_range(2 * e) <= mu
 
 
+def chance_of_less(kind, epsilon, gap):
+    """Return the probability that the lesser of two utilities is selected, ``gap`` epsilons below
+    the other: by exponential noise (Ding et al. 2021), or Laplace noise, whose difference is above
+    z with probability (1/2 + z/4) e^-z."""
+    z = epsilon * gap
+    flip = mpmath.exp(-z) / 2
+    return flip if kind == "permute-and-flip" else flip * (1 + z / 2)
+
+
+@pytest.mark.parametrize("kind", ["permute-and-flip", "report-noisy-max"])
+@pytest.mark.parametrize("epsilon", ["0.01", "0.1", "1", "4"])
+def test_selections_by_noise_are_within_the_mu_of_pure_releases(kind, epsilon):
+    """Each is pure by its own argument, that to win is to pass a threshold. By two candidates whose
+    difference moves by all of the range: at small epsilons that mu is nearly needed, so that little
+    is given away; it would be below that of their laws if they were taken for bounded range."""
+    with mpmath.workdps(DIGITS):
+        e, found = mpmath.mpf(epsilon), []
+        for k in range(-40, 41):
+            gap = mpmath.mpf(k) / 20
+            laws = [
+                chance_of_less(kind, e, g) if g >= 0 else 1 - chance_of_less(kind, e, -g)
+                for g in (gap, gap + 1)
+            ]
+            found.append(needed(laws[1], 1 - laws[0]))
+        assert max(found) <= as_mp(pure_mu_up(Fraction(epsilon)))
+        if kind == "permute-and-flip" and e <= mpmath.mpf("0.1"):
+            assert max(found) >= as_mp(pure_mu_up(Fraction(epsilon))) * mpmath.mpf("0.95")
+        if kind == "permute-and-flip":
+            assert max(found) > as_mp(bounded_range_mu_up(Fraction(epsilon)))
+
+
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_no_threshold_of_laplace_noise_has_smaller_errors(epsilon):
     with mpmath.workdps(DIGITS):

@@ -268,8 +268,9 @@ def test_without_a_plan_it_charges_what_the_releases_so_far_come_to():
 
 def test_what_has_no_theorem_is_refused():
     accountant = PldAccountant.from_budget(1.0, 1e-6)
-    without = SampledWithoutReplacementDpEvent(10, 2, GaussianDpEvent(1.0), SPECIAL)
-    for event in (ZcdpDpEvent(0.1), without, PoissonSampledDpEvent(0.1, LaplaceDpEvent(1.0), ADD)):
+    laplace = LaplaceDpEvent(1.0)
+    without = SampledWithoutReplacementDpEvent(10, 2, laplace, SPECIAL)
+    for event in (ZcdpDpEvent(0.1), without, PoissonSampledDpEvent(0.1, laplace, ADD)):
         with pytest.raises(UnsupportedEventError):
             accountant.compose(event)
     with pytest.raises(InvalidInputError):

@@ -8,6 +8,8 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 
+from dpcore.accountants.pld import PldAccountant
+from dpcore.accountants.pure import PureAccountant
 from dpcore.cli import progress
 from dpcore.cli.progress import Step, TimeLeft, line_of, shown
 from dpcore.cli.steps import (
@@ -20,6 +22,7 @@ from dpcore.cli.steps import (
 )
 from dpcore.data.schema.schema import Schema
 from dpcore.data.store import convert_partitions
+from dpcore.privacy.events import GaussianDpEvent, PureDpEvent
 from dpcore.session.charges import Charges
 
 HALF = Step("fitting", 0.5, 1.0, "12 releases, 50% of the budget")
@@ -105,13 +108,26 @@ def test_releases_are_counted_and_the_filter_seldom_asked():
         @property
         def accountant(self):
             asked.append(1)
-            return SimpleNamespace(spent=0.25, budget=1.0)
+            return PureAccountant.from_budget(4.0, 0.0).compose(PureDpEvent(1.0))
 
     releases = ReleasesMade()
     for _ in range(100):
         releases.on_release(Session())
     assert releases.step is not None and releases.step.words == "1 release, 25% of the budget"
     assert len(asked) < 50
+
+
+def test_under_a_filter_that_is_charged_with_the_first_release_they_are_counted():
+    # It said 100 % of the budget from the first of 400 steps on.
+    def schedule(m):
+        return {GaussianDpEvent(m): 400}
+
+    planned = PldAccountant.planned(1.0, 1e-6, schedule)
+    releases = ReleasesMade()
+    releases.on_release(SimpleNamespace(accountant=planned.compose(*dict(planned.plan))))
+    assert releases.step == Step("fitting", 1, 400, "1 of 400 releases")
+    alone = PldAccountant.from_budget(1.0, 1e-6)
+    assert alone.planned_releases() == 0
 
 
 def test_fits_of_an_earlier_run_count():

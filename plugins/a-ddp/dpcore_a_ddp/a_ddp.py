@@ -12,6 +12,7 @@ from dpcore_a_ddp.options import MOST_ROUNDS, PAPER, UserSgdOptions, least_noise
 
 if TYPE_CHECKING:
     from dpcore.plugin import Problem, Solution, UserPool
+    from dpcore_a_ddp.round_rules import GradientRounds
 
 __all__ = ["ADdp"]
 
@@ -22,17 +23,23 @@ _PUBLISHED_CLIP = PAPER["clip"]
 class ADdp(UserSgdOptions):
     """Fits a linear model to the rows of users who each keep theirs, and leave when they must.
 
-    Each round every user evaluates delta for one round more, joins if that stays within the user's
-    own budget, samples, clips each record's gradient, adds Gaussian noise and sends; the server
-    averages and steps. The noise is planned for ``rounds`` rounds by advanced composition and the
-    analytic Gaussian, for the public budget ``--epsilon``, ``--delta`` (the users' medians where
-    only ``--users`` is given); by the composition of sampled Gaussians users then join many more,
-    and the run ends when nobody can join another (``most_rounds`` ends it before).
+    Each round every user who has a round left within the user's own budget joins: samples, clips
+    each record's gradient, adds Gaussian noise and sends; the server averages and steps. The noise
+    is the least with which the filter of the public budget ``--epsilon``, ``--delta`` (the users'
+    medians where only ``--users`` is given) holds ``rounds`` rounds of the median user. Users of
+    larger budgets join more rounds, users of smaller ones fewer, each a number that is known before
+    the first; the run ends when nobody can join another (``most_rounds`` ends it before).
+
+    The paper plans the noise by advanced composition and the analytic Gaussian (``noise=planned``,
+    as in ``--preset paper``), with which users join many more rounds than were planned for.
 
     Privacy, of one row of a user, under replace-one (sensitivity 2 C) or replace-special (C): each
     user's filter at the user's own budget. Joining, and so the budget, is public.
     """
 
+    rounds: int = option(
+        1000, "rounds that the noise of a round is for, T", "rounds", range=(1, 10**6)
+    )
     rate: float | None = option(
         None,
         "take each row with this probability, instead of one row a user",
@@ -40,9 +47,9 @@ class ADdp(UserSgdOptions):
         range=(2.0**-60, 1.0),
     )
     noise: Literal["planned", "filter"] = option(
-        "planned",
-        "planned: as the paper plans it for T rounds; filter: the least with which the filter of "
-        "the planned budget holds T rounds of the median user",
+        "filter",
+        "filter: the least with which the filter of the planned budget holds T rounds of the "
+        "median user; planned: as the paper plans it for T rounds",
     )
     most_rounds: int | None = option(
         None,
@@ -58,20 +65,27 @@ class ADdp(UserSgdOptions):
     # that of lines 5 and 14; line 19 returns the last iterate; there is no cap (line 2). The paper
     # states no step size.
     presets: ClassVar[dict[str, dict[str, Any]]] = {
-        "paper": {**PAPER, "noise": "planned", "rate": None, "most_rounds": None},
-        # Not of the paper: 1,000 rounds that take the whole budget, of a row a user, or of Poisson
-        # samples of one row on average, amplified in epsilon (replace-special).
-        "least-noise": {"noise": "filter", "rounds": 1000},
-        "amplified": {"noise": "filter", "rounds": 1000, "rate": 0.01, "accountant": "rdp"},
+        "paper": {
+            **PAPER,
+            "noise": "planned",
+            "rate": None,
+            "most_rounds": None,
+            "accountant": "sampling-composition",
+        },
+        # Not of the paper: Poisson samples of one row of a hundred, for replace-special.
+        "amplified": {"noise": "filter", "rounds": 1000, "rate": 0.01},
     }
     published_options: ClassVar[tuple[str, ...]] = ("most_rounds",)
     name: ClassVar[str] = "a-ddp"
-    accountant: ClassVar[str] = "sampling-composition"
+    accountant: ClassVar[str] = "pld"
+    published_accountant: ClassVar[str] = "sampling-composition"
     theorem: ClassVar[str] = (
-        "Cheng, Liu, Wang & Lu 2020, Theorem 1, with sensitivity 2 C under replace-one; the noise "
-        "of a round: Balle & Wang 2018, Theorem 8"
+        "Zhu, Dong & Wang 2022, Theorem 10, of Gaussian releases of samples, with sensitivity 2 C "
+        "under replace-one; with --preset paper Cheng, Liu, Wang & Lu 2020, Theorem 1"
     )
     departures: ClassVar[tuple[str, ...]] = (
+        "noise and rounds by the losses of sampled releases, which are amplified in epsilon; the "
+        "paper's by advanced composition and Theorem 1 (--preset paper)",
         "sensitivity 2 C under replace-one; the paper's C holds under replace-special only",
         "delta is evaluated for one round more before a user joins, not after",
         "noise is the same in every round: composition holds for a schedule fixed beforehand",
@@ -85,13 +99,18 @@ class ADdp(UserSgdOptions):
             raise InvalidInputError("As published, each user takes one row a round.")
 
     def minimize(self, problem: Problem, pool: UserPool) -> Solution:
-        multiplier = analytic_gaussian(*advanced_split(*pool.reference, self.rounds))
-        rules = self.rules_for(problem, pool, multiplier)
+        rules = self.rules_for(problem, pool, 0.0)
         if self.rate is not None:
             rules = replace(rules, sampling="poisson", rate=self.rate)
         if self.as_published:
             rules = replace(rules, clip=_PUBLISHED_CLIP, as_published=True)
-        if self.noise == "filter":
-            rules = replace(rules, noise_multiplier=least_noise(rules, pool, self.rounds))
+        rules = replace(rules, noise_multiplier=self._multiplier(rules, pool))
         options = replace(self, average=False) if self.as_published else self
         return descend(problem, pool, rules, self.most_rounds or MOST_ROUNDS, options)
+
+    def _multiplier(self, rules: GradientRounds, pool: UserPool) -> float:
+        if self.as_published:
+            return analytic_gaussian(*advanced_split(*pool.reference, PAPER["rounds"]))
+        if self.noise == "planned":
+            return analytic_gaussian(*advanced_split(*pool.reference, self.rounds))
+        return least_noise(rules, pool, self.rounds)

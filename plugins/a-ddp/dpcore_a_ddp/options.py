@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from dpcore.plugin import InvalidInputError, Slot, check_ranges, option
 from dpcore.plugin.parts import smallest_multiplier
 from dpcore_a_ddp.round_rules import GradientRounds
-from dpcore_a_ddp.user_budgets import rounds_within
+from dpcore_a_ddp.user_budgets import MOST_ROUNDS, fixed_to, rounds_within
 
 if TYPE_CHECKING:
     from dpcore.plugin import Problem, UserPool
@@ -20,8 +20,6 @@ __all__ = ["MOST_ROUNDS", "PAPER", "UserSgdOptions", "least_noise"]
 
 PAPER: dict[str, Any] = {"rounds": 10, "clip": 3.0, "rows_per_user": 100, "average": False}
 """Parameters of Cheng et al. 2020, section "Experiment", "Logistic Regression"."""
-MOST_ROUNDS = 10**9
-"""More than any filter is asked for."""
 
 _USUAL_CLIP = 3.0
 _MOST_NOISE = 2.0**40
@@ -119,7 +117,7 @@ def least_noise(rules: GradientRounds, pool: UserPool, rounds: int) -> float:
         return {replace(rules, noise_multiplier=multiplier).event(size): rounds}
 
     pool.plan_filters(schedule)
-    empty = pool.filter_of(*pool.reference)
+    empty = fixed_to(pool.filter_of(*pool.reference), schedule)
 
     def holds(multiplier: float) -> bool:
         if multiplier > _MOST_NOISE:

@@ -77,8 +77,7 @@ class Outlook:
             "noise dominates this run, as budgets, users, clip and rounds tell beforehand: in "
             f"{self.rounds:,} rounds it moves the parameters {1 / self.signal_to_noise:.2g} times "
             "as far as the longest gradients can; expect no more than the commoner class. A larger "
-            f"epsilon{trust}, more users, or fewer rounds of less noise (a-ddp --preset "
-            "least-noise) may help."
+            f"epsilon{trust}, or more users may help."
         )
 
     @property

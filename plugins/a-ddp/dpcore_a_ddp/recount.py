@@ -11,6 +11,7 @@ from dpcore.plugin.parts import (
     SampledWithoutReplacementDpEvent,
     optimizer_facts,
 )
+from dpcore.testing.recount_losses import epsilon_of_losses
 
 if TYPE_CHECKING:
     from dpcore.plugin.parts import Optimizer
@@ -27,7 +28,7 @@ def recount(
     budget: tuple[float, float],
 ) -> None:
     """Raise AssertionError if so many rounds of a user of so many rows exceed the user's budget of
-    epsilon and delta: where it is Theorem 1 that bounds them, or no row is sampled."""
+    epsilon and delta: where Theorem 1 or privacy losses bound them, or no row is sampled."""
     event: Any = rules.event(n_rows)
     p, inner, rounds = 1.0, event, joined
     if isinstance(event, PoissonSampledDpEvent):
@@ -37,7 +38,11 @@ def recount(
     if rules.sampling == "pass":
         rounds = -(-joined // n_rows)
     m = inner.noise_multiplier
-    if p == 1.0 or optimizer_facts(optimizer).accountant == "sampling-composition":
+    by = optimizer_facts(optimizer).accountant
+    if p < 1.0 and by == "pld":
+        epsilon = epsilon_of_losses([event] * rounds, budget[1])
+        assert epsilon <= budget[0] * (1 + 1e-6), f"The rounds joined come to {epsilon:.6g}."
+    elif p == 1.0 or by == "sampling-composition":
         delta = recounted_delta(rounds, m, p, budget[0])
         assert delta <= budget[1] * (1 + 1e-6), f"The rounds joined come to delta = {delta:.6g}."
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +15,22 @@ if TYPE_CHECKING:
     from dpcore.plugin.parts import DpEvent
     from dpcore_a_ddp.round_rules import GradientRounds
 
-__all__ = ["Filters", "MakeFilter", "middle_budget", "rounds_of_users", "rounds_within"]
+__all__ = [
+    "MOST_ROUNDS",
+    "Filters",
+    "MakeFilter",
+    "filter_of_rounds",
+    "fixed_to",
+    "middle_budget",
+    "rounds_of_users",
+    "rounds_within",
+]
+
+MOST_ROUNDS = 10**9
+"""More than any filter is asked for."""
+_SPARED = 1 / 256
+"""Of the rounds of a user whose epsilon is between others': what it may join fewer, so that a file
+of many budgets is read in seconds. It is half of that in noise, and no rows have a part in it."""
 
 MakeFilter = Callable[[float, float], Any]
 """Epsilon and delta to an empty accountant."""
@@ -27,6 +41,10 @@ class Filters:
 
     What an accountant fixes beforehand (an order of Renyi divergence, or which one is smallest) may
     be fixed for a schedule: from a user's budget and public figures, before the first round.
+
+    One for fixed schedules alone (``pld``) is not: the least noise of each user's own budget would
+    be part of its plan, and all users have the run's noise. It is left to say how many rounds of
+    that noise it holds (``filter_of_rounds``).
     """
 
     def __init__(self, empty: Accountant) -> None:
@@ -46,7 +64,38 @@ class Filters:
                     "beforehand; name one, or let the filter set the noise (--set noise=filter)."
                 )
             return self._class.from_budget(epsilon, delta, self._conversion)
-        return planned_accountant(self._class, epsilon, delta, self._conversion, self._schedule)
+        fitted = planned_accountant(self._class, epsilon, delta, self._conversion, self._schedule)
+        if fitted.fully_adaptive:
+            return fitted
+        kind: Any = type(fitted)
+        return kind.from_budget(epsilon, delta, fitted.conversion)
+
+
+def fixed_to(empty: Accountant, schedule: Schedule) -> Accountant:
+    """Return the filter of a schedule that a run is held to: where it is valid for such schedules
+    alone, planned for it."""
+    if empty.fully_adaptive:
+        return empty
+    budget = empty.epsilon, empty.delta
+    return planned_accountant(type(empty), *budget, empty.conversion, schedule)
+
+
+def filter_of_rounds(empty: Accountant, event: DpEvent) -> Accountant:
+    """Return a user's filter for the rounds of one run, where each costs ``event``.
+
+    The argument, for a theorem about releases that were fixed beforehand (``pld``). Noise and
+    sampling are the run's rules: fixed and public before the first round, and the same in each. So
+    the number of rounds k with which this user's own curve stays within the user's own (epsilon,
+    delta) is a function of public figures, and fixed before the first round as well. What the user
+    sends is at most k releases, each dominated by one and the same pair whatever was asked (only
+    the parameters w follow from what was sent before), and which rounds the user misses does not
+    depend on the user's rows: k of them dominate it (Zhu, Dong & Wang 2022, Theorem 10). The filter
+    holds these k and no other release, so that its budget is charged with the first.
+    """
+    if empty.fully_adaptive or accountant_facts(empty).planned is None:
+        return empty
+    rounds = rounds_within(empty, event, MOST_ROUNDS)
+    return fixed_to(empty, lambda multiplier: {event: rounds}) if rounds else empty
 
 
 def middle_budget(users: Sequence[User]) -> tuple[float, float]:
@@ -58,17 +107,22 @@ def middle_budget(users: Sequence[User]) -> tuple[float, float]:
     )
 
 
-def rounds_within(accountant: Accountant, event: DpEvent, most: int) -> int:
-    """Return how often the event can be charged before the filter refuses, at most ``most``."""
+def rounds_within(
+    accountant: Accountant, event: DpEvent, most: int, least: int | None = None
+) -> int:
+    """Return how often the event can be charged before the filter refuses, at most ``most``.
+
+    ``least`` : it is known to hold so many; the result may then be a 256th below.
+    """
     holds = accountant_facts(accountant).holds
     if holds is None:
         return _one_by_one(accountant, event, most)
-    low, high = 0, most + 1  # at ``low`` it holds; ``high`` is not asked for
+    low, high = least or 0, most + 1  # at ``low`` it holds; ``high`` is not asked for
     step = 1
     while low + step < high and holds({event: low + step}):
         low, step = low + step, 2 * step
     high = min(high, low + step)
-    while high - low > 1:
+    while high - low > max(1, 0 if least is None else low * _SPARED):
         middle = (low + high) // 2
         low, high = (middle, high) if holds({event: middle}) else (low, middle)
     return low
@@ -89,7 +143,7 @@ def rounds_of_users(
     """Return for each user the rounds that it may join, int64 of shape (n_users,), <= ``most``.
 
     Users of one delta and one size differ in epsilon only, and more of it never buys fewer rounds:
-    those between two that are equal need not be worked out.
+    those between two are at least as many as of the one, and no more than of the other are asked.
     """
     limits = np.zeros(len(users), dtype=np.int64)
     sizes = np.array([user.n_rows for user in users], dtype=np.int64)
@@ -100,27 +154,35 @@ def rounds_of_users(
     for (delta, _), places in groups.items():
         event = rules.event(users[places[0]].n_rows)
 
-        @cache
-        def count(epsilon: float, delta: float = delta, event: DpEvent = event) -> int:
-            return rounds_within(make_filter(epsilon, delta), event, most)
+        def count(
+            epsilon: float,
+            last: int,
+            least: int | None = None,
+            delta: float = delta,
+            event: DpEvent = event,
+        ) -> int:
+            return rounds_within(make_filter(epsilon, delta), event, last, least)
 
-        order = sorted(places, key=lambda place: users[place].epsilon)
-        _fill(limits, order, [users[place].epsilon for place in order], count)
+        epsilons, which = np.unique([users[place].epsilon for place in places], return_inverse=True)
+        limits[places] = _counts(epsilons.tolist(), count, most)[which]
     # A pass charges each row by itself, once in as many rounds as there are rows.
     return np.minimum(most, limits * sizes) if rules.sampling == "pass" else limits
 
 
-def _fill(
-    limits: np.ndarray, places: Sequence[int], epsilons: Sequence[float], count: Callable[..., int]
-) -> None:
-    """Fill ``limits[places]`` with ``count(epsilon)``, which does not fall along them."""
-    parts = [(0, len(places) - 1)]
+def _counts(epsilons: Sequence[float], count: Callable[..., int], most: int) -> np.ndarray:
+    """Return ``count(epsilon, most)`` of the first and the last of rising epsilons, and of others
+    between two that are known ``count(epsilon, most, least)``."""
+    found = np.empty(len(epsilons), dtype=np.int64)
+    found[0] = count(epsilons[0], most)
+    found[-1] = count(epsilons[-1], most)
+    parts = [(0, len(epsilons) - 1)]
     while parts:
         low, high = parts.pop()
-        first, last = count(epsilons[low]), count(epsilons[high])
-        limits[list((places[low], places[high]))] = first, last
+        first, last = int(found[low]), int(found[high])
         if first == last:
-            limits[list(places[low : high + 1])] = first
+            found[low : high + 1] = first
         elif high - low > 1:
             middle = (low + high) // 2
+            found[middle] = count(epsilons[middle], last, first)
             parts += [(low, middle), (middle, high)]
+    return found

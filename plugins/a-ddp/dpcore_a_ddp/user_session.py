@@ -20,7 +20,7 @@ from dpcore.plugin.parts import (
 )
 from dpcore_a_ddp.round_ledger import RoundLedger
 from dpcore_a_ddp.round_rules import GradientRounds
-from dpcore_a_ddp.user_budgets import rounds_within
+from dpcore_a_ddp.user_budgets import filter_of_rounds, rounds_within
 
 if TYPE_CHECKING:
     from dpcore.plugin import Accountant, Loss, User
@@ -93,6 +93,7 @@ class UserSession(Unshareable):
         parts = [data.take(row) for row in rows] if alone else [data]
         past = self._counted = len(self._ledger)
         self._event = rules.event(user.n_rows)
+        accountant = filter_of_rounds(accountant, self._event)
         self._sessions, self._accounts = [], []
         for i, part in enumerate(parts):
             filled = accountant

@@ -72,11 +72,13 @@ def test_the_noise_of_a_round_is_the_analytic_gaussian(epsilon):
 
 
 def test_rounds_go_on_past_those_that_were_planned_for():
-    solution, pool = run(ADdp(rounds=3, rows_per_user=10), make_data(60), epsilon=0.5)
+    solution, pool = run(
+        ADdp(noise="planned", rounds=3, rows_per_user=10), make_data(60), epsilon=0.5
+    )
     allowed = int(pool.rounds_allowed.max())
     assert solution.details["rounds"] == allowed > 3
     assert solution.status == f"{allowed} rounds: no user can join another."
-    cut, _ = run(ADdp(rounds=3, most_rounds=5), make_data())
+    cut, _ = run(ADdp(noise="planned", rounds=3, most_rounds=5), make_data())
     assert cut.status.startswith("5 rounds, as many as were asked for")
 
 
@@ -125,10 +127,10 @@ def test_a_pass_visits_each_row_as_often_in_its_order():
 
 
 def test_the_least_noise_of_a_filter_takes_all_rounds_and_no_more():
-    optimizer = ADdp(noise="filter", rounds=30)
+    optimizer = ADdp(rounds=30)
     solution, pool = run(optimizer, make_data())
     assert solution.details["rounds"] == pool.rounds_allowed.max() == 30
-    planned, _ = run(ADdp(rounds=30, most_rounds=30), make_data())
+    planned, _ = run(ADdp(noise="planned", rounds=30, most_rounds=30), make_data())
     assert solution.details["sigma"] < planned.details["sigma"]
 
 
@@ -142,7 +144,7 @@ def test_without_noise_it_learns_and_with_a_huge_budget_too():
 
 
 def test_users_who_are_away_are_no_end():
-    optimizer = ADdp(rounds=3, most_rounds=6)
+    optimizer = ADdp(noise="planned", rounds=3, most_rounds=6)
     away = {"absent": lambda index: np.full(6, index in (0, 3))}
     solution, pool = run(optimizer, make_data(), **away)
     assert solution.details["rounds"] == 4
@@ -176,7 +178,8 @@ def test_parameters_out_of_range_are_refused(changes):
 
 def test_as_published_is_half_the_noise_and_one_round_more():
     data = make_data(60)
-    ours, pool = run(ADdp(clip=3.0, rows_per_user=3), data, epsilon=0.2)
+    planned = {"noise": "planned", "rounds": 10, "clip": 3.0, "rows_per_user": 3}
+    ours, pool = run(ADdp(**planned), data, epsilon=0.2)
     theirs, late = run(ADdp(as_published=True, rows_per_user=3), data, epsilon=0.2)
     assert theirs.details["sigma"] == pytest.approx(ours.details["sigma"] / 2)
     assert late.rounds_joined.max() == pool.rounds_joined.max() + 1

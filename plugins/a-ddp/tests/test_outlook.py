@@ -47,7 +47,7 @@ def test_noise_dominates_where_budget_users_and_rounds_say_so(ours, dominates):
     assert bool(ours.warning) == dominates
     if dominates:
         assert "noise dominates this run" in ours.warning
-        assert "A larger epsilon, --trust secure-aggregation, more users" in ours.warning
+        assert "A larger epsilon, --trust secure-aggregation, or more users" in ours.warning
     assert outlook(0.5, trust="secure-aggregation", threshold=2).warning.count("--trust") == 0
 
 
@@ -103,8 +103,8 @@ def test_adult_is_below_the_commoner_class_where_noise_dominates_and_above_where
     # Fits of the first had 54 ± 15 %, and 75.6 % at most, of 40: the commoner class has 76.1 %; a
     # mean of four is nearer to it than that once in 10^4 runs at most. Five folds of the second
     # had 82.9 ± .4 %.
-    short = {"epsilon": 0.5, "params": {"most_rounds": 1000}}
-    least = {"epsilon": 8.0, "preset": "least-noise"}
+    short = {"epsilon": 0.5, "params": {"noise": "planned", "rounds": 10, "most_rounds": 1000}}
+    least = {"epsilon": 8.0}
     for trust, asked, learns in (("local", short, False), ("secure-aggregation", least, True)):
         relation = {"delta": 1e-8, "relation": "replace-one", "trust": trust}
         plan = make_plan(Settings(algo="a-ddp", **relation, **asked))

@@ -50,7 +50,7 @@ class Member:
     delta: float
     ledger: str
     relation: str = "replace-one"
-    accountant: str = "sampling-composition"
+    accountant: str = "pld"
     seed: int | None = None
 
     @classmethod
