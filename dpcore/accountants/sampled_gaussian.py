@@ -15,7 +15,7 @@ replace-one that is no bound: there the row drawn is another on the other table.
   between two points it is at most its chord, which is linear in f, and the probability of an
   interval and the mean of f over it are normal probabilities. No term is negative, near order 1
   too; what is lost is of the second order in the intervals' width.
-  Against mpmath, at orders up to 32, noise from .6 to 100 and p from 1e-4 to .5, chords add at most
+  Against mpmath, at orders up to 32, noise .6 and p from 1e-4 to .5, chords add at most
   1.2e-5 of ln A. The series of Mironov, Talwar & Zhang for these orders (their section 3.3), whose
   terms alternate in sign from order alpha on, would save no more than that.
 * ln A is convex in alpha and 0 at 1 (Hoelder), so that between two whole orders it is at most
