@@ -8,10 +8,10 @@ being summed, however many it has.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -30,10 +30,15 @@ from dpcore_dask.kept import KeptFile, allow_files
 from dpcore_dask.shelf import Shelf
 from dpcore_dask.versions import require_versions
 
+if TYPE_CHECKING:
+    from dpcore.plugin.parts import Block
+
 __all__ = ["Facts", "Opened", "Partition", "Source", "new_shelf", "scratch"]
 
 _BYTES_PER_ROW = 48
 """By which Dask reckons what it would take to have the partition elsewhere."""
+_BLOCKS = 16
+"""How many blocks are summed before their memory is let go of: a few MB of it."""
 _ALONE = threading.Lock()
 """Held while a query is answered whose class does not say that calls may overlap."""
 
@@ -63,9 +68,24 @@ class Opened:
     shelf: Shelf
     store: KeptFile | None = field(default=None, repr=False)
 
+    def sum(self, query: Query) -> np.ndarray:
+        """Return the sum over the rows, int64, without what ``query`` starts from. A few blocks at
+        a time are in memory."""
+        total, blocks = np.zeros_like(query.start()), self.table.blocks
+        for begin in range(0, len(blocks), _BLOCKS):
+            piece = self.table.with_blocks(blocks[begin : begin + _BLOCKS])
+            try:
+                total += LocalEngine(piece, threads=1).answer(query) - query.start()
+            finally:
+                self._settle(piece.blocks)
+        return total
+
     def settle(self) -> None:
         """Put what is kept of each row beside its cells on the shelf, out of memory."""
-        for block in self.table.blocks:
+        self._settle(self.table.blocks)
+
+    def _settle(self, blocks: Sequence[Block]) -> None:
+        for block in blocks:
             block.settle(self.shelf.keep)
         self.shelf.release()
 
@@ -136,12 +156,9 @@ class Partition:
         """
         with self._lock, nullcontext() if may_overlap(query) else _ALONE:
             opened = self._as_sealed(seal)
-            try:
-                part = LocalEngine(opened.table, threads=1).answer(query) - query.start()
-            finally:
-                opened.settle()
+            part = opened.sum(query)
             self._require(self._source.stamp() == opened.stamp)
-        return np.asarray(part)
+        return part
 
     def _require(self, same: bool) -> None:
         if not same:
