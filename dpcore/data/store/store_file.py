@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["StoreFile"]
 
 _AROUND = max(2**16, mmap.PAGESIZE)
-"""Bytes that a system maps at once around one that is looked at: Linux by default."""
+"""Bytes that Linux maps at once, by default, around a byte that is looked at."""
 
 
 class StoreFile:
