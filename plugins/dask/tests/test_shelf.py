@@ -3,10 +3,13 @@
 import errno
 import os
 
+import dask
+import distributed
 import numpy as np
 import pytest
 
 from dpcore.errors import EngineError
+from dpcore_dask import cluster as clusters
 from dpcore_dask import tasks
 from dpcore_dask.files import FileSource
 from dpcore_dask.partition import Partition
@@ -76,3 +79,14 @@ def test_a_system_that_refuses_says_why(cluster):
         outcome = client.submit(tasks._outcome, refuse, pure=False).result()
     with pytest.raises(EngineError, match="In a worker's sum: Too many open files.$"):
         outcome.get()
+
+
+def test_workers_of_this_machine_keep_no_profile(monkeypatch):
+    asked = []
+
+    def started(**_):
+        asked.append(dask.config.get("distributed.worker.profile.enabled"))
+
+    monkeypatch.setattr(distributed, "LocalCluster", started)
+    clusters._local_cluster(1)
+    assert asked == [False] and dask.config.get("distributed.worker.profile.enabled")
