@@ -6,7 +6,7 @@ of it from ``CachedMargins``; ``dpcore.data.blocks.layouts`` lists the layouts.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
@@ -54,10 +54,10 @@ class Layout(Generic[R]):
         that it would store as they are (``dpcore.data.blocks.frozen``)."""
         return X
 
-    def blocks(self, X: R, y: np.ndarray, path: LinePath, row_norm: float) -> list[Block]:
-        """Return the blocks of a table; ``y`` : float64 of shape (n_rows,), or pairs. Of no rows it
-        is one block without rows: what is refused before a charge does not depend on their
-        number."""
+    def blocks(self, X: R, y: np.ndarray, path: LinePath, row_norm: float) -> Iterable[Block]:
+        """Return the blocks of a table, to go through once; ``y`` : float64 of shape (n_rows,),
+        or pairs. Of no rows it is one block without rows: what is refused before a charge does not
+        depend on their number."""
         rows: Any = X
         return [
             self.block_type.from_rows(

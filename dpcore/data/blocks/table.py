@@ -12,7 +12,7 @@ from __future__ import annotations
 import functools
 import math
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from dpcore.errors import DataError, InvalidInputError
 from dpcore.exact.grid import BLOCK_ROWS, CAPACITY, LARGEST_NORM
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from dpcore.data.blocks.block import Block
     from dpcore.data.blocks.layouts import Rows
@@ -116,6 +116,7 @@ class Table:
         capacity: int | None = None,
         units: np.ndarray | None = None,
         weights: np.ndarray | None = None,
+        keep: Callable[[np.ndarray], np.ndarray] | None = None,
     ) -> Table:
         """Return the table of a dense (n_samples, n_features) array, a SciPy CSR matrix, coded rows
         or the rows of a store, which stay in their file.
@@ -125,13 +126,12 @@ class Table:
         are copied, but for those that are stored as they are and that cannot change
         (``dpcore.data.blocks.frozen``). ``units`` : of the rows, those of each side by side; they
         are in one block. ``weights`` : of the rows, which blocks then hold beside their labels
-        (``dpcore.data.weighted_labels``).
+        (``dpcore.data.weighted_labels``). ``keep`` : has what each block keeps beside its cells as
+        soon as the block is made (``Block.settle``); ``None`` : it stays in memory.
 
         Raises InvalidInputError for bounds that are not finite and positive or a width of zero,
         DataError for values that are not finite or lengths that differ.
         """
-        from dpcore.data.blocks.layouts import layout_of
-
         for name, value in (("row_norm", row_norm), ("raw_norm_bound", raw_norm_bound)):
             if not (math.isfinite(value) and 2.0**-8 <= value <= LARGEST_NORM):
                 raise InvalidInputError(f"Expected 2^-8 <= {name}={value!r} <= {LARGEST_NORM:.0f}.")
@@ -145,16 +145,11 @@ class Table:
         require_finite(y)
         if weights is not None:
             y = paired(y, np.asarray(weights, dtype=np.float64))
-        layout, path = layout_of(X), LinePath(raw_norm_bound)
-        if units is None:
-            blocks = layout.blocks(X, y, path, row_norm)
-        else:
-            blocks = []
-            for begin, end in pairwise(ends_of_blocks(units, X.shape[0])):
-                rows: Any = X
-                (block,) = layout.blocks(rows[begin:end], y[begin:end], path, row_norm)
-                block.units = units[begin:end]
-                blocks.append(block)
+        blocks: list[Block] = []
+        for block in _blocks(X, y, units, LinePath(raw_norm_bound), row_norm):
+            if keep is not None:
+                block.settle(keep)
+            blocks.append(block)
         return cls(
             blocks,
             n_features=int(X.shape[1]),
@@ -162,3 +157,19 @@ class Table:
             row_norm=row_norm,
             capacity=capacity or CAPACITY,
         )
+
+
+def _blocks(
+    X: Rows, y: np.ndarray, units: np.ndarray | None, path: LinePath, row_norm: float
+) -> Iterator[Block]:
+    """Yield the blocks of a table, each made when it is asked for where the layout does that."""
+    from dpcore.data.blocks.layouts import layout_of
+
+    layout, rows = layout_of(X), cast("Any", X)
+    if units is None:
+        yield from layout.blocks(X, y, path, row_norm)
+        return
+    for begin, end in pairwise(ends_of_blocks(units, X.shape[0])):
+        (block,) = layout.blocks(rows[begin:end], y[begin:end], path, row_norm)
+        block.units = units[begin:end]
+        yield block

@@ -117,8 +117,10 @@ class Description:
         return [STORE_ROWS] * whole + ([rest] if rest else [])
 
     def forms(self) -> list[BlockForm]:
-        layout = coded_layout(self.schema)
-        return [BlockForm.of(layout, n) for n in self.block_rows()]
+        """Return the form of each block; those of as many rows share one."""
+        layout, sizes = coded_layout(self.schema), self.block_rows()
+        of_size = {n: BlockForm.of(layout, n) for n in set(sizes)}
+        return [of_size[n] for n in sizes]
 
     def tail(self) -> bytes:
         """Return all that follows the blocks."""

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 __all__ = ["StoreFile"]
 
+_AROUND = max(2**16, mmap.PAGESIZE)
+"""Bytes that Linux maps at once, by default, around a byte that is looked at."""
+
 
 class StoreFile:
     """A store's blocks, mapped into memory. Pages go back to the system after each use, so that a
@@ -58,8 +61,9 @@ class StoreFile:
             yield content, y, CodedRows(self.layout, numeric, codes)
         finally:
             if hasattr(mmap, "MADV_DONTNEED"):
-                shift = begin % mmap.PAGESIZE
-                self._map.madvise(mmap.MADV_DONTNEED, begin - shift, size + shift)
+                start = begin - begin % _AROUND
+                end = min(-(-(begin + size) // _AROUND) * _AROUND, self._bytes.size)
+                self._map.madvise(mmap.MADV_DONTNEED, start, end - start)
         self._require_unchanged()
 
     def _require_unchanged(self) -> None:

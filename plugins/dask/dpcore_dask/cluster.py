@@ -74,7 +74,9 @@ def _local_cluster(n_workers: int) -> Any:
     import dask
     from distributed import LocalCluster
 
-    with dask.config.set({"distributed.scheduler.work-stealing": False}):
+    # The profile of a worker is looked at by nobody here, and grows every second that it runs.
+    asked = {"scheduler.work-stealing": False, "worker.profile.enabled": False}
+    with dask.config.set({f"distributed.{key}": value for key, value in asked.items()}):
         return LocalCluster(
             n_workers=n_workers,
             threads_per_worker=1,

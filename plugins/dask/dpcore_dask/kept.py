@@ -1,13 +1,15 @@
-"""Files without a name, which are gone with whoever holds them."""
+"""Files without a name, which are gone with whoever holds them, and how many may be open."""
 
 from __future__ import annotations
 
 import os
 import tempfile
 import weakref
+from contextlib import suppress
+from importlib.util import find_spec
 from typing import Self
 
-__all__ = ["KeptFile"]
+__all__ = ["KeptFile", "allow_files"]
 
 
 class KeptFile:
@@ -38,3 +40,17 @@ class KeptFile:
             parts.append(os.pread(self.number, size - begin, begin))
             begin += len(parts[-1])
         return b"".join(parts)
+
+
+def allow_files() -> None:
+    """Let this process have as many files open as its system's hard limit says: a partition takes
+    four, and the usual soft limit is that of 250 partitions."""
+    if find_spec("resource") is None:
+        return
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != hard:
+        # Where a system refuses, the limit stays, and the partition above it is told.
+        with suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

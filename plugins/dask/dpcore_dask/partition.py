@@ -8,10 +8,10 @@ being summed, however many it has.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -26,14 +26,19 @@ from dpcore.plugin.engines import (
     load_now,
     may_overlap,
 )
-from dpcore_dask.kept import KeptFile
+from dpcore_dask.kept import KeptFile, allow_files
 from dpcore_dask.shelf import Shelf
 from dpcore_dask.versions import require_versions
 
-__all__ = ["Facts", "Opened", "Partition", "Source", "scratch"]
+if TYPE_CHECKING:
+    from dpcore.plugin.parts import Block
+
+__all__ = ["Facts", "Opened", "Partition", "Source", "new_shelf", "scratch"]
 
 _BYTES_PER_ROW = 48
 """By which Dask reckons what it would take to have the partition elsewhere."""
+_BLOCKS = 16
+"""How many blocks are summed before their memory is let go of: a few MB of it."""
 _ALONE = threading.Lock()
 """Held while a query is answered whose class does not say that calls may overlap."""
 
@@ -54,12 +59,35 @@ class Facts:
 @dataclass(frozen=True)
 class Opened:
     """The rows of a partition. ``stamp`` : of where they are from, as it was when they were read.
-    ``store`` : the file of rows that cannot be read again from there."""
+    ``shelf`` : has what is kept of each row beside its cells. ``store`` : the file of rows that
+    cannot be read again from where they are from."""
 
     table: Table
     facts: Facts
     stamp: Hashable
+    shelf: Shelf
     store: KeptFile | None = field(default=None, repr=False)
+
+    def sum(self, query: Query) -> np.ndarray:
+        """Return the sum over the rows, int64, without what ``query`` starts from. A few blocks at
+        a time are in memory."""
+        total, blocks = np.zeros_like(query.start()), self.table.blocks
+        for begin in range(0, len(blocks), _BLOCKS):
+            piece = self.table.with_blocks(blocks[begin : begin + _BLOCKS])
+            try:
+                total += LocalEngine(piece, threads=1).answer(query) - query.start()
+            finally:
+                self._settle(piece.blocks)
+        return total
+
+    def settle(self) -> None:
+        """Put what is kept of each row beside its cells on the shelf, out of memory."""
+        self._settle(self.table.blocks)
+
+    def _settle(self, blocks: Sequence[Block]) -> None:
+        for block in blocks:
+            block.settle(self.shelf.keep)
+        self.shelf.release()
 
 
 class Source(Protocol):
@@ -92,7 +120,7 @@ class Partition:
         """``held`` : opens rows that the source does not lead to again."""
         self._source, self._held = source, held
         self._lock = threading.Lock()
-        self._open: tuple[Opened, Shelf] | None = None
+        self._open: Opened | None = None
         self._failed: DpcoreError | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -101,10 +129,10 @@ class Partition:
         from dpcore_dask.frames import sent
 
         with self._lock:
-            return sent(self._source, self._failed, self._open and self._open[0])
+            return sent(self._source, self._failed, self._open)
 
     def __sizeof__(self) -> int:
-        return 1024 + (0 if self._open is None else _BYTES_PER_ROW * self._open[0].table.n_rows)
+        return 1024 + (0 if self._open is None else _BYTES_PER_ROW * self._open.table.n_rows)
 
     def __repr__(self) -> str:
         return f"Partition({self._source.name!r})"
@@ -112,13 +140,13 @@ class Partition:
     def facts(self) -> Facts:
         """Return the facts of the partition; DataError where it cannot be read by its schema."""
         with self._lock:
-            return self._opened()[0].facts
+            return self._opened().facts
 
     def rehearse(self, query: Query, seal: str) -> None:
         """Load what an answer needs; the rows are not asked. Raises KernelError, and DataError as
         ``answer`` does."""
         with self._lock:
-            none = self._as_sealed(seal)[0].table.without_rows()
+            none = self._as_sealed(seal).table.without_rows()
         load_now(lambda: LocalEngine(none, threads=1).answer(query))
 
     def answer(self, query: Query, seal: str) -> np.ndarray:
@@ -127,37 +155,35 @@ class Partition:
         Raises DataError unless the partition is what had that seal, before the sum and after it.
         """
         with self._lock, nullcontext() if may_overlap(query) else _ALONE:
-            opened, shelf = self._as_sealed(seal)
-            try:
-                part = LocalEngine(opened.table, threads=1).answer(query) - query.start()
-            finally:
-                _settle(opened.table, shelf)
+            opened = self._as_sealed(seal)
+            part = opened.sum(query)
             self._require(self._source.stamp() == opened.stamp)
-        return np.asarray(part)
+        return part
 
     def _require(self, same: bool) -> None:
         if not same:
             raise DataError(f"{self._source.name}: the partition was changed while it was in use.")
 
-    def _as_sealed(self, seal: str) -> tuple[Opened, Shelf]:
+    def _as_sealed(self, seal: str) -> Opened:
         """Return the partition, which another worker may have had open: what a reader says of a row
         of it now is not for whoever asks sums. DataError unless it is what had that seal."""
         self._source.stamp()
         try:
-            opened, shelf = self._opened()
+            opened = self._opened()
         except (DataError, InvalidInputError):
             self._require(False)
             raise
         self._require(opened.facts.seal == seal and self._source.stamp() == opened.stamp)
-        return opened, shelf
+        return opened
 
-    def _opened(self) -> tuple[Opened, Shelf]:
+    def _opened(self) -> Opened:
         if self._failed is not None:
             raise self._failed
         if self._open is None:
             require_versions(dict(self._source.versions))
+            allow_files()
             try:
-                opened, shelf = (self._held or self._source.open)(), Shelf(scratch())
+                opened = (self._held or self._source.open)()
             except DpcoreError as error:
                 # Rows that are held are let go of now: nobody can look at them again.
                 self._failed = error if self._held is not None else None
@@ -165,8 +191,8 @@ class Partition:
             finally:
                 if self._held is not None:
                     self._held = _spent
-            _settle(opened.table, shelf)
-            self._open = opened, shelf
+            opened.settle()
+            self._open = opened
         return self._open
 
 
@@ -174,10 +200,9 @@ def _spent() -> Opened:
     raise DataError("The rows of a partition are gone.")
 
 
-def _settle(table: Table, shelf: Shelf) -> None:
-    for block in table.blocks:
-        block.settle(shelf.keep)
-    shelf.release()
+def new_shelf(n_rows: int) -> Shelf:
+    """Return an empty shelf for labels, norms and factors of so many rows."""
+    return Shelf(scratch(), 3 * 8 * n_rows)
 
 
 def scratch() -> str | None:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dpcore.plugin.engines import DataError, Dataset, InvalidInputError, Registered, layout_of
-from dpcore_dask.partition import Facts, Opened
+from dpcore_dask.partition import Facts, Opened, new_shelf
 
 __all__ = ["RegisteredSource", "require_one_whole"]
 
@@ -48,7 +48,8 @@ class RegisteredSource:
             )
         part = self.rows.part(whole, self.place, self.count)
         stated = part.rows_dropped, part.typed_by is not None, _seal(whole), part.is_generated
-        return Opened(part.table(), Facts(part.schema, part.n_units, *stated), None)
+        table, facts = part.table(), Facts(part.schema, part.n_units, *stated)
+        return Opened(table, facts, None, new_shelf(table.n_rows))
 
 
 def require_one_whole(name: str, found: Sequence[Facts]) -> None:

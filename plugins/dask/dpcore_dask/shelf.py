@@ -12,31 +12,43 @@ from dpcore_dask.kept import KeptFile
 
 __all__ = ["Shelf"]
 
-_LEAST, _MOST = 2**16, 2**26
-"""Bytes by which the file grows: each time by twice as many as before."""
+_LEAST = 2**16
+"""The fewest bytes by which the file grows."""
 
 
 class Shelf:
-    """Copies of arrays, mapped from a file that is gone with the process, however that ends."""
+    """Copies of arrays, mapped from a file that is gone with the process, however that ends.
 
-    def __init__(self, folder: str | None) -> None:
+    ``size`` : how many bytes are to be kept, as far as it is known. More may be: the file grows by
+    as much again, since each part of it that is mapped is one more open file of the process.
+    """
+
+    def __init__(self, folder: str | None, size: int) -> None:
         self._file = KeptFile.new(folder)
-        self._maps: list[tuple[mmap.mmap, int]] = []
-        self._used, self._size = 0, 0
+        self._maps: list[tuple[mmap.mmap, np.ndarray]] = []
+        self._used, self._end, self._size = 0, 0, max(size, _LEAST)
 
     def keep(self, array: np.ndarray) -> np.ndarray:
         """Return an array of the same type and content that is here, itself if it is; EngineError
         where the disk is full."""
         if array.size == 0 or self._has(array):
             return array
-        if self._used + array.nbytes > self._size:
+        if not self._maps or self._used + array.nbytes > self._maps[-1][1].size:
             self._grow(array.nbytes)
-        held, _ = self._maps[-1]
-        copy = np.frombuffer(held, array.dtype, array.size, self._used).reshape(array.shape)
+        _, place = self._maps[-1]
+        # A view of the one array of the map: a shelf has tens of thousands of them.
+        held = place[self._used : self._used + array.nbytes]
+        copy = held.view(array.dtype).reshape(array.shape)
         copy[...] = array
         self._used += -(-array.nbytes // 64) * 64
         copy.setflags(write=array.flags.writeable)  # Kernels are compiled for one or the other.
         return copy
+
+    def lay(self, array: np.ndarray) -> np.ndarray:
+        """Return ``keep`` of an array, whose memory goes back to the system at once."""
+        kept = self.keep(array)
+        self.release()
+        return kept
 
     def release(self) -> None:
         """Give the memory of all arrays back to the system until they are looked at again."""
@@ -45,21 +57,17 @@ class Shelf:
                 held.madvise(mmap.MADV_DONTNEED)
 
     def _has(self, array: np.ndarray) -> bool:
-        at = array.__array_interface__["data"][0]
-        return any(begin <= at < begin + len(held) for held, begin in self._maps)
+        return any(array.base is place for _, place in self._maps)
 
     def _grow(self, least: int) -> None:
-        begin = os.fstat(self._file.number).st_size
-        grown = min(_MOST, max(_LEAST, 2 * self._size, least))
-        size = -(-max(least, grown) // mmap.ALLOCATIONGRANULARITY) * mmap.ALLOCATIONGRANULARITY
+        size = -(-max(least, self._size) // mmap.ALLOCATIONGRANULARITY) * mmap.ALLOCATIONGRANULARITY
         try:
             # Claimed as a whole: to write to a mapped page that a full disk lacks ends a process.
-            os.posix_fallocate(self._file.number, begin, size)
+            os.posix_fallocate(self._file.number, self._end, size)
+            held = mmap.mmap(self._file.number, size, offset=self._end)
         except OSError as error:
             raise EngineError(
-                f"A worker cannot write {size:,} bytes to its local disk ({error.strerror})."
+                f"A worker cannot keep {size:,} bytes on its local disk ({error.strerror})."
             ) from None
-        held = mmap.mmap(self._file.number, size, offset=begin)
-        place = np.frombuffer(held, np.uint8).__array_interface__["data"][0]
-        self._maps.append((held, place))
-        self._used, self._size = 0, size
+        self._maps.append((held, np.frombuffer(held, np.uint8)))
+        self._used, self._end = 0, self._end + size

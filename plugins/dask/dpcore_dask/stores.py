@@ -11,20 +11,22 @@ import json
 import os
 import shutil
 import tempfile
+import weakref
 from collections.abc import Callable, Hashable
 from typing import Any
 
 import numpy as np
 
-from dpcore.plugin.engines import Dataset, Description, Table, open_store, write_rows
+from dpcore.plugin.engines import Dataset, Description, Schema, Table, open_store, write_rows
 from dpcore_dask.kept import KeptFile
-from dpcore_dask.partition import Facts, Opened, scratch
+from dpcore_dask.partition import Facts, Opened, new_shelf, scratch
 
 __all__ = ["bounded_store", "opened_store", "private_store"]
 
 
 Stored = tuple[Any, np.ndarray, Description]
 """Rows, labels and description of a store."""
+_SCHEMAS: weakref.WeakValueDictionary[str, Schema] = weakref.WeakValueDictionary()
 
 
 def private_store(write: Callable[[str], None]) -> tuple[Stored, KeptFile]:
@@ -53,17 +55,24 @@ def opened_store(
     """Return the partition of a store's rows, labels and description. ``n_units`` : ``None`` where
     each row is one."""
     X, y, description = rows
-    schema = description.schema
+    schema = _one_schema(description.schema)
+    shelf = new_shelf(description.n_rows)
     table = Table.from_matrix(
         X,
         y,
         row_norm=min(schema.row_norm, schema.raw_norm_bound),
         raw_norm_bound=schema.raw_norm_bound,
         capacity=schema.capacity,
+        keep=shelf.lay,
     )
     counted = description.n_rows if n_units is None else n_units
     stated = counted, description.rows_dropped, description.is_typed
-    return Opened(table, Facts(schema, *stated, _seal(description, stamp)), stamp, file)
+    return Opened(table, Facts(schema, *stated, _seal(description, stamp)), stamp, shelf, file)
+
+
+def _one_schema(schema: Schema) -> Schema:
+    """Return a schema of the same content, one for all partitions of a process that have it."""
+    return _SCHEMAS.setdefault(json.dumps(schema.to_dict(), sort_keys=True), schema)
 
 
 def _seal(description: Description, stamp: Hashable) -> str:

@@ -3,6 +3,7 @@ holds none of its text."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -96,6 +97,10 @@ def _outcome(work: Callable[[], Any]) -> Outcome:
         return Outcome(work(), worker=address)
     except DpcoreError as error:
         return Outcome(error=error, worker=address)
+    except OSError as error:
+        # The system's word alone: the error's own text may be of a file's content.
+        reason = os.strerror(error.errno) if error.errno else type(error).__name__
+        return Outcome(error=EngineError(f"In a worker's sum: {reason}."), worker=address)
     except Exception as error:
         # Its own text may hold a private value.
         told = EngineError(f"{type(error).__name__} in a worker's sum.")
