@@ -52,7 +52,7 @@ _UNSURE = 0.025
 _SLACK = 1e-9
 _ABOUT = 3.0
 _ALL = 1 - 2.0**-40
-"""A share of a sampled row's that is above 1 stands for no less than this."""
+"""The largest share of a sampled row: it may come out above 1."""
 
 
 @dataclass(frozen=True)

@@ -68,7 +68,7 @@ class Release:
         return [tuple(LocalEngine(rows.table()) for rows in pair) for pair in self.tables]
 
     def answers(self, pair: int) -> dict[str, list[Any]]:
-        """Return what tells two neighbours apart: exact answers in steps, or rows and labels."""
+        """Return exact answers of two neighbours in steps, or their rows and labels."""
         ends = dict(here=self.here, there=self.there)
         if self.tables:
             both = zip(ends, self.tables[pair], strict=True)

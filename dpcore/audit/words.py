@@ -1,4 +1,4 @@
-"""What an audit says: its verdict, how strong its tests are."""
+"""The words of a verdict, and the power of its tests."""
 
 from __future__ import annotations
 
