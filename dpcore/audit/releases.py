@@ -170,7 +170,7 @@ def claim_of(event: DpEvent, whole: Claim) -> Claim:
 
 def _along(release: Release) -> Statistic:
     """Return the set of outcomes beyond the middle of the two answers, along their difference; of
-    a sample those beyond ``_BEYOND`` of the row's answer, most of which are the row's."""
+    a sample those beyond ``_BEYOND`` of the row's answer, which are mostly the row's."""
     if isinstance(release.event, PoissonSampledDpEvent):
         return Statistic(np.zeros(1), np.ones(1), np.eye(2)[0], _BEYOND, True, True, np.inf)
     change = (release.there - release.here).ravel().astype(np.float64)
