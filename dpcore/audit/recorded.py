@@ -15,6 +15,7 @@ from dpcore.audit.transcripts import Transcripts
 from dpcore.engines.local import LocalEngine
 from dpcore.errors import InvalidInputError
 from dpcore.noise.source import SeededNoise
+from dpcore.privacy.events import ObjectivePerturbationDpEvent
 from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
 from dpcore.session.units import sensitivity_of_units
 from dpcore.testing.answers import exact_answer, unsampled
@@ -135,7 +136,8 @@ def _release(fits: Fits, asked: Any, mechanism: Any, rows: Rows) -> Release:
             known = {"query": asked, "tables": ((row, nothing),)}
     else:
         sides = [(pair.here, pair.there) for pair in fits.pairs]
-        if type(sensitivity) is not Sensitivity:  # The answer has noise of its own.
+        # The answer has noise of its own.
+        if isinstance(mechanism.event(sensitivity), ObjectivePerturbationDpEvent):
             pairs = ((replace(rows, X=s.X, y=s.y) for s in both) for both in sides)
             known = {"query": asked, "tables": tuple((a, b) for a, b in pairs)}
         ends = [_of_table(query, rows, *both) for both in sides]
