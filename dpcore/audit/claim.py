@@ -18,8 +18,16 @@ The second is used against a claim that is mu-GDP and against no other: of an ho
 release of epsilon .4 it would say more than .4. The epsilon that is then reported is the one of
 mu-GDP at the claim's delta (Balle & Wang 2018, Theorem 8).
 
-A claim is called violated where p- and q+ contradict (1) or (2) at the level of ``ALARM`` over the
-number of tests: false with probability ``ALARM`` at most, over all of them together.
+Where a row takes part with probability r by a coin of its own, its table's law is (1 - r) times the
+other's and r times that of a run in which it takes part, and (2) holds of that run:
+
+    (p - (1 - r) q) / r <= Phi(Phi^-1(q) + mu),    p of the table that has the row.    (3)
+
+The epsilon of a mu is then log(1 + r (e^e - 1)), e that of mu-GDP at delta / r (Balle, Barthe &
+Gaboardi 2018, Theorem 8): it is attained where nobody else is there, and so is a claim, rounded up.
+
+A claim is called violated where p- and q+ contradict (1), (2) or (3) at the level of ``ALARM`` over
+the number of tests: false with probability ``ALARM`` at most, over all of them together.
 
 Relation: whatever the two tables are neighbours under. Rounding: lower bounds are floats, brought
 down by ``_SLACK`` times themselves, which is more than the error of these functions of scipy.
@@ -43,6 +51,8 @@ ALARM = 1e-6
 _UNSURE = 0.025
 _SLACK = 1e-9
 _ABOUT = 3.0
+_ALL = 1 - 2.0**-40
+"""The largest share of a sampled row: it may come out above 1."""
 
 
 @dataclass(frozen=True)
@@ -63,25 +73,30 @@ class Counts:
 
 @dataclass(frozen=True)
 class Claim:
-    """(epsilon, delta)-differential privacy; with ``mu``, mu-GDP, which implies it."""
+    """(epsilon, delta)-differential privacy; with ``mu``, mu-GDP, which implies it, of a row that
+    takes part with probability ``sampled``, on the table that ``Counts.hits`` are of."""
 
     epsilon: float
     delta: float
     mu: float | None = None
+    sampled: float = 1.0
 
     def least_figure(self, counts: Counts) -> float:
         """Return the mu that the release has at least, with 95 %, where mu is claimed, else its
         epsilon; 0 where nothing is shown."""
         least, most = counts.bounds(_UNSURE)
         if self.mu is not None:
-            return _mu(least, most) * (1 - _SLACK)
+            return self._least_mu(least, most) * (1 - _SLACK)
         shown = least - self.delta
         return max(0.0, math.log(shown / most) * (1 - _SLACK)) if shown > 0 else 0.0
 
     def least_epsilon(self, counts: Counts) -> float:
         """Return the epsilon of that figure."""
         figure = self.least_figure(counts)
-        return figure if self.mu is None else _epsilon_of_mu(figure, self.delta)
+        if self.mu is None:
+            return figure
+        whole = _epsilon_of_mu(figure, self.delta / self.sampled)
+        return math.log1p(self.sampled * math.expm1(whole)) * (1 - _SLACK)
 
     def about(self, p: float, q: float, runs: int) -> float:
         """Return about the figure that shares ``p`` and ``q`` of so many runs show, below 0 where
@@ -102,8 +117,12 @@ class Claim:
         """Return whether the counts contradict it, falsely with probability ``level`` at most."""
         least, most = counts.bounds(level / 2)
         if self.mu is not None:
-            return _mu(least, most) > self.mu * (1 + _SLACK)
+            return self._least_mu(least, most) > self.mu * (1 + _SLACK)
         return least > math.exp(min(self.epsilon, 700.0)) * most + self.delta + _SLACK
+
+    def _least_mu(self, least: float, most: float) -> float:
+        """Return the mu of (3), which is (2) of a row that takes part for certain."""
+        return _mu((least - (1 - self.sampled) * most) / self.sampled, most)
 
 
 def _mu(least: float, most: float) -> float:
@@ -112,7 +131,7 @@ def _mu(least: float, most: float) -> float:
 
     if least <= 0 or most >= 1:
         return 0.0
-    return max(0.0, float(ndtri(least) - ndtri(most)))
+    return max(0.0, float(ndtri(min(least, _ALL)) - ndtri(most)))
 
 
 def _epsilon_of_mu(mu: float, delta: float) -> float:

@@ -8,10 +8,12 @@ import numpy as np
 
 from dpcore.privacy.events import GaussianDpEvent, RandomizedSensitivityGaussian
 from dpcore.privacy.sensitivity import Sensitivity
+from dpcore.testing.answers import answer_by
 from dpcore.testing.residuals import Residuals, assert_noise_is_fresh
 
 if TYPE_CHECKING:
     from dpcore.audit.recorded import Release
+    from dpcore.engines.local import LocalEngine
     from dpcore.noise.source import NoiseSource
 
 __all__ = ["Draws"]
@@ -26,12 +28,15 @@ class Draws:
     def __init__(self, release: Release, noise: NoiseSource) -> None:
         self._release, self._noise = release, noise
         self._ends = (release.here, release.there)
+        self._engines = release.engines()
         self._residuals: list[np.ndarray] = []
 
     def __call__(self, pair: int, world: int, first: int, runs: int) -> np.ndarray:
         """Return outcomes on either answer. Of normal noise: in grid steps, from the first answer.
         Of other noise: how much nearer they are to the second answer than to the first, in l1 and
         in l2. Of a selection: how the score of the chosen candidate differs."""
+        if self._engines:
+            return self._of_tables(self._engines[pair][world], runs)
         release, exact = self._release, self._ends[world]
         drawn = [
             release.mechanism.release(exact.copy(), release.sensitivity, self._noise)
@@ -52,6 +57,20 @@ class Draws:
             for order in (1, 2)
         ]
         return np.stack(sides, axis=1)
+
+    def _of_tables(self, engine: LocalEngine, runs: int) -> np.ndarray:
+        """Return outcomes of a table whose answer is worked out anew for each: of a sample, where
+        they are from nobody's answer to the row's; else as they are."""
+        release, drawn = self._release, []
+        for _ in range(runs):
+            exact = answer_by(release.query, engine, self._noise)
+            drawn.append(release.mechanism.release(exact, release.sensitivity, self._noise).ravel())
+        values = np.array(drawn, dtype=np.float64)
+        if not hasattr(release.query, "sampled_event"):
+            return values
+        row = np.ldexp(release.here - release.there, -release.sensitivity.grid_bits).ravel()
+        along: np.ndarray = values @ row / max(float(row @ row), 1e-300)
+        return along[:, None]
 
     @property
     def drawn(self) -> int:

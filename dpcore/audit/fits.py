@@ -31,6 +31,8 @@ _RUNS_OF_A_SEED = 1 << 40
 _RUNS_OF_A_TABLE = 1 << 32
 _CAPACITY = 1 << 20
 _UNIT = "unit"
+_OF_THE_MACHINE = (MemoryError, OSError)
+"""Errors that end an audit: they say nothing of a table."""
 
 
 @dataclass(frozen=True)
@@ -80,21 +82,41 @@ class Fits:
 
     def run(self, pair: int, world: int, number: int) -> np.ndarray:
         """Return of what a run gives out, as numbers, the parameters, how many releases there
-        were, and whether there was a model."""
+        were, whether there was a model, and whether an error was raised: whoever waits for a model
+        sees that, so it must not tell two tables apart."""
+        nothing = np.zeros(math.prod(self.rows(pair, world)[0].schema.w_shape) + 3)
+        try:
+            model = self._fit(pair, world, number)
+        except TargetNotMetError:
+            return nothing
+        except _OF_THE_MACHINE:
+            raise
+        except Exception:
+            nothing[-1] = 1.0
+            return nothing
+        self._require_claim(model)
+        releases = sum(model.privacy["releases"].values())
+        return np.append(model.w.ravel(), [releases, 1.0, 0.0])
+
+    def try_out(self) -> None:
+        """Raise the error of a run over a table where one over its neighbour raises too: then it is
+        no outcome, and there is nothing to audit."""
+        if all(self.run(0, world, 0)[-1] for world in (0, 1)):
+            self._fit(0, 0, 0)
+
+    def _fit(self, pair: int, world: int, number: int) -> Any:
         from dpcore.fitting.run import fit_dataset
 
         dataset, table = self.rows(pair, world)
         plan = self._of_run((world + 2 * pair) * _RUNS_OF_A_TABLE + number)
-        try:
-            model = fit_dataset(plan, dataset, table=table)
-        except TargetNotMetError:
-            return np.zeros(math.prod(dataset.schema.w_shape) + 2)
-        # Whether a pool of users adds any noise, its statement says.
+        return fit_dataset(plan, dataset, table=table)
+
+    def _require_claim(self, model: Any) -> None:
+        """Raise InvalidInputError of a run that claims nothing: whether a pool of users adds any
+        noise, its statement says."""
         known = self.request.seed is not None
         if not self.request.as_published and len(model.privacy["why_not_private"]) > known:
             raise _claims_nothing(self.request.algo)
-        releases = sum(model.privacy["releases"].values())
-        return np.append(model.w.ravel(), [releases, 1.0])
 
     def draw(self, pair: int, world: int, first: int, runs: int) -> np.ndarray:
         """Return what runs of these numbers give out: float64 of shape (runs, k)."""

@@ -1,14 +1,20 @@
 """The audit by one run: many made rows, each in the table by a coin of its own.
 
-Theorem (Steinke, Nasr & Jagielski 2023, "Privacy Auditing with One (1) Training Run", Theorem 5.2
-and the computation in its appendix D). Let m rows be put in or left out by independent fair coins,
-and an (epsilon, delta)-differentially private run, under add-or-remove-one, be followed by at most
-r guesses of coins, the others abstained from. Then at least v guesses are right with probability
-at most
+Theorem (Steinke, Nasr & Jagielski 2023, "Privacy Auditing with One (1) Training Run", arXiv
+2305.08846v1: Corollary 5.4, as their appendix D computes it; the tests have two figures that they
+print). Let m rows be put in or left out by independent fair coins, and an (epsilon, delta)-
+differentially private run, under add-or-remove-one, be followed by at most r guesses of coins, the
+others abstained from. Then at least v guesses are right with probability at most
 
     P[B >= v] + 2 m delta max_{1 <= i <= v} P[v > B >= v - i] / i,
 
 B binomial of r draws and probability 1 / (1 + e^-epsilon).
+
+Why, without delta: given the output and the other coins, a coin is fair but for a factor e^epsilon,
+so that a guess of it is right with probability 1 / (1 + e^-epsilon) at most, whatever the guesses
+before it were; their sum is then below B in the stochastic order. With delta each coin's law is
+such a one but on outcomes of total weight 2 m delta, on which i more guesses may be right, and they
+are worst spent where i of them lift v - i to v: hence the division by i.
 
 The maximum begins at 0, as theirs does. Conditions: the coins are independent and fair, and the
 guesses depend on the output, not on the coins; the relation is add-or-remove-one, so that leaving a
@@ -22,7 +28,7 @@ Rounding: the tails are floats, raised by ``_SLACK`` times themselves.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -44,7 +50,8 @@ _STEPS = 60
 @dataclass(frozen=True)
 class Guesses:
     """``right`` of ``guessed`` coins, of ``canaries`` in all, and what that says of a claim:
-    ``epsilon`` at least, with 95 %."""
+    ``epsilon`` at least, with 95 %. ``rows`` : the places of those in the table, of those that were
+    guessed to be in it, and of those guessed not to be."""
 
     claim: Claim
     canaries: int
@@ -52,6 +59,7 @@ class Guesses:
     right: int
     epsilon: float
     is_violation: bool
+    rows: dict[str, list[int]] = field(default_factory=dict)
 
 
 def p_value(canaries: int, guessed: int, right: int, epsilon: float, delta: float) -> float:
@@ -95,8 +103,11 @@ def audit_one_run(fits: Fits, canaries: int, seed: int | None) -> Guesses:
     w = fits.last_parameters(np.eye(canaries)[coins])
     order = np.argsort(w, kind="stable")
     half = max(1, canaries // 4)
-    right = int(coins[order[-half:]].sum() + (~coins[order[:half]]).sum())
-    return guesses(fits.claim, canaries, 2 * half, right)
+    inside, outside = order[-half:], order[:half]
+    right = int(coins[inside].sum() + (~coins[outside]).sum())
+    rows = {"in": np.flatnonzero(coins), "guessed_in": inside, "guessed_out": outside}
+    found = guesses(fits.claim, canaries, 2 * half, right)
+    return replace(found, rows={name: sorted(at.tolist()) for name, at in rows.items()})
 
 
 def guesses(claim: Claim, canaries: int, guessed: int, right: int) -> Guesses:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dpcore.compare.spawned import spawned
+from dpcore.errors import EngineError
 
 if TYPE_CHECKING:
     from dpcore.audit.fits import Fits, Request
@@ -47,7 +49,13 @@ def drawing(fits: Fits, jobs: int, on_runs: OnRuns = no_note) -> Iterator[Draw]:
             ]
             return _noted((part.result() for part in parts), on_runs)
 
-        yield draw
+        try:
+            yield draw
+        except BrokenProcessPool as error:
+            raise EngineError(
+                "A process that made runs ended by itself, as one does that is out of memory. Run "
+                "the audit again with fewer --jobs, or with none."
+            ) from error
 
 
 def _here(fits: Fits, on_runs: OnRuns, pair: int, world: int, first: int, runs: int) -> np.ndarray:

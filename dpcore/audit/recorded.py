@@ -11,13 +11,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore.audit.pairs import ROW_NORM
+from dpcore.audit.transcripts import Transcripts
+from dpcore.engines.local import LocalEngine
 from dpcore.errors import InvalidInputError
 from dpcore.noise.source import SeededNoise
+from dpcore.privacy.events import ObjectivePerturbationDpEvent
 from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
 from dpcore.session.units import sensitivity_of_units
 from dpcore.testing.answers import exact_answer, unsampled
 from dpcore.testing.contributions import contributions, vectors_of
-from dpcore.testing.recording import RecordingSession
+from dpcore.testing.recording import QUESTION, REFERENCE, RecordingSession
 from dpcore.testing.replay import distance
 from dpcore.testing.tables import SEVERAL, Rows, stretching_rows
 from dpcore.testing.tape import Played, PlayedNoise, Tape, TapedNoise
@@ -35,8 +38,10 @@ class Release:
     """A release at the exact answers of two neighbours.
 
     ``share`` : how far they are apart, of the sensitivity; above 1 the sensitivity is false.
-    A sample's release is looked at as it is when the row is in the sample. Where units have several
-    rows, they are alike, and the sensitivity is that between units.
+    Where units have several rows, they are alike, and the sensitivity is that between units.
+    ``tables`` : pairs of tables that ``query`` is asked of in each draw, where its answer is a
+    random one: of a sample, which the tables' only row joins by its coin, or with noise in it.
+    ``place`` : which of its kind it is, empty where the run has one.
     """
 
     kind: str
@@ -45,25 +50,51 @@ class Release:
     here: np.ndarray
     there: np.ndarray
     share: float
+    place: str = ""
+    query: Any = None
+    tables: tuple[tuple[Rows, Rows], ...] = ()
+
+    @property
+    def name(self) -> str:
+        return f"{self.place} {self.kind}".strip() + f" by {type(self.mechanism).__name__}"
 
     @property
     def event(self) -> DpEvent:
         event: DpEvent = self.mechanism.event(self.sensitivity)
+        if hasattr(self.query, "sampled_event"):
+            event = self.query.sampled_event(event, self.sensitivity.relation)
         return event
 
+    def engines(self) -> list[tuple[LocalEngine, ...]]:
+        return [tuple(LocalEngine(rows.table()) for rows in pair) for pair in self.tables]
 
-def releases_of(fits: Fits, seed: int) -> tuple[list[Release], list[str]]:
-    """Return a release of each kind and mechanism of a run, the last one: an algorithm that grows
-    its steps' budgets spends most there. And the names of those that are not looked at."""
+    def answers(self, pair: int) -> dict[str, list[Any]]:
+        """Return exact answers of two neighbours in steps, or their rows and labels."""
+        ends = dict(here=self.here, there=self.there)
+        if self.tables:
+            both = zip(ends, self.tables[pair], strict=True)
+            ends = {name: np.column_stack((rows.X, rows.y)) for name, rows in both}
+        return {name: end.tolist() for name, end in ends.items()}
+
+
+def releases_of(fits: Fits, seed: int) -> list[Release | Transcripts]:
+    """Return the first and the last release of each kind and mechanism of a run: of an algorithm
+    whose steps' budgets or questions change those are furthest from each other."""
     session, rows = _recorded(fits, seed)
-    parts = {(query.kind, type(part).__name__): (query, part) for query, part in session.parts}
-    found, left = [], []
-    for (kind, name), (query, part) in parts.items():
-        if hasattr(part, "release"):
-            found.append(_release(fits, query, part, rows))
-        else:
-            left.append(f"{kind} by {name}, which goes on over several steps")
-    return found, left
+    started = [r for r in session.records if r.mechanism not in (QUESTION, REFERENCE)]
+    kinds: dict[tuple[str, str], list[int]] = {}
+    for k, (query, part) in enumerate(session.parts):
+        kinds.setdefault((query.kind, type(part).__name__), []).append(k)
+    found: list[Release | Transcripts] = []
+    for places in kinds.values():
+        ends = {"": places[0]} if len(places) == 1 else {"first": places[0], "last": places[-1]}
+        for place, k in ends.items():
+            query, part = session.parts[k]
+            if hasattr(part, "release"):
+                found.append(replace(_release(fits, query, part, rows), place=place))
+            else:
+                found.append(Transcripts(part, fits.plan.relation, started[k].exact.size, place))
+    return found
 
 
 def _recorded(fits: Fits, seed: int) -> tuple[RecordingSession, Rows]:
@@ -87,8 +118,8 @@ def _recorded(fits: Fits, seed: int) -> tuple[RecordingSession, Rows]:
     return session, Rows(side.X, side.y, n_classes=n_classes, **public)
 
 
-def _release(fits: Fits, query: Any, mechanism: Any, rows: Rows) -> Release:
-    query = unsampled(query)
+def _release(fits: Fits, asked: Any, mechanism: Any, rows: Rows) -> Release:
+    query = unsampled(asked)
     relation, k = fits.plan.relation, fits.request.rows_per_unit
     of_unit = k > 1
     sensitivity = (
@@ -97,13 +128,22 @@ def _release(fits: Fits, query: Any, mechanism: Any, rows: Rows) -> Release:
     # A unit that a sum scales down as a whole is as large with one row as with several.
     alike = k if of_unit and not getattr(type(query), "clips_units", False) else 1
     apart = partial(_apart, mechanism, sensitivity)
+    known: dict[str, Any] = {}
     if hasattr(query, "answer_block"):
-        here, there = _of_sum(query, rows, relation, apart, alike)
+        here, there, row = _of_sum(query, rows, relation, apart, alike)
+        if asked is not query and relation is NeighboringRelation.ADD_OR_REMOVE_ONE and not of_unit:
+            nothing = replace(row, X=row.X[:0], y=row.y[:0])
+            known = {"query": asked, "tables": ((row, nothing),)}
     else:
-        pairs = [_of_table(query, rows, pair.here, pair.there) for pair in fits.pairs]
-        here, there = max(pairs, key=lambda pair: apart(*pair))
-    share = distance(here, there, sensitivity)
-    return Release(query.kind, mechanism, sensitivity, here, there, share)
+        sides = [(pair.here, pair.there) for pair in fits.pairs]
+        # The answer has noise of its own.
+        if isinstance(mechanism.event(sensitivity), ObjectivePerturbationDpEvent):
+            pairs = ((replace(rows, X=s.X, y=s.y) for s in both) for both in sides)
+            known = {"query": asked, "tables": tuple((a, b) for a, b in pairs)}
+        ends = [_of_table(query, rows, *both) for both in sides]
+        here, there = max(ends, key=lambda pair: apart(*pair))
+    share = 1.0 if known and len(known["tables"]) > 1 else distance(here, there, sensitivity)
+    return Release(query.kind, mechanism, sensitivity, here, there, share, **known)
 
 
 def _apart(mechanism: Any, sensitivity: Sensitivity, here: np.ndarray, there: np.ndarray) -> float:
@@ -120,22 +160,23 @@ def _of_sum(
     relation: NeighboringRelation,
     apart: Callable[..., float],
     alike: int,
-) -> tuple[np.ndarray, np.ndarray]:
+) -> tuple[np.ndarray, np.ndarray, Rows]:
     """Return the answer of a table without one of its rows, and with another row or none in its
-    place, for the two of many extreme rows that are furthest apart; ``alike`` : how often each is
-    there."""
+    place, for the two of many extreme rows that are furthest apart, and the first of the two;
+    ``alike`` : how often each is there."""
     width = rows.X.shape[1]
     vectors = vectors_of(query, width, rows.n_classes)
     extreme = stretching_rows(width, vectors, rows.n_classes)
     parts = alike * contributions(query, replace(rows, X=extreme.X, y=extreme.y))
     others = parts if relation is NeighboringRelation.REPLACE_ONE else np.zeros_like(parts[:1])
-    best, ends = -1.0, (parts[0], others[0])
-    for part in parts:
+    best, ends, at = -1.0, (parts[0], others[0]), 0
+    for k, part in enumerate(parts):
         for other in others:
             if (found := apart(part, other)) > best:
-                best, ends = found, (part, other)
+                best, ends, at = found, (part, other), k
     common = exact_answer(query, replace(rows, X=rows.X[:-1], y=rows.y[:-1]))
-    return common + ends[0], common + ends[1]
+    row = replace(rows, X=extreme.X[at : at + 1], y=extreme.y[at : at + 1])
+    return common + ends[0], common + ends[1], row
 
 
 def _of_table(query: Any, rows: Rows, one: Side, other: Side) -> tuple[np.ndarray, np.ndarray]:

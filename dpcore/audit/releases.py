@@ -11,10 +11,12 @@ down to a cost of 4 first: the same code at a setting at which fewer draws tell.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -23,24 +25,30 @@ from dpcore.audit.claim import ALARM, Claim
 from dpcore.audit.draws import Draws
 from dpcore.audit.recorded import Release, releases_of
 from dpcore.audit.statistic import Statistic
-from dpcore.audit.two_world import Finding, audit_worlds, count_again
+from dpcore.audit.transcripts import Transcripts
+from dpcore.audit.two_world import Draw, Finding, audit_worlds, count_again
 from dpcore.noise.source import NoiseSource, SeededNoise, SystemNoise
 from dpcore.privacy.events import (
     ExponentialMechanismDpEvent,
     ExPostDpEvent,
     GaussianDpEvent,
     LaplaceDpEvent,
+    PoissonSampledDpEvent,
     PureDpEvent,
     RandomizedSensitivityGaussian,
 )
+from dpcore.privacy.stated_events import ApproximateDpEvent
 
 if TYPE_CHECKING:
     from dpcore.audit.fits import Fits
     from dpcore.privacy.events import DpEvent
 
-__all__ = ["Audited", "audit_release", "audit_releases", "claim_of"]
+__all__ = ["Audited", "audit_release", "audit_releases", "claim_of", "noise_of"]
 
 _LEAST_EPSILON, _LOUD = 1.0, 4.0
+_BEYOND = 1.5
+_FEWER = 3_000
+"""Draws, at most, of what takes milliseconds each: transcripts, and minimisers."""
 _LARGEST_SHARE = 1 + 1e-9
 
 
@@ -52,7 +60,7 @@ class Audited:
     ``fault`` : why its cost is false without any statistics, empty where nothing is.
     """
 
-    release: Release
+    release: Release | Transcripts
     own: float
     finding: Finding
     fault: str = ""
@@ -77,6 +85,14 @@ def _of_mu(mu: float, delta: float) -> Claim:
     return Claim(gaussian_epsilon_up(Fraction(mu) ** 2, Fraction(delta)), delta, mu * (1 + 1e-12))
 
 
+def _sampled(event: PoissonSampledDpEvent, delta: float) -> Claim:
+    """Of a Gaussian release that a row joins by a coin (``claim``)."""
+    p, gaussian = event.sampling_probability, cast(GaussianDpEvent, event.event)
+    whole = _of_mu(1 / gaussian.noise_multiplier, delta / p)
+    epsilon = math.log1p(p * math.expm1(whole.epsilon)) * (1 + 1e-12)
+    return Claim(epsilon, delta, whole.mu, p)
+
+
 _CLAIMS: dict[type[DpEvent], Callable[[Any, float], Claim]] = {
     GaussianDpEvent: _gaussian,
     RandomizedSensitivityGaussian: _randomized,
@@ -84,55 +100,79 @@ _CLAIMS: dict[type[DpEvent], Callable[[Any, float], Claim]] = {
     PureDpEvent: lambda event, _: Claim(event.epsilon, 0.0),
     ExPostDpEvent: lambda event, _: Claim(event.epsilon, 0.0),
     ExponentialMechanismDpEvent: lambda event, _: Claim(event.epsilon, 0.0),
+    ApproximateDpEvent: lambda event, _: Claim(event.epsilon, event.delta),
+    PoissonSampledDpEvent: _sampled,
 }
 """The claim of an event by itself; of any other it is that of the whole run."""
 
 
-def audit_releases(fits: Fits, runs: int) -> tuple[list[Audited], list[str]]:
-    """Return what ``runs`` draws of each release, over both answers, say of its cost, and the
-    releases that are not looked at."""
+def audit_releases(fits: Fits, runs: int) -> list[Audited]:
+    """Return what ``runs`` draws of each release, over both answers, say of its cost."""
     seed = fits.request.seed
-    releases, left = releases_of(fits, 0 if seed is None else seed)
-    known = [release for release in releases if type(release.event) in _CLAIMS]
-    left += [
-        f"{release.kind} by {type(release.mechanism).__name__}, whose answer has noise of its own"
-        for release in releases
-        if type(release.event) not in _CLAIMS
+    releases = releases_of(fits, 0 if seed is None else seed)
+    return [
+        audit_release(release, fits.claim, runs, noise_of(seed, k), len(releases))
+        for k, release in enumerate(releases)
     ]
-    delta = fits.claim.delta
-    found = [
-        audit_release(release, delta, runs, _noise(seed, k), len(known))
-        for k, release in enumerate(known)
-    ]
-    return found, left
 
 
 def audit_release(
-    release: Release, delta: float, runs: int, noise: NoiseSource, releases: int = 1
+    release: Release | Transcripts,
+    whole: Claim,
+    runs: int,
+    noise: NoiseSource,
+    releases: int = 1,
+    again: Finding | None = None,
 ) -> Audited:
-    """Return what draws of a release say of its cost. ``delta`` : at which a claim of mu-GDP is
-    told. ``releases`` : how many share ``ALARM``, each in two tests, of its noise and its cost."""
-    own = claim_of(release.event, delta)
-    release = _louder(release, own, delta)
-    claim, draws = claim_of(release.event, delta), Draws(release, noise)
-    if claim.mu is None:
-        finding = audit_worlds(claim, draws, 1, runs, 2 * releases)
-    else:
+    """Return what draws of a release say of its cost. ``whole`` : the run's claim. ``releases`` :
+    how many share ``ALARM``, each in two tests, of its noise and its cost. ``again`` : a finding
+    whose set of outcomes is counted anew."""
+    own = claim_of(release.event, whole)
+    if isinstance(release, Transcripts):
+        pairs, draw = len(release.pairs), partial(_said, release, noise)
+        fewer = min(runs, _FEWER)
+        return Audited(release, own.epsilon, _found(own, draw, pairs, fewer, releases, again))
+    release = _louder(release, own, whole.delta)
+    claim, draws = claim_of(release.event, whole), Draws(release, noise)
+    pairs = max(1, len(release.tables))
+    if claim.mu is not None and again is None:
         counted = (0, max(1, runs // 2))
         finding = count_again(claim, draws, 0, _along(release), counted, 2 * releases)
+    else:
+        fewer = min(runs, _FEWER) if pairs > 1 else runs
+        finding = _found(claim, draws, pairs, fewer, releases, again)
     fault = draws.fault(ALARM / (2 * releases))
     if release.share > _LARGEST_SHARE:
         fault = f"its exact answers are {release.share:.6g} of its sensitivity apart"
     return Audited(release, own.epsilon, finding, fault, draws.drawn)
 
 
-def claim_of(event: DpEvent, delta: float) -> Claim:
-    """Return what a release of this cost claims."""
-    return _CLAIMS[type(event)](event, delta)
+def _said(
+    release: Transcripts, noise: NoiseSource, pair: int, world: int, first: int, runs: int
+) -> np.ndarray:
+    return release.outcomes(pair, world, runs, noise)
+
+
+def _found(
+    claim: Claim, draw: Draw, pairs: int, runs: int, releases: int, again: Finding | None
+) -> Finding:
+    if again is None:
+        return audit_worlds(claim, draw, pairs, runs, 2 * releases)
+    counted = (again.first, again.counts.runs)
+    return count_again(claim, draw, again.pair, again.statistic, counted, 2 * releases)
+
+
+def claim_of(event: DpEvent, whole: Claim) -> Claim:
+    """Return what a release of this cost claims, in a run of ``whole``."""
+    of_event = _CLAIMS.get(type(event))
+    return whole if of_event is None else of_event(event, whole.delta)
 
 
 def _along(release: Release) -> Statistic:
-    """Return the set of outcomes beyond the middle of the two answers, along their difference."""
+    """Return the set of outcomes beyond the middle of the two answers, along their difference; of
+    a sample those beyond ``_BEYOND`` of the row's answer, which are mostly the row's."""
+    if isinstance(release.event, PoissonSampledDpEvent):
+        return Statistic(np.zeros(1), np.ones(1), np.eye(2)[0], _BEYOND, True, True, np.inf)
     change = (release.there - release.here).ravel().astype(np.float64)
     square = float(change @ change) or 1.0
     n = change.size
@@ -147,11 +187,13 @@ def _louder(release: Release, own: Claim, delta: float) -> Release:
     mechanism = release.mechanism
     factor = own.epsilon / _LOUD
     if own.mu is not None:
-        most = gaussian_mu_squared_down(Fraction(_LOUD), Fraction(delta))
+        loud = math.log1p(math.expm1(_LOUD) / own.sampled)
+        most = gaussian_mu_squared_down(Fraction(loud), Fraction(delta / own.sampled))
         factor = own.mu / float(most) ** 0.5
     less = mechanism.noise_multiplier * factor
     return replace(release, mechanism=replace(mechanism, noise_multiplier=less))
 
 
-def _noise(seed: int | None, k: int) -> NoiseSource:
+def noise_of(seed: int | None, k: int) -> NoiseSource:
+    """Return the noise of a run's k-th release that is audited."""
     return SystemNoise() if seed is None else SeededNoise((seed << 8) + k)

@@ -70,10 +70,6 @@ def audit_command(
     from dpcore.audit.fits import Request
     from dpcore.audit.verdict import Verdict, verdict, verdict_again
 
-    if save is not None and method != "two-world":
-        raise InvalidInputError(
-            "Expected --save with --method two-world alone: no other has a pair."
-        )
     if method not in _METHODS:
         raise InvalidInputError(f"Expected --method {method!r} to be {', '.join(_METHODS)}.")
     if (name is None) == (repeated is None):

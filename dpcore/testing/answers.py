@@ -20,7 +20,14 @@ if TYPE_CHECKING:
     from dpcore.privacy.sensitivity import Sensitivity
     from dpcore.testing.tables import Rows
 
-__all__ = ["checked_distance", "compare_neighbours", "exact_answer", "search_tables", "unsampled"]
+__all__ = [
+    "answer_by",
+    "checked_distance",
+    "compare_neighbours",
+    "exact_answer",
+    "search_tables",
+    "unsampled",
+]
 
 
 def unsampled(query: Any) -> Any:
@@ -30,13 +37,14 @@ def unsampled(query: Any) -> Any:
 
 def exact_answer(query: Any, rows: Rows, noise: NoiseSource | None = None) -> np.ndarray:
     """Return the answer, int64 of the shape that a sum declares. ``noise`` : for random choices."""
-    return _exact(query, LocalEngine(rows.table()), noise or SeededNoise(1))
+    return answer_by(query, LocalEngine(rows.table()), noise or SeededNoise(1))
 
 
-def _exact(query: Any, engine: LocalEngine, noise: NoiseSource) -> np.ndarray:
+def answer_by(query: Any, engine: LocalEngine, noise: NoiseSource) -> np.ndarray:
+    """Return an engine's answer, int64 of the shape that a sum declares."""
     name = type(query).__name__
     if hasattr(query, "derive"):
-        exact = query.derive(lambda part: _exact(part, engine, noise), noise)
+        exact = query.derive(lambda part: answer_by(part, engine, noise), noise)
     elif hasattr(query, "answer_table"):
         exact = engine.answer_table(query, noise)
     else:

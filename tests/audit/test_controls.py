@@ -28,7 +28,7 @@ def release(mechanism, here, there, bound=1.0, relation=ADD, grid_bits=20, norm=
 
 
 def audited(release, runs=16_000):
-    return audit_release(release, DELTA, runs, SeededNoise(8))
+    return audit_release(release, Claim(1.0, DELTA), runs, SeededNoise(8))
 
 
 def test_the_authors_noisy_min_is_a_violation():

@@ -27,6 +27,16 @@ def test_the_p_value_is_the_formulas(m, r, v, epsilon):
         assert p_value(m, r, v, epsilon, delta) == pytest.approx(expected, rel=1e-6)
 
 
+@pytest.mark.parametrize(
+    ("m", "r", "v", "delta", "printed"),
+    [(1_000, 100, 75, 1e-4, 0.673), (100_000, 1_510, 1_439, 1e-5, 2.675)],
+)
+def test_epsilons_are_the_printed_ones(m, r, v, delta, printed):
+    # Steinke, Nasr & Jagielski 2023, arXiv 2305.08846v1: appendix D, page 46, and section 7, page
+    # 28, three decimals, the second cut off.
+    assert least_epsilon(m, r, v, delta) == pytest.approx(printed, abs=1e-3)
+
+
 def test_randomised_response_is_at_its_own_epsilon():
     # Each coin is told rightly with probability e / (1 + e): epsilon 1, and no set tells more.
     # 10,000 coins are .029 from their mean, in epsilon, at 5 %; six times that fails at 1e-6.
