@@ -33,6 +33,7 @@ from dpcore.testing.pools import check_pool
 from dpcore.testing.queries import check_query
 from dpcore.testing.recorded import loss_of
 from dpcore.testing.recording import RecordingSession
+from dpcore.testing.recount_losses import epsilon_of_losses
 from dpcore.testing.replay import ReplaySession
 from dpcore.testing.run import Outcome, parametrize_with_checks, run_checks
 from dpcore.testing.samplers import check_sampler
@@ -63,6 +64,7 @@ __all__ = [
     "check_sampler",
     "check_sensitivity_on_neighbours",
     "check_tiny_budget_refused",
+    "epsilon_of_losses",
     "loss_of",
     "make_rows",
     "not_isolated",

@@ -24,6 +24,7 @@ from dpcore.data.schema.schema import Schema
 from dpcore.data.store import convert_partitions
 from dpcore.privacy.events import GaussianDpEvent, PureDpEvent
 from dpcore.session.charges import Charges
+from dpcore.session.in_turn import Budget
 
 HALF = Step("fitting", 0.5, 1.0, "12 releases, 50% of the budget")
 
@@ -128,6 +129,12 @@ def test_under_a_filter_that_is_charged_with_the_first_release_they_are_counted(
     assert releases.step == Step("fitting", 1, 400, "1 of 400 releases")
     alone = PldAccountant.from_budget(1.0, 1e-6)
     assert alone.planned_releases() == 0
+
+
+def test_fits_of_one_budget_tell_the_share_of_all_of_it():
+    releases = ReleasesMade()
+    releases.on_release(SimpleNamespace(accountant=Budget("gdp", "exact", "mu^2", 8.0, 2.0)))
+    assert releases.step is not None and releases.step.words == "1 release, 25% of the budget"
 
 
 def test_fits_of_an_earlier_run_count():
