@@ -3,7 +3,9 @@
 Such an optimizer states ``targets``, the names of its fields that are options of their own on the
 command line. Epsilon is then an output: an ex-post figure, which is pure, beside the worst case
 that was agreed to beforehand (``epsilon_max``), which the filter enforces as epsilon-DP. With
-``delta`` among the targets both hold but with the run's delta. One that states ``needed_epsilon``
+``delta`` among the targets both hold but with the run's delta. Under one of an optimizer's
+``adaptive_accountants`` its releases are charged one by one: no figure is ex post, and the run
+costs what was charged. One that states ``needed_epsilon``
 says what epsilon it needs from public facts: that is then the guarantee, and nothing about its
 privacy is learnt from the outcome.
 """
@@ -81,12 +83,14 @@ def budget_of(settings: Settings, factory: Any, registry: Registry) -> Budget:
             f"Epsilon is what {settings.algo} puts out. Leave --epsilon away; --epsilon-max says "
             f"what the worst case may be (default {_DEFAULT_WORST_CASE:g})."
         )
+    worst = _DEFAULT_WORST_CASE if settings.epsilon_max is None else settings.epsilon_max
+    if settings.accountant in stated.adaptive_accountants:
+        return worst, settings.delta, stated.accountant
     if settings.accountant not in (None, "pure"):
         raise InvalidInputError(
             f"{settings.algo} has an ex-post figure under --accountant pure only, not "
-            f"{settings.accountant}."
+            f"{settings.accountant}{_as_charged(stated.adaptive_accountants)}."
         )
-    worst = _DEFAULT_WORST_CASE if settings.epsilon_max is None else settings.epsilon_max
     if _has_delta(factory):
         return worst, settings.delta, "pure"
     if settings.delta not in (0, type(settings)().delta):
@@ -94,6 +98,11 @@ def budget_of(settings: Settings, factory: Any, registry: Registry) -> Budget:
             f"{settings.algo} is pure: delta is 0, whatever --delta says. Leave --delta away."
         )
     return worst, 0.0, "pure"
+
+
+def _as_charged(accountants: tuple[str, ...]) -> str:
+    known = " and ".join(accountants)
+    return f"; under {known} each of its releases is charged as it is made" if known else ""
 
 
 def _has_delta(factory: Any) -> bool:

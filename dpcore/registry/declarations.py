@@ -106,6 +106,12 @@ class OptimizerFacts:
     targets: tuple[str, ...] = fact(
         Words("target", TARGETS), "The fields that are options; epsilon is then an output.", ()
     )
+    adaptive_accountants: tuple[str, ...] = fact(
+        Words("accountant"),
+        "Beside `targets`: fully adaptive accountants under which each of its releases is charged "
+        "as it is made, so that the run costs what was charged by its end.",
+        (),
+    )
     checked_with: Mapping[str, Any] = fact(
         VALUES, "The fields without which it cannot be built, for the checks.", {}
     )

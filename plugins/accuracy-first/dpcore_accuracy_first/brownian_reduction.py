@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -15,6 +15,7 @@ from dpcore_accuracy_first.levels import near_and_far_levels, too_dear
 from dpcore_accuracy_first.options import TargetOptions, positive, pure_cap
 from dpcore_accuracy_first.reduced_guarantee import reduced_test
 from dpcore_accuracy_first.reduced_threshold import ReducedAboveThreshold
+from dpcore_accuracy_first.revealed import revealed_walk
 from dpcore_accuracy_first.target import kind_of
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ class _BrownianOptions(TargetOptions):
     delta: float = option(1e-8, "delta of the run, --delta on the command line", "1")
 
     targets: ClassVar[tuple[str, ...]] = (*TargetOptions.targets, "delta")
+    adaptive_accountants: ClassVar[tuple[str, ...]] = ("zcdp", "gdp")
     theorem: ClassVar[str] = (
         "Brownian noise reduction (Whitehouse et al. 2022): the levels looked at cost what the "
         "last of them costs, at delta; a test that passes what its own noise costs, which falls "
@@ -87,6 +89,9 @@ class _BrownianOptions(TargetOptions):
         return {ApproximateDpEvent(1 / noise_multiplier, self.delta): 1}
 
     def minimize(self, problem: Problem, session: PrivacySession) -> Solution:
+        if session.accountant.name in self.adaptive_accountants:
+            self._require_usual_path()
+            return revealed_walk(self, self._base, problem, session, self.levels)
         kind = kind_of(self)
         base = self._base(problem)
         target = base.target(self, kind)
@@ -98,6 +103,16 @@ class _BrownianOptions(TargetOptions):
         # Once more, on the grid that the noise of the first level leaves room for.
         base = self._base(problem, mus[0])
         return self._walk(base, base.target(self, kind), plan, losses, mus, session)
+
+    def _require_usual_path(self) -> None:
+        """Raise InvalidInputError for options that a walk of single releases does not have."""
+        usual = {each.name: each.default for each in fields(_BrownianOptions)}
+        names = ("first_level", "first_test", "boundary")
+        if any(getattr(self, name) != usual[name] for name in names):
+            raise InvalidInputError(
+                "first-level, first-test and boundary are of the walk under --accountant pure: "
+                "leave them out, or take that."
+            )
 
     def _levels(
         self, base: Any, target: Target, cap: float
