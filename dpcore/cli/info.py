@@ -113,6 +113,7 @@ def _describe_optimizer(target: Any) -> dict[str, Any]:
         "parameters": [asdict(parameter) for parameter in describe_parameters(target)],
         "accountant": stated.accountant,
         "targets": list(stated.targets),
+        "adaptive_accountants": list(stated.adaptive_accountants),
         "slots": {name: _described(slot) for name, slot in stated.slots.items()},
         "presets": {name: dict(values) for name, values in stated.presets.items()},
         "needs": list(stated.needs),
@@ -198,6 +199,9 @@ def _print_optimizer(facts: dict[str, Any]) -> None:
     if facts["targets"]:
         flags = ", ".join(f"--{name.replace('_', '-')}" for name in facts["targets"])
         typer.echo(f"  epsilon is an output, at most --epsilon-max; asked for by {flags}")
+    if facts["adaptive_accountants"]:
+        others = " or ".join(facts["adaptive_accountants"])
+        typer.echo(f"  under {others} each release is charged as it is made; no figure is ex post")
     if facts["parameters"]:
         typer.echo("parameters (--set NAME=VALUE)")
     else:

@@ -126,6 +126,10 @@ def test_an_algorithm_without_targets_says_which_have_them():
 def test_info_and_check_know_it():
     told = run("info", "output-nr").stdout
     assert "epsilon is an output, at most --epsilon-max; asked for by --target-accuracy" in told
+    assert (
+        "under zcdp or gdp each release is charged as it is made"
+        in run("info", "output-bnr").stdout
+    )
     assert "epsilon is an output" not in run("info", "dp-agd").stdout
     checked = run("check", "output-doubling")
     assert checked.exit_code == 0 and "FAILED" not in checked.stdout
