@@ -32,6 +32,14 @@ e^((x - t) / 2) as y >= x - t_1. Above t both are 0; the other halves follow.
   row in the sample is swapped for none, or for another (Balle, Barthe & Gaboardi 2018, Theorems 2
   and 9); below 0 the other half. Its slopes in e^x at 1 are -q above and -((1 - p) (1 - q) + p q)
   below, q <= 1/2, so it is convex there too.
+* replace-special, a fixed size: the noise is for a row that is swapped for none, but where the row
+  is not drawn, another is in its place. With A, B, B' the laws of a sample without the row, with
+  it, and with none in its place, the laws are (1 - p) A + p B and (1 - p) A + p B'. By Theorem 2
+  H(x) is p times that of B against b B' + (1 - b) A at z, b = e^(x - z), so at most p (b H_1(z) +
+  (1 - b) H_2(z)). B' is one move away, and A two, as a row is swapped for another: for normal noise
+  H_2 is the curve of 2 mu. The other way round both are one move away from B':  p H_1(z). The first
+  figure is no curve of a pair: it need not be convex. But the true curve is, so that it is also
+  below the largest convex function that is, which ``dpcore.accountants.loss_laws`` takes.
 """
 
 from __future__ import annotations
@@ -112,7 +120,7 @@ def curves_of(event: DpEvent) -> tuple[Curve, ...]:
         m, share = _noise(event.event), Fraction(event.sample_size, event.source_dataset_size)
         if event.relation is NeighboringRelation.REPLACE_ONE or share == 1:
             return _sampled(m, float_up(share), True)
-        return _displaced(m, float_up(share))
+        return _displaced(m, share)
     if isinstance(event, GaussianDpEvent):
         return _sampled(event.noise_multiplier, 1.0, True)
     up, most = _CLOSED[type(event)](event)
@@ -156,11 +164,11 @@ def _sampled(m: float, p: float, own_other_half: bool) -> tuple[Curve, ...]:
     )
 
 
-def _displaced(m: float, p: float) -> tuple[Curve, ...]:
+def _displaced(m: float, share: Fraction) -> tuple[Curve, ...]:
     """Return the curves of a sample of a fixed size in which another row takes a row's place."""
-    mu = 1 / m
+    mu, p, rest = 1 / m, float_up(share), float_up(1 - share)
     most, spread = _extent(2 * mu, p)
-    drawn, without = partial(_displaced_up, mu, p), partial(_sampled_up, mu, p)
+    drawn, without = partial(_displaced_up, mu, p, rest), partial(_sampled_up, mu, p)
     return tuple(
         Curve(here, partial(_other, there, -1.0), -most, most, spread)
         for here, there in ((drawn, without), (without, drawn))
@@ -174,9 +182,10 @@ def _extent(mu: float, p: float) -> tuple[float, float]:
     return most, min(mu, p * float(np.sqrt(np.expm1(min(mu * mu, 50.0)))), most)
 
 
-def _displaced_up(mu: float, p: float, x: np.ndarray) -> Bounds:
+def _displaced_up(mu: float, p: float, rest: float, x: np.ndarray) -> Bounds:
+    """``rest`` : 1 - p, which the difference of floats near 1 would not be."""
     grown = np.expm1(x)
-    apart = np.clip((1 - p) * grown / (p + grown), 0.0, 1.0)  # 1 - b
+    apart = np.clip(rest * grown / (p + grown), 0.0, 1.0)  # 1 - b
     low, high = _sampled_up(mu, p, x)
     more_low, more_high = _sampled_up(2 * mu, p, x)
     low, high = low + apart * (more_low - low), high + apart * (more_high - high)

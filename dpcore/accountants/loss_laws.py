@@ -16,6 +16,13 @@ so a law that is at any point or above it with at least these probabilities give
 Here H(x_(i-1)) is rounded up, H(x_i) down, and the S_i are never below those after them. Nothing
 that is rounded loses probability to a lower loss.
 
+**Where H is not convex**, of bounds that are no curve themselves, that is the law of a pair that is
+worse than the largest convex function G at or below H at the knots, and a curve that is at or below
+H, as it is convex, is at or below G. S_i is where the line through two neighbouring points of H, as
+a function of e^x, meets 0. Between two knots at which G = H, G is one line, and H above it falls at
+least as steeply to the second of them: so the line there meets 0 at least as high, and the S_i
+before it, never below, do too.
+
 Knots are dense around 0 and further apart in proportion to x: an interval adds to the variance of
 the loss at most a quarter of its length squared.
 """

@@ -34,7 +34,10 @@ _EPS = Decimal((0, (1,), 8 - _DIGITS))
 bound below takes fewer than 10**6 of them, all on positive numbers."""
 
 _SERIES_UNTIL = 6
-_LARGEST_A = 40.0  # Phi(-40) is below the smallest positive float
+_LARGEST_A = 40.0
+_SMALLEST_DELTA = Fraction(math.ulp(0.0))
+"""Above Phi(-40), which bounds the delta of a = 40: so the end of a search is right for this delta
+and larger ones. Of a smaller delta no search can tell anything."""
 _SMALLEST_A = -9.0  # Phi(9) is above the largest float below 1
 
 _TWO_PI = 2 * Fraction(
@@ -148,7 +151,10 @@ def gaussian_mu_squared_down(epsilon: Fraction, delta: Fraction) -> Fraction:
     """Return a lower bound of the largest mu**2 for which mu-GDP is (epsilon, delta)-DP.
 
     Every ``a`` that passes gives a mu that is proved to be within delta; the search makes it large.
+    0 for a delta that no float but 0 is below: no Gaussian is (epsilon, 0)-DP.
     """
+    if delta < _SMALLEST_DELTA:
+        return Fraction(0)
 
     def root_up(a: Fraction) -> Fraction:
         return sqrt_up(a * a + 2 * epsilon)
@@ -162,7 +168,10 @@ def gaussian_mu_squared_down(epsilon: Fraction, delta: Fraction) -> Fraction:
 
 
 def gaussian_epsilon_up(mu_squared: Fraction, delta: Fraction) -> float:
-    """Return an epsilon, rounded up, at which mu-GDP is (epsilon, delta)-DP."""
+    """Return an epsilon, rounded up, at which mu-GDP is (epsilon, delta)-DP; ``inf`` for a delta
+    that no float but 0 is below, unless mu is 0."""
+    if delta < _SMALLEST_DELTA:
+        return math.inf if mu_squared > 0 else 0.0
     mu = sqrt_up(mu_squared)
     low = max(-mu / 2, Fraction(_SMALLEST_A))
     if low == -mu / 2 and _delta_up(low, low + mu) <= delta:

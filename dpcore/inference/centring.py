@@ -49,10 +49,11 @@ class Centring:
         """Return rows of shape (n_rows, n_features) under the map, one above the bound as zeros.
 
         Entries are on the grid of features, or one bit below it, and factors: float64 holds what
-        it takes, up to a relative 2^-53, which the caller's bound counts.
+        it takes, up to a relative 2^-53, which the caller's bound counts. Squares are added one
+        after the other: whether a row is left out must not depend on the rows beside it.
         """
         mapped = self.standardization.map_gradient(rows)
-        squares = np.einsum("ij,ij->i", mapped, mapped)
+        squares = np.cumsum(mapped * mapped, axis=1)[:, -1]
         mapped[~(squares <= self.row_norm**2)] = 0.0
         return mapped
 

@@ -131,8 +131,24 @@ def test_a_budget_takes_a_third_of_the_points_of_a_bisection(monkeypatch, epsilo
     assert len(asked) <= 18  # 55 by halves
 
 
-def test_no_delta_is_the_end_of_the_search():
-    assert gaussian_epsilon_up(Fraction(1), Fraction(0)) == pytest.approx(40.5)
+@pytest.mark.parametrize("delta", [Fraction(0), Fraction(1, 10**400)])
+def test_where_no_search_can_tell_nothing_is_promised(delta):
+    """It said 40.5 of mu = 1, and mu = .025 of epsilon 1: the end of the search, and no theorem."""
+    assert gaussian_epsilon_up(Fraction(1), delta) == math.inf
+    assert gaussian_epsilon_up(Fraction(0), delta) == 0.0
+    assert gaussian_mu_squared_down(Fraction(1), delta) == 0
+
+
+def test_of_the_smallest_float_the_end_of_the_search_is_right():
+    least = Fraction(math.ulp(0.0))
+    with mpmath.workdps(60):
+        assert mpmath.ncdf(-normal._LARGEST_A) < mpmath.mpf(math.ulp(0.0))
+        for mu in (0.01, 1.0, 30.0):
+            epsilon = gaussian_epsilon_up(Fraction(mu) ** 2, least)
+            assert math.isfinite(epsilon)
+            a, b = epsilon / mpmath.mpf(mu) - mpmath.mpf(mu) / 2, mpmath.mpf(epsilon)
+            found = mpmath.ncdf(-a) - mpmath.exp(b) * mpmath.ncdf(-a - mpmath.mpf(mu))
+            assert found <= mpmath.mpf(math.ulp(0.0))
 
 
 def test_known_values_of_other_software():

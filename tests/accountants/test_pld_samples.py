@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from dpcore.accountants import loss_curves
+from dpcore.accountants.loss_laws import law_of
 from dpcore.accountants.loss_sums import composed_delta_up
 from dpcore.privacy.events import GaussianDpEvent, SampledWithoutReplacementDpEvent
 from dpcore.privacy.sensitivity import NeighboringRelation
@@ -68,7 +69,8 @@ def test_a_curve_for_the_row_alone_is_caught(rounds, monkeypatch):
     event = fixed(10, 1, 5.0, SPECIAL)
     epsilon = epsilon_of_losses([event] * rounds, 1e-6)
     honest = composed_delta_up(((event, rounds),), epsilon, 1e-6)
-    monkeypatch.setattr(loss_curves, "_displaced", lambda m, p: loss_curves._sampled(m, p, True))
+    alone = lambda m, share: loss_curves._sampled(m, float(share), True)  # noqa: E731
+    monkeypatch.setattr(loss_curves, "_displaced", alone)
     composed_delta_up.cache_clear()
     broken = composed_delta_up(((event, rounds),), epsilon, 1e-6)
     composed_delta_up.cache_clear()
@@ -99,3 +101,53 @@ def test_one_release_of_all_rows_is_a_gaussian():
     whole = composed_delta_up(((fixed(7, 7, 2.0, SPECIAL), 5),), 1.0, 1e-4)
     plain = composed_delta_up(((GaussianDpEvent(2.0), 5),), 1.0, 1e-4)
     assert whole == plain
+
+
+def lower_hull(u, h):
+    """Return the largest convex function of u that is at or below the points, at these."""
+    hull = [0]
+    for i in range(1, u.size):
+        while len(hull) > 1:
+            a, b = hull[-2:]
+            if (h[b] - h[a]) * (u[i] - u[a]) < (h[i] - h[a]) * (u[b] - u[a]):
+                break
+            hull.pop()
+        hull.append(i)
+    return np.interp(u, u[hull], h[hull])
+
+
+def reached(u, h):
+    """Return S_1, S_2, ...: where the lines through neighbouring points meet 0."""
+    return h[:-1] + (h[:-1] - h[1:]) / np.diff(u) * u[:-1]
+
+
+@pytest.mark.parametrize(("n", "m"), [(100, 0.5), (100, 0.3), (10, 1.0)])
+def test_of_a_bound_that_is_not_convex_the_law_is_that_of_its_hull_or_worse(n, m):
+    """The bound of a sample under replace-special is no curve of a pair. The lines through its
+    points alone, without the largest of those after them, would be below their hull's."""
+    step, drawn = 2.0**-7, loss_curves.curves_of(fixed(n, 1, m, SPECIAL))[0]
+    law = law_of(drawn, step, 1e-12)
+    above = np.cumsum(law.probabilities[::-1])[::-1] + law.infinite
+    x = np.unique(np.concatenate(([0.0], law.losses[(law.losses > -6) & (law.losses < 6)])))
+    u, h = np.exp(x), drawn.bounds(x)[1]
+    of_hull = reached(u, lower_hull(u, h))
+    found = above[np.searchsorted(law.losses, x[1:])]
+    assert (found >= of_hull * (1 - 1e-9)).all()
+    assert (reached(u, h) < of_hull * (1 - 1e-4)).any()
+
+
+def test_what_is_left_of_a_sample_of_nearly_all_rows_is_no_difference_of_floats():
+    """1 - p from p rounded to a float is wrong by 2^-53 / (1 - p), which no margin covers."""
+    n, m, x = 2**40 + 1, 5.0, np.array([3.0])
+    event = fixed(n, n - 1, m, SPECIAL)
+    p = mp.mpf(n - 1) / n
+    with mp.workdps(50):
+        z = mp.log(1 + mp.expm1(x[0]) / p)
+        one, two = (
+            mp.ncdf(mu / 2 - z / mu) - mp.exp(z) * mp.ncdf(-mu / 2 - z / mu)
+            for mu in (mp.mpf(1) / m, mp.mpf(2) / m)
+        )
+        apart = (1 - p) * mp.expm1(x[0]) / (p + mp.expm1(x[0]))
+        exact = p * (one + apart * (two - one))
+    low, high = loss_curves.curves_of(event)[0].bounds(x)
+    assert low[0] <= exact <= high[0] <= low[0] * (1 + 1e-9)

@@ -7,7 +7,7 @@ import pytest
 
 from dpcore.data.schema.schema import Schema
 from dpcore.engines.local import LocalEngine
-from dpcore.inference.centring import centring_of
+from dpcore.inference.centring import Centring, centring_of
 from dpcore.inference.row_products import RowProducts
 from dpcore.inference.slopes import largest_slope
 from dpcore.losses.logistic import Logistic
@@ -130,3 +130,32 @@ def test_products_of_centred_rows_keep_their_sensitivity(by):
         return RowProducts(problem, np.linspace(-2, 2, 5), by, centring=centring)
 
     check_query(query, Squared(), evaluations=40)
+
+
+def left_out(centring, rows):
+    return ~centring.rows(rows).any(axis=1)
+
+
+class PairedSquares(Centring):
+    """Broken on purpose: squares are added in pairs, in an order that follows the array's shape."""
+
+    def rows(self, rows):
+        mapped = self.standardization.map_gradient(rows)
+        mapped[~(np.einsum("ij,ij->i", mapped, mapped) <= self.row_norm**2)] = 0.0
+        return mapped
+
+
+def test_whether_a_row_is_left_out_depends_on_no_other_row():
+    """Rows at the bound, to the last bit, alone and beside others, in the two orders of memory."""
+    columns = {f"x{i}": NUMBER for i in range(40)} | {"y": COLUMNS["y"]}
+    schema = Schema.from_dict({"columns": columns})
+    made, rng = centring_of(schema, problem_of(schema)), np.random.default_rng(3)
+    rows = np.asfortranarray(rng.random((400, schema.n_features)))
+    squares = np.square(made.standardization.map_gradient(rows)).sum(axis=1)
+    differs = {Centring: 0, PairedSquares: 0}
+    for place, square in enumerate(squares):
+        for kind in differs:
+            at = kind(made.standardization, float(np.sqrt(square)), made.rest)
+            alone = left_out(at, rows[place : place + 1].copy())[0]
+            differs[kind] += int(left_out(at, rows)[place] != alone)
+    assert differs[Centring] == 0 < differs[PairedSquares]
