@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.cli.progress import Step, shown
 from dpcore.registry.declarations import accountant_facts
+from dpcore.session.in_turn import Budget
 
 if TYPE_CHECKING:
     from dpcore.fitting.doors import OnRelease
@@ -81,8 +82,10 @@ class ReleasesMade:
             self._looked = now
             self.step = self._step(session.accountant)
 
-    def _step(self, filter: Accountant) -> Step:
-        planned = accountant_facts(filter).planned_releases
+    def _step(self, filter: Accountant | Budget) -> Step:
+        # The budget of fits in turn is no filter: it states figures alone.
+        summed = isinstance(filter, Budget)
+        planned = None if summed else accountant_facts(filter).planned_releases
         if planned is not None and (total := planned()) > 0:
             return Step("fitting", self._count, total, f"{self._count:,} of {total:,} releases")
         share = filter.spent / filter.budget
