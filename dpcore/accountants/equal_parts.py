@@ -67,7 +67,7 @@ def equal_part(accountant: Accountant, parts: int) -> Accountant:
     if accountant.spent:
         raise InvalidInputError(
             f"The {accountant.name} accountant does not say how what remains of it is split; name "
-            "another one, such as --accountant zcdp."
+            "another one, such as --accountant zcdp (accountant='zcdp')."
         )
     epsilon, delta = (
         float_down(Fraction(figure) / parts) for figure in (accountant.epsilon, accountant.delta)

@@ -98,7 +98,7 @@ class ReservingAccountant(AdditiveAccountant):
         if left < 0 or not (cls.delta_may_be_zero or float_down(left)):
             raise InvalidInputError(
                 f"The (epsilon, delta) releases of the run need {float_up(needed):.6g} of delta, "
-                f"and the budget's is {exact(delta)}. Raise --delta."
+                f"and the budget's is {exact(delta)}. Raise --delta (delta=)."
             )
         return float_down(left)
 
@@ -124,7 +124,7 @@ class ReservingAccountant(AdditiveAccountant):
             raise UnsupportedEventError(
                 f"The {self.name} accountant cannot bound the cost of a pair with an outcome that "
                 "one law alone has: state it as an ApproximateDpEvent, or take --accountant "
-                "single for that one release."
+                "single (accountant='single') for that one release."
             )
         return super()._ticks(event)
 

@@ -25,6 +25,9 @@ def unsupported(name: str, event: DpEvent) -> str:
     others, kind = which_support(event), described(event)
     hint = f"{', '.join(others)} can" if others else "no accountant that is installed can"
     if isinstance(event, NonPrivateDpEvent):
-        hint = "it is an exact answer: --accountant none, which guarantees nothing, counts those"
+        hint = (
+            "it is an exact answer: --accountant none (accountant='none'), which guarantees "
+            "nothing, counts those"
+        )
     article = "an" if kind[0] in "AEIOU" else "a"
     return f"The {name} accountant cannot bound the cost of {article} {kind}; {hint}."

@@ -30,7 +30,8 @@ def choose(settings: Settings, registry: Registry) -> tuple[Settings, dict[str, 
             raise
         raise RegistryError(
             f"{error} It chooses the algorithm where none is named, and is in "
-            f"{CHOOSES_AN_ALGORITHM}: pip install {CHOOSES_AN_ALGORITHM}, or name one by --algo."
+            f"{CHOOSES_AN_ALGORITHM}: pip install {CHOOSES_AN_ALGORITHM}, or name one by "
+            "--algo (algo=)."
         ) from error
     factory = registry.load("optimizer", settings.algo)
     choice = optimizer_facts(factory).choose

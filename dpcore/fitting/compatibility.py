@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["check_fits", "check_label"]
 
+_AGAINST_THE_REST = "or --multiclass ovr (multiclass='ovr'): a fit of each class against the rest"
+
 
 def check_label(loss: Loss, schema: Schema, *, one_against_rest: bool = False) -> None:
     """Raise InvalidInputError for a loss that is of another kind than the label.
@@ -27,9 +29,9 @@ def check_label(loss: Loss, schema: Schema, *, one_against_rest: bool = False) -
     facts, n_classes = loss_facts(loss), schema.label.n_classes
     if one_against_rest and facts.multiclass:
         raise InvalidInputError(
-            f"--multiclass ovr makes a fit of two classes for each, and the loss {loss.name} takes "
-            "all of them in one: leave one of the two away, or use --loss logistic, huber-svm or "
-            "hinge-svm."
+            "--multiclass ovr (multiclass='ovr') makes a fit of two classes for each, and the loss "
+            f"{loss.name} takes all of them in one: leave one of the two away, or use --loss "
+            "logistic, huber-svm or hinge-svm (loss=)."
         )
     n_classes = min(n_classes, 2) if one_against_rest else n_classes
     if (facts.classification, facts.multiclass) == (n_classes > 0, n_classes > 2):
@@ -39,7 +41,8 @@ def check_label(loss: Loss, schema: Schema, *, one_against_rest: bool = False) -
     raise InvalidInputError(
         f"The loss {loss.name} does not fit a label with "
         f"{kinds.get(n_classes, f'{n_classes} classes')}; use --loss "
-        f"{fitting.get(n_classes, 'softmax')}{_against_the_rest(facts.classification, n_classes)}."
+        f"{fitting.get(n_classes, 'softmax')} (loss=)"
+        f"{_against_the_rest(facts.classification, n_classes)}."
     )
 
 
@@ -54,7 +57,7 @@ def check_fits(optimizer: Optimizer, problem: Problem, accountant: Accountant) -
             f"{', '.join(stated.relations)}."
         )
     if problem.n_margins > 1 and not stated.multiclass:
-        ending = "; or --multiclass ovr, a fit of each class against the rest within one budget"
+        ending = f"; {_AGAINST_THE_REST} within one budget"
         raise InvalidInputError(
             f"{name} is for two classes, and the label has {problem.n_margins}"
             f"{_for_classes(relation)}{'' if 'user-pool' in stated.needs else ending}."
@@ -67,7 +70,7 @@ def check_fits(optimizer: Optimizer, problem: Problem, accountant: Accountant) -
     loss = problem.loss
     facts = loss_facts(loss)
     own = f"its own is {stated.accountant}"
-    squares = f"squared loss (--loss ridge), and {loss.name} is another"
+    squares = f"squared loss, --loss ridge (loss='ridge'), and {loss.name} is another"
     if facts.largest_weight != 1.0:
         squares = "squared loss of rows without weights"
     smooth = "use huber-svm or logistic" if facts.classification else "set loss.half_width"
@@ -86,7 +89,7 @@ def check_fits(optimizer: Optimizer, problem: Problem, accountant: Accountant) -
         "smooth-loss": f"a smooth loss, and {loss.name} has a kink; {smooth}",
         "convex-loss": f"a convex loss, and {loss.name} does not declare convex = True",
         "squared-loss": squares,
-        "strong-convexity": "strong convexity; pass --l2 greater than 0",
+        "strong-convexity": "strong convexity; pass --l2 (l2=) greater than 0",
         "adaptive-accountant": f"a fully adaptive filter, and {accountant.name} is none; {own}",
     }
     adaptive = () if "fixed-schedule" in stated.needs else ("adaptive-accountant",)
@@ -101,7 +104,7 @@ def check_fits(optimizer: Optimizer, problem: Problem, accountant: Accountant) -
 
 def _against_the_rest(classification: bool, n_classes: int) -> str:
     fits = classification and n_classes > 2
-    return ", or --multiclass ovr: a fit of each class against the rest" if fits else ""
+    return f", {_AGAINST_THE_REST}" if fits else ""
 
 
 def _instead(relation: str, unmet: set[str]) -> str:

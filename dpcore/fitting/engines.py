@@ -82,10 +82,10 @@ def source_of(plan: Plan, request: DataRequest) -> tuple[RowSource, Schema | Non
     reports = "fit the model to all rows, then `dpcore predict` on other files"
     asked = {
         "--test": (request.test is not None, reports),
-        "--test-fraction": (request.test_fraction is not None, reports),
-        "--part": (request.part is not None, _OF_ALL),
+        "--test-fraction (test_fraction=)": (request.test_fraction is not None, reports),
+        "--part (part=)": (request.part is not None, _OF_ALL),
         "--schema-from-data": (request.schema_from_data, "write a schema"),
-        "--private-bounds": (request.private_bounds, "give public bounds"),
+        "--private-bounds (private_bounds=)": (request.private_bounds, "give public bounds"),
         f"the data set {request.data}": (
             registered and not engine_facts(plan.engine).reads_registered,
             "name Parquet files or stores with --data",
@@ -95,7 +95,7 @@ def source_of(plan: Plan, request: DataRequest) -> tuple[RowSource, Schema | Non
         if is_asked:
             raise InvalidInputError(
                 f"An engine that reads files itself has no {option}: {advice}, or take --engine "
-                "local."
+                "local (engine='local')."
             )
     if registered:
         return Registered(request.data, _address(plan)), None, registered_parts(request)
@@ -171,7 +171,7 @@ def require_all_rows(engine: Any, part: str | None) -> None:
 def require_one_fit(ready: Ready) -> None:
     """Refuse a run that asks an engine of files for more than one fit, or counts before it."""
     asked = {
-        "fit for each class": (ready.fits > 1, "take --loss softmax"),
+        "fit for each class": (ready.fits > 1, "take --loss softmax (loss='softmax')"),
         "balanced weights": (
             ready.plan.settings.class_weight == BALANCED,
             "give a public weight for each class",

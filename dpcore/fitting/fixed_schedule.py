@@ -55,12 +55,13 @@ def with_planned_accountant(plan: Plan, problem: Problem, runs: int = 1) -> Plan
         if isinstance(asked, BestAccountant):
             raise InvalidInputError(
                 f"{plan.entry.name} states no schedule that an accountant could be chosen for; "
-                "name one, such as --accountant zcdp."
+                "name one, such as --accountant zcdp (accountant='zcdp')."
             )
         if not asked.fully_adaptive:
             raise InvalidInputError(
                 f"{plan.entry.name} states no schedule that the {asked.name} accountant, which is "
-                "not fully adaptive, could hold it to; name another, such as --accountant zcdp."
+                "not fully adaptive, could hold it to; name another, such as --accountant zcdp "
+                "(accountant='zcdp')."
             )
         return plan
     accountant = planned_accountant(
@@ -79,7 +80,8 @@ def _of_what_is_needed(plan: Plan, needed: float) -> Accountant:
     if needed > asked.epsilon:
         raise InvalidInputError(
             f"{plan.entry.name} asks for epsilon={exact(needed)}, and the worst case is to be "
-            f"{exact(asked.epsilon)}. Raise --epsilon-max to that, or ask for less."
+            f"{exact(asked.epsilon)}. Raise --epsilon-max (epsilon_max=) to that, or ask "
+            "for less."
         )
     return type(asked).from_budget(needed, asked.delta, asked.conversion)
 

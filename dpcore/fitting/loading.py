@@ -166,7 +166,10 @@ def _check_request(request: DataRequest) -> None:
     if request.schema is not None and request.schema_from_data:
         raise InvalidInputError("Expected one of schema and schema-from-data, not both.")
     if request.private_bounds and request.schema is None:
-        raise InvalidInputError("Expected --schema, without bounds, beside --private-bounds.")
+        raise InvalidInputError(
+            "Expected --schema (schema=), without bounds, beside --private-bounds "
+            "(private_bounds=)."
+        )
 
 
 def check_drop_asked(request: DataRequest, relation: NeighboringRelation) -> None:
@@ -197,8 +200,9 @@ def _open(request: DataRequest, coins: Coins) -> tuple[Dataset, tuple[str, ...]]
     names = [column.name for column in data.schema.columns]
     if schema is not None and schema.for_names(names) != data.schema:
         raise InvalidInputError(
-            f"{request.data} has a schema of its own, and that of --schema differs from it (see "
-            f"`dpcore schema {request.data}`); leave --schema out, or convert the rows again."
+            f"{request.data} has a schema of its own, and that of --schema (schema=) differs from "
+            f"it (see `dpcore schema {request.data}`); leave --schema out, or convert the rows "
+            "again."
         )
     return data, ()
 

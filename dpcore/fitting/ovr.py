@@ -42,23 +42,26 @@ def fits_of(plan: Plan, label: Label) -> int:
     if plan.settings.multiclass is None:
         return 1
     if label.is_real:
-        raise InvalidInputError("--multiclass ovr is of classes, and the label is a number.")
+        raise InvalidInputError(
+            "--multiclass ovr (multiclass='ovr') is of classes, and the label is a number."
+        )
     if "user-pool" in plan.optimizer.needs:
         raise InvalidInputError(
-            f"{plan.entry.name} asks users, whose budgets are their own: --multiclass ovr shares "
-            "one budget among fits of rows in one place."
+            f"{plan.entry.name} asks users, whose budgets are their own: --multiclass ovr "
+            "(multiclass='ovr') shares one budget among fits of rows in one place."
         )
     settings = plan.settings
     if label.n_margins > 1 and settings.targets.get("target_accuracy") is not None:
         raise InvalidInputError(
-            "A target accuracy under --multiclass ovr would be of each class against the rest, "
-            "which a rare class meets by never being said. Take --loss softmax, whose target is "
-            "of the classes themselves, or a target risk."
+            "A target accuracy under --multiclass ovr (multiclass='ovr') would be of each class "
+            "against the rest, which a rare class meets by never being said. Take --loss softmax "
+            "(loss='softmax'), whose target is of the classes themselves, or a target risk."
         )
     if settings.class_weight is not None or settings.weight_bound is not None:
         raise InvalidInputError(
-            "--multiclass ovr takes no weights of classes or rows: its fits are of one class "
-            "against the rest. Leave the weights out, or take --loss softmax, which has both."
+            "--multiclass ovr (multiclass='ovr') takes no weights of classes or rows: its fits are "
+            "of one class against the rest. Leave the weights out, or take --loss softmax "
+            "(loss='softmax'), which has both."
         )
     return label.n_margins
 

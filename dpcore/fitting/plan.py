@@ -13,6 +13,7 @@ from dpcore.errors import DpcoreError, InvalidInputError, near_names
 from dpcore.fitting.choice import choose
 from dpcore.fitting.engines import engine_name, load_engine
 from dpcore.fitting.losses import OF_LOSS, make_loss, names_of_loss, params_apart
+from dpcore.fitting.option_names import option_of
 from dpcore.fitting.pools import POOL, require_pool
 from dpcore.fitting.settings import Settings, checked_settings, figure_of
 from dpcore.fitting.slots import fill_slots
@@ -102,7 +103,7 @@ def make_plan(settings: Settings, registry: Registry | None = None) -> Plan:
     registry = registry or load_registry()
     settings = checked_settings(settings)
     if settings.users is not None or settings.trust is not None:
-        require_pool(registry, "--trust" if settings.users is None else "--users")
+        require_pool(registry, option_of("trust" if settings.users is None else "users"))
     asked = settings.algo
     settings, chosen_by = choose(settings, registry)
     factory = registry.load("optimizer", settings.algo)
@@ -221,12 +222,16 @@ def _check_published(settings: Settings, factory: Any, params: Mapping[str, Any]
     """Refuse to set what the authors' code, which has constants of its own, would ignore."""
     taken = optimizer_facts(factory).published_options
     ignored = [name for name in params if name.replace("-", "_") not in taken]
-    asked = {"--set": ignored, "--use": settings.use, "--preset": settings.preset}
+    asked = {
+        "--set (params=)": ignored,
+        option_of("use"): settings.use,
+        option_of("preset"): settings.preset,
+    }
     for option, value in asked.items():
         if settings.as_published and value:
             raise InvalidInputError(
-                f"Expected --as-published without {option}: the authors' code runs with its own "
-                "constants."
+                f"Expected {option_of('as_published')} without {option}: the authors' code runs "
+                "with its own constants."
             )
 
 
@@ -248,8 +253,8 @@ def _check_users(settings: Settings, factory: Any, of_loss: Mapping[str, Any]) -
         if settings.engine != Settings.engine:
             raise InvalidInputError(f"{settings.algo} asks users: no engine sums over their rows.")
         return
-    for option, value in {"--users": settings.users, "--trust": settings.trust}.items():
+    for name, value in {"users": settings.users, "trust": settings.trust}.items():
         if value is not None:
             raise InvalidInputError(
-                f"{settings.algo} takes no {option}: all its rows are in one place."
+                f"{settings.algo} takes no {option_of(name)}: all its rows are in one place."
             )

@@ -12,6 +12,7 @@ from typing import Any
 
 from dpcore.errors import InvalidInputError
 from dpcore.fitting.class_weights import LARGEST, checked_bound, checked_weights
+from dpcore.fitting.option_names import option_of
 from dpcore.privacy.relations import parse_relation
 from dpcore.registry.parameters import convert
 
@@ -174,15 +175,18 @@ def _with_accountant_of_figure(settings: Settings) -> Settings:
     others = [key for key, given in asked.items() if key != name and given is not None]
     if others:
         raise InvalidInputError(
-            f"Expected --{name} or --{others[0].replace('_', '-')}, not both: each is a budget."
+            f"Expected {option_of(name)} or {option_of(others[0])}, not both: each is a budget."
         )
     own = FIGURES[name]
     if settings.accountant not in (None, own):
         raise InvalidInputError(
-            f"--{name} is a budget of the {own} accountant, not of {settings.accountant}."
+            f"{option_of(name)} is a budget of the {own} accountant, not of {settings.accountant}."
         )
     if settings.delta == 0:
-        raise InvalidInputError(f"Expected --delta > 0 beside --{name}: epsilon follows from both.")
+        raise InvalidInputError(
+            f"Expected {option_of('delta')} > 0 beside {option_of(name)}: epsilon follows from "
+            "both."
+        )
     value = convert(name, float, value)
     if not (math.isfinite(value) and value > 0):
         raise InvalidInputError(f"Expected {name}={value!r} to be finite and > 0.")

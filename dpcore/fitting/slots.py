@@ -81,7 +81,7 @@ def accountants_for(optimizer: Optimizer, *events: DpEvent) -> str:
     ]
     names = list(dict.fromkeys(a.name for a in usable if all(map(a.supports, events))))
     listed = [", ".join(names[:-1]), names[-1]] if len(names) > 1 else names
-    return f"--accountant {' or '.join(listed)}" if names else ""
+    return f"--accountant {' or '.join(listed)} (accountant=)" if names else ""
 
 
 def others_for(slot: Slot, registry: Registry) -> tuple[str, ...]:
@@ -144,7 +144,7 @@ def _remedy(optimizer: Optimizer, slot: str, accountant: Accountant) -> str:
     """Return the options with which all of the slots' events can be held."""
     registry = load_registry()
     fitting = [
-        f"--use {slot}={name}"
+        f"--use {slot}={name} (use={{{slot!r}: {name!r}}})"
         for name in optimizer.slots[slot].names
         if accountant.supports(registry.load("mechanism", name).nominal_event(1.0))
     ]

@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import InvalidInputError, RegistryError
+from dpcore.fitting.option_names import option_of
 from dpcore.fitting.settings import figure_of
 from dpcore.registry.declarations import TARGETS, optimizer_facts
 
@@ -53,7 +54,8 @@ def target_values(settings: Settings, factory: Any, registry: Registry) -> Mappi
             raise InvalidInputError(f"There is no target {name!r}; there are: {known}.")
         if name not in optimizer_facts(factory).targets:
             raise InvalidInputError(
-                f"{settings.algo} takes no {_flag(name)}{_takers(name, registry)}."
+                f"{settings.algo} takes no --{name.replace('_', '-')} (of targets=)"
+                f"{_takers(name, registry)}."
             )
     return {**given, "delta": settings.delta} if _has_delta(factory) else given
 
@@ -70,32 +72,36 @@ def budget_of(settings: Settings, factory: Any, registry: Registry) -> Budget:
     if figure is not None and (stated.targets or "user-pool" in stated.needs):
         whose = "users' budgets are" if "user-pool" in stated.needs else "its budget is"
         raise InvalidInputError(
-            f"{settings.algo} takes no {_flag(figure[0])}: {whose} in epsilon and delta."
+            f"{settings.algo} takes no {option_of(figure[0])}: {whose} in epsilon and delta."
         )
     if not stated.targets:
         if settings.epsilon_max is not None:
             takers = _takers("target_excess_risk", registry)
-            raise InvalidInputError(f"{settings.algo} takes --epsilon, not --epsilon-max{takers}.")
+            raise InvalidInputError(
+                f"{settings.algo} takes {option_of('epsilon')}, not {option_of('epsilon_max')}"
+                f"{takers}."
+            )
         epsilon = _DEFAULT_EPSILON if settings.epsilon is None else settings.epsilon
         return epsilon, settings.delta, stated.accountant
     if settings.epsilon is not None:
         raise InvalidInputError(
-            f"Epsilon is what {settings.algo} puts out. Leave --epsilon away; --epsilon-max says "
-            f"what the worst case may be (default {_DEFAULT_WORST_CASE:g})."
+            f"Epsilon is what {settings.algo} puts out. Leave {option_of('epsilon')} away; "
+            f"{option_of('epsilon_max')} says what the worst case may be (default "
+            f"{_DEFAULT_WORST_CASE:g})."
         )
     worst = _DEFAULT_WORST_CASE if settings.epsilon_max is None else settings.epsilon_max
     if settings.accountant in stated.adaptive_accountants:
         return worst, settings.delta, stated.accountant
     if settings.accountant not in (None, "pure"):
         raise InvalidInputError(
-            f"{settings.algo} has an ex-post figure under --accountant pure only, not "
-            f"{settings.accountant}{_as_charged(stated.adaptive_accountants)}."
+            f"{settings.algo} has an ex-post figure under --accountant pure only "
+            f"(accountant='pure'), not {settings.accountant}{_as_charged(stated.adaptive_accountants)}."
         )
     if _has_delta(factory):
         return worst, settings.delta, "pure"
     if settings.delta not in (0, type(settings)().delta):
         raise InvalidInputError(
-            f"{settings.algo} is pure: delta is 0, whatever --delta says. Leave --delta away."
+            f"{settings.algo} is pure: delta is 0, whatever --delta (delta=) says. Leave it away."
         )
     return worst, 0.0, "pure"
 
@@ -107,10 +113,6 @@ def _as_charged(accountants: tuple[str, ...]) -> str:
 
 def _has_delta(factory: Any) -> bool:
     return "delta" in optimizer_facts(factory).targets
-
-
-def _flag(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
 
 
 def _takers(option: str, registry: Registry) -> str:

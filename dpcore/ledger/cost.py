@@ -105,8 +105,9 @@ def times_of(run: Run, terms: Terms) -> int:
     raise InvalidInputError(
         f"The run is under {run.relation} of {_thing(run.unit)}, and the ledger under "
         f"{terms.relation} of {_thing(terms.unit)}: its guarantee says nothing of such a change, "
-        f"so that the ledger cannot hold it. Run under --relation {terms.relation}"
-        + ("." if terms.unit is None else f" and --unit {terms.unit}, or unit in the schema.")
+        f"so that the ledger cannot hold it. Run under --relation {terms.relation} "
+        f"(relation={terms.relation!r})"
+        + ("." if terms.unit is None else f" and --unit {terms.unit} (unit=), or unit in a schema.")
     )
 
 
@@ -137,8 +138,8 @@ def cost_of(run: Run, terms: Terms) -> Cost:
     if not filter.supports(event):
         raise InvalidInputError(
             f"The ledger's {filter.name} filter cannot hold a run of the {own.name} accountant. "
-            f"Run under --accountant {filter.name}, or open a ledger of --accountant zcdp, which "
-            "holds every kind."
+            f"Run under --accountant {filter.name} (accountant={filter.name!r}), or open a ledger "
+            "of --accountant zcdp, which holds every kind."
         )
     aside = ticks_up(Fraction(event.delta)) if type(event) is ApproximateDpEvent else 0
     return Cost(ticks_up(filter.cost(event)) if aside == 0 else _beside(filter, event), aside)

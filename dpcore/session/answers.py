@@ -121,7 +121,8 @@ class ExactAnswers(OneProcess):
             needs = "adds up whole units" if of_units else "goes through the rows in its own way"
             raise InvalidInputError(
                 f"{type(query).__name__} {needs}, and the engine "
-                f"{type(self._engine).__name__} has no table at hand; use --engine local."
+                f"{type(self._engine).__name__} has no table at hand; use --engine local "
+                "(engine='local')."
             )
         if needs_table and self._rows_per_unit is not None:
             engine: Any = self._engine

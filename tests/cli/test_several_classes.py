@@ -137,7 +137,7 @@ def test_its_probabilities_are_labelled_and_add_up(fitted, run):
         (("--loss", "logistic"), "does not fit a label with 3 classes; use --loss softmax"),
         (("--loss", "huber-svm"), "does not fit a label with 3 classes; use --loss softmax"),
         (("--algo", "objpert"), "objpert is for two classes, and the label has 3"),
-        (("--algo", "objpert"), "or --multiclass ovr, a fit of each class against the rest"),
+        (("--algo", "objpert"), "or --multiclass ovr (multiclass='ovr'): a fit of each"),
         (("--multiclass", "ovo"), "Expected multiclass='ovo' to be ovr"),
         (("--multiclass", "ovr", "--loss", "softmax"), "and the loss softmax takes all of them"),
         (("--algo", "stub"), "stub is for two classes, and the label has 3"),

@@ -128,8 +128,8 @@ def test_the_accountant_has_to_hold_what_the_slot_releases():
     with pytest.raises(UnsupportedEventError) as caught:
         mechanism_in(Two({}), "sum", accountant("pure"))
     assert str(caught.value) == (
-        "two's slot sum (gaussian) cannot be held by pure; choose --use sum=laplace, or "
-        "--accountant zcdp, gdp or rdp."
+        "two's slot sum (gaussian) cannot be held by pure; choose --use sum=laplace "
+        "(use={'sum': 'laplace'}), or --accountant zcdp, gdp or rdp (accountant=)."
     )
     with pytest.raises(InvalidInputError, match="cannot hold 'exponential'"):
         mechanism_in(Two({"sum": "exponential"}), "sum")
@@ -137,6 +137,9 @@ def test_the_accountant_has_to_hold_what_the_slot_releases():
 
 def test_the_accountants_of_several_events():
     # Its own first; those for one release, or for a stated schedule, are not offered.
-    assert accountants_for(Two({}), PureDpEvent(1.0)) == "--accountant pure, zcdp, gdp or rdp"
+    assert (
+        accountants_for(Two({}), PureDpEvent(1.0))
+        == "--accountant pure, zcdp, gdp or rdp (accountant=)"
+    )
     both = PureDpEvent(1.0), GaussianDpEvent(1.0)
-    assert accountants_for(Two({}), *both) == "--accountant zcdp, gdp or rdp"
+    assert accountants_for(Two({}), *both) == "--accountant zcdp, gdp or rdp (accountant=)"

@@ -79,7 +79,7 @@ def refuse_stores(path: str) -> None:
     if found and all(name.endswith(_STORE) for name in found):
         raise InvalidInputError(
             f"{path!r} names stores, and this engine takes one file of that kind: name it, or take "
-            "--engine dask, which sums over all of them."
+            "--engine dask (engine='dask'), which sums over all of them."
         )
 
 

@@ -119,7 +119,7 @@ def test_bad_input_is_one_line_and_status_2(arguments, message):
 def test_an_algorithm_without_targets_says_which_have_them():
     shown = run("train", "--algo", "dp-agd", "--target-accuracy", 0.8)
     assert shown.exit_code == 2
-    assert "dp-agd takes no --target-accuracy; these do: " in shown.stderr
+    assert "dp-agd takes no --target-accuracy (of targets=); these do: " in shown.stderr
     assert "output-nr" in shown.stderr
 
 
@@ -151,7 +151,7 @@ def test_a_seeded_run_says_that_its_figures_are_void():
     ("options", "message"),
     [
         (("--slack", 0.9), "any model has an accuracy of 0 or more"),
-        (("--slack", 0.02, "--delta", 1e-6), "Leave --delta away"),
+        (("--slack", 0.02, "--delta", 1e-6), "Leave it away"),
     ],
 )
 def test_what_would_mean_nothing_is_refused(options, message):

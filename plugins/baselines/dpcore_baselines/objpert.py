@@ -198,5 +198,5 @@ def _check_accountant(optimizer: ObjPert, law: str, accountant: Accountant) -> N
         other = "gamma for pure epsilon" if gaussian else "gaussian"
         raise UnsupportedEventError(
             f"objpert's noise ({law}) cannot be held by the {accountant.name} accountant; choose "
-            f"{accountants_for(optimizer, event)}, or --use noise={other}."
+            f"{accountants_for(optimizer, event)}, or --use noise={other} (use=)."
         )

@@ -132,6 +132,6 @@ def _query(problem: Problem, multiplier: float) -> BoundedMinimizer:
     if bits < _COARSEST_GRID:
         raise InvalidInputError(
             f"Noise of scale {scale:.3g} does not fit the 64-bit grid: the budget is too small for "
-            "one release. Raise epsilon or --l2."
+            "one release. Raise epsilon or --l2 (l2=)."
         )
     return BoundedMinimizer(problem, regularisation, bits)

@@ -93,7 +93,9 @@ class ClippedLossScores:
         weight = 0.5 * problem.l2 * (problem.n_public or 0)
         steps = np.rint(np.ldexp(weight * (points**2).sum(axis=1), self.bits))
         if not (steps < 2.0**61).all():
-            raise InvalidInputError("The regulariser of a candidate is too large: lower --l2.")
+            raise InvalidInputError(
+                "The regulariser of a candidate is too large: lower --l2 (l2=)."
+            )
         object.__setattr__(self, "_start", constant(-steps, np.int64))
         object.__setattr__(self, "_spread", self._row_spread() if self.enhanced else self.loss_clip)
 

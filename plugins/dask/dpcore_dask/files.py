@@ -60,7 +60,8 @@ class FileSource:
     def _convert(self, store: str) -> None:
         if self.schema is None:
             raise InvalidInputError(
-                f"{self.name} needs a schema of its public bounds and categories: --schema FILE."
+                f"{self.name} needs a schema of its public bounds and categories: --schema FILE "
+                "(schema=)."
             )
         convert(self.name, store, self.schema, bad_rows=self.bad_rows)
 

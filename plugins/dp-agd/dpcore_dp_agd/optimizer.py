@@ -90,7 +90,9 @@ class DpAgd(Options):
         if (self.as_published or self.splits is not None) and session.accountant.delta == 0:
             raise InvalidInputError("The paper's rule of splits needs delta > 0.")
         if self.as_published and problem.n_margins > 1:
-            raise InvalidInputError("The authors' code is for two classes: leave --as-published.")
+            raise InvalidInputError(
+                "The authors' code is for two classes: leave --as-published (as_published=) out."
+            )
         session.rehearse(first_line(problem))
         if self.as_published:
             return minimize_as_published(problem, session, self.batch_size)

@@ -86,8 +86,9 @@ def minimize_as_published(
     """
     if problem.l2 > 2 / _MAX_STEP:
         raise InvalidInputError(
-            f"Expected l2={problem.l2:g} to be at most {2 / _MAX_STEP:g} with --as-published: a "
-            f"step of the authors' code shrinks w by l2 times up to {_MAX_STEP:g}, and diverges."
+            f"Expected l2={problem.l2:g} to be at most {2 / _MAX_STEP:g} with --as-published "
+            "(as_published=): a step of the authors' code shrinks w by l2 times up to "
+            f"{_MAX_STEP:g}, and diverges."
         )
     accountant = session.accountant
     epsilon = 0.5 * accountant.epsilon / _SPLITS

@@ -80,7 +80,8 @@ def test_other_accountants_hold_its_releases(accountant, use):
 
 REMEDIES = {
     PureAccountant: "dp-agd's slot gradient (gaussian) cannot be held by pure; "
-    "choose --use gradient=laplace, or --accountant gdp, zcdp or rdp.",
+    "choose --use gradient=laplace (use={'gradient': 'laplace'}), or --accountant gdp, zcdp or "
+    "rdp (accountant=).",
 }
 
 

@@ -48,7 +48,7 @@ def check_problem(optimizer: Any, problem: Problem, convex_is_enough: bool = Fal
     check_loss(optimizer, problem)
     if not (problem.l2 > 0 or convex_is_enough):
         raise InvalidInputError(
-            f"{optimizer.name} needs strong convexity; pass --l2 greater than 0."
+            f"{optimizer.name} needs strong convexity; pass --l2 (l2=) greater than 0."
         )
     if problem.n is None:
         raise InvalidInputError(f"{optimizer.name} needs a public number of rows (replace-one).")

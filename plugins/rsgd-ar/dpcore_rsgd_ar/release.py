@@ -82,7 +82,7 @@ def release_pass(
     if margin_noise > _USELESS:
         details["warning"] = (
             f"the noise moves the margin of a row by {margin_noise:.3g} (standard deviation): the "
-            "model is mostly noise. Raise epsilon or --l2, or lower step_size or epochs."
+            "model is mostly noise. Raise epsilon or --l2 (l2=), or lower step_size or epochs."
         )
     return Solution(w, "One pass was released with all of the budget.", details)
 
