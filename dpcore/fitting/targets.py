@@ -95,7 +95,8 @@ def budget_of(settings: Settings, factory: Any, registry: Registry) -> Budget:
     if settings.accountant not in (None, "pure"):
         raise InvalidInputError(
             f"{settings.algo} has an ex-post figure under --accountant pure only "
-            f"(accountant='pure'), not {settings.accountant}{_as_charged(stated.adaptive_accountants)}."
+            f"(accountant='pure'), not {settings.accountant}"
+            f"{_as_charged(stated.adaptive_accountants)}."
         )
     if _has_delta(factory):
         return worst, settings.delta, "pure"
