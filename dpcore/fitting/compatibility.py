@@ -81,6 +81,7 @@ def check_fits(optimizer: Optimizer, problem: Problem, accountant: Accountant) -
         "convex-loss": not facts.convex,
         "squared-loss": not facts.quadratic,
         "strong-convexity": not problem.l2 > 0,
+        "public-size": problem.n_public is None,
         "adaptive-accountant": not accountant.fully_adaptive,
     }
     advice = {
@@ -90,6 +91,10 @@ def check_fits(optimizer: Optimizer, problem: Problem, accountant: Accountant) -
         "convex-loss": f"a convex loss, and {loss.name} does not declare convex = True",
         "squared-loss": squares,
         "strong-convexity": "strong convexity; pass --l2 (l2=) greater than 0",
+        "public-size": (
+            f"a public number of rows, which is private under {relation}: give the schema a figure "
+            "(dataset.rows; in Python n0=), about how many there are"
+        ),
         "adaptive-accountant": f"a fully adaptive filter, and {accountant.name} is none; {own}",
     }
     adaptive = () if "fixed-schedule" in stated.needs else ("adaptive-accountant",)

@@ -11,12 +11,14 @@ __all__ = ["parse_relation", "usual_relation"]
 
 
 def usual_relation(*factories: Any) -> str:
-    """Return the relation where none is asked for: add-or-remove-one, or, where one of the
-    optimizers has no guarantee under that, the first that all of them have, if there is one."""
+    """Return the relation where none is asked for: add-or-remove-one, unless an optimizer names
+    another one first, which all of them have; where one has no guarantee under that, the first that
+    all of them have, if there is one."""
     usual = NeighboringRelation.ADD_OR_REMOVE_ONE.value
+    others = [factory.relations[0] for factory in factories if factory.relations[0] != usual]
     shared = [
         name
-        for name in (usual, *(name for factory in factories for name in factory.relations))
+        for name in (*others, usual, *(name for factory in factories for name in factory.relations))
         if all(name in factory.relations for factory in factories)
     ]
     return shared[0] if shared else usual

@@ -51,6 +51,7 @@ NEEDS = (
     "smooth-loss",
     "squared-loss",
     "strong-convexity",
+    "public-size",
     "fixed-schedule",
     "user-pool",
 )
@@ -74,10 +75,14 @@ class OptimizerFacts:
     minimize: Callable[..., Any] = fact(
         Method(("problem", "session")), "Returns the `Solution` of a problem, from released values."
     )
-    relations: tuple[str, ...] = fact(RELATIONS, "The relations under which it has a guarantee.")
+    relations: tuple[str, ...] = fact(
+        RELATIONS,
+        "The relations under which it has a guarantee, that of a run that names none first.",
+    )
     needs: tuple[str, ...] = fact(
         Words("need", NEEDS),
-        "What a run must have. `fixed-schedule`: every event is fixed before the first release; "
+        "What a run must have. `public-size`: a public number of rows, under add-or-remove-one "
+        "the schema's. `fixed-schedule`: every event is fixed before the first release; "
         "without it the accountant has to be fully adaptive. `user-pool`: `minimize` is handed a "
         "`UserPool`.",
     )

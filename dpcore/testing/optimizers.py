@@ -26,6 +26,7 @@ from dpcore.testing.recorded import (
     record_run,
     relations_of,
     replay_run,
+    sizes_of,
 )
 from dpcore.testing.recording import Record, RecordingSession
 from dpcore.testing.recount import recounted_epsilon
@@ -77,7 +78,7 @@ def _settings(optimizer: Optimizer) -> list[tuple[NeighboringRelation, int, int 
     """Return relation, number of classes and public number of rows of each recorded run."""
     settings: list[tuple[NeighboringRelation, int, int | None]] = []
     for relation, n_classes in cases_of(optimizer):
-        figures = (400, None) if n_classes == 2 else (400,)
+        figures = sizes_of(optimizer, relation) if n_classes == 2 else (400,)
         settings += [(relation, n_classes, n0) for n0 in figures]
     return settings
 
@@ -160,7 +161,7 @@ def check_never_overspends(optimizer: Optimizer) -> Tested:
     for relation, n_classes in cases_of(optimizer):
         rows = make_rows(80, seed=5, n_classes=n_classes)
         for epsilon in (0.05, 1.0, 8.0):
-            session, _ = record_run(optimizer, rows, relation, epsilon)
+            session, _ = record_run(optimizer, rows, relation, epsilon, n0=8000)
             assert (session.accountant.epsilon, session.accountant.delta) == (epsilon, DELTA), (
                 "The accountant's budget changed during the run."
             )

@@ -12,7 +12,7 @@ from dpcore.testing.answers import unsampled
 from dpcore.testing.mechanisms import check_mechanism
 from dpcore.testing.power import PROBABILITY
 from dpcore.testing.queries import check_contributions
-from dpcore.testing.recorded import cases_of, record_run
+from dpcore.testing.recorded import cases_of, record_run, sizes_of
 from dpcore.testing.residuals import assert_noise_is_fresh, faults_found, recorded_residuals
 from dpcore.testing.tables import make_rows
 from dpcore.testing.tested import Tested
@@ -97,7 +97,7 @@ def _recorded(optimizer: Optimizer) -> list[RecordingSession]:
     return [
         record_run(optimizer, make_rows(80, seed=10, n_classes=n_classes), relation, n0=n0)[0]
         for relation, n_classes in cases_of(optimizer)
-        for n0 in ((400,) if relation.size_is_public or n_classes > 2 else (400, None))
+        for n0 in (sizes_of(optimizer, relation) if n_classes == 2 else (400,))
     ]
 
 

@@ -37,6 +37,7 @@ __all__ = [
     "record_run",
     "relations_of",
     "replay_run",
+    "sizes_of",
 ]
 
 EPSILON, DELTA, L2 = 1.0, 1e-6, 0.01
@@ -51,6 +52,13 @@ def cases_of(optimizer: Optimizer) -> list[tuple[NeighboringRelation, int]]:
     where it states that it takes several, three as well."""
     counts = (2, SEVERAL) if optimizer_facts(type(optimizer)).multiclass else (2,)
     return [(relation, count) for count in counts for relation in relations_of(optimizer)]
+
+
+def sizes_of(optimizer: Optimizer, relation: NeighboringRelation) -> tuple[int | None, ...]:
+    """Return the public figures for the number of rows that runs are recorded with, ``None`` among
+    them unless the optimizer needs one."""
+    needs_one = relation.size_is_public or "public-size" in optimizer.needs
+    return (400,) if needs_one else (400, None)
 
 
 def loss_of(optimizer: Optimizer, n_classes: int = 2) -> Loss:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -12,9 +13,16 @@ from dpcore.plugin.parts import FINE_BITS, loss_facts, unpack
 from dpcore_accuracy_first.ball_solve import BallSolver
 from dpcore_accuracy_first.excess import Excess
 from dpcore_accuracy_first.minimizer import Minimizer
-from dpcore_accuracy_first.public_ball import PublicBall, paper_slack
+from dpcore_accuracy_first.public_ball import PublicBall, paper_slack, wall_of
 from dpcore_accuracy_first.quadratic import MinimumQuadratic, QuadraticObjective
-from dpcore_accuracy_first.target import Target, absolute_target, excess_target, make_target
+from dpcore_accuracy_first.target import (
+    Target,
+    absolute_target,
+    excess_target,
+    make_target,
+    tested_excess,
+)
+from dpcore_accuracy_first.wall import public_rows, require_relation
 
 if TYPE_CHECKING:
     from dpcore.plugin import Problem
@@ -41,12 +49,14 @@ class OutputBase:
 
     def __init__(self, problem: Problem, smallest: float | None = None, ball: str = "pull") -> None:
         self.problem = problem
+        require_known(problem, ball)
         slack = paper_slack(problem) if ball == "paper" else 0.0
         self.query = self.minimizer(problem, slack=slack)
         if smallest is not None:
             bits = _room(self.bound, smallest)
             self.query = self.minimizer(problem, min(bits, _FINEST_BITS), slack)
         self.ball = self.query.ball  # worked out anew whenever it is asked for
+        self._inside = inside(problem, self.ball)
 
     @property
     def bound(self) -> float:
@@ -63,7 +73,7 @@ class OutputBase:
         return math.prod(self.problem.w_shape)
 
     def hypothesis(self, value: np.ndarray, epsilon: float) -> np.ndarray:
-        return self.ball.project(value).reshape(self.problem.w_shape)
+        return self._inside.project(value).reshape(self.problem.w_shape)
 
     def excess(self, question: Any, reference: Any) -> Excess:
         """Return the excess over the reference as a query of its own."""
@@ -108,12 +118,13 @@ class CovBase:
                 f"Covariance perturbation is for squared loss (--loss ridge), not for "
                 f"{problem.loss.name}; take output-nr."
             )
-        if problem.n is None:
-            raise InvalidInputError("Covariance perturbation needs a public number of rows.")
+        require_relation(problem, problem.relation)
+        require_known(problem, ball)
         self.problem = problem
         self.query = self.gram(problem, l1_norm)
         self.ball = PublicBall.of(problem, paper_slack(problem) if ball == "paper" else 0.0)
-        self._solver = BallSolver(problem.n * problem.l2, self.ball.radius)
+        self._inside = inside(problem, self.ball)
+        self._solver = BallSolver(public_rows(problem) * problem.l2, self._inside.radius)
         # About the spectral norm of a symmetric matrix of noise of scale 1 (2 sigma sqrt(d)), which
         # keeps what is minimised convex; the paper stays at the ball, where noise leads it.
         about = self.bound * 2 * math.sqrt(self.variance * problem.n_features)
@@ -128,14 +139,13 @@ class CovBase:
     @property
     def drowned(self) -> float:
         """An epsilon at which the noise is larger than the largest matrix there can be."""
-        n = self.problem.n or 1
-        largest = n * self.query.l2_norm**2
+        largest = public_rows(self.problem) * self.query.l2_norm**2
         return self.bound * 2 * math.sqrt(self.variance * self.problem.n_features) / largest
 
     def hypothesis(self, value: np.ndarray, epsilon: float) -> np.ndarray:
         """Return the minimiser over the ball; ``epsilon`` says how much noise is in the value."""
         noisy = unpack(value, self.problem.n_features)
-        return self.ball.project(self._solver.solve(*noisy, self._ridge / epsilon))
+        return self._inside.project(self._solver.solve(*noisy, self._ridge / epsilon))
 
     def excess(self, question: Any, reference: Any) -> Excess:
         """Return the excess over the reference as a query of its own."""
@@ -147,19 +157,37 @@ class CovBase:
         gram, problem, ball = self.query, self.problem, self.ball
         reference = MinimumQuadratic(gram, problem, ball)
 
+        excess = tested_excess(options, problem, reference.spread)
+        above = 0.0 if problem.n is not None else excess
+
         def question(w: np.ndarray) -> Any:
-            return QuadraticObjective(gram, problem, ball, w)
+            return QuadraticObjective(gram, problem, ball, w, above)
 
         error = reference.gap + 2 * reference.error
-        return make_target(question, reference, options, error, problem)
+        return make_target(question, reference, options, error, problem, excess)
 
     def theory(self, alpha: float) -> float:
         """Return the epsilon at which the expected excess risk is at most ``alpha``: Theorem 3.1,
         2 sup over the ball of the noise's part, E <= sqrt(2) b (d r^2 + 2 sqrt(d) r) / n for noise
         of scale b and a ball of radius r, with the sensitivity and the ball of this code."""
-        d, r, n = self.problem.n_features, self.ball.radius, self.problem.n or 1
+        d, r, n = self.problem.n_features, self.ball.radius, public_rows(self.problem)
         scale = n * alpha / (math.sqrt(2) * (d * r * r + 2 * math.sqrt(d) * r))
         return self.bound / scale
+
+
+def require_known(problem: Problem, ball: str) -> None:
+    """Raise InvalidInputError for the paper's ball where it is no ball of the objective."""
+    if problem.n is None and ball == "paper":
+        raise InvalidInputError(
+            "The paper's constants and its code are for replace-one, where the number of rows is "
+            "public; pass --relation replace-one, or leave --preset paper, --as-published and "
+            "--set ball=paper out."
+        )
+
+
+def inside(problem: Problem, ball: PublicBall) -> PublicBall:
+    """Return the ball for hypotheses: where the wall has not begun, if there is one."""
+    return ball if problem.n is not None else replace(ball, radius=wall_of(problem).start)
 
 
 def _room(bound: float, smallest: float, bits: int = _FINEST_BITS) -> int:

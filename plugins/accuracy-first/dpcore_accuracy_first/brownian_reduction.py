@@ -17,6 +17,7 @@ from dpcore_accuracy_first.reduced_guarantee import reduced_test
 from dpcore_accuracy_first.reduced_threshold import ReducedAboveThreshold
 from dpcore_accuracy_first.revealed import revealed_walk
 from dpcore_accuracy_first.target import kind_of
+from dpcore_accuracy_first.wall import public_rows
 
 if TYPE_CHECKING:
     from dpcore.plugin import PrivacySession, Problem
@@ -133,7 +134,7 @@ class _BrownianOptions(TargetOptions):
     def _losses(self, base: Any, cap: float, tests: float) -> tuple[float, ...]:
         last = min(cap - tests, cap * _KNEE / (_KNEE + 1)) * _BELOW
         if last <= 0:
-            raise too_dear("To test for this target costs", tests, cap, base.problem.n)
+            raise too_dear("To test for this target costs", tests, cap, public_rows(base.problem))
         first = self.first_level
         if first is None:
             drowned = _LOSS_OF_MU * base.drowned
@@ -214,7 +215,7 @@ class CovBnr(_BrownianOptions):
     """
 
     name: ClassVar[str] = "cov-bnr"
-    needs: ClassVar[tuple[str, ...]] = ("strong-convexity", "squared-loss")
+    needs: ClassVar[tuple[str, ...]] = ("strong-convexity", "public-size", "squared-loss")
 
     def _base(self, problem: Problem, smallest: float | None = None) -> CovBaseInL2:
         return CovBaseInL2(problem, None, smallest, self.ball)

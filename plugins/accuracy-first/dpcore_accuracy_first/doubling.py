@@ -20,6 +20,7 @@ from dpcore_accuracy_first.levels import too_dear
 from dpcore_accuracy_first.options import SearchOptions, positive, pure_cap
 from dpcore_accuracy_first.paper import COVARIANCE, SEARCH, paper_tries
 from dpcore_accuracy_first.published import PublishedCovBase, PublishedOutputBase, as_published
+from dpcore_accuracy_first.wall import public_rows
 
 if TYPE_CHECKING:
     from dpcore.plugin import PrivacySession, Problem
@@ -90,7 +91,9 @@ class _DoublingOptions(SearchOptions):
                 break
             found = _Tries(rounds, first, tests, limit)
         if found is None:
-            raise too_dear("One try and its test cost", first + tests, cap, base.problem.n)
+            raise too_dear(
+                "One try and its test cost", first + tests, cap, public_rows(base.problem)
+            )
         return found
 
     def _tests(self, target: Target, rounds: int) -> tuple[float, float]:
@@ -182,7 +185,7 @@ class CovDoubling(_DoublingOptions):
     )
 
     name: ClassVar[str] = "cov-doubling"
-    needs: ClassVar[tuple[str, ...]] = ("strong-convexity", "squared-loss")
+    needs: ClassVar[tuple[str, ...]] = ("strong-convexity", "public-size", "squared-loss")
     presets: ClassVar[dict[str, dict[str, Any]]] = {"paper": {**SEARCH, **COVARIANCE}}
 
     def __post_init__(self) -> None:

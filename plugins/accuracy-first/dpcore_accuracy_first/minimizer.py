@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from dpcore.plugin import InvalidInputError, NeighboringRelation, round_parameters, round_to
+from dpcore.plugin import InvalidInputError, RowCount, round_parameters, round_to
 from dpcore.plugin.parts import (
     FINE_BITS,
     PARAMETER_BITS,
@@ -21,12 +21,13 @@ from dpcore.plugin.parts import (
     sealed,
 )
 from dpcore_accuracy_first.loss_sum import ObjectiveSum, objective_bits
-from dpcore_accuracy_first.public_ball import PublicBall
+from dpcore_accuracy_first.public_ball import PublicBall, wall_of
+from dpcore_accuracy_first.wall import public_rows, require_relation, rows_at_most
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpcore.plugin import Loss, Problem
+    from dpcore.plugin import Loss, NeighboringRelation, Problem
     from dpcore.plugin.parts import NoiseSource
 
 __all__ = ["MinimumObjective", "Minimizer"]
@@ -58,12 +59,18 @@ class Minimizer:
     Hessian is at most smoothness row_norm^2. So G, the curvature and all else are as above, with D
     for d; the answer is the matrix laid flat, row by row.
 
+    Under add-or-remove-one n is private: the objective is ``sum of losses + (n0 l2 / 2) ||w||^2``
+    with a public n0, and the wall's public term (``dpcore_accuracy_first.wall``), which keeps the
+    minimiser in the ball. At the other minimiser the gradient is that of one row: minimisers
+    are G / (n0 l2) apart. What rounding adds to a gradient is bounded for tables of up to
+    ``most_rows``, which is part of the promise there.
+
     The solver stops at a gradient of ``tolerance`` G, and by public constants it reaches it
     (``dpcore.queries.descent``), so that it neither refuses nor gives up on any table.
 
     Parameters
     ----------
-    problem : public facts; replace-one, l2 > 0, a smooth loss.
+    problem : public facts; l2 > 0, a smooth loss.
     grid_bits : the answer is in steps of ``2**-grid_bits``.
     slack : by how much ``ball`` is larger than need be, for tests on a larger one.
 
@@ -78,11 +85,7 @@ class Minimizer:
 
     def __post_init__(self) -> None:
         problem = self.problem
-        if problem.n is None:
-            raise InvalidInputError(
-                "The exact minimiser has a known sensitivity under replace-one, where the number "
-                "of rows is public."
-            )
+        require_relation(problem, problem.relation)
         if not math.isfinite(problem.loss.smoothness):
             raise InvalidInputError(f"The loss {problem.loss.name} is not smooth.")
         if not 8 <= self.grid_bits <= 52:
@@ -112,10 +115,14 @@ class Minimizer:
 
     def moves(self, relation: NeighboringRelation) -> float:
         """Return how far apart two neighbours' answers are in l2, before a coarser grid."""
-        if relation is not NeighboringRelation.REPLACE_ONE:
-            raise InvalidInputError("The minimiser's sensitivity is known under replace-one.")
+        require_relation(self.problem, relation)
         known = _Certificate.of(self)
-        return 2 * (known.row_gradient / known.mu + known.gap)
+        apart = relation.rows_changed / 2 * (known.row_gradient / known.mu)
+        return 2 * (apart + known.gap)
+
+    @property
+    def most_rows(self) -> int | None:
+        return rows_at_most(self.problem) if self.problem.n is None else None
 
     def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
         l2, size = self.moves(relation), math.prod(self.problem.w_shape)
@@ -126,12 +133,22 @@ class Minimizer:
 
     def derive(self, ask: Callable[[Any], np.ndarray], noise: NoiseSource) -> np.ndarray:
         problem, known, far = self.problem, _Certificate.of(self), True
-        bits = gradient_bits(problem, problem.n or 1, known.slope)
+        bits = gradient_bits(problem, rows_at_most(problem), known.slope)
+        wall, curvature = wall_of(problem), known.curvature
+        if problem.n is None:
+            # For the solver alone: the certificate is the same for every number of rows.
+            rows = int(ask(RowCount())[0])
+            # All points that it may come to have an objective of at most that at 0, or at a point
+            # of a smaller gradient.
+            most = rows * known.ball.high + (rows * known.row_gradient) ** 2 / (2 * known.mu)
+            curvature = _curvature(problem, rows, known.mu + wall.stiffness_at(most))
 
         def gradient(w: np.ndarray) -> np.ndarray:
             nonlocal far
             total = ask(GradientSum(problem, w.reshape(problem.w_shape), bits)).reshape(-1)
             whole = np.ldexp(total.astype(np.float64), -bits) + known.mu * w
+            if wall.force:
+                whole += wall.slope(w)
             far = bool(np.linalg.norm(whole) > known.coarse)
             return whole
 
@@ -143,7 +160,7 @@ class Minimizer:
             gradient,
             rounded,
             np.zeros(math.prod(problem.w_shape)),
-            curvature=known.curvature,
+            curvature=curvature,
             mu=known.mu,
             radius=known.radius,
             tolerance=known.tolerance,
@@ -169,18 +186,21 @@ class _Certificate:
 
     @classmethod
     def of(cls, minimizer: Minimizer) -> _Certificate:
-        problem, n = minimizer.problem, minimizer.problem.n or 0
-        inner = PublicBall.of(problem)
-        mu = n * problem.l2
+        problem, n = minimizer.problem, rows_at_most(minimizer.problem)
+        inner, wall = PublicBall.of(problem), wall_of(problem)
+        mu = public_rows(problem) * problem.l2
+        wall_error = wall.error(math.prod(problem.w_shape))
         row_gradient = inner.slope * problem.row_norm * _UP
-        curvature = (n * problem.loss.smoothness * problem.row_norm**2 + mu) * _UP
+        curvature = _curvature(problem, n, mu + wall.stiffness)
         size = math.prod(problem.w_shape)
         rounding = math.sqrt(size) * curvature * 2.0**-PARAMETER_BITS
         slope = 2 * inner.slope + 1.0
-        error = gradient_error(problem, n, slope)
+        error = gradient_error(problem, n, slope) + wall_error
         fine = rounding * 2.0 ** (PARAMETER_BITS - FINE_BITS)
         # So small, too, that the objective there is next to its minimum, in terms of a row's loss.
         depth = mu * math.sqrt(2 * _DEPTH * inner.spread / curvature)
+        if problem.n is None:
+            depth = math.sqrt(2 * _DEPTH * inner.spread * mu)
         tolerance = min(_TOLERANCE * row_gradient, depth) + 4 * (error + fine)
         # The norm that is compared with the tolerance is a sum of so many terms.
         gap = (tolerance + error) / mu * max(_UP, 1.0 + size * 2.0**-51)
@@ -192,6 +212,10 @@ class _Certificate:
         return cls(mu, row_gradient, curvature, coarse, slope, tolerance, inner.radius, gap, ball)
 
 
+def _curvature(problem: Problem, rows: int, public: float) -> float:
+    return (rows * problem.loss.smoothness * problem.row_norm**2 + public) * _UP
+
+
 @sealed
 @dataclass(frozen=True, slots=True, eq=False)
 class MinimumObjective:
@@ -199,9 +223,13 @@ class MinimumObjective:
 
     With low <= loss <= high on the public ball that holds both tables' minimisers, the minimum
     moves by at most ``high - low`` under replace-one: at either minimiser two rows' losses differ
-    by that at most. What is computed lies in an interval of length ``gap`` about the real value:
+    by that at most. With a row more it grows by that row's loss at one of the two at most, at the
+    other at least; ``middle`` is subtracted for each row there, so that it moves by half of
+    ``high - low``. What is computed lies in an interval of length ``gap`` about the real value:
     curvature / 2 times the squared distance of the point above it, and for each row a grid step
-    below it and twice a loss's error; the public part is rounded.
+    below it and twice a loss's error; the public part is rounded. Where n is private, the first is
+    by strong convexity g^2 / (2 mu) + g s + curvature s^2 / 2, g a gradient's norm and s a step to
+    that grid.
 
     Parameters
     ----------
@@ -224,23 +252,42 @@ class MinimumObjective:
     @property
     def gap(self) -> float:
         problem, known, bits = self.minimizer.problem, _Certificate.of(self.minimizer), self.bits
-        n = problem.n or 0
+        n = rows_at_most(problem)
         public = n * (problem.l2 * known.ball.radius**2 + known.ball.high) * 2.0**-48
+        # The public part is rounded: sums of so many terms (Higham 2002, section 3.1).
+        size = math.prod(problem.w_shape)
+        public = public * max(1.0, size / 32) + wall_of(problem).value_error(size)
         steps = n * (2.0**-bits + 2 * loss_error(self.loss)) + 2.0**-bits + public
         # The objective is taken on the grid of released parameters of a point on the
         # minimiser's own grid: half a step of each, at most this.
         coarser = min(PARAMETER_BITS, self.minimizer.grid_bits)
-        away = known.gap + math.sqrt(math.prod(problem.w_shape)) * 2.0 ** -(coarser - 1)
+        away = known.gap + math.sqrt(size) * 2.0 ** -(coarser - 1)
+        if problem.n is None:
+            step, left = away - known.gap, known.gap * known.mu
+            left = left**2 / (2 * known.mu) + left * step + known.curvature / 2 * step**2
+            return left * _UP + steps
         return known.curvature / 2 * away**2 * _UP + steps
 
+    @property
+    def middle(self) -> float | None:
+        """A figure that is subtracted for each row where their number is private."""
+        ball, problem = self.minimizer.ball, self.minimizer.problem
+        return ball.low + ball.spread / 2 if problem.n is None else None
+
+    @property
+    def most_rows(self) -> int | None:
+        return self.minimizer.most_rows
+
     def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
-        if relation is not NeighboringRelation.REPLACE_ONE:
-            raise InvalidInputError("The minimum's sensitivity is known under replace-one.")
-        bound = (self.minimizer.ball.spread + self.gap) * _UP
+        problem, ball = self.minimizer.problem, self.minimizer.ball
+        require_relation(problem, relation)
+        at_zero = np.zeros(problem.w_shape)
+        asked = ObjectiveSum(problem, at_zero, ball, self.middle).sensitivity(relation)
+        bound = (asked.bound + self.gap) * _UP
         return Sensitivity("l1", bound, relation, grid_bits=self.bits)
 
     def derive(self, ask: Callable[[Any], np.ndarray], noise: NoiseSource) -> np.ndarray:
         minimizer = self.minimizer
         w = np.ldexp(ask(minimizer).astype(np.float64), -minimizer.grid_bits)
         w = w.reshape(minimizer.problem.w_shape)
-        return ask(ObjectiveSum(minimizer.problem, w, minimizer.ball))
+        return ask(ObjectiveSum(minimizer.problem, w, minimizer.ball, self.middle))

@@ -18,6 +18,7 @@ from dpcore_accuracy_first.published import (
     as_published,
     published_test,
 )
+from dpcore_accuracy_first.wall import public_rows
 
 if TYPE_CHECKING:
     from dpcore.plugin import PrivacySession, Problem
@@ -94,7 +95,7 @@ class _NoiseReductionOptions(SearchOptions):
     def _levels(self, base: Any, cap: float, tests: float) -> tuple[float, ...]:
         last = (cap - tests) * _BELOW
         if last <= 0:
-            raise too_dear("To test for this target costs", tests, cap, base.problem.n)
+            raise too_dear("To test for this target costs", tests, cap, public_rows(base.problem))
         if self.grid == "paper":
             theorem = base.theory(self.target_excess_risk)
             return paper_levels(base.problem.n, theorem, self.levels, last)
@@ -173,7 +174,7 @@ class CovNr(_NoiseReductionOptions):
     )
 
     name: ClassVar[str] = "cov-nr"
-    needs: ClassVar[tuple[str, ...]] = ("strong-convexity", "squared-loss")
+    needs: ClassVar[tuple[str, ...]] = ("strong-convexity", "public-size", "squared-loss")
     presets: ClassVar[dict[str, dict[str, Any]]] = {"paper": {**NOISE_REDUCTION, **COVARIANCE}}
 
     def __post_init__(self) -> None:

@@ -45,8 +45,8 @@ class ExcessRiskOptions:
     )
 
     slots: ClassVar[dict[str, Slot]] = {}
-    relations: ClassVar[tuple[str, ...]] = ("replace-one",)
-    needs: ClassVar[tuple[str, ...]] = ("convex-loss", "strong-convexity")
+    relations: ClassVar[tuple[str, ...]] = ("replace-one", "add-or-remove-one")
+    needs: ClassVar[tuple[str, ...]] = ("convex-loss", "strong-convexity", "public-size")
     targets: ClassVar[tuple[str, ...]] = ("target_excess_risk",)
     """Options that the command line passes on by their own names; epsilon is an output."""
     accountant: ClassVar[str] = "pure"

@@ -10,11 +10,12 @@ import numpy as np
 
 from dpcore.plugin import InvalidInputError
 from dpcore.plugin.parts import MARGIN_BITS, loss_facts, sealed
+from dpcore_accuracy_first.wall import OUTSIDE, Wall
 
 if TYPE_CHECKING:
     from dpcore.plugin import Loss, Problem
 
-__all__ = ["PublicBall", "paper_slack"]
+__all__ = ["PublicBall", "paper_slack", "wall_of"]
 
 _UP = 1.0 + 2.0**-40
 
@@ -32,6 +33,9 @@ class PublicBall:
     Of several classes m is a row's margins, a vector of norm at most ||w|| ||x||, ||w|| that of all
     its numbers (Frobenius), and m l'(m) a product of two vectors: the same holds with the loss at
     margins of 0 (softmax: log K), and no loss is more than l(0) + lipschitz ||m||.
+
+    Where n is private, l2 is that of the schema's n0 rows and a wall keeps the minimiser within
+    the ball whatever n is (``dpcore_accuracy_first.wall``); the radius is larger by an eighth.
 
     Parameters
     ----------
@@ -56,7 +60,8 @@ class PublicBall:
             raise InvalidInputError("No public ball is known for rows of weights of their own.")
         if not problem.l2 > 0:
             raise InvalidInputError("A public ball needs strong convexity; pass --l2 above 0.")
-        radius = (math.sqrt(_pull(problem) / problem.l2) + slack) * _UP
+        radius = math.sqrt(_pull(problem) / problem.l2)
+        radius = (radius * (OUTSIDE if problem.n is None else 1.0) + slack) * _UP
         margin = radius * problem.row_norm * _UP
         if radius * problem.raw_norm_bound > 2.0 ** (MARGIN_BITS - 1):
             raise InvalidInputError(
@@ -78,6 +83,11 @@ class PublicBall:
         """Return the point of the ball nearest to ``w``, a released value."""
         norm = float(np.linalg.norm(w))
         return w if norm <= self.radius else w * (self.radius / norm)
+
+
+def wall_of(problem: Problem) -> Wall:
+    """Return the public term of the objective that keeps its minimiser within the ball."""
+    return Wall.of(problem, PublicBall.of(problem).radius, _pull(problem))
 
 
 def paper_slack(problem: Problem) -> float:

@@ -112,7 +112,7 @@ class _Quarters:
     mu: float
     bits: int
 
-    def at(self, w: np.ndarray, matrix: np.ndarray, vector: np.ndarray) -> np.ndarray:
+    def at(self, w: np.ndarray, matrix: np.ndarray, vector: np.ndarray, rows: int) -> np.ndarray:
         value = 0.5 * w @ (0.5 * (matrix @ w) - vector) + 0.5 * self.mu * (w @ w)
         return np.array([round(math.ldexp(float(value), self.bits))], dtype=np.int64)
 

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from dpcore.plugin import InvalidInputError
-from dpcore.plugin.parts import Sensitivity, constant, sealed, unpack
-from dpcore_accuracy_first.public_ball import PublicBall
+from dpcore.plugin import InvalidInputError, RowCount
+from dpcore.plugin.parts import Sensitivity, constant, minimize, sealed, unpack
+from dpcore_accuracy_first.public_ball import PublicBall, wall_of
+from dpcore_accuracy_first.wall import public_rows, require_relation, rows_at_most
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,6 +24,8 @@ __all__ = ["MinimumQuadratic", "QuadraticObjective"]
 
 _UP = 1.0 + 2.0**-40
 _QUADRATIC_BITS = 24
+_DEPTH = 2.0**-12
+"""The share of a row's part that the minimiser leaves, where n is private."""
 
 
 @sealed
@@ -30,9 +33,12 @@ class _Quadratic:
     """The objective of squared loss less ``sum y^2 / 2``, which is alike for all ``w``, as
     w'(G + n l2)w / 2 - w'b from the sums of a GramMatrix.
 
-    A row's part m^2/2 - y m of a margin |m| <= M lies in an interval of length (M + 1)^2 / 2. What
-    float64 adds is at most ``error`` (Higham 2002, section 3.1; sum_ij |w_i G_ij w_j| <= n M^2 by
-    row).
+    A row's part m^2/2 - y m of a margin |m| <= M lies in [-1/2, M^2/2 + M]: (M + 1)^2 / 2 long.
+    What float64 adds is at most ``error`` (Higham 2002, section 3.1; sum_ij |w_i G_ij w_j| <= n M^2
+    by row), up to twice the ball's radius.
+
+    Where n is private, l2 is that of n0 rows, the wall is a term of the objective, and ``less`` is
+    subtracted for each row, as in ``ObjectiveSum``; ``error`` is for up to ``most_rows``.
     """
 
     __slots__ = ()
@@ -43,17 +49,29 @@ class _Quadratic:
 
     kind: ClassVar[str] = "objective"
 
-    def _require_public_rows(self) -> None:
-        if self.problem.n is None:
-            raise InvalidInputError("The objective needs a public number of rows: replace-one.")
+    @property
+    def less(self) -> float:
+        """A figure that is subtracted for each row."""
+        return self.middle
+
+    @property
+    def middle(self) -> float:
+        """The middle of the interval of a row's part where n is private, else 0."""
+        return self.spread / 2 - 0.5 if self.problem.n is None else 0.0
+
+    @property
+    def most_rows(self) -> int | None:
+        # Beyond what the grid of the products is for, they wrap around and are of no table.
+        fits = self.gram.rows_that_fit
+        return None if fits is None else min(fits, rows_at_most(self.problem))
 
     @property
     def mu(self) -> float:
-        return (self.problem.n or 0) * self.problem.l2
+        return public_rows(self.problem) * self.problem.l2
 
     @property
     def curvature(self) -> float:
-        return (self.problem.n or 0) * self.gram.l2_norm**2 + self.mu
+        return rows_at_most(self.problem) * self.gram.l2_norm**2 + self.mu
 
     @property
     def spread(self) -> float:
@@ -62,7 +80,9 @@ class _Quadratic:
 
     @property
     def error(self) -> float:
-        return 8 * (self.problem.n_features + 8) * 2.0**-53 * self._size()
+        d = self.problem.n_features
+        wall = wall_of(self.problem).value_error(d) if self.problem.n is None else 0.0
+        return 8 * (d + 8) * 2.0**-53 * self._size() + wall
 
     @property
     def bits(self) -> int:
@@ -74,38 +94,61 @@ class _Quadratic:
 
     def _size(self) -> float:
         margin = self._margin()
-        return (self.problem.n or 0) * (margin**2 + 2 * margin) + self.mu * self.ball.radius**2
+        # The most that is subtracted for each row, alike for both that an excess is made of.
+        less = self.middle + self.spread if self.problem.n is None else 0.0
+        rows = rows_at_most(self.problem) * (margin**2 + 2 * margin + less)
+        if self.problem.n is None:
+            rows += wall_of(self.problem).value(np.array([self.ball.radius]))
+        return rows + self.mu * self.ball.radius**2
 
-    def at(self, w: np.ndarray, matrix: np.ndarray, vector: np.ndarray) -> np.ndarray:
+    def at(self, w: np.ndarray, matrix: np.ndarray, vector: np.ndarray, rows: int) -> np.ndarray:
         value = w @ (0.5 * (matrix @ w) - vector) + 0.5 * self.mu * (w @ w)
-        return np.array([round(math.ldexp(float(value), self.bits))], dtype=np.int64)
+        if self.problem.n is None:
+            value += wall_of(self.problem).value(w) - rows * self.less
+        # Nothing is clipped for up to ``most_rows``; beyond, an answer is a number all the same.
+        steps = min(max(round(math.ldexp(float(value), self.bits)), -(2**62)), 2**62)
+        return np.array([steps], dtype=np.int64)
 
-    def sums(self, ask: Callable[[Any], np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    def sums(self, ask: Callable[[Any], np.ndarray]) -> tuple[np.ndarray, np.ndarray, int]:
+        """Return X'X, X'y and the number of rows."""
         matrix, vector = unpack(ask(self.gram), self.gram.n_features)
-        scale = 2.0 ** (-2 * self.gram.bits)
-        return matrix * scale, vector * scale
+        scale, n = 2.0 ** (-2 * self.gram.bits), self.problem.n
+        rows = n if n is not None else int(ask(RowCount())[0])
+        return matrix * scale, vector * scale, rows
 
     def bound(self, gap: float, relation: NeighboringRelation) -> Sensitivity:
-        """Return the sensitivity under replace-one: the interval's length, float64's error on
-        either side, and what rounding to the grid and ``gap`` add."""
-        if not relation.size_is_public:
-            raise InvalidInputError("The objective's sensitivity is known under replace-one.")
-        bound = (self.spread + 2 * self.error + gap + 2.0**-self.bits) * _UP
+        """Return the sensitivity: the interval's length, or its end that is farthest from ``less``
+        where a row is added, float64's error on either side, and what rounding to the grid and
+        ``gap`` add."""
+        require_relation(self.problem, relation)
+        moved = self.spread
+        if self.problem.n is None:
+            moved = max(self.spread - 0.5 - self.less, self.less + 0.5) * _UP
+        bound = (moved + 2 * self.error + gap + 2.0**-self.bits) * _UP
         return Sensitivity("l1", bound, relation, grid_bits=self.bits)
 
 
 @sealed
 @dataclass(frozen=True, slots=True, eq=False)
 class QuadraticObjective(_Quadratic):
-    """The objective at a released ``w``, brought into the ball; no pass over the rows."""
+    """The objective at a released ``w``, brought into the ball; no pass over the rows. ``excess`` :
+    subtracted for each row beside the middle, where n is private; from 0 to ``spread``."""
 
     gram: GramMatrix
     problem: Problem
     ball: PublicBall
     w: np.ndarray
+    excess: float = 0.0
+
+    @property
+    def less(self) -> float:
+        return self.middle + self.excess
 
     def __post_init__(self) -> None:
-        self._require_public_rows()
+        require_relation(self.problem, self.problem.relation)
+        most = self.spread if self.problem.n is None else 0.0
+        if not 0 <= self.excess <= most:
+            raise InvalidInputError(f"Expected excess={self.excess!r} to be from 0 to {most:g}.")
         object.__setattr__(self, "w", constant(self.w))
 
     def derive(self, ask: Callable[[Any], np.ndarray], noise: NoiseSource) -> np.ndarray:
@@ -120,14 +163,19 @@ class QuadraticObjective(_Quadratic):
 class MinimumQuadratic(_Quadratic):
     """The least objective. Cholesky's solution has a residual of at most 8 d^3 2^-53 times the norm
     of the matrix times its own (Higham 2002, Theorem 10.4), on every table: ``gap`` is that of the
-    objective, residual^2 / (2 mu)."""
+    objective, residual^2 / (2 mu).
+
+    Where n is private, the objective with its wall is not a quadratic; it is minimised by its
+    gradients (``dpcore.queries.descent``), to a tolerance that follows from public facts and from
+    what float64 adds to a gradient. The minimum then moves by a row's part at one of the two
+    minimisers at most, at the other at least, both in the ball."""
 
     gram: GramMatrix
     problem: Problem
     ball: PublicBall
 
     def __post_init__(self) -> None:
-        self._require_public_rows()
+        require_relation(self.problem, self.problem.relation)
         self._require_ball()
         importlib.import_module("scipy.linalg")  # which ``derive`` needs, after the charge
 
@@ -138,15 +186,51 @@ class MinimumQuadratic(_Quadratic):
     @property
     def gap(self) -> float:
         d = self.problem.n_features
+        if self.problem.n is None:
+            return (self._tolerance() + self._slope_error()) ** 2 / (2 * self.mu) * _UP
         residual = 8 * d**3 * 2.0**-53 * self.curvature * self.ball.radius
         return residual**2 / (2 * self.mu)
 
     def derive(self, ask: Callable[[Any], np.ndarray], noise: NoiseSource) -> np.ndarray:
         from scipy.linalg import cho_factor, cho_solve
 
-        matrix, vector = self.sums(ask)
+        matrix, vector, rows = self.sums(ask)
+        if self.problem.n is None:
+            return self.at(self._within(matrix, vector, rows), matrix, vector, rows)
         whole = matrix + self.mu * np.eye(vector.size)
-        return self.at(cho_solve(cho_factor(whole), vector), matrix, vector)
+        return self.at(cho_solve(cho_factor(whole), vector), matrix, vector, rows)
+
+    def _slope_error(self) -> float:
+        """Return a bound of the l2 error of a gradient, up to twice the radius: products of d terms
+        (Higham 2002, section 3.1; the norm of the moduli of X'X is at most n R^2)."""
+        d, longest = self.problem.n_features, 2 * self.ball.radius
+        largest = self.curvature * longest + rows_at_most(self.problem) * self.gram.l2_norm
+        wall = wall_of(self.problem).error(d)
+        return (d + 16) * 2.0**-51 * largest + wall
+
+    def _tolerance(self) -> float:
+        return 4 * self._slope_error() + math.sqrt(2 * _DEPTH * self.spread * self.mu)
+
+    def _within(self, matrix: np.ndarray, vector: np.ndarray, rows: int) -> np.ndarray:
+        """Return a point whose gradient is at most the tolerance."""
+        wall = wall_of(self.problem)
+
+        def gradient(w: np.ndarray) -> np.ndarray:
+            return np.asarray(matrix @ w - vector + self.mu * w + wall.slope(w))
+
+        # All points that it may come to have a value of at most that at 0, or at a point of a
+        # smaller gradient; up to rows / 2 above what a row's part is at least.
+        most = rows + (rows * self.gram.l2_norm) ** 2 / (2 * self.mu)
+        bends = rows * self.gram.l2_norm**2 + self.mu + wall.stiffness_at(most)
+        return minimize(
+            gradient,
+            np.asarray,
+            np.zeros(vector.size),
+            curvature=bends * _UP,
+            mu=self.mu,
+            radius=self.ball.radius,
+            tolerance=self._tolerance(),
+        )
 
     def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
         self._require_ball()

@@ -84,7 +84,7 @@ class CovTheory(_TheoryOptions):
     )
 
     name: ClassVar[str] = "cov-theory"
-    needs: ClassVar[tuple[str, ...]] = ("strong-convexity", "squared-loss")
+    needs: ClassVar[tuple[str, ...]] = ("strong-convexity", "public-size", "squared-loss")
     presets: ClassVar[dict[str, dict[str, Any]]] = {"paper": {**THEORY, **COVARIANCE}}
     theorem: ClassVar[str] = "Theorem 3.1: twice the largest the noise adds over the ball"
 

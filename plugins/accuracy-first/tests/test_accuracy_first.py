@@ -283,14 +283,16 @@ def test_what_does_not_fit_the_worst_case_or_the_loss_says_what_would(optimizer,
 
 
 @pytest.mark.parametrize("kind", ALL)
-def test_strong_convexity_and_replace_one_are_needed(kind):
+def test_strong_convexity_and_squared_loss_are_needed(kind):
     X, y = np.ones((20, 2)), np.resize([-1, 1], 20)
     loss = loss_of(kind).name
     kwargs = {"classes": (-1, 1)} if loss == "logistic" else {"target_bounds": (-1.0, 1.0)}
     options = {"algo": kind.name, "loss": loss, "targets": {"target_excess_risk": 0.1}, **kwargs}
     with pytest.raises(InvalidInputError, match="--l2"):
         fit(X, y, l2=0.0, **options)
-    with pytest.raises(InvalidInputError, match="replace-one"):
+    with pytest.raises(InvalidInputError, match="paper's constants and its code are for repl"):
+        fit(X, y, l2=0.1, relation="add-or-remove-one", preset="paper", n0=20, **options)
+    with pytest.raises(InvalidInputError, match="needs a public number of rows.*n0="):
         fit(X, y, l2=0.1, relation="add-or-remove-one", **options)
     other = "ridge" if loss == "logistic" else "logistic"
     if kind.name.startswith("cov"):

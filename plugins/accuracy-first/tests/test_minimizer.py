@@ -110,8 +110,8 @@ def test_what_it_cannot_bound_is_refused():
         Minimizer(replace(problem, l2=0.0))
     with pytest.raises(InvalidInputError, match="not smooth"):
         Minimizer(replace(problem, loss=HingeSvm()))
-    with pytest.raises(InvalidInputError, match="replace-one"):
-        Minimizer(make_problem(rows, ADD, Logistic(), l2=0.1))
+    with pytest.raises(InvalidInputError, match="a unit here has several"):
+        Minimizer(replace(problem, n=None, rows_per_unit=2))
     with pytest.raises(InvalidInputError, match="too small"):
         Minimizer(replace(problem, l2=1e-9))
     with pytest.raises(InvalidInputError, match="replace-one"):
@@ -148,7 +148,7 @@ def test_parts_on_different_grids_are_not_subtracted():
 def test_an_objective_moves_by_the_spread_at_most_when_a_row_comes(low):
     # high was claimed once: of a ball whose low is negative that is less than what a row adds.
     rows = make_rows(12, seed=3)
-    problem = make_problem(rows, ADD, Logistic(), n0=12)
+    problem = make_problem(rows, ADD, Logistic(), l2=0.1, n0=12)
     ball = PublicBall(radius=2.0, low=low, high=0.01, slope=1.0)
     query = ObjectiveSum(problem, np.ones(5), ball)
     bound = query.sensitivity(ADD).bound * 2.0**query.bits
