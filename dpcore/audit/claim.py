@@ -43,10 +43,15 @@ import numpy as np
 
 from dpcore.testing.audit import intervals
 
-__all__ = ["ALARM", "Claim", "Counts"]
+__all__ = ["ALARM", "BEYOND", "Claim", "Counts"]
 
 ALARM = 1e-6
 """The chance that an honest claim is called violated, all tests of an audit together."""
+
+BEYOND = 0.95
+"""The share of a sampled row's answer beyond which outcomes are counted. Below 1 the row is counted
+however small the noise is; at 1.5 a claim's own noise would show a little more, but a quarter of
+it, or none, would never be found."""
 
 _UNSURE = 0.025
 _SLACK = 1e-9

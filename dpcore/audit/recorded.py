@@ -127,10 +127,11 @@ def _release(fits: Fits, asked: Any, mechanism: Any, rows: Rows) -> Release:
     )
     # A unit that a sum scales down as a whole is as large with one row as with several.
     alike = k if of_unit and not getattr(type(query), "clips_units", False) else 1
-    apart = partial(_apart, mechanism, sensitivity)
+    sizes = partial(_sizes, mechanism, sensitivity)
     known: dict[str, Any] = {}
     if hasattr(query, "answer_block"):
-        here, there, row = _of_sum(query, rows, relation, apart, alike)
+        extreme = _extreme_rows(query, rows, fits.plan.loss.classification)
+        here, there, row = _of_sum(query, rows, extreme, relation, sizes, alike)
         if asked is not query and relation is NeighboringRelation.ADD_OR_REMOVE_ONE and not of_unit:
             nothing = replace(row, X=row.X[:0], y=row.y[:0])
             known = {"query": asked, "tables": ((row, nothing),)}
@@ -141,42 +142,52 @@ def _release(fits: Fits, asked: Any, mechanism: Any, rows: Rows) -> Release:
             pairs = ((replace(rows, X=s.X, y=s.y) for s in both) for both in sides)
             known = {"query": asked, "tables": tuple((a, b) for a, b in pairs)}
         ends = [_of_table(query, rows, *both) for both in sides]
-        here, there = max(ends, key=lambda pair: apart(*pair))
+        here, there = ends[int(sizes(np.array([b - a for a, b in ends])).argmax())]
     share = 1.0 if known and len(known["tables"]) > 1 else distance(here, there, sensitivity)
     return Release(query.kind, mechanism, sensitivity, here, there, share, **known)
 
 
-def _apart(mechanism: Any, sensitivity: Sensitivity, here: np.ndarray, there: np.ndarray) -> float:
-    """Return how far apart answers are for a mechanism: a selection does not see what all scores
-    have in common."""
-    if mechanism.needs == "range":
-        return float(np.ptp(there.astype(np.float64) - here))
-    return distance(here, there, sensitivity)
+def _sizes(mechanism: Any, sensitivity: Sensitivity, changes: np.ndarray) -> np.ndarray:
+    """Return how large each change of an answer is for a mechanism, in floats, to choose one by: a
+    selection does not see what all scores have in common."""
+    flat = changes.reshape(len(changes), -1).astype(np.float64)
+    order = {"l1": 1, "l2": 2, "linf": np.inf}[sensitivity.norm]
+    of_range = mechanism.needs == "range"
+    sizes: np.ndarray = np.ptp(flat, axis=1) if of_range else np.linalg.norm(flat, order, axis=1)
+    return sizes
 
 
 def _of_sum(
     query: Any,
     rows: Rows,
+    extreme: Rows,
     relation: NeighboringRelation,
-    apart: Callable[..., float],
+    sizes: Callable[[np.ndarray], np.ndarray],
     alike: int,
 ) -> tuple[np.ndarray, np.ndarray, Rows]:
-    """Return the answer of a table without one of its rows, and with another row or none in its
-    place, for the two of many extreme rows that are furthest apart, and the first of the two;
+    """Return the answer of a table with one row beside empty ones, and with another row or none in
+    its place, for the two of the ``extreme`` rows that are furthest apart, and the first of both;
     ``alike`` : how often each is there."""
-    width = rows.X.shape[1]
-    vectors = vectors_of(query, width, rows.n_classes)
-    extreme = stretching_rows(width, vectors, rows.n_classes)
-    parts = alike * contributions(query, replace(rows, X=extreme.X, y=extreme.y))
+    parts = alike * contributions(query, extreme)
     others = parts if relation is NeighboringRelation.REPLACE_ONE else np.zeros_like(parts[:1])
-    best, ends, at = -1.0, (parts[0], others[0]), 0
-    for k, part in enumerate(parts):
-        for other in others:
-            if (found := apart(part, other)) > best:
-                best, ends, at = found, (part, other), k
-    common = exact_answer(query, replace(rows, X=rows.X[:-1], y=rows.y[:-1]))
+    found = [sizes(others - part) for part in parts]
+    at = int(np.argmax([each.max() for each in found]))
+    common = exact_answer(query, replace(rows, X=0 * rows.X[:-1], y=rows.y[:-1]))
     row = replace(rows, X=extreme.X[at : at + 1], y=extreme.y[at : at + 1])
-    return common + ends[0], common + ends[1], row
+    return common + parts[at], common + others[found[at].argmax()], row
+
+
+def _extreme_rows(query: Any, rows: Rows, classification: bool) -> Rows:
+    """Return rows at the bound: along what the query holds and across it, where two slopes are as
+    steep and opposite, or in the planes of the axes; with every label, and of targets 0 too."""
+    width = rows.X.shape[1]
+    vectors, axes = vectors_of(query, width, rows.n_classes), list(np.eye(width))
+    across = [e - (e @ v) / (v @ v) * v for v in vectors if np.any(v) for e in axes]
+    known = stretching_rows(width, [*vectors, *across] or axes, rows.n_classes)
+    X, y = known.X, known.y
+    if not classification:
+        X, y = np.vstack([X, X[y > 0]]), np.append(y, 0 * y[y > 0])
+    return replace(rows, X=X, y=y)
 
 
 def _of_table(query: Any, rows: Rows, one: Side, other: Side) -> tuple[np.ndarray, np.ndarray]:

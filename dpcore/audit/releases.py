@@ -21,12 +21,12 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from dpcore.accountants.normal import gaussian_epsilon_up, gaussian_mu_squared_down
-from dpcore.audit.claim import ALARM, Claim
+from dpcore.audit.claim import ALARM, BEYOND, Claim
 from dpcore.audit.draws import Draws
 from dpcore.audit.recorded import Release, releases_of
 from dpcore.audit.statistic import Statistic
 from dpcore.audit.transcripts import Transcripts
-from dpcore.audit.two_world import Draw, Finding, audit_worlds, count_again
+from dpcore.audit.two_world import Finding, audit_worlds, count_again
 from dpcore.noise.source import NoiseSource, SeededNoise, SystemNoise
 from dpcore.privacy.events import (
     ExponentialMechanismDpEvent,
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
 __all__ = ["Audited", "audit_release", "audit_releases", "claim_of", "noise_of"]
 
 _LEAST_EPSILON, _LOUD = 1.0, 4.0
-_BEYOND = 1.5
 _FEWER = 3_000
 """Draws, at most, of what takes milliseconds each: transcripts, and minimisers."""
 _LARGEST_SHARE = 1 + 1e-9
@@ -122,25 +121,23 @@ def audit_release(
     runs: int,
     noise: NoiseSource,
     releases: int = 1,
-    again: Finding | None = None,
 ) -> Audited:
     """Return what draws of a release say of its cost. ``whole`` : the run's claim. ``releases`` :
-    how many share ``ALARM``, each in two tests, of its noise and its cost. ``again`` : a finding
-    whose set of outcomes is counted anew."""
+    how many share ``ALARM``, each in two tests, of its noise and its cost."""
     own = claim_of(release.event, whole)
     if isinstance(release, Transcripts):
         pairs, draw = len(release.pairs), partial(_said, release, noise)
         fewer = min(runs, _FEWER)
-        return Audited(release, own.epsilon, _found(own, draw, pairs, fewer, releases, again))
+        return Audited(release, own.epsilon, audit_worlds(own, draw, pairs, fewer, 2 * releases))
     release = _louder(release, own, whole.delta)
     claim, draws = claim_of(release.event, whole), Draws(release, noise)
     pairs = max(1, len(release.tables))
-    if claim.mu is not None and again is None:
+    if claim.mu is not None:
         counted = (0, max(1, runs // 2))
         finding = count_again(claim, draws, 0, _along(release), counted, 2 * releases)
     else:
         fewer = min(runs, _FEWER) if pairs > 1 else runs
-        finding = _found(claim, draws, pairs, fewer, releases, again)
+        finding = audit_worlds(claim, draws, pairs, fewer, 2 * releases)
     fault = draws.fault(ALARM / (2 * releases))
     if release.share > _LARGEST_SHARE:
         fault = f"its exact answers are {release.share:.6g} of its sensitivity apart"
@@ -153,15 +150,6 @@ def _said(
     return release.outcomes(pair, world, runs, noise)
 
 
-def _found(
-    claim: Claim, draw: Draw, pairs: int, runs: int, releases: int, again: Finding | None
-) -> Finding:
-    if again is None:
-        return audit_worlds(claim, draw, pairs, runs, 2 * releases)
-    counted = (again.first, again.counts.runs)
-    return count_again(claim, draw, again.pair, again.statistic, counted, 2 * releases)
-
-
 def claim_of(event: DpEvent, whole: Claim) -> Claim:
     """Return what a release of this cost claims, in a run of ``whole``."""
     of_event = _CLAIMS.get(type(event))
@@ -170,9 +158,9 @@ def claim_of(event: DpEvent, whole: Claim) -> Claim:
 
 def _along(release: Release) -> Statistic:
     """Return the set of outcomes beyond the middle of the two answers, along their difference; of
-    a sample those beyond ``_BEYOND`` of the row's answer, which are mostly the row's."""
+    a sample those beyond ``BEYOND`` of the row's answer."""
     if isinstance(release.event, PoissonSampledDpEvent):
-        return Statistic(np.zeros(1), np.ones(1), np.eye(2)[0], _BEYOND, True, True, np.inf)
+        return Statistic(np.zeros(1), np.ones(1), np.eye(2)[0], BEYOND, True, True, np.inf)
     change = (release.there - release.here).ravel().astype(np.float64)
     square = float(change @ change) or 1.0
     n = change.size

@@ -1,7 +1,8 @@
 """The audit of outcomes in two worlds: a table, and a neighbour of it.
 
-A quarter of the runs looks for the pair of tables that is told apart best, a quarter learns a set
-of outcomes on it (``statistic``), and half of them, fresh ones, are counted (``claim``).
+A quarter of the runs looks for the pair of tables that is told apart best, those on it and another
+quarter learn a set of outcomes (``statistic``), and half of them, fresh ones, are counted
+(``claim``).
 """
 
 from __future__ import annotations
@@ -52,16 +53,30 @@ def audit_worlds(claim: Claim, draw: Draw, pairs: int, runs: int, tests: int = 1
 
     ``tests`` : how many tests share ``ALARM``, this one included.
     """
-    scouting = max(_FEWEST, runs // (8 * pairs)) if pairs > 1 else 0
+    best, seen, first = _scouted(draw, pairs, runs // 4)
     learning = max(_FEWEST, runs // 8 if pairs > 1 else runs // 4)
-    testing = max(_FEWEST, runs // 4)
-    best = 0
-    if pairs > 1:
-        apart = [separation(*(draw(k, w, 0, scouting) for w in (0, 1))) for k in range(pairs)]
-        best = int(np.argmax(apart))
-    here, there = (draw(best, world, scouting, learning) for world in (0, 1))
-    statistic = learn(claim, here, there)
-    return count_again(claim, draw, best, statistic, (scouting + learning, testing), tests)
+    here, there = (
+        np.concatenate([*seen[world], draw(best, world, first, learning)]) for world in (0, 1)
+    )
+    counted = (first + learning, max(_FEWEST, runs // 4))
+    return count_again(claim, draw, best, learn(claim, here, there), counted, tests)
+
+
+def _scouted(draw: Draw, pairs: int, runs: int) -> tuple[int, list[list[np.ndarray]], int]:
+    """Return the pair of tables that is told apart best, its outcomes on either, and how many those
+    are. The better half of the pairs goes on from each round to the next, and all rounds have as
+    many runs (Karnin, Koren & Somekh 2013, "Almost Optimal Exploration in Multi-Armed Bandits")."""
+    seen: list[list[list[np.ndarray]]] = [[[], []] for _ in range(pairs)]
+    left, first, rounds = list(range(pairs)), 0, (pairs - 1).bit_length()
+    for _ in range(rounds):
+        each = max(_FEWEST, runs // (2 * rounds * len(left)))
+        for k in left:
+            for world in (0, 1):
+                seen[k][world].append(draw(k, world, first, each))
+        first += each
+        apart = {k: separation(*(np.concatenate(parts) for parts in seen[k])) for k in left}
+        left = sorted(left, key=lambda k: -apart[k])[: (len(left) + 1) // 2]
+    return left[0], seen[left[0]], first
 
 
 def count_again(

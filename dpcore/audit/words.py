@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from dpcore.audit.claim import ALARM, Claim, Counts
+from dpcore.audit.claim import ALARM, BEYOND, Claim, Counts
 from dpcore.exact.rounding import exact
 from dpcore.privacy.events import GaussianDpEvent, PureDpEvent
 from dpcore.privacy.stated_events import ApproximateDpEvent
@@ -68,15 +68,15 @@ def rarest_answer(drawn: int) -> int:
 
 def _factor_of_sample(claim: Claim, counted: int, level: float) -> float:
     """Return the smallest factor, to 2 %, of a sampled Gaussian's mu that is found: noise too small
-    by it makes the row's answer stand out, and outcomes half as far again are counted."""
+    by it makes the row's answer stand out, and outcomes beyond ``BEYOND`` of it are counted."""
     from scipy.special import ndtr
     from scipy.stats import binom
 
     tail, factor = (1 - PROBABILITY) / 2, 1.0
     while factor < _MOST:
         mu = factor * float(claim.mu or 0.0)
-        q = float(ndtr(-1.5 * mu))
-        p = claim.sampled * float(ndtr(-0.5 * mu)) + (1 - claim.sampled) * q
+        q = float(ndtr(-BEYOND * mu))
+        p = claim.sampled * float(ndtr((1 - BEYOND) * mu)) + (1 - claim.sampled) * q
         hits, others = binom.ppf(tail, counted, p), binom.isf(tail, counted, q)
         if claim.is_contradicted(Counts(int(hits), counted, int(others), counted), 2 * level):
             return factor

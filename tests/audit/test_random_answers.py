@@ -8,6 +8,7 @@ import pytest
 
 from dpcore.accountants.pld import PldAccountant
 from dpcore.audit.claim import Claim, Counts
+from dpcore.audit.draws import Draws
 from dpcore.audit.fits import Fits, Request
 from dpcore.audit.recorded import releases_of
 from dpcore.audit.releases import audit_release, claim_of
@@ -54,6 +55,21 @@ def test_rows_that_join_without_a_coin_are_a_violation(monkeypatch):
     # Half of the places join, by an honest coin, but not at the probability that is charged.
     monkeypatch.setattr(PoissonSample, "_places", half_of_the_places)
     assert audited(release, 4_000).finding.is_violation
+
+
+@pytest.mark.parametrize("less", [4, 1_000])
+def test_a_sample_with_too_little_noise_is_a_violation(less, monkeypatch):
+    # Beyond 1.5 of a row's answer, which were once counted, such a row never is.
+    release = releases_of(Fits(Request("sgd-ma", epsilon=4.0, seed=1)), 1)[-1]
+    begin = Draws.__init__
+
+    def quiet(self, release, noise):
+        multiplier = release.mechanism.noise_multiplier / less
+        mechanism = replace(release.mechanism, noise_multiplier=multiplier)
+        begin(self, replace(release, mechanism=mechanism), noise)
+
+    monkeypatch.setattr(Draws, "__init__", quiet)
+    assert audited(release, 12_000).finding.is_violation
 
 
 def half_of_the_places(self, table, noise):
@@ -111,3 +127,13 @@ def test_steps_of_a_mechanism_are_played_by_script(name):
     courses = [len(set(release._ends(level))) for level in release._levels()]
     assert max(courses) > 1 and math.isfinite(release.share)
     assert not audited(release, 200).is_violation
+
+
+@pytest.mark.parametrize("name", ["rsgd-ar", "psgd"])
+def test_a_minimiser_with_added_noise_is_audited_on_its_answer(name):
+    # Which releases draw noise within their answer was once read off the query: rsgd-ar and psgd
+    # release a table's answer with noise added, were taken for such, and showed 0.
+    (release,) = releases_of(Fits(Request(name, "huber-svm", epsilon=4.0, seed=1)), 1)
+    assert not release.tables and release.share > 0.5
+    found = audited(release, 4_000)
+    assert 2.0 < found.finding.epsilon <= found.finding.claim.epsilon and not found.is_violation
