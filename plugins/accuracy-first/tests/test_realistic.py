@@ -72,6 +72,18 @@ def test_what_is_realistic_is_not_refused(algo, kind, n):
 
 
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("algo", ["output-theory", "cov-theory"])
+def test_a_theorem_says_what_it_bounds_at_the_worst_case(algo):
+    told = refusal(algo, 442, KINDS["excess"])
+    assert "no target of this kind is realistic" in told
+    told = refusal(algo, 442, KINDS["excess"], cap=1000.0)
+    advised = float(re.search(r"an excess risk of ([\d.e-]+) is realistic", told)[1])
+    assert 0.02 < advised < 0.5
+    assert refusal(algo, 442, {"target_excess_risk": advised}, cap=1000.0) == ""
+    assert "is realistic" in refusal(algo, 442, {"target_excess_risk": advised * 0.98}, cap=1000.0)
+
+
+@pytest.mark.filterwarnings("ignore")
 def test_the_number_of_rows_and_the_worst_case_that_are_named_do():
     asked = {"target_accuracy": 0.7, "slack": 0.05}
     told = refusal("output-nr", 300, asked, cap=3.0)
