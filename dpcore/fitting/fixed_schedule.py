@@ -16,7 +16,7 @@ from dpcore.accountants.schedule import (
 )
 from dpcore.errors import InvalidInputError
 from dpcore.exact.rounding import exact, float_up
-from dpcore.fitting.hooks import needed_epsilon, stated_schedule
+from dpcore.fitting.hooks import needed_epsilon, realistic, stated_schedule
 from dpcore.fitting.settings import figure_of
 from dpcore.registry.declarations import optimizer_facts
 
@@ -45,7 +45,10 @@ def with_planned_accountant(plan: Plan, problem: Problem, runs: int = 1) -> Plan
         return plan  # Users fit their own filters, when the rules are known.
     needed = needed_epsilon(plan.optimizer, problem)
     if needed is not None:
-        return replace(plan, accountant=_of_what_is_needed(plan, float_up(Fraction(needed) * runs)))
+        is_above = runs == 1 and needed > asked.epsilon
+        told = realistic(plan.optimizer, problem, asked.epsilon) if is_above else ""
+        of_all = float_up(Fraction(needed) * runs)
+        return replace(plan, accountant=_of_what_is_needed(plan, of_all, told))
     if plan.is_part or figure_of(plan.settings) is not None:
         return plan  # A budget in its own figure, all of which is for any releases.
     if asked.name in stated.adaptive_accountants:
@@ -75,13 +78,13 @@ def _repeated(schedule: Schedule, runs: int) -> Schedule:
     return lambda multiplier: {e: runs * n for e, n in schedule(multiplier).items()}
 
 
-def _of_what_is_needed(plan: Plan, needed: float) -> Accountant:
+def _of_what_is_needed(plan: Plan, needed: float, told: str) -> Accountant:
     asked = plan.accountant
     if needed > asked.epsilon:
         raise InvalidInputError(
             f"{plan.entry.name} asks for epsilon={exact(needed)}, and the worst case is to be "
-            f"{exact(asked.epsilon)}. Raise --epsilon-max (epsilon_max=) to that, or ask "
-            "for less."
+            f"{exact(asked.epsilon)}. "
+            f"{told or 'Raise --epsilon-max (epsilon_max=) to that, or ask for less.'}"
         )
     return type(asked).from_budget(needed, asked.delta, asked.conversion)
 

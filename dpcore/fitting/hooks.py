@@ -30,6 +30,7 @@ __all__ = [
     "default_l2",
     "expected",
     "needed_epsilon",
+    "realistic",
     "stated_memory",
     "stated_schedule",
 ]
@@ -56,6 +57,13 @@ def needed_epsilon(optimizer: Optimizer, problem: Problem) -> float | None:
     """Return the epsilon that the optimizer's targets need; ``None`` where it states none."""
     ask = optimizer_facts(optimizer).needed_epsilon
     return None if ask is None else float(ask(private_copy(problem)))
+
+
+def realistic(optimizer: Optimizer, problem: Problem, epsilon_max: float) -> str:
+    """Return what the optimizer says would do instead of its targets; empty where it says
+    nothing."""
+    ask = optimizer_facts(optimizer).realistic
+    return "" if ask is None else str(ask(private_copy(problem), epsilon_max))
 
 
 def stated_memory(optimizer: Optimizer, problem: Problem) -> float:

@@ -131,6 +131,12 @@ class OptimizerFacts:
     needed_epsilon: Callable[..., float] | None = fact(
         Method(("problem",)), "Returns the epsilon that its targets need, from public facts.", None
     )
+    realistic: Callable[..., str] | None = fact(
+        Method(("problem", "epsilon_max")),
+        "Returns sentences on what would do where `needed_epsilon` is above the worst case, from "
+        "public facts.",
+        None,
+    )
     memory: Callable[..., float] | None = fact(
         Method(("problem",)),
         "Returns the bytes that a run takes beside its rows, from public facts, where these are "

@@ -11,13 +11,13 @@ from dpcore.plugin import InvalidInputError, Solution, option
 from dpcore.plugin.parts import ApproximateDpEvent, float_up
 from dpcore_accuracy_first.boundary import least_clocks
 from dpcore_accuracy_first.in_l2 import CovBaseInL2, OutputBaseInL2
-from dpcore_accuracy_first.levels import near_and_far_levels, too_dear
+from dpcore_accuracy_first.levels import near_and_far_levels
 from dpcore_accuracy_first.options import TargetOptions, positive, pure_cap
+from dpcore_accuracy_first.realistic import too_dear
 from dpcore_accuracy_first.reduced_guarantee import reduced_test
 from dpcore_accuracy_first.reduced_threshold import ReducedAboveThreshold
 from dpcore_accuracy_first.revealed import revealed_walk
 from dpcore_accuracy_first.target import kind_of
-from dpcore_accuracy_first.wall import public_rows
 
 if TYPE_CHECKING:
     from dpcore.plugin import PrivacySession, Problem
@@ -134,7 +134,7 @@ class _BrownianOptions(TargetOptions):
     def _losses(self, base: Any, cap: float, tests: float) -> tuple[float, ...]:
         last = min(cap - tests, cap * _KNEE / (_KNEE + 1)) * _BELOW
         if last <= 0:
-            raise too_dear("To test for this target costs", tests, cap, public_rows(base.problem))
+            raise too_dear("To test for this target costs", tests, cap, self, base.problem)
         first = self.first_level
         if first is None:
             drowned = _LOSS_OF_MU * base.drowned

@@ -16,11 +16,10 @@ from dpcore.plugin import (
     option,
 )
 from dpcore_accuracy_first.bases import CovBase, OutputBase
-from dpcore_accuracy_first.levels import too_dear
 from dpcore_accuracy_first.options import SearchOptions, positive, pure_cap
 from dpcore_accuracy_first.paper import COVARIANCE, SEARCH, paper_tries
 from dpcore_accuracy_first.published import PublishedCovBase, PublishedOutputBase, as_published
-from dpcore_accuracy_first.wall import public_rows
+from dpcore_accuracy_first.realistic import too_dear
 
 if TYPE_CHECKING:
     from dpcore.plugin import PrivacySession, Problem
@@ -91,9 +90,7 @@ class _DoublingOptions(SearchOptions):
                 break
             found = _Tries(rounds, first, tests, limit)
         if found is None:
-            raise too_dear(
-                "One try and its test cost", first + tests, cap, public_rows(base.problem)
-            )
+            raise too_dear("One try and its test cost", first + tests, cap, self, base.problem)
         return found
 
     def _tests(self, target: Target, rounds: int) -> tuple[float, float]:

@@ -9,22 +9,9 @@ import numpy as np
 
 from dpcore.plugin import InvalidInputError
 
-__all__ = ["geometric_levels", "near_and_far_levels", "too_dear"]
+__all__ = ["geometric_levels", "near_and_far_levels"]
 
 _KNEE = 4.0
-_OF_THE_CAP = 0.5
-
-
-def too_dear(what: str, epsilon: float, cap: float, n: int) -> InvalidInputError:
-    """Return the error of a target whose tests exceed the worst case, with what would do: what a
-    test costs falls with the slack, or the excess risk, and with the public number of rows."""
-    times = epsilon / (_OF_THE_CAP * cap)
-    return InvalidInputError(
-        f"{what} epsilon={epsilon:.4g}, and the worst case is to be {cap:.4g}. Raise --epsilon-max "
-        f"above that, or ask for less: {times:.3g} times the slack (or the excess risk) is "
-        f"realistic for {n:,} rows, or about {math.ceil(n * times):,} rows for this target, where "
-        "the tests are to be half of the worst case."
-    )
 
 
 def geometric_levels(

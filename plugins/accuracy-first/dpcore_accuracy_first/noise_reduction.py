@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from dpcore.plugin import InvalidInputError, Solution, option
 from dpcore_accuracy_first.bases import CovBase, OutputBase
 from dpcore_accuracy_first.guarantee import exact_test, paper_test
-from dpcore_accuracy_first.levels import geometric_levels, too_dear
+from dpcore_accuracy_first.levels import geometric_levels
 from dpcore_accuracy_first.mechanism import NoiseReduction
 from dpcore_accuracy_first.options import SearchOptions, positive, pure_cap
 from dpcore_accuracy_first.paper import COVARIANCE, NOISE_REDUCTION, paper_levels
@@ -18,7 +18,7 @@ from dpcore_accuracy_first.published import (
     as_published,
     published_test,
 )
-from dpcore_accuracy_first.wall import public_rows
+from dpcore_accuracy_first.realistic import too_dear
 
 if TYPE_CHECKING:
     from dpcore.plugin import PrivacySession, Problem
@@ -95,7 +95,7 @@ class _NoiseReductionOptions(SearchOptions):
     def _levels(self, base: Any, cap: float, tests: float) -> tuple[float, ...]:
         last = (cap - tests) * _BELOW
         if last <= 0:
-            raise too_dear("To test for this target costs", tests, cap, public_rows(base.problem))
+            raise too_dear("To test for this target costs", tests, cap, self, base.problem)
         if self.grid == "paper":
             theorem = base.theory(self.target_excess_risk)
             return paper_levels(base.problem.n, theorem, self.levels, last)

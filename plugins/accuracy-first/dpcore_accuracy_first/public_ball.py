@@ -15,7 +15,7 @@ from dpcore_accuracy_first.wall import OUTSIDE, Wall
 if TYPE_CHECKING:
     from dpcore.plugin import Loss, Problem
 
-__all__ = ["PublicBall", "paper_slack", "wall_of"]
+__all__ = ["PublicBall", "loss_at_zero", "paper_slack", "wall_of"]
 
 _UP = 1.0 + 2.0**-40
 
@@ -94,9 +94,13 @@ def paper_slack(problem: Problem) -> float:
     """Return by how much the paper's ball is larger: sqrt(2 l(0) / l2), which follows from
     (l2 / 2) ||theta*||^2 <= L(0): sqrt(2 ln 2 / l2) for logistic, sqrt(1 / l2) for squared loss
     with |y| <= 1 (sections 3.1 and 3.2)."""
-    quadratic = loss_facts(problem.loss).quadratic
-    at_zero = 0.5 if quadratic else _at_zero(problem)
+    at_zero = loss_at_zero(problem)
     return max(0.0, math.sqrt(2 * at_zero / problem.l2) - PublicBall.of(problem).radius)
+
+
+def loss_at_zero(problem: Problem) -> float:
+    """Return the largest loss of a row whose margins are 0: 1/2 for squared loss, as |y| <= 1."""
+    return 0.5 if loss_facts(problem.loss).quadratic else _at_zero(problem)
 
 
 def _pull(problem: Problem) -> float:

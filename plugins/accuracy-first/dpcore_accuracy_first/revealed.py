@@ -3,6 +3,7 @@ noise: what was charged by the end is what the run cost."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -22,6 +23,7 @@ from dpcore_accuracy_first.excess import Excess
 from dpcore_accuracy_first.levels import near_and_far_levels
 from dpcore_accuracy_first.loss_sum import ErrorCount, ObjectiveSum
 from dpcore_accuracy_first.quadratic import QuadraticObjective
+from dpcore_accuracy_first.realistic import Loosest, advice
 from dpcore_accuracy_first.target import kind_of
 
 if TYPE_CHECKING:
@@ -151,11 +153,13 @@ def _plan(
     test = _ABOVE * target.distance * (every + one) / (target.alpha * (1 - options.beta))
     tests = test * count**0.5
     if 2 * tests**2 > whole**2:
-        times = 2**0.5 * tests / whole
+        times, loosest = 2**0.5 * tests / whole, Loosest.of(options, base.problem)
+        enough = loosest.asked * times
+        least = enough / loosest.limit if loosest.limit > 0 else math.inf
+        told = advice(loosest, base.problem, enough, least, times, accountant.epsilon)
         raise InvalidInputError(
             f"{count} tests of this target cost mu={tests:.4g}, and the worst case is a mu of "
-            f"{whole:.4g}, half of whose square is for them. Raise --epsilon-max, ask for "
-            f"{times:.3g} times the slack (or the excess risk), or for fewer --set levels."
+            f"{whole:.4g}, half of whose square is for them. {told}"
         )
     last = (whole**2 - tests**2) ** 0.5 * _BELOW
     first = min(max(base.drowned, test / _TESTS_TO_FIRST), last / _LAST_TO_FIRST)

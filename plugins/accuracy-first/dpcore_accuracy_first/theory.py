@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpcore.plugin import Geometric, InvalidInputError, Solution, option
 from dpcore_accuracy_first.bases import CovBase, OutputBase
+from dpcore_accuracy_first.bisection import least
 from dpcore_accuracy_first.options import ExcessRiskOptions, PublishedOptions, positive
 from dpcore_accuracy_first.paper import COVARIANCE, THEORY
 from dpcore_accuracy_first.published import PublishedCovBase, PublishedOutputBase, as_published
+from dpcore_accuracy_first.realistic import Loosest, advice
 
 if TYPE_CHECKING:
     from dpcore.plugin import PrivacySession, Problem
@@ -36,6 +38,16 @@ class _TheoryOptions(ExcessRiskOptions, PublishedOptions):
         for it, so that it is the guarantee."""
         base, mechanism = self._release(problem)
         return mechanism.event(base.query.sensitivity(problem.relation)).epsilon
+
+    def realistic(self, problem: Problem, epsilon_max: float) -> str:
+        """Return the excess risk that the theorem bounds at this worst case, and what else would
+        do: the epsilon of a release falls with the number of rows."""
+        loosest, base = Loosest.of(self, problem), self._base(problem)
+        enough, least_of = loosest.limit, base.theory(loosest.limit)
+        if least_of < epsilon_max and loosest.asked < enough:
+            enough = least(lambda a: base.theory(a) <= epsilon_max, loosest.asked, enough, 1e-3)
+        times = base.theory(loosest.asked) / epsilon_max
+        return advice(loosest, problem, enough, least_of / epsilon_max, times, epsilon_max)
 
     def minimize(self, problem: Problem, session: PrivacySession) -> Solution:
         base, mechanism = self._release(problem)

@@ -106,8 +106,8 @@ def test_where_nothing_passes_there_is_no_model_and_all_is_charged(kind):
      ({"target_risk": 0.5, "slack": 0.1, "levels": 0}, "levels"),
      ({"target_risk": 0.5, "slack": 0.1, "first_test": 0.0}, "first-test"),
      ({"target_risk": 0.5, "slack": 0.1, "delta": 0.0}, "delta"),
-     ({"target_risk": 0.5, "slack": 1e-4}, "Raise --epsilon-max above"),
-     ({"target_risk": 0.5, "slack": 1e-4}, "times the slack .* realistic for 100 rows, or about")],
+     ({"target_risk": 0.5, "slack": 1e-4}, "next to no protection"),
+     ({"target_risk": 0.5, "slack": 1e-4}, "At 100 rows of .* realistic")],
 )  # fmt: skip
 def test_bad_options_are_refused_before_anything_is_charged(options, message):
     rows = make_rows(100, seed=2)

@@ -105,7 +105,7 @@ def test_the_last_level_is_given_when_it_is_asked_for(tmp_path):
         (("--epsilon", 1), "Epsilon is what output-nr puts out"),
         (("--accountant", "zcdp"), "--accountant pure only"),
         (("--relation", "add-or-remove-one", "--set", "ball=paper"), "are for replace-one"),
-        (("--epsilon-max", 1e-6), "Raise --epsilon-max"),
+        (("--epsilon-max", 1e-6), "or --epsilon-max 0.0956"),
         (("--set", "levels=0"), "levels"),
         (("--set", "threshold=hope"), "exact or paper"),
     ],

@@ -207,7 +207,7 @@ def test_a_ledger_is_charged_what_was_released(tmp_path):
      ({"accountant": "gdp", "delta": 0.0}, "delta"),
      ({"accountant": "gdp", "params": {"boundary": "linear"}}, "boundary are of"),
      ({"accountant": "gdp", "params": {"first_level": 0.1}}, "first-level.* are of"),
-     ({"accountant": "gdp", "targets": {"target_accuracy": 0.8, "slack": 1e-4}}, "Raise")],
+     ({"accountant": "gdp", "targets": {"target_accuracy": 0.8, "slack": 1e-4}}, "is realistic")],
 )  # fmt: skip
 def test_refused_before_anything_is_asked(options, message):
     with pytest.raises(InvalidInputError, match=message):
