@@ -80,7 +80,7 @@ def advice(
         target that says something, and for the target asked for.
     """
     if loosest.asked >= loosest.limit:
-        return "A constant model meets this target on every table: it says nothing."
+        return "A constant model meets this target on every table, whatever --epsilon-max is."
     n = problem.n_public or 1
     at = f"At {_rows(n)} of {problem.n_features} columns"
     this = f"This target takes about {_ways(n * times, times * cap)}."
