@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dpcore.fitting.hooks import expected
+from dpcore.fitting.hooks import expected, foretold
 from dpcore.fitting.memory import MUCH_MEMORY, columns_of, gigabytes, memory_of
 
 if TYPE_CHECKING:
@@ -31,10 +31,12 @@ class Foresight:
     Parameters
     ----------
     tell : is handed the sentence, if there is one.
+    note : is handed what a run for a target is expected to cost, which is no warning.
     failing : whether it said that this run fails, so that the report need not say it again.
     """
 
     tell: Callable[[str], None]
+    note: Callable[[str], None] | None = None
     failing: bool = False
 
     def look(self, plan: Plan, problem: Problem) -> None:
@@ -45,6 +47,8 @@ class Foresight:
                 f"this run takes about {gigabytes(memory)} of memory beside its rows, for "
                 f"{columns_of(problem)}."
             )
+        if self.note is not None and (cost := foretold(plan.optimizer, problem, plan.accountant)):
+            self.note(cost)
         outlook = expected(plan, problem)
         if outlook is None:
             return

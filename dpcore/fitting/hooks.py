@@ -10,6 +10,7 @@ import copy
 import dataclasses
 from typing import TYPE_CHECKING, Any
 
+from dpcore.errors import DpcoreError
 from dpcore.privacy.sealed import private_copy
 from dpcore.registry.declarations import optimizer_facts
 
@@ -29,6 +30,7 @@ __all__ = [
     "chosen_settings",
     "default_l2",
     "expected",
+    "foretold",
     "needed_epsilon",
     "realistic",
     "stated_memory",
@@ -57,6 +59,18 @@ def needed_epsilon(optimizer: Optimizer, problem: Problem) -> float | None:
     """Return the epsilon that the optimizer's targets need; ``None`` where it states none."""
     ask = optimizer_facts(optimizer).needed_epsilon
     return None if ask is None else float(ask(private_copy(problem)))
+
+
+def foretold(optimizer: Optimizer, problem: Problem, accountant: Accountant) -> str:
+    """Return what the optimizer says of the cost of a run for its targets; empty where it says
+    nothing, and where the run will be refused, which it says itself."""
+    ask = optimizer_facts(optimizer).foretell
+    if ask is None:
+        return ""
+    try:
+        return str(ask(private_copy(problem), copy.deepcopy(accountant)))
+    except DpcoreError:
+        return ""
 
 
 def realistic(optimizer: Optimizer, problem: Problem, epsilon_max: float) -> str:

@@ -139,7 +139,7 @@ def train(
     data = load_data(request, plan.relation, settings.threads, settings.seed)
     if data.test is not None and data.train.schema.unbounded:
         rehearsed_rows(data.test, data.train.schema)
-    foresight, table_ledger = Foresight(_tell), table_ledger or LedgerRequest()
+    foresight, table_ledger = Foresight(_tell, _note), table_ledger or LedgerRequest()
     held_out, test = (data.test, None) if settings.evaluates else (None, data.test)
     if test is not None:
         note_outside(table_ledger, data.train.schema, "exact figures of test rows")
@@ -174,7 +174,7 @@ def train_elsewhere(
     table_ledger: LedgerRequest | None,
 ) -> Training:
     """Return the training of a plan on rows that its engine reads."""
-    started, foresight = time.perf_counter(), Foresight(_tell)
+    started, foresight = time.perf_counter(), Foresight(_tell, _note)
     source, schema, parts = source_of(plan, request)
     with opened_rows(plan, source, schema) as engine:
         rows = engine.rows
@@ -188,6 +188,10 @@ def train_elsewhere(
 
 def _tell(sentence: str) -> None:
     logging.getLogger("dpcore").info("dpcore: warning: %s", sentence)
+
+
+def _note(sentence: str) -> None:
+    logging.getLogger("dpcore").info("dpcore: %s", sentence)
 
 
 def finish(

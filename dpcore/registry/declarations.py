@@ -131,6 +131,12 @@ class OptimizerFacts:
     needed_epsilon: Callable[..., float] | None = fact(
         Method(("problem",)), "Returns the epsilon that its targets need, from public facts.", None
     )
+    foretell: Callable[..., str] | None = fact(
+        Method(("problem", "accountant")),
+        "Returns sentences on what a run for its targets is expected to cost, from public facts; "
+        "empty for none.",
+        None,
+    )
     realistic: Callable[..., str] | None = fact(
         Method(("problem", "epsilon_max")),
         "Returns sentences on what would do where `needed_epsilon` is above the worst case, from "

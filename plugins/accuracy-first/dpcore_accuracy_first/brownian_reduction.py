@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from dpcore.plugin import InvalidInputError, Solution, option
 from dpcore.plugin.parts import ApproximateDpEvent, float_up
 from dpcore_accuracy_first.boundary import least_clocks
+from dpcore_accuracy_first.forecast import forecast
 from dpcore_accuracy_first.in_l2 import CovBaseInL2, OutputBaseInL2
 from dpcore_accuracy_first.levels import near_and_far_levels
 from dpcore_accuracy_first.options import TargetOptions, positive, pure_cap
@@ -20,7 +21,7 @@ from dpcore_accuracy_first.revealed import revealed_walk
 from dpcore_accuracy_first.target import kind_of
 
 if TYPE_CHECKING:
-    from dpcore.plugin import PrivacySession, Problem
+    from dpcore.plugin import Accountant, PrivacySession, Problem
     from dpcore.plugin.parts import DpEvent
     from dpcore_accuracy_first.reduced_guarantee import ReducedPlan
     from dpcore_accuracy_first.target import Target
@@ -104,6 +105,18 @@ class _BrownianOptions(TargetOptions):
         # Once more, on the grid that the noise of the first level leaves room for.
         base = self._base(problem, mus[0])
         return self._walk(base, base.target(self, kind), plan, losses, mus, session)
+
+    def foretell(self, problem: Problem, accountant: Accountant) -> str:
+        """Return what the run is expected to cost, from public facts."""
+        if accountant.name in self.adaptive_accountants:
+            return ""
+        kind = kind_of(self)
+        base = self._base(problem)
+        target = base.target(self, kind)
+        losses, plan = self._levels(base, target, pure_cap(accountant))
+        costs = [test + loss for test, loss in zip(_tests(plan, target), losses, strict=True)]
+        mus = [float(clock) ** 0.5 for clock in least_clocks(losses, self.delta, self.boundary)]
+        return forecast(costs, mus, base, self._excess_of_minimiser)
 
     def _require_usual_path(self) -> None:
         """Raise InvalidInputError for options that a walk of single releases does not have."""

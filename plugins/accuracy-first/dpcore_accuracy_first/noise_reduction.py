@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpcore.plugin import InvalidInputError, Solution, option
 from dpcore_accuracy_first.bases import CovBase, OutputBase
+from dpcore_accuracy_first.forecast import forecast
 from dpcore_accuracy_first.guarantee import exact_test, paper_test
 from dpcore_accuracy_first.levels import geometric_levels
 from dpcore_accuracy_first.mechanism import NoiseReduction
@@ -21,7 +22,7 @@ from dpcore_accuracy_first.published import (
 from dpcore_accuracy_first.realistic import too_dear
 
 if TYPE_CHECKING:
-    from dpcore.plugin import PrivacySession, Problem
+    from dpcore.plugin import Accountant, PrivacySession, Problem
     from dpcore_accuracy_first.guarantee import TestPlan
     from dpcore_accuracy_first.target import Target
 
@@ -91,6 +92,16 @@ class _NoiseReductionOptions(SearchOptions):
 
     def _test_epsilon(self, target: Target) -> float:
         return self._plan().cost * target.distance / target.alpha
+
+    def foretell(self, problem: Problem, accountant: Accountant) -> str:
+        """Return what the run is expected to cost, from public facts."""
+        if self.as_published:
+            return ""
+        base = self._base(problem)
+        tests = self._test_epsilon(base.target(self, self._kind()))
+        levels = self._levels(base, pure_cap(accountant), tests)
+        costs = [tests + level for level in levels]
+        return forecast(costs, levels, base, self._excess_of_minimiser)
 
     def _levels(self, base: Any, cap: float, tests: float) -> tuple[float, ...]:
         last = (cap - tests) * _BELOW

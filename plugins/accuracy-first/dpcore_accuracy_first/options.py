@@ -150,6 +150,11 @@ class TargetOptions(ExcessRiskOptions):
                 "Expected target-excess-risk without slack: it is a distance from the minimum."
             )
 
+    @property
+    def _excess_of_minimiser(self) -> float | None:
+        """The excess risk asked for, where noise is on the minimiser; ``None`` for others."""
+        return None if "squared-loss" in self.needs else self.target_excess_risk
+
     def missed(self, w: np.ndarray, details: dict[str, Any]) -> Solution:
         """Return the last hypothesis, if that was asked for; TargetNotMetError otherwise."""
         text = f"The target was NOT met at any of {details['levels_tested']} levels"
