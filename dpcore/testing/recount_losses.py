@@ -38,7 +38,15 @@ _NONE_ABOVE = 1e-13
 
 def epsilon_of_losses(events: Iterable[DpEvent], delta: float) -> float:
     """Return the epsilon at ``delta`` of all events together by the laws of their losses, both
-    orders; ``inf`` where an event has none here."""
+    orders; ``inf`` where an event has none here.
+
+    Examples
+    --------
+    >>> from dpcore.plugin.parts import GaussianDpEvent
+    >>> from dpcore.testing import epsilon_of_losses
+    >>> print(f"{epsilon_of_losses([GaussianDpEvent(5.0)], 1e-6):.2f}")  # an estimate, no bound
+    0.83
+    """
     counts = Counter(leaf for event in events for leaf in _leaves(event))
     try:
         tails = [(_tails(event), count) for event, count in counts.items()]

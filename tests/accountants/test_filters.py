@@ -223,7 +223,7 @@ def test_a_refusal_names_who_can():
         PureAccountant.from_budget(1.0, 0.0).compose(GaussianDpEvent(1.0))
     with pytest.raises(UnsupportedEventError, match="no accountant that is installed can"):
         ZcdpAccountant.from_budget(1.0, 1e-6).compose(DpEvent())
-    with pytest.raises(UnsupportedEventError, match="exact answer: --accountant none, which"):
+    with pytest.raises(UnsupportedEventError, match="exact answer: --accountant none .*, which"):
         GdpAccountant.from_budget(1.0, 1e-6).compose(NonPrivateDpEvent())
 
 
