@@ -51,7 +51,7 @@ def with_planned_accountant(plan: Plan, problem: Problem, runs: int = 1) -> Plan
         return replace(plan, accountant=_of_what_is_needed(plan, of_all, told))
     if plan.is_part or figure_of(plan.settings) is not None:
         return plan  # A budget in its own figure, all of which is for any releases.
-    if asked.name in stated.adaptive_accountants:
+    if asked.name in stated.adaptive_accountants and asked.fully_adaptive:
         return plan  # The schedule is of the other accountants.
     schedule = stated_schedule(plan.optimizer, problem)
     if schedule is None:

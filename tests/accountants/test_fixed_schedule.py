@@ -11,7 +11,7 @@ from dpcore.accountants.advanced_composition import AdvancedCompositionAccountan
 from dpcore.accountants.schedule import FixedSchedule
 from dpcore.engines.local import LocalEngine
 from dpcore.errors import InvalidInputError, UnsupportedEventError
-from dpcore.fitting.fixed_schedule import fixed_schedule
+from dpcore.fitting.fixed_schedule import fixed_schedule, with_planned_accountant
 from dpcore.fitting.plan import make_plan
 from dpcore.fitting.settings import Settings
 from dpcore.losses.logistic import Logistic
@@ -200,3 +200,29 @@ def test_one_that_states_no_schedule_is_refused_before_the_data():
     X, y = np.array([[0.0, 1.0], [1.0, 0.0]] * 20), np.array([0, 1] * 20)
     with pytest.raises(InvalidInputError, match="states no schedule that the advanced-composition"):
         fit(X, y, classes=(0, 1), algo="outpert", accountant="advanced-composition")
+
+
+@dataclasses.dataclass(frozen=True)
+class SaysAnythingIsAdaptive:
+    slots: ClassVar[dict[str, object]] = {}
+    name: ClassVar[str] = "says-anything"
+    theorem: ClassVar[str] = "none"
+    accountant: ClassVar[str] = "pure"
+    relations: ClassVar[tuple[str, ...]] = ("add-or-remove-one",)
+    needs: ClassVar[tuple[str, ...]] = ("fixed-schedule",)
+    targets: ClassVar[tuple[str, ...]] = ("target_risk",)
+    adaptive_accountants: ClassVar[tuple[str, ...]] = ("zcdp", "advanced-composition")
+
+    def minimize(self, problem, session):
+        raise AssertionError("is not to run")
+
+
+def test_an_accountant_is_fully_adaptive_by_its_own_word_alone():
+    problem = make_problem(make_rows(9), ADD, Logistic())
+    usual = make_plan(Settings(algo="sgd-ma", accountant="advanced-composition", epsilon=2.0))
+    plan = dataclasses.replace(usual, optimizer=SaysAnythingIsAdaptive())
+    with pytest.raises(InvalidInputError, match="states no schedule that the advanced-composition"):
+        with_planned_accountant(plan, problem)
+    adaptive = make_plan(Settings(algo="dp-agd", accountant="zcdp", epsilon=2.0))
+    plan = dataclasses.replace(adaptive, optimizer=SaysAnythingIsAdaptive())
+    assert with_planned_accountant(plan, problem) is plan

@@ -106,6 +106,7 @@ def revealed_walk(
     plan = _plan(base, base.target(options, kind), options, session, count)
     base = make_base(problem, min(plan.steps))
     target = base.target(options, kind)
+    _require_room(base, target, plan)
     limit = plan.limit * target.alpha + target.goal
     weighted, accepted, w, level = 0.0, False, np.zeros(problem.w_shape), 0
     while level < count and not accepted:
@@ -173,6 +174,13 @@ def _plan(
 def _question(base: Any, target: Target, w: np.ndarray) -> Any:
     question = target.question(w)
     return question if target.reference is None else base.excess(question, target.reference)
+
+
+def _require_room(base: Any, target: Target, plan: _Plan) -> None:
+    """Raise InvalidInputError, before anything is charged, for noise that does not fit a grid."""
+    test = NumberInL2(_question(base, target, np.zeros(base.problem.w_shape)))
+    for query, mu in ((base.query, min(plan.steps)), (test, plan.test)):
+        _gaussian(mu).event(query.sensitivity(base.problem.relation))
 
 
 def _gaussian(mu: float) -> Gaussian:

@@ -34,8 +34,11 @@ def public_rows(problem: Problem) -> int:
 
 def rows_at_most(problem: Problem) -> int:
     """Return up to how many rows errors are bounded: n where it is public, else 2^27, or the
-    ``capacity`` if that is more. (A smaller capacity may be a guess, and promises nothing.)"""
-    return max(problem.capacity, CAPACITY) if problem.n is None else problem.n
+    ``capacity`` or n0 if that is more: public terms, whose errors count too, are of n0 rows. (A
+    smaller capacity may be a guess, and promises nothing.)"""
+    if problem.n is not None:
+        return problem.n
+    return max(problem.capacity, CAPACITY, problem.n0 or 0)
 
 
 def require_relation(problem: Problem, relation: NeighboringRelation) -> None:

@@ -6,13 +6,16 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize as scipy_minimize
 
+from dpcore.accountants.zcdp import ZcdpAccountant
 from dpcore.engines.local import LocalEngine
 from dpcore.errors import InvalidInputError
 from dpcore.losses.huber import HuberSvm
 from dpcore.losses.logistic import Logistic
 from dpcore.losses.squared import Squared
+from dpcore.noise.source import SeededNoise
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.queries.gram import GramMatrix
+from dpcore.testing import RecordingSession
 from dpcore.testing.replay import assert_within
 from dpcore.testing.tables import Rows, extreme_rows, make_problem, make_rows, neighbours
 from dpcore_accuracy_first.bases import CovBase, OutputBase
@@ -204,6 +207,24 @@ def test_products_that_wrap_around_are_part_of_the_promise():
     assert least.most_rows == question.most_rows == 1000
     assert ObjectiveSum(problem, np.zeros(5), ball, 1.0).most_rows == 2**27
     assert least.bits == replace(question, excess=0.1).bits
+
+
+@pytest.mark.parametrize(("n0", "excess"), [(10**10, 0.3), (10**11, 0.01), (10**12, 0.3)])
+def test_a_figure_above_all_rows_there_can_be_makes_sums_that_fit(n0, excess):
+    # Where sums were sized for 2^27 rows, the public part of 10^11 was no int64 at a model of
+    # norm, and the noise of a test none of 2^58 steps: both turned up once a level was charged.
+    problem = make_problem(make_rows(9), ADD, Logistic(), l2=0.1, n0=n0)
+    options = OutputBnr(target_excess_risk=excess, levels=3, release_last=True)
+    accountant = ZcdpAccountant.from_budget(5.0, 1e-6)
+    session = RecordingSession(make_rows(9).table(), accountant, ADD, SeededNoise(1))
+    options.minimize(problem, session)
+    assert [each.sensitivity.grid_bits < 30 for each in session.records[1::2]] == [True] * 3
+    ball = PublicBall.of(problem)
+    edge = np.array([0.999 * ball.radius, 0, 0, 0, 0])
+    public = n0 * 0.05 * (0.999 * ball.radius) ** 2
+    query = ObjectiveSum(problem, edge, ball)
+    assert query.start()[0] * 2.0**-query.bits > public
+    assert query.most_rows == n0
 
 
 def _mean_objective(problem, rows, w):

@@ -212,3 +212,17 @@ def test_a_ledger_is_charged_what_was_released(tmp_path):
 def test_refused_before_anything_is_asked(options, message):
     with pytest.raises(InvalidInputError, match=message):
         asked(make_rows(200, seed=1), **options)
+
+
+def test_noise_without_room_is_refused_before_the_first_level(monkeypatch):
+    rows = make_rows(60, seed=3)
+    problem = make_problem(rows, REPLACE, Logistic(), l2=0.05)
+    # A grid that noise of a test does not fit. The session here asks no mechanism what it costs.
+    monkeypatch.setattr("dpcore_accuracy_first.loss_sum.objective_bits", lambda *_: 58)
+    monkeypatch.setattr("dpcore_accuracy_first.minimizer.objective_bits", lambda *_: 58)
+    optimizer = OutputBnr(target_excess_risk=0.3, levels=4, release_last=True)
+    session = Scripted(np.zeros(problem.n_features), 1.0, np.random.default_rng(1))
+    session.accountant = GdpAccountant.from_budget(1e7, 1e-6)
+    with pytest.raises(InvalidInputError, match="does not fit the 64-bit grid"):
+        optimizer.minimize(problem, session)
+    assert not session.levels
