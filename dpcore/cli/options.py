@@ -42,8 +42,8 @@ Target = Annotated[str | None, typer.Option(help="Label column of a data file.")
 OfRelation = Annotated[
     str | None,
     typer.Option(
-        help="Neighbouring relation: add-or-remove-one, the default where the algorithm has a "
-        "guarantee under it, replace-one or replace-special."
+        help="Neighbouring relation: add-or-remove-one, replace-one or replace-special; by default "
+        "the algorithm's first (info), which mostly is add-or-remove-one."
     ),
 ]
 Use = Annotated[list[str] | None, typer.Option(help="SLOT=NAME, as often as needed.")]
