@@ -97,7 +97,8 @@ def revealed_walk(
     Wu 2023; GDP: Smith & Thakurta 2022), so that what it was charged by the end, the last level's
     mu^2 and that of the tests made, is what the run cost in a composition with others. That
     noise reduction may be composed so is Rogers, Samorodnitsky, Wu & Ramdas 2023; the proof above
-    is of normal noise alone.
+    is of normal noise alone. Relation and constants are those of the sensitivities in l2 that the
+    session asks for at each release.
 
     ``make_base`` : a function of a problem and of the least mu that is released.
     """
@@ -119,7 +120,7 @@ def revealed_walk(
             passed = session.release(NumberInL2(_question(base, target, w)), _gaussian(plan.test))
         except BudgetExceededError:
             # The budget was divided up in floating point: the last level may be a grain too dear.
-            if not session.ledger:
+            if not level:
                 raise
             break
         accepted = bool(passed[0] <= limit)
