@@ -40,24 +40,43 @@ _CACHED_CELLS = 2**19
 """Rows of so many cells stay in a near cache between a pass's two products: 2 MB of float32. With
 half of it a core's own cache holds them, but more of a pass is between kernels (measured: slower by
 a twentieth on one thread, a tenth on two)."""
+_MAPPED_CELLS = 2**15
+"""The same of rows that are mapped by functions of float64 arrays: 256 KB."""
 
 
 class DenseRows:
-    """Raw rows as a C-ordered array, float32 or float64."""
+    """Raw rows as a C-ordered array, float32 or float64, and what each entry is mapped by, if by
+    anything: of some rows after the others, which stay in a near cache."""
 
-    def __init__(self, values: np.ndarray) -> None:
-        self._values = values
+    def __init__(
+        self, values: np.ndarray, entry: Callable[[np.ndarray], np.ndarray] | None = None
+    ) -> None:
+        self._values, self._entry = values, entry
 
     def fill_margins(self, start: int, stop: int, w: np.ndarray, out: np.ndarray) -> None:
-        dense_margins(self._values[start:stop], w, np.empty(LANES), out)
+        for rows, cells in self._parts(start, stop):
+            dense_margins(cells, w, np.empty(LANES), out[rows])
 
     def weighted_sum(self, start: int, stop: int, c: np.ndarray) -> np.ndarray:
         total = np.zeros(self._values.shape[1])
-        dense_weighted_sum(self._values[start:stop], c, total)
+        for rows, cells in self._parts(start, stop):
+            dense_weighted_sum(cells, c[rows], total)
         return total
 
     def mapped(self, entry: Callable[[np.ndarray], np.ndarray]) -> DenseRows:
-        return DenseRows(entry(self._values.astype(np.float64)))
+        before = self._entry
+        return DenseRows(
+            self._values, entry if before is None else lambda values: entry(before(values))
+        )
+
+    def _parts(self, start: int, stop: int) -> Iterator[tuple[slice, np.ndarray]]:
+        """Yield ranges of rows, counted from ``start``, and their cells."""
+        values, entry = self._values[start:stop], self._entry
+        if entry is None:
+            yield slice(0, len(values)), values
+            return
+        for rows in _chunks(values, _MAPPED_CELLS):
+            yield rows, entry(values[rows].astype(np.float64))
 
 
 class DenseBlock(CachedMargins):
@@ -199,10 +218,10 @@ def _squares_within(X: np.ndarray, bound: float) -> np.ndarray | None:
     return None if (squares > limit).any() else squares
 
 
-def _chunks(values: np.ndarray) -> Iterator[slice]:
+def _chunks(values: np.ndarray, cells: int = _CACHED_CELLS) -> Iterator[slice]:
     """Yield ranges of rows that stay in a processor's cache, one after the other; of no rows one
     range, so that a rehearsal meets all that rows do."""
-    step = max(1, -(-len(values) // max(1, -(-values.size // _CACHED_CELLS))))
+    step = max(1, -(-len(values) // max(1, -(-values.size // cells))))
     for begin in range(0, max(len(values), 1), step):
         yield slice(begin, min(begin + step, len(values)))
 

@@ -48,7 +48,7 @@ def test_counts_of_more_columns_than_are_stated_would_be_caught(monkeypatch):
 
 def test_entries_that_count_by_their_size_would_be_caught(monkeypatch):
     monkeypatch.setattr(
-        "dpcore_baselines.sizes._above", lambda edge, entries: np.ceil(2 * np.abs(entries))
+        "dpcore_baselines.sizes._digits", lambda entries: np.ceil(2 * np.abs(entries))
     )
     with pytest.raises(AssertionError, match="moved by more than the declared l2"):
         check_query(sizes_of_all)
