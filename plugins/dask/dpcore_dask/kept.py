@@ -11,6 +11,8 @@ from typing import Self
 
 __all__ = ["KeptFile", "allow_files"]
 
+_ZEROS = bytes(2**20)
+
 
 class KeptFile:
     """An open file, closed when nobody holds it any more: a partition is let go of by Dask, which
@@ -31,6 +33,16 @@ class KeptFile:
     def of(cls, path: str) -> Self:
         """Return the file of that name, for reading: it stays when it has lost its name."""
         return cls(os.open(path, os.O_RDONLY | os.O_CLOEXEC))
+
+    def claim(self, begin: int, size: int) -> None:
+        """Have the disk hold so many bytes from there on, zeros so far; OSError where it is full.
+        To write to a mapped page that a full disk lacks would end the process."""
+        if hasattr(os, "posix_fallocate"):
+            os.posix_fallocate(self.number, begin, size)
+            return
+        end = begin + size  # macOS has no such call.
+        while begin < end:
+            begin += os.pwrite(self.number, _ZEROS[: end - begin], begin)
 
     def content(self) -> bytes:
         """Return all that the file holds."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import mmap
-import os
 
 import numpy as np
 
@@ -62,8 +61,7 @@ class Shelf:
     def _grow(self, least: int) -> None:
         size = -(-max(least, self._size) // mmap.ALLOCATIONGRANULARITY) * mmap.ALLOCATIONGRANULARITY
         try:
-            # Claimed as a whole: to write to a mapped page that a full disk lacks ends a process.
-            os.posix_fallocate(self._file.number, self._end, size)
+            self._file.claim(self._end, size)
             held = mmap.mmap(self._file.number, size, offset=self._end)
         except OSError as error:
             raise EngineError(
