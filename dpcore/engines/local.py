@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LocalEngine", "available_threads", "may_overlap"]
 
-_CELLS_PER_THREAD = 450_000
+_CELLS_PER_THREAD = 300_000
 """For fewer, two tenths of a millisecond or so, another thread takes longer to wake than it saves a
 whole fit, though passes alone, one after the other, gain from fewer (``bench/two_threads.py``)."""
 
