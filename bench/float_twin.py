@@ -12,7 +12,7 @@ from numba import njit
 
 from dpcore.data.blocks.block import Block
 from dpcore.data.blocks.table import Table
-from dpcore.losses.logistic import _exp, logistic_dvalue
+from dpcore.losses.logistic import _exp, _log_above_one, logistic_dvalue
 from dpcore.queries import ClippedGradientSum
 from dpcore_dp_agd.loss_line import ClippedLossLine
 
@@ -49,12 +49,14 @@ class FloatLine(ClippedLossLine):
     def answer_block(self, block: Block) -> np.ndarray:
         line = block.line(self.w, self.direction)
         totals, buffer = np.zeros(self.step_sizes.size), np.empty((2, 1024))
+        narrow = np.empty(1024, np.float32)
         for begin in range(0, block.n_rows, 1024):
             rows = slice(begin, min(begin + 1024, block.n_rows))
             part = buffer[:, : rows.stop - begin]
             signed = (line[0][rows], line[1][rows], block.factor[rows], block.y[rows])
             exponentials(*signed, self.step_sizes[1], part)
-            float_line_totals(self.loss_clip, np.expm1(self.loss_clip), part, totals)
+            bounds = (self.loss_clip, np.expm1(self.loss_clip))
+            float_line_totals(*bounds, part, narrow[: rows.stop - begin], totals)
         return totals
 
 
@@ -84,25 +86,18 @@ def exponentials(
 
 
 @njit(cache=True, error_model="numpy", fastmath={"reassoc", "nsz"})
-def float_line_totals(clip: float, cap: float, buffer: np.ndarray, totals: np.ndarray) -> None:
+def float_line_totals(
+    clip: float, cap: float, buffer: np.ndarray, narrow: np.ndarray, totals: np.ndarray
+) -> None:
     """The loop of dpcore's own kernel, its losses added as floats."""
-    e, r = buffer[0], buffer[1]
+    e, r, most = buffer[0], buffer[1], np.float32(clip)
     for k in range(totals.shape[0]):
-        total = 0.0
         for i in range(e.shape[0]):
             t = e[i]
             e[i] = t * r[i]
-            bits = np.float64(1.0 + (t if t < cap else cap)).view(np.int64)
-            shifted = bits - np.int64(0x3FE6A09E667F3BCD)
-            exponent = shifted >> np.int64(52)
-            mantissa = (shifted & np.int64(0x000FFFFFFFFFFFFF)) + np.int64(0x3FE6A09E667F3BCD)
-            m = np.int64(mantissa).view(np.float64)
-            u = (m - 1.0) / (m + 1.0)
-            q = u * u
-            s = q * (1.0 / 9.0) + 1.0 / 7.0
-            s = s * q + 1.0 / 5.0
-            s = s * q + 1.0 / 3.0
-            s = s * q + 1.0
-            v = np.float64(exponent) * 0.6931471805599453 + 2.0 * u * s
-            total += v if v < clip else clip
-        totals[k] += total
+            narrow[i] = t if t < cap else cap
+        total = np.float32(0.0)
+        for i in range(e.shape[0]):
+            v = _log_above_one(narrow[i])
+            total += v if v < most else most
+        totals[k] += np.float64(total)

@@ -50,8 +50,9 @@ def loss_bits(rng):
         for function in (loss.value, loss.dvalue):
             function(z, y, out)
             parts.append(out.view(np.int64).copy())
-    fine = 2.0**44
-    parts.append(Logistic().line_totals((z, z / 9, np.ones(4001)), y, 0.3, 9, 30.0, fine))
+    # Losses of up to 1/8 in the finest steps that there are, which hide nothing of a float32.
+    line = (z + 20 * y, z / 9, np.ones(4001))
+    parts.append(Logistic().line_totals(line, y, 0.3, 9, 0.125, 2.0**24))
     return parts
 
 
