@@ -90,6 +90,7 @@ X = 'kind = "numeric", lower = 0, upper = 1'
 BAD = [
     ("row = 5\n" + column(X), "Unknown key 'row' in the schema. Did you mean 'rows'"),
     (column('kind = "numeric", lower = 0, uper = 1'), "Unknown key 'uper'.*Did you mean 'upper'"),
+    (column('kind = "numeric", bounds = [0, 1]'), "'bounds'.*Did you mean 'lower' and 'upper'"),
     (column('kind = "numeric", lower = 1, upper = 1'), "lower=1.0 < upper=1.0"),
     (column('kind = "numeric", lower = 0, upper = inf'), "finite"),
     (column('kind = "numeric", lower = -1.7e308, upper = 1.7e308'), "too far apart"),

@@ -167,13 +167,25 @@ def is_whole(text: str) -> bool:
     return _WHOLE.fullmatch(text) is not None and abs(int(text)) < _EXACT
 
 
+_ELSEWHERE = {
+    "bounds": ("lower", "upper"),
+    "range": ("lower", "upper"),
+    "min": ("lower",),
+    "max": ("upper",),
+    "type": ("kind",),
+    "values": ("categories",),
+}
+"""What keys are called elsewhere, and here."""
+
+
 def check_keys(where: str, data: Mapping[str, Any], known: Iterable[str]) -> None:
     """Raise InvalidInputError, with the nearest known name, for a key that is not known."""
     known = list(known)
     for key in data:
         if key not in known:
-            near = difflib.get_close_matches(str(key), known, n=1)
-            hint = f" Did you mean {near[0]!r}?" if near else ""
+            said = [name for name in _ELSEWHERE.get(key, ()) if name in known]
+            near = said or difflib.get_close_matches(str(key), known, n=1)
+            hint = f" Did you mean {' and '.join(map(repr, near))}?" if near else ""
             raise InvalidInputError(
                 f"Unknown key {key!r} in {where}.{hint} Known: {', '.join(known)}."
             )
