@@ -175,7 +175,7 @@ _ELSEWHERE = {
     "type": ("kind",),
     "values": ("categories",),
 }
-"""What keys are called elsewhere, and here."""
+"""Names of keys elsewhere, and here."""
 
 
 def check_keys(where: str, data: Mapping[str, Any], known: Iterable[str]) -> None:
