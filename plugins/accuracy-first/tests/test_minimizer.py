@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from asked import answer
 from scipy.optimize import minimize as scipy_minimize
 
 from dpcore.engines.local import LocalEngine
@@ -24,15 +25,6 @@ from dpcore_accuracy_first.public_ball import PublicBall
 
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
 LOSSES = [Logistic(), Squared(), HuberSvm()]
-
-
-def answer(query, rows):
-    engine = LocalEngine(rows.table())
-
-    def ask(part):
-        return part.derive(ask, None) if hasattr(part, "derive") else engine.answer(part)
-
-    return ask(query)
 
 
 def problem_of(rows, loss, l2=0.05):

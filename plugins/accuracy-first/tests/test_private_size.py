@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from asked import answer
 from scipy.optimize import minimize as scipy_minimize
 
 from dpcore.accountants.zcdp import ZcdpAccountant
-from dpcore.engines.local import LocalEngine
 from dpcore.errors import InvalidInputError
 from dpcore.losses.huber import HuberSvm
 from dpcore.losses.logistic import Logistic
@@ -28,15 +28,6 @@ from dpcore_accuracy_first.quadratic import MinimumQuadratic, QuadraticObjective
 
 ADD, REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
 LOSSES = [Logistic(), Squared(), HuberSvm()]
-
-
-def answer(query, rows):
-    engine = LocalEngine(rows.table())
-
-    def ask(part):
-        return part.derive(ask, None) if hasattr(part, "derive") else engine.answer(part)
-
-    return ask(query)
 
 
 def with_row(rows, x, y):
