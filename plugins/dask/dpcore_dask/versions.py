@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from importlib import metadata
 
-from dpcore.plugin.engines import EngineError
+from dpcore.plugin.engines import DISTRIBUTIONS, EngineError
 
 __all__ = ["PACKAGES", "own_versions", "require_versions"]
 
 PACKAGES = ("dpcore", "dpcore-dask", "numba", "numpy", "pyarrow")
-"""Of every process; of plugins a worker has those whose parts it is asked for."""
+"""Of every process, beside the plugins."""
 
 
 def own_versions() -> dict[str, str]:
@@ -23,18 +23,22 @@ def own_versions() -> dict[str, str]:
     owner's to keep the same.
     """
     offered = metadata.entry_points(group="dpcore")
-    plugins = {plugin.dist.name for plugin in offered if plugin.dist is not None}
+    plugins = {plugin.dist.name for plugin in offered if plugin.dist and plugin.dist.name}
     return _versions_of((*PACKAGES, *sorted(plugins.difference(PACKAGES))))
 
 
 def require_versions(
     asked: Mapping[str, str], found: Mapping[str, str] | None = None, where: str = "A worker"
 ) -> None:
-    """Raise EngineError unless the versions found, this process's by default, are those asked. A
-    plugin may be missing: what it has cannot be asked there."""
+    """Raise EngineError unless the versions found, this process's by default, are those asked.
+
+    A plugin of others may be missing: what it has cannot be asked there, and is named as not ours.
+    One of this repository's may not: the statement takes its parts for ours, and found by way of a
+    path, without an installation, they would have no version.
+    """
     found = _versions_of(asked) if found is None else found
     for name, version in asked.items():
-        may_be_missing = name not in PACKAGES
+        may_be_missing = name not in PACKAGES and name not in DISTRIBUTIONS
         if found.get(name) != version and not (may_be_missing and name not in found):
             raise EngineError(
                 f"{where} has {name} {found.get(name, 'not installed')}, and this process "
