@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from itertools import pairwise
 from queue import SimpleQueue
-from threading import Thread
+from threading import Thread, get_ident
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import numpy as np
@@ -140,7 +140,11 @@ class _Turn(Generic[Outcome]):
 
     def ask(self, question: Query) -> np.ndarray | None:
         """Return the answer to a question when all fits have one; ``None`` where it is to be asked
-        alone. Called by the fit, as all that follows is."""
+        alone, as by a thread that the fit started: that has no turn to pass on, and one passed on
+        twice would wake a fit in the middle of a pass, whose answer its next question would get.
+        Called by the fit, as all that follows is."""
+        if get_ident() != self._thread.ident:
+            return None
         self.question = question
         self._pass_on()
         self._get()
@@ -231,7 +235,10 @@ class _Questions:
         self._points = [query.w for query in asked.values()]
 
     def start(self) -> np.ndarray:
-        return np.array([query.start() for query in self._asked.values()])
+        starts = [query.start() for query in self._asked.values()]
+        if any(start.dtype != np.int64 for start in starts):
+            raise TypeError("One array of these and of others would round the others.")
+        return np.array(starts)
 
     def answer_block(self, block: _Abreast) -> np.ndarray:
         blocks = [block.blocks[place] for place in self._asked]

@@ -16,11 +16,13 @@ from dpcore.data.units import PartCoins
 from dpcore.engines.local import LocalEngine, available_threads, may_overlap
 from dpcore.errors import DataError, DpcoreError, EngineError, InvalidInputError
 from dpcore.exact.grid import MOST_FILES
+from dpcore.privacy.first_party import DISTRIBUTIONS
 from dpcore.protocols import Query
 from dpcore.session.rehearsal import load_now
 
 __all__ = [
     "BadRows",
+    "DISTRIBUTIONS",
     "DataError",
     "Dataset",
     "Description",

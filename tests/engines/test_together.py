@@ -168,6 +168,73 @@ def test_one_fit_runs_at_a_time_and_each_in_its_own_turn():
     assert order == [0, 1, 2] * 3
 
 
+@pytest.fixture
+def slow_passes(monkeypatch):
+    answer = together._answer
+
+    def slow(*arguments):
+        threading.Event().wait(0.002)
+        answer(*arguments)
+
+    monkeypatch.setattr(together, "_answer", slow)
+
+
+def points(seat):
+    """Return how many of a fit's questions got another answer than their own."""
+    rows, wrong = LocalEngine(table(), 1), 0
+    for k in range(40):
+        query = ClippedGradientSum(PROBLEM, np.full(WIDTH, k / 64), 1.0)
+        wrong += not np.array_equal(seat.answer(query), rows.answer(query))
+    return wrong
+
+
+def test_a_thread_that_a_fit_leaves_behind_moves_no_answer_of_the_others(slow_passes):
+    threads, begun, found = [], threading.Event(), []
+
+    def leaves_one(seat):
+        def ask():
+            begun.wait(60)
+            found.append(seat.answer(ClippedGradientSum(PROBLEM, np.zeros(WIDTH), 1.0)))
+
+        threads.append(threading.Thread(target=ask, daemon=True))
+        threads[-1].start()
+
+    def begins(seat):
+        begun.set()
+        return points(seat)
+
+    ended = run_together(table(), 1, [*[leaves_one] * 4, begins, points, points])
+    for thread in threads:
+        thread.join(60)
+    assert [future.result() for future in ended[4:]] == [0, 0, 0]
+    alone = LocalEngine(table(), 1).answer(ClippedGradientSum(PROBLEM, np.zeros(WIDTH), 1.0))
+    assert len(found) == 4 and all(np.array_equal(answer, alone) for answer in found)
+
+
+class InFloats:
+    """A sum at a point whose start is no int64, as it has to be."""
+
+    thread_safe = at_a_point = True
+    loss = None
+
+    def __init__(self, query):
+        self._query, self.w = query, query.w
+        self.coefficients, self.from_sum = query.coefficients, query.from_sum
+        self.answer_block = query.answer_block
+
+    def start(self):
+        return self._query.start().astype(np.float64)
+
+
+def test_a_question_that_is_no_whole_number_leaves_those_of_others_whole():
+    query = ClippedGradientSum(PROBLEM, np.full(WIDTH, 0.1), 1.0)
+    asked = [query, InFloats(query), query]
+    ended = run_together(table(), 1, [lambda seat, q=q: seat.answer(q) for q in asked])
+    alone = LocalEngine(table(), 1).answer(query)
+    for future in (ended[0], ended[2]):
+        assert future.result().dtype == np.int64 and np.array_equal(future.result(), alone)
+
+
 @pytest.mark.parametrize("where", ["in a pass", "while a fit runs"])
 def test_an_interrupt_ends_every_fit_and_says_what_it_was_charged(monkeypatch, where):
     told = []

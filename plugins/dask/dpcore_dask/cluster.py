@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from importlib import metadata
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from dpcore.plugin.engines import EngineError, InvalidInputError, available_threads
-from dpcore_dask.versions import PACKAGES, own_versions, require_versions
+from dpcore_dask.versions import own_versions, require_versions
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -125,17 +125,18 @@ def _require_workers(client: Client) -> None:
         raise InvalidInputError(
             "The Dask scheduler has no worker: start some (dask worker ADDRESS --nthreads 1)."
         ) from None
+    own = own_versions()
     with lost_is_told():
-        found = _versions_there(client)
+        found = _versions_there(client, own)
     for where, versions in found.items():
-        require_versions(own_versions(), versions, where)
+        require_versions(own, versions, where)
 
 
-def _versions_there(client: Client) -> dict[str, dict[str, str]]:
+def _versions_there(client: Client, packages: Iterable[str]) -> dict[str, dict[str, str]]:
     """Return the versions that each worker and the scheduler, which reads what is asked of them,
     have of the packages, as far as they have them."""
     found: dict[str, dict[str, str]] = {}
-    for package in PACKAGES:
+    for package in packages:
         there = client.run(metadata.version, package, on_error="return")
         told = {f"The worker {address}": version for address, version in there.items()}
         with suppress(metadata.PackageNotFoundError):

@@ -65,7 +65,7 @@ class Shelf:
             held = mmap.mmap(self._file.number, size, offset=self._end)
         except OSError as error:
             raise EngineError(
-                f"A worker cannot keep {size:,} bytes on its local disk ({error.strerror})."
+                f"A worker cannot keep a partition on its local disk ({error.strerror})."
             ) from None
         self._maps.append((held, np.frombuffer(held, np.uint8)))
         self._used, self._end = 0, self._end + size

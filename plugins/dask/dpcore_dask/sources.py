@@ -52,8 +52,7 @@ def shared_rows(
         "frame": _frame,
         "registered": _registered,
     }
-    with lost_is_told():
-        workers = set(client.nthreads())
+    workers = _workers(client) if source.kind == "frame" else {}
     sources, shares = begin[source.kind](source, schema, client)
     found = shares.facts()
     if source.kind == "frame":
@@ -91,8 +90,9 @@ def _frame(
     if schema.unit is not None:
         counts = client.map(tasks.rows_of_frame, frames, pure=False)
         coins = _coins(client, parts.seed, counts)
+    versions = _versions()
     sources = [
-        FrameSource(place, schema, "refuse", _versions(), own) for place, own in enumerate(coins, 1)
+        FrameSource(place, schema, "refuse", versions, own) for place, own in enumerate(coins, 1)
     ]
     return sources, Shares(client, sources, frames)
 
@@ -105,16 +105,22 @@ def _coins(client: Client, seed: int | None, counts: Sequence[Future]) -> list[P
     return [PartCoins.drawn(seed, n_before) for n_before in accumulate([0, *rows[:-1]])]
 
 
-def _require_still_there(workers: set[str], client: Client) -> None:
+def _workers(client: Client) -> dict[str, str]:
+    """Return each worker's id by its address. A worker that is started in place of another may have
+    the same address, and has an id of its own."""
+    with lost_is_told():
+        return dict(client.run(tasks.own_id, on_error="ignore"))
+
+
+def _require_still_there(workers: dict[str, str], client: Client) -> None:
     """Raise EngineError where a worker has ended while partitions of a frame were first made.
 
     Dask works out anew what such a worker had. Of a source that is random or changes, partitions
     made before and after would be of two tables, and a row could be in both, which no seal of a
     partition shows. Once all are made, a seal is that of one working out.
     """
-    with lost_is_told():
-        ended = workers - set(client.nthreads())
-    if ended:
+    now = _workers(client)
+    if any(now.get(address) != own_id for address, own_id in workers.items()):
         raise EngineError(
             "A worker ended while the partitions of the frame were worked out, and some may have "
             "been worked out from other rows than the rest: try again."
@@ -126,7 +132,8 @@ def _registered(
 ) -> tuple[Sequence[Source], Shares]:
     with lost_is_told():
         count = max(1, sum(client.nthreads().values()))
-    sources = [RegisteredSource(rows, place, count, _versions()) for place in range(count)]
+    versions = _versions()
+    sources = [RegisteredSource(rows, place, count, versions) for place in range(count)]
     return sources, Shares(client, sources)
 
 

@@ -16,7 +16,7 @@ from dpcore.data.schema.schema import Schema
 from dpcore.engines.local import LocalEngine
 from dpcore.errors import DataError, EngineError, InvalidInputError
 from dpcore.queries import RowCount
-from dpcore_dask import shares
+from dpcore_dask import shares, tasks
 from dpcore_dask.engine import DaskEngine
 from dpcore_dask.frames import FrameSource, held
 from dpcore_dask.partition import Partition
@@ -159,20 +159,29 @@ def test_rows_that_are_not_the_same_again_are_refused(client, schema, parts):
     assert "perhaps" not in str(told.value)
 
 
-def test_a_worker_that_ends_while_a_frame_is_made_ends_the_fit(client, schema, parts, monkeypatch):
-    """Of a random source, partitions made before and after would be of two tables."""
-    nthreads, ended = Client.nthreads, []
+@pytest.mark.parametrize("in_its_place", [False, True])
+def test_a_worker_that_ends_while_a_frame_is_made_ends_the_fit(
+    client, schema, parts, monkeypatch, in_its_place
+):
+    """Of a random source, partitions made before and after would be of two tables. Another worker
+    may have the address of the one that ended, where it is started with ``--worker-port``."""
+    ended = []
 
     def facts(self):
-        ended.append(sorted(nthreads(client))[0])
+        ended.append(min(client.nthreads()))
         return all_facts(self)
 
-    def there(self):
-        return {name: count for name, count in nthreads(self).items() if name not in ended}
+    def run(self, function, *others, **options):
+        there = all_workers(self, function, *others, **options)
+        if function is tasks.own_id and ended:
+            address = ended[0]
+            del there[address]
+            there |= {address: "Worker-of-another-process"} if in_its_place else {}
+        return there
 
-    all_facts = shares.Shares.facts
+    all_facts, all_workers = shares.Shares.facts, Client.run
     monkeypatch.setattr(shares.Shares, "facts", facts)
-    monkeypatch.setattr(Client, "nthreads", there)
+    monkeypatch.setattr(Client, "run", run)
     with pytest.raises(EngineError, match="A worker ended while the partitions of the frame"):
         engine_of(of_parts(parts), schema)
 

@@ -242,6 +242,27 @@ def test_a_worker_of_another_version_is_refused_before_the_data(opened, folder, 
         Partition(other).facts()
 
 
+def test_a_plugin_of_another_version_is_refused(opened, folder, monkeypatch):
+    """A worker sums by its own class of a question, and the sensitivity is stated here."""
+    mine = clusters.own_versions()
+    assert {"dpcore-baselines", "dpcore-dp-agd"} <= mine.keys()
+    monkeypatch.setattr(clusters, "own_versions", lambda: {**mine, "dpcore-baselines": "0.0.9"})
+    with pytest.raises(
+        EngineError, match=r"worker tcp://.* has dpcore-baselines .* process 0\.0\.9"
+    ):
+        opened(folder / "no such folder")
+    monkeypatch.setattr(clusters, "own_versions", lambda: {**mine, "not-on-workers": "1"})
+    opened(folder)
+    name = str(folder / "4.parquet")
+    joined = FileSource(name, None, "refuse", (("dpcore-dp-agd", "0.0.9"), ("not-there", "1")))
+    with pytest.raises(EngineError, match="A worker has dpcore-dp-agd"):
+        Partition(joined).facts()
+    require_versions({"not-there": "1"}, {})
+    for needed in ("numba", "dpcore-baselines"):
+        with pytest.raises(EngineError, match=f"has {needed} not installed"):
+            require_versions({needed: "1"}, {})
+
+
 @pytest.mark.parametrize("what", ["another order", "another row"])
 def test_parts_of_a_data_set_are_parts_of_one_whole(cluster, monkeypatch, what):
     """Each worker loads it for itself: of two orders, a row may be in two parts."""

@@ -39,11 +39,11 @@ def test_a_full_disk_is_told(monkeypatch, tmp_path):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(os, "posix_fallocate", full)
-    with pytest.raises(EngineError, match="local disk .No space left"):
+    with pytest.raises(EngineError, match="keep a partition on its local disk .No space left"):
         Shelf(str(tmp_path), 0).keep(np.ones(3))
     monkeypatch.delattr(os, "posix_fallocate")
     monkeypatch.setattr(os, "pwrite", full)
-    with pytest.raises(EngineError, match="local disk .No space left"):
+    with pytest.raises(EngineError, match="keep a partition on its local disk .No space left"):
         Shelf(str(tmp_path), 0).keep(np.ones(3))
 
 
