@@ -123,7 +123,7 @@ def _comments() -> str:
         )
     lines.append("")
     optional = (key for key in TOP_KEYS if key.name != "from_data")
-    lines += [f"{f'# {key.name} = {key.example}':<24}# {key.meaning}" for key in optional]
+    lines += [f"{f'# {key.name} = {key.example}':<23} # {key.meaning}" for key in optional]
     return "\n".join(lines) + "\n"
 
 

@@ -103,9 +103,22 @@ def _require_scheduler(address: str) -> None:
     would try for longer."""
     from distributed import Security
     from distributed.comm import connect
+    from distributed.comm.addressing import get_address_host_port
+
+    try:
+        get_address_host_port(address)
+    except ValueError as error:
+        raise InvalidInputError(
+            f"Expected the address of a Dask scheduler, such as tcp://HOST:8786: {error}."
+        ) from None
+    options = Security().get_connection_args("client")
+    if address.startswith("tls://") and options.get("ssl_context") is None:
+        raise InvalidInputError(
+            f"{address} needs certificates in Dask's configuration (DASK_DISTRIBUTED__COMM__TLS__"
+            "CA_FILE, ...CLIENT__CERT and ...CLIENT__KEY): docs/cluster.md says how."
+        )
 
     async def greet() -> None:
-        options = Security().get_connection_args("client")
         comm = await asyncio.wait_for(connect(address, timeout=_SECONDS, **options), _SECONDS)
         comm.abort()
 

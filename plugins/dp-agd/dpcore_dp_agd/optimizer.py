@@ -98,7 +98,8 @@ class DpAgd(Options):
         if self.as_published:
             return minimize_as_published(problem, session, self.batch_size)
         if self.batch_size is not None:
-            session.rehearse(Batch(first_line(problem), 1.0))
+            batch: Any = Batch(first_line(problem), 1.0)
+            session.rehearse(batch)
         accountant = session.accountant
         mechanisms = {slot: mechanism_in(self, slot, accountant) for slot in self.slots}
         run = plan_run(self, mechanisms, problem, session)
