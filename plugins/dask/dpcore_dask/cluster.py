@@ -77,16 +77,23 @@ def _local_cluster(n_workers: int) -> Any:
     # The profile of a worker is looked at by nobody here, and grows every second that it runs.
     asked = {"scheduler.work-stealing": False, "worker.profile.enabled": False}
     with dask.config.set({f"distributed.{key}": value for key, value in asked.items()}):
-        return LocalCluster(
-            n_workers=n_workers,
-            threads_per_worker=1,
-            memory_limit=0,
-            security=True,
-            host="127.0.0.1",
-            dashboard_address="127.0.0.1:0",
-            silence_logs=logging.CRITICAL,
-            env={"NUMBA_NUM_THREADS": "1"},
-        )
+        try:
+            return LocalCluster(
+                n_workers=n_workers,
+                threads_per_worker=1,
+                memory_limit=0,
+                security=True,
+                host="127.0.0.1",
+                dashboard_address="127.0.0.1:0",
+                silence_logs=logging.CRITICAL,
+                env={"NUMBA_NUM_THREADS": "1"},
+            )
+        except RuntimeError:
+            raise EngineError(
+                "Workers of this machine could not be started. Each imports the script that starts "
+                'it: call fit under if __name__ == "__main__":, or start a scheduler and workers '
+                "by hand and name its address, engine='dask:tcp://HOST:8786'."
+            ) from None
 
 
 @contextmanager
