@@ -100,9 +100,22 @@ def _local_cluster(n_workers: int) -> Any:
 def _client(where: Any) -> Iterator[Client]:
     from distributed import Client
 
-    with Client(where, timeout=_SECONDS, set_as_default=False) as client:
+    with _lost_is_not_logged(), Client(where, timeout=_SECONDS, set_as_default=False) as client:
         _require_workers(client)
         yield client
+
+
+@contextmanager
+def _lost_is_not_logged() -> Iterator[None]:
+    """Keep the tracebacks of a client whose scheduler is lost off the terminal: an error of one
+    line says so."""
+    log = logging.getLogger("distributed.client")
+    before = log.level
+    log.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        log.setLevel(before)
 
 
 def _require_scheduler(address: str) -> None:
