@@ -77,7 +77,9 @@ class FrameParts:
     title: ClassVar[str] = "frame"
 
     def __post_init__(self) -> None:
-        if not (hasattr(self.frame, "columns") and hasattr(self.frame, "to_delayed")):
+        # A series has a column too, but neither names nor types of several.
+        two_dimensions = getattr(self.frame, "ndim", None) == 2
+        if not (two_dimensions and hasattr(self.frame, "columns")):
             raise InvalidInputError(
                 "Expected rows of Dask to be a frame of named columns, its label among them."
             )

@@ -144,8 +144,8 @@ def rows_of(
     if is_elsewhere(X):
         if not facts.reads_frames:
             raise InvalidInputError(
-                "The rows of a Dask frame are on its workers: take engine='dask', or a frame at "
-                "hand, frame.compute()."
+                "The rows of a Dask frame are on its workers: dpcore.fit(frame, schema=..., "
+                "engine='dask') sums over them there, and frame.compute() is a frame at hand."
             )
         source = FrameParts(X, _address(plan), plan.settings.seed)
         of = "the frame, whose label is one of its columns"

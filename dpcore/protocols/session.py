@@ -32,7 +32,12 @@ class PrivacySession(Protocol):
         ...
 
     def rehearse(self, query: Query | DerivedQuery | TableQuery) -> None:
-        """Load what an answer needs; the rows are not asked. Raises KernelError if it cannot be."""
+        """Load what an answer needs; the rows are not asked.
+
+        A run that first counts the rows rehearses a later query before: what refuses it refuses
+        while nothing is charged. Raises KernelError for what cannot be loaded, InvalidInputError
+        where the engine cannot answer the query.
+        """
         ...
 
     @property

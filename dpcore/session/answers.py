@@ -47,7 +47,12 @@ class ExactAnswers(OneProcess):
         self._rehearsal = Rehearsal(engine, problem)
 
     def rehearse(self, query: Query | DerivedQuery | TableQuery) -> None:
-        """Load what an answer needs; the rows are not asked. Raises KernelError if it cannot be."""
+        """Load what an answer needs; the rows are not asked.
+
+        Raises KernelError for what cannot be loaded, InvalidInputError where the engine cannot
+        answer the query.
+        """
+        self._require_engine(query)
         self._rehearsal.ask(query, self._parts.check(query))
 
     def _admitted(self, query: Query | DerivedQuery | TableQuery, *wholes: Any) -> list[Any]:

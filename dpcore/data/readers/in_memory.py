@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["canonical_csr", "is_sparse", "labels_of", "real_matrix", "streams", "typed_cells"]
 
+_FRAME = "; text, categories and dates need a frame and a schema"
+
 
 def real_matrix(X: Any, source: str) -> np.ndarray:
     """Return a 2-D array of real numbers as float64, NaN for objects that are no number.
@@ -39,9 +41,13 @@ def real_matrix(X: Any, source: str) -> np.ndarray:
         with np.errstate(over="ignore"):
             array = array.astype(np.float64, order="C", copy=False)
     except (TypeError, ValueError):
-        raise DataError(f"{source}: X does not hold real numbers.") from None
+        raise DataError(f"{source}: X does not hold real numbers{_FRAME}.") from None
     if array.ndim != 2:
-        raise DataError(f"{source}: expected X of 2 dimensions, found {array.ndim}.")
+        known = "X.reshape(-1, 1) is one column" if hasattr(X, "dtype") else "rows need one length"
+        remedy = f" ({known})" if array.ndim == 1 else ""
+        raise DataError(
+            f"{source}: expected X of 2 dimensions, rows and columns, found {array.ndim}{remedy}."
+        )
     if array.shape[1] == 0:
         raise DataError(f"{source}: X has no columns.")
     return array
@@ -120,7 +126,8 @@ def labels_of(y: Any, source: str, n_rows: int) -> Cells:
         else:
             cells = typed_cells(y) if hasattr(y, "dtype") else as_objects(y)
     except (pa.ArrowException, TypeError, ValueError):
-        raise DataError(f"{source}: y is not a one-dimensional array of labels.") from None
+        column = ": y.ravel() makes one of a column" if getattr(y, "ndim", 1) == 2 else ""
+        raise DataError(f"{source}: y is not a one-dimensional array of labels{column}.") from None
     if len(cells) != n_rows:
         raise DataError(f"{source}: the number of labels is not the number of rows.")
     return cells

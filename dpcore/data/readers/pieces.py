@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import IO, Any
 
 from dpcore.data.readers.lines import trimmed
-from dpcore.data.readers.places import open_bytes
+from dpcore.data.readers.places import is_there, open_bytes
 from dpcore.data.readers.records import count_lines
 from dpcore.data.readers.watching import note_position
 from dpcore.errors import DataError
@@ -98,6 +98,11 @@ def file_errors(path: str) -> Iterator[None]:
     try:
         yield
     except FileNotFoundError:
+        if is_there(path):  # a pattern, then
+            raise DataError(
+                f"{path!r} names files of text, of which this command reads one: join them, or "
+                "name Parquet files by the pattern."
+            ) from None
         raise DataError(f"No such file: {path}.") from None
     except (EOFError, zlib.error, gzip.BadGzipFile):
         raise DataError(f"{path}: not a whole gzip file; it may be cut short.") from None

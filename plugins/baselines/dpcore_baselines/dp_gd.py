@@ -149,6 +149,9 @@ class DpGd:
         event = mechanism_in(self, "noise", session.accountant).nominal_event(1.0)
         require_several(self, session.accountant, event, event)
         self.refuse_hopeless(problem, session)
+        if self.clip_unit:
+            zero = np.zeros(problem.w_shape), unchanged(problem)
+            session.rehearse(UnitGradientSum(problem, *zero, problem.row_norm))
         n = float(problem.n_public or self._count(session))
         root = math.sqrt(problem.rows_per_unit or 1) if self.clip_unit else 1.0
         mu = 1 / self._noise(session, 1).noise_multiplier * root / problem.rows_changed

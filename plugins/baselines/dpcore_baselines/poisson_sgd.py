@@ -106,6 +106,7 @@ class PoissonSgd:
         )
         mechanism = mechanism_in(self, "noise")(multiplier)
         self._refuse_hopeless(problem, mechanism)
+        session.rehearse(self._sample(problem, np.zeros(problem.w_shape), problem.row_norm, 1.0))
         n = float(problem.n_public or self._count(session, multiplier))
         root = math.sqrt(self.steps)
         reach = n * self.sampling_probability * root / multiplier
@@ -122,9 +123,7 @@ class PoissonSgd:
         descent = AveragedDescent(shape, momentum=momentum, averaging=self.averaging)
         for _ in range(self.steps):
             w = round_parameters(descent.v, problem.raw_norm_bound)
-            query = ClippedGradientSum(problem, w, clip, "l2", multiplier)
-            sample: Any = PoissonSample(query, self.sampling_probability)
-            total = session.release(sample, mechanism)
+            total = session.release(self._sample(problem, w, clip, multiplier), mechanism)
             descent.move(total / expected + problem.l2 * w, step_size)
         details: dict[str, Any] = {
             "steps": self.steps,
@@ -138,6 +137,10 @@ class PoissonSgd:
             "All planned steps were taken.",
             details,
         )
+
+    def _sample(self, problem: Problem, w: np.ndarray, clip: float, multiplier: float) -> Any:
+        query = ClippedGradientSum(problem, w, clip, "l2", multiplier)
+        return PoissonSample(query, self.sampling_probability)
 
     def _count_multiplier(self, multiplier: float) -> float:
         """Return the noise of a count of the rows that costs about a hundredth of the steps."""

@@ -77,25 +77,45 @@ def _local_cluster(n_workers: int) -> Any:
     # The profile of a worker is looked at by nobody here, and grows every second that it runs.
     asked = {"scheduler.work-stealing": False, "worker.profile.enabled": False}
     with dask.config.set({f"distributed.{key}": value for key, value in asked.items()}):
-        return LocalCluster(
-            n_workers=n_workers,
-            threads_per_worker=1,
-            memory_limit=0,
-            security=True,
-            host="127.0.0.1",
-            dashboard_address="127.0.0.1:0",
-            silence_logs=logging.CRITICAL,
-            env={"NUMBA_NUM_THREADS": "1"},
-        )
+        try:
+            return LocalCluster(
+                n_workers=n_workers,
+                threads_per_worker=1,
+                memory_limit=0,
+                security=True,
+                host="127.0.0.1",
+                dashboard_address="127.0.0.1:0",
+                silence_logs=logging.CRITICAL,
+                env={"NUMBA_NUM_THREADS": "1"},
+            )
+        except RuntimeError:
+            raise EngineError(
+                "Workers of this machine could not be started. Each imports the script that starts "
+                'it: call fit under if __name__ == "__main__":, or start a scheduler and workers '
+                "by hand and name its address, engine='dask:tcp://HOST:8786'."
+            ) from None
 
 
 @contextmanager
 def _client(where: Any) -> Iterator[Client]:
     from distributed import Client
 
-    with Client(where, timeout=_SECONDS, set_as_default=False) as client:
+    with _lost_is_not_logged(), Client(where, timeout=_SECONDS, set_as_default=False) as client:
         _require_workers(client)
         yield client
+
+
+@contextmanager
+def _lost_is_not_logged() -> Iterator[None]:
+    """Keep the tracebacks of a client whose scheduler is lost off the terminal: an error of one
+    line says so."""
+    log = logging.getLogger("distributed.client")
+    before = log.level
+    log.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        log.setLevel(before)
 
 
 def _require_scheduler(address: str) -> None:
@@ -103,9 +123,22 @@ def _require_scheduler(address: str) -> None:
     would try for longer."""
     from distributed import Security
     from distributed.comm import connect
+    from distributed.comm.addressing import get_address_host_port
+
+    try:
+        get_address_host_port(address)
+    except ValueError as error:
+        raise InvalidInputError(
+            f"Expected the address of a Dask scheduler, such as tcp://HOST:8786: {error}."
+        ) from None
+    options = Security().get_connection_args("client")
+    if address.startswith("tls://") and options.get("ssl_context") is None:
+        raise InvalidInputError(
+            f"{address} needs certificates in Dask's configuration (DASK_DISTRIBUTED__COMM__TLS__"
+            "CA_FILE, ...CLIENT__CERT and ...CLIENT__KEY): docs/cluster.md says how."
+        )
 
     async def greet() -> None:
-        options = Security().get_connection_args("client")
         comm = await asyncio.wait_for(connect(address, timeout=_SECONDS, **options), _SECONDS)
         comm.abort()
 

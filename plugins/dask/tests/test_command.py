@@ -7,10 +7,11 @@ import sys
 
 import pytest
 
+import dpcore
 from dpcore.compare.admission import admit
 from dpcore.compare.runner import run
 from dpcore.compare.settings import Comparison
-from dpcore.errors import InvalidInputError
+from dpcore.errors import EngineError, InvalidInputError
 from dpcore.testing import check_engine
 from dpcore_dask.engine import DaskEngine
 
@@ -75,3 +76,13 @@ def untimed(results):
 def test_a_check_starts_no_cluster():
     with pytest.raises(InvalidInputError, match="by processes of its own, which no check starts"):
         check_engine(DaskEngine)
+
+
+def test_a_script_that_its_workers_import_is_told_how_to_call_fit(monkeypatch, folder, schema):
+    # As in a script without the usual guard: each worker, and it alone, would start others.
+    def starts(**asked):
+        raise RuntimeError("Nanny failed to start.")
+
+    monkeypatch.setattr("distributed.LocalCluster", starts)
+    with pytest.raises(EngineError, match="call fit under if __name__ == .__main__.:"):
+        dpcore.fit(folder, schema=schema, engine="dask")

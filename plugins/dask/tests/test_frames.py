@@ -121,7 +121,7 @@ def test_what_does_not_go_with_a_frame(client, schema, parts):
     rows = of_parts(parts)
     weighed = {"sample_weight": np.ones(3), "weight_bound": 2.0}
     for asked, reason in (
-        ({}, "take engine='dask'"),
+        ({}, "engine='dask'\\) sums over them there"),
         ({"engine": "dask", "y": np.ones(3)}, "label is one of its columns"),
         ({"engine": "dask", **weighed}, "those of X are not"),
     ):
@@ -131,6 +131,8 @@ def test_what_does_not_go_with_a_frame(client, schema, parts):
         dpcore.fit(rows, engine="dask")
     with pytest.raises(InvalidInputError, match="a frame of named columns"):
         dpcore.fit(rows.to_dask_array(), schema=schema, engine="dask")
+    with pytest.raises(InvalidInputError, match="a frame of named columns"):
+        dpcore.fit(rows["y"], schema=schema, engine="dask")
 
 
 def test_a_partition_that_cannot_be_worked_out_is_told_without_its_text(client, schema, parts):

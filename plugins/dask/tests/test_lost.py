@@ -1,5 +1,6 @@
 """Workers that end in a pass, a scheduler that is lost, and connections by certificates."""
 
+import logging
 import os
 import subprocess
 import sys
@@ -21,7 +22,7 @@ from dpcore.ledger import TableLedger, Terms
 from dpcore.queries import RowCount
 from dpcore.session.rehearsal import Rehearsal
 from dpcore_dask import shares, sources
-from dpcore_dask.cluster import lost_is_told
+from dpcore_dask.cluster import connected, lost_is_told
 from dpcore_dask.engine import DaskEngine
 
 ON_WORKERS = str(Path(__file__).parent / "on_workers")
@@ -161,6 +162,16 @@ def test_a_lost_scheduler_is_told_and_the_charge_stays(asked, folder, schema, tm
         engine.close()
 
 
+def test_a_lost_scheduler_is_told_without_tracebacks_of_the_client():
+    # The client logs its failed attempts to connect again, each with a page of traceback.
+    log = logging.getLogger("distributed.client")
+    before = log.level
+    with small_cluster(n_workers=1, processes=False, protocol="tcp://") as cluster:
+        with connected(cluster.scheduler_address, None):
+            assert not log.isEnabledFor(logging.ERROR)
+        assert log.level == before < logging.CRITICAL
+
+
 @pytest.mark.slow
 def test_a_fit_whose_scheduler_is_lost_stays_charged_on_disk(folder, schema, tmp_path, monkeypatch):
     ledger, sums = TableLedger.create(tmp_path / "t.ledger", Terms.of(3.0, 1e-6)), []
@@ -200,7 +211,7 @@ def test_certificates_are_taken_from_dasks_configuration(folder, schema):
     with small_cluster(n_workers=1, processes=False, security=made) as cluster:
         address = cluster.scheduler_address
         assert address.startswith("tls://")
-        with pytest.raises(InvalidInputError, match="No Dask scheduler answers"):
+        with pytest.raises(InvalidInputError, match="needs certificates in Dask.s configuration"):
             DaskEngine.open(Files(str(folder), address=address), schema, None)
         own = {
             "distributed.comm.require-encryption": True,

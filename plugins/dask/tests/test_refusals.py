@@ -188,9 +188,14 @@ def test_a_scheduler_that_does_not_answer_is_one_line(folder, schema, monkeypatc
     monkeypatch.setattr(clusters, "_SECONDS", 0.3)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         closed = silent.getsockname()[1]
-        addresses = [f"tcp://127.0.0.1:{closed}", "nonsense"]
-        for address in addresses:
-            with pytest.raises(InvalidInputError, match="No Dask scheduler answers") as told:
+        for address, reason in (
+            (f"tcp://127.0.0.1:{closed}", "No Dask scheduler answers"),
+            ("nonsense", "such as tcp://HOST:8786: missing port number"),
+            ("tcp://localhost", "such as tcp://HOST:8786: missing port number"),
+            ("http://localhost:1", "such as tcp://HOST:8786: unknown address scheme"),
+            (f"tls://127.0.0.1:{closed}", "needs certificates in Dask's configuration"),
+        ):
+            with pytest.raises(InvalidInputError, match=reason) as told:
                 dpcore.fit(folder, schema=schema, engine=f"dask:{address}")
             assert "\n" not in str(told.value)
 

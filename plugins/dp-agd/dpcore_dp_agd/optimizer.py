@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpcore.plugin import InvalidInputError, Slot, mechanism_in
+from dpcore_dp_agd.batch import Batch
 from dpcore_dp_agd.defaults import FEWEST_STEPS
 from dpcore_dp_agd.descent import Descent
 from dpcore_dp_agd.loss_line import first_line
@@ -96,6 +97,9 @@ class DpAgd(Options):
         session.rehearse(first_line(problem))
         if self.as_published:
             return minimize_as_published(problem, session, self.batch_size)
+        if self.batch_size is not None:
+            batch: Any = Batch(first_line(problem), 1.0)
+            session.rehearse(batch)
         accountant = session.accountant
         mechanisms = {slot: mechanism_in(self, slot, accountant) for slot in self.slots}
         run = plan_run(self, mechanisms, problem, session)

@@ -118,6 +118,16 @@ def test_a_pattern_that_no_partition_meets(tmp_path):
         partition_files(f"{tmp_path}/z*.parquet")
 
 
+def test_a_pattern_of_text_files_is_not_told_to_be_no_file(tmp_path):
+    for name in "ab":
+        (tmp_path / f"{name}.csv").write_text(ROWS)
+    with pytest.raises(DataError, match="names files of text, of which this command reads one"):
+        load_file(tmp_path / "*.csv", SCHEMA)
+    assert len(partition_files(f"{tmp_path}/*.csv")) == 2  # To an engine of partitions, a table.
+    with pytest.raises(DataError, match="No such file"):
+        load_file(tmp_path / "z*.csv", SCHEMA)
+
+
 @pytest.mark.parametrize(
     ("mark", "name"), [(";", "semicolon"), ("\t", "tab"), ("|", "bar"), (",", "comma")]
 )
