@@ -177,13 +177,8 @@ def softmax_value(z: np.ndarray, y: np.ndarray, buffer: np.ndarray, out: np.ndar
                 total[i] += _exp(below)
                 values[i] = -below if place[i] == k else values[i]
         for i in range(n):
-            bits = np.float64(total[i]).view(np.uint64)
-            above = bits - np.uint64(_SQRT_HALF)
-            exponent = (above >> np.uint64(52)) | np.uint64(_TWO_52_BITS)
-            mantissa = (above & np.uint64(_MANTISSA)) + np.uint64(_SQRT_HALF)
-            m = np.uint64(mantissa).view(np.float64)
+            m, whole = _mantissa_and_log(total[i])
             u = (m - 1.0) / (m + 1.0)
-            whole = (np.uint64(exponent).view(np.float64) - _TWO_52) * _LN2
             values[i] = values[i] + (2.0 * u * _atanh_over_u(u) + whole)
 
 
@@ -205,10 +200,9 @@ def logistic_line_totals(
     beyond, a row's loss may be another value from 0 to the clip, a function of that row all the
     same.
 
-    ``log(1 + t)`` for ``t`` held below ``cap``: exponent k and mantissa m of 1 + t, m in
-    [sqrt(1/2), sqrt(2)), and f P(f) for log m, f = m - 1, with P of degree 9 fitted for the
-    smallest largest error, 8e-10. ``scale`` is a power of two: adding ``2^52 / scale`` rounds to
-    whole steps, which then are the low bits; a loss is not negative, since 1 + t >= 1.
+    ``log(1 + t)`` for ``t`` held below ``cap``, by f P(f) for log m, f = m - 1. ``scale`` is a
+    power of two: adding ``2^52 / scale`` rounds to whole steps, which then are the low bits; a loss
+    is not negative, since 1 + t >= 1.
     """
     e, r = buffer[0], buffer[1]
     to_steps = _TWO_52 / scale
@@ -227,21 +221,8 @@ def logistic_line_totals(
             for i in range(n):
                 t = e[i]
                 e[i] = t * r[i]
-                bits = np.float64(1.0 + (t if t < cap else cap)).view(np.uint64)
-                above = bits - np.uint64(_SQRT_HALF)
-                exponent = (above >> np.uint64(52)) | np.uint64(_TWO_52_BITS)
-                mantissa = (above & np.uint64(_MANTISSA)) + np.uint64(_SQRT_HALF)
-                f = np.uint64(mantissa).view(np.float64) - 1.0
-                p = -0.07607381508602325 * f + 0.13058238904896136
-                p = p * f - 0.13332891291167884
-                p = p * f + 0.14160261561860937
-                p = p * f - 0.16593451582905885
-                p = p * f + 0.20002784260456916
-                p = p * f - 0.25002429794650166
-                p = p * f + 0.3333331936341067
-                p = p * f - 0.4999997502421573
-                p = p * f + 0.9999999999710562
-                v = f * p + (np.uint64(exponent).view(np.float64) - _TWO_52) * _LN2
+                m, whole = _mantissa_and_log(1.0 + (t if t < cap else cap))
+                v = (m - 1.0) * _log_over_f(m - 1.0) + whole
                 steps = np.float64((v if v < clip else clip) + to_steps).view(np.int64)
                 total += steps - offset
             totals[k] += total
@@ -287,3 +268,28 @@ def _atanh_over_u(u: float) -> float:
     s = s * q + 1.0 / 3.0
     s = s * q + 1.0
     return s
+
+
+@njit(error_model="numpy", fastmath=False)
+def _mantissa_and_log(x: float) -> tuple[float, float]:
+    """Return m in [sqrt(1/2), sqrt(2)) and k log(2) of x = 2^k m, x >= 1."""
+    above = np.uint64(np.float64(x).view(np.uint64)) - np.uint64(_SQRT_HALF)
+    exponent = (above >> np.uint64(52)) | np.uint64(_TWO_52_BITS)
+    mantissa = (above & np.uint64(_MANTISSA)) + np.uint64(_SQRT_HALF)
+    whole = (np.uint64(exponent).view(np.float64) - _TWO_52) * _LN2
+    return np.uint64(mantissa).view(np.float64), whole
+
+
+@njit(error_model="numpy", fastmath=False)
+def _log_over_f(f: float) -> float:
+    """Return log(1 + f) / f, 1 + f in [sqrt(1/2), sqrt(2)): a polynomial of degree 9, fitted for
+    the smallest largest error, 8e-10 of the logarithm."""
+    p = -0.07607381508602325 * f + 0.13058238904896136
+    p = p * f - 0.13332891291167884
+    p = p * f + 0.14160261561860937
+    p = p * f - 0.16593451582905885
+    p = p * f + 0.20002784260456916
+    p = p * f - 0.25002429794650166
+    p = p * f + 0.3333331936341067
+    p = p * f - 0.4999997502421573
+    return p * f + 0.9999999999710562
