@@ -179,13 +179,8 @@ def softmax_value(z: np.ndarray, y: np.ndarray, buffer: np.ndarray, out: np.ndar
                 total[i] += _exp(below)
                 values[i] = -below if place[i] == k else values[i]
         for i in range(n):
-            bits = np.float64(total[i]).view(np.uint64)
-            above = bits - np.uint64(_SQRT_HALF)
-            exponent = (above >> np.uint64(52)) | np.uint64(_TWO_52_BITS)
-            mantissa = (above & np.uint64(_MANTISSA)) + np.uint64(_SQRT_HALF)
-            m = np.uint64(mantissa).view(np.float64)
+            m, whole = _mantissa_and_log(total[i])
             u = (m - 1.0) / (m + 1.0)
-            whole = (np.uint64(exponent).view(np.float64) - _TWO_52) * _LN2
             values[i] = values[i] + (2.0 * u * _atanh_over_u(u) + whole)
 
 
@@ -277,6 +272,16 @@ def _atanh_over_u(u: float) -> float:
     s = s * q + 1.0 / 3.0
     s = s * q + 1.0
     return s
+
+
+@njit(error_model="numpy", fastmath=False)
+def _mantissa_and_log(x: float) -> tuple[float, float]:
+    """Return m in [sqrt(1/2), sqrt(2)) and k log(2) of x = 2^k m, x >= 1."""
+    above = np.uint64(np.float64(x).view(np.uint64)) - np.uint64(_SQRT_HALF)
+    exponent = (above >> np.uint64(52)) | np.uint64(_TWO_52_BITS)
+    mantissa = (above & np.uint64(_MANTISSA)) + np.uint64(_SQRT_HALF)
+    whole = (np.uint64(exponent).view(np.float64) - _TWO_52) * _LN2
+    return np.uint64(mantissa).view(np.float64), whole
 
 
 @njit(error_model="numpy", fastmath=False)

@@ -124,10 +124,11 @@ class ExactAnswers(OneProcess):
         needs_table = hasattr(query, "answer_table") or of_units
         if needs_table and not hasattr(self._engine, "answer_table"):
             needs = "adds up whole units" if of_units else "goes through the rows in its own way"
+            other = "" if of_units else ", or an algorithm that asks for sums alone (--algo auto)"
             raise InvalidInputError(
                 f"{type(query).__name__} {needs}, and the engine "
                 f"{type(self._engine).__name__} has no table at hand; use --engine local "
-                "(engine='local')."
+                f"(engine='local'){other}."
             )
         if needs_table and self._rows_per_unit is not None:
             engine: Any = self._engine

@@ -1,5 +1,7 @@
 """Rows in memory, and the scaling of rows to a public norm."""
 
+import tracemalloc
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -69,6 +71,35 @@ def test_the_sum_along_a_row_would_not_give_the_same_bits():
     assert np.array_equal(one, other[:, used])
     twin, twin_padded = (X / np.sqrt(np.square(X).sum(axis=1))[:, None] for X in (rows, padded))
     assert not np.array_equal(twin, twin_padded[:, used])
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        lambda X: X.astype(np.float32),
+        np.asfortranarray,
+        lambda X: np.repeat(X, 2, axis=1)[:, ::2],
+        lambda X: X.astype(">f8"),
+        lambda X: X.astype(np.longdouble),
+    ],
+)
+@pytest.mark.parametrize("scale", [1.0, 2.0**-3])
+def test_an_array_of_another_type_or_order_is_not_copied_as_a_whole(form, scale):
+    whole = np.random.default_rng(0).integers(-9, 9, (20_000, 60)) * scale
+    given, y = form(whole), np.ones(len(whole))
+
+    def read(X):
+        tracemalloc.start()
+        data = dataset_from_arrays(X, y, row_norm=2.0)
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        return data.X, peak
+
+    read(given)  # Kernels are loaded.
+    (wanted, least), (found, peak) = read(whole), read(given)
+    assert found.dtype == wanted.dtype and np.array_equal(found, wanted)
+    # A copy would be all of it; of numbers that float64 does not hold one is made.
+    assert (peak - least > 0.2 * whole.nbytes) == (given.dtype.itemsize > 8)
 
 
 @pytest.mark.parametrize("kind", [np.float64, np.float32, np.int8, np.uint64, bool, np.longdouble])

@@ -40,6 +40,8 @@ _CACHED_CELLS = 2**19
 """Rows of so many cells stay in a near cache between a pass's two products: 2 MB of float32. With
 half of it a core's own cache holds them, but more of a pass is between kernels (measured: slower by
 a twentieth on one thread, a tenth on two)."""
+_SCALED_CELLS = 2**16
+"""Rows of so many cells are scaled at a time: half a MB, where they are copied for it."""
 _MAPPED_CELLS = 2**15
 """The same of rows that are mapped by functions of float64 arrays: 256 KB."""
 
@@ -185,17 +187,20 @@ class _Dense(MatrixLayout[np.ndarray]):
         return np.asarray(np.isfinite(X).all(axis=1))
 
     def scale_rows(self, X: np.ndarray, row_norm: float, intercept: bool) -> np.ndarray:
-        X, width = np.ascontiguousarray(X), X.shape[1]
+        width = X.shape[1]
         out = np.empty((len(X), width + intercept), _form(row_norm))
-        for rows in _chunks(X):
-            units, factors, _ = _factors(X[rows], row_norm, intercept)
-            store_rows(X[rows], 2.0**FEATURE_BITS, units, factors, out[rows])
+        for rows in _chunks(X, _SCALED_CELLS):
+            given = _numbers(X[rows])
+            units, factors, _ = _factors(given, row_norm, intercept)
+            store_rows(given, 2.0**FEATURE_BITS, units, factors, out[rows])
             out[rows, width:] = to_grid(1.0 / units * factors)[:, np.newaxis]
         return out
 
     def longer_rows(self, X: np.ndarray, row_norm: float, intercept: bool) -> np.ndarray:
-        X = np.ascontiguousarray(X)
-        longer = [_factors(X[rows], row_norm, intercept)[2] for rows in _chunks(X)]
+        longer = [
+            _factors(_numbers(X[rows]), row_norm, intercept)[2]
+            for rows in _chunks(X, _SCALED_CELLS)
+        ]
         return np.concatenate([np.zeros(0, dtype=bool), *longer])
 
 
@@ -224,6 +229,11 @@ def _chunks(values: np.ndarray, cells: int = _CACHED_CELLS) -> Iterator[slice]:
     step = max(1, -(-len(values) // max(1, -(-values.size // cells))))
     for begin in range(0, max(len(values), 1), step):
         yield slice(begin, min(begin + step, len(values)))
+
+
+def _numbers(rows: np.ndarray) -> np.ndarray:
+    """Return rows as kernels take them, a few at a time of an array of another type or order."""
+    return np.ascontiguousarray(rows, dtype=np.float64)
 
 
 def _factors(rows: np.ndarray, row_norm: float, intercept: bool) -> tuple[np.ndarray, ...]:

@@ -12,7 +12,7 @@ from dpcore.data.cells.encode import encode
 from dpcore.data.dataset import Dataset
 from dpcore.data.readers.array_columns import array_schema, array_table, leave_to_schema
 from dpcore.data.readers.frames import frame_names, frame_of, frame_table, is_frame
-from dpcore.data.readers.in_memory import canonical_csr, is_sparse, labels_of, real_matrix
+from dpcore.data.readers.in_memory import canonical_csr, is_sparse, labels_of, real_array
 from dpcore.data.readers.raw_matrix import RawMatrix, conform_matrix
 from dpcore.data.readers.raw_table import RawTable
 from dpcore.data.schema.schema import Schema
@@ -151,7 +151,7 @@ def _table(X: Any, y: Any, schema: Schema, labelled: bool) -> RawTable:
 def _matrix(X: Any) -> np.ndarray | csr_matrix:
     if is_sparse(X):
         return canonical_csr(X, _SOURCE)
-    return real_matrix(X, _SOURCE)
+    return real_array(X, _SOURCE)
 
 
 def _row(row: int) -> str:

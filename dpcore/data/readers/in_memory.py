@@ -20,7 +20,15 @@ from dpcore.errors import DataError
 if TYPE_CHECKING:
     from scipy.sparse import coo_matrix, csr_matrix
 
-__all__ = ["canonical_csr", "is_sparse", "labels_of", "real_matrix", "streams", "typed_cells"]
+__all__ = [
+    "canonical_csr",
+    "is_sparse",
+    "labels_of",
+    "real_array",
+    "real_matrix",
+    "streams",
+    "typed_cells",
+]
 
 _FRAME = "; text, categories and dates need a frame and a schema"
 
@@ -30,6 +38,12 @@ def real_matrix(X: Any, source: str) -> np.ndarray:
 
     Raises DataError for anything else.
     """
+    return real_array(X, source).astype(np.float64, order="C", copy=False)
+
+
+def real_array(X: Any, source: str) -> np.ndarray:
+    """Return ``real_matrix`` in the order and the type that the numbers have, where float64 holds
+    that type: of a whole array a copy takes as much memory again, or eight times as much."""
     _require_no_mask(X, f"{source}: X")
     try:
         array = np.asarray(X, dtype=None if hasattr(X, "dtype") else object)
@@ -37,9 +51,10 @@ def real_matrix(X: Any, source: str) -> np.ndarray:
             raise TypeError
         if array.dtype == object:
             array = object_numbers(array, Notation(missing=()))
-        # A long double above float64's range becomes infinite, and is refused as that.
-        with np.errstate(over="ignore"):
-            array = array.astype(np.float64, order="C", copy=False)
+        if array.dtype.itemsize > np.dtype(np.float64).itemsize:
+            # A long double above float64's range becomes infinite, and is refused as that.
+            with np.errstate(over="ignore"):
+                array = array.astype(np.float64)
     except (TypeError, ValueError):
         raise DataError(f"{source}: X does not hold real numbers{_FRAME}.") from None
     if array.ndim != 2:

@@ -22,7 +22,8 @@ __all__ = ["RawMatrix", "conform_matrix"]
 
 @dataclass(frozen=True)
 class RawMatrix:
-    """``X`` : float64 of shape (n_rows, width), dense or canonical CSR; ``labels`` one per row.
+    """``X`` : real numbers of shape (n_rows, width), dense, or canonical CSR of float64; ``labels``
+    one per row.
 
     ``where(i)`` says where row ``i`` (from 0) is in the source.
     """
@@ -71,5 +72,5 @@ def conform_matrix(
         kept = ~bad
         X, y = X[kept], y if y is None else y[kept]
     if schema.feature_scale != 1.0:
-        X = X * schema.feature_scale
+        X = X.astype(np.float64, copy=False) * schema.feature_scale
     return layout.freeze(layout.scale_rows(X, schema.row_norm, schema.intercept)), y, kept

@@ -8,6 +8,7 @@ Shares are dealt anew then.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from itertools import cycle
@@ -67,10 +68,12 @@ class Shares:
         for another in a pass: no task depends on that."""
         of_threads = cycle(_threads(self._client) or [None])
         asked: dict[str, Any] = {"allow_other_workers": True, "pure": False}
-        return [
+        partitions = [
             self._client.submit(tasks.open_partition, source, workers=worker, **asked)
             for source, worker in zip(sources, of_threads, strict=False)
         ]
+        _unbind(self._client, partitions)
+        return partitions
 
     def _of_each(self, task: Callable[..., Outcome], query: Any, seals: Sequence[str]) -> list[Any]:
         if not self._dealt:
@@ -122,6 +125,22 @@ def outcomes_of(client: Client, futures: Sequence[Future]) -> list[Outcome]:
     _wait(client, futures)
     outcomes: list[Outcome] = client.gather(futures)
     return outcomes
+
+
+def _unbind(client: Client, futures: Sequence[Future]) -> None:
+    """Let any worker have tasks that were given to some, once the scheduler has given them out.
+
+    A task that may run elsewhere, too, goes to a worker that is there when its own ends, but Dask
+    never gives it to a later one: where all have ended and others are started for them, as a nanny
+    does, it would wait for ever.
+    """
+    left = list(futures)
+    while left:
+        here = client.sync(client.scheduler.get_task_status, keys=[future.key for future in left])
+        known: dict[Any, list[str]] = {key: [] for key, state in here.items() if state is not None}
+        client.sync(client.scheduler.set_restrictions, worker=known)
+        left = [future for future in left if future.key not in known and future.status == "pending"]
+        time.sleep(0.005 if left else 0.0)  # They come to the scheduler one after the other.
 
 
 def _threads(client: Client) -> list[str]:

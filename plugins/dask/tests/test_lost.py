@@ -6,7 +6,7 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import dask
@@ -78,6 +78,47 @@ def test_workers_that_are_killed_in_a_pass_cost_nothing_but_time(asked, folder, 
             assert len(cluster.scheduler.workers) == 1
         finally:
             engine.close()
+
+
+@pytest.mark.slow
+def test_a_pass_goes_on_with_workers_that_come_when_all_have_ended(
+    asked, folder, schema, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(shares, "_SECONDS", 20)
+    cluster = small_cluster(n_workers=0, processes=False, protocol="tcp://")
+    with cluster, ExitStack() as later:
+        with worker_processes(cluster, 1), Client(cluster, set_as_default=False) as client:
+            client.wait_for_workers(1, timeout=60)
+            engine, query = opened(cluster, folder, schema), asked.EndsWorkers(str(tmp_path), 1)
+
+            def start_another():
+                while cluster.scheduler.workers:
+                    time.sleep(0.01)
+                later.enter_context(worker_processes(cluster, 1))
+
+            thread = threading.Thread(target=start_another)
+            thread.start()
+            try:
+                for _ in range(2):
+                    assert engine.answer(query).tolist() == [100 + 32_001, 7]
+            finally:
+                thread.join()
+                engine.close()
+
+
+def test_no_partition_is_bound_to_the_worker_that_opened_it(cluster, folder, schema, monkeypatch):
+    def bound():
+        found = cluster.scheduler.tasks.items()
+        return [bool(t.worker_restrictions) for key, t in found if key.startswith("open_partition")]
+
+    engine = opened(cluster, folder, schema)
+    assert bound() == [False] * 5
+    engine.close()
+    # What is given to some workers alone waits for these, though others may have it too.
+    monkeypatch.setattr(shares, "_unbind", lambda client, futures: None)
+    engine = opened(cluster, folder, schema)
+    assert True in bound()
+    engine.close()
 
 
 @pytest.mark.slow
