@@ -23,15 +23,12 @@ _LN2_LOW = 1.90821492927058770002e-10
 _ROUND = 6755399441055744.0  # 1.5 * 2^52: adding it rounds to an integer held in the low bits
 _LARGEST = 700.0  # exp(700) and exp(-700) are normal float64; exponents are held between them
 _LN2 = 0.6931471805599453
-_SQRT_HALF = (
-    0x3FE6A09E667F3BCD  # the bits of sqrt(1/2): mantissas are taken in [sqrt(1/2), sqrt(2))
-)
+_SQRT_HALF = 0x3FE6A09E667F3BCD  # its bits: mantissas are taken in [sqrt(1/2), sqrt(2))
 _MANTISSA = 0x000FFFFFFFFFFFFF
 _TWO_52 = 4503599627370496.0
 _TWO_52_BITS = 0x4330000000000000
 _CHUNK = 1024
-_LINE_CLIP = 64.0  # e^64 is a normal float32
-_LINE_STEPS = 2**22  # of a row: those of a chunk are below 2^32
+_LINE_CLIP, _LINE_STEPS = 64.0, 2**22  # e^64 is a normal float32; a chunk has below 2^32 steps
 _TWO_23 = 8388608.0
 
 
@@ -200,12 +197,11 @@ def logistic_line_totals(
 ) -> None:
     """Add each candidate's losses to ``totals``, in steps of 1 / scale: each rounded to a whole
     step and at most ``clip``, a multiple of it, fewer than 2^22 of them. Exponents are held to
-    [-700, 700]: for margins beyond, a row's loss may be another value from 0 to the clip, a
-    function of that row all the same.
+    [-700, 700]: beyond, a row's loss may be another value from 0 to the clip, of that row alone.
 
-    Exponentials are float64, their logarithms float32, which takes half the time and is as fine as
-    the steps. ``scale`` is a power of two: adding ``2^23 / scale``, above the clip, rounds to whole
-    steps, which then are the low bits. ``narrow`` : float32, as long as the rows of ``buffer``.
+    Exponentials are float64, their logarithms float32, as fine as the steps. ``scale`` is a power
+    of two: adding ``2^23 / scale``, above the clip, rounds to whole steps, which then are the low
+    bits. ``narrow`` : float32, as long as the rows of ``buffer``.
     """
     e, r = buffer[0], buffer[1]
     most, to_steps = np.float32(clip), np.float32(_TWO_23 / scale)
