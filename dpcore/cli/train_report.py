@@ -23,7 +23,11 @@ if TYPE_CHECKING:
 
 __all__ = ["tell_training"]
 
-_NO_TEST = "No test asked for; --test-fraction 0.2 holds rows out and reports on them."
+_NO_TEST = {
+    True: "No test asked for; --test-fraction 0.2 holds rows out and reports on them.",
+    False: "No test asked for; --test FILE reports on the rows of another file.",
+}
+"""By whether this process has the rows trained on."""
 _DROPPED = (
     "Rows outside the schema were dropped, uncounted; --bad-rows refuse (of convert, for a store) "
     "shows the owner the first."
@@ -91,8 +95,8 @@ def _print(training: Training, out: Path | None, ledger: str | None) -> None:
             figure = f"{training.generated['test_accuracy']:.2%}"
             lines.append(f"Accuracy on these rows: {figure} (they are generated, so no secret).")
             lines += verdict_of(training.generated)
-        if training.at_hand and training.model.evaluation is None:
-            lines.append(_NO_TEST)
+        if training.model.evaluation is None:
+            lines.append(_NO_TEST[training.at_hand])
     lines.append(f"Model: {out}" if out else "Model: not kept; --out model.json writes it.")
     typer.echo("\n".join(lines))
 

@@ -22,21 +22,21 @@ __all__ = ["accuracy_figures", "class_figures", "confusion", "diagnose", "macro_
 _RELEASE = "What is changed on reading this comes from the rows."
 
 
-def diagnose(loss: Loss, model: Model, train: Dataset, test: Dataset) -> dict[str, Any]:
+def diagnose(loss: Loss, model: Model, train: Dataset | None, test: Dataset) -> dict[str, Any]:
     """Return figures of the test rows beside those of the best constant model, and a ``verdict``: a
     sentence if the model is worse than that, else ``None``.
 
     Of classes these are mean losses, ``accuracy_figures``, ``class_figures`` and
-    ``probability_scores``; of a number ``number_errors``, in its own unit.
+    ``probability_scores``; of a number ``number_errors``, in its own unit. ``train`` : ``None``
+    where those rows are elsewhere, which then have no figure.
     """
-    margins, fitted = model.margins(test.X), model.margins(train.X)
+    margins = model.margins(test.X)
+    fitted = None if train is None else (model.margins(train.X), train.y)
     if not loss.classification:
-        figures = number_errors(model, (fitted, train.y), (margins, test.y))
+        figures = number_errors(model, fitted, (margins, test.y))
         return figures | {"verdict": _verdict_on_numbers(loss, margins, test.y)}
-    figures = {
-        "train_loss": _mean_loss(loss, fitted, train.y),
-        "test_loss": _mean_loss(loss, margins, test.y),
-    }
+    figures = {} if fitted is None else {"train_loss": _mean_loss(loss, *fitted)}
+    figures["test_loss"] = _mean_loss(loss, margins, test.y)
     figures |= accuracy_figures(model, margins, test.y) | probability_scores(model, margins, test.y)
     return figures | class_figures(model.classes or (), confusion(model, margins, test.y))
 

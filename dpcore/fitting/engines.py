@@ -79,10 +79,11 @@ def source_of(plan: Plan, request: DataRequest) -> tuple[RowSource, Schema | Non
 
     check_drop_asked(request, plan.relation)
     registered = request.data in load_registry().names("dataset")
-    reports = "fit the model to all rows, then `dpcore predict` on other files"
     asked = {
-        "--test": (request.test is not None, reports),
-        "--test-fraction (test_fraction=)": (request.test_fraction is not None, reports),
+        "--test-fraction (test_fraction=)": (
+            request.test_fraction is not None,
+            "fit the model to all rows, and report on those of another file (--test)",
+        ),
         "--part (part=)": (request.part is not None, _OF_ALL),
         "--schema-from-data": (request.schema_from_data, "write a schema"),
         "--private-bounds (private_bounds=)": (request.private_bounds, "give public bounds"),

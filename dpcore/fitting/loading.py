@@ -35,6 +35,7 @@ __all__ = [
     "read_schema_of",
     "reading_threads",
     "require_known",
+    "rows_to_test_on",
     "schema_reasons",
     "split",
 ]
@@ -118,16 +119,22 @@ def _load(
     dataset, parts = _open(request, coins)
     dataset = rows_of_part(dataset, request.part)
     why_not_private = schema_reasons(dataset.schema)
-    if request.test is not None:
-        _require_file(request.test)
-        schema = dataset.schema.with_units(None)  # Whose rows are tested on does not matter.
-        test = load_file(request.test, schema, bad_rows=request.bad_rows)  # type: ignore[arg-type]
-        test = rows_of_part(test, request.part)
-        return Data(dataset, test, why_not_private=why_not_private, parts=parts)
     if request.test_fraction is None:
-        return Data(dataset, why_not_private=why_not_private, parts=parts)
+        test = rows_to_test_on(request, dataset.schema)
+        return Data(dataset, test, why_not_private=why_not_private, parts=parts)
     train, test = split(dataset, request.test_fraction, relation, seed)
     return Data(train, test, 1.0 - request.test_fraction, why_not_private, parts)
+
+
+def rows_to_test_on(request: DataRequest, schema: Schema) -> Dataset | None:
+    """Return the rows of the file to report on, by the schema of those trained on; ``None`` where
+    none was asked for. Raises DataError for what cannot be read."""
+    if request.test is None:
+        return None
+    _require_file(request.test)
+    of_rows = schema.with_units(None)  # Whose rows are tested on does not matter.
+    test = load_file(request.test, of_rows, bad_rows=request.bad_rows)  # type: ignore[arg-type]
+    return rows_of_part(test, request.part)
 
 
 @contextmanager

@@ -16,26 +16,32 @@ _Rows = tuple[np.ndarray, np.ndarray]
 """Margins, and the targets as rows hold them."""
 
 
-def number_errors(model: Model, train: _Rows, test: _Rows) -> dict[str, float | None]:
+def number_errors(model: Model, train: _Rows | None, test: _Rows) -> dict[str, float | None]:
     """Return root mean square errors, the mean absolute error and R2 of the test rows, and what
-    always predicting the test rows' own mean has: ``None`` where there are no rows.
+    always predicting the test rows' own mean has: ``None`` where there are no rows. Of rows trained
+    on, where they are at hand, the first.
 
     Targets are held to their public bounds, as in training. R2 is 1 - (RMSE over the mean's)^2;
     ``None`` for targets that are all alike, which scikit-learn gives 0 or 1.
     """
     value = model.schema.label.scale
-    residuals = [_in_unit(value, margins) - _in_unit(value, y) for margins, y in (train, test)]
+    errors = _errors(value, test)
     truth = _in_unit(value, test[1])
     apart = truth - truth.mean() if truth.size else truth
-    rmse, mean_rmse = _rmse(residuals[1]), _rmse(apart)
+    rmse, mean_rmse = _rmse(errors), _rmse(apart)
     return {
-        "train_rmse": _rmse(residuals[0]),
+        **({} if train is None else {"train_rmse": _rmse(_errors(value, train))}),
         "test_rmse": rmse,
-        "test_mae": _mae(residuals[1]),
+        "test_mae": _mae(errors),
         "test_r2": 1.0 - (rmse / mean_rmse) ** 2 if rmse is not None and mean_rmse else None,
         "mean_rmse": mean_rmse,
         "mean_mae": _mae(apart),
     }
+
+
+def _errors(scale: tuple[float, float], rows: _Rows) -> np.ndarray:
+    said, true = (_in_unit(scale, values) for values in rows)
+    return np.asarray(said - true)
 
 
 def _in_unit(scale: tuple[float, float], values: np.ndarray) -> np.ndarray:

@@ -25,7 +25,7 @@ from dpcore.fitting.evaluated import evaluated, evaluation_of, require_held_out,
 from dpcore.fitting.fitted import make_model
 from dpcore.fitting.foresight import Foresight
 from dpcore.fitting.inferred import inference_of, inferred, shares_of, without_intervals
-from dpcore.fitting.loading import are_ours_and_generated, schema_reasons
+from dpcore.fitting.loading import are_ours_and_generated, rows_to_test_on, schema_reasons
 from dpcore.fitting.private_bounds import check_private_bounds, with_bounds
 from dpcore.fitting.public_facts import check_dataset
 from dpcore.fitting.reporting import bound_of, charged_in, not_met, state, summarise, why_released
@@ -173,16 +173,19 @@ def train_elsewhere(
     charges: Charges | None,
     table_ledger: LedgerRequest | None,
 ) -> Training:
-    """Return the training of a plan on rows that its engine reads."""
+    """Return the training of a plan on rows that its engine reads; rows to report on are read by
+    this process."""
     started, foresight = time.perf_counter(), Foresight(_tell, _note)
     source, schema, parts = source_of(plan, request)
     with opened_rows(plan, source, schema) as engine:
-        rows = engine.rows
-        reasons = schema_reasons(rows.schema)
-        told: dict[str, Any] = {"charges": charges, "foresight": foresight}
-        told["table_ledger"] = table_ledger or LedgerRequest()
+        rows, ledger = engine.rows, table_ledger or LedgerRequest()
+        reasons, test = schema_reasons(rows.schema), rows_to_test_on(request, rows.schema)
+        if test is not None:
+            note_outside(ledger, rows.schema, "exact figures of test rows")
+        told: dict[str, Any] = {"charges": charges, "foresight": foresight, "table_ledger": ledger}
         model = fit_dataset(plan, rows, reasons, parts, on_release, engine=engine, **told)
-    training = finish(plan, model, rows, started, {})
+    diagnostics = {} if test is None else diagnose(plan.loss, model, None, test)
+    training = finish(plan, model, rows, started, diagnostics)
     return replace(training, foretold=foresight.failing, at_hand=False)
 
 

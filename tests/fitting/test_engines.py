@@ -10,7 +10,7 @@ from dpcore.data.dataset import load_file
 from dpcore.data.files import Files, RowsElsewhere
 from dpcore.data.schema.schema import Schema
 from dpcore.engines.local import LocalEngine
-from dpcore.errors import InvalidInputError
+from dpcore.errors import DataError, InvalidInputError
 from dpcore.fitting.engines import engine_at_hand, engine_name, load_engine, opened_rows
 from dpcore.fitting.loading import DataRequest
 from dpcore.fitting.plan import make_plan
@@ -18,6 +18,7 @@ from dpcore.fitting.run import train
 from dpcore.fitting.settings import Settings
 from dpcore.registry.catalogue import load_registry
 from dpcore.registry.declarations import fault_of_part
+from dpcore.session.charges import Charges
 
 COLUMNS = """
 [columns]
@@ -26,6 +27,12 @@ id = { kind = "drop" }
 y = { kind = "label", classes = ["no", "yes"] }
 """
 SCHEMA = Schema.from_toml(COLUMNS)
+NUMBER = """
+[columns]
+x = { kind = "numeric", lower = 0, upper = 1 }
+id = { kind = "label", lower = 0, upper = 300 }
+y = { kind = "drop" }
+"""
 
 
 class ReadsFiles(LocalEngine):
@@ -77,10 +84,31 @@ def test_files_that_an_engine_reads_give_the_model_of_rows_at_hand(rows, relatio
 
 
 def test_a_test_is_offered_where_rows_are_at_hand(rows, capsys):
-    for engine, offered in ((LocalEngine, True), (ReadsFiles, False)):
+    for engine, offered in ((LocalEngine, "--test-fraction 0.2"), (ReadsFiles, "--test FILE")):
         training = train(plan(engine), DataRequest(str(rows), SCHEMA))
         tell_training(training, None, None, as_json=False, quiet=False)
-        assert ("--test-fraction 0.2 holds rows out" in capsys.readouterr().out) is offered
+        assert f"No test asked for; {offered}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("columns", "loss"), [(COLUMNS, "logistic"), (NUMBER, "ridge")])
+def test_rows_of_another_file_are_reported_on_as_where_rows_are_at_hand(rows, columns, loss):
+    other = rows.with_name("other.csv")
+    other.write_text("\n".join(rows.read_text().splitlines()[:30]) + "\n")
+    request = DataRequest(str(rows), Schema.from_toml(columns), test=other)
+    there, here = (train(plan(e, loss=loss), request) for e in (ReadsFiles, LocalEngine))
+    there.model.save(str(rows.with_name("model.json")))
+    told = rows.with_name("model.json").read_text()
+    assert not any(figure in told for figure in there.diagnostics)
+    known = {k: v for k, v in here.diagnostics.items() if not k.startswith("train")}
+    assert there.diagnostics == known and len(known) < len(here.diagnostics)
+
+
+def test_a_file_to_test_on_that_cannot_be_read_is_refused_before_anything_is_charged(rows):
+    request = DataRequest(str(rows), SCHEMA, test=rows.with_name("none.csv"))
+    charges = Charges()
+    with pytest.raises(DataError, match="no such file"):
+        train(plan(), request, charges=charges)
+    assert len(ReadsFiles.closed) == 1 and charges.bound is None
 
 
 def test_an_engine_is_closed_whatever_ends_the_fit(rows):
@@ -96,7 +124,6 @@ def test_an_engine_is_closed_whatever_ends_the_fit(rows):
     ("asked", "reason"),
     [
         ({"test_fraction": 0.5}, "has no --test-fraction"),
-        ({"test": "other.csv"}, "has no --test:"),
         ({"schema": None, "schema_from_data": True}, "has no --schema-from-data"),
         ({"data": "adult", "schema": None}, "the data set adult"),
         ({"unit": "id", "rows_per_unit": 2}, "rows may be in several files"),

@@ -33,14 +33,16 @@ def train(folder, schema, *options, **environment):
 
 @pytest.mark.slow
 def test_a_cluster_for_the_time_of_a_command(folder, schema):
-    reports = []
+    reports, asked = [], ("--threads", "1", "--test", str(folder / "2.parquet"))
     for environment in ({}, {"DPCORE_ENGINE": "dask"}):
-        status, out, told = train(folder, schema, "--threads", "1", **environment)
+        status, out, told = train(folder, schema, *asked, **environment)
         assert status == 0, told
         reports.append(json.loads(out))
     for report in reports:
         del report["seconds"]
-    assert reports[0] == reports[1]
+    # Rows trained on elsewhere have no figure.
+    assert reports[0]["diagnostics"].pop("train_loss") > 0
+    assert reports[0] == reports[1] and reports[0]["diagnostics"]["test_loss"] > 0
 
 
 def test_what_is_refused_on_the_command_line(folder, schema):
