@@ -124,7 +124,7 @@ class ExactAnswers(OneProcess):
         needs_table = hasattr(query, "answer_table") or of_units
         if needs_table and not hasattr(self._engine, "answer_table"):
             needs = "adds up whole units" if of_units else "goes through the rows in its own way"
-            other = "" if of_units else ", or an algorithm that asks for sums alone (--algo auto)"
+            other = "" if of_units else ", or for sums alone --algo auto (algo='auto')"
             raise InvalidInputError(
                 f"{type(query).__name__} {needs}, and the engine "
                 f"{type(self._engine).__name__} has no table at hand; use --engine local "

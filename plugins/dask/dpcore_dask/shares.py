@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
@@ -122,9 +123,13 @@ class Shares:
 
 def outcomes_of(client: Client, futures: Sequence[Future]) -> list[Outcome]:
     """Return what tasks came to, when all are done; EngineError where one cannot be."""
-    _wait(client, futures)
-    outcomes: list[Outcome] = client.gather(futures)
-    return outcomes
+    gather = partial(client.gather, asynchronous=True)
+    while True:
+        _wait(client, futures)
+        # A worker that ends now takes what its tasks came to with it: they are to be done again.
+        with suppress(TimeoutError):
+            outcomes: list[Outcome] = client.sync(gather, futures, callback_timeout=_SECONDS)
+            return outcomes
 
 
 def _unbind(client: Client, futures: Sequence[Future]) -> None:

@@ -247,6 +247,24 @@ def test_sums_are_not_waited_for_without_workers(folder, schema, monkeypatch):
         engine.close()
 
 
+def test_sums_that_end_with_their_worker_are_not_waited_for_either(folder, schema, monkeypatch):
+    monkeypatch.setattr(shares, "_SECONDS", 1.0)
+    waited, query = shares._wait, RowCount("l2")
+    with small_cluster(n_workers=1, processes=False, protocol="tcp://") as cluster:
+        engine = opened(cluster, folder, schema)
+        assert engine.answer(query) > 0
+
+        def wait_and_end(client, futures):
+            waited(client, futures)
+            cluster.scale(0)
+            cluster.sync(cluster._correct_state)
+
+        monkeypatch.setattr(shares, "_wait", wait_and_end)
+        with pytest.raises(EngineError, match="no worker"):
+            engine.answer(query)
+        engine.close()
+
+
 def test_certificates_are_taken_from_dasks_configuration(folder, schema):
     made = Security.temporary()
     with small_cluster(n_workers=1, processes=False, security=made) as cluster:
