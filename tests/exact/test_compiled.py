@@ -217,6 +217,8 @@ def test_a_cache_that_cannot_be_written_is_no_error(tmp_path):
     done = subprocess.run(command, env=os.environ | nowhere, capture_output=True, text=True)
     assert "no locator available" in done.stderr
     done = train(nowhere)
-    assert done.returncode == 0 and len(done.stderr.splitlines()) == 1
-    assert "no folder for cached kernels can be written" in done.stderr
+    # A run that takes its time, as to compile all kernels, says how far it is.
+    said = [line for line in done.stderr.splitlines() if "dpcore: fitting" not in line]
+    assert done.returncode == 0 and len(said) == 1
+    assert "no folder for cached kernels can be written" in said[0]
     assert os.listdir(tmp_path) == []
