@@ -123,13 +123,15 @@ class Shares:
 
 def outcomes_of(client: Client, futures: Sequence[Future]) -> list[Outcome]:
     """Return what tasks came to, when all are done; EngineError where one cannot be."""
-    gather = partial(client.gather, asynchronous=True)
+    gather, seconds = partial(client.gather, asynchronous=True), _SECONDS
     while True:
         _wait(client, futures)
         # A worker that ends now takes what its tasks came to with it: they are to be done again.
+        # Or the sums are large, and come by a slow line: the next time they have longer.
         with suppress(TimeoutError):
-            outcomes: list[Outcome] = client.sync(gather, futures, callback_timeout=_SECONDS)
+            outcomes: list[Outcome] = client.sync(gather, futures, callback_timeout=seconds)
             return outcomes
+        seconds *= 2
 
 
 def _unbind(client: Client, futures: Sequence[Future]) -> None:

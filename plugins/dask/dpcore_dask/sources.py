@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Literal
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
 
 __all__ = ["require_here", "shared_rows"]
 
+_ENDED = {"action": "remove-worker"}
+"""Of the scheduler's event where a worker has ended, however."""
+
 
 def require_here(source: RowSource) -> None:
     """Raise DataError for files that are not there, before workers of this machine are started to
@@ -52,11 +56,11 @@ def shared_rows(
         "frame": _frame,
         "registered": _registered,
     }
-    workers = _workers(client) if source.kind == "frame" else {}
+    mark = _marked(client) if source.kind == "frame" else {}
     sources, shares = begin[source.kind](source, schema, client)
     found = shares.facts()
     if source.kind == "frame":
-        _require_still_there(workers, client)
+        _require_still_there(mark, client)
     if source.kind == "registered":
         require_one_whole(source.name, found)
     return shares, [facts.seal for facts in found], _rows_of(source, sources, found)
@@ -105,22 +109,27 @@ def _coins(client: Client, seed: int | None, counts: Sequence[Future]) -> list[P
     return [PartCoins.drawn(seed, n_before) for n_before in accumulate([0, *rows[:-1]])]
 
 
-def _workers(client: Client) -> dict[str, str]:
-    """Return each worker's id by its address. A worker that is started in place of another may have
-    the same address, and has an id of its own."""
+def _marked(client: Client) -> dict[str, str]:
+    """Note this moment among the scheduler's events, and return the note."""
+    mark = {"action": "dpcore-frame", "of": uuid.uuid4().hex}
     with lost_is_told():
-        return dict(client.run(tasks.own_id, on_error="ignore"))
+        client.log_event("all", mark)
+    return mark
 
 
-def _require_still_there(workers: dict[str, str], client: Client) -> None:
-    """Raise EngineError where a worker has ended while partitions of a frame were first made.
+def _require_still_there(mark: dict[str, str], client: Client) -> None:
+    """Raise EngineError where a worker has ended since then, while partitions of a frame were first
+    made, whether it was there before or came meanwhile.
 
     Dask works out anew what such a worker had. Of a source that is random or changes, partitions
     made before and after would be of two tables, and a row could be in both, which no seal of a
-    partition shows. Once all are made, a seal is that of one working out.
+    partition shows. Once all are made, a seal is that of one working out. The scheduler notes that
+    a worker has ended before it has its tasks done again; of older events it may have none left.
     """
-    now = _workers(client)
-    if any(now.get(address) != own_id for address, own_id in workers.items()):
+    with lost_is_told():
+        events = [event for _, event in client.get_events("all")]
+    since = events[events.index(mark) :] if mark in events else [_ENDED]
+    if any(isinstance(event, dict) and event.get("action") == _ENDED["action"] for event in since):
         raise EngineError(
             "A worker ended while the partitions of the frame were worked out, and some may have "
             "been worked out from other rows than the rest: try again."

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,9 +15,6 @@ from dpcore_dask.files import rows_in
 from dpcore_dask.frames import FrameSource, held
 from dpcore_dask.partition import Partition, Source
 
-if TYPE_CHECKING:
-    from distributed import Worker
-
 __all__ = [
     "Outcome",
     "answer",
@@ -25,7 +22,6 @@ __all__ = [
     "hold_partition",
     "names",
     "open_partition",
-    "own_id",
     "rehearse",
     "rows_of_file",
     "rows_of_frame",
@@ -49,11 +45,6 @@ class Outcome:
 def names(files: Files) -> Outcome:
     """Return the names of the partitions."""
     return _outcome(files.names)
-
-
-def own_id(dask_worker: Worker) -> str:
-    """Return the id of the worker that runs this, another one each time that one is started."""
-    return str(dask_worker.id)
 
 
 def rows_of_file(name: str) -> Outcome:

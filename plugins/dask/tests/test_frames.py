@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from dask import delayed
-from distributed import Client
+from distributed import Client, LocalCluster, wait
 
 import dpcore
 from dpcore.data.files import FrameParts
@@ -16,7 +16,7 @@ from dpcore.data.schema.schema import Schema
 from dpcore.engines.local import LocalEngine
 from dpcore.errors import DataError, EngineError, InvalidInputError
 from dpcore.queries import RowCount
-from dpcore_dask import shares, tasks
+from dpcore_dask import sources
 from dpcore_dask.engine import DaskEngine
 from dpcore_dask.frames import FrameSource, held
 from dpcore_dask.partition import Partition
@@ -161,31 +161,35 @@ def test_rows_that_are_not_the_same_again_are_refused(client, schema, parts):
     assert "perhaps" not in str(told.value)
 
 
-@pytest.mark.parametrize("in_its_place", [False, True])
-def test_a_worker_that_ends_while_a_frame_is_made_ends_the_fit(
-    client, schema, parts, monkeypatch, in_its_place
-):
-    """Of a random source, partitions made before and after would be of two tables. Another worker
-    may have the address of the one that ended, where it is started with ``--worker-port``."""
-    ended = []
+@pytest.mark.parametrize("when", ["before", "later", "forgotten"])
+def test_a_worker_that_ends_while_a_frame_is_made_ends_the_fit(schema, parts, monkeypatch, when):
+    """Of a random source, partitions made before and after would be of two tables. So would they
+    be where a worker comes while they are made and ends again. ``forgotten`` : the scheduler keeps
+    no more than so many events, and cannot say what happened before."""
+    begin = sources._frame
+    asked = {"threads_per_worker": 1, "processes": False, "dashboard_address": "127.0.0.1:0"}
+    cluster = LocalCluster(n_workers=2, **asked)
 
-    def facts(self):
-        ended.append(min(client.nthreads()))
-        return all_facts(self)
+    def begun(parts, schema, client):
+        made = begin(parts, schema, client)
+        if when == "later":
+            before = set(client.nthreads())
+            cluster.scale(3)
+            client.wait_for_workers(3, timeout=60)
+            client.retire_workers(list(set(client.nthreads()) - before))
+        elif when == "before":
+            wait(made[1]._partitions)  # One that is at work does not retire.
+            client.retire_workers([min(client.nthreads())])
+        else:
+            cluster.scheduler._broker.truncate("all")
+        return made
 
-    def run(self, function, *others, **options):
-        there = all_workers(self, function, *others, **options)
-        if function is tasks.own_id and ended:
-            address = ended[0]
-            del there[address]
-            there |= {address: "Worker-of-another-process"} if in_its_place else {}
-        return there
-
-    all_facts, all_workers = shares.Shares.facts, Client.run
-    monkeypatch.setattr(shares.Shares, "facts", facts)
-    monkeypatch.setattr(Client, "run", run)
-    with pytest.raises(EngineError, match="A worker ended while the partitions of the frame"):
-        engine_of(of_parts(parts), schema)
+    with cluster, Client(cluster, set_as_default=True) as client:
+        client.log_event("all", "somebody's own")
+        engine_of(of_parts(parts), schema).close()
+        monkeypatch.setattr(sources, "_frame", begun)
+        with pytest.raises(EngineError, match="A worker ended while the partitions of the frame"):
+            engine_of(of_parts(parts), schema)
 
 
 def test_a_partition_may_be_moved_and_its_frame_is_not_kept(schema, parts):

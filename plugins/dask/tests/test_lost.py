@@ -265,6 +265,25 @@ def test_sums_that_end_with_their_worker_are_not_waited_for_either(folder, schem
         engine.close()
 
 
+def test_sums_that_come_slowly_are_waited_for_longer(monkeypatch):
+    monkeypatch.setattr(shares, "_wait", lambda client, futures: None)
+    given = []
+
+    class SlowLine:
+        def gather(self):
+            raise AssertionError
+
+        def sync(self, gather, futures, callback_timeout):
+            given.append(callback_timeout)
+            if callback_timeout < 5 * shares._SECONDS:  # A twin would ask for ever.
+                assert len(given) < 9
+                raise TimeoutError
+            return ["sums"]
+
+    assert shares.outcomes_of(SlowLine(), []) == ["sums"]
+    assert given == [times * shares._SECONDS for times in (1, 2, 4, 8)]
+
+
 def test_certificates_are_taken_from_dasks_configuration(folder, schema):
     made = Security.temporary()
     with small_cluster(n_workers=1, processes=False, security=made) as cluster:
