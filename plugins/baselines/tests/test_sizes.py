@@ -91,6 +91,17 @@ def test_every_layout_gives_the_counts_of_the_formula():
         assert found.tolist() == np.ravel(expected).tolist()
 
 
+def test_no_digit_carries_over_however_many_rows_a_block_has(monkeypatch):
+    X = numbers(500)
+    table = Table.from_matrix(X, np.ones(500), row_norm=2.0, raw_norm_bound=2.0)
+    query = ColumnSizes((0, 1, 2))
+    whole = LocalEngine(table).answer(query).tolist()
+    monkeypatch.setattr("dpcore_baselines.sizes._DIGIT", 2.0**7)
+    assert LocalEngine(table).answer(query).tolist() != whole  # 500 rows at a time carry
+    monkeypatch.setattr("dpcore_baselines.sizes._ROWS", 2**7 - 1)
+    assert LocalEngine(table).answer(query).tolist() == whole
+
+
 def counted(X, problem):
     table = Table.from_matrix(X, np.ones(len(X)), row_norm=2.0, raw_norm_bound=2.0)
     return LocalEngine(table).answer(ColumnSizes(problem.numbers)).astype(float)
