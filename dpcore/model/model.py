@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore.data.blocks.table import Table
+from dpcore.data.cells.readings import number_of
 from dpcore.data.schema.schema import Schema
 from dpcore.errors import DpcoreError, InvalidInputError, ModelFileError
 from dpcore.inference.estimate import required_estimate
@@ -78,7 +79,7 @@ class Model(LearntFacts):
     def decision_function(self, X: Any, bad_rows: str = "blank") -> np.ndarray:
         """Return the margin of every row, float64 of shape (n_rows,); above 0: positive class. Of
         three classes and more those of each class, of shape (n_rows, n_classes). For a regression,
-        the predicted value.
+        what ``predict`` returns.
 
         X : what ``fit`` takes: an array or CSR matrix of the same width, a frame with the schema's
         columns, or the path of a file, which is read in pieces. A row is scaled down to the public
@@ -92,8 +93,9 @@ class Model(LearntFacts):
         return self.labels(margins) if self.schema.label.is_real else margins.T
 
     def predict(self, X: Any, bad_rows: str = "blank") -> np.ndarray:
-        """Return the predicted class of every row, or the predicted value of a regression; for a
-        row without a score None, in an array of objects, or NaN."""
+        """Return the predicted class of every row, or the predicted value of a regression, held to
+        the target's public bounds; for a row without a score None, in an array of objects, or NaN.
+        """
         return self.labels(margins_of(self, X, bad_rows))
 
     def predict_proba(self, X: Any, bad_rows: str = "blank") -> np.ndarray:
@@ -108,7 +110,7 @@ class Model(LearntFacts):
     def predict_interval(self, X: Any, bad_rows: str = "blank") -> np.ndarray:
         """Return the 95 % interval of every row's margin at the minimum over the population, of
         shape (n_rows, 2): of a logistic model of the log odds, whose 1 / (1 + e^-m) are the bounds
-        of its probability; for a regression of the predicted value.
+        of its probability; for a regression of the predicted value, between the same bounds.
 
         Raises InvalidInputError for a model without intervals (``fit(intervals_share=...)``).
         """
@@ -145,10 +147,9 @@ class Model(LearntFacts):
     def labels(self, margins: np.ndarray, least: float = 0.0) -> np.ndarray:
         """Return the class that each row's margins say, of two the positive one above ``least``, of
         several the first with the largest, None where they are NaN; for a regression, the value in
-        the target's own unit, which may lie outside its bounds."""
+        the target's own unit, held to its public bounds."""
         if self.classes is None:
-            middle, half = self.schema.label.scale
-            return middle + half * margins
+            return number_of(self.schema.label, margins)
         blank = blank_rows(margins)
         labels: np.ndarray = self.classes_[places_said(margins, least)]
         if blank.any():
