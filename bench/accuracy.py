@@ -4,7 +4,8 @@ A comparison, as `dpcore compare` makes it, delta = 1e-8: 5-fold mean test accur
 95 % interval; below it, how far the first algorithm is above the best of the others at each
 epsilon, and above what was reported to us of other software (`references.py`). The data are public
 benchmarks: n0 is the number of training rows. The constants of dp-gd, which `auto` mostly chooses,
-were developed on adult, bank and census-sim and then frozen; a9a and kddcup99-10 had no part.
+were developed on adult, bank and census-sim and then frozen; a9a had no part, and kddcup99-10 none
+but in the steps of the hinge.
 
     DPCORE_DATA_DIR=... python bench/accuracy.py --results FOLDER
         [--algos all] [--algos dp-agd,dp-agd:paper] [--set dp-gd.moments_share=0]

@@ -39,6 +39,7 @@ def test_sources_of_the_core_and_of_every_plugin_are_read():
 # What has no room of its own in the core: whole fits, the project itself, and plugins as fixtures.
 BESIDE_THE_ROOMS = {"bad_plugins", "bits", "stub_plugin", "third_party"}
 OF_THE_PROJECT = {
+    "test_claims.py",
     "test_docs.py",
     "test_examples.py",
     "test_house_rules.py",
@@ -54,6 +55,25 @@ def test_the_tests_mirror_the_core():
     folders = {path.name for path in tests.glob("[!_.]*/") if any(path.rglob("*.*"))}
     assert folders - rooms == BESIDE_THE_ROOMS
     assert {path.name for path in tests.glob("test_*.py")} == OF_THE_PROJECT
+
+
+# Lines of a file: a reader sees one subject in fewer.
+TOO_LONG = 300
+
+
+def is_too_long(text):
+    return len(text.splitlines()) >= TOO_LONG
+
+
+def test_files_have_fewer_than_300_lines():
+    # The page for contributors said so, and seven files were as long or longer.
+    assert [relative(path) for path in SOURCES if is_too_long(path.read_text())] == []
+
+
+@pytest.mark.parametrize(("lines", "found"), [(299, False), (300, True)])
+def test_a_file_that_is_too_long_is_found(lines, found):
+    assert is_too_long("x = 1\n" * lines) == found
+    assert f"under {TOO_LONG} lines" in (ROOT / "CONTRIBUTING.md").read_text()
 
 
 def test_docstrings_of_modules_name_their_thing():

@@ -19,7 +19,7 @@ from dpcore.model.shown import shown_bounds
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from dpcore.fitting.run import Training
+    from dpcore.fitting.training import Training
 
 __all__ = ["tell_training"]
 

@@ -2,72 +2,73 @@
 
 from __future__ import annotations
 
-from math import sqrt
+from math import isinf, sqrt
 from typing import Any
 
 import numpy as np
 
-from dpcore.evaluation.intervals import Estimate, count_of, mean_of
+from dpcore.evaluation.error_intervals import (
+    Moments,
+    mean_of_targets,
+    r2_of,
+    squared_error,
+    variance_of_targets,
+)
+from dpcore.evaluation.intervals import Estimate, count_of
 
 __all__ = ["figures_of_errors"]
 
-_Z_OF_TWO = 2.241403
-"""The quantile of .9875 of the normal law: two intervals hold together with 95 %."""
-
 
 def figures_of_errors(
-    sums: np.ndarray, half: float, deviation: float, rows_per_unit: int = 1
+    sums: np.ndarray, bounds: tuple[float, float], deviation: float, rows_per_unit: int = 1
 ) -> dict[str, Any]:
-    """Return what the sums of ``ErrorSums`` say of a model, as JSON-able data in the target's own
-    unit: each figure with its interval at 95 %, and a ``verdict`` if the model is worse than the
-    mean of these rows, else ``None``.
+    """Return what the sums of ``PredictionMoments`` say of a model, as JSON-able data: each figure
+    in the target's own unit with its interval at 95 %, and a ``verdict`` by that of R2.
 
-    ``half`` : half of the public range of the target, at which errors are clipped.
+    ``bounds`` : the public ones, to which targets and predictions are held.
     ``deviation`` : of the noise of each sum.
     """
-    errors, squares, placed, squared, count = map(float, sums)
-    mean_square = mean_of(errors, count, deviation, rows_per_unit, squares)
-    model = _root(mean_square, half)
-    constant = _root(_variance(placed, squared, count, deviation, rows_per_unit), half)
+    n, z, y, zz, zy, yy = sums.tolist()
+    of = Moments(n, z, y, zz, zy, yy, deviation, rows_per_unit)
+    half, middle = (bounds[1] - bounds[0]) / 2, bounds[0] / 2 + bounds[1] / 2
+    r2 = r2_of(of)
     return {
-        "held_out_rows": count_of(sums[-1:], deviation)._asdict(),
-        "clip": half,
-        "rmse_clipped": model._asdict(),
-        "mean_rmse": constant._asdict(),
-        "verdict": _verdict(model, constant, half),
+        "held_out_rows": count_of(sums[:1], deviation)._asdict(),
+        "bounds": list(bounds),
+        "rmse": _told(_root(squared_error(of)), half),
+        "mean_rmse": _told(_root(variance_of_targets(of)), half),
+        "mean": _told(mean_of_targets(of), half, middle),
+        "r2": _told(r2),
+        "verdict": _verdict(r2),
         "noise_deviation": deviation,
         "sums": sums.tolist(),
     }
 
 
-def _variance(
-    placed: float, squared: float, count: float, deviation: float, rows_per_unit: int
-) -> Estimate:
-    """Return the variance of the scaled target: the mean of squares less the squared mean, between
-    what both intervals leave of it, each at 97.5 %."""
-    asked: dict[str, Any] = {"rows_per_unit": rows_per_unit, "z": _Z_OF_TWO}
-    share = mean_of(placed, count, deviation, **asked)
-    square = mean_of(squared, count, deviation, **asked)
-    ends = 2 * share.low - 1, 2 * share.high - 1
-    most = max(abs(end) for end in ends)
-    least = 0.0 if ends[0] <= 0 <= ends[1] else min(abs(end) for end in ends)
-    low, high = max(square.low - most**2, 0.0), max(square.high - least**2, 0.0)
-    if share.value is None or square.value is None:
-        return Estimate(None, low, high)
-    return Estimate(min(max(square.value - (2 * share.value - 1) ** 2, low), high), low, high)
+def _root(of: Estimate) -> Estimate:
+    return Estimate(None if of.value is None else sqrt(of.value), sqrt(of.low), sqrt(of.high))
 
 
-def _root(of: Estimate, half: float) -> Estimate:
-    value = None if of.value is None else half * sqrt(of.value)
-    return Estimate(value, half * sqrt(of.low), half * sqrt(of.high))
+def _told(of: Estimate, half: float = 1.0, middle: float = 0.0) -> dict[str, float | None]:
+    """Return an estimate in the target's unit; ``None`` in place of what has no bound."""
+    return {
+        name: None if value is None or isinf(value) else middle + half * value
+        for name, value in of._asdict().items()
+    }
 
 
-def _verdict(model: Estimate, constant: Estimate, clip: float) -> str | None:
-    if model.value is None or constant.value is None or model.value <= constant.value:
-        return None
-    sure = "beyond" if model.low > constant.high else "within"
+def _verdict(r2: Estimate) -> str:
+    if r2.value is None:
+        return (
+            "Whether the model is better than always predicting the mean is unknown: there are too "
+            "few rows for the noise."
+        )
+    sure = "beyond what noise and sampling explain."
+    if r2.low > 0:
+        return f"The model is better than always predicting the mean, {sure}"
+    if r2.high < 0:
+        return f"The model is worse than always predicting the mean, {sure}"
     return (
-        f"The model is worse than the constant model, {sure} what noise and sampling explain: its "
-        f"RMSE, of errors clipped at {clip:.6g}, is about {model.value:.4g}, that of always the "
-        f"mean about {constant.value:.4g}."
+        "The model is no better than always predicting the mean, as far as noise and sampling let "
+        "these rows tell."
     )

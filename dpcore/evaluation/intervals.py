@@ -1,4 +1,4 @@
-"""Intervals of shares, means and AUC from noisy sums: for the noise, and the rows as a sample.
+"""Intervals of shares and AUC from noisy sums: for the noise, and the rows as a sample.
 
 All are functions of released sums and of public figures, the noise's standard deviation among
 them, so they cost nothing. Each is the set of values that a test of level 5 % does not reject, the
@@ -13,18 +13,18 @@ bounds it: the sum of m <= k variables has at most m times the sum of their vari
 
 from __future__ import annotations
 
-from math import inf, sqrt
+from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["Estimate", "auc_of_bins", "count_of", "mean_of", "share_of"]
+__all__ = ["CLEAR", "Z", "Estimate", "auc_of_bins", "count_of", "kept", "share_of"]
 
-_Z = 1.959964
+Z = 1.959964
 """The quantile of .975 of the normal law."""
 _STEPS = 2000
-_CLEAR = 4.0
-"""How many deviations of its noise a class has to count, for AUC to be told."""
+CLEAR = 4.0
+"""How many deviations of its noise a count has to be, for a quotient by it to be told."""
 
 
 class Estimate(NamedTuple):
@@ -42,7 +42,7 @@ _UNKNOWN = Estimate(None, 0.0, 1.0)
 def count_of(cells: np.ndarray, deviation: float) -> Estimate:
     """Return the number of rows in some cells, float64 as released; its interval is for the noise,
     since the rows that were held out are counted, and are no sample of themselves."""
-    reach, total = _Z * deviation * sqrt(cells.size), float(cells.sum())
+    reach, total = Z * deviation * sqrt(cells.size), float(cells.sum())
     return Estimate(max(total, 0.0), max(total - reach, 0.0), max(total + reach, 0.0))
 
 
@@ -63,37 +63,10 @@ def share_of(
     rows = max(1.0, count_of(cells, deviation).high) * rows_per_unit
     p = np.linspace(0.0, 1.0, _STEPS + 1)
     noise = deviation**2 * (m * (1 - p) ** 2 + rest * p**2)
-    low, high = _kept(p, (part - p * total) ** 2, noise + rows * p * (1 - p))
+    low, high = kept(p, (part - p * total) ** 2, noise + rows * p * (1 - p))
     if not total > 0:
         return _UNKNOWN
     return Estimate(min(max(part / total, low), high), low, high)
-
-
-def mean_of(
-    part: float,
-    count: float,
-    deviation: float,
-    rows_per_unit: int = 1,
-    squares: float = inf,
-    z: float = _Z,
-) -> Estimate:
-    """Return the mean of numbers in [0, 1], from their noisy sum and their noisy count.
-
-    For a mean m of a population, part - m count has the mean 0, and the variance deviation^2 (1 +
-    m^2) + n v. A row's v is at most m (1 - m) (Bhatia & Davis 2000), and at most the mean square,
-    which is taken at the top of its noise.
-
-    ``squares`` : the noisy sum of squares, where it was released. ``z`` : the quantile.
-    """
-    reach, part = z * deviation, _within(part, count)
-    rows, fewest = max(1.0, count + reach), max(1.0, count - reach)
-    m = np.linspace(0.0, 1.0, 2 * _STEPS + 1) ** 2  # finer near 0, where its root is told
-    variance = np.minimum(m * (1 - m), max(squares + reach, 0.0) / fewest)
-    spread = deviation**2 * (1 + m**2) + rows_per_unit * rows * variance
-    low, high = _kept(m, (part - m * count) ** 2, spread, z)
-    if not count > 0:
-        return _UNKNOWN
-    return Estimate(min(max(part / count, low), high), low, high)
 
 
 def auc_of_bins(
@@ -110,16 +83,16 @@ def auc_of_bins(
     """
     n, p = float(negative.sum()), float(positive.sum())
     reach = deviation * sqrt(negative.size)
-    if min(n, p) < max(_CLEAR * reach, 1.0):
+    if min(n, p) < max(CLEAR * reach, 1.0):
         return _UNKNOWN
     below = (np.cumsum(negative) - negative / 2) / n
     above = (p - np.cumsum(positive) + positive / 2) / p
     auc = float(positive @ below / p)
     first = ((below - auc) ** 2).sum() / p**2 + ((above - auc) ** 2).sum() / n**2
     noise = deviation**2 * first + reach**4 / (2 * (n * p) ** 2)
-    fewest = max(1.0, min(n, p) - _Z * reach)
+    fewest = max(1.0, min(n, p) - Z * reach)
     a = np.linspace(0.0, 1.0, _STEPS + 1)
-    low, high = _kept(a, (auc - a) ** 2, noise + rows_per_unit * a * (1 - a) / fewest)
+    low, high = kept(a, (auc - a) ** 2, noise + rows_per_unit * a * (1 - a) / fewest)
     return Estimate(min(max(auc, low), high), low, high)
 
 
@@ -130,13 +103,11 @@ def _within(part: float, whole: float) -> float:
     return min(max(part, 0.0), whole) if whole > 0 else part
 
 
-def _kept(
-    values: np.ndarray, gaps: np.ndarray, variances: np.ndarray, z: float = _Z
-) -> tuple[float, float]:
+def kept(values: np.ndarray, gaps: np.ndarray, variances: np.ndarray) -> tuple[float, float]:
     """Return the least and the largest value that is not rejected, a step wider on either side;
     where all are, the one nearest to it."""
     ratios = gaps / np.maximum(variances, 1e-12)
-    places = np.flatnonzero(ratios <= max(z**2, float(ratios.min())))
+    places = np.flatnonzero(ratios <= max(Z**2, float(ratios.min())))
     last = len(values) - 1
     low, high = values[max(places[0] - 1, 0)], values[min(places[-1] + 1, last)]
     return float(low), float(high)

@@ -19,8 +19,10 @@ def evaluation_in_words(figures: Mapping[str, Any], *, private: bool) -> list[st
     """
     if not figures:
         return []
-    if "rmse_clipped" in figures:
+    if "bounds" in figures:
         return _of_errors(figures, private)
+    if "clip" in figures:
+        return _of_clipped_errors(figures, private)
     lines = [
         _heading(figures, private),
         f"  accuracy {_share(figures['accuracy'])}; always {figures['constant_class']!r}: "
@@ -46,18 +48,34 @@ def _heading(figures: Mapping[str, Any], private: bool) -> str:
 
 
 def _of_errors(figures: Mapping[str, Any], private: bool) -> list[str]:
-    lines = [
+    lower, upper = figures["bounds"]
+    return [
+        _heading(figures, private),
+        f"  RMSE {_number(figures['rmse'])}; of always the mean, {_number(figures['mean'])}: "
+        f"{_number(figures['mean_rmse'])}",
+        f"  R2 {_number(figures['r2'])}; targets and predictions are held to their bounds, "
+        f"{lower:.6g} to {upper:.6g}",
+        figures["verdict"],
+    ]
+
+
+def _of_clipped_errors(figures: Mapping[str, Any], private: bool) -> list[str]:
+    """Return lines about figures of an earlier kind, which model files hold."""
+    return [
         _heading(figures, private),
         f"  RMSE of errors clipped at {figures['clip']:.6g}: {_number(figures['rmse_clipped'])}; "
         f"RMSE of always the mean: {_number(figures['mean_rmse'])}",
+        "  The errors of the model are clipped and those of the mean are not: these two figures "
+        "flatter the model.",
+        *([figures["verdict"]] if figures["verdict"] else []),
     ]
-    return [*lines, *([figures["verdict"]] if figures["verdict"] else [])]
 
 
 def _number(figure: Mapping[str, Any]) -> str:
-    if figure["value"] is None:
-        return _UNKNOWN
-    return f"{figure['value']:.4g} [{figure['low']:.4g}, {figure['high']:.4g}]"
+    value, low, high = (figure[key] for key in ("value", "low", "high"))
+    if value is None:
+        return _UNKNOWN if high is None else f"{_UNKNOWN[:-1]}; at most {high:.4g})"
+    return f"{value:.4g} [{low:.4g}, {high:.4g}]"
 
 
 def _bin(each: Mapping[str, Any]) -> str:

@@ -14,6 +14,7 @@ __all__ = [
     "DIGITS",
     "exact",
     "exp_down",
+    "exp_in_words",
     "exp_up",
     "float_down",
     "float_up",
@@ -32,6 +33,23 @@ _SMALLEST_EXPONENT = -2000
 def exact(number: float) -> str:
     """Return all digits of a float: fewer could round a guarantee down."""
     return repr(float(number)).removesuffix(".0")
+
+
+def exp_in_words(epsilon: float) -> str:
+    """Return e^epsilon, up to epsilon = 20 with its value, rounded up.
+
+    Three digits, and one more for every nought that the excess over 1 begins with: at a small
+    epsilon that excess is what is guaranteed.
+    """
+    power = f"e^{exact(epsilon)}"
+    if epsilon > 20:
+        return power
+    # Thirty digits to nearest, the next above them, then three rounded up: never below e^epsilon.
+    above = decimal.Context(prec=30).next_plus(decimal.Context(prec=30).exp(Decimal(epsilon)))
+    digits = 3 + min(24, max(0, -1 - Decimal(epsilon).adjusted()))
+    return (
+        f"{power} = {decimal.Context(prec=digits, rounding=decimal.ROUND_CEILING).plus(above):,f}"
+    )
 
 
 def _context(rounding: str) -> decimal.Context:

@@ -16,6 +16,7 @@ from dpcore.exact.grid import round_parameters
 from dpcore.model.outfile import check_writable, write_whole
 
 if TYPE_CHECKING:
+    from dpcore.data.schema.columns import Label
     from dpcore.export.graph import Graph
     from dpcore.model.model import Model
 
@@ -107,9 +108,7 @@ def _margins(graph: Graph, model: Model) -> tuple[str, str | None]:
 
 def _add_outputs(graph: Graph, model: Model, margins: str, fault: str | None) -> None:
     if model.classes is None:
-        middle, half = model.schema.label.scale
-        value = graph.op("Add", graph.op("Mul", margins, half), middle)
-        graph.output("label", value, "f", 1)
+        graph.output("label", _number(graph, model.schema.label, margins), "f", 1)
         return
     n_margins = model.schema.label.n_margins
     graph.output("log_odds" if model.has_log_odds else "margin", margins, "f", n_margins)
@@ -126,6 +125,16 @@ def _add_outputs(graph: Graph, model: Model, margins: str, fault: str | None) ->
     if fault is not None:
         label = graph.op("Where", fault, graph.constant(float("nan") if are_numbers else ""), label)
     graph.output("label", label, "f" if are_numbers else "U", 1)
+
+
+def _number(graph: Graph, label: Label, margins: str) -> str:
+    """Return the predicted number as ``dpcore.data.cells.readings.number_of``, by the same
+    comparisons."""
+    middle, half = label.scale
+    value = graph.op("Add", graph.op("Mul", margins, half), middle)
+    for comparison, bound in zip(("Less", "Greater"), label.bounds, strict=True):
+        value = graph.op("Where", graph.op(comparison, value, bound), bound, value)
+    return value
 
 
 def _probabilities(graph: Graph, model: Model, margins: str) -> str:

@@ -97,10 +97,13 @@ def macro_f1(counts: np.ndarray) -> float:
 
 def _verdict_on_numbers(loss: Loss, margins: np.ndarray, y: np.ndarray) -> str | None:
     """Return the sentence on a model whose mean loss is above that of the rows' mean, if it is: a
-    ratio, which has no unit."""
+    ratio, which has no unit. Predictions are held to the target's range."""
     if not y.size:
         return None
-    own, constant = _mean_loss(loss, margins, y), _mean_loss(loss, np.full(y.size, y.mean()), y)
+    own, constant = (
+        _mean_loss(loss, np.clip(margins, -1.0, 1.0), y),
+        _mean_loss(loss, np.full(y.size, y.mean()), y),
+    )
     if own is None or constant is None or own <= constant:
         return None
     times = f"{own / constant:.4g} times" if constant else "above"

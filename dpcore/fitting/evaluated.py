@@ -23,8 +23,8 @@ import numpy as np
 from dpcore.bounds.waiting import encoded_rows, rehearsed_rows
 from dpcore.errors import InvalidInputError
 from dpcore.evaluation.error_figures import figures_of_errors
-from dpcore.evaluation.error_sums import ErrorSums
 from dpcore.evaluation.figures import figures_of_counts
+from dpcore.evaluation.prediction_moments import PredictionMoments
 from dpcore.evaluation.score_counts import ScoreCounts
 from dpcore.exact.rounding import float_up
 from dpcore.fitting.engines import engine_at_hand
@@ -120,7 +120,7 @@ def evaluation_of(ready: Ready, held_out: Dataset | None) -> Evaluation | None:
     mechanism, stated = _mechanism(plan)
     asked = problem, np.zeros(held_out.schema.w_shape), norm_of(mechanism)
     is_real = held_out.schema.label.is_real
-    query = ErrorSums(*asked) if is_real else ScoreCounts(*asked)
+    query = PredictionMoments(*asked) if is_real else ScoreCounts(*asked)
     return Evaluation(held_out, stated, query, mechanism)
 
 
@@ -171,7 +171,7 @@ class Evaluation:
 
     held_out: Dataset
     stated: dict[str, float]
-    query: ScoreCounts | ErrorSums
+    query: ScoreCounts | PredictionMoments
     mechanism: Any
 
     def set_aside(self, ready: Ready, rows: Dataset) -> Accountant:
@@ -220,7 +220,7 @@ class Evaluation:
     def _figures(
         self,
         session: TableSession,
-        query: ScoreCounts | ErrorSums,
+        query: ScoreCounts | PredictionMoments,
         schema: Schema,
         *,
         log_odds: bool,
@@ -229,6 +229,6 @@ class Evaluation:
         counts = session.release(query, self.mechanism).reshape(query.shape)
         label, many = schema.label, query.problem.rows_per_unit or 1
         if label.is_real:
-            return figures_of_errors(counts, label.scale[1], deviation, many)
+            return figures_of_errors(counts, label.bounds, deviation, many)
         names = tuple(map(str, label.names))
         return figures_of_counts(counts, names, deviation, many, log_odds=log_odds)

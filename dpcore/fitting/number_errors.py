@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcore.data.cells.readings import number_of
+
 if TYPE_CHECKING:
+    from dpcore.data.schema.columns import Label
     from dpcore.model.model import Model
 
 __all__ = ["number_errors"]
@@ -21,16 +24,16 @@ def number_errors(model: Model, train: _Rows | None, test: _Rows) -> dict[str, f
     always predicting the test rows' own mean has: ``None`` where there are no rows. Of rows trained
     on, where they are at hand, the first.
 
-    Targets are held to their public bounds, as in training. R2 is 1 - (RMSE over the mean's)^2;
-    ``None`` for targets that are all alike, which scikit-learn gives 0 or 1.
+    Targets are held to their public bounds, as in training, and so are predictions. R2 is 1 - (RMSE
+    over the mean's)^2; ``None`` for targets that are all alike, which scikit-learn gives 0 or 1.
     """
-    value = model.schema.label.scale
-    errors = _errors(value, test)
-    truth = _in_unit(value, test[1])
+    label = model.schema.label
+    errors = _errors(label, test)
+    truth = number_of(label, test[1])
     apart = truth - truth.mean() if truth.size else truth
     rmse, mean_rmse = _rmse(errors), _rmse(apart)
     return {
-        **({} if train is None else {"train_rmse": _rmse(_errors(value, train))}),
+        **({} if train is None else {"train_rmse": _rmse(_errors(label, train))}),
         "test_rmse": rmse,
         "test_mae": _mae(errors),
         "test_r2": 1.0 - (rmse / mean_rmse) ** 2 if rmse is not None and mean_rmse else None,
@@ -39,14 +42,9 @@ def number_errors(model: Model, train: _Rows | None, test: _Rows) -> dict[str, f
     }
 
 
-def _errors(scale: tuple[float, float], rows: _Rows) -> np.ndarray:
-    said, true = (_in_unit(scale, values) for values in rows)
+def _errors(label: Label, rows: _Rows) -> np.ndarray:
+    said, true = (number_of(label, values) for values in rows)
     return np.asarray(said - true)
-
-
-def _in_unit(scale: tuple[float, float], values: np.ndarray) -> np.ndarray:
-    middle, half = scale
-    return middle + half * values
 
 
 def _rmse(errors: np.ndarray) -> float | None:

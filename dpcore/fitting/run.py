@@ -8,16 +8,12 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from dpcore.bounds.waiting import encoded_rows, rehearsed_rows
-from dpcore.data.blocks.row_norms import describe_scaling
 from dpcore.errors import TargetNotMetError
 from dpcore.fitting.balanced import check_balanced, with_balanced
-from dpcore.fitting.cautions import cautions_of
 from dpcore.fitting.diagnostics import accuracy_figures, diagnose
 from dpcore.fitting.doors import OnRelease, opened
 from dpcore.fitting.engines import engine_at_hand, opened_rows, require_one_fit, source_of
@@ -36,10 +32,10 @@ from dpcore.fitting.table_ledger import (
     note_outside,
     refuse_users,
 )
+from dpcore.fitting.training import Training
 from dpcore.fitting.users import fit_users, open_pool
-from dpcore.model.model import Model
 from dpcore.noise.source import SeededNoise, SystemNoise
-from dpcore.privacy.statement import WHERE_GIVEN, part_of
+from dpcore.privacy.statement import part_of
 from dpcore.registry.declarations import engine_facts
 from dpcore.session.charges import Charges
 
@@ -49,73 +45,10 @@ if TYPE_CHECKING:
     from dpcore.data.files import RowFacts
     from dpcore.fitting.loading import DataRequest
     from dpcore.fitting.plan import Plan
+    from dpcore.model.model import Model
     from dpcore.protocols import Engine
 
-__all__ = ["Training", "fit_dataset", "train"]
-
-_WHERE_GIVEN = ("rho", "mu", *WHERE_GIVEN)
-
-
-@dataclass(frozen=True)
-class Training:
-    """The outcome of a run.
-
-    Parameters
-    ----------
-    facts : public facts for the report: algo, data, n_features, and under replace-one only n_train,
-        the number of rows, or units_train.
-    seconds : of the whole run; printed, in no file; ``None`` where they would tell too much.
-    diagnostics : figures computed without privacy; empty unless a test was asked for.
-    generated : ``accuracy_figures`` of the rows trained on, where those are generated, no secret.
-    rows_dropped : whether those that do not satisfy the schema were left out.
-    foretold : whether it was said beforehand that the model would be no better than a constant.
-    at_hand : whether this process has the rows, so that a test can hold some out.
-    """
-
-    model: Model
-    facts: Mapping[str, Any]
-    seconds: float | None
-    diagnostics: Mapping[str, Any]
-    generated: Mapping[str, Any] | None = None
-    rows_dropped: bool = False
-    foretold: bool = False
-    at_hand: bool = True
-
-    def cautions(self) -> list[str]:
-        """Return what to be careful of, and was not said beforehand."""
-        return cautions_of(self.model, foretold=self.foretold)
-
-    def report(self) -> dict[str, Any]:
-        """Return what ``dpcore train --json`` prints."""
-        model, privacy = self.model, self.model.privacy
-        pair = ("epsilon", "delta", "ex_post_epsilon")
-        statement = (*pair, "neighboring_relation", "accountant", "conversion")
-        counted = ("budget", "spent", "unit", "releases")
-        bounds = {name: list(pair) for name, pair in model.released_bounds.items()}
-        report = {
-            **self.facts,
-            "scaling": describe_scaling(model.schema),
-            "loss": model.loss,
-            "loss_parameters": dict(model.loss_parameters),
-            "multiclass": model.multiclass,
-            **({} if model.weight_bound is None else {"weight_bound": model.weight_bound}),
-            **({"class_weights": dict(model.class_weights)} if model.class_weights else {}),
-            "l2": model.l2,
-            **{key: privacy[key] for key in (*statement, *counted)},
-            "status": model.status,
-            "details": dict(model.details),
-            "private": privacy["private"],
-            "why_not_private": privacy["why_not_private"],
-            "sentence": privacy["sentence"],
-            **{key: privacy[key] for key in _WHERE_GIVEN if key in privacy},
-            **({"released_bounds": bounds} if bounds else {}),
-            **({"private_evaluation": dict(model.evaluation)} if model.evaluation else {}),
-            **({"intervals": dict(model.intervals)} if model.intervals else {}),
-            "parts_not_from_dpcore": privacy["parts_not_from_dpcore"],
-            **({} if self.seconds is None else {"seconds": round(self.seconds, 3)}),
-            "coef_norm": float(np.linalg.norm(model.coef)),
-        }
-        return {**report, "diagnostics": dict(self.diagnostics)} if self.diagnostics else report
+__all__ = ["fit_dataset", "train"]
 
 
 def train(

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore.data.blocks.table import Table
-from dpcore.data.schema.columns import Label
+from dpcore.data.cells.readings import number_of
 from dpcore.data.schema.schema import Schema
 from dpcore.errors import DpcoreError, InvalidInputError, ModelFileError
 from dpcore.inference.estimate import required_estimate
+from dpcore.model.agreement import check_agreement
 from dpcore.model.file import fate_of, read_model_file, write_model_file
 from dpcore.model.learnt import LearntFacts
 from dpcore.model.margins import blank_rows, margins_of
 from dpcore.model.scoring import places_said, probabilities_of, score_of
 from dpcore.model.shown import html_of, text_of
-from dpcore.registry.catalogue import load_registry
 from dpcore.session.charges import Charges
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class Model(LearntFacts):
     def decision_function(self, X: Any, bad_rows: str = "blank") -> np.ndarray:
         """Return the margin of every row, float64 of shape (n_rows,); above 0: positive class. Of
         three classes and more those of each class, of shape (n_rows, n_classes). For a regression,
-        the predicted value.
+        what ``predict`` returns.
 
         X : what ``fit`` takes: an array or CSR matrix of the same width, a frame with the schema's
         columns, or the path of a file, which is read in pieces. A row is scaled down to the public
@@ -93,8 +93,9 @@ class Model(LearntFacts):
         return self.labels(margins) if self.schema.label.is_real else margins.T
 
     def predict(self, X: Any, bad_rows: str = "blank") -> np.ndarray:
-        """Return the predicted class of every row, or the predicted value of a regression; for a
-        row without a score None, in an array of objects, or NaN."""
+        """Return the predicted class of every row, or the predicted value of a regression, held to
+        the target's public bounds; for a row without a score None, in an array of objects, or NaN.
+        """
         return self.labels(margins_of(self, X, bad_rows))
 
     def predict_proba(self, X: Any, bad_rows: str = "blank") -> np.ndarray:
@@ -109,7 +110,7 @@ class Model(LearntFacts):
     def predict_interval(self, X: Any, bad_rows: str = "blank") -> np.ndarray:
         """Return the 95 % interval of every row's margin at the minimum over the population, of
         shape (n_rows, 2): of a logistic model of the log odds, whose 1 / (1 + e^-m) are the bounds
-        of its probability; for a regression of the predicted value.
+        of its probability; for a regression of the predicted value, between the same bounds.
 
         Raises InvalidInputError for a model without intervals (``fit(intervals_share=...)``).
         """
@@ -146,10 +147,9 @@ class Model(LearntFacts):
     def labels(self, margins: np.ndarray, least: float = 0.0) -> np.ndarray:
         """Return the class that each row's margins say, of two the positive one above ``least``, of
         several the first with the largest, None where they are NaN; for a regression, the value in
-        the target's own unit, which may lie outside its bounds."""
+        the target's own unit, held to its public bounds."""
         if self.classes is None:
-            middle, half = self.schema.label.scale
-            return middle + half * margins
+            return number_of(self.schema.label, margins)
         blank = blank_rows(margins)
         labels: np.ndarray = self.classes_[places_said(margins, least)]
         if blank.any():
@@ -254,7 +254,7 @@ def load_model(path: str | os.PathLike[str]) -> Model:
         multiclass=content.get("multiclass"),
         class_values=None if content["classes"] is None else tuple(content["classes"]),
     )
-    _check_agreement(os.fspath(path), content, model)
+    check_agreement(os.fspath(path), content, model)
     return model
 
 
@@ -271,39 +271,7 @@ def check_coefficients(w: Any, shape: tuple[int, ...], algo: str) -> np.ndarray:
     return array
 
 
-def _check_agreement(name: str, content: Mapping[str, Any], model: Model) -> None:
-    """Raise ModelFileError if what the file says twice does not agree."""
-    schema = model.schema
-    agrees = (
-        model.w.shape == schema.w_shape
-        and (content["intercept"] is not None) == schema.intercept
-        and tuple(content["feature_names"]) == model.feature_names
-        and _classes_agree(content["classes"], schema.label)
-        and content["row_norm"] == model.row_norm
-    )
-    if model.loss not in load_registry().names("loss"):
-        raise ModelFileError(
-            f"The loss {model.loss!r} of {name!r} is not installed; see dpcore list losses."
-        )
-    if not agrees:
-        raise ModelFileError(f"The coefficients in {name!r} do not fit its schema.")
-
-
 def _classes_to_json(classes: tuple[Any, ...] | None) -> list[Any] | None:
     if classes is None:
         return None
     return [c.item() if isinstance(c, np.generic) else c for c in classes]
-
-
-def _classes_agree(written: list[Any] | None, label: Label) -> bool:
-    """Return whether a file's classes are its schema's, which holds text or numbers only."""
-    if written is None or label.is_real or len(written) != label.n_classes:
-        return written is None and label.is_real
-    pairs = zip(written, label.names, strict=True)
-    return all(_as_in_schema(value, expected) == expected for value, expected in pairs)
-
-
-def _as_in_schema(value: Any, expected: str | float) -> str | float:
-    if isinstance(value, bool):
-        return str(value).lower()
-    return str(value) if isinstance(expected, str) else value

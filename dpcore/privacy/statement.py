@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from decimal import ROUND_CEILING, Context, Decimal
 from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
 from dpcore.exact.rounding import exact as _exact
+from dpcore.exact.rounding import exp_in_words
 from dpcore.privacy.first_party import is_ours
 from dpcore.privacy.units import Units, protected
 
@@ -242,7 +242,7 @@ class PrivacyStatement:
         of_units = "" if self.units is None else self.units.note
         return (
             f"In words: {change} changes the probability of any outcome by a factor of at most "
-            f"{_factor(self.epsilon)}{extra}.{of_units}{public}"
+            f"{exp_in_words(self.epsilon)}{extra}.{of_units}{public}"
         )
 
     def _unit_of_protection(self) -> str:
@@ -271,21 +271,6 @@ class PrivacyStatement:
             "parts_not_from_dpcore": list(self.parts_not_from_dpcore),
             "spent_is": "book-keeping of the filter; the guarantee is epsilon and delta",
         }
-
-
-def _factor(epsilon: float) -> str:
-    """Return e^epsilon, up to epsilon = 20 with its value, rounded up.
-
-    Three digits, and one more for every nought that the excess over 1 begins with: at a small
-    epsilon that excess is what is guaranteed.
-    """
-    power = f"e^{_exact(epsilon)}"
-    if epsilon > 20:
-        return power
-    # Thirty digits to nearest, the next above them, then three rounded up: never below e^epsilon.
-    above = Context(prec=30).next_plus(Context(prec=30).exp(Decimal(epsilon)))
-    digits = 3 + min(24, max(0, -1 - Decimal(epsilon).adjusted()))
-    return f"{power} = {Context(prec=digits, rounding=ROUND_CEILING).plus(above):,f}"
 
 
 def part_of(thing: Any) -> str:

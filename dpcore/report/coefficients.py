@@ -185,7 +185,8 @@ def _notes(model: Model) -> tuple[str, ...]:
     label, schema = model.schema.label, model.schema
     margin = "the margin" if model.w.ndim == 1 else "the margin of the class"
     if label.is_real:
-        margin = f"the prediction, in the unit of {label.name!r}"
+        held = "before it is held to the label's bounds"
+        margin = f"the prediction, in the unit of {label.name!r}, {held}"
     elif model.has_log_odds and model.classes is not None:
         margin = f"the log odds of {model.classes[1]!r}"
     notes = [f"A coefficient is what one unit more of the column adds to {margin}."]

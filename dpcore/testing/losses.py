@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from dpcore.exact.grid import BLOCK_ROWS, MARGIN_BITS, PARAMETER_BITS
 from dpcore.losses.facts import LossFacts, loss_facts
 from dpcore.privacy.first_party import is_ours
 from dpcore.testing.class_losses import check_class_loss
 from dpcore.testing.curvature import bends_within
 from dpcore.testing.guard import require_assertions
+from dpcore.testing.loss_inputs import LARGEST_BITS, labels_for, margins_of_all_sizes
 from dpcore.testing.overlap import run_overlapping
 from dpcore.testing.tested import Tested
 from dpcore.testing.variants import unranged, variants
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 __all__ = ["check_loss"]
 
 _OVERLAPPING_CALLS = 50
-_LARGEST_BITS = MARGIN_BITS + 2 * PARAMETER_BITS - 1
-"""Margins are below 2^61: those of parameters on the coarsest grid (``round_parameters``)."""
 _NEAR = 2.0**14
 _FEW = 600
 _SLOPE_ERROR = 2.0**-34
@@ -51,11 +49,11 @@ def check_loss(loss: Loss) -> Tested:
     """
     require_assertions()
     rng = np.random.default_rng(0)
-    z, facts = _margins(rng), loss_facts(loss)
+    z, facts = margins_of_all_sizes(rng), loss_facts(loss)
     _check_weights(loss, facts)
     if facts.multiclass:
         return check_class_loss(loss, facts)
-    y = _labels(loss, z.size, rng)
+    y = labels_for(loss, z.size, rng)
     for function in (loss.value, loss.dvalue):
         _check_row_by_row(function, z, y, rng)
         if facts.thread_safe:
@@ -66,7 +64,7 @@ def check_loss(loss: Loss) -> Tested:
     others = _check_variants(loss, z)
     more = f", the bounds also with {others} other values of its parameters" if others else ""
     return Tested(
-        f"values and slopes at {z.size} margins of up to 2^{_LARGEST_BITS}, either sign, row by "
+        f"values and slopes at {z.size} margins of up to 2^{LARGEST_BITS}, either sign, row by "
         f"row, and what its class states of them{more}",
         "a bound that is exceeded on a tenth of an octave of the margin's size",
         ("what holds between the margins that were tried", *_untested(loss, facts)),
@@ -88,14 +86,6 @@ def _untested(loss: Loss, facts: LossFacts) -> Iterator[str]:
         yield f"other values of {', '.join(names)}, whose range its class does not state"
 
 
-def _labels(loss: Loss, size: int, rng: np.random.Generator) -> np.ndarray:
-    if loss.classification:
-        return np.where(rng.random(size) < 0.5, -1.0, 1.0)
-    y = rng.uniform(-1, 1, size=size)
-    y[::16], y[1::16], y[2::16] = -1.0, 0.0, 1.0
-    return y
-
-
 def _check_bounds(loss: Loss, z: np.ndarray, y: np.ndarray) -> None:
     """Compare values and slopes with what the loss states of them."""
     facts = loss_facts(loss)
@@ -115,25 +105,10 @@ def _check_variants(loss: Loss, z: np.ndarray) -> int:
         few = np.concatenate([rng.uniform(-3.5, 3.5, _FEW), rng.choice(z, _FEW, replace=False)])
         values = {f.name: getattr(other, f.name) for f in dataclasses.fields(cast(Any, other))}
         try:
-            _check_bounds(other, few, _labels(other, few.size, rng))
+            _check_bounds(other, few, labels_for(other, few.size, rng))
         except AssertionError as error:
             raise AssertionError(f"With {values}: {error}") from None
     return count
-
-
-def _margins(rng: np.random.Generator) -> np.ndarray:
-    """Return a full block's margins: special ones, powers of two and their neighbours, ordinary
-    ones, and ones of every size."""
-    powers = 2.0 ** np.arange(-40, _LARGEST_BITS + 1)
-    beside = np.concatenate([powers, np.nextafter(powers, 0), np.nextafter(powers, np.inf)])
-    special = np.array([0.0, 1e-9, 36.0, 700.0, 1e4, *beside])
-    special = np.concatenate([special, -special])
-    left = BLOCK_ROWS - special.size
-    usual = rng.normal(scale=3.0, size=left // 4)
-    wide = rng.uniform(-800, 800, size=left // 4)
-    sizes = np.linspace(-20, _LARGEST_BITS, left - usual.size - wide.size)
-    far = 2.0**sizes * np.where(np.arange(sizes.size) % 2, -1.0, 1.0)
-    return np.concatenate([special, usual, wide, far])
 
 
 def _check_far(loss: Loss, facts: LossFacts, z: np.ndarray, y: np.ndarray) -> None:

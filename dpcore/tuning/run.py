@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.fitting.fitted import make_model
 from dpcore.fitting.loading import load_data
-from dpcore.fitting.run import Training, finish
+from dpcore.fitting.run import finish
 from dpcore.fitting.table_ledger import LedgerRequest, closed_after, note_outside, reserved
 from dpcore.ledger.table_ledger import Found
 from dpcore.noise.source import SeededNoise, SystemNoise
@@ -30,6 +30,7 @@ from dpcore.tuning.words import description_of
 if TYPE_CHECKING:
     from dpcore.data.dataset import Dataset
     from dpcore.fitting.loading import DataRequest
+    from dpcore.fitting.training import Training
     from dpcore.model.model import Model
     from dpcore.tuning.search import Search
     from dpcore.tuning.tries import Tried

@@ -260,6 +260,15 @@ def test_a_number_is_predicted_in_its_own_unit_and_no_other(run, train, folder):
     assert refused.exit_code == 2 and "which has no probabilities" in refused.stderr
 
 
+def test_a_predicted_number_is_within_the_bounds_of_the_target(run, folder):
+    # A file of an earlier state, which said 10.3 of the second row.
+    model = Path(__file__).parents[1] / "model" / "files" / "clipped-errors.json"
+    (folder / NAME).write_text("age,city\n20,Bern\n85,Genf\n0,Bern\n")
+    head, *lines = run("predict", str(model), "--data", NAME).stdout.splitlines()
+    assert head == "label" and [float(line) for line in lines[1:]] == [10.0, 0.0]
+    assert 0 < float(lines[0]) < 10
+
+
 def test_a_file_in_another_notation_is_said_to_be(run, saved, folder):
     whole = run("predict", saved, "--data", NAME).stdout
     lines = (folder / NAME).read_text().replace(",", ";").replace("0;", "0,0;")

@@ -8,7 +8,7 @@ Intervals that leave out the noise, or the rows' sampling, cover less and are ca
 import numpy as np
 import pytest
 
-from dpcore.evaluation.intervals import auc_of_bins, count_of, mean_of, share_of
+from dpcore.evaluation.intervals import auc_of_bins, count_of, share_of
 
 REPEATS = 6000
 LEAST = 0.93
@@ -97,7 +97,6 @@ def test_where_noise_is_all_nothing_is_claimed():
     assert share_of(np.array([-30.0, 10.0]), half, 100.0) == (None, 0.0, 1.0)
     # Without a count above 0, whatever the noise would leave: .01 as deviation rejected nearly all.
     assert share_of(np.array([-3.0, 1.0]), half, 0.01) == (None, 0.0, 1.0)
-    assert mean_of(1.0, -2.0, 0.01) == (None, 0.0, 1.0)
     assert auc_of_bins(np.array([5.0, 9.0]), np.array([50.0, 90.0]), 100.0) == (None, 0.0, 1.0)
     # A count that noise put far below 0 says no more than one of 0: an interval of one point at 0
     # was told once.

@@ -11,6 +11,7 @@ import pytest
 
 from dpcore import fit
 from dpcore.data.datasets import adult
+from dpcore.data.schema.columns import Label
 from dpcore.data.schema.schema import Schema
 from dpcore.errors import InvalidInputError
 from dpcore.export import arithmetic, columns
@@ -173,6 +174,15 @@ def of_all_kinds(label=TWO, loss="logistic", multiclass=None, **schema):
 @pytest.mark.parametrize("schema", [{}, {"row_norm": 1.5}, {"row_norm": 0.7, "intercept": False}])
 def test_labels_of_all_sorts_with_rows_scaled_or_not(label, loss, multiclass, schema):
     check(*of_all_kinds(label, loss, multiclass, **schema))
+
+
+def test_predicted_numbers_are_held_to_their_bounds_to_the_bit(monkeypatch):
+    model, frame = of_all_kinds(REAL, "ridge", row_norm=0.7, intercept=False)
+    found, said = answers(model, frame)["label"][:, 0], model.predict(frame)
+    assert found.tobytes() == said.tobytes()
+    assert (said.min(), said.max()) == (100.0, 900.0) and 100 < np.median(said) < 900
+    monkeypatch.setattr(Label, "bounds", (-np.inf, np.inf))  # A graph that holds none.
+    assert answers(model, frame)["label"].max() > 900
 
 
 @pytest.mark.parametrize("broken", ["truncation", "next", "log"])

@@ -1,6 +1,8 @@
 """Figures of rows held out, released within the budget of a run: charged once, set aside first."""
 
 import json
+import re
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -177,26 +179,66 @@ def test_of_several_classes_there_are_confusion_counts(tmp_path):
     assert counts == pytest.approx(figures["held_out_rows"]["value"], rel=0.05)
 
 
-def test_of_a_number_there_is_the_error_of_clipped_errors(tmp_path):
-    rng = np.random.default_rng(1)
-    x = rng.random(2000)
-    y = 100 * x + rng.normal(0, 5, 2000)
+def of_number(folder, y, epsilon=50.0, share=0.3, **others):
+    """Return a model, with its evaluation, of y in [-20, 120] by a feature, ``x`` or noise."""
+    x = others.pop("x", np.random.default_rng(99).random(y.size))
     lines = [f"{a},{b}" for a, b in zip(x, y, strict=True)]
-    (tmp_path / "rows.csv").write_text("\n".join(["x,y", *lines]) + "\n")
+    (folder / "rows.csv").write_text("\n".join(["x,y", *lines]) + "\n")
     label = 'kind = "label"\nlower = -20\nupper = 120\n'
     text = SCHEMA.partition('kind = "label"')[0] + label
-    (tmp_path / "schema.toml").write_text(text)
-    values = {"algo": "dp-gd", "loss": "ridge", "delta": 1e-6, "seed": 1, "evaluate_share": 0.3}
-    request = DataRequest(str(tmp_path / "rows.csv"), tmp_path / "schema.toml", test_fraction=0.5)
-    model = train(make_plan(Settings(epsilon=50.0, **values)), request).model
+    (folder / "schema.toml").write_text(text)
+    values = {"algo": "dp-gd", "loss": "ridge", "delta": 1e-6, "evaluate_share": share, **others}
+    request = DataRequest(str(folder / "rows.csv"), folder / "schema.toml", test_fraction=0.5)
+    return train(make_plan(Settings(epsilon=epsilon, **values)), request).model
+
+
+def test_of_a_number_there_are_errors_and_a_verdict(tmp_path):
+    rng = np.random.default_rng(1)
+    x = rng.random(20_000)
+    model = of_number(tmp_path, 100 * x + rng.normal(0, 5, x.size), x=x, seed=1)
     figures = model.evaluation
-    assert figures["clip"] == 70
-    assert figures["mean_rmse"]["low"] < 100 / 12**0.5 < figures["mean_rmse"]["high"]
-    assert figures["rmse_clipped"]["low"] < 10 and figures["rmse_clipped"]["high"] < 20
-    assert figures["verdict"] is None
+    assert figures["bounds"] == [-20, 120]
+    spread = (100**2 / 12 + 5**2) ** 0.5
+    assert figures["mean_rmse"]["low"] < spread < figures["mean_rmse"]["high"]
+    assert figures["rmse"]["low"] < 10 and figures["rmse"]["high"] < 20
+    assert figures["mean"]["low"] < 50 < figures["mean"]["high"]
+    assert figures["r2"]["low"] > 0.5 and "is better than always" in figures["verdict"]
     said = "\n".join(evaluation_in_words(figures, private=False))
     assert "NOT PRIVATE, as the model is not" in said and "within the budget" not in said
-    assert "RMSE of errors clipped at 70:" in said and "RMSE of always the mean" in said
+    model.save(tmp_path / "model.json")
+    assert load_model(tmp_path / "model.json").evaluation == figures
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_of_features_of_noise_the_model_is_not_preferred(tmp_path, seed):
+    # Errors of the model were clipped at half of the range, those of the mean were not: at this
+    # budget the model seemed better by a half.
+    y = np.where(np.random.default_rng(seed).random(8000) < 0.2, -20.0, 110.0)
+    figures = of_number(tmp_path, y, seed=seed).evaluation
+    assert re.match("The model is (worse|no better) than always predicting", figures["verdict"])
+    assert -0.1 < figures["r2"]["value"] < 0 and figures["r2"]["low"] < 0
+    assert figures["rmse"]["value"] > figures["mean_rmse"]["value"]
+
+
+def test_errors_are_those_of_what_predict_says(tmp_path, monkeypatch):
+    # Coefficients that predict far beyond the range: without noise to speak of, the figures are
+    # those of predict on the rows held out.
+    right, seen = evaluated.Evaluation.release, {}
+
+    def steep(self, ready, trained, solution, *last):
+        seen["rows"] = self.held_out
+        return right(self, ready, trained, replace(solution, w=np.array([6.0, -2.0])), *last)
+
+    monkeypatch.setattr(evaluated.Evaluation, "release", steep)
+    x = np.random.default_rng(3).random(4000)
+    model = replace(of_number(tmp_path, 140 * x - 20, x=x, epsilon=1e5), w=np.array([6.0, -2.0]))
+    rows = seen["rows"]
+    said = model.labels(model.margins(rows.X))
+    truth = 50 + 70 * rows.y
+    assert (said.min(), said.max()) == (-20, 120)
+    rmse = np.mean((said - truth) ** 2) ** 0.5
+    assert model.evaluation["rmse"]["value"] == pytest.approx(rmse, rel=0.01)
+    assert model.evaluation["r2"]["value"] == pytest.approx(1 - (rmse / truth.std()) ** 2, abs=0.03)
 
 
 def test_a_share_that_was_not_set_aside_is_refused_by_the_filter(tmp_path, monkeypatch):

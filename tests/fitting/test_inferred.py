@@ -172,6 +172,15 @@ def test_of_a_number_intervals_are_in_its_own_unit():
     assert found[0, 0] < 20 < found[0, 1]
 
 
+def test_ends_of_intervals_are_held_to_the_bounds_of_the_target():
+    X, _ = rows()
+    model = fitted(data=(X, 40 * X[:, 0]), loss="ridge", classes=None, target_bounds=(5, 30))
+    corners = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
+    found = model.predict_interval(corners)
+    assert (found.min(), found.max()) == (5, 30)
+    assert ((found[:, 0] <= model.predict(corners)) & (model.predict(corners) <= found[:, 1])).all()
+
+
 def test_a_budget_that_is_too_small_gives_a_reason_and_no_number():
     model = fitted(epsilon=0.05)
     assert model.intervals.keys() == {"why_not"}

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from dpcore.evaluation.words import evaluation_in_words
 from dpcore.model.file import FORMAT_VERSIONS
 from dpcore.model.model import load_model
 
@@ -40,7 +41,7 @@ def written(name):
 
 
 def test_every_format_version_has_a_file():
-    assert {path.stem for path in FILES.glob("*.json")} == MARGINS.keys()
+    assert {path.stem for path in FILES.glob("*.json")} == {*MARGINS, "clipped-errors"}
     assert {written(name)["format_version"] for name in MARGINS} == {*FORMAT_VERSIONS}
     assert isinstance(written("first")["loss"], str)
     assert written("one-vs-rest")["multiclass"] == "ovr"
@@ -57,3 +58,15 @@ def test_an_earlier_file_is_read_scores_alike_and_can_be_written_again(name, tmp
     again = load_model(tmp_path / "m.json")
     assert np.array_equal(again.decision_function(ROWS), MARGINS[name])
     assert again.privacy == model.privacy and again.loss == model.loss
+
+
+def test_an_earlier_file_of_a_number_predicts_within_its_bounds_and_shows_its_evaluation(tmp_path):
+    # What predict said in the state that wrote it; the bounds of the target are 0 and 10.
+    said = [0.6150300055742264, 10.32854974269867, 2.9461605810456604]
+    model = load_model(FILES / "clipped-errors.json")
+    assert np.array_equal(model.predict(ROWS), np.clip(said, 0, 10))
+    lines = "\n".join(evaluation_in_words(model.evaluation, private=False))
+    assert "RMSE of errors clipped at 5: 2.345 [2.199, 2.484]; RMSE of always the mean" in lines
+    assert "these two figures flatter the model" in lines
+    model.save(tmp_path / "m.json")
+    assert load_model(tmp_path / "m.json").evaluation == model.evaluation

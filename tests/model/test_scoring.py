@@ -49,6 +49,23 @@ def test_names_and_shapes_for_a_regression():
     assert np.allclose(encoded @ model.coef_ + model.intercept_, model.predict(X), rtol=1e-12)
 
 
+@pytest.mark.parametrize("bounds", [(100.0, 900.0), (0.1, 0.7), (-1e9, 3.0), (-2.0, 0.0)])
+def test_a_predicted_number_lies_between_the_bounds_of_the_target(bounds):
+    lower, upper = bounds
+    label = {**REAL, "lower": lower, "upper": upper}
+    model = numeric(label, loss="ridge", w=(9.0, -6.0, -1.0))
+    encoded = features_from_arrays(X, model.schema)[0][:, :2]
+    straight = encoded @ model.coef_ + model.intercept_
+    said = model.predict(X)
+    assert (straight < lower).any() and (straight > upper).any()
+    assert (said.min(), said.max()) == (lower, upper)
+    assert np.allclose(said, np.clip(straight, lower, upper), rtol=1e-12)
+    assert np.array_equal(model.decision_function(X), said)
+    y = np.linspace(lower, upper, 200)
+    assert model.score(X, y) == pytest.approx(r2_score(y, said), rel=1e-12)
+    assert np.isnan(model.predict([[np.nan, 0.0]], bad_rows="blank")).all()
+
+
 def test_columns_without_names_have_none():
     label = {"label": {"kind": "label", "classes": [0, 1]}}
     model = fitted(label, width=2)

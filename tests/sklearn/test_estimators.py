@@ -63,6 +63,13 @@ def test_a_classifier_is_that_of_fit(kind, table):
     assert clf.model_.privacy == model.privacy
 
 
+def test_a_regression_predicts_within_the_bounds_of_its_target(table):
+    X, _ = table
+    known = {"bounds": BOUNDS, "target_bounds": (0, 90), "random_state": 1}
+    said = PrivateRidge(epsilon=5.0, **known).fit(X, 3 * X[:, 0] - 50).predict(X)
+    assert said.min() >= 0 and said.max() == 90
+
+
 def test_a_regression_is_that_of_fit(table):
     X, _ = table
     y = 3 * X[:, 0] - 50

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Literal, Self
 import numpy as np
 
 from dpcore.data.blocks.row_norms import row_factors
-from dpcore.data.blocks.truncation import l1_norms_up, l2_norms_up
+from dpcore.data.blocks.truncation import held_squares, l1_norms_up, l2_norms_up
 from dpcore.exact.compiled import njit
-from dpcore.exact.grid import FEATURE_BITS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
@@ -130,7 +129,7 @@ class CachedMargins:
         return self._sum(c) if c.ndim == 1 else self._sums(c)
 
     def weighted_moments(self, c: np.ndarray) -> np.ndarray:
-        return self.raw_rows().mapped(_held_squares).weighted_sum(0, self.n_rows, c)
+        return self.raw_rows().mapped(held_squares).weighted_sum(0, self.n_rows, c)
 
     def sum_at(self, w: np.ndarray, coefficients: Coefficients) -> np.ndarray:
         w = self._path.rounded(w)
@@ -278,17 +277,6 @@ def _margins(rows: RawRows, n_rows: int, v: np.ndarray) -> np.ndarray:
     out = np.empty(n_rows)
     rows.fill_margins(0, n_rows, v, out)
     return out
-
-
-def _held_squares(values: np.ndarray) -> np.ndarray:
-    """Return q of the values, float64: the square of one of size 1 at most and the size of another,
-    truncated to the feature grid."""
-    size: np.ndarray = np.abs(values)
-    np.minimum(size * size, size, out=size)
-    size *= 2.0**FEATURE_BITS  # times a power of two is exact
-    np.trunc(size, out=size)
-    size *= 2.0**-FEATURE_BITS
-    return size
 
 
 def _read_only(margins: np.ndarray) -> np.ndarray:

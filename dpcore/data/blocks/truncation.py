@@ -9,6 +9,7 @@ from dpcore.exact.grid import FEATURE_BITS
 
 __all__ = [
     "MOST_FEATURES",
+    "held_squares",
     "integer_sums",
     "l1_norms_up",
     "l2_norms_up",
@@ -31,6 +32,17 @@ def require_finite(values: np.ndarray) -> None:
 def to_grid(values: np.ndarray) -> np.ndarray:
     """Return finite values truncated towards zero to the feature grid."""
     return np.asarray(np.ldexp(np.trunc(np.ldexp(values, FEATURE_BITS)), -FEATURE_BITS))
+
+
+def held_squares(values: np.ndarray) -> np.ndarray:
+    """Return q of the values, float64: the square of one of size 1 at most and the size of another,
+    truncated to the feature grid."""
+    size: np.ndarray = np.abs(values)
+    np.minimum(size * size, size, out=size)
+    size *= 2.0**FEATURE_BITS  # times a power of two is exact
+    np.trunc(size, out=size)
+    size *= 2.0**-FEATURE_BITS
+    return size
 
 
 def l1_norms_up(steps: np.ndarray) -> np.ndarray:

@@ -14,7 +14,7 @@ from dpcore.data.cells.typed import (
     to_codes,
     to_numbers,
 )
-from dpcore.data.cells.unit import scale_to_unit
+from dpcore.data.cells.unit import held_to, scale_to_unit
 from dpcore.data.cells.vocabulary import ABSENT, UNKNOWN
 from dpcore.data.cells.words import to_buckets, to_truth
 from dpcore.data.schema.columns import (
@@ -29,7 +29,7 @@ from dpcore.data.schema.columns import (
 from dpcore.data.schema.notation import Notation
 from dpcore.errors import DataError
 
-__all__ = ["Reading", "are_labels", "convert_column"]
+__all__ = ["Reading", "are_labels", "convert_column", "number_of"]
 
 _NO_NUMBER = (
     "the cell is not a finite number (if it is a word for no value, list it in missing = [...] of "
@@ -124,6 +124,13 @@ def target_of(column: Label, numbers: np.ndarray) -> np.ndarray:
     if column.lower is None or column.upper is None:
         return numbers
     return 2.0 * scale_to_unit(numbers, column.lower, column.upper) - 1.0
+
+
+def number_of(column: Label, scaled: np.ndarray) -> np.ndarray:
+    """Return what ``target_of`` maps to these values in the target's own unit, between its bounds,
+    where a prediction is held too."""
+    middle, half = column.scale
+    return held_to(middle + half * scaled, *column.bounds)
 
 
 def are_labels(column: Label, y: np.ndarray) -> np.ndarray:

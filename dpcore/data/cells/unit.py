@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-__all__ = ["LOG_TERMS", "binary_log", "hats", "scale_to_unit"]
+__all__ = ["LOG_TERMS", "binary_log", "hats", "held_to", "scale_to_unit"]
 
 LOG_TERMS = 12
 
@@ -15,6 +15,13 @@ def scale_to_unit(values: np.ndarray, lower: float, upper: float) -> np.ndarray:
     """Return ``values`` clamped to the public bounds and mapped to [0, 1]."""
     unit = (np.clip(values, lower, upper) - lower) / (upper - lower)
     return np.asarray(np.clip(unit, 0.0, 1.0))
+
+
+def held_to(values: np.ndarray, lower: float, upper: float) -> np.ndarray:
+    """Return ``values`` clamped to public bounds, NaN as it is: by comparisons alone, so that a
+    graph of the same ones has the same bits, those of -0.0 at a bound of 0 too."""
+    raised = np.where(values < lower, lower, values)
+    return np.where(raised > upper, upper, raised)
 
 
 def binary_log(values: np.ndarray) -> np.ndarray:

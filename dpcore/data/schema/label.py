@@ -91,6 +91,12 @@ class Label:
         return self.is_real or are_numbers(self.values)
 
     @property
+    def bounds(self) -> tuple[float, float]:
+        """The public bounds of a real-valued target that has both."""
+        assert self.lower is not None and self.upper is not None
+        return float(self.lower), float(self.upper)
+
+    @property
     def scale(self) -> tuple[float, float]:
         """The middle and the half width of a real-valued target's bounds: a fit is of
         (y - middle) / half, and middle + half * margin is in the target's own unit."""

@@ -5,13 +5,17 @@ import os
 import subprocess
 import sys
 
+import numpy as np
+import pandas as pd
 import pytest
 
 import dpcore
 from dpcore.compare.admission import admit
 from dpcore.compare.runner import run
 from dpcore.compare.settings import Comparison
+from dpcore.data.schema.schema import Schema
 from dpcore.errors import EngineError, InvalidInputError
+from dpcore.model.model import load_model
 from dpcore.testing import check_engine
 from dpcore_dask.engine import DaskEngine
 
@@ -43,6 +47,30 @@ def test_a_cluster_for_the_time_of_a_command(folder, schema):
     # Rows trained on elsewhere have no figure.
     assert reports[0]["diagnostics"].pop("train_loss") > 0
     assert reports[0] == reports[1] and reports[0]["diagnostics"]["test_loss"] > 0
+
+
+@pytest.mark.slow
+def test_predictions_of_a_number_are_held_to_its_bounds_on_a_cluster_alike(tmp_path):
+    place = tmp_path / "rows"
+    place.mkdir()
+    x = np.random.default_rng(1).uniform(0, 1, 4000)
+    for i, part in enumerate(np.split(x, 2)):
+        pd.DataFrame({"x": part, "y": 40 * part - 10}).to_parquet(place / f"{i}.parquet")
+    columns = {"x": {"kind": "numeric", "lower": 0, "upper": 1}}
+    label = {"y": {"kind": "label", "lower": 0, "upper": 20}}
+    schema, reports = Schema.from_dict({"rows": 4000, "columns": columns | label}), []
+    options = "--threads", "1", "--test", str(place / "1.parquet"), "--epsilon", "20"
+    for engine in ("local", "dask"):
+        out = tmp_path / f"{engine}.json"
+        asked = [*options, "--engine", engine, "--out", str(out)]
+        status, printed, told = train(place, schema, *asked)
+        assert status == 0, told
+        reports.append(json.loads(printed)["diagnostics"])
+        said = load_model(out).predict(pd.DataFrame({"x": x[2000:]}))
+        assert said.min() >= 0 and said.max() == 20
+        truth = np.clip(40 * x[2000:] - 10, 0, 20)
+        assert reports[-1]["test_rmse"] == pytest.approx(np.mean((said - truth) ** 2) ** 0.5)
+    assert reports[0].pop("train_rmse") > 0 and reports[0] == reports[1]
 
 
 def test_what_is_refused_on_the_command_line(folder, schema):

@@ -1,0 +1,66 @@
+"""Sums of products of predictions and targets, of a model that predicts a number."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcore.evaluation.held_out_sums import BITS, HeldOutSums
+from dpcore.exact.rounding import float_up, sqrt_up
+from dpcore.privacy.sealed import sealed
+from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
+from dpcore.queries.clipping import clipped_total
+
+if TYPE_CHECKING:
+    from dpcore.data.blocks.block import Block
+
+__all__ = ["PredictionMoments"]
+
+_WIDTHS = (0, 2, 2, 1, 2, 1)
+"""Of the intervals that a row's 1, z, y, z^2, z y and y^2 lie in: of the 1, which every row has, no
+width, and [0, 1] of a square."""
+
+
+@sealed
+class PredictionMoments(HeldOutSums):
+    """Six sums over rows, of 1, z, y, z^2, z y and y^2: y is the target scaled to [-1, 1], and z
+    the prediction, scaled and held to [-1, 1] likewise, as ``Model.predict`` holds it.
+
+    The squared errors of the model, z^2 - 2 z y + y^2, and those of a constant m, y^2 - 2 m y +
+    m^2, follow from them for the same rows, and neither is clipped.
+
+    A row's six numbers are truncated towards zero to 2^-20, and each stays in its interval: [-1, 1]
+    of z, y and z y, [0, 1] of the others. A row that is added or removed, or replaced by a row that
+    contributes nothing, moves each sum by at most 1: all by at most 6 in l1 and sqrt(6) in l2. A
+    row that is replaced by another moves each by at most the width of its interval, and the count
+    not at all: by at most 8 in l1 and sqrt(14) in l2 (Dwork, McSherry, Nissim & Smith 2006,
+    section 3). Roots are rounded up.
+    """
+
+    __slots__ = ()
+
+    @property
+    def shape(self) -> tuple[int]:
+        return (len(_WIDTHS),)
+
+    def answer_block(self, block: Block) -> np.ndarray:
+        z, y = self._held(np.ascontiguousarray(block.margins(self.w))), block.y
+        products = np.ones(y.size), z, y, z**2, z * y, y**2
+        return np.array([_signed_total(each) for each in products], dtype=np.int64)
+
+    def _held(self, margins: np.ndarray) -> np.ndarray:
+        return np.asarray(np.clip(margins, -1.0, 1.0))
+
+    def sensitivity(self, relation: NeighboringRelation) -> Sensitivity:
+        replaced = relation is NeighboringRelation.REPLACE_ONE
+        moves = _WIDTHS if replaced else (1,) * len(_WIDTHS)
+        squares = Fraction(sum(move**2 for move in moves))
+        bound = float(sum(moves)) if self.norm == "l1" else float_up(sqrt_up(squares))
+        return Sensitivity(self.norm, bound, relation, BITS)
+
+
+def _signed_total(values: np.ndarray) -> int:
+    """Return the sum of values clipped to [-1, 1] and truncated towards zero, in steps."""
+    return int(clipped_total(values, 1.0, 2.0**BITS)) - int(clipped_total(-values, 1.0, 2.0**BITS))
