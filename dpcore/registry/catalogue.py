@@ -147,8 +147,7 @@ class Registry:
                 )
 
     def _failed_hint(self) -> str:
-        """Return which plugins may have meant to register a name: what one that failed to load
-        offers is not known."""
+        """Return which plugins failed to load, and why: any of them may offer an unknown name."""
         told = [f" {failed.owners} failed to load: {failed.reason}" for failed in self._failed]
         return "".join(reason if reason.endswith(".") else f"{reason}." for reason in told)
 
