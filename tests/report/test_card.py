@@ -162,9 +162,15 @@ KINDS = {
         ["62.3 %", "may be published"],
     ),
     "table ledger": (
+        changed(ledger={"id": "5f3a", "run": 3, "entry": 7, "digest": "d" * 64}),
+        {},
+        ["run 3 of the ledger 5f3a, whose cap is the promise", "Who keeps the ledger: that file"],
+        ["A ledger of the table would"],
+    ),
+    "table ledger, of a model that knows its entry alone": (
         changed(ledger={"id": "5f3a", "run": 7, "digest": "d" * 64}),
         {},
-        ["run 7 of the ledger 5f3a, whose cap is the promise", "Who keeps the ledger: that file"],
+        ["entry 7 of the ledger 5f3a, whose cap is the promise"],
         ["A ledger of the table would"],
     ),
     "units": (
