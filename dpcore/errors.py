@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 __all__ = [
+    "AnswerError",
     "BadRowError",
     "BudgetExceededError",
     "DataError",
@@ -35,6 +36,11 @@ class DpcoreError(Exception):
 
 class InvalidInputError(DpcoreError, ValueError):
     """A parameter, a budget or a combination of parts that cannot be used as given."""
+
+
+class AnswerError(InvalidInputError):
+    """A query whose answer is not what it declares before the data are asked: int64, in whole steps
+    of its grid, of one shape."""
 
 
 class PureBudgetError(InvalidInputError):

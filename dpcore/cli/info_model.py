@@ -96,9 +96,11 @@ def _public(column: dict[str, Any]) -> str:
 
 
 def _values(column: dict[str, Any]) -> str:
+    from dpcore.model.shown import encoding_in_words
+
     if "lower" in column:
         lower, upper = (_written(column[key]) for key in ("lower", "upper"))
-        return f" in [{lower}, {upper}]{_of_number(column)}"
+        return f" in [{lower}, {upper}]{encoding_in_words(column)}"
     for key in ("bins", "knots"):
         if key in column:
             return f"{key} {', '.join(map(_written, column[key]))}"
@@ -127,13 +129,6 @@ def _class(values: Any) -> str:
     """Return a class as a schema lists it: of many values its name, the first, and their number."""
     is_long = isinstance(values, list) and len(values) > _MOST_VALUES
     return f"{values[0]!r} ({len(values)} values)" if is_long else repr(values)
-
-
-def _of_number(column: dict[str, Any]) -> str:
-    """Return what becomes of a number or a date between bounds, where the schema says it."""
-    scale = ", by its logarithm" if column.get("scale") == "log" else ""
-    parts = f", with {' and '.join(column['parts'])}" if "parts" in column else ""
-    return scale + parts
 
 
 def _empty(column: dict[str, Any]) -> str:

@@ -177,5 +177,6 @@ def close(
     """Close a run that died, as spent: its whole budget stays charged."""
     from dpcore.ledger.table_ledger import TableLedger
 
-    TableLedger(file).close_as_spent(run)
-    typer.echo(f"Closed run {run} of {file} as spent.")
+    closed = TableLedger(file).close_as_spent(run)
+    who = f"{closed.stated['algorithm']}, {closed.at}"
+    typer.echo(f"Closed run {run} ({who}) of {file} as spent.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from functools import partial
 from typing import Annotated
 
@@ -24,14 +25,15 @@ _ADVICE = "Or --bad-rows drop leaves such rows out."
 
 
 def tune_command(
-    assignments: Annotated[
+    candidates: Annotated[
         list[str] | None,
         typer.Option(
-            "--set",
+            "--candidates",
             help="KEY=VALUE,VALUE,...: l2, or a parameter of the algorithm; repeatable. Every "
             "combination is a candidate.",
         ),
     ] = None,
+    assignments: Annotated[list[str] | None, typer.Option("--set", hidden=True)] = None,
     algo: options.Algorithm = "auto",
     data: options.Data = "census-sim",
     schema: options.SchemaFile = None,
@@ -101,6 +103,11 @@ def tune_command(
     from dpcore.fitting.usual_loss import loss_of_schemas, schema_of_rows, with_schema
 
     tell_outlook(quiet)
+    if assignments:
+        logging.getLogger("dpcore").warning(
+            "dpcore: warning: tune --set is called --candidates, and the next version takes that "
+            "name alone."
+        )
     rows = data, schema, target, bad_rows, False
     request = DataRequest(*rows, test, test_fraction, unit, rows_per_unit)
     if loss is None:
@@ -128,7 +135,7 @@ def tune_command(
 
     made = make_search(
         settings,
-        grid_of(_values(assignments)),
+        grid_of(_values([*(candidates or ()), *(assignments or ())])),
         kind=search,
         law=law,
         tries=tries,
@@ -151,13 +158,13 @@ def tune_command(
         tell_training(training, out, table, as_json=as_json, quiet=quiet)
 
 
-def _values(texts: list[str] | None) -> dict[str, list[str]]:
+def _values(texts: list[str]) -> dict[str, list[str]]:
     """Return the values of each name, in the order in which they were given."""
-    given = assigned(texts, "--set")
+    given = assigned(texts, "--candidates")
     if not given:
-        raise InvalidInputError("Expected --set KEY=VALUE,VALUE,...: what is to be chosen.")
+        raise InvalidInputError("Expected --candidates KEY=VALUE,VALUE,...: what is to be chosen.")
     found = {key: [value.strip() for value in text.split(",")] for key, text in given.items()}
     for key, several in found.items():
         if not all(several):
-            raise InvalidInputError(f"Expected values between the commas of --set {key}.")
+            raise InvalidInputError(f"Expected values between the commas of --candidates {key}.")
     return found

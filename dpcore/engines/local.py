@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from dpcore.engines.waiting_threads import WaitingThreads
-from dpcore.errors import InvalidInputError
+from dpcore.errors import AnswerError, InvalidInputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Any
 
     from dpcore.data.blocks.block import Block
     from dpcore.data.blocks.table import Table
@@ -65,13 +66,14 @@ class LocalEngine:
         worth = sum(block.n_cells for block in table.blocks) // _CELLS_PER_THREAD
         self._helpers = max(1, min(threads, len(table.blocks), worth)) - 1
         self._pool: tuple[int, WaitingThreads] | None = None
+        self._is_without_rows = False
 
     @classmethod
     def open(cls, source: Table, schema: Schema, threads: int | None) -> Self:
         return cls(source, threads=threads)
 
     def answer(self, query: Query) -> np.ndarray:
-        shared = _Pass(query, self._table.blocks)
+        shared = _Pass(query, self._table.blocks, self._is_without_rows)
         try:
             if self._helpers and may_overlap(query):
                 self._threads().call(shared.work)
@@ -87,7 +89,9 @@ class LocalEngine:
 
     def without_rows(self) -> LocalEngine:
         """Return an engine of one thread for a table of no rows in a block of the same form."""
-        return LocalEngine(self._table.without_rows(), threads=1)
+        engine = LocalEngine(self._table.without_rows(), threads=1)
+        engine._is_without_rows = True
+        return engine
 
     def _threads(self) -> WaitingThreads:
         # A forked child has none of its parent's threads.
@@ -106,8 +110,8 @@ def may_overlap(query: Query) -> bool:
 class _Pass:
     """One query over all blocks: every block goes to one thread, once."""
 
-    def __init__(self, query: Query, blocks: Sequence[Block]) -> None:
-        self._query = query
+    def __init__(self, query: Query, blocks: Sequence[Block], of_no_rows: bool = False) -> None:
+        self._query, self._of_no_rows = query, of_no_rows
         self._left = iter(blocks)
         self._lock = threading.Lock()
         self._ended, self._busy = False, 0
@@ -123,11 +127,23 @@ class _Pass:
         total = np.zeros_like(self._query.start())
         while (block := self._next()) is not None:
             part = self._query.answer_block(block)
-            if part.dtype != np.int64 or part.shape != total.shape:
-                name = type(self._query).__name__
-                raise TypeError(f"{name}.answer_block must return int64 of the shape of start().")
+            self._require_steps(part, total)
             total += part
         return total
+
+    def _require_steps(self, part: Any, total: np.ndarray) -> None:
+        if isinstance(part, (np.ndarray, np.generic)):
+            if part.dtype == np.int64 and part.shape == total.shape:
+                return
+            found = f"{part.dtype} of shape {part.shape}"
+        else:
+            found = f"a {type(part).__name__}"
+        # What rows gave is theirs; what no rows gave is the query's.
+        given = f" Of no rows it returned {found}." if self._of_no_rows else ""
+        raise AnswerError(
+            f"{type(self._query).__name__}.answer_block must return int64 of the shape of start(), "
+            f"{total.shape}, in whole steps of the grid of its sensitivity.{given}"
+        )
 
     def work(self) -> None:
         """Take blocks in another thread, as long as there are any."""

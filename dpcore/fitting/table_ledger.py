@@ -112,7 +112,7 @@ def note_saved(request: LedgerRequest, model: Model, out: Path) -> None:
     if reference is None or path is None:
         return
     try:
-        TableLedger(path).note_model(reference["run"], hashlib.sha256(out.read_bytes()).hexdigest())
+        TableLedger(path).note_model(reference, hashlib.sha256(out.read_bytes()).hexdigest())
     except (LedgerError, OSError) as error:
         logging.getLogger("dpcore").warning("dpcore: warning: %s", error)
 

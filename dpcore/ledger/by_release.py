@@ -27,6 +27,7 @@ from dpcore.errors import (
     UnsupportedEventError,
 )
 from dpcore.ledger.cost import Cost, grown, times_of
+from dpcore.ledger.reference import reference_of
 from dpcore.ledger.remaining import budget_that_holds, shown_down
 from dpcore.ledger.state import OPEN
 from dpcore.session.ledger import Ledger, LedgerEntry
@@ -57,12 +58,12 @@ def opened_run(
 
     Raises InvalidInputError as ``TableLedger.reserve``.
     """
-    found: list[tuple[str, Terms, int]] = []
+    found: list[tuple[State, Terms, int]] = []
 
     def decide(state: State) -> _Decision:
         ledger.require_table(state, table, confirmed)
         terms = state.budgets[-1]
-        found.append((state.id, terms, times_of(run, terms)))
+        found.append((state, terms, times_of(run, terms)))
         body = {"budget": len(state.budgets) - 1, "ticks": "0", "aside_ticks": "0"}
         at = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
         body |= {"stated": stated, "table": table, "confirmed": confirmed}
@@ -110,12 +111,12 @@ class ByRelease(OneProcess):
     """
 
     def __init__(
-        self, ledger: TableLedger, entry: Entry, id: str, terms: Terms, times: int
+        self, ledger: TableLedger, entry: Entry, state: State, terms: Terms, times: int
     ) -> None:
         super().__init__()
         self._ledger, self._entry = ledger, entry
         self.log: Ledger[LedgerEntry] = _Log(ledger, entry, terms, times)
-        self.reference = {"id": id, "run": entry.number, "digest": entry.digest}
+        self.reference = reference_of(state.id, state.runs[entry.number].number, entry)
 
     def close(self, outcome: str, found: Found) -> None:
         """Close the run, which makes no more releases; all that was charged stays."""
@@ -126,7 +127,7 @@ class ByRelease(OneProcess):
         def decide(state: State) -> _Decision:
             run = state.runs[number]
             if run.outcome != OPEN:
-                raise LedgerError(f"Run {number} of the ledger was closed while it ran.")
+                raise LedgerError(f"Run {run.number} of the ledger was closed while it ran.")
             figures = {"ticks": str(run.ticks), "aside_ticks": str(run.aside_ticks)}
             return "closed", "", {"run": number, "outcome": outcome, **figures, **asdict(found)}
 

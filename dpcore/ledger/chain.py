@@ -64,17 +64,18 @@ class Chain:
         with self.store.reading() as rows:
             return self._read(rows)
 
-    def releases(self, run: int, digest: str) -> tuple[list[dict[str, Any]], str]:
-        """Return the releases of a run, from the digest of its reservation on, and the digest of
-        the last one, all verified."""
+    def releases(self, entry: int, digest: str) -> tuple[list[dict[str, Any]], str]:
+        """Return the releases of the run that an entry reserved, from its digest on, and the digest
+        of the last one, all verified."""
         with self.store.reading() as rows:
             query = "SELECT place, body, digest FROM main.release WHERE run = ? ORDER BY place"
             found = []
-            for expected, (place, body, stored) in enumerate(rows.execute(query, (run,)), 1):
-                digest = digest_of_release(digest, run, expected, body)
+            for expected, (place, body, stored) in enumerate(rows.execute(query, (entry,)), 1):
+                digest = digest_of_release(digest, entry, expected, body)
                 if (place, stored) != (expected, digest):
                     raise LedgerError(
-                        f"{self.address!r} was altered at release {expected} of run {run}. {COPY}"
+                        f"{self.address!r} was altered at release {expected} of the run that entry "
+                        f"{entry} reserved. {COPY}"
                     )
                 found.append(json.loads(body))
             return found, digest

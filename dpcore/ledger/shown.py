@@ -207,6 +207,7 @@ def to_dict(state: State, entries: Sequence[Entry]) -> dict[str, Any]:
     runs = [
         {
             "run": run.number,
+            "entry": run.entry,
             "at": run.at,
             **run.stated,
             "budget": run.budget,

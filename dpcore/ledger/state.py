@@ -49,6 +49,8 @@ class RunState:
 
     Parameters
     ----------
+    number : 1 for the first reservation of the ledger, and so on.
+    entry : the number of the entry that reserved it, by which other entries name it.
     budget : the place of the budget that it was charged to.
     reserved : its whole budget, in ticks of the filter and of the part of delta aside; of a run
         that is charged release by release, what was charged.
@@ -60,6 +62,7 @@ class RunState:
     """
 
     number: int
+    entry: int
     at: str
     budget: int
     reserved: tuple[int, int]
@@ -80,11 +83,12 @@ class State:
     ----------
     id : random, of the file.
     budgets : the first, and those that raises opened.
-    runs : by the numbers of their reservations.
+    runs : by the numbers of the entries that reserved them.
     tables : digests of the schemas, and public numbers of rows, that runs were over.
     outside : entries of runs without a guarantee.
     charged : what counts in each budget.
     sources : numbers of the entries that opened a budget or were over a new table.
+    n_runs : how many runs there were, also where ``runs`` has not all of them.
     """
 
     id: str
@@ -94,6 +98,7 @@ class State:
     outside: list[Entry]
     charged: list[Charges] = field(default_factory=list)
     sources: list[int] = field(default_factory=list)
+    n_runs: int = 0
 
     def spent(self, budget: int, part: Part | None = None) -> AdditiveAccountant:
         """Return a budget's filter after all runs that were charged to it: as a further run over a
@@ -155,19 +160,25 @@ def totals_of(entries: list[Entry]) -> State:
     for number in after["sources"]:
         _take(state, entries[number - 1], entries[number - 1].body)
     state.runs.clear()
+    state.n_runs = _n_runs(entries)
     state.charged = charges_of(after)
     return state
 
 
 def totals_and_run(entries: list[Entry], run: int) -> State:
-    """Return the state as ``totals_of`` does, with this run in it."""
+    """Return the state as ``totals_of`` does, with the run in it that this entry reserved."""
     state = totals_of(entries)
     alone = State(state.id, state.budgets, {}, [], [], [{} for _ in state.budgets])
+    alone.n_runs = _n_runs(entries[: run - 1])
     for entry in entries[run - 1 :]:
         if entry.number == run or (entry.kind == "closed" and entry.body["run"] == run):
             _take(alone, entry, entry.body)
     state.runs.update(alone.runs)
     return state
+
+
+def _n_runs(entries: list[Entry]) -> int:
+    return sum(entry.kind == "reserved" for entry in entries)
 
 
 def state_after(state: State, number: int, decision: tuple[str, str, dict[str, Any]]) -> State:
@@ -189,9 +200,9 @@ def _take(state: State, entry: Entry, body: dict[str, Any]) -> None:
                 state.sources.append(entry.number)
             cost = _cost(body)
             part = Part(**body["part"]) if "part" in body else None
-            state.runs[entry.number] = RunState(
-                entry.number, entry.at, body["budget"], cost, *cost, body["stated"], part=part
-            )
+            state.n_runs += 1
+            place = state.n_runs, entry.number, entry.at, body["budget"]
+            state.runs[entry.number] = RunState(*place, cost, *cost, body["stated"], part=part)
             state._charge(state.runs[entry.number], *cost)
         case "released":
             run, cost = state.runs[body["run"]], _cost(body)

@@ -24,6 +24,7 @@ from dpcore.errors import BudgetExceededError, InvalidInputError, LedgerError
 from dpcore.exact.rounding import exact
 from dpcore.ledger.chain import Chain
 from dpcore.ledger.cost import cost_of
+from dpcore.ledger.reference import entry_of, reference_of
 from dpcore.ledger.remaining import budget_that_holds, epsilon_that_fits, shown_down
 from dpcore.ledger.run_log import RunLog
 from dpcore.ledger.state import (
@@ -38,10 +39,11 @@ from dpcore.ledger.state import (
 from dpcore.session.one_process import OneProcess
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from dpcore.ledger.chain import Entry
     from dpcore.ledger.cost import Cost, Run
+    from dpcore.ledger.state import RunState
     from dpcore.ledger.terms import Terms
 
 __all__ = ["Found", "Reservation", "TableLedger"]
@@ -146,24 +148,32 @@ class TableLedger:
         """Note a run that guarantees nothing, and that no budget can hold."""
         self.add(lambda _: ("outside", _now(), {"stated": stated}), totals_of)
 
-    def close_as_spent(self, run: int) -> None:
-        """Close a run that has died: its whole reservation is spent.
+    def close_as_spent(self, run: int) -> RunState:
+        """Close a run that has died, by its number, and return it: its whole reservation is spent.
 
-        Raises InvalidInputError where there is no such run, or it is closed.
+        Raises InvalidInputError, with the open runs, where there is no such run or it is closed.
         """
+        found: list[RunState] = []
 
         def decide(state: State) -> _Decision:
-            of_it = state.runs.get(run)
-            if of_it is None or of_it.outcome != OPEN:
-                raise InvalidInputError(f"The ledger {self.path!r} has no open run {run}.")
-            kind, at, body = _closed(run, DIED, of_it.ticks, of_it.aside_ticks)
+            still_open = [each for each in state.runs.values() if each.outcome == OPEN]
+            found[:] = [each for each in still_open if each.number == run]
+            if not found:
+                others = ", ".join(str(each.number) for each in still_open) or "none"
+                raise InvalidInputError(
+                    f"The ledger {self.path!r} has no open run {run}. Open runs: {others}."
+                )
+            (of_it,) = found
+            kind, at, body = _closed(of_it.entry, DIED, of_it.ticks, of_it.aside_ticks)
             return kind, at, {**body, **asdict(Found())}
 
         self.add(decide)
+        return found[0]
 
-    def note_model(self, run: int, digest: str) -> None:
-        """Note the SHA-256 of a file that a run's model was saved in."""
-        self.add(lambda _: ("model", "", {"run": run, "digest": digest}))
+    def note_model(self, reference: Mapping[str, Any], digest: str) -> None:
+        """Note the SHA-256 of a file that the model of a run, by its reference, was saved in."""
+        body = {"run": entry_of(reference), "digest": digest}
+        self.add(lambda _: ("model", "", body))
 
     def add(
         self,
@@ -207,7 +217,7 @@ class Reservation(OneProcess):
     Parameters
     ----------
     entry : the reservation as it is stored.
-    state : of the ledger before it.
+    state : of the ledger with it.
     """
 
     def __init__(self, ledger: TableLedger, entry: Entry, cost: Cost, state: State) -> None:
@@ -215,8 +225,8 @@ class Reservation(OneProcess):
         self._ledger, self._cost, self._entry = ledger, cost, entry
         self._filter = state.budgets[entry.body["budget"]].filter
         self.log = RunLog(ledger._chain.store, entry.number, entry.digest)
-        self.reference = {"id": state.id, "run": entry.number, "digest": entry.digest}
-        """The ledger's id, and number and digest of the reservation: a model keeps them."""
+        self.reference = reference_of(state.id, state.runs[entry.number].number, entry)
+        """The place of the run in the ledger, which a model keeps."""
 
     def close(self, outcome: str, found: Found = _NOTHING) -> None:
         """Close the run, which makes no more releases: its log refuses them from now on. A child of
@@ -226,9 +236,10 @@ class Reservation(OneProcess):
         number, log = self._entry.number, self.log
 
         def decide(state: State) -> _Decision:
+            run = state.runs[number]
             # Whoever closed it before, as spent, is right: it may have been told to be dead.
-            if state.runs[number].outcome != OPEN:
-                raise LedgerError(f"Run {number} of the ledger was closed while it ran.")
+            if run.outcome != OPEN:
+                raise LedgerError(f"Run {run.number} of the ledger was closed while it ran.")
             kind, at, body = _closed(number, outcome, *self._counted(found))
             ended = {"releases": len(log), "last": log.last, **asdict(found)}
             return kind, at, {**body, **ended}
@@ -289,10 +300,10 @@ def _refusal(state: State, run: Run, path: str) -> str:
     )
 
 
-def _closed(run: int, outcome: str, ticks: int, aside_ticks: int) -> _Decision:
+def _closed(entry: int, outcome: str, ticks: int, aside_ticks: int) -> _Decision:
     figures = {"ticks": str(ticks), "aside_ticks": str(aside_ticks)}
     # Without a time: how long a run takes is in no file.
-    return "closed", "", {"run": run, "outcome": outcome, **figures}
+    return "closed", "", {"run": entry, "outcome": outcome, **figures}
 
 
 def _now() -> str:

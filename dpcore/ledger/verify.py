@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import LedgerError, ModelFileError
 from dpcore.ledger.chain import Chain
+from dpcore.ledger.reference import entry_of
 from dpcore.ledger.state import state_of
 from dpcore.model.model import load_model
 
@@ -29,14 +30,11 @@ def verified(path: str | os.PathLike[str]) -> list[Entry]:
     entries = chain.entries()
     state_of(entries)
     closed = {entry.body["run"]: entry.body for entry in entries if entry.kind == "closed"}
-    for entry in entries:
-        if entry.kind == "reserved":
-            found, last = chain.releases(entry.number, entry.digest)
-            stated = closed.get(entry.number, {})
-            if stated.get("last", last) != last or stated.get("releases", len(found)) != len(found):
-                raise LedgerError(
-                    f"{chain.address!r} was altered: releases of run {entry.number} are missing."
-                )
+    for run, entry in enumerate((each for each in entries if each.kind == "reserved"), 1):
+        found, last = chain.releases(entry.number, entry.digest)
+        stated = closed.get(entry.number, {})
+        if stated.get("last", last) != last or stated.get("releases", len(found)) != len(found):
+            raise LedgerError(f"{chain.address!r} was altered: releases of run {run} are missing.")
     return entries
 
 
@@ -65,7 +63,7 @@ def unknown_models(
             continue
         reason = _reason(reference, own, known)
         if reason is None and reference is not None:
-            digests = saved[reference["run"]] or {None}
+            digests = saved[entry_of(reference)] or {None}
             if digests.isdisjoint({None, hashlib.sha256(content).hexdigest()}):
                 reason = "it was changed since its run was noted to be saved in it"
         if reason is not None:
@@ -78,7 +76,7 @@ def _reason(reference: dict[str, Any] | None, own: str, known: set[tuple[int, st
         return "it was made without a ledger"
     if reference["id"] != own:
         return "it was made under another ledger"
-    if (reference["run"], reference["digest"]) not in known:
+    if (entry_of(reference), reference["digest"]) not in known:
         return "this ledger does not know its run: a copy was charged, or one was restored"
     return None
 

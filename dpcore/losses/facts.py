@@ -14,7 +14,7 @@ from dataclasses import MISSING, dataclass
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import InvalidInputError
-from dpcore.privacy.sealed import sealed
+from dpcore.privacy.sealed import fault_of_unfrozen, sealed
 from dpcore.registry.facts import Method, Shape, fact, fault_of, near_name
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def loss_facts(loss: Loss) -> LossFacts:
 @functools.cache
 def _names_that_count(kind: type) -> tuple[str, ...]:
     """Return the facts to be read of a loss of this class: those it has to state, and its own."""
-    if fault := fault_of(LossFacts, kind):
+    if fault := fault_of_unfrozen(kind) or fault_of(LossFacts, kind):
         raise InvalidInputError(f"The loss {kind.__name__} {fault}")
     fields = dataclasses.fields(LossFacts)
     unstated = [field.name for field in fields if field.name not in vars(kind)]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dpcore.fitting.losses import shown_loss
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "classes_in_words",
+    "encoding_in_words",
     "fitted_in_words",
     "html_of",
     "shown_bounds",
@@ -28,6 +29,14 @@ def text_of(model: Model) -> str:
     claim = model.privacy["sentence"].partition(" In words:")[0]
     lines = f"Model: {fitted_in_words(model)}", claim, f"It takes rows of {_columns(model)}."
     return "\n".join(" ".join(line.split()) for line in lines)
+
+
+def encoding_in_words(column: Mapping[str, Any]) -> str:
+    """Return what becomes of a number or a date between bounds, where its column of a schema says
+    it, with a comma before."""
+    scale = ", by its logarithm" if column.get("scale") == "log" else ""
+    parts = f", with {' and '.join(column['parts'])}" if "parts" in column else ""
+    return scale + parts
 
 
 def html_of(model: Model) -> str:

@@ -19,6 +19,7 @@ __all__ = [
     "Copies",
     "attributes",
     "constant",
+    "fault_of_unfrozen",
     "private_copy",
     "require_sealed",
     "require_untouched",
@@ -139,6 +140,18 @@ def constant(values: Any, dtype: Any = "float64") -> np.ndarray:
 
     array = np.asarray(values, dtype=dtype)
     return np.frombuffer(array.tobytes(), dtype=array.dtype).reshape(array.shape)
+
+
+def fault_of_unfrozen(kind: type) -> str:
+    """Return what is wrong with a dataclass whose fields anyone can set, as the end of a sentence;
+    empty for any other class."""
+    stated = getattr(kind, "__dataclass_params__", None)
+    if stated is None or stated.frozen:
+        return ""
+    return (
+        "is a dataclass that is not frozen, so that what is checked of its fields could change "
+        "after the check. Write @dataclass(frozen=True)."
+    )
 
 
 def attributes(part: Any) -> list[tuple[str, Any]]:

@@ -73,8 +73,8 @@ class PrivacyStatement:
         part of the budget; 1 for one of all classes.
     search : where it is the best of several fits: the public ``candidates``, the law of ``tries``,
         the budget of ``each``, ``theorem``, and ``words`` for the sentence.
-    ledger : where the run was charged to a ledger of its table: that one's ``id``, and number and
-        ``digest`` of the ``run`` in it.
+    ledger : where the run was charged to a ledger of its table: that one's ``id``, the number of
+        the ``run`` in it, and number and ``digest`` of the ``entry`` that reserved it.
     """
 
     epsilon: float

@@ -15,7 +15,12 @@ import numpy as np
 
 from dpcore.errors import InvalidInputError
 from dpcore.privacy.first_party import is_ours
-from dpcore.privacy.sealed import attributes, require_sealed, require_untouched
+from dpcore.privacy.sealed import (
+    attributes,
+    fault_of_unfrozen,
+    require_sealed,
+    require_untouched,
+)
 from dpcore.privacy.statement import part_of
 from dpcore.protocols.problem import Problem
 
@@ -96,15 +101,17 @@ class TrustedParts:
     def check(self, *wholes: Any) -> list[Any]:
         """Return these and all that they hold, for ``note``.
 
-        Raises InvalidInputError for a part of dpcore's that was altered, public facts other than
-        the run's, a ``most_rows`` or ``rows_that_fit`` that is no number of rows, or more parts
-        than can be looked at.
+        Raises InvalidInputError for a part of dpcore's that was altered, a dataclass that is not
+        frozen, public facts other than the run's, a ``most_rows`` or ``rows_that_fit`` that is no
+        number of rows, or more parts than can be looked at.
         """
         given = [whole for whole in wholes if whole is not None]
         parts = [part for whole in given for part in parts_within(whole)]
         for part in parts:
             require_untouched(part)
             require_sealed(part)
+            if fault := fault_of_unfrozen(type(part)):
+                raise InvalidInputError(f"{part_of(part)} {fault}")
             self._require_facts(part)
             for name, most in _limits(part):
                 if not (type(most) is int and most > 0):

@@ -35,8 +35,9 @@ class PrivacySession(Protocol):
         """Load what an answer needs; the rows are not asked.
 
         A run that first counts the rows rehearses a later query before: what refuses it refuses
-        while nothing is charged. Raises KernelError for what cannot be loaded, InvalidInputError
-        where the engine cannot answer the query.
+        while nothing is charged. Raises KernelError for what cannot be loaded, AnswerError for a
+        sum whose answer is not int64 of the shape of its ``start()``, InvalidInputError where the
+        engine cannot answer the query.
         """
         ...
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import importlib
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from importlib import metadata
 from typing import Any
@@ -76,7 +76,8 @@ class Registry:
         self._entries = {key: claim[0] for key, claim in claims.items() if len(claim) == 1}
         self._taken = {key: claim for key, claim in claims.items() if len(claim) > 1}
         self._sound: dict[Entry, Any] = {}
-        self.failures = (*failures, *map(_clash_failure, self._taken.values()))
+        self._failed = tuple(failures)
+        self.failures = (*self._failed, *map(_clash_failure, self._taken.values()))
 
     def entries(self, kind: str) -> tuple[Entry, ...]:
         """Return the usable entries of one kind, sorted by name."""
@@ -97,7 +98,8 @@ class Registry:
         if not found:
             self._refuse_failed(name)
             known = [key[1] for key in sorted(self._entries)]
-            raise RegistryError(f"Nothing is registered as {name!r}.{near_names(name, known)}")
+            hint = f"{self._failed_hint()}{near_names(name, known)}"
+            raise RegistryError(f"Nothing is registered as {name!r}.{hint}")
         return found
 
     def get(self, kind: str, name: str) -> Entry:
@@ -107,7 +109,7 @@ class Registry:
             return self._entries[kind, name]
         except KeyError:
             self._refuse_failed(name)
-            hint = f"{near_names(name, self.names(kind))}{self._failed_hint()}"
+            hint = f"{self._failed_hint()}{near_names(name, self.names(kind))}"
             raise RegistryError(f"There is no {kind} {name!r}.{hint}") from None
 
     def load(self, kind: str, name: str) -> Any:
@@ -145,9 +147,9 @@ class Registry:
                 )
 
     def _failed_hint(self) -> str:
-        if not self.failures:
-            return ""
-        return f" {len(self.failures)} failed to load; see dpcore list."
+        """Return which plugins failed to load, and why: any of them may offer an unknown name."""
+        told = [f" {failed.owners} failed to load: {failed.reason}" for failed in self._failed]
+        return "".join(reason if reason.endswith(".") else f"{reason}." for reason in told)
 
 
 def one_line(error: BaseException) -> str:
@@ -196,31 +198,36 @@ def _entries_of(point: metadata.EntryPoint) -> list[Entry]:
     manager.check_pending()
     entries: list[Entry] = []
     for kind, hook in zip(KINDS, hooks, strict=True):
-        register = functools.partial(_record, entries, kind, *_distribution(point))
+        register = _register_of(entries, kind, *_distribution(point))
         getattr(manager.hook, hook)(register=register)
     if not entries:
         raise InvalidInputError("It registers nothing: no hook implementation was found.")
     return entries
 
 
-def _record(
-    entries: list[Entry],
-    kind: str,
-    distribution: str,
-    version: str,
-    name: str,
-    target: str,
-    *,
-    summary: str = "",
-    reference: str = "",
-) -> None:
-    if not _NAME.fullmatch(name):
-        raise InvalidInputError(f"Expected the name {name!r} in kebab case.")
-    if not _TARGET.fullmatch(target):
-        raise InvalidInputError(f"Expected the target {target!r} as 'package.module:Attribute'.")
-    if not summary or not summary.isprintable():
-        raise InvalidInputError(f"register({name!r}, ...) needs summary=..., one line of text.")
-    entries.append(Entry(kind, name, target, summary, reference, distribution, version))
+def _register_of(
+    entries: list[Entry], kind: str, distribution: str, version: str
+) -> Callable[..., None]:
+    """Return what a hook of a kind is handed. Python's own messages name it as authors know it."""
+
+    def register(
+        name: str, target: str, *, summary: str = "", reference: str = "", **others: Any
+    ) -> None:
+        for other in others:
+            hint = near_names(other, ("summary", "reference"))
+            raise InvalidInputError(f"register({name!r}, ...) takes no {other!r}.{hint}")
+        if not _NAME.fullmatch(name):
+            raise InvalidInputError(f"Expected the name {name!r} in kebab case.")
+        if not _TARGET.fullmatch(target):
+            raise InvalidInputError(
+                f"Expected the target {target!r} as 'package.module:Attribute'."
+            )
+        if not summary or not summary.isprintable():
+            raise InvalidInputError(f"register({name!r}, ...) needs summary=..., one line of text.")
+        entries.append(Entry(kind, name, target, summary, reference, distribution, version))
+
+    register.__qualname__ = "register"
+    return register
 
 
 def _distribution(point: metadata.EntryPoint) -> tuple[str, str]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.evaluation.words import evaluation_in_words
 from dpcore.inference.words import intervals_in_words
-from dpcore.model.shown import fitted_in_words, shown_bounds
+from dpcore.model.shown import encoding_in_words, fitted_in_words, shown_bounds
 from dpcore.report.card import Item, Section
 
 if TYPE_CHECKING:
@@ -85,7 +85,8 @@ def _of_column(column: dict[str, Any], schema: dict[str, Any]) -> str:
         return "ids of units, no feature"
     kind: str = column["kind"]
     if column.get("lower") is not None and column.get("upper") is not None:
-        return f"{kind} from {_bound(column['lower'])} to {_bound(column['upper'])}"
+        bounds = f"from {_bound(column['lower'])} to {_bound(column['upper'])}"
+        return f"{kind} {bounds}{encoding_in_words(column)}"
     for key in ("classes", "categories", "levels", "bins", "knots", "positive"):
         if column.get(key):
             return f"{kind}, {key} {_values(column[key])}"

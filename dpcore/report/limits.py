@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dpcore.exact.rounding import exact
+from dpcore.ledger.reference import named
 from dpcore.report.card import Item, Section
 from dpcore.report.guarantee import public_number
 
@@ -95,7 +96,7 @@ def _other_runs(privacy: dict[str, Any]) -> Item:
     place = privacy.get("ledger")
     if place is not None:
         return Item(
-            f"Other runs over the same rows: this one is run {place['run']} of the ledger "
+            f"Other runs over the same rows: this one is {named(place)} of the ledger "
             f"{place['id']}, whose cap is the promise for all of them.",
             "ledger.md",
         )

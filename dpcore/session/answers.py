@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.errors import InvalidInputError
+from dpcore.errors import AnswerError, InvalidInputError
 from dpcore.privacy.trusted import TrustedParts
 from dpcore.session.exchange import Known, require_whole
 from dpcore.session.one_process import OneProcess
@@ -49,8 +49,9 @@ class ExactAnswers(OneProcess):
     def rehearse(self, query: Query | DerivedQuery | TableQuery) -> None:
         """Load what an answer needs; the rows are not asked.
 
-        Raises KernelError for what cannot be loaded, InvalidInputError where the engine cannot
-        answer the query.
+        Raises KernelError for what cannot be loaded, AnswerError for a sum whose answer is not
+        int64 of the shape that it states, InvalidInputError where the engine cannot answer the
+        query.
         """
         self._require_engine(query)
         self._rehearsal.ask(query, self._parts.check(query))
@@ -94,14 +95,13 @@ class ExactAnswers(OneProcess):
                 return exact.copy()
         asked: Any = query
         engine: Any = self._engine
-        answer: np.ndarray
         if hasattr(asked, "derive"):
             answer = asked.derive(lambda part: self._part(part, known), self._noise)
-        elif hasattr(asked, "answer_table"):
+            return _whole_steps(answer, f"{type(asked).__name__}.derive")
+        if hasattr(asked, "answer_table"):
             answer = engine.answer_table(asked, self._noise)
-        else:
-            answer = engine.answer(asked)
-        return answer
+            return _whole_steps(answer, f"{type(asked).__name__}.answer_table")
+        return _whole_steps(engine.answer(asked), f"{type(engine).__name__}.answer")
 
     def _part(self, query: Query | DerivedQuery, known: Known) -> np.ndarray:
         """Return the exact answer of what a derived query asks for."""
@@ -161,6 +161,14 @@ class ExactAnswers(OneProcess):
     def trusted_parts(self) -> tuple[str, ...]:
         """``module:Class`` of every part that ran inside the trust boundary."""
         return self._parts.names
+
+
+def _whole_steps(answer: Any, whose: str) -> np.ndarray:
+    """Return an answer; AnswerError where it is no array of grid steps. Its own type and shape are
+    not said: they may be the rows'."""
+    if not isinstance(answer, np.ndarray) or answer.dtype != np.int64:
+        raise AnswerError(f"{whose} must return int64 in whole steps of the sensitivity's grid.")
+    return answer
 
 
 def _require_numbers_alike(query: Any, mechanism: Mechanism) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import traceback
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from numba.core.dispatcher import Dispatcher
 from numba.core.errors import TypingError
 
 from dpcore.data.blocks.standardization import Standardization
-from dpcore.errors import EngineError, InvalidInputError, KernelError
+from dpcore.errors import AnswerError, EngineError, InvalidInputError, KernelError
 from dpcore.exact.grid import FINE_BITS
 from dpcore.losses.facts import loss_facts
 from dpcore.noise.scale import GridScale
@@ -46,15 +47,17 @@ class Rehearsal:
     def __init__(self, engine: Any, problem: Problem | None) -> None:
         self._whole, self._engine = engine, None
         self._problem = problem
-        self._known: set[frozenset[type]] = set()
+        self._known: set[tuple[frozenset[type], tuple[int, ...] | None]] = set()
 
     def ask(self, query: Any, parts: Iterable[Any]) -> None:
-        """Answer the query, which holds these ``parts``, unless one of the same kind was answered.
+        """Answer the query, which holds these ``parts``, unless one of the same kind and shape was
+        answered.
 
-        Raises KernelError where a kernel or a module that it needs cannot be loaded. A query that
-        no rows do not suit is none of its business: the release will say so, or not.
+        Raises KernelError where a kernel or a module that it needs cannot be loaded, AnswerError
+        where its answer is not int64 of the shape that it states. A query that no rows do not suit
+        is none of its business: the release will say so, or not.
         """
-        kind = frozenset(map(type, parts))
+        kind = (frozenset(map(type, parts)), _stated_shape(query))
         if kind in self._known or not hasattr(self._whole, "without_rows"):
             return
         if self._engine is None:
@@ -80,23 +83,43 @@ class Rehearsal:
         self._engine = self._whole.without_rows()
         if self._problem is not None:
             for make in _usual(self._problem):
-                load_now(lambda: self._answer(make()))  # noqa: B023  (called at once)
+                with suppress(AnswerError):  # Nobody asked it yet.
+                    load_now(lambda: self._answer(make()))  # noqa: B023  (called at once)
 
     def _answer(self, query: Any) -> None:
-        whole = query.query if hasattr(query, "sampled_event") else query  # of no rows, no sample
+        whole = _sum_of(query)
         if self._engine is not None and hasattr(whole, "answer_block"):
             load_noise(in_bulk=self._engine.answer(whole).size >= BULK_SIZE)
+
+
+def _sum_of(query: Any) -> Any:
+    """Return the sum that is asked of a sample, or the query itself: of no rows, no sample."""
+    return query.query if hasattr(query, "sampled_event") else query
+
+
+def _stated_shape(query: Any) -> tuple[int, ...] | None:
+    """Return the shape that a sum states of its answer, ``None`` for what is no sum; AnswerError
+    where it starts from anything but int64."""
+    whole = _sum_of(query)
+    if not hasattr(whole, "answer_block"):
+        return None
+    start = whole.start()
+    if getattr(start, "dtype", None) != np.int64:
+        found = getattr(start, "dtype", type(start).__name__)
+        raise AnswerError(f"{type(whole).__name__}.start must return int64, not {found}.")
+    shape: tuple[int, ...] = start.shape
+    return shape
 
 
 def load_now(load: Callable[[], Any]) -> None:
     """Call what loads kernels or modules and does nothing else that matters.
 
     Raises KernelError where one of them cannot be had, EngineError where the engine's processes are
-    lost; any other error is let pass.
+    lost, AnswerError for an answer that is none; any other error is let pass.
     """
     try:
         load()
-    except (EngineError, KernelError):  # of the engine's own processes, which said so themselves
+    except (AnswerError, EngineError, KernelError):  # of the engine, which said so itself
         raise
     except (ImportError, MemoryError) as error:
         raise _refusal(error) from error

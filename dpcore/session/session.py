@@ -166,7 +166,9 @@ class TableSession(ExactAnswers):
             if hasattr(opened.mechanism, "narrowed"):
                 query = require_whole(opened.mechanism.narrowed(opened.asked, held))
             require_within(self._sensitivity(query), opened.mechanism.question)
-            self._parts.note(self._parts.check(query))
+            parts = self._parts.check(query)
+            self._rehearsal.ask(query, parts)
+            self._parts.note(parts)
             opened.asked += 1  # Before the answer: an interrupt must not make room for another.
             try:
                 # The same question again, where an answer did not change it: no second pass.

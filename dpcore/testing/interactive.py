@@ -15,7 +15,7 @@ from dpcore.privacy.stated_events import ApproximateDpEvent
 from dpcore.registry.catalogue import load_registry
 from dpcore.testing.audit import assert_as_private_as
 from dpcore.testing.canonical import canonical
-from dpcore.testing.guard import require_assertions
+from dpcore.testing.guard import require_assertions, require_frozen
 from dpcore.testing.power import PROBABILITY, detectable_factor
 from dpcore.testing.recount import UnknownEventError
 from dpcore.testing.tables import make_problem, make_rows
@@ -55,6 +55,7 @@ def check_interactive(
     relation = NeighboringRelation.ADD_OR_REMOVE_ONE
     problem = make_problem(make_rows(12), relation, loss)
     mechanism: Any = make if hasattr(make, "begin") else make(problem)
+    require_frozen(mechanism)
     script = _script(mechanism, relation, n_coordinates)
     event = _event(mechanism, script)
     _check_course(mechanism, script, event)

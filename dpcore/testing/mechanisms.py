@@ -12,7 +12,7 @@ from dpcore.errors import DpcoreError
 from dpcore.privacy.sensitivity import Sensitivity
 from dpcore.testing.additive import ADDITIVE, audit_additive, audit_bases
 from dpcore.testing.audit import largest_probability
-from dpcore.testing.guard import require_assertions
+from dpcore.testing.guard import require_assertions, require_frozen
 from dpcore.testing.power import PROBABILITY, detectable_factor
 from dpcore.testing.recount import renyi_divergence
 from dpcore.testing.residuals import Residuals, assert_noise_is_fresh, faults_found
@@ -59,6 +59,7 @@ def check_mechanism(
     """
     require_assertions()
     made: Any = mechanism(_MULTIPLIER)
+    require_frozen(made)
     needs = made.needs
     assert needs in ("l2", "l1", "range"), f"needs={needs!r} is not l2, l1 or range."
     _check_refusals(mechanism, needs)

@@ -25,7 +25,9 @@ __all__ = ["check_bad_parameters_refused", "check_declarations"]
 def check_bad_parameters_refused(optimizer: Optimizer) -> Tested:
     """A frozen dataclass, whose parameters are refused, before any release, if not finite."""
     parameters: Any = getattr(type(optimizer), "__dataclass_params__", None)
-    assert parameters is not None and parameters.frozen, "An optimizer is a frozen dataclass."
+    assert parameters is not None and parameters.frozen, (
+        "An optimizer is a frozen dataclass: write @dataclass(frozen=True)."
+    )
     for name, value in _broken_parameters(optimizer):
         rows, relation = make_rows(50, seed=9), relations_of(optimizer)[0]
         session = open_session(optimizer, rows, relation, EPSILON, DELTA)

@@ -17,7 +17,7 @@ from dpcore.testing.answers import (
     unsampled,
 )
 from dpcore.testing.contributions import contributions, largest_share, vectors_of
-from dpcore.testing.guard import require_assertions
+from dpcore.testing.guard import require_assertions, require_frozen
 from dpcore.testing.isolation import not_isolated, run_apart
 from dpcore.testing.other_tables import USUAL_WIDTH, check_other_tables, load_other_tables
 from dpcore.testing.special_rows import special_rows
@@ -196,6 +196,7 @@ def _made(
         query.sensitivity(relation)
     except DpcoreError:
         return None
+    require_frozen(query)
     return query
 
 

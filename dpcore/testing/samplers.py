@@ -19,7 +19,7 @@ from dpcore.privacy.events import (
 )
 from dpcore.privacy.sensitivity import NeighboringRelation, Sensitivity
 from dpcore.registry.catalogue import load_registry
-from dpcore.testing.guard import require_assertions
+from dpcore.testing.guard import require_assertions, require_frozen
 from dpcore.testing.independence import (
     MOST_APART,
     assert_releases_are_apart,
@@ -67,6 +67,7 @@ def check_sampler(make: SampledQuery | Callable[[Problem], SampledQuery]) -> Tes
         loss = load_registry().load("loss", "logistic")()
         rows = make_rows(12)
         sampler = make(make_problem(rows, NeighboringRelation.ADD_OR_REMOVE_ONE, loss))
+    require_frozen(sampler)
     stated = _stated(_events(sampler))
     places = _with_sum(sampler, _Places(stated.n_rows))
     releases = max(40, min(2000, _COINS // stated.n_rows))

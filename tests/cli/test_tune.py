@@ -28,7 +28,7 @@ def tune(run, tmp_path, monkeypatch):
     def invoke(*arguments):
         return run(
             *("tune", "--algo", "dp-gd", "--data", "rows.csv", "--schema", "schema.toml"),
-            *("--set", "l2=.001,.1", "--tries", "2", "--epsilon", "2", "--delta", "1e-6"),
+            *("--candidates", "l2=.001,.1", "--tries", "2", "--epsilon", "2", "--delta", "1e-6"),
             *arguments,
         )
 
@@ -37,7 +37,7 @@ def tune(run, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("kind", ["random", "list"])
 def test_a_search_is_told_and_kept(tune, tmp_path, kind):
-    result = tune("--search", kind, "--set", "clip=.1,.2", "--out", "model.json", "--json")
+    result = tune("--search", kind, "--candidates", "clip=.1,.2", "--out", "model.json", "--json")
     assert result.exit_code == 0, result.stderr
     report = json.loads(result.stdout)
     model = json.loads((tmp_path / "model.json").read_text())
@@ -78,9 +78,9 @@ def test_a_report_is_in_words(tune):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--set", "l2=1"), "twice"),
-        (("--set", "clip=.1,,.2"), "between the commas"),
-        (("--set", "clip=.1,.1"), "same"),
+        (("--candidates", "l2=1"), "twice"),
+        (("--candidates", "clip=.1,,.2"), "between the commas"),
+        (("--candidates", "clip=.1,.1"), "same"),
         (("--accountant", "gdp"), "zcdp, rdp or pure"),
         (("--epsilon", "-1"), "epsilon"),
         (("--held-out", "1.5"), "held-out"),
@@ -95,4 +95,20 @@ def test_a_refusal_is_one_line_before_any_charge(tune, charged, arguments, messa
 
 def test_something_has_to_be_searched(run):
     result = run("tune")
-    assert result.exit_code == 2 and "--set KEY" in result.stderr
+    assert result.exit_code == 2 and "--candidates KEY" in result.stderr
+
+
+def test_candidates_are_called_so_and_the_old_name_is_taken_with_a_warning(tune, run, tmp_path):
+    # The option was --set, which elsewhere sets one value; the estimator, models and messages say
+    # candidates.
+    assert "--set" not in run("tune", "--help").stdout
+    told = r"warning: tune --set is called --candidates, and the next version takes that name alone"
+    for old, expected in ((False, 0), (True, 1)):
+        asked = ("--set" if old else "--candidates", "clip=.1,.2", "--out", "m.json")
+        result = tune(*asked)
+        assert result.exit_code == 0, result.stderr
+        assert len(re.findall(told, result.stderr)) == expected
+        search = json.loads((tmp_path / "m.json").read_text())["privacy"]["search"]
+        assert search["candidates"][-1] == {"l2": ".1", "clip": ".2"}
+    assert re.search("--candidates sets the same name twice", tune("--set", "l2=1").stderr)
+    assert "is called" not in tune("--set", "clip=.1,.2", "--quiet").stderr

@@ -12,7 +12,7 @@ from scipy.sparse import csr_matrix
 from dpcore.data.blocks.table import Table
 from dpcore.engines import local, waiting_threads
 from dpcore.engines.local import LocalEngine, available_threads
-from dpcore.errors import InvalidInputError
+from dpcore.errors import AnswerError, InvalidInputError
 from dpcore.exact.grid import BLOCK_ROWS
 from dpcore.losses.logistic import Logistic
 from dpcore.privacy.sensitivity import NeighboringRelation
@@ -264,7 +264,7 @@ def test_a_part_of_another_type_is_refused_by_any_thread():
             return super().answer_block(block).astype(np.float64)
 
     for threads in (1, 2):
-        with pytest.raises(TypeError, match="Floats.answer_block must return int64"):
+        with pytest.raises(AnswerError, match="Floats.answer_block must return int64"):
             LocalEngine(table(), threads=threads).answer(Floats())
 
 

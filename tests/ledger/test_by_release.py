@@ -107,9 +107,9 @@ def test_a_release_that_does_not_fit_is_neither_made_nor_charged(tmp_path):
 def test_a_session_that_others_closed_makes_no_more_releases(ledger):
     with opened(ledger) as session:
         session.count(share=0.1)
-        (number,) = ledger.state().runs
+        (run,) = ledger.state().runs.values()
         before = spent(ledger)
-        ledger.close_as_spent(number)
+        ledger.close_as_spent(run.number)
         with pytest.raises(LedgerError, match="no more releases"):
             session.count(share=0.1)
         assert spent(ledger) == before

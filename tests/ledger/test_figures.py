@@ -105,7 +105,7 @@ def test_a_figure_below_nought_is_not_written(tmp_path):
     ledger = TableLedger.create(tmp_path / "table.ledger", Terms.of(2.0, 1e-6))
     own = Run(ZcdpAccountant.from_budget(0.5, 1e-8), ROWS, None)
     stated = {"analyst": "", "algorithm": "test", "epsilon": 0.5, "delta": 1e-8}
-    number = ledger.reserve(own, stated).reference["run"]
+    number = ledger.reserve(own, stated).reference["entry"]
     figures = {"ticks": "-5", "aside_ticks": "0", "outcome": "finished"}
     found = {"why_not_private": [], "most_rows": None, "typed_by": None, "parts": []}
     with pytest.raises(DpcoreError, match="below nought"):

@@ -40,7 +40,7 @@ while True:
     for k in range(2):
         reservation.log.charge(LedgerEntry(k, "gradient", "gaussian", event, 5e-7))
         # Drawn: from here on somebody may know it.
-        print("drawn", reservation.reference["run"], flush=True)
+        print("drawn", reservation.reference["entry"], flush=True)
     reservation.close("finished")
 """
 

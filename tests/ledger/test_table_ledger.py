@@ -384,7 +384,7 @@ def test_on_a_full_disk_nothing_is_reserved_and_nothing_released(file_ledger, mo
 
 def written(reservation, ledger):
     """Return the releases of a run that are in its ledger."""
-    place = reservation.reference["run"], reservation.reference["digest"]
+    place = reservation.reference["entry"], reservation.reference["digest"]
     return Chain(ledger.path).releases(*place)[0]
 
 

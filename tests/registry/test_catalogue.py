@@ -77,6 +77,19 @@ def test_a_missing_summary_is_told(tmp_path, monkeypatch):
     assert "register('ok', ...) needs summary=..." in reason
 
 
+def test_a_keyword_that_there_is_not_is_told_with_those_there_are(tmp_path, monkeypatch):
+    # "_record() got an unexpected keyword argument" names nothing that an author knows.
+    body = "@hookimpl\ndef register_losses(register):\n    register('ok', 'a.b:C', {}='A paper.')\n"
+    reason = read_source(tmp_path, monkeypatch, body.format("paper"))
+    assert reason == (
+        "InvalidInputError: register('ok', ...) takes no 'paper'. Known: summary, reference."
+    )
+    reason = read_source(tmp_path, monkeypatch, body.format("sumary"))
+    assert "takes no 'sumary'. Did you mean summary? Known: summary, reference." in reason
+    reason = read_source(tmp_path, monkeypatch, body.replace(", 'a.b:C', {}='A paper.'", ""))
+    assert reason == "TypeError: register() missing 1 required positional argument: 'target'"
+
+
 def test_everything_else_works(registry):
     assert "laplace" in registry.names("mechanism")
     assert "zcdp" in registry.names("accountant")
@@ -102,6 +115,17 @@ def test_using_a_failed_plugin_says_why(registry):
     for use in (registry.find, lambda name: registry.load("optimizer", name)):
         with pytest.raises(RegistryError, match=r"bad-import-error 1.0 failed to load: Module"):
             use("import-error")
+
+
+def test_an_unknown_name_is_told_beside_the_plugins_that_may_have_meant_to_register_it(registry):
+    # "Nothing is registered" was all that ``dpcore check`` said of a part whose plugin failed.
+    for use in (registry.find, lambda name: registry.get("optimizer", name)):
+        with pytest.raises(RegistryError) as refusal:
+            use("half-done")
+        told = str(refusal.value)
+        assert "half-done'. bad-import-error 1.0 failed to load: ModuleNotFoundError: No" in told
+        assert "bad-raising-hook 1.0 failed to load: RuntimeError: the hook." in told
+        assert " Known: " in told and "uninstall" not in told
 
 
 def test_unknown_name_gets_near_names_and_the_list():

@@ -58,6 +58,8 @@ def without(name):
         *[(without(name), f"has no '{name}'") for name in STATED],
         (make(__annotations__={}), "has no field 'use', which its slots or needs ask for"),
         (type("Broken", (), GOOD), "is not a dataclass"),
+        (dataclass(type("Broken", (), GOOD)), "not frozen, so that"),
+        (dataclass(type("Broken", (), GOOD)), "Write @dataclass(frozen=True)"),
         (make()(), "is not a dataclass"),
         (len, "is not a dataclass"),
         (make(minimize=3), "cannot be called"),
@@ -154,7 +156,7 @@ def test_presets_that_are_in_order(monkeypatch):
 
 
 def test_an_optimizer_without_defaults_is_one_error(monkeypatch):
-    target = dataclass(type("Broken", (), {**GOOD, "slots": {}, "__annotations__": {"steps": int}}))
+    target = make(slots={}, __annotations__={"steps": int})
     with pytest.raises(DpcoreError, match="broken cannot be built with its defaults: TypeError"):
         default_optimizer(registry_of(monkeypatch, target), "broken")
 

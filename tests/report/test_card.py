@@ -162,9 +162,15 @@ KINDS = {
         ["62.3 %", "may be published"],
     ),
     "table ledger": (
+        changed(ledger={"id": "5f3a", "run": 3, "entry": 7, "digest": "d" * 64}),
+        {},
+        ["run 3 of the ledger 5f3a, whose cap is the promise", "Who keeps the ledger: that file"],
+        ["A ledger of the table would"],
+    ),
+    "table ledger, of a model that knows its entry alone": (
         changed(ledger={"id": "5f3a", "run": 7, "digest": "d" * 64}),
         {},
-        ["run 7 of the ledger 5f3a, whose cap is the promise", "Who keeps the ledger: that file"],
+        ["entry 7 of the ledger 5f3a, whose cap is the promise"],
         ["A ledger of the table would"],
     ),
     "units": (
@@ -401,6 +407,7 @@ def test_control_characters_of_a_file_do_not_reach_a_terminal():
 def test_every_kind_of_column_is_told_with_its_bounds():
     columns = {
         "day": {"kind": "date", "lower": "2015-01-01", "upper": "2024-12-31"},
+        "at": {"kind": "date", "lower": "2015-01-01", "upper": "2024-12-31", "parts": ["weekday"]},
         "pay": {"kind": "numeric", "lower": 0.1, "upper": 1e6, "scale": "log"},
         "zip": {"kind": "hashed", "buckets": 4},
         "grade": {"kind": "ordinal", "levels": ["a", "b"]},
@@ -412,7 +419,9 @@ def test_every_kind_of_column_is_told_with_its_bounds():
     text = said(columns=columns, w=(0.5,) * (width + 1))
     told = (
         "day: date from 2015-01-01 to 2024-12-31",
-        "pay: numeric from 0.1 to 1000000",
+        # Without its scale, of which nothing else on the page speaks.
+        "pay: numeric from 0.1 to 1000000, by its logarithm",
+        "at: date from 2015-01-01 to 2024-12-31, with weekday",
         "zip: hashed",
         "grade: ordinal, levels a, b",
         "old: boolean",

@@ -2,6 +2,7 @@
 
 import importlib
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -14,7 +15,7 @@ from dpcore.accountants.rdp import RdpAccountant
 from dpcore.accountants.zcdp import ZcdpAccountant
 from dpcore.data.blocks.table import Table
 from dpcore.engines.local import LocalEngine
-from dpcore.errors import KernelError
+from dpcore.errors import AnswerError, KernelError
 from dpcore.losses.logistic import Logistic
 from dpcore.mechanisms.gaussian import Gaussian
 from dpcore.noise.source import SeededNoise
@@ -141,6 +142,86 @@ def test_one_rehearsal_for_each_kind_on_no_rows_at_all(sampled):
         query = PoissonSample(Counts(count), 1.0) if sampled else Counts(count)
         session.release(query, Gaussian(1000.0))
     assert seen == [0, 64, 64, 64]
+
+
+class Answers(Counts):
+    """A sum whose parts are what a function makes of a block."""
+
+    def answer_block(self, block):
+        return self._count(block)
+
+
+class FromFloats(Counts):
+    def start(self):
+        return np.zeros(1)
+
+
+class Derived:
+    kind = "derived"
+
+    def derive(self, ask, noise):
+        return ask(RowCount()) / 2
+
+    def sensitivity(self, relation):
+        return Sensitivity("l2", 1.0, relation)
+
+
+NO_SUMS = [
+    (Answers(lambda b: np.array([b.y.mean() if b.n_rows else 0.0])), "float64 of shape (1,)"),
+    (Answers(lambda b: np.array([b.n_rows], dtype=np.int32)), "int32 of shape (1,)"),
+    (Answers(lambda b: np.array(b.n_rows)), "int64 of shape ()"),
+    (Answers(lambda b: [b.n_rows]), "a list"),
+]
+
+
+@pytest.mark.parametrize("sampled", [False, True])
+@pytest.mark.parametrize(("query", "found"), NO_SUMS, ids=[found for _, found in NO_SUMS])
+def test_an_answer_that_is_no_int64_of_the_stated_shape_is_refused_uncharged(query, found, sampled):
+    # It was charged, and the run ended in a TypeError at the optimizer's line, without its text.
+    session = open_session(accountant=RdpAccountant)
+    asked = PoissonSample(query, 1.0) if sampled else query
+    with pytest.raises(AnswerError, match=re.escape(f"Of no rows it returned {found}.")) as refusal:
+        session.release(asked, Gaussian(100.0))
+    assert "Answers.answer_block must return int64 of the shape of start(), (1,)" in str(refusal)
+    assert session.ledger == () and session.accountant.spent == 0
+
+
+def test_a_sum_that_starts_from_floats_is_refused_uncharged_by_any_engine():
+    class Elsewhere:
+        def answer(self, query):
+            return query.start() + 64.0
+
+    budget = ZcdpAccountant.from_budget(1.0, 1e-6)
+    for session in (open_session(), TableSession(Elsewhere(), budget, ADD, SeededNoise(1))):
+        with pytest.raises(AnswerError, match=r"FromFloats.start must return int64, not float64"):
+            session.release(FromFloats(len), Gaussian(100.0))
+        assert session.ledger == ()
+
+
+def test_a_kind_of_sum_is_rehearsed_at_each_shape_in_the_middle_of_a_run():
+    class Wide(Counts):
+        def start(self):
+            return np.zeros(self._count, dtype=np.int64)
+
+        def answer_block(self, block):
+            return np.full(self._count, block.n_rows / 2 if self._count > 1 else block.n_rows)
+
+    session = open_session()
+    session.release(Wide(1), Gaussian(100.0))
+    with pytest.raises(AnswerError, match="float64 of shape"):
+        session.release(Wide(2), Gaussian(100.0))
+    assert session.releases == {"count": 1}
+
+
+def test_what_rows_gave_is_not_said():
+    # No rows do not suit it, so that only the rows show what it is: their dtype and shape are not
+    # for whoever reads the message.
+    session = open_session()
+    with pytest.raises(AnswerError) as refusal:
+        session.release(Answers(lambda block: block.y + block.y.max()), Gaussian(100.0))
+    assert "returned" not in str(refusal.value) and "64," not in str(refusal.value)
+    with pytest.raises(AnswerError, match=r"Derived.derive must return int64 in whole steps"):
+        session.release(Derived(), Gaussian(100.0))
 
 
 def test_the_noise_of_the_session_is_not_touched():

@@ -51,7 +51,9 @@ def format_of(path: str, format: str | None = None) -> str:
             return known
     raise InvalidInputError(
         f"Cannot tell the format of {path!r} from its name: let it end in one of "
-        f"{', '.join(suffix for suffixes in FORMATS.values() for suffix in suffixes)}."
+        f"{', '.join(suffix for suffixes in FORMATS.values() for suffix in suffixes)}. Save a file "
+        "of another program (.xlsx, .sav, .feather) as CSV or Parquet from there, or read it with "
+        "pandas and pass the frame to dpcore.fit."
     )
 
 

@@ -241,6 +241,26 @@ def test_steps_are_no_larger_than_an_l2_allows(loss):
     assert np.abs(model.coef).max() < 2
 
 
+@pytest.mark.parametrize("loss", [HuberSvm(), HingeSvm()], ids=["huber-svm", "hinge-svm"])
+def test_an_l2_of_a_tenth_on_two_columns_with_bounds_comes_near_the_least(loss, monkeypatch):
+    rng = np.random.default_rng(5)
+    X, l2 = rng.uniform(0, 1, (2000, 2)), 0.1
+    y = np.where(X[:, 0] > 0.45, 1.0, -1.0)
+    public = {"classes": (-1, 1), "bounds": (0, 1), "row_norm": None, "loss": loss.name, "l2": l2}
+
+    def objective(algo, **more):
+        w = fit(X, y, algo=algo, **public, **more).w
+        values = np.empty(y.size)
+        loss.value(np.column_stack([X, np.ones(y.size)]) @ w, y, values)
+        return values.mean() + l2 / 2 * w @ w
+
+    least, at_zero, asked = objective("nonprivate"), 1.0, {"epsilon": 5.0, "seed": 1}
+    assert objective("dp-gd", **asked) < least + 0.25 * (at_zero - least)
+    # The broken twin: steps that l2 does not bound.
+    monkeypatch.setattr(defaults, "regularised_step", lambda curvature, momentum: math.inf)
+    assert objective("dp-gd", **asked) > 1e6
+
+
 def test_an_l2_bounds_a_step_and_no_l2_bounds_none():
     assert defaults.regularised_step(0.0, 0.85) == math.inf
     assert defaults.regularised_step(2.0, 0.5) == pytest.approx(1.5)

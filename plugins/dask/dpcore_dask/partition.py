@@ -146,8 +146,8 @@ class Partition:
         """Load what an answer needs; the rows are not asked. Raises KernelError, and DataError as
         ``answer`` does."""
         with self._lock:
-            none = self._as_sealed(seal).table.without_rows()
-        load_now(lambda: LocalEngine(none, threads=1).answer(query))
+            none = LocalEngine(self._as_sealed(seal).table, threads=1).without_rows()
+        load_now(lambda: none.answer(query))
 
     def answer(self, query: Query, seal: str) -> np.ndarray:
         """Return the sum over the partition's rows, int64, without what ``query`` starts from.

@@ -9,7 +9,7 @@ from dpcore.data.dataset import load_file
 from dpcore.data.files import Registered
 from dpcore.data.store import convert
 from dpcore.engines.local import LocalEngine
-from dpcore.errors import EngineError, InvalidInputError
+from dpcore.errors import AnswerError, EngineError, InvalidInputError
 from dpcore.exact.grid import BLOCK_ROWS
 from dpcore.fitting.loading import DataRequest
 from dpcore.fitting.plan import make_plan
@@ -81,6 +81,19 @@ def test_an_offset_counts_once_and_sums_wrap_around(opened, folder):
         (2**63 - 7 + 32_001) - 2**64,
         (5 - n_blocks * 2**62 + 2**63) % 2**64 - 2**63,
     ]
+
+
+class Mean(Offset):
+    """Answers with floats."""
+
+    def answer_block(self, block):
+        return np.zeros(2)
+
+
+def test_floats_are_refused_on_the_workers_before_a_charge(opened, folder):
+    engine = opened(folder)
+    with pytest.raises(AnswerError, match=r"Of no rows it returned float64 of shape \(2,\)"):
+        engine.without_rows().answer(Mean())
 
 
 @pytest.mark.parametrize("algo", ["dp-agd", "auto"])

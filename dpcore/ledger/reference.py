@@ -1,0 +1,30 @@
+"""The reference to its run in a ledger that a model keeps."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from dpcore.ledger.chain import Entry
+
+__all__ = ["entry_of", "named", "reference_of"]
+
+
+def reference_of(id: str, run: int, entry: Entry) -> dict[str, Any]:
+    """Return the reference to a run: the ledger's id, the run's number, and number and digest of
+    the entry that reserved it."""
+    return {"id": id, "run": run, "entry": entry.number, "digest": entry.digest}
+
+
+def entry_of(reference: Mapping[str, Any]) -> int:
+    """Return the number of the entry that reserved a run: all that models of earlier versions have,
+    under the name of the run."""
+    number: int = reference.get("entry", reference["run"])
+    return number
+
+
+def named(reference: Mapping[str, Any]) -> str:
+    """Return what a run is called: by its number, or by its entry where only that is known."""
+    return f"run {reference['run']}" if "entry" in reference else f"entry {reference['run']}"
