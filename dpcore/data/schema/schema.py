@@ -59,7 +59,7 @@ from dpcore.data.schema.unbounded import require_private_bounds, with_private_bo
 from dpcore.data.schema.units import NO_UNITS, units_of
 from dpcore.data.schema.values import check_keys
 from dpcore.data.schema.wildcards import expanded, with_a_star
-from dpcore.errors import InvalidInputError
+from dpcore.errors import InvalidInputError, replacing
 from dpcore.privacy.units import Units
 
 __all__ = ["INTERCEPT", "Schema"]
@@ -277,12 +277,13 @@ class Schema:
         cls, text: str, source: str = "the schema", private_bounds: bool = False
     ) -> Schema:
         """Return the schema of TOML text. InvalidInputError names ``source`` if it is none."""
-        try:
+
+        def told(error: Exception) -> InvalidInputError:
+            is_read = isinstance(error, InvalidInputError)
+            return InvalidInputError(f"{source}{':' if is_read else ' is not TOML:'} {error}")
+
+        with replacing(tomllib.TOMLDecodeError, RecursionError, InvalidInputError, by=told):
             return cls.from_dict(tomllib.loads(text), private_bounds)
-        except (tomllib.TOMLDecodeError, RecursionError) as error:
-            raise InvalidInputError(f"{source} is not TOML: {error}") from None
-        except InvalidInputError as error:
-            raise InvalidInputError(f"{source}: {error}") from None
 
     @classmethod
     def read(cls, path: str | os.PathLike[str], private_bounds: bool = False) -> Schema:
