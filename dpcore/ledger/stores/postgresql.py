@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from dpcore.errors import InvalidInputError, LedgerError
+from dpcore.errors import InvalidInputError, LedgerError, replacing
 from dpcore.ledger.stores.address import Address
 from dpcore.ledger.stores.connection import Kept
 from dpcore.ledger.stores.store import COPY, TABLES
@@ -84,12 +84,11 @@ class PostgresqlStore:
 
         schema = self._place.ledger
         with self._lent(self._main) as connection, self._transaction(connection):
-            try:
+            there = LedgerError(
+                f"{self.address!r} is there already; choose another name (?ledger=NAME)."
+            )
+            with replacing(DuplicateSchema, by=lambda _: there):
                 connection.execute(f'CREATE SCHEMA "{schema}"')
-            except DuplicateSchema:
-                raise LedgerError(
-                    f"{self.address!r} is there already; choose another name (?ledger=NAME)."
-                ) from None
             connection.execute(f"COMMENT ON SCHEMA \"{schema}\" IS '{_FORMAT}'")
             for table in TABLES:
                 connection.execute(table)
@@ -121,11 +120,11 @@ class PostgresqlStore:
     @contextmanager
     def _lent(self, kept: Kept[_Connection], stays_open: bool = False) -> Iterator[_Connection]:
         psycopg = _driver()
-        try:
-            with kept.lent(stays_open or self.stays_open) as connection:
-                yield connection
-        except psycopg.Error as error:
-            raise LedgerError(self._fault(error)) from None
+        with (
+            replacing(psycopg.Error, by=lambda error: LedgerError(self._fault(error))),
+            kept.lent(stays_open or self.stays_open) as connection,
+        ):
+            yield connection
 
     @contextmanager
     def _transaction(self, connection: _Connection) -> Iterator[None]:
@@ -142,10 +141,12 @@ class PostgresqlStore:
 
     def _connected(self, synchronous: str) -> _Connection:
         psycopg = _driver()
-        try:
+
+        def no_address(error: Exception) -> InvalidInputError:
+            return InvalidInputError(f"{self.address!r} is no address: {error}")
+
+        with replacing(psycopg.ProgrammingError, by=no_address):
             told = psycopg.conninfo.conninfo_to_dict(self._place.server)
-        except psycopg.ProgrammingError as error:
-            raise InvalidInputError(f"{self.address!r} is no address: {error}") from None
         options = {"application_name": "dpcore", **_SILENCE, **told}
         opened = psycopg.connect(autocommit=True, prepare_threshold=None, **options)
         connection = _Connection(opened, self._place.ledger)

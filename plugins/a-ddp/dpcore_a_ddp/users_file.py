@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from dpcore.plugin import DataError, InvalidInputError, User
+from dpcore.plugin.parts import replacing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,14 +40,18 @@ def read_users(path: str | os.PathLike[str], n_rows: int, rows_per_user: int) ->
     InvalidInputError where the users do not own as many rows as there are.
     """
     name = os.fspath(path)
-    try:
-        with open(path, encoding="utf-8-sig", newline="") as file:
-            reader = csv.reader(file, strict=True)
-            numbered = [(reader.line_num, cells) for cells in reader if cells]
-    except OSError as error:
-        raise DataError(f"Cannot read {name!r}: {error.strerror}.") from error
-    except (csv.Error, ValueError) as error:
-        raise DataError(f"{name!r} is no CSV file in UTF-8.") from error
+
+    def unread(error: Exception) -> DataError:
+        if isinstance(error, OSError):
+            return DataError(f"Cannot read {name!r}: {error.strerror}.")
+        return DataError(f"{name!r} is no CSV file in UTF-8.")
+
+    with (
+        replacing(OSError, csv.Error, ValueError, by=unread),
+        open(path, encoding="utf-8-sig", newline="") as file,
+    ):
+        reader = csv.reader(file, strict=True)
+        numbered = [(reader.line_num, cells) for cells in reader if cells]
     header = [cell.strip() for cell in numbered[0][1]] if numbered else []
     _check_header(name, header)
     users = []
