@@ -107,6 +107,16 @@ def with_new_names(row: Mapping[str, Any]) -> dict[str, Any]:
     return {_RENAMED.get(name, name): value for name, value in row.items()}
 
 
+def foreign_parts_of(row: Mapping[str, Any]) -> list[str]:
+    """Return a row's parts that are not from dpcore; DataError for a text that lists none."""
+    no_list = DataError("A row of these results has no list of the parts that are not from dpcore.")
+    with replacing(ValueError, RecursionError, by=lambda _: no_list):
+        found = json.loads(row.get("parts_not_from_dpcore") or "[]")
+    if not (isinstance(found, list) and all(isinstance(part, str) for part in found)):
+        raise no_list
+    return found
+
+
 def _content(name: str) -> bytes:
     try:
         with open(name, "rb") as file:

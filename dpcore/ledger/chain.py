@@ -15,7 +15,7 @@ import os
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from dpcore.errors import LedgerError
+from dpcore.errors import LedgerError, replacing
 from dpcore.ledger.run_log import digest_of_release
 from dpcore.ledger.stores import Rows, store_at
 from dpcore.ledger.stores.store import COPY
@@ -38,8 +38,9 @@ class Entry(NamedTuple):
 
     @property
     def body(self) -> dict[str, Any]:
-        """The text, read."""
-        body: dict[str, Any] = json.loads(self.text)
+        """The text, read; LedgerError for one that is none, which whoever can forge digests may
+        have written."""
+        body: dict[str, Any] = _parsed(self.text)
         return body
 
 
@@ -76,7 +77,7 @@ class Chain:
                     raise LedgerError(
                         f"{self.address!r} was altered at release {expected} of run {run}. {COPY}"
                     )
-                found.append(json.loads(body))
+                found.append(_parsed(body))
             return found, digest
 
     def added(self, decide: Callable[[list[Entry]], tuple[str, str, dict[str, Any]]]) -> Entry:
@@ -101,6 +102,12 @@ class Chain:
         if not entries:
             raise LedgerError(f"{self.address!r} has no entries: it was cut short. {COPY}")
         return entries
+
+
+def _parsed(text: str) -> Any:
+    unread = LedgerError(f"The ledger has an entry that cannot be read: it was altered. {COPY}")
+    with replacing(TypeError, ValueError, RecursionError, by=lambda _: unread):
+        return json.loads(text)
 
 
 def _append(

@@ -278,12 +278,16 @@ class Schema:
     ) -> Schema:
         """Return the schema of TOML text. InvalidInputError names ``source`` if it is none."""
 
-        def told(error: Exception) -> InvalidInputError:
-            is_read = isinstance(error, InvalidInputError)
-            return InvalidInputError(f"{source}{':' if is_read else ' is not TOML:'} {error}")
+        def no_toml(error: Exception) -> InvalidInputError:
+            return InvalidInputError(f"{source} is not TOML: {error}")
 
-        with replacing(tomllib.TOMLDecodeError, RecursionError, InvalidInputError, by=told):
-            return cls.from_dict(tomllib.loads(text), private_bounds)
+        def no_schema(error: Exception) -> InvalidInputError:
+            return InvalidInputError(f"{source}: {error}")
+
+        with replacing(ValueError, RecursionError, by=no_toml):
+            data = tomllib.loads(text)
+        with replacing(InvalidInputError, by=no_schema):
+            return cls.from_dict(data, private_bounds)
 
     @classmethod
     def read(cls, path: str | os.PathLike[str], private_bounds: bool = False) -> Schema:
