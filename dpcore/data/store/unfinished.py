@@ -12,7 +12,7 @@ import os
 import shutil
 import stat
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from typing import BinaryIO
 
 from dpcore.errors import InvalidInputError, replacing
@@ -79,14 +79,13 @@ def _claimed(path: str, unfinished: str, make: Callable[[], int | None], lock: i
         if made is None:
             _remove_abandoned(path, unfinished, is_folder=lock == fcntl.LOCK_SH)
             continue
-        try:
+        with ExitStack() as held:
+            held.callback(os.close, made)
             _lock(made, path, lock)
-        except BaseException:
-            os.close(made)
-            raise
-        if is_at(made, unfinished):
-            return made
-        os.close(made)  # Another process took it for an abandoned one: begin again.
+            if is_at(made, unfinished):
+                held.pop_all()
+                return made
+            # Another process took it for an abandoned one: begin again.
 
 
 def _remove_abandoned(path: str, unfinished: str, is_folder: bool) -> None:
