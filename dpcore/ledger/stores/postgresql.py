@@ -8,7 +8,8 @@ the server's disk: ``synchronous_commit`` is switched on for it, and a server th
 for the server's owner to know.
 
 A connection that is lost rolls back what was not committed. Where it is lost during a commit, the
-charge may be there: nothing is released all the same.
+charge may be there: nothing is released all the same. A server that is silent is given up
+(``dpcore.ledger.stores.patient``); what it was asked to commit it may commit when it goes on.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ _SILENCE = {
     "keepalives_count": "3",
     "tcp_user_timeout": "10000",
 }
-"""Seconds, and milliseconds, after which a server that does not answer is given up."""
+"""Seconds, and milliseconds, after which a machine that does not answer is given up."""
 _ABOUT = """
 SELECT it::text, obj_description(it, 'pg_namespace'), has_schema_privilege(it, 'USAGE')
 FROM (SELECT to_regnamespace(?)::oid::regnamespace AS it) AS named
@@ -141,6 +142,7 @@ class PostgresqlStore:
 
     def _connected(self, synchronous: str) -> _Connection:
         psycopg = _driver()
+        from dpcore.ledger.stores.patient import PatientConnection
 
         def no_address(error: Exception) -> InvalidInputError:
             return InvalidInputError(f"{self.address!r} is no address: {error}")
@@ -148,7 +150,7 @@ class PostgresqlStore:
         with replacing(psycopg.ProgrammingError, by=no_address):
             told = psycopg.conninfo.conninfo_to_dict(self._place.server)
         options = {"application_name": "dpcore", **_SILENCE, **told}
-        opened = psycopg.connect(autocommit=True, prepare_threshold=None, **options)
+        opened = PatientConnection.connect(autocommit=True, prepare_threshold=None, **options)
         connection = _Connection(opened, self._place.ledger)
         try:
             self._require_disk(connection)
@@ -200,7 +202,7 @@ class PostgresqlStore:
         ):
             return (
                 f"The ledger {self.address!r} cannot be reached or written ({why}): nothing is "
-                "released. Whether a run was charged to it, `dpcore ledger show` tells."
+                "released without it."
             )
         if isinstance(error, errors.InsufficientPrivilege):
             return f"The ledger {self.address!r} may not be used ({why}). {_GRANTS}"

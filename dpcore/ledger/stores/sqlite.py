@@ -120,7 +120,10 @@ class SqliteStore:
                 "was charged. Try again."
             )
         if code.startswith(("SQLITE_FULL", "SQLITE_IOERR", "SQLITE_READONLY", "SQLITE_CANTOPEN")):
-            return f"The ledger {self.address!r} cannot be written ({error}): nothing is released."
+            return (
+                f"The ledger {self.address!r} cannot be written ({error}): nothing is released "
+                "without it."
+            )
         return f"{self.address!r} is no ledger, or was damaged ({error}). {COPY}"
 
 
