@@ -38,8 +38,7 @@ class Entry(NamedTuple):
 
     @property
     def body(self) -> dict[str, Any]:
-        """The text, read; LedgerError for one that is none, which whoever can forge digests may
-        have written."""
+        """The text, read; LedgerError where it is none, as whoever can forge digests may write."""
         body: dict[str, Any] = _parsed(self.text)
         return body
 
@@ -63,6 +62,12 @@ class Chain:
     def entries(self) -> list[Entry]:
         """Return all entries, their digests verified."""
         with self.store.reading() as rows:
+            return self._read(rows)
+
+    def settled(self) -> list[Entry]:
+        """Return all entries, verified, when every transaction that was writing has ended: an entry
+        whose writer lost its connection is among them then, or never comes."""
+        with self.store.writing() as rows:
             return self._read(rows)
 
     def releases(self, run: int, digest: str) -> tuple[list[dict[str, Any]], str]:

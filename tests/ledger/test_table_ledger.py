@@ -253,7 +253,7 @@ def test_an_entry_that_was_forged_whole_is_refused_in_a_line(ledger, body):
     """Who can write the file can compute its digests."""
     before = Chain(ledger.path).entries()[-1]
     entry = 2, "reserved", "", body
-    with ledger._chain.store.writing() as rows:
+    with ledger.chain.store.writing() as rows:
         rows.execute(
             "INSERT INTO main.entry (number, kind, at, body, digest) VALUES (?, ?, ?, ?, ?)",
             (*entry, chain._digest(before.digest, *entry)),
@@ -303,7 +303,7 @@ def test_what_an_entry_says_of_the_sum_is_held_against_all_entries(ledger, monke
 
 
 def test_an_entry_of_a_kind_that_is_not_known_is_refused(ledger):
-    ledger._chain.added(lambda entries: ("later", "", {"after": entries[-1].body["after"]}))
+    ledger.chain.added(lambda entries: ("later", "", {"after": entries[-1].body["after"]}))
     for refused in (ledger.state, lambda: ledger.reserve(a_run(0.1), STATED)):
         with pytest.raises(LedgerError, match="'later': take a newer dpcore"):
             refused()
