@@ -71,13 +71,13 @@ class _Replacing:
         try:
             raise other
         except BaseException:
-            other.__context__ = other.__cause__ = None
+            other.__context__ = None
             raise
 
 
 def replacing(*kinds: type[BaseException], by: Callable[[Any], BaseException]) -> _Replacing:
     """Raise, in place of an error of these kinds that ends the block, what ``by`` makes of it,
-    without the first in its chain.
+    without the first as its context; its cause is as ``by`` leaves it, none for a new error.
 
     The text of a library's error may quote a row. Every raise within ``except`` keeps it as
     ``__context__``; ``from None`` hides it from Python's own tracebacks only.

@@ -51,7 +51,9 @@ def run_optimizer(
         if isinstance(error, DpcoreError):
             return error
         told = _type_and_place if secret_rows else full_text
-        return OptimizerError(_failed(entry, told(error, type(optimizer).__module__)))
+        failure = OptimizerError(_failed(entry, told(error, type(optimizer).__module__)))
+        failure.__cause__ = None if secret_rows else error
+        return failure
 
     with replacing(Exception, SystemExit, by=failed):
         asked: Any = session

@@ -92,6 +92,7 @@ def _folder_of(out: str, target: str) -> Iterator[tuple[str, os.stat_result]]:
 def _told(error: Exception) -> Exception:
     """Return the error of a file without the traceback of the process that read it."""
     if isinstance(error, DpcoreError):
+        error.__cause__ = None
         return error
     return DpcoreError(
         "A process that was converting ended by itself, perhaps for want of memory: take fewer "
