@@ -3,7 +3,7 @@
 import difflib
 import sys
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -26,6 +26,7 @@ __all__ = [
     "UnsupportedEventError",
     "advised_on_bad_rows",
     "near_names",
+    "replacing",
     "warn_caller",
 ]
 
@@ -57,6 +58,48 @@ def advised_on_bad_rows(advice: str) -> Iterator[None]:
         if advice:
             error.add_note(advice)
         raise
+
+
+class _Replacing:
+    def __init__(
+        self, kinds: tuple[type[BaseException], ...], by: Callable[[Any], BaseException]
+    ) -> None:
+        self._kinds, self._by = kinds, by
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        if not isinstance(error, self._kinds):
+            return
+        other = self._by(error)
+        del error, trace  # A printer of local variables finds nothing of it here.
+        try:
+            raise other
+        except BaseException:
+            other.__context__ = None
+            raise
+
+
+def replacing(*kinds: type[BaseException], by: Callable[[Any], BaseException]) -> _Replacing:
+    """Raise, in place of an error of these kinds that ends the block, what ``by`` makes of it,
+    without the first as its context; its cause is as ``by`` leaves it, none for a new error.
+
+    The text of a library's error may quote a row. Every raise within ``except`` keeps it as
+    ``__context__``; ``from None`` hides it from Python's own tracebacks only.
+
+    Examples
+    --------
+    >>> from dpcore.errors import DataError
+    >>> from dpcore.plugin.parts import replacing
+    >>> try:
+    ...     with replacing(ValueError, by=lambda error: DataError("A cell is no number.")):
+    ...         float("a secret")
+    ... except DataError as error:
+    ...     print(error, error.__context__)
+    A cell is no number. None
+    """
+    return _Replacing(kinds, by)
 
 
 class KernelError(DpcoreError):

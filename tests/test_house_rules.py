@@ -44,6 +44,7 @@ OF_THE_PROJECT = {
     "test_examples.py",
     "test_house_rules.py",
     "test_packaging.py",
+    "test_raises.py",
     "test_site.py",
     "test_tutorials.py",
 }

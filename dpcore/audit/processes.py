@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.compare.spawned import spawned
+from dpcore.engines.spawned import spawned
 from dpcore.errors import EngineError
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from dpcore.audit.claim import Claim, Counts
 from dpcore.audit.fits import Fits, Request
 from dpcore.audit.statistic import Statistic
 from dpcore.audit.two_world import Finding
-from dpcore.errors import InvalidInputError
+from dpcore.errors import InvalidInputError, replacing
 
 if TYPE_CHECKING:
     from dpcore.audit.one_run import Guesses
@@ -94,15 +94,15 @@ def load(path: Path) -> Saved:
     """Return what a file has; InvalidInputError for what is no such file."""
     if not path.is_file():
         raise InvalidInputError(f"No such file: {path}.")
-    try:
+    no_audit = InvalidInputError(f"{path} is no file of an audit that this dpcore reads.")
+    kinds = OSError, ValueError, KeyError, TypeError, RecursionError
+    with replacing(*kinds, by=lambda _: no_audit):
         told = json.loads(path.read_text())
         known = isinstance(told, dict) and told["format"] == _FORMAT
         request, method = Request(**told["request"]), str(told["method"])
         if method == "two-world":
             _finding(told)
         known = known and int(told["runs"]) > 0
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InvalidInputError(f"{path} is no file of an audit that this dpcore reads.") from error
     if not known:
         raise InvalidInputError(f"{path} is of another version of dpcore.")
     return Saved(Fits(request), method, told)

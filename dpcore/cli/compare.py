@@ -14,7 +14,7 @@ from dpcore.cli.interrupts import ended_as_interrupted
 from dpcore.cli.progress import shown
 from dpcore.cli.steps import FitsMade
 from dpcore.cli.streams import hush
-from dpcore.errors import InvalidInputError
+from dpcore.errors import InvalidInputError, replacing
 from dpcore.registry.parameters import parse_assignment
 
 if TYPE_CHECKING:
@@ -246,10 +246,9 @@ def _words(text: str) -> tuple[str, ...]:
 
 
 def _numbers(text: str) -> tuple[float, ...]:
-    try:
+    no_numbers = InvalidInputError(f"Expected --epsilon {text!r} as numbers, by commas.")
+    with replacing(ValueError, by=lambda _: no_numbers):
         return tuple(float(word) for word in _words(text))
-    except ValueError:
-        raise InvalidInputError(f"Expected --epsilon {text!r} as numbers, by commas.") from None
 
 
 def _params(texts: Sequence[str] | None) -> dict[str, dict[str, str]]:

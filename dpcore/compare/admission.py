@@ -129,13 +129,11 @@ def _check_params(comparison: Comparison, labels: tuple[str, ...]) -> None:
 
 def _check_sources(comparison: Comparison) -> None:
     for name in comparison.data:
-        try:
-            name.encode("utf-8")
-        except UnicodeEncodeError:
+        if name.encode("utf-8", "replace").decode() != name:
             raise InvalidInputError(
                 f"The name {name!r} is not UTF-8, which tables, figures and the results file are "
                 "in; rename the file, or make a link to it."
-            ) from None
+            )
     private = any(map(is_private, comparison.data))
     if comparison.schema is not None and not private:
         raise InvalidInputError("Expected --schema with a file only: data sets have their own.")

@@ -182,7 +182,7 @@ def _resume(
         found = {cell_of(row): with_new_names(row) for row in rows}
         known, key = header["settings"], bytes.fromhex(header["key"])
         right = header["format"] == _FORMAT and isinstance(header["sources"], dict)
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         right = False
     if not right:
         raise DataError(f"{os.fspath(path)!r} is no journal of a comparison; remove it.")

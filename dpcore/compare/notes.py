@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from dpcore.compare.results import foreign_parts_of
 from dpcore.compare.table import EXACT, Mean, means_of
 from dpcore.exact.rounding import exact
 
@@ -104,7 +104,7 @@ def _provisos(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     for row in rows:
         if row.get("most_rows") is not None:
             most.setdefault(row["most_rows"], []).append(row["algorithm"])
-        for part in json.loads(row.get("parts_not_from_dpcore") or "[]"):
+        for part in foreign_parts_of(row):
             parts.setdefault(part, []).append(row["algorithm"])
     for number, names in sorted(most.items()):
         yield f"The guarantee of {_listed(names)} is for tables of at most {number:,} rows."

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from dpcore.compare.settings import STATEMENT
 from dpcore.compare.table import EXACT, MEASURES
-from dpcore.errors import DataError
+from dpcore.errors import DataError, replacing
 from dpcore.model.outfile import write_whole
 
 __all__ = ["Results", "read_results", "with_new_names", "write_results"]
@@ -83,11 +83,11 @@ def read_results(path: str | os.PathLike[str]) -> Results:
     write in this version of the format.
     """
     name = os.fspath(path)
-    try:
+    cut_short = DataError(f"{name!r} is not a whole results file of dpcore compare.")
+    content = io.BytesIO(_content(name))
+    with replacing(pa.ArrowException, OSError, by=lambda _: cut_short):
         # Arrow's threads may outlive the process's own, which then ends in an abort.
-        table = pq.read_table(io.BytesIO(_content(name)), use_threads=False)
-    except (pa.ArrowException, OSError) as error:
-        raise DataError(f"{name!r} is not a whole results file of dpcore compare.") from error
+        table = pq.read_table(content, use_threads=False)
     described = _description(table.schema.metadata or {})
     names = [_RENAMED.get(name, name) for name in table.schema.names]
     n_added = len(names) - len(_OLD_COLUMNS.names)
@@ -107,6 +107,16 @@ def with_new_names(row: Mapping[str, Any]) -> dict[str, Any]:
     return {_RENAMED.get(name, name): value for name, value in row.items()}
 
 
+def foreign_parts_of(row: Mapping[str, Any]) -> list[str]:
+    """Return a row's parts that are not from dpcore; DataError for a text that lists none."""
+    no_list = DataError("A row of these results has no list of the parts that are not from dpcore.")
+    with replacing(ValueError, RecursionError, by=lambda _: no_list):
+        found = json.loads(row.get("parts_not_from_dpcore") or "[]")
+    if not (isinstance(found, list) and all(isinstance(part, str) for part in found)):
+        raise no_list
+    return found
+
+
 def _content(name: str) -> bytes:
     try:
         with open(name, "rb") as file:
@@ -118,6 +128,6 @@ def _content(name: str) -> bytes:
 def _description(metadata: Mapping[bytes, bytes]) -> dict[str, Any]:
     try:
         description = json.loads(metadata.get(_KEY, b"{}"))
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return description if isinstance(description, dict) else {}

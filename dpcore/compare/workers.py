@@ -14,7 +14,7 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from dpcore.compare.spawned import spawned
+from dpcore.engines.spawned import spawned
 from dpcore.errors import DpcoreError, InvalidInputError
 
 if TYPE_CHECKING:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
+
+import pyarrow as pa
 
 from dpcore.data.readers import format_of
 from dpcore.data.readers.places import refuse_stdin
 from dpcore.data.readers.raw_table import RawTable
 from dpcore.data.schema.columns import Drop, Hashed, Label
 from dpcore.data.stream import open_rows
-from dpcore.errors import InvalidInputError, near_names
+from dpcore.errors import DataError, InvalidInputError, near_names, replacing
 
 if TYPE_CHECKING:
     from dpcore.data.schema.schema import Schema
@@ -45,5 +48,13 @@ def column_texts(path: str, schema: Schema, name: str) -> Iterator[str]:
 def _texts(path: str, schema: Schema, name: str) -> Iterator[str]:
     for raw in open_rows(path, schema, labelled=False).pieces():
         assert isinstance(raw, RawTable)
-        for cell in raw.columns[name].to_pylist():  # type: ignore[union-attr]
-            yield "" if cell is None else str(cell)
+        kinds = pa.ArrowException, ValueError, OverflowError  # As of a day that Python has not.
+        with replacing(*kinds, by=partial(_no_text, raw.source, name)):
+            cells = raw.columns[name].to_pylist()  # type: ignore[union-attr]
+            texts = ["" if cell is None else str(cell) for cell in cells]
+        yield from texts
+
+
+def _no_text(source: str, name: str, error: Exception) -> DataError:
+    kind = type(error).__name__
+    return DataError(f"{source}: column {name!r} has a cell that cannot be kept as text ({kind}).")

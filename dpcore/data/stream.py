@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from dpcore.data.readers import BadRows, format_of, separator_of
 from dpcore.data.readers.places import STDIN
-from dpcore.errors import DataError, InvalidInputError
+from dpcore.errors import DataError, InvalidInputError, replacing
 
 if TYPE_CHECKING:
     import numpy as np
@@ -106,15 +107,18 @@ def _encoded(
             yield X, y
 
 
-@contextmanager
-def _checked(file: _File, path: str) -> Iterator[None]:
+def _checked(file: _File, path: str) -> AbstractContextManager[None]:
     """Let the error that reading the file as one piece raises come before another one."""
-    try:
-        yield
-    except DataError:
-        if path != STDIN and os.path.isfile(path):  # a pipe cannot be read twice
+    return replacing(DataError, by=partial(_first_of, file, path))
+
+
+def _first_of(file: _File, path: str, error: DataError) -> DataError:
+    if path != STDIN and os.path.isfile(path):  # a pipe cannot be read twice
+        try:
             file.check()
-        raise
+        except DataError as earlier:
+            return earlier
+    return error
 
 
 def encode_piece(

@@ -11,7 +11,7 @@ import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dpcore.errors import DpcoreError, OptimizerError
+from dpcore.errors import DpcoreError, OptimizerError, replacing
 from dpcore.fitting.details import LONGEST_TEXT, bounded
 from dpcore.privacy.sealed import private_copy
 from dpcore.protocols.problem import Solution
@@ -46,18 +46,19 @@ def run_optimizer(
     Raises OptimizerError for an optimizer that raises anything but the project's own errors, or
     returns anything but a Solution.
     """
-    try:
+
+    def failed(error: BaseException) -> BaseException:
+        if isinstance(error, DpcoreError):
+            return error
+        told = _type_and_place if secret_rows else full_text
+        failure = OptimizerError(_failed(entry, told(error, type(optimizer).__module__)))
+        failure.__cause__ = None if secret_rows else error
+        return failure
+
+    with replacing(Exception, SystemExit, by=failed):
         asked: Any = session
         # A copy: what is stated afterwards is not the optimizer's to alter.
         solution = optimizer.minimize(private_copy(problem), asked)
-    except DpcoreError:
-        raise
-    except (Exception, SystemExit) as error:
-        module = type(optimizer).__module__
-        if not secret_rows:
-            raise OptimizerError(_failed(entry, full_text(error, module))) from error
-        # Without the cause: a traceback would print its text.
-        raise OptimizerError(_failed(entry, _type_and_place(error, module))) from None
     if not isinstance(solution, Solution):
         kind = type(solution).__name__
         raise OptimizerError(_failed(entry, f"minimize returned no Solution but a {kind}"))

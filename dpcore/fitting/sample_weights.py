@@ -11,7 +11,7 @@ import numpy as np
 from dpcore.data.blocks.frozen import freeze
 from dpcore.data.files import is_elsewhere
 from dpcore.data.weighted_labels import paired
-from dpcore.errors import DataError, InvalidInputError
+from dpcore.errors import DataError, InvalidInputError, replacing
 
 if TYPE_CHECKING:
     from dpcore.data.dataset import Dataset
@@ -42,9 +42,8 @@ def with_sample_weight(dataset: Dataset, sample_weight: Any, bound: float | None
         return dataset
     if dataset.schema.unit is not None:
         raise InvalidInputError("sample_weight is not known to fit units of several rows.")
-    try:
+    no_numbers = DataError("Expected sample_weight to be numbers, one for each row.")
+    with replacing(TypeError, ValueError, OverflowError, by=lambda _: no_numbers):
         weights = np.array(sample_weight, dtype=np.float64, order="C")
-    except (TypeError, ValueError):
-        raise DataError("Expected sample_weight to be numbers, one for each row.") from None
     paired(dataset.y, weights)
     return replace(dataset, weights=freeze(np.minimum(weights, bound)))

@@ -16,8 +16,10 @@ from dpcore.errors import InvalidInputError, LedgerError, TargetNotMetError
 from dpcore.ledger.by_release import ByRelease, opened_run
 from dpcore.ledger.cost import Run
 from dpcore.ledger.parts import Part
-from dpcore.ledger.table_ledger import Found, Reservation, TableLedger
+from dpcore.ledger.reservation import Found, Reservation
+from dpcore.ledger.table_ledger import TableLedger
 from dpcore.privacy.statement import foreign_parts
+from dpcore.session.charges import tell_of_ledger
 from dpcore.session.ledger import Ledger, LedgerEntry
 
 if TYPE_CHECKING:
@@ -44,6 +46,7 @@ __all__ = [
 
 _VARIABLE = "DPCORE_LEDGER"
 _LONGEST = 200
+_LOG = logging.getLogger("dpcore")
 
 
 @dataclass(frozen=True)
@@ -114,7 +117,7 @@ def note_saved(request: LedgerRequest, model: Model, out: Path) -> None:
     try:
         TableLedger(path).note_model(reference, hashlib.sha256(out.read_bytes()).hexdigest())
     except (LedgerError, OSError) as error:
-        logging.getLogger("dpcore").warning("dpcore: warning: %s", error)
+        _LOG.error("dpcore: error: the file of the model is not noted in its ledger. %s", error)
 
 
 def found_in(
@@ -141,17 +144,22 @@ class Charged:
         self.found: Callable[[], Found] = Found
         """Returns what is known of the run's guarantee when it ends."""
 
-    def close(self, outcome: str) -> None:
-        """Note how the run ended. Where it cannot be written, all of the reservation stays."""
+    def close(self, outcome: str, error: BaseException | None = None) -> None:
+        """Note how the run ended, by an ``error`` perhaps.
+
+        Where that cannot be written, all of the reservation stays. What the ledger has is added to
+        the error, or else is an error line, however quiet the command is: the model is there.
+        """
         reservation, self._reservation = self._reservation, None
         if reservation is None:
             return
         try:
             reservation.close(outcome, self.found())
-        except LedgerError as error:
-            logging.getLogger("dpcore").warning(
-                "dpcore: warning: %s The run stays in it as it was reserved, whole.", error
-            )
+        except LedgerError:
+            if error is None:
+                _LOG.error("dpcore: error: the run was not closed. %s", reservation.standing())
+            else:
+                tell_of_ledger(error, reservation.standing())
 
 
 @contextmanager
@@ -178,11 +186,11 @@ def closed_after(charged: Charged) -> Iterator[Charged]:
     """Lend the charges of a run, and close it in its ledger, however it ends."""
     try:
         yield charged
-    except TargetNotMetError:
-        charged.close("no model met the target")
+    except TargetNotMetError as error:
+        charged.close("no model met the target", error)
         raise
     except BaseException as error:
-        charged.close(f"ended by {type(error).__name__}")
+        charged.close(f"ended by {type(error).__name__}", error)
         raise
     charged.close("finished")
 

@@ -16,6 +16,7 @@ import datetime
 import secrets
 from collections import Counter
 from dataclasses import asdict
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dpcore.accountants.additive import ticks_up
@@ -29,6 +30,8 @@ from dpcore.errors import (
 from dpcore.ledger.cost import Cost, grown, times_of
 from dpcore.ledger.reference import reference_of
 from dpcore.ledger.remaining import budget_that_holds, shown_down
+from dpcore.ledger.reservation import close_in
+from dpcore.ledger.standing import standing_of_run
 from dpcore.ledger.state import OPEN
 from dpcore.session.ledger import Ledger, LedgerEntry
 from dpcore.session.one_process import OneProcess
@@ -36,8 +39,9 @@ from dpcore.session.one_process import OneProcess
 if TYPE_CHECKING:
     from dpcore.ledger.chain import Entry
     from dpcore.ledger.cost import Run
+    from dpcore.ledger.reservation import Found
     from dpcore.ledger.state import State
-    from dpcore.ledger.table_ledger import Found, TableLedger
+    from dpcore.ledger.table_ledger import TableLedger
     from dpcore.ledger.terms import Terms
     from dpcore.privacy.events import DpEvent
 
@@ -120,8 +124,15 @@ class ByRelease(OneProcess):
 
     def close(self, outcome: str, found: Found) -> None:
         """Close the run, which makes no more releases; all that was charged stays."""
-        if not self._is_here:
-            return
+        if self._is_here:
+            close = partial(self._close, outcome, found)
+            close_in(self._ledger, self._entry, outcome, close)
+
+    def standing(self) -> str:
+        """Return what the ledger has of the run now, in a sentence."""
+        return standing_of_run(self._ledger.chain, self._entry, self.reference["run"])
+
+    def _close(self, outcome: str, found: Found) -> None:
         number = self._entry.number
 
         def decide(state: State) -> _Decision:
@@ -131,7 +142,7 @@ class ByRelease(OneProcess):
             figures = {"ticks": str(run.ticks), "aside_ticks": str(run.aside_ticks)}
             return "closed", "", {"run": number, "outcome": outcome, **figures, **asdict(found)}
 
-        self._ledger.add(decide)
+        self._ledger.add(decide, tells=False)
 
 
 def _cost_of(event: DpEvent, terms: Terms, times: int) -> Cost:

@@ -15,7 +15,7 @@ import os
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from dpcore.errors import LedgerError
+from dpcore.errors import LedgerError, replacing
 from dpcore.ledger.run_log import digest_of_release
 from dpcore.ledger.stores import Rows, store_at
 from dpcore.ledger.stores.store import COPY
@@ -38,8 +38,8 @@ class Entry(NamedTuple):
 
     @property
     def body(self) -> dict[str, Any]:
-        """The text, read."""
-        body: dict[str, Any] = json.loads(self.text)
+        """The text, read; LedgerError where it is none, as whoever can forge digests may write."""
+        body: dict[str, Any] = _parsed(self.text)
         return body
 
 
@@ -64,6 +64,12 @@ class Chain:
         with self.store.reading() as rows:
             return self._read(rows)
 
+    def settled(self) -> list[Entry]:
+        """Return all entries, verified, when every transaction that was writing has ended: an entry
+        whose writer lost its connection is among them then, or never comes."""
+        with self.store.writing() as rows:
+            return self._read(rows)
+
     def releases(self, entry: int, digest: str) -> tuple[list[dict[str, Any]], str]:
         """Return the releases of the run that an entry reserved, from its digest on, and the digest
         of the last one, all verified."""
@@ -77,7 +83,7 @@ class Chain:
                         f"{self.address!r} was altered at release {expected} of the run that entry "
                         f"{entry} reserved. {COPY}"
                     )
-                found.append(json.loads(body))
+                found.append(_parsed(body))
             return found, digest
 
     def added(self, decide: Callable[[list[Entry]], tuple[str, str, dict[str, Any]]]) -> Entry:
@@ -102,6 +108,12 @@ class Chain:
         if not entries:
             raise LedgerError(f"{self.address!r} has no entries: it was cut short. {COPY}")
         return entries
+
+
+def _parsed(text: str) -> Any:
+    unread = LedgerError(f"The ledger has an entry that cannot be read: it was altered. {COPY}")
+    with replacing(TypeError, ValueError, RecursionError, by=lambda _: unread):
+        return json.loads(text)
 
 
 def _append(

@@ -27,6 +27,7 @@ _ADD = """
 INSERT INTO main.release (run, place, body, digest)
 SELECT * FROM (VALUES {}) AS made WHERE NOT EXISTS (SELECT 1 FROM main.ended WHERE run = ?)
 """
+_LAST = "SELECT place, digest FROM main.release WHERE run = ? ORDER BY place DESC LIMIT 1"
 _ENDED = "SELECT count(*) FROM main.ended WHERE run = ?"
 _PAUSE = 0.1
 """Seconds between two transactions of one run."""
@@ -53,9 +54,9 @@ class RunLog(Ledger[LedgerEntry]):
         self._store, self._run = store, run
         self._lock, self._is_closed = threading.Lock(), False
         self._waiting: list[LedgerEntry] = []
-        self._written, self._due = 0, 0.0
-        self.last = digest
-        """The digest of the last release that was written."""
+        self._due, self._in_doubt = 0.0, False
+        self.written, self.last = 0, digest
+        """How many releases were written, and the digest of the last one."""
 
     def charge(self, entry: LedgerEntry) -> None:
         """Charge an entry, for good. Raises LedgerError, and nothing is drawn then, where the run
@@ -81,26 +82,40 @@ class RunLog(Ledger[LedgerEntry]):
         """Return whether these were written, all of them: not to a run that was closed."""
         values: list[int | str] = []
         last = self.last
-        for place, entry in enumerate(entries, self._written + 1):
+        for place, entry in enumerate(entries, self.written + 1):
             said = {"kind": entry.kind, "mechanism": entry.mechanism, "cost": entry.cost}
             body = json.dumps(said)
             last = digest_of_release(last, self._run, place, body)
             values += [self._run, place, body, last]
         statement = _ADD.format(", ".join(["(?, ?, ?, ?)"] * len(entries)))
+        self._in_doubt = True
         with self._store.logging() as rows:
             written = rows.execute(statement, (*values, self._run)).rowcount
+        self._in_doubt = False
         if written != len(entries):
             return False
-        self.last, self._written = last, self._written + written
+        self.last, self.written = last, self.written + written
         self._due = time.monotonic() + _PAUSE
         return True
 
     def close(self) -> None:
-        """Let no further charge in, and write what waits, unless others closed the run."""
+        """Let no further charge in, and write what waits, unless others closed the run. It may be
+        called again where it failed."""
         with self._lock:
             self._is_closed = True
+            if self._in_doubt:
+                self._count_in_what_was_written()
             if self._waiting and self._write(self._waiting):
                 self._waiting = []
+
+    def _count_in_what_was_written(self) -> None:
+        """Count in the releases of a statement whose answer was lost: those that wait, and the last
+        one too, which was not drawn for want of the answer."""
+        with self._store.logging() as rows:
+            place, digest = rows.execute(_LAST, (self._run,)).fetchone() or (0, self.last)
+        if place > self.written:
+            self._waiting = self._waiting[place - self.written :]
+            self.written, self.last = place, digest
 
 
 _CLOSED = "The run was closed in its ledger: it makes no more releases."

@@ -7,10 +7,11 @@ in which an entry says another sum.
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from dpcore.errors import LedgerError
+from dpcore.errors import LedgerError, replacing
 from dpcore.ledger.chain import Entry
 from dpcore.ledger.parts import Part, most_seen
 from dpcore.ledger.stores.store import COPY
@@ -141,13 +142,22 @@ def charges_of(after: dict[str, Any]) -> list[Charges]:
 def state_of(entries: list[Entry]) -> State:
     """Return the state after entries whose digests were verified; LedgerError for one of a kind
     that this version does not know, or that says another sum than there is."""
-    state = State(entries[0].body["id"], [], {}, [], [])
-    for entry in entries:
-        body = entry.body
-        _take(state, entry, body)
-        if body["after"] != state.carried():
-            raise LedgerError(f"Entry {entry.number} of the ledger does not add up. {COPY}")
-    return state
+    with _altered_told():
+        state = State(entries[0].body["id"], [], {}, [], [])
+        for entry in entries:
+            body = entry.body
+            _take(state, entry, body)
+            if body["after"] != state.carried():
+                raise LedgerError(f"Entry {entry.number} of the ledger does not add up. {COPY}")
+        return state
+
+
+def _altered_told() -> AbstractContextManager[None]:
+    """Turn what entries raise whose digests are right and whose content is not into a
+    LedgerError."""
+    altered = LedgerError(f"The ledger has an entry that no run writes: it was altered. {COPY}")
+    kinds = KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError
+    return replacing(*kinds, by=lambda _: altered)
 
 
 def totals_of(entries: list[Entry]) -> State:
@@ -155,14 +165,15 @@ def totals_of(entries: list[Entry]) -> State:
     it, to which budgets, and for which tables; LedgerError as ``state_of``, but for the sums."""
     for kind in {entry.kind for entry in entries} - _KINDS:
         raise LedgerError(_NEWER.format(kind))
-    after = entries[-1].body["after"]
-    state = State(entries[0].body["id"], [], {}, [], [])
-    for number in after["sources"]:
-        _take(state, entries[number - 1], entries[number - 1].body)
-    state.runs.clear()
-    state.n_runs = _n_runs(entries)
-    state.charged = charges_of(after)
-    return state
+    with _altered_told():
+        after = entries[-1].body["after"]
+        state = State(entries[0].body["id"], [], {}, [], [])
+        for number in after["sources"]:
+            _take(state, entries[number - 1], entries[number - 1].body)
+        state.runs.clear()
+        state.n_runs = _n_runs(entries)
+        state.charged = charges_of(after)
+        return state
 
 
 def totals_and_run(entries: list[Entry], run: int) -> State:

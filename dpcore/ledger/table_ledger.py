@@ -14,29 +14,19 @@ from __future__ import annotations
 import datetime
 import os
 import secrets
-from collections import Counter
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from dpcore.accountants.additive import ticks_up
-from dpcore.accountants.reserve import deltas_of
-from dpcore.errors import BudgetExceededError, InvalidInputError, LedgerError
+from dpcore.errors import BudgetExceededError, InvalidInputError
 from dpcore.exact.rounding import exact
 from dpcore.ledger.chain import Chain
 from dpcore.ledger.cost import cost_of
-from dpcore.ledger.reference import entry_of, reference_of
+from dpcore.ledger.reference import entry_of
 from dpcore.ledger.remaining import budget_that_holds, epsilon_that_fits, shown_down
-from dpcore.ledger.run_log import RunLog
-from dpcore.ledger.state import (
-    DIED,
-    OPEN,
-    State,
-    state_after,
-    state_of,
-    totals_and_run,
-    totals_of,
-)
-from dpcore.session.one_process import OneProcess
+from dpcore.ledger.reservation import Found, Reservation, closing
+from dpcore.ledger.standing import standing_of_entry
+from dpcore.ledger.state import DIED, OPEN, State, state_after, state_of, totals_of
+from dpcore.session.charges import tell_of_ledger
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -44,9 +34,10 @@ if TYPE_CHECKING:
     from dpcore.ledger.chain import Entry
     from dpcore.ledger.cost import Cost, Run
     from dpcore.ledger.state import RunState
+    from dpcore.ledger.stores.store import Store
     from dpcore.ledger.terms import Terms
 
-__all__ = ["Found", "Reservation", "TableLedger"]
+__all__ = ["TableLedger"]
 
 _Decision = tuple[str, str, dict[str, Any]]
 
@@ -55,8 +46,12 @@ class TableLedger:
     """A ledger's file. Every method reads it anew, and raises LedgerError as ``Chain`` does."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self._chain = Chain(path)
-        self.path = self._chain.address
+        self.chain = Chain(path)
+        self.path = self.chain.address
+
+    @property
+    def store(self) -> Store:
+        return self.chain.store
 
     @classmethod
     def create(cls, path: str | os.PathLike[str], terms: Terms) -> TableLedger:
@@ -66,17 +61,17 @@ class TableLedger:
         body = {"id": id, "terms": terms.to_dict()}
         opened = "opened", _now(), body
         state = state_after(State(id, [], {}, [], []), 1, opened)
-        ledger._chain.created("opened", _now(), {**body, "after": state.carried()})
+        ledger.chain.created("opened", _now(), {**body, "after": state.carried()})
         return ledger
 
     def close(self) -> None:
         """Close the file, which then is whole by itself; the next call opens it anew."""
-        self._chain.store.stays_open = False
-        self._chain.store.close()
+        self.store.stays_open = False
+        self.store.close()
 
     def state(self) -> State:
         """Return all that was charged, and to what."""
-        return state_of(self._chain.entries())
+        return state_of(self.chain.entries())
 
     def raise_cap(self, terms: Terms) -> None:
         """Open a further budget. What is promised is the sum; raised in the light of what was
@@ -107,7 +102,8 @@ class TableLedger:
         another one is of the same, which is recorded.
 
         Raises BudgetExceededError, with what remains and would fit, and InvalidInputError for a run
-        that the ledger cannot hold or another table; nothing is charged then.
+        that the ledger cannot hold or another table; nothing is charged then. Raises LedgerError
+        as ``add``.
         """
         found: list[tuple[Cost, State]] = []
 
@@ -122,7 +118,7 @@ class TableLedger:
             body["nonce"] = secrets.token_hex(16)  # Of two copies of a file each has its own.
             return "reserved", _now(), {**body, "confirmed": confirmed}
 
-        self._chain.store.stays_open = True  # Until the run is closed, which writes again.
+        self.store.stays_open = True  # Until the run is closed, which writes again.
         try:
             entry = self.add(decide, totals_of)
         except BaseException:
@@ -164,7 +160,7 @@ class TableLedger:
                     f"The ledger {self.path!r} has no open run {run}. Open runs: {others}."
                 )
             (of_it,) = found
-            kind, at, body = _closed(of_it.entry, DIED, of_it.ticks, of_it.aside_ticks)
+            kind, at, body = closing(of_it.entry, DIED, of_it.ticks, of_it.aside_ticks)
             return kind, at, {**body, **asdict(Found())}
 
         self.add(decide)
@@ -179,96 +175,30 @@ class TableLedger:
         self,
         decide: Callable[[State], _Decision],
         read: Callable[[list[Entry]], State] = state_of,
+        tells: bool = True,
     ) -> Entry:
         """Return a new entry, decided in the light of the state that ``read`` makes of all before
-        it, with the sums after it."""
+        it, with the sums after it.
+
+        What ends it once that is decided, an interrupt too, has a note of whether the ledger has
+        the entry, if it ``tells``.
+        """
+        wanted: list[tuple[int, str, str, dict[str, Any]]] = []
 
         def decided(entries: list[Entry]) -> _Decision:
-            state = read(entries)
+            state, number = read(entries), len(entries) + 1
             kind, at, body = decide(state)
-            after = state_after(state, len(entries) + 1, (kind, at, body)).carried()
-            return kind, at, {**body, "after": after}
-
-        return self._chain.added(decided)
-
-
-@dataclass(frozen=True)
-class Found:
-    """The guarantee of a run that has ended, beside its figures.
-
-    Parameters
-    ----------
-    why_not_private : reasons, as clauses, why it has none after all.
-    most_rows, typed_by, parts : its conditions, as ``PrivacyStatement`` has them.
-    """
-
-    why_not_private: tuple[str, ...] = ()
-    most_rows: int | None = None
-    typed_by: str | None = None
-    parts: tuple[str, ...] = ()
-
-
-_NOTHING = Found()
-
-
-class Reservation(OneProcess):
-    """A run's place in a ledger, its whole budget charged.
-
-    Parameters
-    ----------
-    entry : the reservation as it is stored.
-    state : of the ledger with it.
-    """
-
-    def __init__(self, ledger: TableLedger, entry: Entry, cost: Cost, state: State) -> None:
-        super().__init__()
-        self._ledger, self._cost, self._entry = ledger, cost, entry
-        self._filter = state.budgets[entry.body["budget"]].filter
-        self.log = RunLog(ledger._chain.store, entry.number, entry.digest)
-        self.reference = reference_of(state.id, state.runs[entry.number].number, entry)
-        """The place of the run in the ledger, which a model keeps."""
-
-    def close(self, outcome: str, found: Found = _NOTHING) -> None:
-        """Close the run, which makes no more releases: its log refuses them from now on. A child of
-        the process that made it closes nothing: it does not know what its parent released."""
-        if not self._is_here:
-            return
-        number, log = self._entry.number, self.log
-
-        def decide(state: State) -> _Decision:
-            run = state.runs[number]
-            # Whoever closed it before, as spent, is right: it may have been told to be dead.
-            if run.outcome != OPEN:
-                raise LedgerError(f"Run {run.number} of the ledger was closed while it ran.")
-            kind, at, body = _closed(number, outcome, *self._counted(found))
-            ended = {"releases": len(log), "last": log.last, **asdict(found)}
-            return kind, at, {**body, **ended}
+            after = state_after(state, number, (kind, at, body)).carried()
+            wanted.append((number, kind, at, {**body, "after": after}))
+            return wanted[-1][1:]
 
         try:
-            log.close()
-            self._ledger.add(decide, lambda entries: totals_and_run(entries, number))
-        finally:
-            self._ledger.close()
-
-    def _counted(self, found: Found) -> tuple[int, int]:
-        """Return what counts as the run's cost once it is closed."""
-        if found.why_not_private:
-            return self._cost.ticks, self._cost.aside_ticks
-        return self._spent()
-
-    def _spent(self) -> tuple[int, int]:
-        """Return what the run's releases cost in the ledger's own filter, each charged to it; the
-        whole reservation of a run whose own filter is of another unit."""
-        entries = self.log.entries
-        if not entries:
-            return 0, 0
-        # What parts of the rows cost together is not the sum of their releases' costs.
-        if self._cost.times is None or any(entry.part is not None for entry in entries):
-            return self._cost.ticks, self._cost.aside_ticks
-        events = [entry.event for entry in entries]
-        ticks = sum(ticks_up(self._filter.cost(event)) for event in events)
-        aside = ticks_up(deltas_of(Counter(events)))
-        return ticks * self._cost.times, aside
+            return self.chain.added(decided)
+        except BaseException as error:
+            if wanted and tells:
+                self.close()
+                tell_of_ledger(error, standing_of_entry(self.chain, wanted[-1]))
+            raise
 
 
 def _that_holds(state: State, run: Run, path: str) -> tuple[int, Cost]:
@@ -298,12 +228,6 @@ def _refusal(state: State, run: Run, path: str) -> str:
         f"The run's epsilon of {exact(run.accountant.epsilon)} does not fit into the ledger "
         f"{path!r}, of whose budget {remain} remains{where}: {fits}. Nothing was charged."
     )
-
-
-def _closed(entry: int, outcome: str, ticks: int, aside_ticks: int) -> _Decision:
-    figures = {"ticks": str(ticks), "aside_ticks": str(aside_ticks)}
-    # Without a time: how long a run takes is in no file.
-    return "closed", "", {"run": entry, "outcome": outcome, **figures}
 
 
 def _now() -> str:

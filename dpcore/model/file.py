@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from dpcore.errors import InvalidInputError, ModelFileError
+from dpcore.errors import InvalidInputError, ModelFileError, replacing
 from dpcore.model.outfile import write_whole
 
 __all__ = [
@@ -146,14 +146,16 @@ _PRIVACY: dict[str, tuple[_Check, str]] = {
 
 def check_replaceable(path: str | os.PathLike[str]) -> None:
     """Raise InvalidInputError if ``path`` is a file that holds something and no model."""
-    try:
+
+    def unread(error: Exception) -> InvalidInputError:
+        reason = getattr(error, "strerror", None) or "not a path"
+        return InvalidInputError(f"Cannot read {os.fspath(path)!r}: {reason}.")
+
+    with replacing(OSError, ValueError, by=unread):
         if not os.path.isfile(path) or os.path.getsize(path) == 0:
             return
         with open(path, "rb") as file:
             is_model = _START.match(file.read(4096))
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "not a path"
-        raise InvalidInputError(f"Cannot read {os.fspath(path)!r}: {reason}.") from error
     if not is_model:
         raise InvalidInputError(
             f"--out {os.fspath(path)!r} is not a model file; choose another path."
@@ -190,14 +192,14 @@ def read_model_file(path: str | os.PathLike[str]) -> dict[str, Any]:
     Raises ModelFileError for a file that is missing, cut short, altered or of another version.
     """
     name = os.fspath(path)
-    try:
+
+    def unread(error: Exception) -> ModelFileError:
+        if isinstance(error, OSError):
+            return ModelFileError(f"Cannot read model file {name!r}: {error.strerror}.")
+        return ModelFileError(f"{name!r} is not a whole JSON file: cut short, or no model file.")
+
+    with replacing(OSError, ValueError, RecursionError, by=unread):
         content = json.loads(Path(path).read_text(encoding="utf-8"), parse_constant=_no_constant)
-    except OSError as error:
-        raise ModelFileError(f"Cannot read model file {name!r}: {error.strerror}.") from error
-    except (ValueError, RecursionError) as error:
-        raise ModelFileError(
-            f"{name!r} is not a whole JSON file: cut short, or no model file."
-        ) from error
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise ModelFileError(f"{name!r} is not a dpcore model file.")
     version = content.get("format_version")

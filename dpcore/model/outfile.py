@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from dpcore.errors import InvalidInputError
+from dpcore.errors import InvalidInputError, replacing
 
 __all__ = ["check_writable", "refuse_inputs", "spooled", "write_whole"]
 
@@ -100,10 +100,9 @@ def spooled(pieces: Iterable[bytes]) -> Iterator[IO[bytes]]:
 
 def _resolve(path: str | os.PathLike[str]) -> Path:
     """Return the file that is meant, through links: a link stays and its target is replaced."""
-    try:
+    no_path = _unwritable(path, "not a path")
+    with replacing(OSError, RuntimeError, ValueError, by=lambda _: no_path):
         return Path(path).resolve()
-    except (OSError, RuntimeError, ValueError) as error:
-        raise _unwritable(path, "not a path") from error
 
 
 def _sibling(target: Path) -> Path:

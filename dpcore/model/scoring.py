@@ -79,7 +79,7 @@ def _weights(given: Any, n_rows: int) -> np.ndarray:
     """Return a weight of each row, 1 where none is given."""
     try:
         weights = np.ones(n_rows) if given is None else np.asarray(given, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         weights = np.full(n_rows, np.nan)
     if weights.shape != (n_rows,) or not (np.isfinite(weights) & (weights >= 0)).all():
         raise DataError("Expected sample_weight to be a number >= 0 for each row.")

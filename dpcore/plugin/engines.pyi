@@ -14,7 +14,7 @@ from dpcore.data.store import convert, open_store, write_rows
 from dpcore.data.store.format import Description
 from dpcore.data.units import PartCoins
 from dpcore.engines.local import LocalEngine, available_threads, may_overlap
-from dpcore.errors import DataError, DpcoreError, EngineError, InvalidInputError
+from dpcore.errors import DataError, DpcoreError, EngineError, InvalidInputError, replacing
 from dpcore.exact.grid import MOST_FILES
 from dpcore.privacy.first_party import DISTRIBUTIONS
 from dpcore.protocols import Query
@@ -50,6 +50,7 @@ __all__ = [
     "may_overlap",
     "open_store",
     "part_of_units",
+    "replacing",
     "require_claimed",
     "write_rows",
 ]

@@ -32,6 +32,7 @@ from dpcore.data.readers.arrays import dataset_from_arrays
 from dpcore.data.schema.schema import Schema
 from dpcore.data.weighted_labels import clamped_labels
 from dpcore.engines.local import LocalEngine, available_threads
+from dpcore.errors import replacing
 from dpcore.exact.grid import (
     BLOCK_ROWS,
     BLOCK_SUM_BITS,
@@ -226,6 +227,7 @@ __all__ = [
     "params_apart",
     "planned_accountant",
     "registered_accountants",
+    "replacing",
     "row_factors",
     "sealed",
     "skellam_delta_up",

@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-__all__ = ["Bound", "Charges", "Figures", "charged_by"]
+__all__ = ["Bound", "Charges", "Figures", "charged_by", "tell_of_ledger"]
 
 Figures = tuple[float, float, str]
 """Spent, budget and unit: functions of the events, so public."""
 
 _CHARGED = "dpcore_charged"
+_OF_LEDGER = "dpcore_of_ledger"
 
 
 @dataclass(frozen=True)
@@ -61,15 +62,25 @@ class Charges:
         except BaseException as error:
             if self._figures is not None and not hasattr(error, _CHARGED):
                 setattr(error, _CHARGED, None if self.figures is None else self.bound)
-                error.add_note(self._sentence())
+                error.add_note(self._sentence(hasattr(error, _OF_LEDGER)))
             raise
 
-    def _sentence(self) -> str:
-        figures = self.figures
+    def _sentence(self, is_told: bool) -> str:
+        """Return what was charged, and the fate of the model. ``is_told`` : whether it was said
+        what a ledger has of the run."""
+        figures, fate = self.figures, self.fate()
         if figures is None:
-            return f"Nothing was charged; {self.fate()}."
+            # A ledger may have the run's budget, though no release was made.
+            return f"No release was made; {fate}." if is_told else f"Nothing was charged; {fate}."
         spent, budget, unit = figures
-        return f"Charged, and spent: {spent!r} of {budget!r} {unit}; {self.fate()}."
+        return f"Charged, and spent: {spent!r} of {budget!r} {unit}; {fate}."
+
+
+def tell_of_ledger(error: BaseException, sentence: str) -> None:
+    """Add to what ends a run a sentence on what the ledger of its table has of it, which may be its
+    whole budget where no release was charged."""
+    setattr(error, _OF_LEDGER, True)
+    error.add_note(sentence)
 
 
 def charged_by(error: BaseException) -> Bound | None:

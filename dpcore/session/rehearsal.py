@@ -17,7 +17,7 @@ from numba.core.dispatcher import Dispatcher
 from numba.core.errors import TypingError
 
 from dpcore.data.blocks.standardization import Standardization
-from dpcore.errors import AnswerError, EngineError, InvalidInputError, KernelError
+from dpcore.errors import AnswerError, EngineError, InvalidInputError, KernelError, replacing
 from dpcore.exact.grid import FINE_BITS
 from dpcore.losses.facts import loss_facts
 from dpcore.noise.scale import GridScale
@@ -70,13 +70,12 @@ class Rehearsal:
         """Refuse a sum that reads labels without the weights that the run's rows have."""
         if self._problem is None or not loss_facts(self._problem.loss).weighs_rows:
             return
-        try:
+        unfit = InvalidInputError(
+            f"{type(query).__name__} does not read the weights of rows: sample_weight does not fit "
+            "it."
+        )
+        with replacing(TypeError, TypingError, by=lambda _: unfit):
             self._answer(query)
-        except (TypeError, TypingError):
-            raise InvalidInputError(
-                f"{type(query).__name__} does not read the weights of rows: sample_weight does not "
-                "fit it."
-            ) from None
 
     def _open(self) -> None:
         load_noise(in_bulk=False)

@@ -11,7 +11,7 @@ import numpy as np
 
 from dpcore.data.schema.columns import Label
 from dpcore.data.schema.schema import Schema
-from dpcore.errors import InvalidInputError, near_names
+from dpcore.errors import InvalidInputError, near_names, replacing
 
 __all__ = [
     "ascending",
@@ -104,12 +104,9 @@ def classes_label(classes: Any) -> tuple[list[Any], dict[str, Any]]:
 
 def target_label(target_bounds: Any) -> dict[str, Any]:
     """Return what a schema says of a target between two public bounds."""
-    try:
+    no_pair = InvalidInputError("Expected target_bounds=(lower, upper), public, of the target y.")
+    with replacing(TypeError, ValueError, by=lambda _: no_pair):
         lower, upper = (plain(bound) for bound in target_bounds)
-    except (TypeError, ValueError):
-        raise InvalidInputError(
-            "Expected target_bounds=(lower, upper), public, of the target y."
-        ) from None
     return {"lower": lower, "upper": upper}
 
 
@@ -163,25 +160,21 @@ def _pairs(bounds: Any, names: Sequence[str], may_lack: bool) -> dict[str, dict[
         return {}
     if bounds is None:
         raise InvalidInputError(_NO_BOUNDS)
-    try:
+    no_bounds = InvalidInputError(
+        f"Expected bounds=(lower, upper), each a number or one for each of {len(names)} columns "
+        "without categories, or a mapping of names to pairs."
+    )
+    with replacing(TypeError, ValueError, by=lambda _: no_bounds):
         lower, upper = (np.broadcast_to(np.asarray(b, np.float64), len(names)) for b in bounds)
-    except (TypeError, ValueError):
-        raise InvalidInputError(
-            f"Expected bounds=(lower, upper), each a number or one for each of {len(names)} "
-            "columns without categories, or a mapping of names to pairs."
-        ) from None
     pairs = zip(names, lower.tolist(), upper.tolist(), strict=True)
     return {name: {"lower": low, "upper": high} for name, low, high in pairs}
 
 
 def _pair(name: str, pair: Any) -> dict[str, float]:
-    try:
+    no_pair = InvalidInputError(f"Expected bounds of column {name!r} to be (lower, upper).")
+    with replacing(TypeError, ValueError, by=lambda _: no_pair):
         lower, upper = pair
         return {"lower": float(lower), "upper": float(upper)}
-    except (TypeError, ValueError):
-        raise InvalidInputError(
-            f"Expected bounds of column {name!r} to be (lower, upper)."
-        ) from None
 
 
 def _check_known(given: Mapping[str, Any], names: Sequence[str], what: str) -> None:

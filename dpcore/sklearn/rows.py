@@ -17,7 +17,7 @@ from sklearn.utils.validation import validate_data
 
 from dpcore.data.readers.frames import frame_cells, frame_names, frame_of, is_frame
 from dpcore.data.readers.in_memory import real_matrix, streams, typed_cells
-from dpcore.errors import DataError, InvalidInputError
+from dpcore.errors import DataError, InvalidInputError, replacing
 
 if TYPE_CHECKING:
     from dpcore.data.cells.typed import Cells
@@ -134,10 +134,9 @@ def classes_in(labels: Any) -> list[Any]:
 
     Raises DataError, which says that there are too few or too many, and never which.
     """
-    try:
+    mixed = DataError("The labels are of several types, or one of them is missing.")
+    with replacing(TypeError, by=lambda _: mixed):
         values = np.unique(np.asarray(labels))
-    except TypeError:
-        raise DataError("The labels are of several types, or one of them is missing.") from None
     if values.dtype.kind == "f":
         if not np.isfinite(values).all():
             raise DataError("A label is NaN or infinite.")
@@ -191,11 +190,10 @@ def _two_dimensional(X: Any) -> np.ndarray:
             "Sparse rows cannot be mapped to bounds: zeros would not stay zeros. Pass X.toarray(), "
             "or, to an estimator, a schema with a width and a row_norm."
         )
-    try:
+    ragged = DataError("X is no table: its rows are of several lengths.")
+    with replacing(TypeError, ValueError, by=lambda _: ragged):
         # Of a list NumPy would make text of all cells if one is: as objects, each is what it is.
         array = np.asanyarray(X, dtype=None if hasattr(X, "dtype") else object)
-    except (TypeError, ValueError):
-        raise DataError("X is no table: its rows are of several lengths.") from None
     if array.dtype.kind == "c":
         raise DataError("Complex data not supported: X holds complex numbers.")
     if array.ndim != 2:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore.accountants.calibrate import noise_multiplier
-from dpcore.errors import InvalidInputError
+from dpcore.errors import InvalidInputError, replacing
 from dpcore.mechanisms.exponential import Exponential
 from dpcore.mechanisms.gaussian import Gaussian
 from dpcore.mechanisms.laplace import Laplace
@@ -210,11 +210,10 @@ class Statistics(Unshareable):
 
 def _numbers(name: str, values: Any) -> tuple[float, ...]:
     """Return one number or several as floats; InvalidInputError for anything else."""
-    try:
+    no_numbers = InvalidInputError(f"Expected {name}={values!r} to be numbers.")
+    with replacing(TypeError, ValueError, by=lambda _: no_numbers):
         several: list[Any] = [values] if np.isscalar(values) else list(values)
         return tuple(float(value) for value in several)
-    except (TypeError, ValueError):
-        raise InvalidInputError(f"Expected {name}={values!r} to be numbers.") from None
 
 
 @dataclass(frozen=True)

@@ -136,9 +136,10 @@ def open_session(
     run, n = ("a session", empty, held), dataset.n_units if held.size_is_public else None
     by_release = epsilon is None and opened.figure is None
     known = opened.schema, n, opened.why_not_private
-    charged = reserved(request, run, *known, by_release=by_release)
     noise, table = SystemNoise() if seed is None else SeededNoise(seed), dataset.table()
-    door = WholeSession(opened.engine_of(table), empty, held, noise, opened.problem, charged.log)
+    over = opened.engine_of(table)
+    charged = reserved(request, run, *known, by_release=by_release)
+    door = WholeSession(over, empty, held, noise, opened.problem, charged.log)
     return OpenSession(opened, door, table, charged)
 
 

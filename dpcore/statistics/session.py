@@ -55,16 +55,19 @@ class OpenSession(Statistics):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> bool | None:
-        self.close()
+        self._close(error)
         assert self._told is not None
         return self._told.__exit__(kind, error, trace)
 
     def close(self) -> None:
         """Refuse every release from now on; the statement can still be asked for."""
+        self._close()
+
+    def _close(self, error: BaseException | None = None) -> None:
         self._door.close()
         opened, reasons = self._opened, tuple(unpromised(self._door))
         self._charged.found = lambda: found_in(self._door, reasons, opened.trusted, opened.typed_by)
-        self._charged.close("closed")
+        self._charged.close("closed", error)
 
     def statement(self) -> dict[str, Any]:
         """Return the privacy statement of all that was released so far, as JSON-able data; its

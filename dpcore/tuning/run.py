@@ -14,7 +14,7 @@ from dpcore.fitting.fitted import make_model
 from dpcore.fitting.loading import load_data
 from dpcore.fitting.run import finish
 from dpcore.fitting.table_ledger import LedgerRequest, closed_after, note_outside, reserved
-from dpcore.ledger.table_ledger import Found
+from dpcore.ledger.reservation import Found
 from dpcore.noise.source import SeededNoise, SystemNoise
 from dpcore.privacy.events import PureDpEvent
 from dpcore.privacy.stated_events import ApproximateDpEvent

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from dpcore.errors import InvalidInputError
+from dpcore.errors import InvalidInputError, replacing
 from dpcore.fitting.engines import engine_at_hand
 from dpcore.fitting.loading import split
 from dpcore.fitting.public_facts import check_dataset, check_drop
@@ -139,11 +140,11 @@ class Tries:
 def _outcome(attempt: Callable[[], Outcome]) -> Outcome | None:
     """Return what a try comes to; ``None`` where it raises. Its warnings are not shown. An
     interrupt, from outside, ends the search, without what it says of the try."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return attempt()
-    except Exception:
-        return None
-    except BaseException as error:
-        raise type(error) from None
+    with (
+        replacing(BaseException, by=lambda error: type(error)()),
+        suppress(Exception),
+        warnings.catch_warnings(),
+    ):
+        warnings.simplefilter("ignore")
+        return attempt()
+    return None

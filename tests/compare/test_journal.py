@@ -84,7 +84,16 @@ def test_one_without_a_whole_header_is_begun_anew(out, begun, size):
     assert json.loads(journal_path(out).read_text())["settings"] == SETTINGS
 
 
-@pytest.mark.parametrize("content", [b"a shopping list", b"a shopping list\n", b"{}\n"])
+OTHERS = (
+    b"a shopping list",
+    b"a shopping list\n",
+    b"{}\n",
+    b"[" * 10**5 + b"\n",
+    b"9" * 5000 + b"\n",
+)
+
+
+@pytest.mark.parametrize("content", OTHERS, ids=lambda content: content[:20].decode())
 def test_another_file_is_left_alone(out, content):
     journal_path(out).write_bytes(content)
     with pytest.raises(DataError, match=r"journal' is no journal of a comparison"):

@@ -7,6 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from dpcore.compare.journal import open_journal
+from dpcore.compare.notes import notes_of
 from dpcore.compare.results import Results, read_results, write_results
 from dpcore.compare.runner import run
 from dpcore.compare.settings import STATEMENT
@@ -104,9 +105,18 @@ def test_others_are_refused(results, tmp_path):
     path.write_bytes(content[: len(content) // 2])
     with pytest.raises(DataError, match="not a whole results file"):
         read_results(path)
-    pq.write_table(pa.table({"accuracy": [0.8]}), path)
-    with pytest.raises(DataError, match="is not a results file of dpcore compare"):
-        read_results(path)
+    for described in (b"{}", b"[" * 10**5, b"9" * 5000):
+        other = pa.table({"accuracy": [0.8]}).replace_schema_metadata({b"dpcore": described})
+        pq.write_table(other, path)
+        with pytest.raises(DataError, match="is not a results file of dpcore compare"):
+            read_results(path)
+
+
+@pytest.mark.parametrize("text", ["[" * 10**5, "9" * 5000, "{}", "[1]", "a:B"])
+def test_parts_that_are_no_list_are_refused(results, text):
+    rows = [{**row, "parts_not_from_dpcore": text} for row in results.rows]
+    with pytest.raises(DataError, match="no list of the parts"):
+        notes_of(rows, means_of(rows, "accuracy"))
 
 
 def test_another_version_is_refused(results, tmp_path, monkeypatch):

@@ -205,13 +205,32 @@ def test_a_lost_connection_releases_nothing_and_gives_nothing_back(ledger, serve
     with pytest.raises(LedgerError, match="nothing is released"):
         reservation.log.charge(a_release())
     assert len(reservation.log) == 1
-    # The connection that the run began with is lost too: what it cost stays whole until others
-    # close it, or it does by a new connection.
-    with pytest.raises(LedgerError, match="nothing is released"):
+    # The connection that the run began with is lost too: the run is closed over a new one.
+    reservation.close("finished")
+    (run,) = ledger.state().runs.values()
+    assert run.outcome == "finished" and 0 < run.ticks < a_run().accountant.budget_ticks
+    assert verified(ledger.path)[-1].body["releases"] == 1
+
+
+def test_a_run_whose_server_is_gone_stays_as_it_was_reserved(ledger, server, monkeypatch):
+    reservation = ledger.reserve(a_run(), STATED)
+    reservation.log.charge(a_release())
+    lose_connections(server)
+    for kept in (ledger.store._main, ledger.store._log):
+        monkeypatch.setattr(kept, "_connect", unreachable)
+    with pytest.raises(LedgerError, match="cannot be reached"):
         reservation.close("finished")
-    assert ledger.state().spent(0).spent_ticks == a_run().accountant.budget_ticks
-    ledger.close_as_spent(reservation.reference["run"])
+    assert "cannot be read now" in reservation.standing()
+    found = TableLedger(ledger.path)
+    assert found.state().spent(0).spent_ticks == a_run().accountant.budget_ticks
+    found.close_as_spent(reservation.reference["run"])
     verified(ledger.path)
+
+
+def unreachable():
+    import psycopg
+
+    raise psycopg.OperationalError("connection refused")
 
 
 def test_a_connection_lost_before_the_commit_charges_nothing(ledger, server):

@@ -58,7 +58,7 @@ def test_runs_are_numbered_in_the_order_of_their_reservations(ledger):
 def test_a_state_without_the_runs_counts_them_all_the_same(ledger):
     for _ in range(3):
         ledger.reserve(RUN, STATED).close("finished")
-    entries = ledger._chain.entries()
+    entries = ledger.chain.entries()
     assert totals_of(entries).n_runs == ledger.state().n_runs == 3
     assert totals_and_run(entries, 4).runs[4].number == 2
 

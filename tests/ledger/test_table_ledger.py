@@ -238,6 +238,33 @@ def test_an_entry_under_a_digest_that_fits_it_breaks_the_next_one(ledger, by_han
         ledger.state()
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        "[" * 10**5,
+        "9" * 5000,
+        "{}",
+        '{"budget": 7, "ticks": "1", "aside_ticks": "0", "table": null, "stated": {}}',
+        '{"budget": 0, "ticks": "' + "9" * 5000 + '", "aside_ticks": "0", "table": null}',
+    ],
+    ids=lambda body: body[:40],
+)
+def test_an_entry_that_was_forged_whole_is_refused_in_a_line(ledger, body):
+    """Who can write the file can compute its digests."""
+    before = Chain(ledger.path).entries()[-1]
+    entry = 2, "reserved", "", body
+    with ledger.chain.store.writing() as rows:
+        rows.execute(
+            "INSERT INTO main.entry (number, kind, at, body, digest) VALUES (?, ?, ?, ?, ?)",
+            (*entry, chain._digest(before.digest, *entry)),
+        )
+    for read in (ledger.state, lambda: verified(ledger.path)):
+        with pytest.raises(LedgerError, match="that (cannot be read|no run writes)"):
+            read()
+    with pytest.raises(LedgerError):
+        ledger.reserve(a_run(0.01), STATED)
+
+
 def test_digests_of_single_entries_would_not_tell(file_ledger, by_hand, monkeypatch):
     """The broken twin: each digest is of its own entry alone."""
     honest = chain._digest
@@ -276,7 +303,7 @@ def test_what_an_entry_says_of_the_sum_is_held_against_all_entries(ledger, monke
 
 
 def test_an_entry_of_a_kind_that_is_not_known_is_refused(ledger):
-    ledger._chain.added(lambda entries: ("later", "", {"after": entries[-1].body["after"]}))
+    ledger.chain.added(lambda entries: ("later", "", {"after": entries[-1].body["after"]}))
     for refused in (ledger.state, lambda: ledger.reserve(a_run(0.1), STATED)):
         with pytest.raises(LedgerError, match="'later': take a newer dpcore"):
             refused()

@@ -178,7 +178,7 @@ def test_a_failure_is_told_by_type_and_place_only(error):
         f"broken (broken-dist 1.2) failed: {type(error).__name__} "
         f"in registry/test_loading.py:{line}."
     )
-    assert caught.value.__cause__ is None and caught.value.__suppress_context__
+    assert (caught.value.__cause__, caught.value.__context__) == (None, None)
 
 
 def test_over_rows_that_are_no_secret_text_and_cause_are_told():

@@ -13,15 +13,14 @@ import numpy as np
 
 from dpcore.data.cells.faults import advice_on
 from dpcore.data.cells.ids import ids_of
-from dpcore.data.cells.readings import convert_column
-from dpcore.data.cells.typed import UnreadTypeError
+from dpcore.data.cells.readings import convert_column, unread_told
 from dpcore.data.readers import BadRows
 from dpcore.data.readers.raw_table import RawTable
 from dpcore.data.schema.columns import Column, Drop, FeatureColumn, Label
 from dpcore.data.schema.notation import Notation
 from dpcore.data.schema.schema import Schema
 from dpcore.data.schema.toml_writer import format_value
-from dpcore.errors import BadRowError, DataError
+from dpcore.errors import BadRowError
 from dpcore.privacy.units import Units
 
 __all__ = ["Columns", "conform"]
@@ -93,10 +92,8 @@ def _ids(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the ids of the rows' units, which rows are bad for want of one, and which for a cell
     that is none."""
-    try:
+    with unread_told(raw.source, units.column):
         ids, bad = ids_of(raw.columns[units.column], notation)
-    except UnreadTypeError as error:
-        raise DataError(f"{raw.source}: column {units.column!r} {error}") from None
     empty = np.fromiter((id is None for id in ids), bool, len(ids)) & ~bad
     return ids, empty & (units.missing == "refuse"), bad
 

@@ -3,6 +3,8 @@ the schema and of the declared type of the column (``dpcore.data.cells.typed``).
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
+
 import numpy as np
 import pyarrow as pa
 
@@ -27,9 +29,9 @@ from dpcore.data.schema.columns import (
     Ordinal,
 )
 from dpcore.data.schema.notation import Notation
-from dpcore.errors import DataError
+from dpcore.errors import DataError, replacing
 
-__all__ = ["Reading", "are_labels", "convert_column", "number_of"]
+__all__ = ["Reading", "are_labels", "convert_column", "number_of", "unread_told"]
 
 _NO_NUMBER = (
     "the cell is not a finite number (if it is a word for no value, list it in missing = [...] of "
@@ -58,7 +60,8 @@ def convert_column(
     ``notation`` : the table's, to which the column adds its own words for no value.
     """
     notation = notation.with_words(column.missing)
-    try:
+    of = f" as {column.kind}: it is of type {getattr(cells, 'type', 'object')}"
+    with unread_told(source, column.name, of):
         if isinstance(column, Label):
             return _label(cells, column, notation)
         if isinstance(column, (Categorical, Hashed)):
@@ -68,14 +71,18 @@ def convert_column(
         if (column.indicator or column.fill is not None) and bad.any():
             bad &= ~empty_cells(cells, notation)
         return numbers, bad, reason
-    except UnreadTypeError as error:
-        raise DataError(f"{source}: column {column.name!r} {error}") from None
-    except (pa.ArrowException, UnicodeError) as error:
-        kind = getattr(cells, "type", "object")
-        raise DataError(
-            f"{source}: column {column.name!r} cannot be read as {column.kind}: it is of type "
-            f"{kind} ({type(error).__name__})."
-        ) from None
+
+
+def unread_told(source: str, name: str, of: str = "") -> AbstractContextManager[None]:
+    """Turn what a block raises of a column whose type or bytes it cannot read into a DataError.
+    ``of`` : more of the sentence."""
+
+    def told(error: Exception) -> DataError:
+        if isinstance(error, UnreadTypeError):
+            return DataError(f"{source}: column {name!r} {error}")
+        return DataError(f"{source}: column {name!r} cannot be read{of} ({type(error).__name__}).")
+
+    return replacing(UnreadTypeError, pa.ArrowException, UnicodeError, by=told)
 
 
 def _numbers(cells: Cells, column: FeatureColumn, notation: Notation) -> tuple[np.ndarray, str]:

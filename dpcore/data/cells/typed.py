@@ -14,6 +14,7 @@ says that it holds. Which cells have a reading is decided by these two before an
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -150,12 +151,11 @@ def _text(array: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
         return array.cast(pa.string())
     # Text too: a Parquet file's may be any bytes, and only this way round they are looked at.
     content = array.cast(pa.binary())
-    try:
+    with suppress(pa.ArrowInvalid):
         return content.cast(pa.string())
-    except pa.ArrowInvalid:
-        cells = content.to_pylist()
-        decoded = [None if c is None else c.decode("utf-8", "replace") for c in cells]
-        return pa.chunked_array([pa.array(decoded, pa.string())])
+    cells = content.to_pylist()
+    decoded = [None if c is None else c.decode("utf-8", "replace") for c in cells]
+    return pa.chunked_array([pa.array(decoded, pa.string())])
 
 
 def to_numbers(cells: Cells, notation: Notation) -> np.ndarray:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dpcore.errors import DataError
+from dpcore.errors import DataError, replacing
 
 __all__ = ["DATA_DIR_VARIABLE", "RemoteFile", "fetch"]
 
@@ -54,12 +54,13 @@ def _cache_dir() -> Path:
 
 def _check(path: Path, file: RemoteFile) -> None:
     digest = hashlib.sha256()
-    try:
-        with path.open("rb") as content:
-            while chunk := content.read(_CHUNK_BYTES):
-                digest.update(chunk)
-    except OSError as error:
-        raise DataError(f"Cannot read {path}: {error.strerror}.") from None
+
+    def unread(error: OSError) -> DataError:
+        return DataError(f"Cannot read {path}: {error.strerror}.")
+
+    with replacing(OSError, by=unread), path.open("rb") as content:
+        while chunk := content.read(_CHUNK_BYTES):
+            digest.update(chunk)
     if digest.hexdigest() not in file.sha256:
         raise DataError(
             f"{path} is not the published {file.name}: its SHA-256 is {digest.hexdigest()}, "
@@ -71,15 +72,18 @@ def _download(file: RemoteFile, cache: Path) -> Path:
     """Download to a file of its own and move it in place once its hash is right."""
     target = cache / file.name
     trial = cache / f".{file.name}-{secrets.token_hex(8)}.part"
+
+    def unwritten(error: OSError) -> DataError:
+        return _no_file(file, f"{cache}: {error.strerror or error}")
+
     try:
-        cache.mkdir(parents=True, exist_ok=True)
-        with trial.open("xb") as out:
-            for chunk in _chunks(file):
-                out.write(chunk)
-        _check_download(trial, file)
-        os.replace(trial, target)
-    except OSError as error:
-        raise _no_file(file, f"{cache}: {error.strerror or error}") from None
+        with replacing(OSError, by=unwritten):
+            cache.mkdir(parents=True, exist_ok=True)
+            with trial.open("xb") as out:
+                for chunk in _chunks(file):
+                    out.write(chunk)
+            _check_download(trial, file)
+            os.replace(trial, target)
     finally:
         with contextlib.suppress(OSError):
             trial.unlink()
@@ -92,16 +96,21 @@ def _chunks(file: RemoteFile) -> Iterator[bytes]:
     import urllib.request
 
     request = urllib.request.Request(file.url, headers={"User-Agent": "dpcore"})
-    try:
-        with urllib.request.urlopen(request, timeout=_TIMEOUT_SECONDS) as response:
-            yield from _body(response, file)
-    except urllib.error.HTTPError as error:
-        error.close()
-        raise _no_file(file, f"the server answered {error.code}") from None
-    except urllib.error.URLError as error:
-        raise _no_file(file, f"no connection ({error.reason})") from None
-    except (http.client.HTTPException, TimeoutError, ConnectionError) as error:
-        raise _no_file(file, f"the connection broke ({type(error).__name__})") from None
+
+    def broken(error: Exception) -> DataError:
+        if isinstance(error, urllib.error.HTTPError):
+            error.close()
+            return _no_file(file, f"the server answered {error.code}")
+        if isinstance(error, urllib.error.URLError):
+            return _no_file(file, f"no connection ({error.reason})")
+        return _no_file(file, f"the connection broke ({type(error).__name__})")
+
+    kinds = urllib.error.URLError, http.client.HTTPException, TimeoutError, ConnectionError
+    with (
+        replacing(*kinds, by=broken),
+        urllib.request.urlopen(request, timeout=_TIMEOUT_SECONDS) as response,
+    ):
+        yield from _body(response, file)
 
 
 def _body(response: Any, file: RemoteFile) -> Iterator[bytes]:
@@ -114,10 +123,9 @@ def _body(response: Any, file: RemoteFile) -> Iterator[bytes]:
 
 
 def _check_download(path: Path, file: RemoteFile) -> None:
-    try:
+    other = _no_file(file, "what was downloaded has another SHA-256")
+    with replacing(DataError, by=lambda _: other):
         _check(path, file)
-    except DataError:
-        raise _no_file(file, "what was downloaded has another SHA-256") from None
 
 
 def _no_file(file: RemoteFile, reason: str) -> DataError:

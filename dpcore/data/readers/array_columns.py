@@ -14,7 +14,7 @@ from dpcore.data.readers.raw_table import RawTable
 from dpcore.data.schema.columns import Numeric, Unbounded
 from dpcore.data.schema.schema import Schema
 from dpcore.data.schema.width import width_schema
-from dpcore.errors import DataError, InvalidInputError
+from dpcore.errors import DataError, InvalidInputError, replacing
 
 __all__ = ["array_schema", "array_table", "leave_to_schema"]
 
@@ -48,12 +48,11 @@ def array_schema(
 
 def _bounded(names: list[str], bounds: Sequence[Any]) -> list[Numeric]:
     width = len(names)
-    try:
+    no_bounds = InvalidInputError(
+        f"Expected bounds = (lower, upper), each a number or one for each of {width} columns."
+    )
+    with replacing(TypeError, ValueError, by=lambda _: no_bounds):
         lower, upper = (np.broadcast_to(np.asarray(b, np.float64), width).tolist() for b in bounds)
-    except (TypeError, ValueError):
-        raise InvalidInputError(
-            f"Expected bounds = (lower, upper), each a number or one for each of {width} columns."
-        ) from None
     return [Numeric(name, lower[j], upper[j]) for j, name in enumerate(names)]
 
 

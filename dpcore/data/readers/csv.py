@@ -6,7 +6,9 @@ import csv
 import io
 import itertools
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import pyarrow as pa
@@ -21,7 +23,7 @@ from dpcore.data.readers.records import count_lines, records, whole_records
 from dpcore.data.readers.separators import looks_separated
 from dpcore.data.schema.columns import Column, Drop
 from dpcore.data.schema.notation import Notation
-from dpcore.errors import DataError
+from dpcore.errors import DataError, replacing
 
 __all__ = [
     "Delimited",
@@ -77,16 +79,10 @@ def read_delimited(piece: Piece, layout: Delimited) -> RawTable:
         return RawTable(empty, 0, layout.source, place)
     if not layout.drop:
         check_quotes(piece, layout)
-    try:
-        if any(_is_number(word, layout.notation) for word in layout.notation.missing):
-            raise pa.ArrowInvalid("a missing value looks like a number")
-        table = _parse(piece, content, layout, layout.types, layout.notation.missing)
-        if any(_holds_nan(column) for column in table.columns):
-            raise pa.ArrowInvalid("a text that Arrow takes for no number is not an empty cell")
-    except pa.ArrowInvalid:
-        table = _parse_as_text(piece, content, layout)
-    except pa.ArrowException as error:
-        raise _unreadable(layout.source, error) from None
+    with replacing(pa.ArrowException, by=partial(_unreadable, layout.source)):
+        table = _parse_typed(piece, content, layout)
+        if table is None:
+            table = _parse_as_text(piece, content, layout)
     columns = dict(zip(layout.types, table.columns, strict=True))
     return RawTable(columns, table.num_rows, layout.source, place)
 
@@ -123,12 +119,10 @@ def read_header(content: bytes, source: str, separator: str, quote: str | None =
     """Return the column names of the first line that is not blank, stripped of outer spaces."""
     text = io.TextIOWrapper(io.BytesIO(trimmed(content)), "utf-8", errors="replace", newline="")
     quoted: Literal[0, 3] = csv.QUOTE_MINIMAL if quote else csv.QUOTE_NONE
-    try:
+    with replacing(csv.Error, by=partial(_unreadable, source)):
         for record in csv.reader(text, delimiter=separator, quoting=quoted):
             if record:
                 return [name.strip() for name in record]
-    except csv.Error as error:
-        raise _unreadable(source, error) from None
     raise DataError(f"{source}: the file is empty; there is no header line.")
 
 
@@ -155,6 +149,18 @@ def _records_of(piece: Piece, layout: Delimited) -> tuple[int, bytes]:
     return lines, content
 
 
+def _parse_typed(piece: Piece, content: bytes, layout: Delimited) -> pa.Table | None:
+    """Return cells as of their types, None where one resists it or a row is of another width."""
+    missing = layout.notation.missing
+    if any(_is_number(word, layout.notation) for word in missing):
+        return None
+    with suppress(pa.ArrowInvalid):
+        table = _parse(piece, content, layout, layout.types, missing)
+        # A text that Arrow takes for no number is not an empty cell.
+        return None if any(map(_holds_nan, table.columns)) else table
+    return None
+
+
 def _parse_as_text(piece: Piece, content: bytes, layout: Delimited) -> pa.Table:
     """Return cells as bytes: a cell resists its type, or a row is of another width."""
     if layout.drop:
@@ -162,10 +168,7 @@ def _parse_as_text(piece: Piece, content: bytes, layout: Delimited) -> pa.Table:
         content = whole_lines(content, width, separator, layout.quote) or b"\n"
     else:
         check_widths(piece, layout)
-    try:
-        return _parse(piece, content, layout, dict.fromkeys(layout.types, pa.binary()), ())
-    except pa.ArrowException as error:
-        raise _unreadable(layout.source, error) from None
+    return _parse(piece, content, layout, dict.fromkeys(layout.types, pa.binary()), ())
 
 
 def _parse(

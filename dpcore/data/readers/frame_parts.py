@@ -10,6 +10,7 @@ gives it by itself: nothing but the schema and the cell decides.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -97,12 +98,11 @@ def _readable(cells: Cells, column: FeatureColumn | Label | None, schema: Schema
     ``None`` for the ids of units."""
     if isinstance(cells, np.ndarray):
         return cells
-    try:
+    with suppress(DataError, UnreadTypeError):
         # Of no cell: a type has a reading, or none, before any cell is looked at.
         if column is None:
             ids_of(cells.slice(0, 0), schema.notation)
         else:
             convert_column(cells.slice(0, 0), column, schema.notation, "")
-    except (DataError, UnreadTypeError):
-        return as_objects(cells.to_pylist())
-    return cells
+        return cells
+    return as_objects(cells.to_pylist())

@@ -12,7 +12,7 @@ from dpcore.data.files import is_elsewhere
 from dpcore.data.readers.in_memory import typed_cells
 from dpcore.data.readers.raw_table import RawTable, check_names
 from dpcore.data.schema.schema import Schema
-from dpcore.errors import DataError
+from dpcore.errors import DataError, replacing
 
 __all__ = [
     "declares_truth",
@@ -42,14 +42,8 @@ def frame_of(X: Any) -> Any:
     if _is_pandas(X) or isinstance(X, pa.Table):
         return X
     if isinstance(X, pa.RecordBatch) or hasattr(X, "__arrow_c_stream__"):
-        try:
+        with replacing(pa.ArrowException, TypeError, ValueError, OSError, by=_no_table):
             return pa.table(X)
-        except (pa.ArrowException, TypeError, ValueError):
-            raise DataError(
-                f"{_SOURCE}: this stream of Arrow is no table of named columns; give a frame."
-            ) from None
-        except OSError:
-            raise DataError(f"{_SOURCE}: this stream of Arrow broke off before its end.") from None
     if hasattr(X, "lazy") and hasattr(X, "collect"):
         raise DataError(f"{_SOURCE} is lazy, so that it has no rows yet: pass frame.collect().")
     return X
@@ -62,10 +56,12 @@ def frame_names(frame: Any) -> list[str]:
 
 
 def frame_schema(frame: Any) -> pa.Schema:
-    """Return the names and types of a frame's columns, those of objects without one."""
+    """Return the names and types of a frame's columns, those of objects without one; DataError for
+    a type that holds no cells."""
     if isinstance(frame, pa.Table):
         return frame.schema
-    return pa.Schema.from_pandas(frame.iloc[:0], preserve_index=False)
+    with replacing(pa.ArrowException, by=_no_cells):
+        return pa.Schema.from_pandas(frame.iloc[:0], preserve_index=False)
 
 
 def frame_table(
@@ -93,13 +89,26 @@ def frame_cells(frame: Any, place: int) -> Cells:
     if isinstance(frame, pa.Table):
         return frame.column(place)
     series = frame.iloc[:, place]
-    try:
+    unread = DataError(
+        f"{_SOURCE}: column {str(series.name)!r} is of type {series.dtype}, which holds no numbers "
+        "and no text."
+    )
+    kinds = pa.ArrowException, TypeError, ValueError, OverflowError
+    with replacing(*kinds, by=lambda _: unread):
         return typed_cells(series)
-    except (pa.ArrowException, TypeError, ValueError, OverflowError):
-        raise DataError(
-            f"{_SOURCE}: column {str(series.name)!r} is of type {series.dtype}, which holds no "
-            "numbers and no text."
-        ) from None
+
+
+def _no_table(error: Exception) -> DataError:
+    if isinstance(error, OSError):
+        return DataError(f"{_SOURCE}: this stream of Arrow broke off before its end.")
+    return DataError(f"{_SOURCE}: this stream of Arrow is no table of named columns; give a frame.")
+
+
+def _no_cells(error: Exception) -> DataError:
+    return DataError(
+        f"{_SOURCE}: a column is of a type that holds no numbers and no text "
+        f"({type(error).__name__})."
+    )
 
 
 def _is_pandas(X: Any) -> bool:

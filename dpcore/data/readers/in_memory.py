@@ -7,6 +7,8 @@ a column of objects) is looked at cell by cell: see ``dpcore.data.cells.typed``.
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +17,7 @@ import pyarrow as pa
 from dpcore.data.cells.objects import as_objects, object_numbers
 from dpcore.data.cells.typed import Cells
 from dpcore.data.schema.notation import Notation
-from dpcore.errors import DataError
+from dpcore.errors import DataError, replacing
 
 if TYPE_CHECKING:
     from scipy.sparse import coo_matrix, csr_matrix
@@ -24,6 +26,7 @@ __all__ = [
     "canonical_csr",
     "is_sparse",
     "labels_of",
+    "misfit",
     "real_array",
     "real_matrix",
     "streams",
@@ -45,18 +48,17 @@ def real_array(X: Any, source: str) -> np.ndarray:
     """Return ``real_matrix`` in the order and the type that the numbers have, where float64 holds
     that type: of a whole array a copy takes as much memory again, or eight times as much."""
     _require_no_mask(X, f"{source}: X")
-    try:
+    unreal = DataError(f"{source}: X does not hold real numbers{_FRAME}.")
+    with replacing(TypeError, ValueError, by=lambda _: unreal):
         array = np.asarray(X, dtype=None if hasattr(X, "dtype") else object)
         if array.dtype.kind not in "buifO":
-            raise TypeError
+            raise unreal
         if array.dtype == object:
             array = object_numbers(array, Notation(missing=()))
         if array.dtype.itemsize > np.dtype(np.float64).itemsize:
             # A long double above float64's range becomes infinite, and is refused as that.
             with np.errstate(over="ignore"):
                 array = array.astype(np.float64)
-    except (TypeError, ValueError):
-        raise DataError(f"{source}: X does not hold real numbers{_FRAME}.") from None
     if array.ndim != 2:
         known = "X.reshape(-1, 1) is one column" if hasattr(X, "dtype") else "rows need one length"
         remedy = f" ({known})" if array.ndim == 1 else ""
@@ -91,7 +93,7 @@ def canonical_csr(X: Any, source: str) -> csr_matrix:
         raise DataError(f"{source}: X does not hold real numbers.")
     if X.shape[1] == 0:
         raise DataError(f"{source}: X has no columns.")
-    try:
+    with replacing(TypeError, ValueError, OverflowError, by=partial(misfit, source)):
         if X.format == "csr":
             X = csr_matrix((_float64(X.data), X.indices, X.indptr), shape=X.shape)
             X.check_format(full_check=True)
@@ -100,10 +102,13 @@ def canonical_csr(X: Any, source: str) -> csr_matrix:
                 X.eliminate_zeros()
                 return X
         entries = X.tocoo()
-    except (TypeError, ValueError):
-        raise DataError(f"{source}: the parts of a CSR matrix do not fit together.") from None
     with np.errstate(over="ignore", invalid="ignore"):
         return _without_duplicates(entries)
+
+
+def misfit(source: str, error: Exception) -> DataError:
+    """Return the error of a sparse matrix whose parts gave SciPy's."""
+    return DataError(f"{source}: the parts of a CSR matrix do not fit together.")
 
 
 def _float64(values: np.ndarray) -> np.ndarray:
@@ -135,14 +140,13 @@ def labels_of(y: Any, source: str, n_rows: int) -> Cells:
     Raises DataError for anything else.
     """
     _require_no_mask(y, f"{source}: y")
-    try:
+    column = ": y.ravel() makes one of a column" if getattr(y, "ndim", 1) == 2 else ""
+    no_labels = DataError(f"{source}: y is not a one-dimensional array of labels{column}.")
+    with replacing(pa.ArrowException, TypeError, ValueError, by=lambda _: no_labels):
         if isinstance(y, (pa.Array, pa.ChunkedArray)) or streams(y):
             cells: Cells = pa.chunked_array([y] if isinstance(y, pa.Array) else y)
         else:
             cells = typed_cells(y) if hasattr(y, "dtype") else as_objects(y)
-    except (pa.ArrowException, TypeError, ValueError):
-        column = ": y.ravel() makes one of a column" if getattr(y, "ndim", 1) == 2 else ""
-        raise DataError(f"{source}: y is not a one-dimensional array of labels{column}.") from None
     if len(cells) != n_rows:
         raise DataError(f"{source}: the number of labels is not the number of rows.")
     return cells
@@ -177,8 +181,8 @@ def typed_cells(column: Any) -> Cells:
     if isinstance(declared, np.dtype) and declared.char == "g" or hasattr(declared, "fill_value"):
         with np.errstate(over="ignore"):
             column = np.asarray(column, dtype=np.float64)
-    try:
+    with suppress(UnicodeError):
         cells = pa.array(column, from_pandas=True)
-    except UnicodeError:  # A text that is none in UTF-8: the others are what they are.
-        return np.asarray(column, dtype=object)
-    return cells if isinstance(cells, pa.ChunkedArray) else pa.chunked_array([cells])
+        return cells if isinstance(cells, pa.ChunkedArray) else pa.chunked_array([cells])
+    # A text that is none in UTF-8: the others are what they are.
+    return np.asarray(column, dtype=object)

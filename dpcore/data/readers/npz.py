@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from dpcore.data.readers.in_memory import canonical_csr, labels_of, real_matrix
+from dpcore.data.readers.in_memory import canonical_csr, labels_of, misfit, real_matrix
 from dpcore.data.readers.raw_matrix import RawMatrix
-from dpcore.errors import DataError
+from dpcore.errors import DataError, replacing
 
 __all__ = ["NpzFile", "read_npz"]
 
@@ -57,26 +58,25 @@ def read_npz(path: str, *, labelled: bool = True) -> RawMatrix:
 
 def _csr(arrays: Mapping[str, np.ndarray], source: str) -> csr_matrix:
     data, indices, indptr, shape = (arrays[part] for part in _CSR_PARTS)
-    try:
+    with replacing(TypeError, ValueError, OverflowError, by=partial(misfit, source)):
         n_rows, width = (int(n) for n in shape)
         if indices.dtype.kind not in "iu" or indptr.dtype.kind not in "iu":
             raise TypeError
         X = csr_matrix((data, indices, indptr), shape=(n_rows, width))
-    except (TypeError, ValueError, OverflowError):
-        raise DataError(f"{source}: the parts of a CSR matrix do not fit together.") from None
     return canonical_csr(X, source)
 
 
 def _load(path: str) -> dict[str, np.ndarray]:
     if not Path(path).exists():
         raise DataError(f"No such file: {path}.")
-    try:
-        with Path(path).open("rb") as file:
-            archive = np.load(file, allow_pickle=False)
-            if not isinstance(archive, np.lib.npyio.NpzFile):
-                raise ValueError
-            return {name: archive[name] for name in archive.files}
-    except Exception as error:  # NumPy and zipfile name no complete set for damaged bytes
-        raise DataError(
-            f"{path}: not a whole .npz file of plain arrays ({type(error).__name__})."
-        ) from None
+    # NumPy and zipfile name no complete set of errors for damaged bytes.
+    with replacing(Exception, by=partial(_unreadable, path)), Path(path).open("rb") as file:
+        archive = np.load(file, allow_pickle=False)
+        if not isinstance(archive, np.lib.npyio.NpzFile):
+            raise ValueError
+        return {name: archive[name] for name in archive.files}
+
+
+def _unreadable(path: str, error: Exception) -> DataError:
+    kind = type(error).__name__
+    return DataError(f"{path}: not a whole .npz file of plain arrays ({kind}).")

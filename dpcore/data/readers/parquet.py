@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from functools import partial
 
 import pyarrow as pa
@@ -13,7 +14,7 @@ from dpcore.data.readers.places import parquet_files
 from dpcore.data.readers.raw_table import RawTable, check_names
 from dpcore.data.readers.watching import note_share
 from dpcore.data.schema.schema import Schema
-from dpcore.errors import DataError
+from dpcore.errors import DataError, replacing
 
 __all__ = ["BATCH_ROWS", "ParquetFile", "read_parquet_types"]
 
@@ -60,20 +61,17 @@ class ParquetFile:
 
 
 def _tables(path: str, wanted: list[str], note: Callable[[float], None]) -> Iterator[pa.Table]:
-    try:
-        # A buffer for each column, instead of whole row groups ahead.
-        with pq.ParquetFile(path, pre_buffer=False, buffer_size=_BUFFER) as file:
-            missing = of_all = file.metadata.num_rows
-            if missing == 0:
-                yield file.read(columns=wanted)
-            for batch in file.iter_batches(BATCH_ROWS, columns=wanted):
-                missing -= batch.num_rows
-                note(1.0 - missing / of_all)
-                yield pa.Table.from_batches([batch])
-            if missing:
-                raise ValueError("Its groups have another number of rows than the whole.")
-    except (pa.ArrowException, OSError, ValueError) as error:
-        raise _unreadable(path, error) from None
+    # A buffer for each column, instead of whole row groups ahead.
+    with _errors(path), pq.ParquetFile(path, pre_buffer=False, buffer_size=_BUFFER) as file:
+        missing = of_all = file.metadata.num_rows
+        if missing == 0:
+            yield file.read(columns=wanted)
+        for batch in file.iter_batches(BATCH_ROWS, columns=wanted):
+            missing -= batch.num_rows
+            note(1.0 - missing / of_all)
+            yield pa.Table.from_batches([batch])
+        if missing:
+            raise ValueError("Its groups have another number of rows than the whole.")
 
 
 def _where(before: int, row: int) -> str:
@@ -84,16 +82,18 @@ def read_parquet_types(path: str) -> list[tuple[str, pa.DataType]]:
     """Return the names and types of the columns, those of the first of several files, without
     reading a row. An index that pandas has put beside the columns is none of them."""
     path = parquet_files(path)[0]
-    try:
+    with _errors(path):
         arrow = pq.ParquetFile(path).schema_arrow
-    except FileNotFoundError:
-        raise DataError(f"No such file: {path}.") from None
-    except (pa.ArrowException, OSError, ValueError) as error:
-        raise _unreadable(path, error) from None
     return [(field.name, field.type) for field in arrow if not _INDEX.fullmatch(field.name)]
 
 
-def _unreadable(path: str, error: Exception) -> DataError:
+def _errors(path: str) -> AbstractContextManager[None]:
+    return replacing(pa.ArrowException, OSError, ValueError, by=partial(_fault_of, path))
+
+
+def _fault_of(path: str, error: Exception) -> DataError:
+    if isinstance(error, FileNotFoundError):
+        return DataError(f"No such file: {path}.")
     return DataError(
         f"{path}: not a whole Parquet file ({type(error).__name__}); it may be cut short."
     )

@@ -5,15 +5,16 @@ from __future__ import annotations
 import gzip
 import zlib
 from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import partial
 from typing import IO, Any
 
 from dpcore.data.readers.lines import trimmed
 from dpcore.data.readers.places import is_there, open_bytes
 from dpcore.data.readers.records import count_lines
 from dpcore.data.readers.watching import note_position
-from dpcore.errors import DataError
+from dpcore.errors import DataError, replacing
 
 __all__ = ["PIECE_BYTES", "Cut", "Piece", "file_errors", "read_pieces"]
 
@@ -92,20 +93,20 @@ def _end(content: bytes, cut: Cut, first: bool) -> int:
     return end if content[begin:end].strip(_BLANKS) else 0
 
 
-@contextmanager
-def file_errors(path: str) -> Iterator[None]:
+def file_errors(path: str) -> AbstractContextManager[None]:
     """Turn the errors of reading and unpacking ``path`` into a DataError."""
-    try:
-        yield
-    except FileNotFoundError:
+    return replacing(EOFError, zlib.error, OSError, ValueError, by=partial(_fault_of, path))
+
+
+def _fault_of(path: str, error: Exception) -> DataError:
+    if isinstance(error, FileNotFoundError):
         if is_there(path):  # a pattern, then
-            raise DataError(
+            return DataError(
                 f"{path!r} names files of text, of which this command reads one: join them, or "
                 "name Parquet files by the pattern."
-            ) from None
-        raise DataError(f"No such file: {path}.") from None
-    except (EOFError, zlib.error, gzip.BadGzipFile):
-        raise DataError(f"{path}: not a whole gzip file; it may be cut short.") from None
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "not a path"
-        raise DataError(f"Cannot read {path!r}: {reason}.") from None
+            )
+        return DataError(f"No such file: {path}.")
+    if isinstance(error, (EOFError, zlib.error, gzip.BadGzipFile)):
+        return DataError(f"{path}: not a whole gzip file; it may be cut short.")
+    reason = getattr(error, "strerror", None) or "not a path"
+    return DataError(f"Cannot read {path!r}: {reason}.")

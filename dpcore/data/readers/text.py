@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing
 from dataclasses import replace
 from functools import partial
 
@@ -29,7 +29,7 @@ from dpcore.data.readers.records import whole_records
 from dpcore.data.readers.separators import looks_separated
 from dpcore.data.readers.whitespace import to_single_spaces
 from dpcore.data.schema.schema import Schema
-from dpcore.errors import DataError, InvalidInputError
+from dpcore.errors import DataError, InvalidInputError, replacing
 
 __all__ = ["TextFile", "read_text"]
 
@@ -181,16 +181,18 @@ class TextFile:
         return first_width(content, self._separator, self._quote) == width - 1
 
 
-@contextmanager
-def _told_of_another_layout(header: list[str], schema: Schema, by: str) -> Iterator[None]:
+def _told_of_another_layout(
+    header: list[str], schema: Schema, separator: str
+) -> AbstractContextManager[None]:
     """Add to the error of a header that does not fit the schema what it looks like."""
-    try:
-        yield
-    except DataError as error:
-        told = looks_separated(header, by)
-        if not told and not any(column.name in header for column in schema.columns):
-            told = _NO_HEADER
-        raise DataError(f"{error}{told}") from None
+
+    def told(error: DataError) -> DataError:
+        likeness = looks_separated(header, separator)
+        if not likeness and not any(column.name in header for column in schema.columns):
+            likeness = _NO_HEADER
+        return DataError(f"{error}{likeness}")
+
+    return replacing(DataError, by=told)
 
 
 def read_text(content: bytes, source: str, schema: Schema) -> RawTable | RawMatrix:

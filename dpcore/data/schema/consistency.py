@@ -80,7 +80,9 @@ def _check_counts(schema: Schema) -> None:
     for key, bits in (("width", 31), ("rows", 40), ("capacity", 40)):
         value = getattr(schema, key)
         if value is not None and not 1 <= value < 2**bits:
-            raise InvalidInputError(f"Expected 1 <= {key}={value} < 2^{bits}.")
+            # Python writes no number of more than 4,300 digits out.
+            named = f"{key}={value}" if abs(value) < 2**64 else key
+            raise InvalidInputError(f"Expected 1 <= {named} < 2^{bits}.")
     if schema.norm is not None and not _LEAST_NORM <= schema.norm <= _LARGEST_NORM:
         raise InvalidInputError(f"Expected 2^-8 <= row_norm={schema.norm} <= 2^512.")
 

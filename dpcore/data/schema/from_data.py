@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import math
 import os
+from contextlib import AbstractContextManager, suppress
 from typing import Any
 
 from dpcore.data.readers import format_of
@@ -17,7 +18,7 @@ from dpcore.data.schema.notation import Notation
 from dpcore.data.schema.schema import Schema
 from dpcore.data.schema.template import check_target
 from dpcore.data.schema.toml_writer import format_table
-from dpcore.errors import DataError, InvalidInputError
+from dpcore.errors import DataError, InvalidInputError, replacing
 
 __all__ = ["document_from_data", "schema_from_data"]
 
@@ -56,18 +57,14 @@ def document_from_data(path: str | os.PathLike[str], target: str) -> str:
 
 def _schema_and_reasons(path: str | os.PathLike[str], target: str) -> tuple[Schema, list[str]]:
     """Return the schema, and why each column that it drops is dropped, in order."""
-    import pyarrow as pa
-
     refuse_stdin(os.fspath(path))
     table, separator, notation = _read_all(os.fspath(path))
     check_target(target, table.column_names, os.fspath(path))
-    try:
+    with _unread(f"{os.fspath(path)}: a column"):
         columns = tuple(
             _label_from(name, array) if name == target else _from(name, array)
             for name, array in zip(table.column_names, table.columns, strict=True)
         )
-    except pa.ArrowException as error:
-        raise DataError(f"{path}: a column cannot be read ({type(error).__name__}).") from None
     reasons = [
         _NO_DATES if type_of(table[column.name].type) == "date" else _TOO_MANY
         for column in columns
@@ -95,7 +92,7 @@ def _read_all(source: str) -> tuple[Any, str, Notation]:
     columns, separator = file_types(source)
     names = [name for name, _ in columns]
     refuse_repeated(names, source)
-    try:
+    with _unread(source):
         if format_of(source) == "parquet":
             # As in dpcore.compare.results: threads may outlive the process's own.
             files = map(pq.ParquetFile, parquet_files(source))
@@ -113,8 +110,17 @@ def _read_all(source: str) -> tuple[Any, str, Notation]:
 
         table, notation = with_notation(read)
         return table, separator, notation
-    except (pa.ArrowException, OSError) as error:
-        raise DataError(f"{source}: cannot be read ({type(error).__name__}).") from None
+
+
+def _unread(what: str) -> AbstractContextManager[None]:
+    """Turn what a block raises of bytes or cells that it cannot read into a DataError."""
+    import pyarrow as pa
+
+    def told(error: Exception) -> DataError:
+        joint = " " if what.endswith("column") else ": "
+        return DataError(f"{what}{joint}cannot be read ({type(error).__name__}).")
+
+    return replacing(pa.ArrowException, OSError, UnicodeError, by=told)
 
 
 def _from(name: str, array: Any) -> Column:
@@ -125,12 +131,11 @@ def _from(name: str, array: Any) -> Column:
     if kind == "boolean":
         return Boolean(name, indicator=has_empty)
     if kind == "date":
-        try:
+        ends: dict[str, Any] = {}
+        with suppress(OverflowError, ValueError):  # Python's dates end with the year 9999.
             ends = pc.min_max(array.cast(pa.date32(), safe=False)).as_py()
-        except (OverflowError, ValueError):  # Python's dates end with the year 9999.
-            return Drop(name)
-        lower, upper = ends["min"], ends["max"]
-        if lower is None or lower == upper:
+        lower, upper = ends.get("min"), ends.get("max")
+        if lower is None or upper is None or lower == upper:
             return Drop(name)
         return Date(name, lower, upper, indicator=has_empty)
     if kind == "number":

@@ -59,7 +59,7 @@ from dpcore.data.schema.unbounded import require_private_bounds, with_private_bo
 from dpcore.data.schema.units import NO_UNITS, units_of
 from dpcore.data.schema.values import check_keys
 from dpcore.data.schema.wildcards import expanded, with_a_star
-from dpcore.errors import InvalidInputError
+from dpcore.errors import InvalidInputError, replacing
 from dpcore.privacy.units import Units
 
 __all__ = ["INTERCEPT", "Schema"]
@@ -277,12 +277,17 @@ class Schema:
         cls, text: str, source: str = "the schema", private_bounds: bool = False
     ) -> Schema:
         """Return the schema of TOML text. InvalidInputError names ``source`` if it is none."""
-        try:
-            return cls.from_dict(tomllib.loads(text), private_bounds)
-        except (tomllib.TOMLDecodeError, RecursionError) as error:
-            raise InvalidInputError(f"{source} is not TOML: {error}") from None
-        except InvalidInputError as error:
-            raise InvalidInputError(f"{source}: {error}") from None
+
+        def no_toml(error: Exception) -> InvalidInputError:
+            return InvalidInputError(f"{source} is not TOML: {error}")
+
+        def no_schema(error: Exception) -> InvalidInputError:
+            return InvalidInputError(f"{source}: {error}")
+
+        with replacing(ValueError, RecursionError, by=no_toml):
+            data = tomllib.loads(text)
+        with replacing(InvalidInputError, by=no_schema):
+            return cls.from_dict(data, private_bounds)
 
     @classmethod
     def read(cls, path: str | os.PathLike[str], private_bounds: bool = False) -> Schema:

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcore.data.cells.ids import ids_of
-from dpcore.data.cells.typed import UnreadTypeError
+from dpcore.data.cells.readings import unread_told
 from dpcore.data.readers.raw_table import RawTable
 from dpcore.data.stream import open_rows
 from dpcore.data.units import UnitIds
-from dpcore.errors import DataError
 
 if TYPE_CHECKING:
     from dpcore.data.schema.schema import Schema
@@ -66,10 +65,8 @@ def check_units(path: str, schema: Schema) -> UnitCheck | None:
     numbers, n_empty, n_no_id = UnitIds(), 0, 0
     for raw in open_rows(path, schema).pieces():
         assert isinstance(raw, RawTable)  # Units need named columns.
-        try:
+        with unread_told(raw.source, units.column):
             ids, bad = ids_of(raw.columns[units.column], schema.notation)
-        except UnreadTypeError as error:
-            raise DataError(f"{raw.source}: column {units.column!r} {error}") from None
         known = np.fromiter((id is not None for id in ids), bool, len(ids)) & ~bad
         n_no_id += int(bad.sum())
         n_empty += int((~known & ~bad).sum())

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from dpcore.data.schema.schema import Schema
-from dpcore.errors import InvalidInputError
+from dpcore.errors import InvalidInputError, replacing
 
 __all__ = ["width_schema"]
 
@@ -59,12 +59,11 @@ def _classes(values: Any) -> list[Any]:
 
 
 def _pair(what: str, values: Any) -> list[Any]:
-    try:
+    no_pair = InvalidInputError(f"Expected {what} of the label.")
+    with replacing(TypeError, ValueError, by=lambda _: no_pair):
         if isinstance(values, (set, frozenset)):
-            raise TypeError  # It has no first and no second.
+            raise no_pair  # It has no first and no second.
         first, second = values
-    except (TypeError, ValueError):
-        raise InvalidInputError(f"Expected {what} of the label.") from None
     return [_plain(first), _plain(second)]
 
 

@@ -26,7 +26,7 @@ import numpy as np
 
 from dpcore.data.cells.encode import coded_layout
 from dpcore.data.schema.schema import Schema
-from dpcore.errors import DataError
+from dpcore.errors import DataError, replacing
 
 if TYPE_CHECKING:
     from dpcore.data.blocks.coded import CodedLayout
@@ -147,12 +147,13 @@ class Description:
         text = read(size - TAIL_BYTES - length, size - TAIL_BYTES)
         if _seal(text) != seal:
             raise DataError(f"{path}: the store's description was altered; convert it again.")
-        try:
+
+        def unusable(error: Exception) -> DataError:
+            kind = type(error).__name__
+            return DataError(f"{path}: the store's description cannot be used ({kind}).")
+
+        with replacing(KeyError, TypeError, ValueError, RecursionError, by=unusable):
             found = cls._from_json(json.loads(text))
-        except (KeyError, TypeError, ValueError, RecursionError) as error:
-            raise DataError(
-                f"{path}: the store's description cannot be used ({type(error).__name__})."
-            ) from None
         if PAGE + sum(form.size for form in found.forms()) + length + TAIL_BYTES != size:
             raise DataError(f"{path}: the store is not as long as its description says.")
         return found

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import shutil
-import tempfile
 from collections import Counter
-from collections.abc import Callable
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from collections.abc import Callable, Iterator
+from concurrent.futures import as_completed
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dpcore.data.readers import BadRows, format_of
 from dpcore.data.readers.places import partition_files
-from dpcore.errors import DpcoreError, InvalidInputError
+from dpcore.data.store.unfinished import claimed_folder, hold_folder, is_at, partial_path
+from dpcore.engines.spawned import spawned
+from dpcore.errors import DpcoreError, InvalidInputError, replacing
 
 if TYPE_CHECKING:
     from dpcore.data.schema.schema import Schema
@@ -35,12 +36,14 @@ def convert_partitions(
     """Write each Parquet file of a folder or pattern, or the one file, to a store of its name in
     the folder ``out``, ``jobs`` of them at a time, each by a process of one thread.
 
-    The folder appears when all of its stores are whole; until then they are beside it, and nothing
-    of them is left where the conversion fails. It can be entered by its owner only.
+    The folder appears when all of its stores are whole; until then they are beside it in
+    ``.NAME.partial``. Nothing of them is left where the conversion fails. The processes of a killed
+    conversion end with it, and the next one removes what it left. The folder can be entered by its
+    owner only.
     ``on_store`` gets the number of stores written so far, and that of all.
 
-    Raises InvalidInputError where ``out`` is there already or two files have one name, DpcoreError
-    where a process ended by itself, and as ``convert`` does.
+    Raises InvalidInputError where ``out`` is there already, another process is writing it or two
+    files have one name, DpcoreError where a process ended by itself, and as ``convert`` does.
     """
     target, files = os.path.abspath(out), partition_files(os.fspath(source))
     if os.path.lexists(target):
@@ -51,53 +54,56 @@ def convert_partitions(
         raise InvalidInputError(f"Two of the files would be {twice[0]!r}: rename one of them.")
     if any(format_of(name) == "dpcore" for name in files):
         raise InvalidInputError(f"{os.fspath(source)} has stores already; copy the files.")
-    try:
-        parent, name = os.path.split(target)
-        unfinished = tempfile.mkdtemp(prefix=f".{name}.", suffix=".partial", dir=parent)
-    except OSError as error:
-        raise InvalidInputError(f"Cannot write {os.fspath(out)!r}: {error.strerror}.") from None
-    try:
-        paths = [os.path.join(unfinished, store) for store in stores]
-        _convert_all(list(zip(files, paths, strict=True)), schema, bad_rows, jobs, on_store)
-        os.rename(unfinished, target)
-    finally:
-        shutil.rmtree(unfinished, ignore_errors=True)
-
-
-def _convert_all(
-    pairs: list[tuple[str, str]],
-    schema: Schema,
-    bad_rows: BadRows,
-    jobs: int,
-    on_store: Callable[[int, int], None] | None,
-) -> None:
-    # Spawned, never forked: a child has none of its parent's threads.
-    context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(max(1, min(jobs, len(pairs))), context, initializer=_one_thread)
-    try:
-        futures: list[Future[None]] = [
-            pool.submit(_convert, source, out, schema, bad_rows) for source, out in pairs
+    with _folder_of(os.fspath(out), target) as (unfinished, claimed):
+        pairs = [
+            (source, os.path.join(unfinished, store))
+            for source, store in zip(files, stores, strict=True)
         ]
-        for done, future in enumerate(as_completed(futures), 1):
-            future.result()
-            if on_store is not None:
-                on_store(done, len(pairs))
-    except BrokenProcessPool:
-        raise DpcoreError(
-            "A process that was converting ended by itself, perhaps for want of memory: take fewer "
-            "--jobs."
-        ) from None
+        asked = max(1, min(jobs, len(pairs))), _prepare, unfinished, claimed
+        with replacing(DpcoreError, BrokenProcessPool, by=_told), spawned(*asked) as pool:
+            futures = [pool.submit(_convert, *pair, schema, bad_rows) for pair in pairs]
+            for done, future in enumerate(as_completed(futures), 1):
+                future.result()
+                if on_store is not None:
+                    on_store(done, len(pairs))
+
+
+@contextmanager
+def _folder_of(out: str, target: str) -> Iterator[tuple[str, os.stat_result]]:
+    """Lend the folder that takes the name ``target`` at the end of the block, if no error leaves
+    it, by its name until then and its state."""
+    unfinished = partial_path(target)
+
+    def unwritten(error: OSError) -> InvalidInputError:
+        return InvalidInputError(f"Cannot write {out!r}: {error.strerror or 'not writable'}.")
+
+    with replacing(OSError, by=unwritten):
+        claimed = claimed_folder(out, unfinished)
+    try:
+        yield unfinished, os.fstat(claimed)
+        with replacing(OSError, by=unwritten):
+            os.rename(unfinished, target)
     finally:
-        pool.shutdown(cancel_futures=True)
+        if is_at(claimed, unfinished):
+            shutil.rmtree(unfinished, ignore_errors=True)
+        os.close(claimed)
 
 
-def _one_thread() -> None:
-    import signal
+def _told(error: Exception) -> Exception:
+    """Return the error of a file without the traceback of the process that read it."""
+    if isinstance(error, DpcoreError):
+        error.__cause__ = None
+        return error
+    return DpcoreError(
+        "A process that was converting ended by itself, perhaps for want of memory: take fewer "
+        "--jobs."
+    )
 
+
+def _prepare(unfinished: str, claimed: os.stat_result) -> None:
     import pyarrow as pa
 
-    # The parent alone answers an interrupt, which a terminal sends to all.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    hold_folder(unfinished, claimed)
     pa.set_cpu_count(1)
     pa.set_io_thread_count(1)
 

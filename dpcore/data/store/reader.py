@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+from functools import partial
 from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
@@ -13,8 +14,8 @@ from dpcore.data.cells.encode import coded_layout
 from dpcore.data.cells.readings import are_labels
 from dpcore.data.store.format import PAGE, Description, check_header, digest
 from dpcore.data.store.store_file import StoreFile
-from dpcore.data.store.writer import partial_path
-from dpcore.errors import DataError
+from dpcore.data.store.unfinished import partial_path
+from dpcore.errors import DataError, replacing
 from dpcore.exact.grid import FEATURE_BITS
 
 if TYPE_CHECKING:
@@ -65,13 +66,15 @@ def read_schema(path: str | os.PathLike[str]) -> Schema:
 def _open(path: str) -> BinaryIO:
     if os.path.exists(path) and not os.path.isfile(path):
         raise DataError(f"Cannot read {path!r}: it is no file.")
-    try:
+    with replacing(OSError, ValueError, by=partial(_fault_of, path)):
         return open(path, "rb")
-    except FileNotFoundError:
-        raise DataError(f"{_absence(path)}.") from None
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "not a path"
-        raise DataError(f"Cannot read {path!r}: {reason}.") from None
+
+
+def _fault_of(path: str, error: Exception) -> DataError:
+    if isinstance(error, FileNotFoundError):
+        return DataError(f"{_absence(path)}.")
+    reason = getattr(error, "strerror", None) or "not a path"
+    return DataError(f"Cannot read {path!r}: {reason}.")
 
 
 def _absence(path: str) -> str:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import errno
-import fcntl
 import os
-import stat
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
@@ -16,15 +14,16 @@ from dpcore.data.cells.encode import coded_layout
 from dpcore.data.readers import BadRows, format_of, is_typed
 from dpcore.data.schema.unbounded import require_bounds
 from dpcore.data.store.format import HEADER, STORE_ROWS, BlockForm, Description, digest
+from dpcore.data.store.unfinished import claimed_file, is_at, partial_path
 from dpcore.data.stream import encoded_batches, named_schema
-from dpcore.errors import InvalidInputError
+from dpcore.errors import InvalidInputError, replacing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from dpcore.data.schema.schema import Schema
 
-__all__ = ["check_target", "convert", "partial_path", "write_rows"]
+__all__ = ["check_target", "convert", "write_rows"]
 
 
 def convert(
@@ -94,19 +93,10 @@ def check_target(out: str | os.PathLike[str]) -> None:
         raise InvalidInputError(f"Expected the name of a store, {path!r}, to be NAME.dpcore.")
     if not os.path.exists(path):  # Nor does the target of a link need to be there.
         return
-    try:
-        with open(path, "rb") as file:
-            start = file.read(13)
-    except OSError as error:
-        raise _unwritable(path, error) from None
+    with replacing(OSError, by=partial(_unwritable, path)), open(path, "rb") as file:
+        start = file.read(13)
     if start and start != b"dpcore-store ":
         raise InvalidInputError(f"{path!r} is there and is no store; choose another name.")
-
-
-def partial_path(path: str) -> str:
-    """Return the name under which a store is written until it is whole."""
-    folder, name = os.path.split(path)
-    return os.path.join(folder, f".{name}.partial")
 
 
 class _Writer:
@@ -181,78 +171,18 @@ def _coded(X: object, schema: Schema) -> CodedRows:
 def _replacement(path: str) -> Iterator[BinaryIO]:
     """Open the file that takes the name ``path`` at the end of the block, if no error leaves it."""
     target = os.path.realpath(path)
-    partial = partial_path(target)
-    try:
-        file = _claimed(path, partial)
-    except OSError as error:
-        raise _unwritable(path, error) from None
-    with file:
+    unfinished = partial_path(target)
+    with replacing(OSError, by=partial(_unwritable, path)), claimed_file(path, unfinished) as file:
         try:
             yield file
             file.flush()
             os.fsync(file.fileno())
-            if not _is_at(file, partial):
+            if not is_at(file.fileno(), unfinished):
                 raise OSError(None, "another process took the place of the unfinished store")
-            os.replace(partial, target)
-        except OSError as error:
-            raise _unwritable(path, error) from None
+            os.replace(unfinished, target)
         finally:
-            if _is_at(file, partial):
-                os.unlink(partial)
-
-
-def _claimed(path: str, partial: str) -> BinaryIO:
-    """Return a new partial file, locked: the lock goes with the process that holds it.
-
-    It is always made anew, readable by its owner only, so that the rows go nowhere else: not
-    through a link, nor to whoever has an older file of the name open.
-    """
-    while True:
-        try:
-            flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-            file = os.fdopen(os.open(partial, flags, 0o600), "w+b")
-        except FileExistsError:
-            _remove_unfinished(path, partial)
-            continue
-        _lock(file, path)
-        if _is_at(file, partial):
-            return file
-        file.close()  # Another process took it for one that nobody writes: begin again.
-
-
-def _remove_unfinished(path: str, partial: str) -> None:
-    """Remove what an interrupted conversion left; InvalidInputError if one goes on."""
-    try:
-        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-        file = os.fdopen(os.open(partial, flags), "rb")
-    except FileNotFoundError:
-        return
-    with file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise OSError(None, f"{partial} is in the way")
-        _lock(file, path)
-        # Who holds the lock may remove the file: it is not another process's new one.
-        if _is_at(file, partial):
-            os.unlink(partial)
-
-
-def _lock(file: BinaryIO, path: str) -> None:
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        file.close()
-        if error.errno not in (errno.EAGAIN, errno.EACCES):
-            raise
-        raise InvalidInputError(
-            f"{path!r} is being written by another process; wait for it to end."
-        ) from None
-
-
-def _is_at(file: BinaryIO, path: str) -> bool:
-    try:
-        return os.path.samestat(os.fstat(file.fileno()), os.lstat(path))
-    except FileNotFoundError:
-        return False
+            if is_at(file.fileno(), unfinished):
+                os.unlink(unfinished)
 
 
 def _unwritable(path: str, error: OSError) -> InvalidInputError:

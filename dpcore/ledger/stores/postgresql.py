@@ -8,7 +8,8 @@ the server's disk: ``synchronous_commit`` is switched on for it, and a server th
 for the server's owner to know.
 
 A connection that is lost rolls back what was not committed. Where it is lost during a commit, the
-charge may be there: nothing is released all the same.
+charge may be there: nothing is released all the same. A server that is silent is given up
+(``dpcore.ledger.stores.patient``); what it was asked to commit it may commit when it goes on.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from dpcore.errors import InvalidInputError, LedgerError
+from dpcore.errors import InvalidInputError, LedgerError, replacing
 from dpcore.ledger.stores.address import Address
 from dpcore.ledger.stores.connection import Kept
 from dpcore.ledger.stores.store import COPY, TABLES
@@ -37,7 +38,7 @@ _SILENCE = {
     "keepalives_count": "3",
     "tcp_user_timeout": "10000",
 }
-"""Seconds, and milliseconds, after which a server that does not answer is given up."""
+"""Seconds, and milliseconds, after which a machine that does not answer is given up."""
 _ABOUT = """
 SELECT it::text, obj_description(it, 'pg_namespace'), has_schema_privilege(it, 'USAGE')
 FROM (SELECT to_regnamespace(?)::oid::regnamespace AS it) AS named
@@ -84,12 +85,11 @@ class PostgresqlStore:
 
         schema = self._place.ledger
         with self._lent(self._main) as connection, self._transaction(connection):
-            try:
+            there = LedgerError(
+                f"{self.address!r} is there already; choose another name (?ledger=NAME)."
+            )
+            with replacing(DuplicateSchema, by=lambda _: there):
                 connection.execute(f'CREATE SCHEMA "{schema}"')
-            except DuplicateSchema:
-                raise LedgerError(
-                    f"{self.address!r} is there already; choose another name (?ledger=NAME)."
-                ) from None
             connection.execute(f"COMMENT ON SCHEMA \"{schema}\" IS '{_FORMAT}'")
             for table in TABLES:
                 connection.execute(table)
@@ -121,11 +121,11 @@ class PostgresqlStore:
     @contextmanager
     def _lent(self, kept: Kept[_Connection], stays_open: bool = False) -> Iterator[_Connection]:
         psycopg = _driver()
-        try:
-            with kept.lent(stays_open or self.stays_open) as connection:
-                yield connection
-        except psycopg.Error as error:
-            raise LedgerError(self._fault(error)) from None
+        with (
+            replacing(psycopg.Error, by=lambda error: LedgerError(self._fault(error))),
+            kept.lent(stays_open or self.stays_open) as connection,
+        ):
+            yield connection
 
     @contextmanager
     def _transaction(self, connection: _Connection) -> Iterator[None]:
@@ -142,12 +142,15 @@ class PostgresqlStore:
 
     def _connected(self, synchronous: str) -> _Connection:
         psycopg = _driver()
-        try:
+        from dpcore.ledger.stores.patient import PatientConnection
+
+        def no_address(error: Exception) -> InvalidInputError:
+            return InvalidInputError(f"{self.address!r} is no address: {error}")
+
+        with replacing(psycopg.ProgrammingError, by=no_address):
             told = psycopg.conninfo.conninfo_to_dict(self._place.server)
-        except psycopg.ProgrammingError as error:
-            raise InvalidInputError(f"{self.address!r} is no address: {error}") from None
         options = {"application_name": "dpcore", **_SILENCE, **told}
-        opened = psycopg.connect(autocommit=True, prepare_threshold=None, **options)
+        opened = PatientConnection.connect(autocommit=True, prepare_threshold=None, **options)
         connection = _Connection(opened, self._place.ledger)
         try:
             self._require_disk(connection)
@@ -199,7 +202,7 @@ class PostgresqlStore:
         ):
             return (
                 f"The ledger {self.address!r} cannot be reached or written ({why}): nothing is "
-                "released. Whether a run was charged to it, `dpcore ledger show` tells."
+                "released without it."
             )
         if isinstance(error, errors.InsufficientPrivilege):
             return f"The ledger {self.address!r} may not be used ({why}). {_GRANTS}"

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from dpcore.errors import LedgerError
+from dpcore.errors import LedgerError, replacing
 from dpcore.ledger.stores.connection import Kept
 from dpcore.ledger.stores.store import COPY, TABLES
 
@@ -87,11 +87,12 @@ class SqliteStore:
                 f"{self.address!r} has a second name (a hard link), under which others would be "
                 "told of another log: remove one of them."
             )
-        try:
-            with kept.lent(stays_open or self.stays_open) as connection:
-                yield connection
-        except (sqlite3.Error, UnicodeDecodeError) as error:
-            raise LedgerError(self._fault(error)) from None
+        kinds = sqlite3.Error, UnicodeDecodeError
+        with (
+            replacing(*kinds, by=lambda error: LedgerError(self._fault(error))),
+            kept.lent(stays_open or self.stays_open) as connection,
+        ):
+            yield connection
 
     def _connected(self, synchronous: str) -> sqlite3.Connection:
         name = Path(self.address).absolute().as_uri() + "?mode=rw"
@@ -119,7 +120,10 @@ class SqliteStore:
                 "was charged. Try again."
             )
         if code.startswith(("SQLITE_FULL", "SQLITE_IOERR", "SQLITE_READONLY", "SQLITE_CANTOPEN")):
-            return f"The ledger {self.address!r} cannot be written ({error}): nothing is released."
+            return (
+                f"The ledger {self.address!r} cannot be written ({error}): nothing is released "
+                "without it."
+            )
         return f"{self.address!r} is no ledger, or was damaged ({error}). {COPY}"
 
 

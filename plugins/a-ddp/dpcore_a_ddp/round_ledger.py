@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore.plugin import InvalidInputError
-from dpcore.plugin.parts import Ledger
+from dpcore.plugin.parts import Ledger, replacing
 
 if TYPE_CHECKING:
     from dpcore.plugin import User
@@ -100,12 +100,11 @@ class FileLedger(RoundLedger):
             self._fd = -1
 
     def _lock(self) -> None:
-        try:
+        held = InvalidInputError(
+            f"The ledger {self._path!r} is in use by another process, which may spend it."
+        )
+        with replacing(BlockingIOError, by=lambda _: held):
             fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise InvalidInputError(
-                f"The ledger {self._path!r} is in use by another process, which may spend it."
-            ) from None
 
     def _append(self, entry: dict[str, Any]) -> None:
         line = (json.dumps(entry) + "\n").encode("ascii")
@@ -151,17 +150,16 @@ class FileLedger(RoundLedger):
         if "debit" in entry and index not in debits:
             super().charge(index)
         elif "reply" in entry and index in debits and index not in self.replies:
-            values = base64.b64decode(str(entry.get("values", "")))
-            self.replies[index] = np.frombuffer(values, "<i8").astype(np.int64)
+            with replacing(ValueError, by=lambda _: self._damaged(number)):
+                values = base64.b64decode(str(entry.get("values", "")))
+                self.replies[index] = np.frombuffer(values, "<i8").astype(np.int64)
             self.asked[index] = str(entry.get("asked", ""))
         else:
             raise self._damaged(number)
 
     def _entry(self, number: int, line: bytes) -> dict[str, Any]:
-        try:
+        with replacing(ValueError, RecursionError, by=lambda _: self._damaged(number)):
             entry = json.loads(line)
-        except ValueError:
-            raise self._damaged(number) from None
         if not isinstance(entry, dict):
             raise self._damaged(number)
         return entry

@@ -25,6 +25,7 @@ from dpcore.plugin.parts import (
     PoissonSampledDpEvent,
     SampledWithoutReplacementDpEvent,
     Sensitivity,
+    replacing,
 )
 from dpcore_a_ddp.plain_fields import take_plain
 from dpcore_a_ddp.record_gradient import RecordGradientSum
@@ -278,10 +279,9 @@ class GradientRounds:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> GradientRounds:
         """Return the rules that a server sent; InvalidInputError if they are none."""
-        try:
+        no_rules = InvalidInputError("These are not the rules of a run of rounds.")
+        with replacing(TypeError, ValueError, AttributeError, by=lambda _: no_rules):
             return cls(**data)
-        except (TypeError, ValueError, AttributeError) as error:
-            raise InvalidInputError("These are not the rules of a run of rounds.") from error
 
     @property
     def digest(self) -> str:

@@ -8,10 +8,12 @@ from __future__ import annotations
 import csv
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 from dpcore.plugin import DataError, InvalidInputError, User
+from dpcore.plugin.parts import replacing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,28 +40,39 @@ def read_users(path: str | os.PathLike[str], n_rows: int, rows_per_user: int) ->
     Raises DataError, naming file, line and column, for a file that is not whole, and
     InvalidInputError where the users do not own as many rows as there are.
     """
-    name = os.fspath(path)
-    try:
-        with open(path, encoding="utf-8-sig", newline="") as file:
-            reader = csv.reader(file, strict=True)
-            numbered = [(reader.line_num, cells) for cells in reader if cells]
-    except OSError as error:
-        raise DataError(f"Cannot read {name!r}: {error.strerror}.") from error
-    except (csv.Error, ValueError) as error:
-        raise DataError(f"{name!r} is no CSV file in UTF-8.") from error
-    header = [cell.strip() for cell in numbered[0][1]] if numbered else []
-    _check_header(name, header)
-    users = []
-    for line, cells in numbered[1:]:
-        if len(cells) != len(header):
-            raise DataError(f"{name}, line {line}: {len(cells)} cells, not {len(header)}.")
-        row = {column: cell.strip() for column, cell in zip(header, cells, strict=True)}
-        users.append(_user(f"{name}, line {line}", row, rows_per_user))
-        if len({user.name for user in users}) < len(users):
-            raise DataError(f"{name}, line {line}, column user: {row['user']!r} is there twice.")
+    name, users = os.fspath(path), dict[str, User]()
+    with closing(_lines(name)) as lines:
+        header = [cell.strip() for cell in next(lines, (1, []))[1]]
+        _check_header(name, header)
+        for line, cells in lines:
+            where = f"{name}, line {line}"
+            if len(cells) != len(header):
+                raise DataError(f"{where}: {len(cells)} cells, not {len(header)}.")
+            user = _user(
+                where, dict(zip(header, map(str.strip, cells), strict=True)), rows_per_user
+            )
+            if user.name in users:
+                raise DataError(f"{where}, column user: {user.name!r} is there twice.")
+            users[user.name] = user
     if not users:
         raise DataError(f"{name} has no users.")
-    return _owning(name, users, n_rows)
+    return _owning(name, tuple(users.values()), n_rows)
+
+
+def _lines(name: str) -> Generator[tuple[int, list[str]], None, None]:
+    """Yield the lines of a file that are not empty, each with its number."""
+
+    def unread(error: Exception) -> DataError:
+        if isinstance(error, OSError):
+            return DataError(f"Cannot read {name!r}: {error.strerror}.")
+        return DataError(f"{name!r} is no CSV file in UTF-8.")
+
+    with (
+        replacing(OSError, csv.Error, ValueError, by=unread),
+        open(name, encoding="utf-8-sig", newline="") as file,
+    ):
+        reader = csv.reader(file, strict=True)
+        yield from ((reader.line_num, cells) for cells in reader if cells)
 
 
 def _check_header(name: str, header: Sequence[str]) -> None:
@@ -75,34 +88,38 @@ def _check_header(name: str, header: Sequence[str]) -> None:
 def _user(where: str, row: Mapping[str, str], rows_per_user: int) -> User:
     if not row["user"]:
         raise DataError(f"{where}, column user: no name.")
-    epsilon, delta = (_number(where, column, row[column]) for column in ("epsilon", "delta"))
+    epsilon, delta = _number(where, "epsilon", row), _number(where, "delta", row)
     if epsilon <= 0:
         raise DataError(f"{where}, column epsilon: expected epsilon > 0, not {row['epsilon']!r}.")
     if not 0 < delta < 1:
         raise DataError(f"{where}, column delta: expected 0 < delta < 1, not {row['delta']!r}.")
     n_rows = rows_per_user
     if "rows" in row:
-        text = row["rows"]
-        if not (text.isascii() and text.isdigit() and 1 <= int(text[:20]) < _MOST_ROWS):
-            raise DataError(
-                f"{where}, column rows: a user has a whole number of rows, one or more, not "
-                f"{text!r}."
-            )
-        n_rows = int(text)
+        n_rows = _rows(where, row["rows"])
     return User(row["user"], n_rows, epsilon, delta)
 
 
-def _number(where: str, column: str, text: str) -> float:
+def _rows(where: str, text: str) -> int:
+    digits = text.lstrip("0") or "0"
+    is_short = text.isascii() and text.isdigit() and len(digits) <= len(str(_MOST_ROWS))
+    if not (is_short and 1 <= int(digits) < _MOST_ROWS):
+        raise DataError(
+            f"{where}, column rows: a user has a whole number of rows, one or more, not {text!r}."
+        )
+    return int(digits)
+
+
+def _number(where: str, column: str, row: Mapping[str, str]) -> float:
     try:
-        value = float(text)
+        value = float(row[column])
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise DataError(f"{where}, column {column}: expected a finite number, not {text!r}.")
+        raise DataError(f"{where}, column {column}: expected a finite number, not {row[column]!r}.")
     return value
 
 
-def _owning(name: str, users: Sequence[User], n_rows: int) -> tuple[User, ...]:
+def _owning(name: str, users: tuple[User, ...], n_rows: int) -> tuple[User, ...]:
     owned = sum(user.n_rows for user in users)
     if owned != n_rows:
         raise InvalidInputError(
@@ -110,4 +127,4 @@ def _owning(name: str, users: Sequence[User], n_rows: int) -> tuple[User, ...]:
             "fraction left out. Each row belongs to one user: the file's column rows says how many "
             "(rows_per_user without one), in the order of the rows."
         )
-    return tuple(users)
+    return users

@@ -43,6 +43,8 @@ def test_users_with_and_without_rows(tmp_path):
         ("user,epsilon,delta,rows\na,1,1e-8,2.5\n", "column rows"),
         ("user,epsilon,delta,rows\na,1,1e-8,\n", "column rows"),
         (f"user,epsilon,delta,rows\na,1,1e-8,{'9' * 5000}\n", "column rows"),
+        (f"user,epsilon,delta,rows\na,1,1e-8,{'0' * 19}1{'0' * 5000}\n", "column rows"),
+        (f"user,epsilon,delta,rows\na,1,1e-8,{2**40}\n", "column rows"),
         (b"user,epsilon,delta\n\xff,1,1e-8\n", "no CSV file in UTF-8"),
         ('user,epsilon,delta\n"a,1,1e-8\n', "no CSV file in UTF-8"),
         ('user,epsilon,delta\n"a,\nb",1,1e-8\nc,0,1\n', "line 4, column epsilon"),
@@ -61,6 +63,30 @@ def test_a_file_that_is_not_there(tmp_path):
 def test_users_have_to_own_all_rows(tmp_path):
     with pytest.raises(InvalidInputError, match="own 10 rows, and the data have 30"):
         read(tmp_path, "user,epsilon,delta\na,1,1e-8\n")
+
+
+def test_leading_zeros_are_none(tmp_path):
+    text = f"user,epsilon,delta,rows\na,1,1e-8,{'0' * 5000}30\n"
+    assert [user.n_rows for user in read(tmp_path, text)] == [30]
+
+
+def test_a_user_more_is_looked_at_as_often_as_any_other(tmp_path, monkeypatch):
+    """32,000 users took 25 s of CPU time: the names of all before were taken for each."""
+    looked = []
+
+    class Counted(User):
+        def __getattribute__(self, name):
+            looked.append(name)
+            return super().__getattribute__(name)
+
+    monkeypatch.setattr("dpcore_a_ddp.users_file.User", Counted)
+    counts = []
+    for n in (100, 200, 400):
+        text = "user,epsilon,delta\n" + "".join(f"u{i},1,1e-8\n" for i in range(n))
+        looked.clear()
+        assert len(read(tmp_path, text, 10 * n)) == n
+        counts.append(len(looked) / n)
+    assert counts[0] == counts[1] == counts[2]
 
 
 def test_users_of_one_budget_and_what_is_left():

@@ -9,12 +9,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from importlib import metadata
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from dpcore.plugin.engines import EngineError, InvalidInputError, available_threads
+from dpcore.plugin.engines import EngineError, InvalidInputError, available_threads, replacing
 from dpcore_dask.versions import own_versions, require_versions
 
 if TYPE_CHECKING:
@@ -25,6 +25,11 @@ __all__ = ["connected", "lost_is_told"]
 
 _SECONDS = 5
 """How long a scheduler, or the first of its workers, is waited for."""
+_UNSTARTED = (
+    "Workers of this machine could not be started. Each imports the script that starts it: call "
+    'fit under if __name__ == "__main__":, or start a scheduler and workers by hand and name its '
+    "address, engine='dask:tcp://HOST:8786'."
+)
 
 
 @contextmanager
@@ -77,7 +82,7 @@ def _local_cluster(n_workers: int) -> Any:
     # The profile of a worker is looked at by nobody here, and grows every second that it runs.
     asked = {"scheduler.work-stealing": False, "worker.profile.enabled": False}
     with dask.config.set({f"distributed.{key}": value for key, value in asked.items()}):
-        try:
+        with replacing(RuntimeError, by=lambda _: EngineError(_UNSTARTED)):
             return LocalCluster(
                 n_workers=n_workers,
                 threads_per_worker=1,
@@ -88,12 +93,6 @@ def _local_cluster(n_workers: int) -> Any:
                 silence_logs=logging.CRITICAL,
                 env={"NUMBA_NUM_THREADS": "1"},
             )
-        except RuntimeError:
-            raise EngineError(
-                "Workers of this machine could not be started. Each imports the script that starts "
-                'it: call fit under if __name__ == "__main__":, or start a scheduler and workers '
-                "by hand and name its address, engine='dask:tcp://HOST:8786'."
-            ) from None
 
 
 @contextmanager
@@ -125,12 +124,13 @@ def _require_scheduler(address: str) -> None:
     from distributed.comm import connect
     from distributed.comm.addressing import get_address_host_port
 
-    try:
-        get_address_host_port(address)
-    except ValueError as error:
-        raise InvalidInputError(
+    def no_address(error: ValueError) -> InvalidInputError:
+        return InvalidInputError(
             f"Expected the address of a Dask scheduler, such as tcp://HOST:8786: {error}."
-        ) from None
+        )
+
+    with replacing(ValueError, by=no_address):
+        get_address_host_port(address)
     options = Security().get_connection_args("client")
     if address.startswith("tls://") and options.get("ssl_context") is None:
         raise InvalidInputError(
@@ -142,22 +142,22 @@ def _require_scheduler(address: str) -> None:
         comm = await asyncio.wait_for(connect(address, timeout=_SECONDS, **options), _SECONDS)
         comm.abort()
 
-    try:
-        asyncio.run(greet())
-    except Exception as error:  # Of bytes that another program answers, anything may be read.
-        raise InvalidInputError(
+    def no_answer(error: Exception) -> InvalidInputError:
+        return InvalidInputError(
             f"No Dask scheduler answers at {address} within {_SECONDS} s ({type(error).__name__}): "
             "start one (dask scheduler), or leave the address out for workers of this machine."
-        ) from None
+        )
+
+    with replacing(Exception, by=no_answer):  # Another program may answer any bytes.
+        asyncio.run(greet())
 
 
 def _require_workers(client: Client) -> None:
-    try:
+    idle = InvalidInputError(
+        "The Dask scheduler has no worker: start some (dask worker ADDRESS --nthreads 1)."
+    )
+    with replacing(TimeoutError, by=lambda _: idle):
         client.wait_for_workers(1, timeout=_SECONDS)
-    except TimeoutError:
-        raise InvalidInputError(
-            "The Dask scheduler has no worker: start some (dask worker ADDRESS --nthreads 1)."
-        ) from None
     own = own_versions()
     with lost_is_told():
         found = _versions_there(client, own)
@@ -182,23 +182,23 @@ def _versions_there(client: Client, packages: Iterable[str]) -> dict[str, dict[s
     return found
 
 
-@contextmanager
-def lost_is_told() -> Iterator[None]:
+def lost_is_told() -> AbstractContextManager[None]:
     """Turn the errors of a lost connection, or of workers that end again and again, into an
     EngineError."""
     from concurrent.futures import CancelledError
 
     from distributed import KilledWorker
 
-    try:
-        yield
-    except KilledWorker:
-        raise EngineError(
-            "Several workers ended one after the other in the same sum, such as for want of "
-            "memory; their logs say why."
-        ) from None
-    except (OSError, TimeoutError, CancelledError, asyncio.CancelledError) as error:
-        raise EngineError(
+    def lost(error: BaseException) -> EngineError:
+        if isinstance(error, KilledWorker):
+            return EngineError(
+                "Several workers ended one after the other in the same sum, such as for want of "
+                "memory; their logs say why."
+            )
+        return EngineError(
             f"The connection to the Dask scheduler was lost ({type(error).__name__}): nothing "
             "more is released, and what was charged stays charged."
-        ) from None
+        )
+
+    kinds = OSError, TimeoutError, CancelledError, asyncio.CancelledError
+    return replacing(KilledWorker, *kinds, by=lost)

@@ -16,6 +16,7 @@ from dpcore.plugin.engines import (
     format_of,
     load_file,
     open_store,
+    replacing,
 )
 from dpcore_dask.partition import Opened
 from dpcore_dask.stores import bounded_store, opened_store, private_store
@@ -35,12 +36,14 @@ class FileSource:
 
     def stamp(self) -> tuple[int, int]:
         """Return size and time of the file."""
-        try:
+
+        def unread(error: OSError) -> DataError:
+            if isinstance(error, FileNotFoundError):
+                return DataError(f"{self.name}: the partition is not there, or not any more.")
+            return DataError(f"Cannot read {self.name!r}: {error.strerror}.")
+
+        with replacing(OSError, by=unread):
             found = os.stat(self.name)
-        except FileNotFoundError:
-            raise DataError(f"{self.name}: the partition is not there, or not any more.") from None
-        except OSError as error:
-            raise DataError(f"Cannot read {self.name!r}: {error.strerror}.") from None
         return found.st_size, found.st_mtime_ns
 
     def open(self) -> Opened:

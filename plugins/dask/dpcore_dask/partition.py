@@ -25,6 +25,7 @@ from dpcore.plugin.engines import (
     Table,
     load_now,
     may_overlap,
+    replacing,
 )
 from dpcore_dask.kept import KeptFile, allow_files
 from dpcore_dask.shelf import Shelf
@@ -162,17 +163,17 @@ class Partition:
 
     def _require(self, same: bool) -> None:
         if not same:
-            raise DataError(f"{self._source.name}: the partition was changed while it was in use.")
+            raise self._changed()
+
+    def _changed(self) -> DataError:
+        return DataError(f"{self._source.name}: the partition was changed while it was in use.")
 
     def _as_sealed(self, seal: str) -> Opened:
         """Return the partition, which another worker may have had open: what a reader says of a row
         of it now is not for whoever asks sums. DataError unless it is what had that seal."""
         self._source.stamp()
-        try:
+        with replacing(DataError, InvalidInputError, by=lambda _: self._changed()):
             opened = self._opened()
-        except (DataError, InvalidInputError):
-            self._require(False)
-            raise
         self._require(opened.facts.seal == seal and self._source.stamp() == opened.stamp)
         return opened
 

@@ -163,16 +163,14 @@ def _wait(client: Client, futures: Sequence[Future]) -> None:
     from distributed import KilledWorker, wait
 
     while True:
-        try:
-            with client.as_current():
-                wait(futures, timeout=_SECONDS)
+        with suppress(TimeoutError), client.as_current():
+            wait(futures, timeout=_SECONDS)
             break
-        except TimeoutError:
-            if not client.nthreads():
-                raise EngineError(
-                    f"The Dask cluster has had no worker for {_SECONDS} s or so: nothing more is "
-                    "released, and what was charged stays charged."
-                ) from None
+        if not client.nthreads():
+            raise EngineError(
+                f"The Dask cluster has had no worker for {_SECONDS} s or so: nothing more is "
+                "released, and what was charged stays charged."
+            )
     for future in futures:
         if future.status == "error":  # Tasks return their own errors.
             error = future.exception()

@@ -6,7 +6,7 @@ import mmap
 
 import numpy as np
 
-from dpcore.plugin.engines import EngineError
+from dpcore.plugin.engines import EngineError, replacing
 from dpcore_dask.kept import KeptFile
 
 __all__ = ["Shelf"]
@@ -60,12 +60,13 @@ class Shelf:
 
     def _grow(self, least: int) -> None:
         size = -(-max(least, self._size) // mmap.ALLOCATIONGRANULARITY) * mmap.ALLOCATIONGRANULARITY
-        try:
+
+        def full(error: OSError) -> EngineError:
+            why = error.strerror
+            return EngineError(f"A worker cannot keep a partition on its local disk ({why}).")
+
+        with replacing(OSError, by=full):
             self._file.claim(self._end, size)
             held = mmap.mmap(self._file.number, size, offset=self._end)
-        except OSError as error:
-            raise EngineError(
-                f"A worker cannot keep a partition on its local disk ({error.strerror})."
-            ) from None
         self._maps.append((held, np.frombuffer(held, np.uint8)))
         self._used, self._end = 0, self._end + size

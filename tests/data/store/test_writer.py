@@ -13,7 +13,7 @@ from dpcore.data.dataset import load_file
 from dpcore.data.readers.watching import watched
 from dpcore.data.schema.schema import Schema
 from dpcore.data.store import convert, open_store
-from dpcore.data.store.writer import partial_path
+from dpcore.data.store.unfinished import partial_path
 from dpcore.errors import DataError, InvalidInputError
 
 SCHEMA = """

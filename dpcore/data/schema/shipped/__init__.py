@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-from dpcore.errors import InvalidInputError, near_names
+from dpcore.errors import InvalidInputError, near_names, replacing
 
 __all__ = ["SHIPPED", "Shipped", "is_shipped", "schema_text", "shipped_text"]
 
@@ -73,15 +73,17 @@ def schema_text(path: str | os.PathLike[str]) -> str:
     """
     if is_shipped(path):
         return shipped_text(os.fspath(path))
-    try:
-        return Path(path).read_text(encoding="utf-8")
-    except (OSError, ValueError) as error:
+
+    def told(error: Exception) -> InvalidInputError:
         reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
         message = f"Cannot read schema {os.fspath(path)!r}: {reason}"
-        if isinstance(error, FileNotFoundError) and _may_be_a_name(path):
-            message += f", and none of that name is shipped.{near_names(os.fspath(path), SHIPPED)}"
-            raise InvalidInputError(message) from None
-        raise InvalidInputError(f"{message}.") from None
+        if not (isinstance(error, FileNotFoundError) and _may_be_a_name(path)):
+            return InvalidInputError(f"{message}.")
+        near = near_names(os.fspath(path), SHIPPED)
+        return InvalidInputError(f"{message}, and none of that name is shipped.{near}")
+
+    with replacing(OSError, ValueError, by=told):
+        return Path(path).read_text(encoding="utf-8")
 
 
 def _may_be_a_name(path: str | os.PathLike[str]) -> bool:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcore.plugin import DataError, InvalidInputError, User
-from dpcore.plugin.parts import Schema, SeededNoise, load_file, load_registry
+from dpcore.plugin.parts import Schema, SeededNoise, load_file, load_registry, replacing
 from dpcore_a_ddp.flower.wire import Question, pack_answer, unpack_question
 from dpcore_a_ddp.round_ledger import FileLedger
 from dpcore_a_ddp.user_session import UserSession, user_seed
@@ -60,10 +60,9 @@ class Member:
         Raises DataError, for the owner's eyes, for a file that does not hold them.
         """
         name = os.fspath(path)
-        try:
+        unread = DataError(f"Cannot read {name!r}: it is no TOML file of a user.")
+        with replacing(OSError, ValueError, RecursionError, by=lambda _: unread):
             content = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise DataError(f"Cannot read {name!r}: it is no TOML file of a user.") from error
         missing = _KINDS.keys() - content.keys() - _OPTIONAL
         for key in (*sorted(missing), *sorted(content.keys() - _KINDS.keys())):
             raise DataError(f"{name}: the key {key!r} is {'missing' if key in missing else 'new'}.")

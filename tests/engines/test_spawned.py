@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from dpcore.compare.spawned import ONE_THREAD, spawned
+from dpcore.engines.spawned import ONE_THREAD, spawned
 
 AT_FIRST = [os.environ.get(name, "") for name in ONE_THREAD]
 """Said of threads when this module was loaded: by a new process, before it calls ``note``."""
@@ -16,7 +16,7 @@ PARENT = """
 import multiprocessing, os, sys, time
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import nullcontext
-from dpcore.compare.spawned import spawned
+from dpcore.engines.spawned import spawned
 
 if __name__ == "__main__":
     context = multiprocessing.get_context("spawn")
