@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from dpcore.visible import visible
+
 __all__ = [
     "BadRowError",
     "BudgetExceededError",
@@ -114,7 +116,7 @@ def warn_caller(message: str) -> None:
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("dpcore."):
         frame, level = frame.f_back, level + 1
-    warnings.warn(message, DpcoreWarning, stacklevel=level)
+    warnings.warn(visible(message), DpcoreWarning, stacklevel=level)
 
 
 def near_names(name: str, known: Iterable[str]) -> str:

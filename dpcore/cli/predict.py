@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dpcore.cli.printing import print_bytes, print_lines
 from dpcore.errors import advised_on_bad_rows
 from dpcore.model.outfile import check_writable, refuse_inputs, spooled, write_whole
 
@@ -112,7 +113,7 @@ def predict_command(
     least = 0.0 if threshold is None else fitted.least_log_odds(threshold)
     if not (quiet or fitted.privacy["private"]):
         reasons = "; ".join(fitted.privacy["why_not_private"])
-        typer.echo(f"dpcore: the model is not private: {reasons}", err=True)
+        print_lines(f"dpcore: the model is not private: {reasons}", err=True)
     schema = _schema_of_file(fitted, separator, decimal, thousands)
     said = _Said(fitted, proba, least)
     output = _Output(said, schema, data, reading, _Kept(keep, data, schema))
@@ -123,10 +124,10 @@ def predict_command(
             # Nothing is printed of a file that turns out not to be whole.
             with spooled(output.lines()) as whole:
                 while piece := whole.read(_ECHOED):
-                    typer.echo(piece, nl=False)
+                    print_bytes(piece)
     if output.n_blank and not quiet:
         told = words_of_blanks(output.n_blank, output.n_rows, "--bad-rows refuse")
-        typer.echo(f"dpcore: {told}{output.reason()}", err=True)
+        print_lines(f"dpcore: {told}{output.reason()}", err=True)
 
 
 def _schema_of_file(

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from dpcore.cli.printing import print_bytes
 from dpcore.errors import InvalidInputError
 
 __all__ = ["report_command"]
@@ -55,6 +56,6 @@ def report_command(
     else:
         content = json.dumps(card.to_dict(), indent=2, allow_nan=False) + "\n"
     if out is None:
-        typer.echo(content, nl=False)
+        print_bytes(content)
     else:
         write_whole(out, content)
