@@ -28,8 +28,8 @@ def report_command(
     docs: Annotated[
         str | None,
         typer.Option(
-            help="The address of the folder docs of dpcore's site, for links; by default the page "
-            "names the documents without links."
+            help="The address of the folder docs of dpcore's site, for links: of http or https, or "
+            "a relative path; by default the page names the documents without links."
         ),
     ] = None,
 ) -> None:
