@@ -19,7 +19,7 @@ from dpcore.model.learnt import LearntFacts
 from dpcore.model.margins import blank_rows, margins_of
 from dpcore.model.scoring import places_said, probabilities_of, score_of
 from dpcore.model.shown import html_of, text_of
-from dpcore.registry.catalogue import load_registry
+from dpcore.registry.catalogue import is_registered
 from dpcore.session.charges import Charges
 
 if TYPE_CHECKING:
@@ -281,7 +281,7 @@ def _check_agreement(name: str, content: Mapping[str, Any], model: Model) -> Non
         and _classes_agree(content["classes"], schema.label)
         and content["row_norm"] == model.row_norm
     )
-    if model.loss not in load_registry().names("loss"):
+    if not is_registered("loss", model.loss):
         raise ModelFileError(
             f"The loss {model.loss!r} of {name!r} is not installed; see dpcore list losses."
         )
