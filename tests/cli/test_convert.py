@@ -100,7 +100,7 @@ def test_a_store_in_the_making_is_told(run, folder):
 
 
 @pytest.mark.parametrize("ended", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
-def test_a_conversion_that_is_told_to_end_leaves_nothing(folder, ended):
+def test_a_conversion_that_is_told_to_end_leaves_nothing(heard, folder, ended):
     script = (
         "import os, sys\n"
         "from dpcore.cli import convert, main\n"
