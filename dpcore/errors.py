@@ -34,6 +34,10 @@ __all__ = [
 class DpcoreError(Exception):
     """Base of every error of the project; the command line prints it as one line, exit status 2."""
 
+    def __str__(self) -> str:
+        # A traceback goes to a terminal as it is, with the names of columns and files in it.
+        return "\n".join(map(visible, super().__str__().split("\n")))
+
 
 class InvalidInputError(DpcoreError, ValueError):
     """A parameter, a budget or a combination of parts that cannot be used as given."""

@@ -188,7 +188,7 @@ def load_registry(kind: str | None = None) -> Registry:
 
 
 def _stated_kinds() -> dict[tuple[str, ...], list[str]]:
-    """Return the kinds of which a plugin says that it registers no other; few say it."""
+    """Return the kinds of each plugin that says which it registers; others may register any."""
     stated: dict[tuple[str, ...], list[str]] = {}
     installed = metadata.entry_points()
     for kind in KINDS:

@@ -12,7 +12,7 @@ import pytest
 
 from dpcore.cli import _COMMANDS, app
 from dpcore.cli.printing import print_bytes, print_json
-from dpcore.errors import DpcoreWarning, warn_caller
+from dpcore.errors import DpcoreWarning, InvalidInputError, warn_caller
 from dpcore.registry.catalogue import load_registry
 from dpcore.visible import visible
 
@@ -187,6 +187,11 @@ def test_a_warning_in_python_is_one_line():
     with pytest.warns(DpcoreWarning) as told:
         warn_caller(f"column {ODD}")
     assert str(told[0].message) == f"column {visible(ODD)}"
+
+
+def test_an_error_in_python_has_lines_alone():
+    error = InvalidInputError(f"column {ODD}")
+    assert str(error) == "column " + "\n".join(map(visible, ODD.split("\n")))
 
 
 def test_what_goes_to_a_file_keeps_its_bytes(capfdbinary):
