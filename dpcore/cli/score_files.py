@@ -84,15 +84,15 @@ def parquet_bytes(heads: tuple[str, ...], kinds: Sequence[type], pieces: Pieces)
     written = _Written()
     with pq.ParquetWriter(written, schema) as writer:
         for rows in pieces:
-            cells = [tuple(map(_typed, row, kinds)) for row in rows]
-            named = [dict(zip(heads, row, strict=True)) for row in cells]
-            writer.write_table(pa.Table.from_pylist(named, schema=schema))
+            columns = [*zip(*rows, strict=True)] or [()] * len(heads)
+            cells = map(_typed, columns, kinds)
+            writer.write_table(pa.table([*map(pa.array, cells, schema.types)], schema=schema))
             yield written.taken()
     yield written.taken()
 
 
-def _typed(cell: Any, kind: type) -> Any:
-    return None if cell is None else kind(cell)
+def _typed(cells: Iterable[Any], kind: type) -> list[Any]:
+    return [None if cell is None else kind(cell) for cell in cells]
 
 
 class _Written(io.RawIOBase):
