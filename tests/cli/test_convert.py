@@ -133,7 +133,7 @@ def test_a_folder_becomes_a_folder_of_stores(run, partitions, folder):
     asked = ("convert", "parts", "stores", "--schema", "schema.toml")
     done = run(*asked, "--jobs", 2)
     assert done.exit_code == 0, done.output
-    assert done.output == "Stores: stores (readable by you only)\n"
+    assert done.stdout == "Stores: stores (readable by you only)\n"
     assert sorted(os.listdir(folder / "stores")) == partitions
     assert (folder / "stores").stat().st_mode & 0o777 == 0o700
     for i, name in enumerate(partitions):
