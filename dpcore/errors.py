@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from dpcore.visible import visible
+
 __all__ = [
     "AnswerError",
     "BadRowError",
@@ -33,6 +35,10 @@ __all__ = [
 
 class DpcoreError(Exception):
     """Base of every error of the project; the command line prints it as one line, exit status 2."""
+
+    def __str__(self) -> str:
+        # A traceback goes to a terminal as it is, with the names of columns and files in it.
+        return "\n".join(map(visible, super().__str__().split("\n")))
 
 
 class InvalidInputError(DpcoreError, ValueError):
@@ -163,7 +169,7 @@ def warn_caller(message: str) -> None:
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("dpcore."):
         frame, level = frame.f_back, level + 1
-    warnings.warn(message, DpcoreWarning, stacklevel=level)
+    warnings.warn(visible(message), DpcoreWarning, stacklevel=level)
 
 
 def near_names(name: str, known: Iterable[str]) -> str:

@@ -40,7 +40,7 @@ def which_support(event: DpEvent) -> list[str]:
 
 def distribution_of(name: str) -> str:
     """Return the distribution that has an accountant, and answers for its figures."""
-    return load_registry().get("accountant", name).distribution
+    return load_registry("accountant").get("accountant", name).distribution
 
 
 def target_of(accountant: Any) -> tuple[str, ...]:
@@ -57,7 +57,7 @@ def target_of(accountant: Any) -> tuple[str, ...]:
 
 
 def _loaded() -> list[Any]:
-    registry, found = load_registry(), []
+    registry, found = load_registry("accountant"), []
     for entry in registry.in_order("accountant"):
         try:
             found.append(registry.load("accountant", entry.name))

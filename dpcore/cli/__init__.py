@@ -14,7 +14,8 @@ import typer
 
 from dpcore import __version__
 from dpcore.cli.errors import OneLineErrors
-from dpcore.cli.streams import open_closed_streams
+from dpcore.cli.printing import print_lines
+from dpcore.cli.streams import hush, open_closed_streams
 
 if TYPE_CHECKING:
     app: typer.Typer
@@ -46,7 +47,7 @@ _COMMANDS = {
 
 def _print_version(asked: bool) -> None:
     if asked:
-        typer.echo(f"dpcore {__version__}")
+        print_lines(f"dpcore {__version__}")
         raise typer.Exit
 
 
@@ -99,6 +100,7 @@ def __getattr__(name: str) -> Any:
 def main() -> None:
     """Run the command line of the process and exit."""
     open_closed_streams()
+    hush(False)
     if isinstance(sys.stdout, io.TextIOWrapper):
         # A file name that a terminal has no letters for is no reason to fail after a fit.
         sys.stdout.reconfigure(errors="backslashreplace")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated, Any
 
 import typer
 
+from dpcore.cli.printing import print_json, print_lines
 from dpcore.cli.tables import print_table
 from dpcore.exact.rounding import exact
 
@@ -47,7 +47,7 @@ def account_command(
     epsilon, figure = epsilon_of(epsilon, delta, rho, mu)
     for name, value in figure.items() if not as_json else ():
         words = f"{name}-{NOTIONS[name]} with {name} = {exact(value)}"
-        typer.echo(f"{words} is ({exact(epsilon)}, {exact(delta)})-differential privacy.")
+        print_lines(f"{words} is ({exact(epsilon)}, {exact(delta)})-differential privacy.")
     asked = {**figure, "epsilon": epsilon, "delta": delta}
     if rounds is not None:
         return _print_schedule(asked, rounds, probability, relation, as_json)
@@ -56,7 +56,7 @@ def account_command(
         raise InvalidInputError("--probability is of the releases of a schedule: give --rounds.")
     rows = describe_budget(epsilon, delta)
     if as_json:
-        typer.echo(json.dumps({**asked, "accountants": rows}, indent=2))
+        print_json({**asked, "accountants": rows})
         return
     cells = []
     for row in rows:
@@ -81,7 +81,7 @@ def _print_schedule(
     if as_json:
         asked = {**budget, "rounds": rounds, "probability": probability}
         text = {**asked, "neighboring_relation": relation, "accountants": rows}
-        return typer.echo(json.dumps(text, indent=2))
+        return print_json(text)
     title = (
         f"({exact(epsilon)}, {exact(delta)})-differential privacy, {rounds} Gaussian releases at a "
         f"rate of {exact(probability)}, {relation}"
@@ -97,7 +97,7 @@ def _print_schedule(
     print_table(title, ("accountant", "conversion", "noise multiplier of each"), cells)
     for row in rows:
         if row["reason"]:
-            typer.echo(f"{row['accountant']}: {row['reason']}")
+            print_lines(f"{row['accountant']}: {row['reason']}")
 
 
 def _name(row: dict[str, Any]) -> str:

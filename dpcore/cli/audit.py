@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from dpcore.cli.assignments import assigned
+from dpcore.cli.printing import print_json, print_lines
 from dpcore.cli.progress import shown
 from dpcore.cli.steps import RunsMade
 from dpcore.errors import InvalidInputError
@@ -88,6 +88,9 @@ def audit_command(
         place = save or Path(f"audit-{name}.json")
         with shown(made.look, hidden=as_json):
             found = verdict(request, method, runs, jobs, place, made.on_runs)
-    typer.echo(json.dumps(found.told, indent=2) if as_json else "\n".join(found.lines))
+    if as_json:
+        print_json(found.told)
+    else:
+        print_lines(*found.lines)
     if found.is_violation:
         raise typer.Exit(1)

@@ -54,7 +54,7 @@ def epsilon_of(
     if figure is None:
         return 1.0 if epsilon is None else epsilon, {}
     name, value = figure
-    filter_class = load_registry().load("accountant", FIGURES[name])
+    filter_class = load_registry("accountant").load("accountant", FIGURES[name])
     return filter_class.of_figure(value, delta).epsilon, {name: value}
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
-import json
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from dpcore.cli.loading import default_optimizer
+from dpcore.cli.printing import print_json, print_lines
 from dpcore.errors import InvalidInputError, near_names
 from dpcore.registry.catalogue import load_registry
 
@@ -48,7 +48,7 @@ def check_command(
     if as_json:
         checks = [_row(outcome) for outcome in outcomes]
         told = {"name": name, "kind": kind, "passed": passed, "checks": checks}
-        typer.echo(json.dumps(told, indent=2))
+        print_json(told)
     else:
         for outcome in outcomes:
             _print(outcome)
@@ -95,11 +95,11 @@ def _row(outcome: Outcome) -> dict[str, Any]:
 
 def _print(outcome: Outcome) -> None:
     if not outcome.passed:
-        typer.echo(f"FAILED  {outcome.check}: {outcome.reason}")
+        print_lines(f"FAILED  {outcome.check}: {outcome.reason}")
         return
     tested = outcome.tested
-    typer.echo(f"ok      {outcome.check}{': ' if tested.what else ''}{tested.what}")
+    print_lines(f"ok      {outcome.check}{': ' if tested.what else ''}{tested.what}")
     if tested.power:
-        typer.echo(f"        power: {tested.power}")
+        print_lines(f"        power: {tested.power}")
     if tested.not_tested:
-        typer.echo(f"        not tested: {'; '.join(tested.not_tested)}")
+        print_lines(f"        not tested: {'; '.join(tested.not_tested)}")

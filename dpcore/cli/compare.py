@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dpcore.cli.interrupts import ended_as_interrupted
+from dpcore.cli.printing import print_json, print_lines
 from dpcore.cli.progress import shown
 from dpcore.cli.steps import FitsMade
 from dpcore.cli.streams import hush
@@ -171,13 +171,13 @@ def compare_command(
     if plot is not None and not comparison.algorithms:
         raise InvalidInputError("--plot draws against epsilon, which the references do not take.")
     if not (relation or quiet) and asked.relation != default_relation(()):
-        typer.echo(
+        print_lines(
             f"dpcore: under {asked.relation}, which all that are named have; "
             f"not all have {default_relation(())}.",
             err=True,
         )
     for line in () if quiet else left_out_for(left_out):
-        typer.echo(f"dpcore: left out {line}", err=True)
+        print_lines(f"dpcore: left out {line}", err=True)
     finished = out is not None and out.is_file()
     results = _run(comparison, out, jobs, engine, hidden=quiet or as_json)
     measure = default_measure(results.rows)
@@ -185,21 +185,21 @@ def compare_command(
     if as_json:
         from dpcore.cli.summary import report_of
 
-        typer.echo(json.dumps(report_of(results, measure), indent=2, allow_nan=False))
+        print_json(report_of(results, measure))
     elif not quiet:
         from dpcore.cli.summary import print_summary
 
         print_summary(results, means, measure, markdown=markdown)
         kept = f"Results: {out}" if out else "Results: not kept; --out results.parquet does."
-        typer.echo(f"All fits were in {out}: nothing was fitted." if finished else kept)
+        print_lines(f"All fits were in {out}: nothing was fitted." if finished else kept)
     if plot is not None:
         from dpcore.compare.figure import write_figure
 
         write_figure(plot, means, results.settings, measure)
         if not (quiet or as_json):
-            typer.echo(f"Figure: {plot}")
+            print_lines(f"Figure: {plot}")
     if failed := all_failed(results.rows):
-        typer.echo(f"dpcore: all fits of {', '.join(failed)} failed.", err=True)
+        print_lines(f"dpcore: all fits of {', '.join(failed)} failed.", err=True)
         raise typer.Exit(_ALL_FAILED)
 
 
@@ -237,7 +237,7 @@ def _run(
         kept = "nothing was kept, for want of --out"
         if out is not None:
             kept = f"the fits that were done are in {out}.journal; the same command goes on"
-        typer.echo(f"dpcore: stopped; {kept}.", err=True)
+        print_lines(f"dpcore: stopped; {kept}.", err=True)
         raise typer.Exit(_STOPPED) from stop
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dpcore.cli.interrupts import ended_as_interrupted
+from dpcore.cli.printing import print_lines
 from dpcore.cli.progress import shown
 from dpcore.cli.steps import FilesRead, StoresWritten
 from dpcore.errors import DataError, InvalidInputError, advised_on_bad_rows
@@ -93,7 +94,7 @@ def convert_command(
             with shown(files.look, hidden=quiet), watched(files.on_bytes), reading_threads(threads):
                 convert(source, out, read, bad_rows=rows)
     if bad_rows == "drop" and not quiet:
-        typer.echo(_DROPPED, err=True)
+        print_lines(_DROPPED, err=True)
     if not quiet:
         what = "Store" if jobs is None else "Stores"
-        typer.echo(f"{what}: {out} (readable by you only)")
+        print_lines(f"{what}: {out} (readable by you only)")

@@ -7,6 +7,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
+from dpcore.cli.printing import print_lines
 from dpcore.errors import DpcoreError, TargetNotMetError
 
 __all__ = ["OneLineErrors"]
@@ -44,7 +45,7 @@ class OneLineErrors(TyperGroup):
             _fail(f"stopped. {told}" if told else "stopped; nothing was written.", stop, _STOPPED)
         except BrokenPipeError as error:
             if told := _notes(error):
-                typer.echo(f"dpcore: nobody reads the output. {told}", err=True)
+                print_lines(f"dpcore: nobody reads the output. {told}", err=True)
             raise
         except OSError as error:
             named = f"{error.filename}: " if error.filename else ""
@@ -58,5 +59,5 @@ def _notes(error: BaseException) -> str:
 
 def _fail(message: str, error: BaseException, status: int = 2) -> None:
     line = " ".join(message.split())
-    typer.echo(f"dpcore: {line}", err=True)
+    print_lines(f"dpcore: {line}", err=True)
     raise typer.Exit(status) from error

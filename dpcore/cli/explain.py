@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dpcore.cli.printing import print_json, print_lines
 from dpcore.cli.tables import print_table
 from dpcore.exact.rounding import exact
 
@@ -46,11 +46,10 @@ def explain_command(
     advice = advice_on(epsilon, delta, explained.relation, rows)
     if as_json:
         asked = {"epsilon": epsilon, "delta": delta, "neighboring_relation": relation, "rows": rows}
-        typer.echo(json.dumps({**asked, **explained.to_dict(), "advice": advice}, indent=2))
+        print_json({**asked, **explained.to_dict(), "advice": advice})
         return
     _print(explained)
-    for line in [*explained.sentences(), *(f"Advice: {text}" for text in advice)]:
-        typer.echo(line)
+    print_lines(*explained.sentences(), *(f"Advice: {text}" for text in advice))
 
 
 def _print(explained: Explained) -> None:

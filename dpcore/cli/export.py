@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from dpcore.cli.printing import print_lines
+
 __all__ = ["export_command"]
 
 
@@ -30,6 +32,6 @@ def export_command(
     fitted = load_model(model)
     if not fitted.privacy["private"]:
         reasons = "; ".join(fitted.privacy["why_not_private"])
-        typer.echo(f"dpcore: the model is not private: {reasons}", err=True)
+        print_lines(f"dpcore: the model is not private: {reasons}", err=True)
     write_onnx(fitted, out)
-    typer.echo(f"Graph: {out}")
+    print_lines(f"Graph: {out}")

@@ -4,7 +4,6 @@ which names there are."""
 from __future__ import annotations
 
 import inspect
-import json
 import math
 import textwrap
 from dataclasses import asdict
@@ -13,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from dpcore.cli.info_model import is_model_file, print_model, print_schema, refuse_schema
+from dpcore.cli.printing import print_json, print_lines
 from dpcore.fitting.losses import has_parameters
 from dpcore.fitting.slots import others_for
 from dpcore.registry.catalogue import KINDS, Entry, Registry, load_registry, plural
@@ -65,7 +65,8 @@ def info_command(
     entries = registry.find(name)
     described = [describe(entry, registry.load(entry.kind, entry.name)) for entry in entries]
     if as_json:
-        typer.echo(json.dumps(described[0] if len(described) == 1 else described, indent=2))
+        told = described[0] if len(described) == 1 else described
+        print_json(told, allow_nan=True)  # A plugin's default may be infinite.
         return
     for facts in described:
         _print(facts)
@@ -75,13 +76,13 @@ def _print_names(registry: Registry, *, as_json: bool) -> None:
     """Print what there is to be asked about, by kind."""
     names = {plural(kind): list(registry.names(kind)) for kind in KINDS}
     if as_json:
-        typer.echo(json.dumps(names, indent=2))
+        print_json(names)
         return
-    typer.echo("dpcore info NAME tells of one of these, dpcore info model.json of a model.")
+    print_lines("dpcore info NAME tells of one of these, dpcore info model.json of a model.")
     for kind, of_kind in names.items():
         listed = f"{kind}: {', '.join(of_kind) or 'none installed'}"
         told = textwrap.wrap(listed, _WIDTH, subsequent_indent="  ", break_on_hyphens=False)
-        typer.echo("\n".join(told))
+        print_lines(*told)
 
 
 def describe(entry: Entry, target: Any) -> dict[str, Any]:
@@ -145,10 +146,10 @@ def _privacy_definition(target: Any) -> str:
 
 
 def _print(facts: dict[str, Any]) -> None:
-    typer.echo(f"{facts['name']}: {facts['summary']}")
-    typer.echo(f"  {facts['kind']} of {facts['distribution']} {facts['version']}")
+    print_lines(f"{facts['name']}: {facts['summary']}")
+    print_lines(f"  {facts['kind']} of {facts['distribution']} {facts['version']}")
     if facts["reference"]:
-        typer.echo(f"  paper: {facts['reference']}")
+        print_lines(f"  paper: {facts['reference']}")
     if facts["kind"] == "optimizer":
         _print_optimizer(facts)
         return
@@ -156,11 +157,10 @@ def _print(facts: dict[str, Any]) -> None:
         print_schema(facts["schema"])
     for name in _SHOWN:
         if name in facts:
-            typer.echo(f"  {name}: {facts[name]}")
-    for line in facts.get("doc", "").splitlines():
-        typer.echo(f"  {line}".rstrip())
+            print_lines(f"  {name}: {facts[name]}")
+    print_lines(*(f"  {line}".rstrip() for line in facts.get("doc", "").splitlines()))
     if facts.get("parameters"):
-        typer.echo("parameters (--set loss.NAME=VALUE); the figures above are of the defaults")
+        print_lines("parameters (--set loss.NAME=VALUE); the figures above are of the defaults")
         _print_parameters(facts["parameters"])
 
 
@@ -174,9 +174,9 @@ def _print_parameters(parameters: list[dict[str, Any]]) -> None:
     for p in parameters:
         unit = f", in {p['unit']}" if p["unit"] not in ("", "1") else ""
         ends = f"; within {p['range']}" if p["range"] else ""
-        typer.echo(f"  {p['name']}: {p['type']}{unit}{ends}; default {_default(p)}")
+        print_lines(f"  {p['name']}: {p['type']}{unit}{ends}; default {_default(p)}")
         if p["help"]:
-            typer.echo(f"    {p['help']}")
+            print_lines(f"    {p['help']}")
 
 
 def _beside(held: dict[str, Any]) -> str:
@@ -187,37 +187,36 @@ def _beside(held: dict[str, Any]) -> str:
 
 
 def _print_optimizer(facts: dict[str, Any]) -> None:
-    typer.echo(f"  privacy: {facts['privacy_definition']}")
-    typer.echo(f"  neighboring relations: {', '.join(facts['neighboring_relations'])}")
+    print_lines(f"  privacy: {facts['privacy_definition']}")
+    print_lines(f"  neighboring relations: {', '.join(facts['neighboring_relations'])}")
     if facts["for_units"]:
-        typer.echo("  neighbours may also differ in a unit of several rows: unit in the schema")
+        print_lines("  neighbours may also differ in a unit of several rows: unit in the schema")
     if facts["multiclass"]:
-        typer.echo("  the label may have three classes and more")
-    typer.echo(f"  theorem: {facts['theorem'] or 'not stated'}")
-    typer.echo(f"  needs: {', '.join(facts['needs']) or 'nothing'}")
-    typer.echo(f"  accountant: {facts['accountant']}, unless you or a preset names another")
+        print_lines("  the label may have three classes and more")
+    print_lines(f"  theorem: {facts['theorem'] or 'not stated'}")
+    print_lines(f"  needs: {', '.join(facts['needs']) or 'nothing'}")
+    print_lines(f"  accountant: {facts['accountant']}, unless you or a preset names another")
     if facts["targets"]:
         flags = ", ".join(f"--{name.replace('_', '-')}" for name in facts["targets"])
-        typer.echo(f"  epsilon is an output, at most --epsilon-max; asked for by {flags}")
+        print_lines(f"  epsilon is an output, at most --epsilon-max; asked for by {flags}")
     if facts["adaptive_accountants"]:
         others = " or ".join(facts["adaptive_accountants"])
-        typer.echo(f"  under {others} each release is charged as it is made; no figure is ex post")
+        print_lines(f"  under {others} each release is charged as it is made; no figure is ex post")
     if facts["parameters"]:
-        typer.echo("parameters (--set NAME=VALUE)")
+        print_lines("parameters (--set NAME=VALUE)")
     else:
-        typer.echo(facts["doc"])
+        print_lines(*facts["doc"].splitlines())
     _print_parameters(facts["parameters"])
     if facts["slots"]:
-        typer.echo("slots (--use SLOT=NAME; the first is the default)")
+        print_lines("slots (--use SLOT=NAME; the first is the default)")
     for slot, held in facts["slots"].items():
-        typer.echo(f"  {slot}: {', '.join(held['names'])}; {_beside(held)}")
+        print_lines(f"  {slot}: {', '.join(held['names'])}; {_beside(held)}")
     if facts["presets"]:
-        typer.echo("presets (--preset NAME)")
+        print_lines("presets (--preset NAME)")
     for preset, values in facts["presets"].items():
-        typer.echo(f"  {preset}: {', '.join(f'{key}={value}' for key, value in values.items())}")
+        print_lines(f"  {preset}: {', '.join(f'{key}={value}' for key, value in values.items())}")
     if facts["as_published"]:
-        typer.echo("as its authors published it (marked not private): --as-published")
+        print_lines("as its authors published it (marked not private): --as-published")
     if facts["departures"]:
-        typer.echo("departures from the paper")
-    for departure in facts["departures"]:
-        typer.echo(f"  - {departure}")
+        print_lines("departures from the paper")
+    print_lines(*(f"  - {departure}" for departure in facts["departures"]))

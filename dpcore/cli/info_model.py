@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 from typing import TYPE_CHECKING, Any
 
-import typer
-
+from dpcore.cli.printing import print_json, print_lines
 from dpcore.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -43,10 +41,9 @@ def print_model(path: str, *, as_json: bool) -> None:
 
     model = load_model(path)
     if as_json:
-        typer.echo(json.dumps(read_model_file(path), indent=2, allow_nan=False))
+        print_json(read_model_file(path))
         return
-    for line in _lines(path, model):
-        typer.echo(line)
+    print_lines(*_lines(path, model))
     print_schema(model.schema.to_dict())
 
 
@@ -75,18 +72,18 @@ def print_schema(schema: dict[str, Any]) -> None:
     """Print the keys and the columns of a schema, as its ``to_dict`` has them."""
     for key in ("rows", "capacity", "width", "row_norm"):
         if key in schema:
-            typer.echo(f"  {key}: {schema[key]:.15g}")
+            print_lines(f"  {key}: {schema[key]:.15g}")
     of_units = ("unit", "rows_per_unit", "unit_missing", "unit_in_one_file")
     for key in (*of_units, "separator", "decimal", "thousands"):
         if key in schema:
-            typer.echo(f"  {key}: {schema[key]!r}")
-    typer.echo("columns")
+            print_lines(f"  {key}: {schema[key]!r}")
+    print_lines("columns")
     for column in schema["columns"]:
         is_id = column["name"] == schema.get("unit")
         said = "ids of units, no feature" if is_id else f"{column['kind']}{_public(column)}"
-        typer.echo(f"  {column['name']}: {said}")
+        print_lines(f"  {column['name']}: {said}")
     for cross in schema.get("crosses", ()):
-        typer.echo(f"  cross of {' and '.join(cross['columns'])}")
+        print_lines(f"  cross of {' and '.join(cross['columns'])}")
 
 
 def _public(column: dict[str, Any]) -> str:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from dpcore.cli.printing import print_bytes, print_json, print_lines
 from dpcore.errors import InvalidInputError, LedgerError
 
 __all__ = ["ledger_app"]
@@ -47,7 +47,7 @@ _Aside = Annotated[
 def commands(context: typer.Context) -> None:
     """Keep what all runs over a table have cost."""
     if context.invoked_subcommand is None:
-        typer.echo(context.get_help())
+        print_lines(*context.get_help().splitlines())
 
 
 @ledger_app.command("init")
@@ -84,7 +84,7 @@ def init(
         aside=aside,
     )
     TableLedger.create(file, terms)
-    typer.echo(f"Opened {file}: {promise([terms])}")
+    print_lines(f"Opened {file}: {promise([terms])}")
 
 
 @ledger_app.command("raise")
@@ -109,7 +109,7 @@ def raise_cap(
     options: dict[str, Any] = {"accountant": accountant, "conversion": conversion, "aside": aside}
     terms = Terms.of(epsilon, delta, relation=first.relation, unit=first.unit, **options)
     ledger.raise_cap(terms)
-    typer.echo(f"Raised {file}: {promise(ledger.state().budgets)}")
+    print_lines(f"Raised {file}: {promise(ledger.state().budgets)}")
 
 
 @ledger_app.command("show")
@@ -131,15 +131,14 @@ def show(
     entries = verified(file)
     state = state_of(entries)
     if as_json:
-        typer.echo(json.dumps(to_dict(state, entries), indent=2, allow_nan=False))
+        print_json(to_dict(state, entries))
         return
     if as_html:
         from dpcore.ledger.page import page
 
-        typer.echo(page(file, state, entries), nl=False)
+        print_bytes(page(file, state, entries))
         return
-    for line in remaining(state):
-        typer.echo(line)
+    print_lines(*remaining(state))
     if state.runs:
         print_table("Runs", COLUMNS, run_rows(state))
 
@@ -162,12 +161,12 @@ def verify(
     entries = verified(file)
     unknown = unknown_models(entries, models or ())
     for path, reason in unknown:
-        typer.echo(f"{path}: {reason}.", err=True)
+        print_lines(f"{path}: {reason}.", err=True)
     if unknown:
         counts = f"{len(unknown)} of {len(models or ())}"
         raise LedgerError(f"{file} does not account for {counts} models.")
     known = f"; {len(models)} models known" if models else ""
-    typer.echo(f"{file}: {len(entries)} entries, none altered{known}.")
+    print_lines(f"{file}: {len(entries)} entries, none altered{known}.")
 
 
 @ledger_app.command("close")
@@ -179,4 +178,4 @@ def close(
 
     closed = TableLedger(file).close_as_spent(run)
     who = f"{closed.stated['algorithm']}, {closed.at}"
-    typer.echo(f"Closed run {run} ({who}) of {file} as spent.")
+    print_lines(f"Closed run {run} ({who}) of {file} as spent.")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from typing import Annotated
 
 import typer
 
+from dpcore.cli.printing import print_json, print_lines
 from dpcore.errors import InvalidInputError, near_names
 from dpcore.registry.catalogue import (
     KINDS,
@@ -62,7 +62,7 @@ def _kind_of(word: str) -> str:
 def _print_json(registry: Registry, kinds: list[str], failures: _Failures) -> None:
     tables = {plural(kind): [_row(e) for e in registry.entries(kind)] for kind in kinds}
     failed = [asdict(failure) for failure in failures]
-    typer.echo(json.dumps({**tables, "failed": failed}, indent=2))
+    print_json({**tables, "failed": failed})
 
 
 def _row(entry: Entry) -> dict[str, str]:
@@ -76,28 +76,28 @@ def _print_markdown(registry: Registry, kinds: list[str], failures: _Failures) -
         entries = registry.entries(kind)
         if not entries:
             continue
-        typer.echo(f"| {kind} | what it does | reference | from |\n|---|---|---|---|")
+        print_lines(f"| {kind} | what it does | reference | from |", "|---|---|---|---|")
         for e in entries:
             cells = (f"`{e.name}`", e.summary, e.reference, f"{e.distribution} {e.version}")
-            typer.echo(f"| {' | '.join(cell.replace('|', '&#124;') for cell in cells)} |")
-        typer.echo("")
+            print_lines(f"| {' | '.join(cell.replace('|', '&#124;') for cell in cells)} |")
+        print_lines("")
     for failure in failures:
-        typer.echo(f"Failed: `{failure.name}` of {failure.owners}: {failure.reason}")
+        print_lines(f"Failed: `{failure.name}` of {failure.owners}: {failure.reason}")
 
 
 def _print_tables(registry: Registry, kinds: list[str], failures: _Failures) -> None:
     for kind in kinds:
         entries = registry.entries(kind)
-        typer.echo(plural(kind))
+        print_lines(plural(kind))
         width = max((len(e.name) for e in entries), default=0)
         for e in entries:
-            typer.echo(f"  {e.name:<{width}}  {e.summary}")
+            print_lines(f"  {e.name:<{width}}  {e.summary}")
             source = f"{e.distribution} {e.version}"
-            typer.echo(f"  {'':<{width}}  {source}{'; ' if e.reference else ''}{e.reference}")
+            print_lines(f"  {'':<{width}}  {source}{'; ' if e.reference else ''}{e.reference}")
         if not entries:
-            typer.echo("  none installed")
+            print_lines("  none installed")
     if failures:
-        typer.echo("failed")
+        print_lines("failed")
         for failure in failures:
-            typer.echo(f"  {failure.name} ({failure.owners})")
-            typer.echo(f"    {failure.reason}")
+            print_lines(f"  {failure.name} ({failure.owners})")
+            print_lines(f"    {failure.reason}")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import math
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dpcore.cli.printing import print_json, print_lines
 from dpcore.cli.tables import print_table
 from dpcore.errors import InvalidInputError
 
@@ -89,15 +89,15 @@ def plan_command(
         facts = {"error_left_without_privacy": without, "spread": typical.spread}
         facts["memory_bytes"] = forecast.memory()
         goal = {} if kept is None else {"kept": kept}
-        typer.echo(json.dumps({**asked, **facts, **goal, "forecasts": told}, indent=2))
+        print_json({**asked, **facts, **goal, "forecasts": told})
         return
     _print(told, kept)
     for run in told:
         for caution in cautions_of_budget(run["epsilon"] or 0.0, delta):
-            typer.echo(f"dpcore: warning: {caution}", err=True)
+            print_lines(f"dpcore: warning: {caution}", err=True)
     by_default = nonprivate_accuracy is None and nonprivate_mse is None
     source = ", as at the middle of public tables" if by_default else ""
-    typer.echo(
+    print_lines(
         f"Without privacy {without:.2g} of a constant's error is taken to be left{source}. This is "
         f"a forecast and no guarantee: of public tables, half kept a share within "
         f"{typical.spread:.2g} of it. Beside its rows a run takes about "
@@ -150,7 +150,7 @@ def _needs(
 
 def _print(told: list[dict[str, Any]], kept: float | None) -> None:
     if len(told) == 1:
-        typer.echo(_sentence(told[0], kept))
+        print_lines(_sentence(told[0], kept))
     elif kept is not None:
         cells = [(f"{run['epsilon']:g}", _count(run["rows"])) for run in told]
         print_table("Forecast", ("epsilon", f"rows that keep {kept:.0%} of the gain"), cells)

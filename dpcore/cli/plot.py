@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from dpcore.cli.printing import print_lines
+
 __all__ = ["plot_command"]
 
 
@@ -48,4 +50,4 @@ def plot_command(
         write_figure(out, means, found.settings, measure, facet)
     if not quiet:
         print_summary(found, means, measure, markdown=markdown)
-        typer.echo(f"Figure: {out}" if out else "No figure asked for; --out figure.svg draws one.")
+        print_lines(f"Figure: {out}" if out else "No figure asked for; --out figure.svg draws one.")

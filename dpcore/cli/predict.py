@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,7 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dpcore.errors import advised_on_bad_rows
+from dpcore.cli.printing import print_bytes, print_lines
+from dpcore.cli.score_files import csv_bytes, format_of_scores, parquet_bytes
+from dpcore.errors import InvalidInputError, advised_on_bad_rows
 from dpcore.model.outfile import check_writable, refuse_inputs, spooled, write_whole
 
 if TYPE_CHECKING:
@@ -78,8 +78,21 @@ def predict_command(
         ),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(help="CSV file to write; standard output for - or if none.")
+        Path | None,
+        typer.Option(
+            help="File to write, readable by you only: Parquet where its name ends in .parquet, "
+            "else CSV; CSV on standard output for - or if none."
+        ),
     ] = None,
+    spreadsheet_safe: Annotated[
+        bool,
+        typer.Option(
+            "--spreadsheet-safe",
+            help="Put an apostrophe before kept cells and class names of a CSV file that begin "
+            "with =, +, -, @, a tab or a carriage return and are no numbers: a spreadsheet would "
+            "run them as formulas.",
+        ),
+    ] = False,
     bad_rows: Annotated[
         str,
         typer.Option(
@@ -104,6 +117,9 @@ def predict_command(
     if out is not None:
         refuse_inputs(out, {"the model": model, "--data": data})
         check_writable(out)
+    form = format_of_scores(out)
+    if spreadsheet_safe and form != "csv":
+        raise InvalidInputError("Expected --spreadsheet-safe with CSV: Parquet has no formulas.")
     from dpcore.model.model import load_model
 
     fitted = load_model(model)
@@ -112,21 +128,25 @@ def predict_command(
     least = 0.0 if threshold is None else fitted.least_log_odds(threshold)
     if not (quiet or fitted.privacy["private"]):
         reasons = "; ".join(fitted.privacy["why_not_private"])
-        typer.echo(f"dpcore: the model is not private: {reasons}", err=True)
+        print_lines(f"dpcore: the model is not private: {reasons}", err=True)
     schema = _schema_of_file(fitted, separator, decimal, thousands)
     said = _Said(fitted, proba, least)
     output = _Output(said, schema, data, reading, _Kept(keep, data, schema))
+    if form == "csv":
+        pieces = csv_bytes(output.heads, output.rows(), for_spreadsheets=spreadsheet_safe)
+    else:
+        pieces = parquet_bytes(output.heads, output.kinds, output.rows())
     with advised_on_bad_rows(_ADVICE):
         if out is not None:
-            write_whole(out, output.lines())
+            write_whole(out, pieces, mode=0o600)
         else:
             # Nothing is printed of a file that turns out not to be whole.
-            with spooled(output.lines()) as whole:
+            with spooled(pieces) as whole:
                 while piece := whole.read(_ECHOED):
-                    typer.echo(piece, nl=False)
+                    print_bytes(piece)
     if output.n_blank and not quiet:
         told = words_of_blanks(output.n_blank, output.n_rows, "--bad-rows refuse")
-        typer.echo(f"dpcore: {told}{output.reason()}", err=True)
+        print_lines(f"dpcore: {told}{output.reason()}", err=True)
 
 
 def _schema_of_file(
@@ -153,17 +173,17 @@ class _Kept:
 
             self._cells = column_texts(data, schema, name)
 
-    def beside(self, lines: Iterable[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
-        """Yield the lines, each behind its row's cell."""
+    def beside(self, rows: Iterable[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
+        """Yield the rows, each behind its cell."""
         if not self.head:
-            yield from lines
+            yield from rows
             return
-        for line in lines:
-            yield next(self._cells), *line
+        for row in rows:
+            yield next(self._cells), *row
 
 
 class _Output:
-    """The lines of the output, and the number of rows without a score among them."""
+    """The rows of the output, and the number of those without a score among them."""
 
     def __init__(
         self, said: _Said, schema: Schema, data: str, bad_rows: BadRows, kept: _Kept
@@ -178,23 +198,31 @@ class _Output:
 
         return first_reason(self._schema, self._data) if self.n_blank == self.n_rows else ""
 
-    def lines(self) -> Iterator[bytes]:
-        """Yield the output in pieces."""
+    @property
+    def heads(self) -> tuple[str, ...]:
+        return (*self._kept.head, *self._said.heads)
+
+    @property
+    def kinds(self) -> list[type]:
+        """The type of the cells of each column."""
+        scores = [float] * (len(self._said.heads) - 1)
+        return [*(str for _ in self._kept.head), *scores, self._said.kind_of_label]
+
+    def rows(self) -> Iterator[Iterator[tuple[Any, ...]]]:
+        """Yield the rows in pieces, each to be gone through before the next."""
         from dpcore.fitting.rows_to_score import feature_rows
         from dpcore.model.margins import blank_rows, margins_in_pieces
 
-        heads = self._said.heads
-        yield _lines_of([(*self._kept.head, *heads)])
+        nothing = (None,) * len(self._said.heads)
         pieces = feature_rows(self._data, self._schema, self._bad_rows)
         for margins in margins_in_pieces(self._said.model.margins, pieces):
             blank = blank_rows(margins).tolist()
             self.n_rows += len(blank)
             self.n_blank += sum(blank)
-            lines = (
-                ("",) * len(heads) if is_blank else (*scores, label)
-                for is_blank, scores, label in zip(blank, *self._said.of(margins), strict=True)
+            said = zip(blank, *self._said.of(margins), strict=True)
+            yield self._kept.beside(
+                nothing if is_blank else (*scores, label) for is_blank, scores, label in said
             )
-            yield _lines_of(self._kept.beside(lines))
 
 
 @dataclass(frozen=True)
@@ -219,6 +247,14 @@ class _Said:
             what = f"{model.multiclass}_{what}"
         return (*(f"{what}_{name}" for name in model.classes), "label")
 
+    @property
+    def kind_of_label(self) -> type:
+        """The type of all labels: numbers of both kinds are float, a mixture with text is text."""
+        kinds = {float} if self.model.classes is None else {*map(type, self.model.classes)}
+        if len(kinds) == 1:
+            return kinds.pop()
+        return float if kinds == {int, float} else str
+
     def of(self, margins: np.ndarray) -> tuple[list[list[float]], list[Any]]:
         """Return the scores and the label of each row."""
         labels = self.model.labels(margins, self.least).tolist()
@@ -229,9 +265,3 @@ class _Said:
         has_any = self.model.has_probabilities
         scores = self.model.probabilities(margins) if has_any else margins.T
         return scores.tolist(), labels
-
-
-def _lines_of(lines: Iterable[tuple[Any, ...]]) -> bytes:
-    buffer = io.StringIO()
-    csv.writer(buffer, lineterminator="\n").writerows(lines)
-    return buffer.getvalue().encode("utf-8")

@@ -16,6 +16,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from dpcore.visible import visible
+
 __all__ = ["Step", "TimeLeft", "line_of", "shown"]
 
 _LOOK_SECONDS, _LINE_SECONDS = 1.0, 10.0
@@ -68,7 +70,7 @@ def _in_words(seconds: float) -> str:
 
 def line_of(step: Step, left: str) -> str:
     """Return the plain line of a step."""
-    return f"dpcore: {step.name}: {step.words}{', ' if left else ''}{left}"
+    return visible(f"dpcore: {step.name}: {step.words}{', ' if left else ''}{left}")
 
 
 @contextmanager
@@ -122,9 +124,9 @@ def _bar(look: Look) -> Iterator[None]:
                     task.total = step.total
                     self.update(
                         task.id,
-                        description=step.name,
+                        description=visible(step.name),
                         completed=step.done,
-                        words=step.words,
+                        words=visible(step.words),
                         left=left.of(step),
                     )
             return super().get_renderables()

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from dpcore.cli.printing import print_bytes
 from dpcore.errors import InvalidInputError
 
 __all__ = ["report_command"]
@@ -27,8 +28,8 @@ def report_command(
     docs: Annotated[
         str | None,
         typer.Option(
-            help="The address of the folder docs of dpcore's site, for links; by default the page "
-            "names the documents without links."
+            help="The address of the folder docs of dpcore's site, for links: of http or https, or "
+            "a relative path; by default the page names the documents without links."
         ),
     ] = None,
 ) -> None:
@@ -55,6 +56,6 @@ def report_command(
     else:
         content = json.dumps(card.to_dict(), indent=2, allow_nan=False) + "\n"
     if out is None:
-        typer.echo(content, nl=False)
+        print_bytes(content)
     else:
         write_whole(out, content)

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from dpcore.cli.printing import print_bytes, print_lines
 from dpcore.data.schema.shipped import SHIPPED, is_shipped, shipped_text
 from dpcore.errors import InvalidInputError
 
@@ -25,7 +26,7 @@ def _list_shipped(asked: bool) -> None:
     if not asked:
         return
     for name, schema in SHIPPED.items():
-        typer.echo(f"{name:<{max(map(len, SHIPPED))}}  {schema.summary}")
+        print_lines(f"{name:<{max(map(len, SHIPPED))}}  {schema.summary}")
     raise typer.Exit
 
 
@@ -33,7 +34,7 @@ def _help_keys(asked: bool) -> None:
     if asked:
         from dpcore.data.schema.keys import reference
 
-        typer.echo(reference(), nl=False)
+        print_bytes(reference())
         raise typer.Exit
 
 
@@ -107,13 +108,13 @@ def schema_command(
     from dpcore.data.schema.template import schema_template
 
     if not from_data:
-        typer.echo(schema_template(file, target), nl=False)
+        print_bytes(schema_template(file, target))
         return
     if target is None:
         raise InvalidInputError("Expected --target, the label column, with --from-data.")
     text = document_from_data(file, target)
-    typer.echo(f"{_LEAKS}{text}", nl=False)
-    typer.echo(f"dpcore: {_WARNING}", err=True)
+    print_bytes(f"{_LEAKS}{text}")
+    print_lines(f"dpcore: {_WARNING}", err=True)
 
 
 def _print_shipped(name: Path, target: str | None, from_data: bool) -> None:
@@ -121,7 +122,7 @@ def _print_shipped(name: Path, target: str | None, from_data: bool) -> None:
         raise InvalidInputError(
             f"{name} is a shipped schema, which is complete: leave --target and --from-data out."
         )
-    typer.echo(shipped_text(str(name)), nl=False)
+    print_bytes(shipped_text(str(name)))
 
 
 def _check(

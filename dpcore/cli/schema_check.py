@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-import typer
-
+from dpcore.cli.printing import print_lines
 from dpcore.cli.tables import print_table
 
 if TYPE_CHECKING:
@@ -45,19 +44,19 @@ def print_check(check: SchemaCheck, file: str) -> None:
         for (name, kind), shares in zip(check.columns, check.shares.tolist(), strict=True)
     ]
     print_table(title, ["column", "kind", *BINS], rows)
-    typer.echo(_LEGEND)
+    print_lines(_LEGEND)
     if check.sentence is None:
         if check.counts[:, BINS.index("in none")].any():
-            typer.echo(_WORDS)
+            print_lines(_WORDS)
         if check.units is not None:
-            typer.echo("\n".join(_of_units(check.units)))
-        typer.echo(_NOT_PRIVATE)
+            print_lines(*_of_units(check.units))
+        print_lines(_NOT_PRIVATE)
         return
     points = _share(check.deviation / max(1.0, check.rows))
-    typer.echo(
+    print_lines(
         f"Each number of cells, and that of rows, has noise of standard deviation "
-        f"{check.deviation:.4g}: {points} of the cells of a column.\n"
-        f"Privacy: {check.sentence} Every other release of these rows adds to it."
+        f"{check.deviation:.4g}: {points} of the cells of a column.",
+        f"Privacy: {check.sentence} Every other release of these rows adds to it.",
     )
 
 

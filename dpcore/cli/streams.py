@@ -6,6 +6,8 @@ import logging
 import os
 import sys
 
+from dpcore.visible import visible
+
 __all__ = ["hush", "open_closed_streams", "tell_outlook", "was_told"]
 
 
@@ -23,19 +25,19 @@ def open_closed_streams() -> None:
 
 
 def hush(quiet: bool) -> None:
-    """Let the library's own warnings (a kernel cache that cannot be used) be, or not."""
-    logging.getLogger("dpcore").setLevel(logging.ERROR if quiet else logging.WARNING)
+    """Print the library's own warnings (a kernel cache that cannot be used), or not."""
+    logger = logging.getLogger("dpcore")
+    logger.setLevel(logging.ERROR if quiet else logging.WARNING)
+    if _ON_STDERR not in logger.handlers:
+        logger.addHandler(_ON_STDERR)
 
 
 def tell_outlook(quiet: bool) -> None:
     """Print what the library says of a run before it starts, beside its warnings, or neither."""
     hush(quiet)
     _ON_STDERR.told.clear()
-    logger = logging.getLogger("dpcore")
     if not quiet:
-        logger.setLevel(logging.INFO)
-        if _ON_STDERR not in logger.handlers:
-            logger.addHandler(_ON_STDERR)
+        logging.getLogger("dpcore").setLevel(logging.INFO)
 
 
 def was_told(sentence: str) -> bool:
@@ -52,7 +54,7 @@ class _OnStderr(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         self.told.append(record.getMessage())
-        print(self.told[-1], file=sys.stderr)
+        print(visible(self.told[-1]), file=sys.stderr)
 
 
 _ON_STDERR = _OnStderr()

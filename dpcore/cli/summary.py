@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-import typer
-
+from dpcore.cli.printing import print_lines
 from dpcore.cli.tables import print_table
 from dpcore.exact.rounding import exact
 
@@ -39,17 +38,13 @@ def print_summary(results: Results, means: Sequence[Mean], measure: str, *, mark
     for name, data, heads, rows in tables:
         title = f"{data}: {MEASURES[name]}, {asked}"
         if markdown:
-            typer.echo(f"{title}\n\n{_line(heads)}\n{_line(['---'] * len(heads))}")
-            typer.echo("".join(f"{_line(row)}\n" for row in rows))
+            print_lines(title, "", *map(_line, (heads, ["---"] * len(heads), *rows)), "")
         else:
             print_table(title, heads, rows)
-    for note in notes_of(results.rows, means):
-        typer.echo(note)
-    typer.echo(f"Figures: {INTERVAL}.\n{STATEMENT}")
+    print_lines(*notes_of(results.rows, means), f"Figures: {INTERVAL}.", STATEMENT)
     if settings["seed"] is not None:
-        typer.echo("The noise came from a seed: no fit is private.")
-    for line in best_lines(means, measure):
-        typer.echo(line)
+        print_lines("The noise came from a seed: no fit is private.")
+    print_lines(*best_lines(means, measure))
 
 
 def report_of(results: Results, measure: str) -> dict[str, Any]:

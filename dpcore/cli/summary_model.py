@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated
 
 import typer
 
+from dpcore.cli.printing import print_json, print_lines
 from dpcore.cli.tables import print_table
 
 __all__ = ["summary_command"]
@@ -24,8 +24,7 @@ def summary_command(
     fitted = load_model(model)
     summary = fitted.summary()
     if as_json:
-        typer.echo(json.dumps(summary.to_dict(), indent=2, allow_nan=False))
+        print_json(summary.to_dict())
         return
     print_table(f"{model}: {fitted_in_words(fitted)}", *summary.cells())
-    for note in summary.notes:
-        typer.echo(note)
+    print_lines(*summary.notes)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from dpcore.visible import visible
+
 __all__ = ["print_table"]
 
 _PIPE_WIDTH = 400
@@ -18,10 +20,8 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]
     from rich.table import Table
     from rich.text import Text
 
-    from dpcore.report.text import printable
-
     def plain(text: str) -> Text:
-        return Text(printable(text))
+        return Text(visible(text))
 
     console = Console(highlight=False)
     if not console.is_terminal:

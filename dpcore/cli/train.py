@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -13,6 +12,7 @@ from dpcore.cli import options
 from dpcore.cli.assignments import assigned
 from dpcore.cli.interrupts import ended_as_interrupted
 from dpcore.cli.modules import modules_for_good
+from dpcore.cli.printing import print_json
 from dpcore.cli.steps import fit_progress, rounds_progress
 from dpcore.cli.streams import tell_outlook
 from dpcore.cli.train_report import tell_training
@@ -245,7 +245,7 @@ def train_command(
                 training = train(plan, request, on_release, charges, of_table)
         except TargetNotMetError as error:
             if as_json:
-                typer.echo(json.dumps(error.report, indent=2, allow_nan=False))
+                print_json(error.report)
             raise
         if out is not None:
             charges.fate = partial(training.model.fate_in, out)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import itertools
-import json
 from decimal import ROUND_CEILING, Context, Decimal
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from dpcore.cli.diagnostics import calibration_of, confusion_of, figures_of, verdict_of
+from dpcore.cli.printing import print_json, print_lines
 from dpcore.cli.streams import was_told
 from dpcore.evaluation.words import evaluation_in_words
 from dpcore.fitting.losses import shown_loss
@@ -42,14 +40,14 @@ def tell_training(
     ``out`` : the model's file. ``ledger`` : that of the table; ``None`` where it has none.
     """
     if as_json:
-        typer.echo(json.dumps(training.report(), indent=2, allow_nan=False))
+        print_json(training.report())
     elif not quiet:
         _print(training, out, ledger)
         if training.rows_dropped:
-            typer.echo(_DROPPED, err=True)
+            print_lines(_DROPPED, err=True)
     if not quiet:
         for caution in itertools.filterfalse(was_told, training.cautions()):
-            typer.echo(f"dpcore: warning: {caution}", err=True)
+            print_lines(f"dpcore: warning: {caution}", err=True)
 
 
 def _print(training: Training, out: Path | None, ledger: str | None) -> None:
@@ -98,7 +96,7 @@ def _print(training: Training, out: Path | None, ledger: str | None) -> None:
         if training.model.evaluation is None:
             lines.append(_NO_TEST[training.at_hand])
     lines.append(f"Model: {out}" if out else "Model: not kept; --out model.json writes it.")
-    typer.echo("\n".join(lines))
+    print_lines(*lines)
 
 
 def _loss(report: dict[str, Any]) -> str:

@@ -9,7 +9,7 @@ from dpcore.data.dataset import feature_pieces
 from dpcore.errors import InvalidInputError
 from dpcore.exact.grid import BLOCK_ROWS
 from dpcore.fitting.loading import require_known
-from dpcore.registry.catalogue import load_registry
+from dpcore.registry.catalogue import is_registered, load_registry
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,12 +31,11 @@ def feature_rows(
     Raises InvalidInputError for a name of neither, or a data set that has not the encoding of
     ``schema``; as ``dpcore.data.dataset.feature_pieces`` for a file, on the way.
     """
-    registry = load_registry()
-    if data not in registry.names("dataset"):
+    if not is_registered("dataset", data):
         require_known(data)
         yield from feature_pieces(data, schema, bad_rows=bad_rows)
         return
-    dataset = registry.load("dataset", data)()
+    dataset = load_registry().load("dataset", data)()
     if difference := _difference(dataset.schema, schema):
         raise InvalidInputError(
             f"The rows of the data set {data} are not those that the model takes: {difference}."

@@ -10,6 +10,7 @@ from dpcore.exact.rounding import exact, float_up
 from dpcore.ledger.cost import Run
 from dpcore.ledger.remaining import epsilon_that_fits, more_like, shown_down, shown_up
 from dpcore.ledger.state import OPEN, UNTOLD, charges_of, seen_of
+from dpcore.visible import visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -146,22 +147,17 @@ def _row(state: State, run: RunState) -> list[str]:
     # Four digits, rounded up, where an epsilon that follows from rho or mu has more.
     epsilon = min(exact(stated["epsilon"]), shown_up(stated["epsilon"]), key=len)
     algorithm = stated["algorithm"] + ("" if run.part is None else f" on {run.part.name}")
-    who = _printable(stated["analyst"])
-    return [str(run.number), run.at, who, algorithm, epsilon, counts, run.outcome, models]
-
-
-def _printable(stored: object) -> str:
-    """Return what was stored as text that a terminal does not take for a command."""
-    return "".join(
-        sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in str(stored)
-    )
+    who = stated["analyst"]
+    cells = (run.number, run.at, who, algorithm, epsilon, counts, run.outcome, models)
+    return [*map(visible, cells)]
 
 
 def outside_rows(state: State) -> list[list[str]]:
     """Return the table of runs without a guarantee, a row each."""
     stated = [(entry.at, entry.body["stated"]) for entry in state.outside]
     return [
-        [at, _printable(each["analyst"]), "; ".join(each["why_not_private"])] for at, each in stated
+        [*map(visible, (at, each["analyst"], "; ".join(each["why_not_private"])))]
+        for at, each in stated
     ]
 
 

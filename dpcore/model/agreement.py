@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import ModelFileError
-from dpcore.registry.catalogue import load_registry
+from dpcore.registry.catalogue import is_registered
 
 if TYPE_CHECKING:
     from dpcore.data.schema.columns import Label
@@ -26,7 +26,7 @@ def check_agreement(name: str, content: Mapping[str, Any], model: Model) -> None
         and _classes_agree(content["classes"], schema.label)
         and content["row_norm"] == model.row_norm
     )
-    if model.loss not in load_registry().names("loss"):
+    if not is_registered("loss", model.loss):
         raise ModelFileError(
             f"The loss {model.loss!r} of {name!r} is not installed; see dpcore list losses."
         )

@@ -7,6 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from dpcore.fitting.losses import shown_loss
+from dpcore.visible import visible
 
 if TYPE_CHECKING:
     from dpcore.model.model import Model
@@ -28,7 +29,7 @@ def text_of(model: Model) -> str:
     """Return three lines: what was fitted, what is guaranteed, and which columns a row has."""
     claim = model.privacy["sentence"].partition(" In words:")[0]
     lines = f"Model: {fitted_in_words(model)}", claim, f"It takes rows of {_columns(model)}."
-    return "\n".join(" ".join(line.split()) for line in lines)
+    return "\n".join(visible(" ".join(line.split())) for line in lines)
 
 
 def encoding_in_words(column: Mapping[str, Any]) -> str:

@@ -103,6 +103,7 @@ from dpcore.session.ledger import Ledger
 from dpcore.session.one_process import OneProcess
 from dpcore.session.rehearsal import load_noise, load_now
 from dpcore.session.session import TableSession
+from dpcore.visible import visible
 
 __all__ = [
     "Account",
@@ -237,5 +238,6 @@ __all__ = [
     "unpack",
     "validated_delta",
     "validated_epsilon",
+    "visible",
     "write_whole",
 ]

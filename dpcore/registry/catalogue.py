@@ -19,11 +19,21 @@ import pluggy
 from dpcore.errors import InvalidInputError, RegistryError, near_names
 from dpcore.registry import hookspecs
 
-__all__ = ["GROUP", "KINDS", "Entry", "Failure", "Registry", "load_registry"]
+__all__ = [
+    "GROUP",
+    "KINDS",
+    "Entry",
+    "Failure",
+    "Registry",
+    "core_registry",
+    "is_registered",
+    "load_registry",
+]
 
 GROUP = "dpcore"
 KINDS = ("optimizer", "mechanism", "accountant", "loss", "dataset", "engine", "pool")
 
+_BUILTINS = "dpcore.registry.builtins"
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _TARGET = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
 
@@ -162,8 +172,11 @@ def one_line(error: BaseException) -> str:
 
 
 @functools.cache
-def load_registry() -> Registry:
+def load_registry(kind: str | None = None) -> Registry:
     """Return the registry of the running process, read once.
+
+    ``kind`` : what will be asked of it; no plugin is imported that says that it registers others
+    alone, by an entry point in the group of theirs, such as ``dpcore.optimizers``.
 
     Examples
     --------
@@ -171,7 +184,41 @@ def load_registry() -> Registry:
     >>> load_registry().names("accountant")[:3]
     ('advanced-composition', 'best', 'gdp')
     """
-    return read_registry(metadata.entry_points(group=GROUP))
+    points = metadata.entry_points(group=GROUP)
+    stated = _stated_kinds() if kind else {}
+    return read_registry(p for p in points if kind in stated.get(_plugin(p), (kind,)))
+
+
+def _stated_kinds() -> dict[tuple[str, ...], list[str]]:
+    """Return the kinds of each plugin that says which it registers; others may register any."""
+    stated: dict[tuple[str, ...], list[str]] = {}
+    installed = metadata.entry_points()
+    for kind in KINDS:
+        for point in installed.select(group=f"{GROUP}.{plural(kind)}"):
+            stated.setdefault(_plugin(point), []).append(kind)
+    return stated
+
+
+def _plugin(point: metadata.EntryPoint) -> tuple[str, ...]:
+    return (*_distribution(point), point.name)
+
+
+@functools.cache
+def core_registry() -> Registry:
+    """Return the registry of the core's own parts, for which the module of no plugin is imported.
+
+    That a plugin claims one of their names is seen by ``load_registry`` alone.
+    """
+    points = metadata.entry_points(group=GROUP)
+    return read_registry(point for point in points if point.module == _BUILTINS)
+
+
+def is_registered(kind: str, name: str) -> bool:
+    """Return whether a name of a kind is there to be used. Plugins are imported for a name that can
+    be one of theirs alone."""
+    if not _NAME.fullmatch(name):
+        return False
+    return name in core_registry().names(kind) or name in load_registry(kind).names(kind)
 
 
 def read_registry(points: Iterable[metadata.EntryPoint]) -> Registry:

@@ -19,6 +19,7 @@ from dpcore.data.schema.columns import Boolean, Date, FeatureColumn, Numeric, Or
 from dpcore.exact.rounding import exact
 from dpcore.inference.estimate import NORMAL_975, estimate_of
 from dpcore.inference.words import notes_on_intervals
+from dpcore.visible import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -85,12 +86,13 @@ class Summary:
 
     def __repr__(self) -> str:
         heads, rows = self.cells()
+        rows = [tuple(map(visible, row)) for row in rows]
         widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
         lines = (
             "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
             for row in (heads, *rows)
         )
-        return "\n".join([*lines, *self.notes])
+        return "\n".join([*lines, *map(visible, self.notes)])
 
 
 def summary_of(model: Model) -> Summary:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from html import escape
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
+from dpcore.errors import InvalidInputError
 from dpcore.report.stylesheet import stylesheet
 
 if TYPE_CHECKING:
@@ -20,7 +22,16 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 def html_of(card: Card, docs: str | None = None) -> str:
     """Return the page. ``docs`` : the address of the folder ``docs`` of dpcore's site, to which its
-    links lead; ``None``: pages of the documents are named, and not linked."""
+    links lead: of http or https, or a relative path; ``None``: pages of the documents are named,
+    and not linked.
+
+    Raises InvalidInputError for another address, which a browser may run.
+    """
+    if docs is not None and not _leads_to_pages(docs):
+        raise InvalidInputError(
+            f"Expected --docs {docs!r} to begin with https:// or http://, or to be a relative path "
+            "such as docs or ../docs."
+        )
     kind = "good" if card.private else "bad"
     facts = "".join(f"<div><dt>{escape(k)}</dt><dd>{escape(v)}</dd></div>" for k, v in card.facts)
     sections = "".join(_section(section, docs) for section in card.sections)
@@ -34,6 +45,19 @@ def html_of(card: Card, docs: str | None = None) -> str:
         f"{f'<dl>{facts}</dl>' if facts else ''}\n</header>\n"
         f"<main>\n{sections}</main>\n</body>\n</html>\n"
     )
+
+
+def _leads_to_pages(docs: str) -> bool:
+    # A browser takes blanks out of an address, and a backslash for a slash.
+    if not docs or "\\" in docs or any(sign.isspace() or not sign.isprintable() for sign in docs):
+        return False
+    try:
+        address = urlsplit(docs)
+    except ValueError:
+        return False
+    if address.scheme in ("http", "https"):
+        return bool(address.netloc)
+    return ":" not in docs and not docs.startswith("/")
 
 
 def _section(section: Section, docs: str | None) -> str:

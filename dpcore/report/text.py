@@ -5,30 +5,28 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
+from dpcore.visible import visible
+
 if TYPE_CHECKING:
     from dpcore.report.card import Card, Section
 
-__all__ = ["printable", "text_of"]
+__all__ = ["text_of"]
 
 _WIDTH = 100
 
 
 def text_of(card: Card) -> str:
     """Return the card for a terminal or a letter, in lines of at most 100 characters where words
-    allow. Control characters of a file's texts are replaced."""
-    facts = [f"{name}: {value}" for name, value in card.facts]
+    allow. Control characters of a file's texts can be read in it."""
+    facts = [visible(f"{name}: {value}") for name, value in card.facts]
     parts = [_wrapped(card.title), _wrapped(card.headline), "\n".join(facts)]
     parts += [_section(section) for section in card.sections]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def printable(text: str) -> str:
-    """Return a text for a terminal, which would obey control characters: blanks in their place."""
-    return "".join(letter if letter.isprintable() else " " for letter in text)
-
-
 def _section(section: Section) -> str:
-    lines = [section.title, "-" * len(section.title)]
+    title = visible(section.title)
+    lines = [title, "-" * len(title)]
     lines += [_wrapped(line) for line in section.lines]
     lines += [_wrapped(item.text, "* ") for item in section.items]
     if section.rows:
@@ -40,7 +38,7 @@ def _section(section: Section) -> str:
 def _wrapped(text: str, first: str = "") -> str:
     rest = " " * len(first)
     return textwrap.fill(
-        printable(text),
+        visible(text),
         _WIDTH,
         initial_indent=first,
         subsequent_indent=rest,

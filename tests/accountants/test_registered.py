@@ -79,7 +79,7 @@ def plugin(monkeypatch):
     monkeypatch.setitem(sys.modules, "a_plugin", module)
     points = [*metadata.entry_points(group=GROUP), metadata.EntryPoint("z", "a_plugin", GROUP)]
     registry = read_registry(points)
-    monkeypatch.setattr(registered, "load_registry", lambda: registry)
+    monkeypatch.setattr(registered, "load_registry", lambda kind=None: registry)
 
 
 @pytest.mark.parametrize("planned", [{}, {"planned": None, "holds": None, "conversions": ()}])

@@ -1,5 +1,6 @@
 """A small table with its schema, the stub plugin, and a runner for the command line."""
 
+import signal
 import sys
 from pathlib import Path
 
@@ -74,6 +75,18 @@ def train(run, folder):
         )
 
     return invoke
+
+
+@pytest.fixture
+def heard():
+    """Requests to end are heard, here and by processes that a test starts: under nohup, or in the
+    background of a shell, a run of the tests begins with some of them ignored."""
+    usual = dict.fromkeys((signal.SIGTERM, signal.SIGHUP), signal.SIG_DFL)
+    usual[signal.SIGINT] = signal.default_int_handler
+    before = {number: signal.signal(number, handler) for number, handler in usual.items()}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 @pytest.fixture

@@ -232,7 +232,7 @@ def stopped_in_the_middle(folder, out, number, jobs, status):
 
 
 @pytest.mark.slow
-def test_stopped_in_the_middle_it_goes_on(compare, folder):
+def test_stopped_in_the_middle_it_goes_on(heard, compare, folder):
     """Another process is stopped after some fits; the rows are those of one that was not."""
     journals = [
         stopped_in_the_middle(folder, "killed.parquet", signal.SIGKILL, 2, -9),

@@ -336,3 +336,101 @@ def test_quiet_leaves_the_scores_alone(run, saved, folder):
     hushed = run("predict", saved, "--data", NAME, "--quiet")
     assert "have neither" in told.stderr or "no score" in told.stderr
     assert (hushed.stdout, hushed.stderr) == (told.stdout, "")
+
+
+@pytest.mark.parametrize("asked", [(), ("--keep", "city"), ("--proba", "--keep", "age")])
+def test_parquet_holds_what_csv_says(run, saved, folder, some, asked):
+    import pyarrow as pa
+    import pyarrow.csv as pacsv
+    import pyarrow.parquet as pq
+
+    with (folder / NAME).open("a") as file:
+        file.write(",Bern,no\n")
+    text = run("predict", saved, "--data", NAME, *asked).stdout_bytes
+    done = run("predict", saved, "--data", NAME, *asked, "--out", "p.parquet")
+    assert done.exit_code == 0 and done.stdout == "" and "1 of 7 rows have no" not in done.stdout
+    # CSV had been written under that name.
+    written = pq.ParquetFile("p.parquet")
+    assert written.num_row_groups > 3 and written.read().column("label").null_count == 1
+    names = written.schema_arrow.names
+    types = {name: pa.float64() if "_" in name else pa.string() for name in names}
+    options = pacsv.ConvertOptions(column_types=types, strings_can_be_null=True)
+    expected = pacsv.read_csv(pa.BufferReader(text), convert_options=options).to_pylist()
+    assert written.read().to_pylist()[:6] == expected[:6]
+    assert [written.schema_arrow.field(name).type for name in names] == [*types.values()]
+    assert list(folder.glob(".dpcore-*")) == []
+
+
+@pytest.mark.parametrize("classes", [("no", "yes"), (-1, 1), (0, 1.5), (False, True)])
+def test_labels_in_parquet_have_the_type_of_their_classes(run, folder, classes):
+    import pyarrow.parquet as pq
+
+    import dpcore
+
+    X, y = np.arange(8.0).reshape(8, 1), [classes[at % 2] for at in range(8)]
+    model = dpcore.fit(X, y, classes=classes, bounds=(0, 7), algo="majority")
+    model.save("m.json")
+    Path(NAME).write_text("\n".join([model.schema.features[0].name, *map(str, range(8))]) + "\n")
+    done = run("predict", "m.json", "--data", NAME, "--out", "p.parquet")
+    assert done.exit_code == 0, done.stderr
+    found = pq.read_table("p.parquet").column("label").to_pylist()
+    assert found == model.predict(X).tolist()
+    assert {*map(type, found)} <= {*map(type, classes)} | ({float} if 1.5 in classes else set())
+
+
+def test_a_format_that_is_not_written_is_refused(run, saved, folder):
+    for name in ("p.xlsx", "p.tsv", "p.csv.gz", "p.json"):
+        done = run("predict", saved, "--data", NAME, "--out", name)
+        assert done.exit_code == 2 and f"Expected --out '{name}' to end in .csv" in done.stderr
+        assert not Path(name).exists()
+    for name in ("p", "p.CSV", "p.txt"):
+        assert run("predict", saved, "--data", NAME, "--out", name).exit_code == 0
+    done = run("predict", saved, "--data", NAME, "--out", "p.parquet", "--spreadsheet-safe")
+    assert done.exit_code == 2 and "Parquet has no formulas" in done.stderr
+
+
+def test_two_columns_of_one_name_are_refused_in_parquet(run, train, folder):
+    for name, before in (("schema.toml", "\n"), (NAME, ",")):
+        text = (folder / name).read_text().replace(f"{before}city", f"{before}log_odds")
+        (folder / name).write_text(text)
+    done = train("--out", "m.json")
+    assert done.exit_code == 0, done.stderr
+    asked = ("predict", "m.json", "--data", NAME, "--keep", "log_odds", "--out")
+    assert run(*asked, "p.csv").exit_code == 0
+    done = run(*asked, "p.parquet")
+    assert done.exit_code == 2 and "'log_odds' is there twice" in done.stderr
+
+
+@pytest.mark.parametrize("out", ["p.csv", "p.parquet"])
+def test_scores_are_readable_by_their_owner_only(run, saved, folder, out):
+    Path(out).write_text("an older one, which all may read")
+    Path(out).chmod(0o644)
+    assert run("predict", saved, "--data", NAME, "--keep", "city", "--out", out).exit_code == 0
+    assert Path(out).stat().st_mode & 0o777 == 0o600
+
+
+def test_no_cell_is_a_formula_if_so_asked(run, folder):
+    import csv
+
+    cells = ["=1+1", "+a", "-b", "@c", "\td", "\re", "-5", "+4.5e-3", "-1-1", "f=", "'=g", ""]
+    safe = ["'=1+1", "'+a", "'-b", "'@c", "'\td", "'\re", *cells[6:8], "'-1-1", *cells[9:]]
+    header, name = ["=id", "age", "label"], "ids.csv"
+    schema = (folder / "schema.toml").read_text().replace("\ncity", '\n"=id"')
+    (folder / "schema.toml").write_text(schema.replace('"no", "yes"', '"=no", "@yes"'))
+    rows = [[cell, 10 * at, "=no" if at % 2 else "@yes"] for at, cell in enumerate(cells)]
+    with open(name, "w", newline="") as file:
+        csv.writer(file).writerows([header, *rows])
+    asked = ("--data", name, "--schema", "schema.toml", "--seed", "1", "--out", "m.json")
+    done = run("train", "--algo", "stub", *asked)
+    assert done.exit_code == 0, done.stderr
+    scoring = ("predict", "m.json", "--data", name, "--keep", "=id", "--out", "p.csv")
+    found = {}
+    for option in ((), ("--spreadsheet-safe",)):
+        assert run(*scoring, *option).exit_code == 0
+        with open("p.csv", newline="") as file:
+            found[option] = [*csv.reader(file)]
+    plain, quoted = found.values()
+    assert [row[0] for row in plain] == ["=id", *cells]
+    assert [row[0] for row in quoted] == ["'=id", *safe]
+    assert [row[1] for row in quoted] == [row[1] for row in plain]
+    assert {row[2] for row in quoted[1:]} <= {"'=no", "'@yes"}

@@ -1,9 +1,11 @@
 """The start of the command line: what a command imports, and what the collector of cycles does."""
 
 import gc
+import os
 import subprocess
 import sys
 import weakref
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -11,6 +13,7 @@ from typer.testing import CliRunner
 from dpcore import cli
 from dpcore.cli.modules import modules_for_good
 
+STUB = Path(__file__).parents[1] / "stub_plugin"
 SCRIPT = """
 import sys
 sys.argv = ["dpcore", *{arguments}]
@@ -21,15 +24,26 @@ except SystemExit:
     pass
 files = {{"dpcore.cli." + where.partition(":")[0] for where in _COMMANDS.values()}}
 print("loaded:", *sorted(files & set(sys.modules)))
+print("plugins:", *(name for name in sys.modules if name.startswith("dpcore_")))
 """
 
 
 def started(*arguments):
     """Return which of the commands' files one run of the command line imports, and its output."""
+    output, loaded, _ = ran(*arguments)
+    return loaded, output
+
+
+def ran(*arguments):
+    """Return the output of the command line, which of the commands' files it imports, and which
+    modules of plugins, the stub's among those that are installed."""
     command = [sys.executable, "-c", SCRIPT.format(arguments=list(arguments))]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    output, _, loaded = done.stdout.rpartition("loaded:")
-    return set(loaded.split()), output + done.stderr
+    paths = os.pathsep.join([str(STUB), os.environ.get("PYTHONPATH", "")])
+    environment = {**os.environ, "PYTHONPATH": paths}
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    output, _, rest = done.stdout.rpartition("loaded:")
+    loaded, _, plugins = rest.partition("plugins:")
+    return output + done.stderr, set(loaded.split()), set(plugins.split())
 
 
 def test_a_command_imports_no_other():
@@ -51,6 +65,27 @@ def test_a_command_alone_has_the_help_that_it_has_beside_the_others(name):
     assert alone.exit_code == whole.exit_code == 0
     assert alone.stdout == whole.stdout
     assert f"Usage: dpcore {name}" in alone.stdout
+
+
+def test_a_command_imports_no_plugin_that_it_does_not_need(train, folder):
+    """The module of every entry point had been imported: code of all plugins ran in predict."""
+    assert train("--out", "m.json").exit_code == 0
+    for arguments in (
+        ("predict", "m.json", "--data", "rows.csv"),
+        ("predict", "m.json", "--data", "no-such-file.csv"),
+        ("info", "m.json"),
+        ("summary", "m.json"),
+    ):
+        assert ran(*arguments)[2] == set(), arguments
+    # The stub does not say that it registers no accountants; four of ours do.
+    for arguments in ((), ("--rho", ".1"), ("--rounds", "9", "--probability", ".1")):
+        found = ran("account", *arguments)[2]
+        assert {name for name in found if "." not in name} == {
+            *("dpcore_stub", "dpcore_a_ddp", "dpcore_baselines")
+        }, arguments
+    # A name that can be a plugin's is looked for among all that may register it.
+    assert "dpcore_stub" in ran("predict", "m.json", "--data", "stub-rows")[2]
+    assert {"dpcore_stub", "dpcore_dask", "dpcore_dp_agd"} <= ran("list")[2]
 
 
 @pytest.mark.parametrize("enabled", [True, False])

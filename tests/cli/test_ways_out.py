@@ -89,7 +89,7 @@ def test_a_model_that_cannot_be_saved(train, folder, monkeypatch):
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
-def test_a_signal_in_the_middle_of_a_fit(train, monkeypatch, number):
+def test_a_signal_in_the_middle_of_a_fit(heard, train, monkeypatch, number):
     import dpcore_stub
 
     real = dpcore_stub.Stub.minimize

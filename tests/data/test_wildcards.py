@@ -1,5 +1,8 @@
 """Wildcards: one line of a schema for columns that are alike, by the header alone."""
 
+import itertools
+from fnmatch import fnmatchcase
+
 import pandas as pd
 import pytest
 
@@ -7,7 +10,9 @@ from dpcore import fit, schema_template
 from dpcore.data.dataset import load_file
 from dpcore.data.readers.arrays import dataset_from_arrays
 from dpcore.data.schema.check import check_schema
+from dpcore.data.schema.columns import Drop
 from dpcore.data.schema.schema import Schema
+from dpcore.data.schema.wildcards import expanded
 from dpcore.data.store import convert
 from dpcore.errors import InvalidInputError
 from dpcore.model.model import load_model
@@ -104,3 +109,24 @@ def test_a_template_keeps_lines_of_their_own_for_few_columns_and_other_types():
     mixed = {f"a{j}": [1.0 if j < 9 else "text"] for j in range(18)}
     made = schema_template(pd.DataFrame({**mixed, "y": [True]}), "y").split("\n[columns]\n")[1]
     assert made.count("*") == 1 and made.count("categorical") == 9
+
+
+def meant(wildcard, names):
+    return [column.name for column in expanded([Drop(wildcard)], [wildcard], names)]
+
+
+def test_wildcards_mean_what_they_mean_in_a_shell():
+    names = ["".join(letters) for n in range(6) for letters in itertools.product("ab", repeat=n)]
+    names += ["a\nb", "\n", "a*b", "[a]", "a.b"]
+    signs = [letters for n in range(6) for letters in itertools.product("ab*", repeat=n)]
+    for wildcard in ["".join(letters) for letters in signs if "*" in letters]:
+        assert meant(wildcard, names) == [n for n in names if fnmatchcase(n, wildcard)], wildcard
+    assert meant("a.*", names) == ["a.b"] and meant("[a]*", names) == ["[a]"]
+    assert meant("ab", names) == ["ab"]
+
+
+@pytest.mark.parametrize("stars", [8, 2000])
+def test_a_wildcard_of_many_stars_takes_no_time(stars):
+    # A regular expression took hours: it is exponential in the number of stars.
+    names = ["a" * 60, "a" * 100_000, "a" * 100_000 + "b"]
+    assert meant("*a" * stars + "*b", names) == names[2:]

@@ -116,7 +116,7 @@ def test_names_that_would_command_a_terminal_are_shown_without_it(file_ledger):
     file_ledger.reserve(a_run(0.1), {**STATED, "analyst": "a\x1b[31mb"}).close("finished")
     for option in ((), ("--html",)):
         text = shown(file_ledger, *option)
-        assert "\x1b" not in text and "a\N{REPLACEMENT CHARACTER}[31mb" in text
+        assert "\x1b" not in text and r"a\x1b[31mb" in text
 
 
 @pytest.mark.parametrize("who", [3, None, "a\x1b[31mb", "a\nb", "\ud800", "x" * 201], ids=ascii)

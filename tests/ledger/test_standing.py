@@ -69,7 +69,7 @@ def test_a_file_that_is_linked_or_renamed_has_the_reservation(
     after_reserving(lambda: act(ledger.path, other))
     said = notes_of(run(ledger))
     assert "Nothing was charged" not in said
-    assert f"Run 2 was charged to the ledger {ledger.path!r}; whether all of it counts" in said
+    assert f"Run 1 was charged to the ledger {ledger.path!r}; whether all of it counts" in said
     assert "No release was made; " in said
     os.replace(other, ledger.path) if befalls == "another name" else os.unlink(other)
     assert TableLedger(ledger.path).state().runs[2].outcome == "open"
@@ -78,7 +78,7 @@ def test_a_file_that_is_linked_or_renamed_has_the_reservation(
 def test_a_ledger_in_whose_place_an_older_copy_is_put_is_told_of(ledger, by_hand):
     reservation = ledger.reserve(a_run(0.2), STATED)
     by_hand(ledger, "DELETE FROM entry WHERE number > 1")
-    with pytest.raises(LedgerError, match="no run 2 like this one any more: another copy took"):
+    with pytest.raises(LedgerError, match="no run 1 like this one any more: another copy took"):
         reservation.close("finished")
     assert "which does not have it any more: another copy took" in reservation.standing()
     assert len(verified(ledger.path)) == 1
@@ -102,7 +102,7 @@ def test_a_server_that_stops_has_the_reservation(own_server, after_reserving):
     after_reserving(own_server.stop)
     said = notes_of(fit(ledger))
     assert "Nothing was charged" not in said
-    assert "Run 2 was charged to the ledger" in said and "cannot be read now" in said
+    assert "Run 1 was charged to the ledger" in said and "cannot be read now" in said
 
 
 class Lost:
@@ -164,7 +164,7 @@ def lost(ledger, monkeypatch):
 def test_whether_a_reservation_was_committed_is_looked_up(ledger, lost, done, kind):
     lost.next("COMMIT", done, None if kind is LedgerError else kind())
     said = notes_of(fit(ledger), kind)
-    there = "The ledger has the run's budget, as run 2, which is open and counts whole"
+    there = "The ledger has the run's budget, as run 1, which is open and counts whole"
     assert (there in said) == done and ("does not have the run's budget" in said) != done
     assert "Nothing was charged;" not in said
     state = TableLedger(ledger.path).state()
@@ -194,7 +194,7 @@ def test_what_is_refused_says_that_nothing_was_charged(ledger):
 def test_the_end_of_a_run_whose_connection_was_lost_is_written_over_a_new_one(ledger, lost):
     for done in (False, True):
         reservation = ledger.reserve(a_run(0.2), STATED)
-        number = reservation.reference["run"]
+        number = reservation.reference["entry"]
         reservation.log.charge(a_release())
         lost.next("COMMIT", done)
         reservation.close("finished")
@@ -277,5 +277,5 @@ def test_a_run_that_is_not_closed_is_an_error_line_however_quiet(file_ledger, tm
     assert done.returncode == 0 and (tmp_path / "m.json").exists()
     (line,) = [line for line in done.stderr.splitlines() if "error" in line]
     assert line.startswith("dpcore: error: the run was not closed. The ledger ")
-    assert "has run 2, which is open and counts whole" in line
+    assert "has run 1, which is open and counts whole" in line
     assert "nothing is released" not in done.stderr

@@ -10,7 +10,16 @@ from pathlib import Path
 import pytest
 
 from dpcore.errors import RegistryError
-from dpcore.registry.catalogue import KINDS, Entry, Registry, plural, read_registry
+from dpcore.registry.catalogue import (
+    KINDS,
+    Entry,
+    Registry,
+    core_registry,
+    is_registered,
+    load_registry,
+    plural,
+    read_registry,
+)
 
 BAD = Path(__file__).parents[1] / "bad_plugins"
 
@@ -187,3 +196,66 @@ def test_the_bad_plugins_installed_for_real():
     scheduled = {"pld", "sampling-composition", "advanced-composition", "best"}
     scheduled |= {"skellam-composition", "skellam-advanced"}
     assert {e["name"] for e in listed["accountants"]} == adaptive | scheduled | {"none"}
+
+
+PLUGIN = """from dpcore.registry.hookspecs import hookimpl
+
+
+@hookimpl
+def register_losses(register):
+    register("logistic", "a.b:C", summary="S.")
+    register("of-it", "a.b:C", summary="S.")
+"""
+
+
+@pytest.fixture
+def recorded(tmp_path, monkeypatch):
+    """A plugin that takes a name of the core's, is installed with these groups of entry points, and
+    then tells whether it was imported."""
+
+    def install(*groups):
+        info = tmp_path / "recorded-1.0.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text("Metadata-Version: 2.1\nName: recorded\nVersion: 1.0\n")
+        points = "".join(f"[{group}]\nrecorded = recorded_plugin\n" for group in groups)
+        (info / "entry_points.txt").write_text(points)
+        (tmp_path / "recorded_plugin.py").write_text(PLUGIN)
+        monkeypatch.syspath_prepend(str(tmp_path))
+        load_registry.cache_clear()
+        return lambda: "recorded_plugin" in sys.modules
+
+    yield install
+    sys.modules.pop("recorded_plugin", None)
+    load_registry.cache_clear()
+
+
+def test_what_the_core_has_is_found_without_a_plugin(recorded):
+    is_imported = recorded("dpcore")
+    assert is_registered("loss", "logistic") and is_registered("accountant", "zcdp")
+    assert not is_registered("dataset", "rows.csv") and not is_registered("dataset", "/a/b")
+    assert core_registry().load("accountant", "zcdp").name == "zcdp"
+    assert core_registry().names("optimizer") == () and core_registry().failures == ()
+    assert not is_imported()
+    assert is_registered("loss", "of-it") and not is_registered("loss", "of-nobody")
+    assert is_imported()
+    with pytest.raises(RegistryError, match="registered by both dpcore .* and recorded 1.0"):
+        load_registry().get("loss", "logistic")
+
+
+def test_a_plugin_that_names_its_kinds_is_imported_for_these_alone(recorded):
+    is_imported = recorded("dpcore", "dpcore.losses", "dpcore.mechanisms")
+    assert "zcdp" in load_registry("accountant").names("accountant")
+    assert not is_imported() and not is_registered("dataset", "no-such-rows")
+    assert not is_imported() and is_registered("loss", "of-it")
+    assert is_imported() and "of-it" in load_registry().names("loss")
+
+
+def test_plugins_register_no_kind_that_they_do_not_name():
+    named = {}
+    for kind in KINDS:
+        for point in metadata.entry_points(group=f"dpcore.{plural(kind)}"):
+            named.setdefault((point.name, point.value), set()).add(kind)
+    assert len(named) >= 5
+    for (name, value), stated in named.items():
+        registry = read_registry([metadata.EntryPoint(name, value, "dpcore")])
+        assert {kind for kind in KINDS if registry.names(kind)} == stated, name

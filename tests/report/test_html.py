@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 
 from dpcore.cli import app
 from dpcore.data.schema.schema import Schema
+from dpcore.errors import InvalidInputError
 from dpcore.model.model import Model
 from dpcore.privacy.statement import PrivacyStatement
 from dpcore.report.card import card_of
@@ -207,3 +208,23 @@ def test_the_command_refuses_what_is_no_model_and_does_not_write_over_it(path):
         result = run(*arguments)
         assert result.exit_code == 2 and words in " ".join(result.output.split())
     assert path.read_text() == before
+
+
+@pytest.mark.parametrize(
+    "docs",
+    [
+        *("javascript:alert(1)", "JavaScript:x", "java\tscript:x", " javascript:x", "\x01data:x"),
+        *("data:text/html,x", "vbscript:x", "file:///etc", "ftp://a/docs", "//a.example/docs"),
+        *("/docs", "\\\\a.example\\docs", "https:", "http:///docs", "https://[/docs", ""),
+    ],
+)
+def test_links_lead_to_pages_and_run_nothing(docs):
+    with pytest.raises(InvalidInputError, match="Expected --docs .* to begin with https://"):
+        html_of(card_of(model()), docs)
+
+
+@pytest.mark.parametrize(
+    "docs", ["docs", "../docs/", ".", "HTTPS://a.example/docs", "http://localhost:8000/docs"]
+)
+def test_pages_and_relative_paths_are_linked(docs):
+    assert f'href="{docs.rstrip("/")}/report.html' in html_of(card_of(model()), docs)

@@ -19,7 +19,8 @@ __all__ = ["FILES", "load", "load_numeric", "numeric_schema", "schema"]
 FILES = (
     RemoteFile(
         "kddcup.data_10_percent.gz",
-        "http://kdd.ics.uci.edu/databases/kddcup99/kddcup.data_10_percent.gz",
+        "https://archive.ics.uci.edu/ml/machine-learning-databases/kddcup99-mld/"
+        "kddcup.data_10_percent.gz",
         ("8045aca0d84e70e622d1148d7df782496f6333bf6eb979a1b0837c42a9fd9561",),
     ),
 )

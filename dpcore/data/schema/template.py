@@ -15,6 +15,7 @@ from dpcore.data.schema.toml_writer import format_table, format_value
 from dpcore.data.schema.values import PLACEHOLDER
 from dpcore.data.schema.wildcards import alike_columns
 from dpcore.errors import DataError, InvalidInputError, near_names
+from dpcore.visible import visible
 
 __all__ = ["check_target", "schema_template"]
 
@@ -92,7 +93,7 @@ def _template(
     names = [name for name, _ in columns]
     refuse_repeated(names, source)
     check_target(target, names, source)
-    lines = [_HEAD.format(source=os.path.basename(source)) + _comments()]
+    lines = [_HEAD.format(source=visible(os.path.basename(source))) + _comments()]
     if target is None:
         last = _quoted(names[-1])
         lines.insert(0, f"# The label is taken to be {last}, the last column; see --target.")
@@ -139,7 +140,7 @@ def _width_template(source: str, form: str, target: str | None) -> str:
         raise DataError(f"No such file: {source}.")
     layout = "header = false\n" if form == "whitespace" else ""
     return _WIDTH_TEMPLATE.format(
-        source=os.path.basename(source), layout=layout, label=_quoted(target or "label")
+        source=visible(os.path.basename(source)), layout=layout, label=_quoted(target or "label")
     )
 
 

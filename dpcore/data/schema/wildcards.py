@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 from collections.abc import Sequence
 
 from dpcore.data.schema.columns import Column, Drop, Label
@@ -24,11 +23,10 @@ def expanded(
     a wildcard are in the order of ``names``.
     Raises InvalidInputError for a wildcard that means none, unless it is dropped.
     """
-    patterns = {w: re.compile("(?s)" + ".*".join(map(re.escape, w.split("*")))) for w in wildcards}
     listed = {column.name for column in columns} - set(wildcards)
     found: dict[str, list[str]] = {wildcard: [] for wildcard in wildcards}
     for name in names:
-        fits = (w for w in wildcards if name not in listed and patterns[w].fullmatch(name))
+        fits = (w for w in wildcards if name not in listed and _fits(w, name))
         if (first := next(fits, None)) is not None:
             found[first].append(name)
     out: list[Column] = []
@@ -43,6 +41,28 @@ def expanded(
             )
         out += [dataclasses.replace(column, name=name) for name in found[column.name]]
     return tuple(out)
+
+
+def _fits(wildcard: str, name: str) -> bool:
+    """Return whether a name is the wildcard's pieces in their order, with any text for each *.
+
+    Each piece between two stars is taken where it is found first: what is behind a later place is
+    behind the first one too. So nothing is tried twice, where a regular expression takes time that
+    is exponential in the number of stars.
+    """
+    first, *between = wildcard.split("*")
+    if not between:
+        return name == wildcard
+    last = between.pop()
+    at, end = len(first), len(name) - len(last)
+    if at > end or not (name.startswith(first) and name.endswith(last)):
+        return False
+    for piece in between:
+        found = name.find(piece, at, end)
+        if found < 0:
+            return False
+        at = found + len(piece)
+    return True
 
 
 def with_a_star(columns: Sequence[Column]) -> tuple[str, ...]:

@@ -33,8 +33,9 @@ class SqliteStore:
         self.stays_open = False
         """The last who closes the file waits for the disk several times, and copies into it what
         was written ahead."""
-        self._file = Kept(lambda: self._connected("FULL"))
-        self._log = Kept(lambda: self._connected("NORMAL"))
+        self._file = Kept(lambda: self._connected("mode=rw", "FULL"))
+        self._log = Kept(lambda: self._connected("mode=rw", "NORMAL"))
+        self._read_only = Kept(self._connected_to_read)
 
     @contextmanager
     def creating(self) -> Iterator[sqlite3.Connection]:
@@ -54,7 +55,10 @@ class SqliteStore:
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
-        with self._opened(self._file) as connection:
+        # In a folder that cannot be written to, as on a read-only mount, readers have no locks.
+        folder = os.path.dirname(os.path.realpath(self.address))
+        kept = self._file if os.access(folder, os.W_OK) else self._read_only
+        with self._opened(kept) as connection:
             self._require_ledger(connection)
             yield connection
 
@@ -71,8 +75,8 @@ class SqliteStore:
 
     def close(self) -> None:
         """Close the file; the next call opens it anew."""
-        self._log.close()
-        self._file.close()
+        for kept in (self._log, self._file, self._read_only):
+            kept.close()
 
     @contextmanager
     def _opened(
@@ -94,8 +98,21 @@ class SqliteStore:
         ):
             yield connection
 
-    def _connected(self, synchronous: str) -> sqlite3.Connection:
-        name = Path(self.address).absolute().as_uri() + "?mode=rw"
+    def _connected_to_read(self) -> sqlite3.Connection:
+        """Return a connection without locks, which sees no entry that is in the log alone: where
+        there is such a log, its readers need the file of their locks beside it."""
+        log, locks = (f"{os.path.realpath(self.address)}{end}" for end in ("-wal", "-shm"))
+        if not (os.path.isfile(log) and os.path.getsize(log)):
+            return self._connected("mode=ro&immutable=1", "OFF")
+        if os.path.isfile(locks):
+            return self._connected("mode=ro", "OFF")
+        raise LedgerError(
+            f"The last entries of {self.address!r} are in {os.path.basename(log)!r} beside it, "
+            "which is read in a folder that can be written to: copy both there."
+        )
+
+    def _connected(self, mode: str, synchronous: str) -> sqlite3.Connection:
+        name = f"{Path(self.address).absolute().as_uri()}?{mode}"
         # Autocommit: transactions begin and end where this module says so. Sessions are asked by
         # one thread at a time, but not always by the same.
         options: dict[str, Any] = {"isolation_level": None, "check_same_thread": False}

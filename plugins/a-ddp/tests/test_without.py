@@ -17,7 +17,7 @@ def without(monkeypatch):
     points = [point for point in metadata.entry_points(group=GROUP) if point.name != "a-ddp"]
     registry = read_registry(points)
     for module in (plan, registered):
-        monkeypatch.setattr(module, "load_registry", lambda: registry)
+        monkeypatch.setattr(module, "load_registry", lambda kind=None: registry)
     return registry
 
 

@@ -9,13 +9,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
-from importlib import metadata
+from contextlib import AbstractContextManager, contextmanager
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from dpcore.plugin.engines import EngineError, InvalidInputError, available_threads, replacing
-from dpcore_dask.versions import own_versions, require_versions
+from dpcore_dask.versions import own_versions, require_versions, version_of
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -30,6 +29,7 @@ _UNSTARTED = (
     'fit under if __name__ == "__main__":, or start a scheduler and workers by hand and name its '
     "address, engine='dask:tcp://HOST:8786'."
 )
+_EXTRA = "which the extra dask brings: pip install '.[dask]' plugins/*, in a checkout of dpcore"
 
 
 @contextmanager
@@ -60,8 +60,7 @@ def require_dask() -> None:
     """Raise InvalidInputError where Dask is not installed: it is an extra."""
     if find_spec("distributed") is None:
         raise InvalidInputError(
-            "The engine dask needs the packages dask and distributed, which the extra dask brings: "
-            "pip install '.[dask]' plugins/*, in a checkout of dpcore."
+            f"The engine dask needs the packages dask and distributed, {_EXTRA}."
         )
 
 
@@ -79,6 +78,11 @@ def _local_cluster(n_workers: int) -> Any:
     import dask
     from distributed import LocalCluster
 
+    if find_spec("cryptography") is None:
+        raise InvalidInputError(
+            "Workers of this machine have certificates, made by the package cryptography, "
+            f"{_EXTRA}. Or name the address of a scheduler: engine='dask:tcp://HOST:8786'."
+        )
     # The profile of a worker is looked at by nobody here, and grows every second that it runs.
     asked = {"scheduler.work-stealing": False, "worker.profile.enabled": False}
     with dask.config.set({f"distributed.{key}": value for key, value in asked.items()}):
@@ -170,15 +174,19 @@ def _versions_there(client: Client, packages: Iterable[str]) -> dict[str, dict[s
     have of the packages, as far as they have them."""
     found: dict[str, dict[str, str]] = {}
     for package in packages:
-        there = client.run(metadata.version, package, on_error="return")
+        there = client.run(version_of, package, on_error="return")
         told = {f"The worker {address}": version for address, version in there.items()}
-        with suppress(metadata.PackageNotFoundError):
-            told["The scheduler"] = client.run_on_scheduler(metadata.version, package)
-        for where in (*told, "The scheduler"):
-            found.setdefault(where, {})
+        try:
+            told["The scheduler"] = client.run_on_scheduler(version_of, package)
+        except (ImportError, AttributeError) as error:
+            told["The scheduler"] = error
         for where, version in told.items():
+            of_it = found.setdefault(where, {})
             if isinstance(version, str):
-                found[where][package] = version
+                of_it[package] = version
+            elif not isinstance(version, ModuleNotFoundError):
+                # It cannot say, by code that has not this question.
+                of_it[package] = f"in another version ({type(version).__name__})"
     return found
 
 

@@ -1,4 +1,5 @@
-"""The packages that all processes of a fit have in the same version, since sums depend on them."""
+"""The packages that all processes of a fit have in the same version, those of dpcore and plugins
+from the same source, since sums depend on them."""
 
 from __future__ import annotations
 
@@ -8,22 +9,23 @@ from contextlib import suppress
 from importlib import metadata
 
 from dpcore.plugin.engines import DISTRIBUTIONS, EngineError
+from dpcore_dask.source_digest import plugins_of_others, source_digest
 
-__all__ = ["PACKAGES", "own_versions", "require_versions"]
+__all__ = ["PACKAGES", "own_versions", "require_versions", "version_of"]
 
 PACKAGES = ("dpcore", "dpcore-dask", "numba", "numpy", "pyarrow")
 """Of every process, beside the plugins."""
 
 
 def own_versions() -> dict[str, str]:
-    """Return the versions in this process: of the packages, and of every plugin.
+    """Return the versions in this process: of the packages, and of every plugin, with the digest
+    of its source.
 
     A question is sent by the name of its class, and its sensitivity is stated here: by the class of
     another version a row might count for more. A part whose distribution is no plugin is its
     owner's to keep the same.
     """
-    offered = metadata.entry_points(group="dpcore")
-    plugins = {plugin.dist.name for plugin in offered if plugin.dist and plugin.dist.name}
+    plugins = DISTRIBUTIONS.keys() | plugins_of_others().keys()
     return _versions_of((*PACKAGES, *sorted(plugins.difference(PACKAGES))))
 
 
@@ -51,9 +53,17 @@ def _versions_of(names: Iterable[str]) -> dict[str, str]:
     found = {}
     for name in names:
         with suppress(metadata.PackageNotFoundError):
-            found[name] = _version(name)
+            found[name] = version_of(name)
     return found
 
 
-_version = functools.cache(metadata.version)
-"""Asked for every partition; the version of the code that is loaded stays."""
+@functools.cache
+def version_of(name: str) -> str:
+    """Return the version of a distribution in this process, and of code of dpcore or of a plugin
+    the digest of its source: an edited checkout has the version of before. Asked for every
+    partition, it is what it was at first, as the code is that is loaded.
+
+    Raises PackageNotFoundError where it is not installed.
+    """
+    version, digest = metadata.version(name), source_digest(name)
+    return f"{version} (source {digest})" if digest else version

@@ -9,7 +9,7 @@ from flwr.app import Context, Message
 from flwr.clientapp import ClientApp
 
 from dpcore.plugin import DpcoreError
-from dpcore.plugin.parts import Declined
+from dpcore.plugin.parts import Declined, visible
 from dpcore_a_ddp.flower.member import FAILED, Member, answer
 from dpcore_a_ddp.flower.post import content_of, record_of
 from dpcore_a_ddp.flower.wire import pack_answer, unpack_question
@@ -50,4 +50,5 @@ def _content(message: Message, context: Context) -> bytes:
 
 
 def _tell(error: Exception) -> None:
-    print(f"dpcore-a-ddp: {type(error).__name__}: {error}", file=sys.stderr, flush=True)
+    said = visible(f"dpcore-a-ddp: {type(error).__name__}: {error}")
+    print(said, file=sys.stderr, flush=True)

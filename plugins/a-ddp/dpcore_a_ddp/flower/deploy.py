@@ -13,7 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from dpcore.plugin import DpcoreError, InvalidInputError, Settings
-from dpcore.plugin.parts import Schema, check_writable, make_plan, optimizer_facts, write_whole
+from dpcore.plugin.parts import (
+    Schema,
+    check_writable,
+    make_plan,
+    optimizer_facts,
+    visible,
+    write_whole,
+)
 from dpcore_a_ddp.flower.job import Job
 from dpcore_a_ddp.flower.pool import check_trust
 from dpcore_a_ddp.flower.processes import Deployment, DeploymentError
@@ -42,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         deploy(settings, asked.data, asked.schema, asked.folder, asked.out, asked.timeout)
     except (DpcoreError, OSError) as error:
-        print(f"dpcore-a-ddp: {error}", file=sys.stderr)
+        print(visible(f"dpcore-a-ddp: {error}"), file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("dpcore-a-ddp: stopped; what users spent is in their ledgers.", file=sys.stderr)
@@ -102,7 +109,8 @@ def deploy(
     if not model.exists():
         raise DeploymentError(f"The run ended without a model; see {folder / 'processes'}.")
     write_whole(out, model.read_bytes())
-    print(f"Model: {out}\nUsers, with their ledgers: {folder / 'users'}")
+    for line in (f"Model: {out}", f"Users, with their ledgers: {folder / 'users'}"):
+        print(visible(line))
 
 
 class _Progress:
@@ -131,7 +139,7 @@ class _Progress:
         """Print each reason once."""
         for reason in reasons:
             if reason not in self._said:
-                print(f"  {reason}", flush=True)
+                print(visible(f"  {reason}"), flush=True)
         self._said.update(reasons)
 
 
