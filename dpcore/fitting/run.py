@@ -56,7 +56,7 @@ __all__ = ["Training", "fit_dataset", "train"]
 _WHERE_GIVEN = ("rho", "mu", *WHERE_GIVEN)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Training:
     """The outcome of a run.
 

@@ -65,7 +65,7 @@ class Coefficient:
     high: float | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Summary:
     """The coefficients of a model, the intercept last, and how to read them."""
 
