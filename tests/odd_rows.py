@@ -5,10 +5,11 @@ import decimal
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from dpcore.data.cells.objects import as_objects
+from dpcore.data.readers.arrays import dataset_from_arrays
+from dpcore.data.schema.schema import Schema
+from dpcore.errors import DataError
 
 NUMBER = {"kind": "numeric", "lower": -5, "upper": 90}
 CODES = {"kind": "categorical", "categories": ["02139", "a b", "1"]}
@@ -57,3 +58,29 @@ def schema_of(kind, label=LABEL, **keys):
 
 def good_cells(kind, n=6):
     return [KINDS[kind][1]] * n
+
+
+def text_of(cells):
+    """Return delimited text of the cells, as they are, and labels beside them."""
+    return "\n".join(["x,y", *(f"{cell},{i % 2}" for i, cell in enumerate(cells)), ""])
+
+
+def frame_of(cells):
+    """Return a frame of the cells as objects, and labels beside them."""
+    labels = [str(i % 2) for i in range(len(cells))]
+    columns = {
+        "x": pd.Series(as_objects(cells), dtype=object),
+        "y": pd.Series(labels, dtype=object),
+    }
+    return pd.DataFrame(columns)
+
+
+def is_legal(kind, cell):
+    """Return whether a frame's row with the cell satisfies the schema of a kind."""
+    try:
+        dataset_from_arrays(
+            frame_of([*good_cells(kind), cell]), schema=Schema.from_dict(schema_of(kind))
+        )
+    except DataError:
+        return False
+    return True

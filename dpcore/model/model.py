@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["Model", "load_model"]
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False, slots=True, weakref_slot=True)
 class Model(LearntFacts):
     """A linear model, everything in it released or public.
 

@@ -71,7 +71,7 @@ _STORED_BITS = 8
 for the noise of a small budget (at 2^10 dp-gd is refused at epsilon = 1)."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class Schema:
     """The public description of a table; the keys are those of the TOML file above.
 
