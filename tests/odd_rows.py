@@ -20,7 +20,7 @@ KINDS = {
     "number": (NUMBER, "3"),
     "number, filled": (NUMBER | {"fill": 7}, "3"),
     "number, marked": (NUMBER | {"indicator": True}, "3"),
-    "number, both": (NUMBER | {"fill": 7, "indicator": True, "missing": ["none", "-8"]}, "3"),
+    "number, both": (NUMBER | {"fill": 7, "indicator": True, "missing": ["none", "-9"]}, "3"),
     "logarithm": ({"kind": "numeric", "lower": 0.5, "upper": 90, "scale": "log", "fill": 3}, "3"),
     "bins": ({"kind": "numeric", "bins": [-1, 1, 2.5], "indicator": True}, "3"),
     "knots": ({"kind": "numeric", "knots": [-3, 1, 2.25, 60], "indicator": True}, "3"),
@@ -30,7 +30,10 @@ KINDS = {
     "codes, filled": (CODES | {"fill": "a b", "missing": ["none"]}, "02139"),
     "numbered codes": ({"kind": "categorical", "categories": [1, 2.5], "indicator": True}, "1"),
     "truth as codes": ({"kind": "categorical", "categories": ["False", "True"]}, "True"),
-    "ordinal": ({"kind": "ordinal", "levels": ["low", "mid", "high"], "fill": "mid"}, "low"),
+    "ordinal": (
+        {"kind": "ordinal", "levels": ["low", "mid"], "missing": ["-9"], "fill": "mid"},
+        "low",
+    ),
     "numbered ordinal": ({"kind": "ordinal", "levels": [1, 2, 3], "indicator": True}, "2"),
     "boolean": ({"kind": "boolean", "indicator": True}, "yes"),
     "hashed": ({"kind": "hashed", "buckets": 8, "indicator": True}, "a b"),
@@ -39,7 +42,7 @@ KINDS = {
     "date as written": (DATE | {"fill": "2020-02-29", "format": "%d.%m.%Y"}, "29.02.2020"),
 }
 TEXTS = [
-    "", "  ", "NA", "-9", "none", "-8", "x", "1e3", "1e999", "-1e9", " 3 ", "+3", '"1,5"', "nan",
+    "", "  ", "NA", "-9", "none", "x", "1e3", "1e999", "-1e9", " 3 ", "+3", '"1,5"', "nan",
     "True", "TRUE", "off", "2020-02-30", "2031-01-01", "1960-01-01T12:00:00Z", "02139", "mid",
     '"a b"', '"a,b"', '"a""b"', 'a"b', '"a\nb"', '"a', "é", "9" * 400, "0x10", "3,4",
 ]  # fmt: skip
@@ -53,7 +56,7 @@ OBJECTS = [
 
 def schema_of(kind, label=LABEL, **keys):
     """Return the keys of a schema of one column of a kind, a label beside it."""
-    return {"missing": ["", "NA", "-9"], "columns": {"x": KINDS[kind][0], "y": label}, **keys}
+    return {"missing": ["", "NA"], "columns": {"x": KINDS[kind][0], "y": label}, **keys}
 
 
 def good_cells(kind, n=6):
