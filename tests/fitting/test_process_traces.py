@@ -18,7 +18,7 @@ from traces import differences, of_process
 from dpcore.plugin import njit
 
 PROGRAM = Path(__file__).parents[1] / "traces.py"
-WIDTH = {"width": 3, "row_norm": 1.0, "columns": {"y": {"kind": "label", "classes": [0, 1]}}}
+WIDTH = {"width": 3, "row_norm": 4.0, "columns": {"y": {"kind": "label", "classes": [0, 1]}}}
 BLANKS = WIDTH | {"header": False, "separator": "whitespace"}
 
 
@@ -64,6 +64,15 @@ def texts(folder, kinds=tuple(KINDS)):
         good = write(good_cells(kind))
         for cell in TEXTS:
             yield good, write([*good_cells(kind), cell]), schema_of(kind)
+
+
+def scaled_down(folder):
+    """Yield tables without and with a row that is longer than rows may be."""
+    write = writer(folder, "csv", lambda cells, path: path.write_text(text_of(cells)))
+    for kind in ("number", "number, both", "knots"):
+        good, keys = write(good_cells(kind)), schema_of(kind, row_norm=1.2)
+        for cell in ("90", "-99", "99", "3"):
+            yield good, write([*good_cells(kind), cell]), keys
 
 
 def columns(folder):
@@ -122,13 +131,15 @@ def matrices(folder):
         np.savez(path, X=rows, y=np.arange(len(rows)) % 2)
 
     write = writer(folder, "npz", write)
-    good = np.full((6, 3), 0.25)
+    full = np.full((8192, 3), 0.25)  # as many as a block holds
+    yield write(full), write(full[[*range(8192), 0]]), WIDTH
+    good = full[:6]
     for odd in ([np.nan, 0, 0], [99.0, 0, 0], [0.0, 0, 0], [np.inf, 0, 0]):
         yield write(good), write(np.vstack([good, odd])), WIDTH
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("source", [columns, frames, libsvm, blanks, matrices])
+@pytest.mark.parametrize("source", [scaled_down, columns, frames, libsvm, blanks, matrices])
 def test_a_process_tells_nothing_of_an_odd_cell(tmp_path, source):
     assert in_two_processes(tmp_path, source(tmp_path)) == []
 
