@@ -164,12 +164,19 @@ class DpcoreWarning(UserWarning):
     """A warning to the owner of a model about it: the command line prints the same."""
 
 
-def warn_caller(message: str) -> None:
-    """Warn the owner of a model, at the first line outside this package that led here."""
-    frame, level = sys._getframe(1), 2
+def warn_caller(message: str, remembered: bool = True) -> None:
+    """Warn the owner of a model, at the first line outside this package that led here.
+
+    ``remembered`` : whether Python may keep the message, so as to show it once; not where it has a
+    figure of rows.
+    """
+    frame = sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("dpcore."):
-        frame, level = frame.f_back, level + 1
-    warnings.warn(visible(message), DpcoreWarning, stacklevel=level)
+        frame = frame.f_back
+    known = frame.f_globals
+    where = frame.f_code.co_filename, frame.f_lineno, known.get("__name__", "<unknown>")
+    registry = known.setdefault("__warningregistry__", {}) if remembered else {}
+    warnings.warn_explicit(visible(message), DpcoreWarning, *where, registry)
 
 
 def near_names(name: str, known: Iterable[str]) -> str:

@@ -9,8 +9,7 @@ so that the least noise is seen, and where the end of a run varies most, so that
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,13 +31,20 @@ _LOOKS, _MOST_BITS = 16, 61
 class Transcripts:
     """An interactive mechanism with the answers to its script on pairs of neighbours.
 
-    ``size`` : how many numbers the answer has that it starts from.
+    ``size`` : how many numbers the answer has that it starts from. ``pairs`` : answers on a table,
+    and on a neighbour of it.
     """
 
     mechanism: Any
     relation: NeighboringRelation
     size: int
     place: str = ""
+    script: Script = field(init=False)
+    pairs: list[tuple[Answers, Answers]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "script", self._script())
+        object.__setattr__(self, "pairs", self._pairs())
 
     @property
     def kind(self) -> str:
@@ -53,8 +59,7 @@ class Transcripts:
     def share(self) -> float:
         return 1.0
 
-    @cached_property
-    def script(self) -> Script:
+    def _script(self) -> Script:
         part, reference = self.mechanism, self.mechanism.reference
         base = part.base.sensitivity(self.relation)
         kept = None if reference is None else reference.sensitivity(self.relation)
@@ -65,9 +70,7 @@ class Transcripts:
         event: DpEvent = self.mechanism.event(self.script.base, self.script.reference)
         return event
 
-    @cached_property
-    def pairs(self) -> list[tuple[Answers, Answers]]:
-        """Answers on a table, and on a neighbour of it."""
+    def _pairs(self) -> list[tuple[Answers, Answers]]:
         single = hasattr(self.mechanism, "narrowed")
         ends = {level: self._ends(level) for level in self._levels()}
         never = min(ends, key=lambda level: (-max(ends[level]), len(set(ends[level]))))

@@ -119,8 +119,9 @@ def _numbers_of(X: Rows) -> np.ndarray:
 def _places(schema: Schema) -> dict[str, int]:
     """Return the place of each feature in waiting among the stored numbers."""
     places, at = {}, 0
-    for part in schema.parts if schema.width is None else ():
-        if part.in_waiting:
-            places[part.names[0]] = at
-        at += 0 if part.is_code else len(part.names)
+    for column in schema.features if schema.width is None else ():
+        for part in column.parts:
+            if part.in_waiting:
+                places[column.name] = at
+            at += 0 if part.is_code else part.width
     return places

@@ -81,7 +81,7 @@ def _found(schema: Schema, name: str) -> tuple[RowPart, int, int]:
     for column in () if schema.width is not None else schema.features:
         codes = [part for part in column.parts if part.is_code]
         if len(column.parts) == 1 and codes and column.levels:
-            names = codes[0].names
+            names = column.feature_names
             if name in names:
                 return RowPart(column.name, name, len(names)), place, names.index(name)
             known[column.name] = names

@@ -83,7 +83,7 @@ def encoded_cross(graph: Graph, cross: Crossed, levels: Mapping[str, str]) -> st
         known = graph.op("And", known, graph.op("GreaterOrEqual", level, 0))
         code = graph.op("Add", graph.op("Mul", code, n_levels), level)
     code = graph.op("Where", known, code, _UNKNOWN)
-    return one_hot(graph, code, len(cross.part.names))
+    return one_hot(graph, code, cross.part.width)
 
 
 def _categories(graph: Graph, cells: str, column: Categorical, notation: Notation) -> Encoded:

@@ -37,11 +37,10 @@ def calendar(graph: Graph, column: Date, key: str, days: str, none: str | None) 
 
     ``days`` : float64, whole, of the years 1 to 9999. ``none`` : where there is no date.
     """
-    part = next(part for part in column.parts if part.names[0].startswith(f"{column.name}.{key}="))
     code = {"year": _year, "month": _month, "weekday": _weekday}[key](graph, column, days)
     if none is not None:
         code = graph.op("Where", none, -1, code)
-    return one_hot(graph, code, len(part.names))
+    return one_hot(graph, code, len(column.levels_of(key)))
 
 
 def _year(graph: Graph, column: Date, days: str) -> str:

@@ -47,7 +47,7 @@ def make_model(
     }
     return Model(
         w=check_coefficients(solution.w, schema.w_shape, plan.entry.name),
-        schema=schema,
+        schema=schema.anew(),
         loss=plan.settings.loss,
         multiclass=plan.settings.multiclass if statement.fits > 1 else None,
         loss_parameters=plain(loss_parameters(unweighted(plan.loss))),

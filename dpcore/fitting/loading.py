@@ -241,7 +241,7 @@ def read_schema_of(request: DataRequest) -> Schema | None:
     """Return the schema that a request names, or asks to be read off the rows, if any."""
     _check_request(request)
     if isinstance(request.schema, Schema):
-        return request.schema
+        return request.schema.anew()
     if request.schema_from_data:
         from dpcore.data.schema.from_data import schema_from_data
 

@@ -29,7 +29,8 @@ _CLASSES = "The classes are -1 and 1 unless you name them: classes=(negative, po
 
 def schema_of(schema: Any, private_bounds: bool = False) -> Schema | None:
     """Return the schema of a Schema, its keys as a mapping, the path of its TOML file or the
-    name of a shipped one. ``private_bounds`` : those of its numeric columns without any."""
+    name of a shipped one: never the caller's own, which is not to read rows. ``private_bounds`` :
+    those of its numeric columns without any."""
     from dpcore.data.schema.schema import Schema
 
     if isinstance(schema, Mapping):
@@ -38,7 +39,9 @@ def schema_of(schema: Any, private_bounds: bool = False) -> Schema | None:
         return Schema.read(schema, private_bounds)
     if not (schema is None or isinstance(schema, Schema)):
         raise InvalidInputError("Expected schema to be a Schema, a mapping, a path or a name.")
-    return require_private_bounds(schema) if schema and private_bounds else schema
+    if schema is None:
+        return None
+    return require_private_bounds(schema.anew()) if private_bounds else schema.anew()
 
 
 def with_units(schema: Schema | None, unit: str | None, rows_per_unit: int | None) -> Schema | None:

@@ -142,7 +142,7 @@ def finish(
         "algo": plan.entry.name,
         "chosen_by": plan.chosen_by,
         "data": dataset.name,
-        "n_features": len(model.feature_names),
+        "n_features": model.coef.shape[-1],
     }
     if dataset.part is not None:
         facts["part"] = dataset.part.name

@@ -20,7 +20,7 @@ __all__ = ["Training"]
 _WHERE_GIVEN = ("rho", "mu", *WHERE_GIVEN)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Training:
     """The outcome of a run.
 

@@ -21,6 +21,7 @@ class LearntFacts:
     """Released coefficients and public names. Those that end in ``_`` are scikit-learn's, in its
     shapes."""
 
+    __slots__ = ()
     w: np.ndarray
     schema: Schema
     loss: str

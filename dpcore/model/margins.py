@@ -42,7 +42,8 @@ def margins_of(
         n_rows = margins.shape[-1]
         told = words_of_blanks(n_blank, n_rows, "bad_rows='refuse'")
         is_each = n_blank == n_rows
-        warn_caller(told + (first_reason(model.schema, X) if is_each else ""))
+        reason = first_reason(model.schema, X) if is_each else ""
+        warn_caller(told + reason, remembered=False)
     return margins
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["Model", "load_model"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, slots=True, weakref_slot=True)
 class Model(LearntFacts):
     """A linear model, everything in it released or public.
 
@@ -37,7 +38,7 @@ class Model(LearntFacts):
     ----------
     w : float64 array of shape (n_features,), or (n_classes, n_features) of three classes and more,
         in C order; the intercept last if the schema has one.
-    schema : the public encoding of rows and labels.
+    schema : the public encoding of rows and labels, built for the model: it read no row of the fit.
     loss, loss_parameters : its registered name, and the parameters of its own, public facts.
     algo : name, distribution, parameters and slots of the algorithm.
     privacy : the privacy statement (``dpcore.privacy.statement``) as data.
@@ -171,8 +172,9 @@ class Model(LearntFacts):
     def _repr_html_(self) -> str:
         return html_of(self)
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "report": {}}
+    def __reduce__(self) -> tuple[Any, ...]:
+        held = {each.name: getattr(self, each.name) for each in fields(self)}
+        return partial(Model, **{**held, "report": {}}), ()
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model file, whole or not at all. What ends this early has a note of what the

@@ -101,7 +101,7 @@ def fitted_in_words(model: Model) -> str:
     inner = " and an intercept" if model.schema.intercept else ""
     weights = model.class_weights, model.weight_bound
     loss = shown_loss(model.loss, model.loss_parameters, *weights)
-    count = len(model.feature_names)
+    count = model.coef.shape[-1]
     features = f"{count} feature" if count == 1 else f"{count} features"
     each = "" if model.multiclass is None else ", each class against the rest"
     by = f"fitted by {model.algo['name']}{each}"

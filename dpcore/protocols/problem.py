@@ -115,7 +115,7 @@ class Problem:
         return None if self.n is not None and self.n <= self.capacity else self.capacity
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Solution:
     """An optimizer's result: a function of released values and public facts.
 

@@ -121,7 +121,7 @@ def column_of(schema: Schema, name: str) -> NumericColumn | CategoricalColumn:
         return NumericColumn(None, float(label.lower or 0.0), float(label.upper or 0.0))
     at = 0
     for column in schema.features:
-        width = sum(len(part.names) for part in column.parts)
+        width = sum(part.width for part in column.parts)
         if column.name == name:
             if len(column.parts) == 1 and column.parts[0].is_code:
                 empty = ("",) if column.indicator else ()

@@ -66,7 +66,7 @@ class Coefficient:
     high: float | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Summary:
     """The coefficients of a model, the intercept last, and how to read them."""
 
@@ -151,7 +151,7 @@ def _features(schema: Schema) -> Iterator[tuple[str, str, str, float | None]]:
         return
     for column in schema.features:
         unit, width = _range(column)
-        for name in (name for part in column.parts for name in part.names):
+        for name in column.feature_names:
             level = _level(name, column.name)
             if level:
                 yield column.name, level, "if so", None
@@ -159,7 +159,7 @@ def _features(schema: Schema) -> Iterator[tuple[str, str, str, float | None]]:
                 yield column.name, "", unit, width
     for cross in schema.crossed:
         joined = "*".join(column.name for column in cross.columns)
-        for name in cross.part.names:
+        for name in cross.feature_names:
             yield joined, _level(name, joined), "if so", None
 
 

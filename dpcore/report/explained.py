@@ -25,7 +25,7 @@ _SEVERAL = 5
 _CERTAIN = Fraction(99, 100)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Explained:
     """The meaning of (epsilon, delta) under a relation.
 

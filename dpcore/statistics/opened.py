@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["Opened"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Opened:
     """The public facts of a session, and the parts that it was opened with."""
 

@@ -120,7 +120,7 @@ def open_session(
     registry, seed = load_registry(), settings.seed
     names = [("accountant", name), ("engine", engine_name(engine))]
     opened = Opened(
-        schema=dataset.schema,
+        schema=dataset.schema.anew(),
         problem=_problem(dataset, held),
         accountant=empty,
         engine=load_engine(engine, registry),

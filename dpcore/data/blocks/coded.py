@@ -7,8 +7,7 @@ none of its categories.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,6 +31,9 @@ class CodedLayout:
     code_features : int64 of shape (n_codes,), the feature of each code; ``n_features`` for none.
     starts : int64 of shape (n_categorical + 1,), the first code of each column, and n_codes.
 
+    Of these it works out the feature of each numeric column, then of each code, and the place of
+    each feature among these, that after the last where it has none.
+
     Raises InvalidInputError if two cells stand for one feature.
     """
 
@@ -39,6 +41,8 @@ class CodedLayout:
     numeric: np.ndarray
     code_features: np.ndarray
     starts: np.ndarray
+    _features: np.ndarray = field(init=False, repr=False)
+    _cells: np.ndarray = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         known = self.code_features[self.code_features < self.n_features]
@@ -46,6 +50,11 @@ class CodedLayout:
         cells = np.sort(np.concatenate([self.numeric, known]))
         if (cells[1:] == cells[:-1]).any() or self.starts[-1] != self.code_features.size:
             raise InvalidInputError("Expected every feature in one numeric column or code.")
+        features = np.concatenate([self.numeric, self.code_features])
+        places = np.full(self.n_features + 1, features.size)
+        places[features] = np.arange(features.size)
+        object.__setattr__(self, "_features", features)
+        object.__setattr__(self, "_cells", places[: self.n_features])
 
     def holds(self, codes: np.ndarray) -> bool:
         """Return whether every code is one of its own column's."""
@@ -73,18 +82,6 @@ class CodedLayout:
         padded[..., : self.numeric.size] = numeric
         padded[..., self.numeric.size : -1] = codes
         return padded.take(self._cells, axis=-1)
-
-    @cached_property
-    def _features(self) -> np.ndarray:
-        """The feature of each numeric column, then of each code."""
-        return np.concatenate([self.numeric, self.code_features])
-
-    @cached_property
-    def _cells(self) -> np.ndarray:
-        """The place of each feature in ``_features``, and that after the last where it has none."""
-        places = np.full(self.n_features + 1, self._features.size)
-        places[self._features] = np.arange(self._features.size)
-        return places[: self.n_features]
 
 
 @dataclass(frozen=True, eq=False)

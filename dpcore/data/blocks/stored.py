@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -42,16 +41,15 @@ class StoredRows:
 
     store: BlockStore
     places: tuple[np.ndarray | None, ...] = field(default=())
+    shape: tuple[int, int] = field(init=False, repr=False)
 
     ndim = 2
 
     def __post_init__(self) -> None:
         if not self.places:
             object.__setattr__(self, "places", (None,) * len(self.store.block_rows))
-
-    @cached_property
-    def shape(self) -> tuple[int, int]:
-        return sum(self.block_rows()), self.store.layout.n_features
+        shape = sum(self.block_rows()), self.store.layout.n_features
+        object.__setattr__(self, "shape", shape)
 
     def block_rows(self) -> list[int]:
         """Return the number of rows in each block."""

@@ -9,7 +9,6 @@ truncated, alike in every layout, so every layout releases the same bits.
 
 from __future__ import annotations
 
-import functools
 import math
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, cast
@@ -62,7 +61,7 @@ class Table:
         self.row_norm = row_norm
         self.capacity = capacity
 
-    @functools.cached_property
+    @property
     def units(self) -> np.ndarray | None:
         """The unit of each row, int64 of shape (n_rows,); ``None`` where each is one. A table
         without blocks has the units of no rows, whatever it was built from.

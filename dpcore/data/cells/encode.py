@@ -38,7 +38,7 @@ def encode(columns: Columns, schema: Schema) -> tuple[np.ndarray | CodedRows, np
     codes = np.empty((columns.n_rows, layout.starts.size - 1), dtype=layout.code_type)
     at = coded = 0
     for part, values in _parts(columns, schema):
-        width = len(part.names)
+        width = part.width
         if part.is_code:
             start = layout.starts[coded]
             codes[:, coded] = start + np.where(values >= 0, values, width)
@@ -48,7 +48,7 @@ def encode(columns: Columns, schema: Schema) -> tuple[np.ndarray | CodedRows, np
             numbers[:, at : at + width] = held.reshape(-1, width)
             at += width
     y = columns.values.get(schema.label.name)
-    return CodedRows(layout, numbers, codes) if schema.has_codes else numbers, y
+    return CodedRows(layout, numbers, codes) if codes.shape[1] else numbers, y
 
 
 def _parts(columns: Columns, schema: Schema) -> Iterator[tuple[Part, np.ndarray]]:
@@ -75,13 +75,13 @@ def coded_layout(schema: Schema) -> CodedLayout:
     starts: list[int] = []
     at = 0
     for part in schema.parts:
-        features = range(at, at + len(part.names))
+        features = range(at, at + part.width)
         if part.is_code:
             starts.append(len(code_features))
             code_features += [*features, schema.n_features]
         else:
             numeric += features
-        at += len(part.names)
+        at += part.width
     if schema.intercept:
         numeric.append(schema.n_features - 1)
     return CodedLayout(

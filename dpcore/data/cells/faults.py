@@ -27,6 +27,23 @@ _DATE = re.compile(
 )
 
 
+def _other_notations(own: str, other: str) -> dict[str, Notation]:
+    """Return other notations than that with the decimal ``own``, by what sets them in a schema."""
+    marks_of = {
+        f'decimal = "{other}"': (other, ""),
+        f'thousands = "{other}"': (own, other),
+        f'decimal = "{other}" with thousands = "{own}"': (other, own),
+        'thousands = " "': (own, " "),
+        f'decimal = "{other}" with thousands = " "': (other, " "),
+    }
+    return {way: Notation((), *marks) for way, marks in marks_of.items()}
+
+
+_OTHERS = {own: _other_notations(own, other) for own, other in (".,", ",.")}
+"""By the table's decimal. They are made before any cell needs them: Python keeps compiled patterns,
+which would tell of the cell."""
+
+
 def advice_on(cells: Cells, row: int, column: FeatureColumn, notation: Notation) -> str | None:
     """Return what to do about a cell that holds no value, a word that usually means so, or a number
     in another notation than the table's; None for any other. No cell's text is in it but a word of
@@ -59,17 +76,8 @@ def _on_number(word: str, notation: Notation) -> str | None:
 
 def _on_notation(word: str, notation: Notation) -> str | None:
     """Return which marks, set in the schema, would make a number of a text; None if none would."""
-    own, other = notation.decimal, "," if notation.decimal == "." else "."
-    marks_of = {
-        f'decimal = "{other}"': (other, ""),
-        f'thousands = "{other}"': (own, other),
-        f'decimal = "{other}" with thousands = "{own}"': (other, own),
-        'thousands = " "': (own, " "),
-        f'decimal = "{other}" with thousands = " "': (other, " "),
-    }
-    fitting = [
-        way for way, marks in marks_of.items() if not math.isnan(Notation((), *marks).number(word))
-    ]
+    others = _OTHERS[notation.decimal]
+    fitting = [way for way, other in others.items() if not math.isnan(other.number(word))]
     if not fitting:
         return None
     # The text 1,234 is a number in two ways; one that needs two marks says less of the others.

@@ -116,7 +116,7 @@ def _whole_numbers(notation: Notation) -> re.Pattern[str]:
 
 def _number(word: str, notation: Notation) -> Decimal | None:
     """Return a word for no value as the exact number that it is, None if it is none."""
-    if re.match(notation.pattern, word) is None:
+    if notation.matcher.match(word) is None:
         return None
     if notation.thousands:
         word = word.replace(notation.thousands, "")

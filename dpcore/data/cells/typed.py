@@ -26,7 +26,7 @@ from dpcore.data.cells.vocabulary import ABSENT, UNKNOWN, Vocabulary
 from dpcore.data.schema.values import Value, are_numbers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 from dpcore.data.schema.notation import Notation
 
 __all__ = [
@@ -155,7 +155,7 @@ def _text(array: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
         return content.cast(pa.string())
     cells = content.to_pylist()
     decoded = [None if c is None else c.decode("utf-8", "replace") for c in cells]
-    return pa.chunked_array([pa.array(decoded, pa.string())])
+    return pa.chunked_array([_texts(decoded)])
 
 
 def to_numbers(cells: Cells, notation: Notation) -> np.ndarray:
@@ -179,8 +179,9 @@ def to_numbers(cells: Cells, notation: Notation) -> np.ndarray:
 def _to_numpy(array: pa.ChunkedArray, null: np.float64 | np.int64) -> np.ndarray:
     """Return numbers of the type of ``null``, which takes the place of those that the array lacks.
 
-    Arrow's ``fill_null`` and ``to_numpy`` import pandas where it is installed, which takes longer
-    than reading the file.
+    Arrow's ``fill_null``, ``to_numpy``, ``array`` and ``scalar`` import pandas where it is
+    installed, which takes longer than reading the file; where the cells decide whether they are
+    called, the modules that a process has would tell of a cell.
     """
     flat = array.combine_chunks()
     if len(flat) == 0:
@@ -191,6 +192,13 @@ def _to_numpy(array: pa.ChunkedArray, null: np.float64 | np.int64) -> np.ndarray
     if flat.null_count == 0:
         return values
     return np.where(np.from_dlpack(flat.is_null().cast(pa.uint8())) == 1, null, values)
+
+
+def _texts(words: Iterable[str | None]) -> pa.Array:
+    """Return an Arrow array of texts."""
+    builder = pa.lib.StringBuilder()
+    builder.append_values(list(words))
+    return builder.finish()
 
 
 def _value_type(kind: pa.DataType) -> pa.DataType:
@@ -219,9 +227,9 @@ def _parse(array: pa.ChunkedArray, notation: Notation) -> pa.ChunkedArray:
     text = pc.utf8_trim_whitespace(array)
     is_number = pc.match_substring_regex(text, notation.pattern)
     if notation.missing:
-        known = pc.is_in(text, value_set=pa.array(notation.missing, pa.string()))
+        known = pc.is_in(text, value_set=_texts(notation.missing))
         is_number = pc.and_(is_number, pc.invert(known))
-    kept = pc.if_else(is_number, text, pa.scalar(None, pa.string()))
+    kept = pc.if_else(is_number, text, _texts([None])[0])
     if notation.thousands:
         kept = pc.replace_substring(kept, notation.thousands, "")
     if notation.decimal != ".":

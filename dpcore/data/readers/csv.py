@@ -16,10 +16,22 @@ import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
 from dpcore.data.readers.content import arrow_reader
-from dpcore.data.readers.lines import BYTE_ORDER_MARK, first_line, is_plain, trimmed, whole_lines
+from dpcore.data.readers.lines import (
+    BYTE_ORDER_MARK,
+    compile_lines,
+    first_line,
+    is_plain,
+    trimmed,
+    whole_lines,
+)
 from dpcore.data.readers.pieces import Piece
 from dpcore.data.readers.raw_table import RawTable
-from dpcore.data.readers.records import count_lines, records, whole_records
+from dpcore.data.readers.records import (
+    compile_records,
+    count_lines,
+    records,
+    whole_records,
+)
 from dpcore.data.readers.separators import looks_separated
 from dpcore.data.schema.columns import Column, Drop
 from dpcore.data.schema.notation import Notation
@@ -64,6 +76,10 @@ class Delimited:
     header: bool
     notation: Notation
     drop: bool
+
+    def __post_init__(self) -> None:
+        compile_records(self.separator, self.quote)
+        compile_lines(len(self.names), self.separator, self.quote)
 
 
 def read_delimited(piece: Piece, layout: Delimited) -> RawTable:

@@ -23,6 +23,7 @@ __all__ = ["LibsvmFile", "read_libsvm"]
 
 _BLANK = np.zeros(256, dtype=bool)
 _BLANK[list(b" \t\n")] = True
+_COMMENT = re.compile(rb"#[^\n]*")
 _INDEX = r"^[0-9]{1,18}$"
 _PAIR = re.compile(rb"([0-9]{1,18}):(.*)")
 _NUMBER = Notation().pattern
@@ -90,7 +91,7 @@ def read_libsvm(
 
 def _without_comments(content: bytes) -> bytes:
     content = content.replace(b"\r\n", b"\n").translate(bytes.maketrans(b"\r\f\v", b"\n  "))
-    return re.sub(rb"#[^\n]*", b"", content) if b"#" in content else content
+    return _COMMENT.sub(b"", content)
 
 
 def _parse(content: bytes, width: int) -> tuple[csr_matrix, pa.ChunkedArray, np.ndarray] | None:

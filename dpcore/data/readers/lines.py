@@ -13,7 +13,15 @@ import re
 from dpcore.data.readers.records import count_lines
 from dpcore.errors import DataError
 
-__all__ = ["BYTE_ORDER_MARK", "first_line", "is_plain", "trimmed", "utf8_lines", "whole_lines"]
+__all__ = [
+    "BYTE_ORDER_MARK",
+    "compile_lines",
+    "first_line",
+    "is_plain",
+    "trimmed",
+    "utf8_lines",
+    "whole_lines",
+]
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _LONGEST = 2**30
@@ -93,6 +101,12 @@ def whole_lines(content: bytes, width: int, separator: str, quote: str | None) -
         if fits:
             kept.append(line)
     return b"\n".join([*kept, b""])
+
+
+def compile_lines(width: int, separator: str, quote: str | None) -> None:
+    """Compile the pattern of such lines, whether or not a text needs it (``compile_records``)."""
+    if quote:
+        _record(width, separator.encode(), quote.encode())
 
 
 def _record(width: int, comma: bytes, mark: bytes) -> re.Pattern[bytes]:

@@ -7,13 +7,12 @@ of the cell; LF, CR LF and CR end a line.
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import Iterator
 
 import numpy as np
 
-__all__ = ["count_lines", "records", "whole_records"]
+__all__ = ["compile_records", "count_lines", "records", "whole_records"]
 
 _LINE_END = re.compile(rb"\r\n|\r|\n")
 
@@ -47,13 +46,14 @@ def records(content: bytes, separator: str, quote: str | None) -> Iterator[tuple
     """Yield the first line (from 1) and the number of cells of every record that is not blank."""
     at, line = 0, 1
     record = _record(separator, quote)
+    cell = None if quote is None else _cell(separator, quote)
     while at < len(content):
         match = record.match(content, at)
         if match is None or content[match.end() : match.end() + 1] not in (b"", b"\r", b"\n"):
             return
         text = match[0]
         if text:
-            yield line, _n_cells(text, separator, quote)
+            yield line, _n_cells(text, separator, quote, cell)
         ending = _LINE_END.match(content, match.end())
         at = len(content) if ending is None else ending.end()
         line += count_lines(text) + 1
@@ -96,10 +96,10 @@ def _last_line_end(content: bytes, end: int, start: int = 0) -> int:
     return max(line_feed, content.rfind(b"\r", max(start, line_feed + 1), end))
 
 
-def _n_cells(text: bytes, separator: str, quote: str | None) -> int:
-    if quote is None or quote.encode() not in text:
+def _n_cells(text: bytes, separator: str, quote: str | None, cell: re.Pattern[bytes] | None) -> int:
+    if cell is None or quote is None or quote.encode() not in text:
         return text.count(separator.encode()) + 1
-    cell, at, n = _cell(separator, quote), 0, 0
+    at = n = 0
     while at <= len(text):
         match = cell.match(text, at)
         at = len(text) + 1 if match is None else match.end() + 1
@@ -107,12 +107,18 @@ def _n_cells(text: bytes, separator: str, quote: str | None) -> int:
     return n
 
 
-@functools.cache
+def compile_records(separator: str, quote: str | None) -> None:
+    """Compile the patterns of such records, whether or not a text needs them: Python keeps what it
+    has compiled, which would tell of a row with a quote."""
+    _record(separator, quote)
+    if quote is not None:
+        _cell(separator, quote)
+
+
 def _cell(separator: str, quote: str) -> re.Pattern[bytes]:
     return re.compile(_cell_pattern(separator, quote))
 
 
-@functools.cache
 def _record(separator: str, quote: str | None) -> re.Pattern[bytes]:
     if quote is None:
         return re.compile(rb"[^\r\n]*+")

@@ -43,6 +43,7 @@ __all__ = [
     "Piecewise",
     "Unbounded",
     "UnboundedLabel",
+    "Waiting",
     "column_from_dict",
 ]
 
@@ -51,7 +52,7 @@ FeatureColumn: TypeAlias = (
 )
 """A column that becomes features. Each has
 
-* ``parts``, its features in order;
+* ``parts``, its features in order, and ``feature_names``, a name for each;
 * ``square``, an upper bound of what they add to the square of a row's l2 norm, with the argument
   for it where the kind is described;
 * ``levels``, the public values that it may have, empty if there is no list of them;
@@ -61,6 +62,8 @@ FeatureColumn: TypeAlias = (
 * ``missing``, words for no value beside those of the table.
 """
 Column: TypeAlias = FeatureColumn | Label | Drop
+Waiting: TypeAlias = Unbounded | UnboundedLabel
+"""A column whose bounds are still to be released."""
 
 
 def _number_from(name: str, entry: Entry) -> Column:

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from dpcore.data.schema.columns import Column, Drop, Label
-from dpcore.data.schema.crosses import crossed
 from dpcore.data.schema.levels import Categorical, Ordinal
 from dpcore.data.schema.notation import Notation
 from dpcore.data.schema.units import check_unit_column
@@ -37,17 +36,15 @@ def check_consistency(schema: Schema) -> None:
         raise InvalidInputError(
             f'Expected separator={schema.separator!r} to be one character or "whitespace".'
         )
+    notation = Notation(schema.missing, schema.decimal, schema.thousands)
     for column in schema.columns:
-        _check_not_missing(column, schema.notation)
-    names = {column.name for column in schema.columns} - {schema.label.name}
+        _check_not_missing(column, notation)
+    names = {column.name for column in schema.columns if not isinstance(column, Label)}
     if not names.issuperset(schema.wildcards):
         raise InvalidInputError("Expected wildcards to be names of columns, not of the label.")
     crosses = schema.crosses
     if len(set(crosses)) < len(crosses) or len(crosses) > _MOST_CROSSES:
         raise InvalidInputError(f"Expected up to {_MOST_CROSSES} crosses, no two alike.")
-    if not schema.wildcards:  # Until then the columns are not known.
-        for cross in crosses:
-            crossed(cross, schema.features)
     if schema.ledger is not None:
         _check_ledger(schema.ledger)
 

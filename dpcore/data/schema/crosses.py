@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +21,7 @@ __all__ = ["Cross", "Crossed", "crossed", "crosses_of"]
 _MOST_LEVELS = 2**20
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Cross:
     """The columns whose levels are combined.
 
@@ -36,24 +35,29 @@ class Cross:
         return {"columns": list(self.columns)}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Crossed:
     """The columns of a cross: ``levels`` counts those of each, with the empty cell's."""
 
     columns: tuple[FeatureColumn, ...]
+    levels: tuple[int, ...] = field(init=False, compare=False)
 
-    @cached_property
-    def levels(self) -> tuple[int, ...]:
-        return tuple(len(column.levels) + column.indicator for column in self.columns)
+    def __post_init__(self) -> None:
+        levels = (len(column.levels) + column.indicator for column in self.columns)
+        object.__setattr__(self, "levels", tuple(levels))
 
-    @cached_property
+    @property
     def part(self) -> Part:
+        return Part(math.prod(self.levels), is_code=True)
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
         words = [
             [*map(short, column.levels), *(["empty"] if column.indicator else [])]
             for column in self.columns
         ]
         name = "*".join(column.name for column in self.columns)
-        return Part(tuple(f"{name}={'*'.join(some)}" for some in product(*words)), is_code=True)
+        return tuple(f"{name}={'*'.join(some)}" for some in product(*words))
 
 
 def crosses_of(entries: Any) -> tuple[Cross, ...]:

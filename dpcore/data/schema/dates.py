@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any, ClassVar
 
-from dpcore.data.schema.parts import Part, empty_keys, with_empty
+from dpcore.data.schema.parts import Part, empty_keys, named_with_empty, with_empty
 from dpcore.data.schema.unbounded import PRIVATE
 from dpcore.data.schema.values import PLACEHOLDER, Entry
 from dpcore.errors import InvalidInputError
@@ -76,13 +77,21 @@ class Date:
 
     @property
     def parts(self) -> tuple[Part, ...]:
-        first = with_empty(self.name, (Part((self.name,)),), self.indicator)
-        return (*first, *(self._part(key) for key in self.calendar))
+        first = with_empty((Part(1),), self.indicator)
+        return (*first, *(Part(len(self.levels_of(key)), is_code=True) for key in self.calendar))
 
-    def _part(self, key: str) -> Part:
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        first = named_with_empty(self.name, (self.name,), self.indicator)
+        pairs = ((key, level) for key in self.calendar for level in self.levels_of(key))
+        return (*first, *(f"{self.name}.{key}={level}" for key, level in pairs))
+
+    def levels_of(self, key: str) -> Sequence[object]:
+        """Return the levels of a part of the date, in order."""
         years = range(self.lower.year, self.upper.year + 1)
-        names = {"year": years, "month": _MONTHS, "weekday": _WEEKDAYS}[key]
-        return Part(tuple(f"{self.name}.{key}={name}" for name in names), is_code=True)
+        known: dict[str, Sequence[object]]
+        known = {"year": years, "month": _MONTHS, "weekday": _WEEKDAYS}
+        return known[key]
 
     @property
     def square(self) -> int:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
 
 from dpcore.data.schema.values import PLACEHOLDER
 from dpcore.errors import InvalidInputError
 
-__all__ = ["column_entries", "typed_value"]
+if TYPE_CHECKING:
+    from dpcore.data.schema.schema import Schema
+
+__all__ = ["column_entries", "document_of", "typed_value"]
 
 
 def column_entries(columns: Any) -> Iterable[tuple[str, Any]]:
@@ -45,3 +49,19 @@ def typed_value(key: str, value: Any) -> Any:
     if not ok:
         raise InvalidInputError(f"The value of {key} in the schema has the wrong type.")
     return value
+
+
+def document_of(schema: Schema) -> dict[str, Any]:
+    """Return the keys of a schema that are not the default, JSON-able, columns as a list."""
+    data: dict[str, Any] = {}
+    for key in fields(schema):
+        if not key.init or key.name in ("columns", "crosses"):
+            continue
+        value = getattr(schema, key.name)
+        if value != key.default:
+            name = "row_norm" if key.name == "norm" else key.name
+            data[name] = list(value) if isinstance(value, tuple) else value
+    data["columns"] = [{"name": c.name, **c.to_dict()} for c in schema.columns]
+    if schema.crosses:
+        data["crosses"] = [cross.to_dict() for cross in schema.crosses]
+    return data

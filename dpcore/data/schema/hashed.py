@@ -7,7 +7,7 @@ import struct
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from dpcore.data.schema.parts import Part, empty_keys, level_parts
+from dpcore.data.schema.parts import Part, empty_keys, level_names, level_parts
 from dpcore.data.schema.values import Entry, Value, check_one_of_both
 from dpcore.errors import InvalidInputError
 
@@ -56,7 +56,11 @@ class Hashed:
 
     @property
     def parts(self) -> tuple[Part, ...]:
-        return level_parts(self.name, self.levels, self.indicator)
+        return level_parts(self.buckets, self.indicator)
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        return level_names(self.name, self.levels, self.indicator)
 
     def bucket(self, value: Value) -> int:
         """Return the bucket of a text, or, where ``numbers`` says so, of a finite number."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from dpcore.data.schema.parts import OneNumber, Part, empty_keys, level_parts
+from dpcore.data.schema.parts import OneNumber, Part, empty_keys, level_names, level_parts
 from dpcore.data.schema.values import (
     Entry,
     Value,
@@ -53,7 +53,11 @@ class Categorical:
 
     @property
     def parts(self) -> tuple[Part, ...]:
-        return level_parts(self.name, tuple(map(short, self.categories)), self.indicator)
+        return level_parts(len(self.categories), self.indicator)
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        return level_names(self.name, tuple(map(short, self.categories)), self.indicator)
 
     def to_dict(self) -> dict[str, Any]:
         data = {"kind": self.kind, "categories": list(self.categories)}

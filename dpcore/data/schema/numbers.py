@@ -22,5 +22,5 @@ def number_features(schema: Schema) -> tuple[int, ...]:
     for column in schema.features:
         if isinstance(column, (Numeric, Unbounded)):
             places.append(at)
-        at += sum(len(part.names) for part in column.parts)
+        at += sum(part.width for part in column.parts)
     return tuple(places)

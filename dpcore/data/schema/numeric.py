@@ -7,7 +7,15 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, ClassVar, Literal
 
-from dpcore.data.schema.parts import OneNumber, Part, empty_keys, level_parts, with_empty
+from dpcore.data.schema.parts import (
+    OneNumber,
+    Part,
+    empty_keys,
+    level_names,
+    level_parts,
+    named_with_empty,
+    with_empty,
+)
 from dpcore.data.schema.values import Entry, check_bounds, check_one_of_both
 from dpcore.errors import InvalidInputError
 
@@ -92,7 +100,11 @@ class Binned:
 
     @property
     def parts(self) -> tuple[Part, ...]:
-        return level_parts(self.name, self.levels, self.indicator)
+        return level_parts(len(self.bins) + 1, self.indicator)
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        return level_names(self.name, self.levels, self.indicator)
 
     def to_dict(self) -> dict[str, Any]:
         data = {"kind": self.kind, "bins": list(self.bins)}
@@ -128,8 +140,12 @@ class Piecewise:
 
     @property
     def parts(self) -> tuple[Part, ...]:
+        return with_empty((Part(len(self.knots)),), self.indicator)
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
         names = tuple(f"{self.name}@{_written(knot)}" for knot in self.knots)
-        return with_empty(self.name, (Part(names),), self.indicator)
+        return named_with_empty(self.name, names, self.indicator)
 
     @property
     def square(self) -> int:

@@ -28,12 +28,12 @@ and it are divided by a power of two that brings it there; l2 weighs the coeffic
 
 from __future__ import annotations
 
-import functools
+import json
 import math
 import os
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -44,11 +44,13 @@ from dpcore.data.schema.columns import (
     Label,
     Unbounded,
     UnboundedLabel,
+    Waiting,
     column_from_dict,
 )
 from dpcore.data.schema.consistency import INTERCEPT, check_consistency
-from dpcore.data.schema.crosses import Cross, Crossed, crossed, crosses_of
-from dpcore.data.schema.document import column_entries, typed_value
+from dpcore.data.schema.crosses import Cross, Crossed, crosses_of
+from dpcore.data.schema.document import column_entries, document_of, typed_value
+from dpcore.data.schema.encoded import EncodedColumns, encoded_columns
 from dpcore.data.schema.keys import TOP_KEYS
 from dpcore.data.schema.ledger_path import ledger_beside
 from dpcore.data.schema.notation import Notation
@@ -69,7 +71,7 @@ _STORED_BITS = 8
 for the noise of a small budget (at 2^10 dp-gd is refused at epsilon = 1)."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class Schema:
     """The public description of a table; the keys are those of the TOML file above.
 
@@ -84,6 +86,10 @@ class Schema:
     unit_in_one_file : the claim that no unit has rows in two files, or partitions of a frame.
     from_data : whether bounds or categories were read off the rows: a fit is then not private.
     ledger : the ledger that runs are charged to; in a TOML file from that file's folder on.
+
+    What follows from these is worked out when it is built, and nothing is kept in it later, so that
+    it tells nothing of rows that it read: ``notation``, how cells of text are written; ``label``;
+    ``unbounded``, the columns whose bounds are still to be released, in order, the label's too.
 
     Raises InvalidInputError for a description that contradicts itself.
     """
@@ -107,9 +113,23 @@ class Schema:
     unit_missing: str = "refuse"
     unit_in_one_file: bool = False
     ledger: str | None = None
+    notation: Notation = field(init=False, repr=False, compare=False)
+    label: Label = field(init=False, repr=False, compare=False)
+    unbounded: tuple[Waiting, ...] = field(init=False, repr=False, compare=False)
+    _encoded: EncodedColumns | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         check_consistency(self)
+        waiting = (c for c in self.columns if isinstance(c, (Unbounded, UnboundedLabel)))
+        known = None if self.wildcards else encoded_columns(self.columns, self.crosses)
+        derived = {
+            "notation": Notation(self.missing, self.decimal, self.thousands),
+            "label": next(c for c in self.columns if isinstance(c, Label)),
+            "unbounded": tuple(waiting),
+            "_encoded": known,
+        }
+        for name, value in derived.items():
+            object.__setattr__(self, name, value)
 
     @property
     def units(self) -> Units | None:
@@ -124,30 +144,21 @@ class Schema:
         keys = {**NO_UNITS, "rows_per_unit": rows_per_unit, **keys}
         return replace(self, columns=(*self.columns, *ids), unit=unit, **keys)
 
-    @functools.cached_property
-    def notation(self) -> Notation:
-        """How cells of text are written."""
-        return Notation(self.missing, self.decimal, self.thousands)
-
-    @functools.cached_property
-    def label(self) -> Label:
-        """The label column."""
-        return next(c for c in self.columns if isinstance(c, Label))
-
-    @functools.cached_property
-    def features(self) -> tuple[FeatureColumn, ...]:
-        """The columns that are encoded, in order; InvalidInputError while they are not known."""
-        if self.wildcards:
+    @property
+    def encoded(self) -> EncodedColumns:
+        """The columns that are encoded, and their features; InvalidInputError while they are not
+        known."""
+        if self._encoded is None:
             raise InvalidInputError(
                 f"The schema's {self.wildcards[0]!r} stands for columns of a file or a frame with "
                 "names: these rows have none."
             )
-        return tuple(c for c in self.columns if not isinstance(c, (Label, Drop)))
+        return self._encoded
 
-    @functools.cached_property
-    def unbounded(self) -> tuple[Unbounded | UnboundedLabel, ...]:
-        """The columns whose bounds are still to be released, in order, the label's too."""
-        return tuple(c for c in self.columns if isinstance(c, (Unbounded, UnboundedLabel)))
+    @property
+    def features(self) -> tuple[FeatureColumn, ...]:
+        """The columns that are encoded, in order."""
+        return self.encoded.columns
 
     @property
     def encoding(self) -> tuple[Any, ...]:
@@ -155,33 +166,31 @@ class Schema:
         of one kind."""
         return self.columns, self.crosses, self.width, self.norm, self.intercept
 
-    @functools.cached_property
+    @property
     def crossed(self) -> tuple[Crossed, ...]:
         """The crosses, each with its columns."""
-        return tuple(crossed(cross, self.features) for cross in self.crosses)
+        return self.encoded.crossed
 
-    @functools.cached_property
+    @property
     def parts(self) -> tuple[Part, ...]:
-        """The features of these columns and crosses, as rows hold them, in order, without the
-        intercept."""
-        own = (part for column in self.features for part in column.parts)
-        return (*own, *(cross.part for cross in self.crossed))
+        """The features of columns and crosses, as rows hold them, without the intercept."""
+        return self.encoded.parts
 
-    @functools.cached_property
+    @property
     def feature_names(self) -> tuple[str, ...]:
         """One name per encoded feature, ``column=category`` for one-hot, the intercept last."""
         if self.width is not None:
             names = [f"x{i}" for i in range(1, self.width + 1)]
         else:
-            names = [name for part in self.parts for name in part.names]
+            names = self.encoded.names
         return (*names, INTERCEPT) if self.intercept else tuple(names)
 
-    @functools.cached_property
+    @property
     def n_features(self) -> int:
         """The number of encoded features, the intercept included."""
         if self.width is not None:
             return self.width + self.intercept
-        return self.intercept + sum(len(part.names) for part in self.parts)
+        return self.encoded.width + self.intercept
 
     @property
     def w_shape(self) -> tuple[int, ...]:
@@ -190,15 +199,10 @@ class Schema:
         return (self.n_features,) if k == 1 else (k, self.n_features)
 
     @property
-    def has_codes(self) -> bool:
-        """Whether rows hold some of their features as codes."""
-        return any(part.is_code for part in self.parts)
-
-    @functools.cached_property
     def square(self) -> int:
         """An upper bound of the square of every encoded row's l2 norm, of named columns: the sum
         of what each column's kind states, 1 for each cross, and 1 for the intercept."""
-        return sum(c.square for c in self.features) + len(self.crosses) + self.intercept
+        return self.encoded.square + self.intercept
 
     @property
     def raw_norm_bound(self) -> float:
@@ -261,16 +265,12 @@ class Schema:
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-able description; the columns are a list, so that their order is kept."""
-        data: dict[str, Any] = {}
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if field.name not in ("columns", "crosses") and value != field.default:
-                key = "row_norm" if field.name == "norm" else field.name
-                data[key] = list(value) if isinstance(value, tuple) else value
-        data["columns"] = [{"name": c.name, **c.to_dict()} for c in self.columns]
-        if self.crosses:
-            data["crosses"] = [cross.to_dict() for cross in self.crosses]
-        return data
+        return document_of(self)
+
+    def anew(self) -> Schema:
+        """Return an equal schema, built from the keys of this one as its file would have them: it
+        holds nothing else that this one, or a class of its own, may hold."""
+        return Schema.from_dict(json.loads(json.dumps(self.to_dict())))
 
     @classmethod
     def from_toml(

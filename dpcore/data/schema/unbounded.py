@@ -60,8 +60,7 @@ class Unbounded(OneNumber):
 
     @property
     def parts(self) -> tuple[Part, ...]:
-        own = Part((self.name,), in_waiting=True)
-        return with_empty(self.name, (own,), self.indicator)
+        return with_empty((Part(1, in_waiting=True),), self.indicator)
 
     def between(self, lower: float, upper: float) -> Numeric:
         """Return the column with bounds."""

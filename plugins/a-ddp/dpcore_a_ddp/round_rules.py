@@ -9,7 +9,6 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from dpcore.plugin import (
@@ -144,11 +143,11 @@ class GradientRounds:
         """Whether the server gets sums alone."""
         return self.trust == "secure-aggregation"
 
-    @cached_property
+    @property
     def neighbors(self) -> NeighboringRelation:
         return NeighboringRelation(self.relation)
 
-    @cached_property
+    @property
     def sensitivity(self) -> Sensitivity:
         """Of one round of one user, by the record that differs."""
         return Sensitivity("l2", self._bound, self.neighbors, grid_bits=self.grid_bits)
@@ -162,13 +161,13 @@ class GradientRounds:
         """The noise of a message, or of a sum under secure aggregation; for reports."""
         return self._bound * self.noise_multiplier
 
-    @cached_property
+    @property
     def grid_bits(self) -> int:
         """Messages are multiples of ``2**-grid_bits``: a function of clip and noise, so public."""
         finest = BLOCK_SUM_BITS + 1 - max(0, math.frexp(self.clip)[1])
         return min(finest, _SCALE_BITS[self.trust] - math.frexp(self.sigma or self.clip)[1])
 
-    @cached_property
+    @property
     def mechanism(self) -> Gaussian | SkellamShare:
         if self.is_secure:
             honest = self.threshold - self.colluding

@@ -1,0 +1,188 @@
+"""A process that read a row with an odd cell has the same modules, kernels, caches and warnings as
+one that did not: with equal releases nothing in it tells of the row."""
+
+import json
+import os
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from odd_rows import KINDS, OBJECTS, TEXTS, frame_of, good_cells, is_legal, schema_of, text_of
+from traces import differences, of_process
+
+from dpcore.plugin import njit
+
+PROGRAM = Path(__file__).parents[1] / "traces.py"
+WIDTH = {"width": 3, "row_norm": 4.0, "columns": {"y": {"kind": "label", "classes": [0, 1]}}}
+BLANKS = WIDTH | {"header": False, "separator": "whitespace"}
+
+
+def of_a_process(folder, files, scored=(), broken=False):
+    """Return the traces in a fresh process that fits the files and scores others."""
+    job = {"files": files, "scored": [*scored], "broken": broken}
+    job["records"] = str(folder / "records.pickle")
+    done = subprocess.run(
+        [sys.executable, str(PROGRAM)],
+        input=json.dumps(job),
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONHASHSEED": "0"},
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    return json.loads(done.stdout)
+
+
+def in_two_processes(folder, pairs, scored=((), ()), broken=False):
+    """Return what differs between a process that reads the first file of each pair under its schema
+    and one that reads the second."""
+    files = zip(*(((one, keys), (other, keys)) for one, other, keys in pairs), strict=True)
+    traces = [
+        of_a_process(folder, read, rows, broken) for read, rows in zip(files, scored, strict=True)
+    ]
+    return differences(*traces)
+
+
+def writer(folder, suffix, write):
+    """Return what writes rows to a new file, and returns its path."""
+
+    def written(rows):
+        path = folder / f"{len(list(folder.iterdir()))}.{suffix}"
+        write(rows, path)
+        return str(path)
+
+    return written
+
+
+def texts(folder, kinds=tuple(KINDS)):
+    write = writer(folder, "csv", lambda cells, path: path.write_text(text_of(cells)))
+    for kind in kinds:
+        good = write(good_cells(kind))
+        for cell in TEXTS:
+            yield good, write([*good_cells(kind), cell]), schema_of(kind)
+
+
+def scaled_down(folder):
+    """Yield tables without and with a row that is longer than rows may be."""
+    write = writer(folder, "csv", lambda cells, path: path.write_text(text_of(cells)))
+    for kind in ("number", "number, both", "knots"):
+        good, keys = write(good_cells(kind)), schema_of(kind, row_norm=1.2)
+        for cell in ("90", "-99", "99", "3"):
+            yield good, write([*good_cells(kind), cell]), keys
+
+
+def columns(folder):
+    def write(cells, path):
+        labels = pa.array([str(i % 2) for i in range(len(cells))])
+        cells = pa.array([cell or None for cell in cells], pa.string())
+        pq.write_table(pa.table({"x": cells, "y": labels}), path)
+
+    write = writer(folder, "parquet", write)
+    for kind in KINDS:
+        good = write(good_cells(kind))
+        for cell in TEXTS:
+            yield good, write([*good_cells(kind), cell]), schema_of(kind)
+
+
+def frames(folder):
+    write = writer(
+        folder, "pickle", lambda cells, path: path.write_bytes(pickle.dumps(frame_of(cells)))
+    )
+    for kind in KINDS:
+        good = write(good_cells(kind))
+        for cell in OBJECTS:
+            if is_legal(kind, cell):
+                yield good, write([*good_cells(kind), cell]), schema_of(kind)
+
+
+def lines(folder, suffix, keys, good, odd):
+    write = writer(folder, suffix, lambda rows, path: path.write_text("\n".join([*rows, ""])))
+    first = write(good * 4)
+    for line in odd:
+        yield first, write([*good * 4, line]), keys
+
+
+def libsvm(folder):
+    odd = ["1", "1 1:x", "1 1:1e999", "2 1:1", "1 1:99 2:1", "1 4:1", "", "# c", "1 2:1 1:1", "é"]
+    return lines(folder, "svm", WIDTH, ["0 1:.5 2:3", "1 3:1"], odd)
+
+
+def blanks(folder):
+    odd = [
+        "x 1 1 1",
+        "1e999 1 1 1",
+        "1 1 1 2",
+        "1 1",
+        "",
+        "  1   2 1 1",
+        '"1" 2 3 1',
+        "é",
+        "99 1 1 1",
+    ]
+    return lines(folder, "txt", BLANKS, ["0.5 3 0 0", "1 2 1 1"], odd)
+
+
+def matrices(folder):
+    def write(rows, path):
+        np.savez(path, X=rows, y=np.arange(len(rows)) % 2)
+
+    write = writer(folder, "npz", write)
+    full = np.full((8192, 3), 0.25)  # as many as a block holds
+    yield write(full), write(full[[*range(8192), 0]]), WIDTH
+    good = full[:6]
+    for odd in ([np.nan, 0, 0], [99.0, 0, 0], [0.0, 0, 0], [np.inf, 0, 0]):
+        yield write(good), write(np.vstack([good, odd])), WIDTH
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("source", [scaled_down, columns, frames, libsvm, blanks, matrices])
+def test_a_process_tells_nothing_of_an_odd_cell(tmp_path, source):
+    assert in_two_processes(tmp_path, source(tmp_path)) == []
+
+
+# One at a time: what some kinds of column always leave must not hide what others leave for a cell.
+FAST = "number, marked", "hashed"
+
+
+@pytest.mark.parametrize(
+    "kind", [*FAST, *(pytest.param(k, marks=pytest.mark.slow) for k in KINDS if k not in FAST)]
+)
+def test_a_process_that_reads_one_kind_of_column_tells_nothing(tmp_path, kind):
+    assert in_two_processes(tmp_path, texts(tmp_path, (kind,))) == []
+
+
+@pytest.mark.slow
+def test_a_process_tells_nothing_of_the_rows_that_a_model_scores(tmp_path):
+    write = writer(tmp_path, "csv", lambda cells, path: path.write_text(text_of(cells)))
+    kind = "number, both"
+    good = write(good_cells(kind))
+    odd = [write([*good_cells(kind), cell]) for cell in ("", "x", "1e999", "none", "  ")]
+    scored = [good] * len(odd), odd
+    assert in_two_processes(tmp_path, [(good, good, schema_of(kind))], scored) == []
+
+
+def test_traces_of_a_broken_reader_are_found(tmp_path):
+    write = writer(tmp_path, "csv", lambda cells, path: path.write_text(text_of(cells)))
+    kind = "number, marked"
+    pairs = [(write(good_cells(kind)), write([*good_cells(kind), "  "]), schema_of(kind))]
+    found = {"modules", "caches", "patterns", "warnings", "globals"}
+    assert {*in_two_processes(tmp_path, pairs, broken=True)} == found
+    (tmp_path / "records.pickle").unlink()
+    assert in_two_processes(tmp_path, pairs) == []
+
+
+def test_a_kernel_for_another_type_is_found():
+    @njit()
+    def last(x):
+        return x[-1]
+
+    last(np.zeros(1))
+    before = of_process()["kernels"]
+    read_only = np.zeros(1)
+    read_only.setflags(write=False)
+    last(read_only)
+    assert before != of_process()["kernels"]
