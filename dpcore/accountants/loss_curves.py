@@ -44,6 +44,7 @@ e^((x - t) / 2) as y >= x - t_1. Above t both are 0; the other halves follow.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -52,6 +53,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore.accountants.gaussian_curve import gaussian_bounds
+from dpcore.exact.reproducible import (
+    FUNCTION_ERROR,
+    SUM_ERROR,
+    array_exp,
+    array_expm1,
+    array_log,
+    array_log1p,
+    ordered_sum,
+)
 from dpcore.exact.rounding import float_up
 from dpcore.privacy.events import (
     DpEvent,
@@ -76,6 +86,8 @@ MARGIN = 2.0**-44
 _REACH = 37.0
 """In standard deviations: above it no curve is followed."""
 _MOST_LOSS = 600.0
+_PAIR_ERROR = 2.0**-40
+"""Of a difference of two logarithms, neither beyond ln 2^1000, and of the bounds' own width."""
 
 Bounds = tuple[np.ndarray, np.ndarray]
 
@@ -104,7 +116,7 @@ class Curve:
         below = x < 0
         low[~below], high[~below] = self.up(x[~below])
         excess, above = self.down(-x[below])
-        trivial = -np.expm1(x[below])
+        trivial = -array_expm1(x[below])
         low[below] = (trivial + excess) * (1 - MARGIN)
         high[below] = (trivial + above) * (1 + MARGIN)
         # Of what is no number, out of float64's range, the bounds are 0 and 1.
@@ -147,7 +159,7 @@ def _own_other_half(up: Callable[[np.ndarray], Bounds], most: float, spread: flo
 def _other(half: Callable[[np.ndarray], Bounds], sign: float, x: np.ndarray) -> Bounds:
     """Return e^(sign x) times a half's bounds at x."""
     low, high = half(x)
-    factor = np.exp(sign * x)
+    factor = array_exp(sign * x)
     return factor * low * (1 - MARGIN), factor * high * (1 + MARGIN)
 
 
@@ -157,7 +169,7 @@ def _sampled(m: float, p: float, own_other_half: bool) -> tuple[Curve, ...]:
     up, down = partial(_sampled_up, mu, p), partial(_sampled_down, mu, p)
     if own_other_half or p == 1.0:
         return (_own_other_half(up, most, spread),)
-    least = max(-most, float(np.log1p(-p)))
+    least = max(-most, math.log1p(-p))
     return (
         Curve(up, down, least, most, spread),
         Curve(partial(_other, down, 1.0), partial(_other, up, -1.0), -most, -least, spread),
@@ -178,13 +190,13 @@ def _displaced(m: float, share: Fraction) -> tuple[Curve, ...]:
 def _extent(mu: float, p: float) -> tuple[float, float]:
     """Return the largest loss that is followed, and about the standard deviation of a loss."""
     reach = min(mu * _REACH + mu * mu / 2, _MOST_LOSS)
-    most = float(np.log1p(p * np.expm1(reach)))
-    return most, min(mu, p * float(np.sqrt(np.expm1(min(mu * mu, 50.0)))), most)
+    most = math.log1p(p * math.expm1(reach))
+    return most, min(mu, p * math.sqrt(math.expm1(min(mu * mu, 50.0))), most)
 
 
 def _displaced_up(mu: float, p: float, rest: float, x: np.ndarray) -> Bounds:
     """``rest`` : 1 - p, which the difference of floats near 1 would not be."""
-    grown = np.expm1(x)
+    grown = array_expm1(x)
     apart = np.clip(rest * grown / (p + grown), 0.0, 1.0)  # 1 - b
     low, high = _sampled_up(mu, p, x)
     more_low, more_high = _sampled_up(2 * mu, p, x)
@@ -193,21 +205,27 @@ def _displaced_up(mu: float, p: float, rest: float, x: np.ndarray) -> Bounds:
 
 
 def _sampled_up(mu: float, p: float, x: np.ndarray) -> Bounds:
-    z = np.log1p(np.expm1(x) / p) if p < 1 else x
-    low, high = gaussian_bounds(mu, z, 2.0**-50 * z)
+    z = array_log1p(array_expm1(x) / p) if p < 1 else x
+    low, high = gaussian_bounds(mu, z, 4 * FUNCTION_ERROR * z)
     return p * low * (1 - MARGIN), p * high * (1 + MARGIN)
 
 
 def _sampled_down(mu: float, p: float, x: np.ndarray) -> Bounds:
-    """p e^z H(-z) for z = ln(1 + (e^-x - 1) / p) < 0, and 0 where there is none."""
-    rest = np.clip(1 + np.expm1(-x) / p, 0.0, 1.0)  # e^z, right to 2^-51
-    some = np.maximum(rest, 2.0**-40)
-    z = -np.log(some)
-    near = rest > 0.5
-    z[near] = -np.log1p(np.expm1(-x[near]) / p)
-    low, high = gaussian_bounds(mu, z, 2.0**-50 * (z + np.expm1(z)))
-    low = np.where(rest > 2.0**-40, p * np.maximum(rest - 2.0**-50, 0.0) * low, 0.0)
-    high = p * (rest + 2.0**-50) * np.where(rest > 2.0**-40, high, 1.0)
+    """p e^z H(-z), H its own other half, for e^z = 1 + (e^-x - 1) / p, and 0 where that is below 0.
+
+    It grows with e^z, so that its bounds are those at bounds of e^z: (e^-x - 1) / p, and with it
+    what is left of the 1, is right to twice ``FUNCTION_ERROR``, relative, which is doubled. Beyond
+    ln(1 / (1 - p)) there is no loss, so that no probability is granted to one.
+    """
+    taken = array_expm1(-x) / p
+    found = []
+    for side, sign in enumerate((1.0, -1.0)):
+        less = np.maximum(taken * (1 + sign * 4 * FUNCTION_ERROR), -1.0)
+        some = less > -1.0
+        z = -array_log1p(np.where(some, less, 0.0))
+        bound = gaussian_bounds(mu, z, 4 * FUNCTION_ERROR * z)[side]
+        found.append(np.where(some, p * (1 + less) * bound, 0.0))
+    low, high = found
     return low * (1 - MARGIN), high * (1 + MARGIN)
 
 
@@ -223,7 +241,7 @@ def _pure(event: PureDpEvent | ExPostDpEvent) -> Half:
 
     def up(x: np.ndarray) -> Bounds:
         left = np.clip(e - x, 0.0, None)
-        return _widened(-np.expm1(-left) / (1 + np.exp(-e)))
+        return _widened(-array_expm1(-left) / (1 + math.exp(-e)))
 
     return up, e
 
@@ -244,7 +262,7 @@ def _bounded_range(event: ExponentialMechanismDpEvent) -> Half:
 
     def up(x: np.ndarray) -> Bounds:
         left = np.clip(e - x, 0.0, None) / 2
-        return _widened(np.expm1(-left) ** 2 / -np.expm1(-e))
+        return _widened(array_expm1(-left) ** 2 / -math.expm1(-e))
 
     return up, e
 
@@ -253,26 +271,38 @@ def _laplace(event: LaplaceDpEvent) -> Half:
     t = 1 / event.noise_multiplier * (1 + 2.0**-52)
 
     def up(x: np.ndarray) -> Bounds:
-        return _widened(-np.expm1(-np.clip(t - x, 0.0, None) / 2))
+        return _widened(-array_expm1(-np.clip(t - x, 0.0, None) / 2))
 
     return up, t
 
 
 def _pair(event: DominatingPairDpEvent) -> Half:
-    """The larger of the two directions: which one a release has may change from one to the next."""
-    p, q = (np.array(law, float) / sum(law) for law in (event.p, event.q))
-    with np.errstate(divide="ignore"):
-        ratios = np.abs(np.log(p) - np.log(q))
-    most = float(ratios[np.isfinite(ratios)].max(initial=2.0**-40)) * (1 + MARGIN)
+    """The larger of the two directions: which one a release has may change from one to the next.
+
+    p and e^x q are right to ``FUNCTION_ERROR``, relative, so that beyond the largest finite ratio
+    nothing is left but the outcomes that one law alone has.
+    """
+    p, q = (
+        np.array([weight / sum(law) for weight in law], float) for law in (event.p, event.q)
+    )
+    ratios = np.abs(array_log(p) - array_log(q))
+    most = float(ratios[np.isfinite(ratios)].max(initial=0.0)) * (1 + MARGIN) + _PAIR_ERROR
 
     def up(x: np.ndarray) -> Bounds:
-        factor = np.exp(x)[:, None]
-        forth = np.clip(p - factor * q, 0.0, None).sum(axis=1)
-        back = np.clip(q - factor * p, 0.0, None).sum(axis=1)
-        found, off = np.maximum(forth, back), MARGIN * (1 + x)
-        return found - off, found + off
+        factor = array_exp(x)[:, None]
+        low, high = (
+            np.maximum(*(ordered_sum(_excess(a, factor * b, sign)) for a, b in ((p, q), (q, p))))
+            for sign in (-1.0, 1.0)
+        )
+        return low * (1 - 2 * SUM_ERROR), high * (1 + 2 * SUM_ERROR)
 
     return up, most
+
+
+def _excess(here: np.ndarray, there: np.ndarray, sign: float) -> np.ndarray:
+    """Return here - there where that is above 0, below it or, for a ``sign`` of 1, above it."""
+    off = sign * FUNCTION_ERROR
+    return np.clip(here * (1 + off) - there * (1 - off), 0.0, None)
 
 
 _CLOSED: dict[type[DpEvent], Callable[[Any], Half]] = {
