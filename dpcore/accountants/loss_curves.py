@@ -282,9 +282,7 @@ def _pair(event: DominatingPairDpEvent) -> Half:
     p and e^x q are right to ``FUNCTION_ERROR``, relative, so that beyond the largest finite ratio
     nothing is left but the outcomes that one law alone has.
     """
-    p, q = (
-        np.array([weight / sum(law) for weight in law], float) for law in (event.p, event.q)
-    )
+    p, q = (np.array([weight / sum(law) for weight in law], float) for law in (event.p, event.q))
     ratios = np.abs(array_log(p) - array_log(q))
     most = float(ratios[np.isfinite(ratios)].max(initial=0.0)) * (1 + MARGIN) + _PAIR_ERROR
 

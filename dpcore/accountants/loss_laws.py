@@ -62,9 +62,7 @@ class LossLaw:
     infinite: float
 
 
-def law_of(
-    curve: Curve, step: float, negligible: float, density: int = DENSITY
-) -> LossLaw:
+def law_of(curve: Curve, step: float, negligible: float, density: int = DENSITY) -> LossLaw:
     """Return the law on multiples of ``step``, a power of 2, up to where no more than
     ``negligible`` is left beside what no loss is above."""
     knots = _knots(math.floor(curve.least / step), math.ceil(curve.most / step), density)

@@ -123,9 +123,7 @@ def _infinite(laws: Counted) -> float:
     return -math.expm1(none) * _UP + _UNDERFLOW
 
 
-def _laws(
-    curves: Sequence[tuple[Curve, int]], step: float, about: float, density: int
-) -> Counted:
+def _laws(curves: Sequence[tuple[Curve, int]], step: float, about: float, density: int) -> Counted:
     negligible = _SMALL * about / sum(count for _, count in curves)
     return [(law_of(curve, step, negligible, density), count) for curve, count in curves]
 

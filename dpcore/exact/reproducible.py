@@ -29,6 +29,7 @@ __all__ = [
     "array_expm1",
     "array_log",
     "array_log1p",
+    "geometric_progression",
     "ordered_dot",
     "ordered_norm",
     "ordered_sum",
@@ -86,6 +87,21 @@ def ordered_norm(values: np.ndarray) -> float:
     """
     flat = np.ravel(values)
     return math.sqrt(ordered_dot(flat, flat))
+
+
+def geometric_progression(first: float, last: float, count: int) -> np.ndarray:
+    """Return ``count`` >= 1 numbers from ``first`` > 0 on that end with ``last`` > 0.
+
+    Examples
+    --------
+    >>> from dpcore.plugin import geometric_progression
+    >>> geometric_progression(1.0, 16.0, 3)
+    array([ 1.,  4., 16.])
+    """
+    begin, steps = math.log10(first), max(1, count - 1)
+    step = (math.log10(last) - begin) / steps
+    between = (10.0 ** (k * step + begin) for k in range(1, count - 1))
+    return np.array([first, *between, last][:count])
 
 
 def array_exp(x: np.ndarray) -> np.ndarray:

@@ -14,7 +14,9 @@ from dpcore.exact.compiled import njit
 from dpcore.exact.grid import DIRECTION_BITS, STEP_BITS, round_parameters, round_to
 from dpcore.exact.reproducible import (
     array_exp,
+    array_expm1,
     array_log,
+    geometric_progression,
     ordered_dot,
     ordered_norm,
     ordered_sum,
@@ -88,8 +90,10 @@ __all__ = [
     "User",
     "UserPool",
     "array_exp",
+    "array_expm1",
     "array_log",
     "check_ranges",
+    "geometric_progression",
     "hookimpl",
     "mechanism_in",
     "njit",
