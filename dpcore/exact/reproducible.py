@@ -105,21 +105,45 @@ def geometric_progression(first: float, last: float, count: int) -> np.ndarray:
 
 
 def array_exp(x: np.ndarray) -> np.ndarray:
-    """Return e^x."""
+    """Return e^x.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpcore.plugin import array_exp
+    >>> array_exp(np.array([-np.inf, 0.0]))
+    array([0., 1.])
+    """
     from scipy.special import inv_boxcox
 
     return np.asarray(inv_boxcox(x, 0.0))  # Its definition at 0, by the C library's exp.
 
 
 def array_log(x: np.ndarray) -> np.ndarray:
-    """Return ln x for x >= 0, -inf of 0."""
+    """Return ln x for x >= 0, -inf of 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpcore.plugin import array_log
+    >>> array_log(np.array([0.0, 1.0]))
+    array([-inf,   0.])
+    """
     from scipy.special import xlogy
 
     return np.asarray(xlogy(1.0, x))
 
 
 def array_expm1(x: np.ndarray) -> np.ndarray:
-    """Return e^x - 1."""
+    """Return e^x - 1, without cancellation.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpcore.plugin import array_expm1
+    >>> array_expm1(np.array([1e-20]))
+    array([1.e-20])
+    """
     from scipy.special import expm1
 
     return np.asarray(expm1(x))
