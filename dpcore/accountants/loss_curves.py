@@ -7,7 +7,8 @@ is convex in e^x, is 1 at -infinity and falls from at least 1 - e^x is that of s
 the other half of it,  H'(-x) = 1 - e^-x + e^-x H(x). Curves here are their own other half, so that
 they hold for both orders of two neighbours, but for a Poisson sample's, which has one for each.
 
-**Gaussian**, by ``dpcore.accountants.gaussian_curve``. **Pure** e:  (e^e - e^x) / (1 + e^e)  for
+**Gaussian**, by ``dpcore.accountants.gaussian_curve``, of randomised sensitivity the mean of such
+curves (``dpcore.accountants.mixture``). **Pure** e:  (e^e - e^x) / (1 + e^e)  for
 0 <= x <= e, then 0; **(e, d)**:  d + (1 - d) times that (Kairouz, Oh & Viswanath 2015).
 
 **Bounded range** e:  (e^(e/2) - e^(x/2))^2 / (e^e - 1)  for 0 <= x <= e, then 0. The log-ratio of
@@ -53,6 +54,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore.accountants.gaussian_curve import gaussian_bounds
+from dpcore.accountants.mixture import mixture_shifts_up
 from dpcore.exact.reproducible import (
     FUNCTION_ERROR,
     SUM_ERROR,
@@ -71,6 +73,7 @@ from dpcore.privacy.events import (
     LaplaceDpEvent,
     PoissonSampledDpEvent,
     PureDpEvent,
+    RandomizedSensitivityGaussian,
     SampledWithoutReplacementDpEvent,
 )
 from dpcore.privacy.sensitivity import NeighboringRelation
@@ -135,6 +138,9 @@ def curves_of(event: DpEvent) -> tuple[Curve, ...]:
         return _displaced(m, share)
     if isinstance(event, GaussianDpEvent):
         return _sampled(event.noise_multiplier, 1.0, True)
+    if isinstance(event, RandomizedSensitivityGaussian):
+        (up, most), spread = _mixture(event)
+        return (_own_other_half(up, most, spread),)
     up, most = _CLOSED[type(event)](event)
     return (_own_other_half(up, most, most),)
 
@@ -143,7 +149,8 @@ def is_covered(event: DpEvent) -> bool:
     """Return whether a release has a curve here."""
     if isinstance(event, (PoissonSampledDpEvent, SampledWithoutReplacementDpEvent)):
         return type(event.event) is GaussianDpEvent
-    return type(event) is GaussianDpEvent or type(event) in _CLOSED
+    known = GaussianDpEvent, RandomizedSensitivityGaussian, *_CLOSED
+    return type(event) in known
 
 
 def _noise(event: DpEvent) -> float:
@@ -274,6 +281,21 @@ def _laplace(event: LaplaceDpEvent) -> Half:
         return _widened(-array_expm1(-np.clip(t - x, 0.0, None) / 2))
 
     return up, t
+
+
+def _mixture(event: RandomizedSensitivityGaussian) -> tuple[Half, float]:
+    """The mean of the curves of the shifts, and about the standard deviation of a loss."""
+    shifts = mixture_shifts_up(event)
+
+    def up(x: np.ndarray) -> Bounds:
+        low, high = np.zeros_like(x), np.zeros_like(x)
+        for mu, share in shifts:
+            bounds = gaussian_bounds(mu, x, np.zeros_like(x))
+            low, high = low + share * bounds[0], high + share * bounds[1]
+        return low * (1 - MARGIN), high * (1 + MARGIN)
+
+    spread = math.sqrt(sum(share * min(mu, _MOST_LOSS) ** 2 for mu, share in shifts))
+    return (up, _extent(shifts[0][0], 1.0)[0]), spread
 
 
 def _pair(event: DominatingPairDpEvent) -> Half:

@@ -59,6 +59,8 @@ _UNIT = 2.0**-53
 _SIDE = 5.5
 """Half the window, in standard deviations of the tilted sum."""
 _MOST_POINTS = 2**20
+_KNOT_BITS = 52
+"""Of the number of steps up to the largest loss, at most."""
 _LEAST_SPREAD = 2.0**-100
 """Grids for losses of less are no finer."""
 _COARSE = 5e-4
@@ -93,7 +95,11 @@ def _one_order(curves: Sequence[tuple[Curve, int]], epsilon: float, about: float
     total = sum(count for _, count in curves)
     squares = sum(count * max(curve.spread, _LEAST_SPREAD) ** 2 for curve, count in curves)
     density = _density(total, about)
-    step = 2.0 ** round(math.log2(math.sqrt(squares / total) / density))
+    longest = max(max(-curve.least, curve.most) for curve, _ in curves)
+    step = max(
+        2.0 ** round(math.log2(math.sqrt(squares / total) / density)),
+        2.0 ** (math.frexp(longest)[1] - _KNOT_BITS),
+    )
     laws = _laws(curves, step, about, density)
     if any(law.infinite >= 1.0 for law, _ in laws):
         return 1.0

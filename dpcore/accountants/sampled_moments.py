@@ -41,6 +41,7 @@ def log_moment_up(m: float, p: float, t: float) -> float:
         return _whole_order(m, p, low + 1)
     below = _whole_order(m, p, low + 1) if low else 0.0
     linear = (below * (1 - part) + _whole_order(m, p, low + 2) * part) * (1 + 2.0**-50)
+    linear = max(linear, math.ulp(0.0))
     if t + 1 > _LARGEST_CHORD_ORDER or m > _MOST_NOISE or _exponent(m, t) > _LARGEST_EXPONENT:
         return linear
     return min(linear, _by_chords(m, p, t))

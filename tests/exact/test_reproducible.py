@@ -137,8 +137,8 @@ def test_no_accountant_leaves_the_order_of_a_sum_to_a_library():
 
 
 # Rooms in which something follows from released values that is asked for next, or is released.
-ROOMS = ("accountants", "bounds", "data", "exact", "inference", "mechanisms", "noise", "queries")
-ROOMS += ("session", "statistics", "tuning")
+ROOMS = ["accountants", "bounds", "data", "exact", "inference", "mechanisms", "noise", "queries"]
+ROOMS += ["session", "statistics", "tuning"]
 WHOLE_NUMBERS = "products of whole numbers whose sums are below 2^53: exact in any order"
 ALLOWED = {
     "dpcore/inference/one_step.py": "LAPACK has a part in the intervals of a report",

@@ -31,6 +31,8 @@ _FINENESS = 64
 one."""
 _MOST_POINTS = 2**15
 _NEGLIGIBLE = 1e-60
+_UNDERFLOW = 2.0**-1000
+"""Above what terms below the smallest float come to."""
 _LARGEST_STEP = 2.0**960
 """Beyond it the square of a distance, or of several, may leave float64."""
 
@@ -66,8 +68,8 @@ class DrawLaw:
         """Return an upper bound, at most 1, of the mean of a function that grows and is at most 1,
         given upper bounds of its values at points."""
         points = (self.first + np.arange(self.mass.size)) * self.unit
-        total = float(ordered_dot(self.mass, function(points))) * (1 + self.slack + MARGIN)
-        return min(1.0, total + self.lost * (1 + self.slack + MARGIN))
+        total = float(ordered_dot(self.mass, function(points))) + _UNDERFLOW + self.lost
+        return min(1.0, total * (1 + self.slack + MARGIN))
 
     def delta_up(self, epsilon: float) -> float:
         """Return an upper bound of the mean delta of Gaussian noise at these distances."""
