@@ -12,13 +12,14 @@ is off by at most ``SUM_ERROR`` times the sum of the sizes of its terms, and so 
 2^-1022.
 
 **Functions** are SciPy's loops, compiled once and not for a processor: of the C library (``exp``,
-``log``, below one unit in the last place) and of Cephes (``expm1``, ``log1p``). They are right to
+``log``, below one unit in the last place), and of Cephes (``expm1``, ``log1p``). They are right to
 ``FUNCTION_ERROR``, relative, and out of float64's range are inf or 0 without a warning.
 """
 
 from __future__ import annotations
 
 import math
+import sys
 
 import numpy as np
 
@@ -38,6 +39,8 @@ __all__ = [
 SUM_ERROR = 2.0**-40
 FUNCTION_ERROR = 2.0**-50
 _IN_TURN = 2**12
+_FEW = 2**16
+_LARGEST_EXPONENT = math.log(sys.float_info.max)
 
 
 def ordered_sum(values: np.ndarray) -> np.ndarray:
@@ -104,6 +107,12 @@ def geometric_progression(first: float, last: float, count: int) -> np.ndarray:
     return np.array([first, *between, last][:count])
 
 
+def _are_for_python(x: np.ndarray) -> bool:
+    """Return whether Python's loop is faster than the import of SciPy's: the same function of the C
+    library, and so the same bits."""
+    return x.size <= _FEW and "scipy.special" not in sys.modules
+
+
 def array_exp(x: np.ndarray) -> np.ndarray:
     """Return e^x.
 
@@ -114,6 +123,9 @@ def array_exp(x: np.ndarray) -> np.ndarray:
     >>> array_exp(np.array([-np.inf, 0.0]))
     array([0., 1.])
     """
+    if _are_for_python(x):
+        found = (math.inf if each > _LARGEST_EXPONENT else math.exp(each) for each in x.flat)
+        return np.fromiter(found, np.float64, x.size).reshape(x.shape)
     from scipy.special import inv_boxcox
 
     return np.asarray(inv_boxcox(x, 0.0))  # Its definition at 0, by the C library's exp.
@@ -129,6 +141,9 @@ def array_log(x: np.ndarray) -> np.ndarray:
     >>> array_log(np.array([0.0, 1.0]))
     array([-inf,   0.])
     """
+    if _are_for_python(x):
+        found = (math.log(each) if each else -math.inf for each in x.flat)
+        return np.fromiter(found, np.float64, x.size).reshape(x.shape)
     from scipy.special import xlogy
 
     return np.asarray(xlogy(1.0, x))

@@ -1,7 +1,9 @@
 """Sums and functions whose bits are the same on every processor, and who has to use them."""
 
 import ast
+import importlib
 import math
+import sys
 from pathlib import Path
 
 import mpmath as mp
@@ -11,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dpcore.exact import reproducible
 from dpcore.exact.reproducible import (
     FUNCTION_ERROR,
     SUM_ERROR,
@@ -75,12 +78,19 @@ def test_a_function_is_right_to_the_error_that_is_stated(function):
     assert max(errors) <= FUNCTION_ERROR / 2  # with as much to spare
 
 
-def test_functions_are_those_of_the_c_library_and_end_without_a_warning():
+@pytest.mark.parametrize("loop", ["Python's", "SciPy's"])
+def test_functions_are_those_of_the_c_library_and_end_without_a_warning(loop, monkeypatch):
+    importlib.import_module("scipy.special")
+    monkeypatch.setattr(reproducible, "_are_for_python", lambda x: loop == "Python's")
     x = np.random.default_rng(6).uniform(-700, 700, 2000)
     assert array_exp(x).tolist() == [math.exp(each) for each in x.tolist()]
     assert array_log(abs(x)).tolist() == [math.log(abs(each)) for each in x.tolist()]
     ends = np.array([-np.inf, -1e300, 1e300, np.inf])
     assert array_exp(ends).tolist() == [0.0, 0.0, np.inf, np.inf]
+    edge = math.log(sys.float_info.max)
+    beyond = np.array([[edge], [np.nextafter(edge, 1e3)]])
+    assert array_exp(beyond).tolist() == [[math.exp(edge)], [np.inf]]
+    assert np.isnan(array_exp(np.array([np.nan])))
     assert array_expm1(ends).tolist() == [-1.0, -1.0, np.inf, np.inf]
     assert array_log(np.array([0.0, np.inf])).tolist() == [-np.inf, np.inf]
     assert array_log1p(np.array([-1.0, np.inf])).tolist() == [-np.inf, np.inf]
