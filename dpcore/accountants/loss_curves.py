@@ -8,21 +8,8 @@ the other half of it,  H'(-x) = 1 - e^-x + e^-x H(x). Curves here are their own 
 they hold for both orders of two neighbours, but for a Poisson sample's, which has one for each.
 
 **Gaussian**, by ``dpcore.accountants.gaussian_curve``, of randomised sensitivity the mean of such
-curves (``dpcore.accountants.mixture``). **Pure** e:  (e^e - e^x) / (1 + e^e)  for
-0 <= x <= e, then 0; **(e, d)**:  d + (1 - d) times that (Kairouz, Oh & Viswanath 2015).
-
-**Bounded range** e:  (e^(e/2) - e^(x/2))^2 / (e^e - 1)  for 0 <= x <= e, then 0. The log-ratio of
-two neighbours' laws is in some [s, s + e], -e <= s <= 0: with a = e^s, E = e^e two outcomes of
-ratios a and a E dominate them (``dpcore.accountants.gaussian_mu``), for which, with g = e^x
-between, H = (1 - a) (E - g / a) / (E - 1). It is largest at a^2 = g / E, where it is the figure
-above (Dong, Durfee & Rogers 2020, section 4), convex in g. It is worse than any of them: of many
-selections alone zCDP gives less.
-
-**Laplace** noise that moves by t = 1 / noise_multiplier:  1 - e^((x - t) / 2)  for 0 <= x <= t,
-then 0. Over coordinates that move by t_1 + t_2 = t, t_1 <= t_2, and so on: these are dominated by
-a single one, moving by t. H of the two is the mean of H_2(x - L), L <= t_1 the loss of the first.
-For 0 <= x <= t: x - L >= -t_2, where 1 - H_2(y) = min(1, e^((y - t_2) / 2)), at least
-e^((x - t) / 2) as y >= x - t_1. Above t both are 0; the other halves follow.
+curves (``dpcore.accountants.mixture``). Pure and (epsilon, delta) releases, selections, Laplace
+noise and pairs by ``dpcore.accountants.closed_curves``.
 
 **Samples** that a row is in with probability p, of a release whose curve is H:
 
@@ -49,50 +36,37 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcore.accountants.closed_curves import CLOSED_CURVES, MARGIN, Bounds
 from dpcore.accountants.gaussian_curve import gaussian_bounds
 from dpcore.accountants.mixture import mixture_shifts_up
 from dpcore.exact.reproducible import (
     FUNCTION_ERROR,
-    SUM_ERROR,
     array_exp,
     array_expm1,
-    array_log,
     array_log1p,
-    ordered_sum,
 )
 from dpcore.exact.rounding import float_up
 from dpcore.privacy.events import (
     DpEvent,
-    ExponentialMechanismDpEvent,
-    ExPostDpEvent,
     GaussianDpEvent,
-    LaplaceDpEvent,
     PoissonSampledDpEvent,
-    PureDpEvent,
     RandomizedSensitivityGaussian,
     SampledWithoutReplacementDpEvent,
 )
 from dpcore.privacy.sensitivity import NeighboringRelation
-from dpcore.privacy.stated_events import ApproximateDpEvent, DominatingPairDpEvent
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = ["Bounds", "Curve", "curves_of", "is_covered"]
 
-MARGIN = 2.0**-44
-"""Relative, of the closed forms below: a few operations, each right to 2^-52."""
 _REACH = 37.0
 """In standard deviations: above it no curve is followed."""
 _MOST_LOSS = 600.0
-_PAIR_ERROR = 2.0**-40
-"""Of a difference of two logarithms, neither beyond ln 2^1000, and of the bounds' own width."""
-
-Bounds = tuple[np.ndarray, np.ndarray]
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,9 +113,8 @@ def curves_of(event: DpEvent) -> tuple[Curve, ...]:
     if isinstance(event, GaussianDpEvent):
         return _sampled(event.noise_multiplier, 1.0, True)
     if isinstance(event, RandomizedSensitivityGaussian):
-        (up, most), spread = _mixture(event)
-        return (_own_other_half(up, most, spread),)
-    up, most = _CLOSED[type(event)](event)
+        return (_own_other_half(*_mixture(event)),)
+    up, most = CLOSED_CURVES[type(event)](event)
     return (_own_other_half(up, most, most),)
 
 
@@ -149,7 +122,7 @@ def is_covered(event: DpEvent) -> bool:
     """Return whether a release has a curve here."""
     if isinstance(event, (PoissonSampledDpEvent, SampledWithoutReplacementDpEvent)):
         return type(event.event) is GaussianDpEvent
-    known = GaussianDpEvent, RandomizedSensitivityGaussian, *_CLOSED
+    known = GaussianDpEvent, RandomizedSensitivityGaussian, *CLOSED_CURVES
     return type(event) in known
 
 
@@ -236,55 +209,11 @@ def _sampled_down(mu: float, p: float, x: np.ndarray) -> Bounds:
     return low * (1 - MARGIN), high * (1 + MARGIN)
 
 
-def _widened(values: np.ndarray) -> Bounds:
-    return values * (1 - MARGIN), values * (1 + MARGIN)
-
-
-Half = tuple["Callable[[np.ndarray], Bounds]", float]
-
-
-def _pure(event: PureDpEvent | ExPostDpEvent) -> Half:
-    e = event.epsilon
-
-    def up(x: np.ndarray) -> Bounds:
-        left = np.clip(e - x, 0.0, None)
-        return _widened(-array_expm1(-left) / (1 + math.exp(-e)))
-
-    return up, e
-
-
-def _approximate(event: ApproximateDpEvent) -> Half:
-    inner, e = _pure(PureDpEvent(event.epsilon))
-    d = event.delta
-
-    def up(x: np.ndarray) -> Bounds:
-        low, high = inner(x)
-        return (d + (1 - d) * low) * (1 - MARGIN), (d + (1 - d) * high) * (1 + MARGIN)
-
-    return up, e
-
-
-def _bounded_range(event: ExponentialMechanismDpEvent) -> Half:
-    e = event.epsilon
-
-    def up(x: np.ndarray) -> Bounds:
-        left = np.clip(e - x, 0.0, None) / 2
-        return _widened(array_expm1(-left) ** 2 / -math.expm1(-e))
-
-    return up, e
-
-
-def _laplace(event: LaplaceDpEvent) -> Half:
-    t = 1 / event.noise_multiplier * (1 + 2.0**-52)
-
-    def up(x: np.ndarray) -> Bounds:
-        return _widened(-array_expm1(-np.clip(t - x, 0.0, None) / 2))
-
-    return up, t
-
-
-def _mixture(event: RandomizedSensitivityGaussian) -> tuple[Half, float]:
-    """The mean of the curves of the shifts, and about the standard deviation of a loss."""
+def _mixture(
+    event: RandomizedSensitivityGaussian,
+) -> tuple[Callable[[np.ndarray], Bounds], float, float]:
+    """Return the mean of the curves of the shifts, the largest loss, and about the standard
+    deviation of a loss."""
     shifts = mixture_shifts_up(event)
 
     def up(x: np.ndarray) -> Bounds:
@@ -295,41 +224,4 @@ def _mixture(event: RandomizedSensitivityGaussian) -> tuple[Half, float]:
         return low * (1 - MARGIN), high * (1 + MARGIN)
 
     spread = math.sqrt(sum(share * min(mu, _MOST_LOSS) ** 2 for mu, share in shifts))
-    return (up, _extent(shifts[0][0], 1.0)[0]), spread
-
-
-def _pair(event: DominatingPairDpEvent) -> Half:
-    """The larger of the two directions: which one a release has may change from one to the next.
-
-    p and e^x q are right to ``FUNCTION_ERROR``, relative, so that beyond the largest finite ratio
-    nothing is left but the outcomes that one law alone has.
-    """
-    p, q = (np.array([weight / sum(law) for weight in law], float) for law in (event.p, event.q))
-    ratios = np.abs(array_log(p) - array_log(q))
-    most = float(ratios[np.isfinite(ratios)].max(initial=0.0)) * (1 + MARGIN) + _PAIR_ERROR
-
-    def up(x: np.ndarray) -> Bounds:
-        factor = array_exp(x)[:, None]
-        low, high = (
-            np.maximum(*(ordered_sum(_excess(a, factor * b, sign)) for a, b in ((p, q), (q, p))))
-            for sign in (-1.0, 1.0)
-        )
-        return low * (1 - 2 * SUM_ERROR), high * (1 + 2 * SUM_ERROR)
-
-    return up, most
-
-
-def _excess(here: np.ndarray, there: np.ndarray, sign: float) -> np.ndarray:
-    """Return here - there where that is above 0, below it or, for a ``sign`` of 1, above it."""
-    off = sign * FUNCTION_ERROR
-    return np.clip(here * (1 + off) - there * (1 - off), 0.0, None)
-
-
-_CLOSED: dict[type[DpEvent], Callable[[Any], Half]] = {
-    PureDpEvent: _pure,
-    ExPostDpEvent: _pure,
-    ApproximateDpEvent: _approximate,
-    ExponentialMechanismDpEvent: _bounded_range,
-    LaplaceDpEvent: _laplace,
-    DominatingPairDpEvent: _pair,
-}
+    return up, _extent(shifts[0][0], 1.0)[0], spread
