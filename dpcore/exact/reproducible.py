@@ -124,7 +124,9 @@ def array_exp(x: np.ndarray) -> np.ndarray:
     array([0., 1.])
     """
     if _are_for_python(x):
-        found = (math.inf if each > _LARGEST_EXPONENT else math.exp(each) for each in x.flat)
+        found = (
+            math.inf if each > _LARGEST_EXPONENT else math.exp(each) for each in x.ravel().tolist()
+        )
         return np.fromiter(found, np.float64, x.size).reshape(x.shape)
     from scipy.special import inv_boxcox
 
@@ -142,7 +144,7 @@ def array_log(x: np.ndarray) -> np.ndarray:
     array([-inf,   0.])
     """
     if _are_for_python(x):
-        found = (math.log(each) if each else -math.inf for each in x.flat)
+        found = (math.log(each) if each else -math.inf for each in x.ravel().tolist())
         return np.fromiter(found, np.float64, x.size).reshape(x.shape)
     from scipy.special import xlogy
 
