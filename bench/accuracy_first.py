@@ -3,7 +3,7 @@
 The experiments of ``bench/figures/accuracy_first_runs.py``: logistic regression on KDD Cup 1999,
 rows bounded in l2 too, and ridge regression on ``buzz-sim``; replace-one, failure probability .1,
 delta 1e-8 for Brownian noise, a worst case of 200 as there. Seeded. ``--more`` adds what decides:
-levels, boundaries, and tests whose noise does not fall.
+levels, and tests whose noise does not fall.
 
     DPCORE_DATA_DIR=... python bench/accuracy_first.py [--runs 40] [--more]
 """
@@ -28,8 +28,6 @@ CURVES: dict[str, tuple[str, dict[str, Any]]] = {
 MORE: dict[str, tuple[str, dict[str, Any]]] = {
     "{}-bnr, 50 levels": ("bnr", {"levels": 50}),
     "{}-bnr, equal tests": ("bnr", {"first_test": 1.0}),
-    "{}-bnr, mixture": ("bnr", {"boundary": "mixture"}),
-    "{}-bnr, linear": ("bnr", {"boundary": "linear"}),
 }
 TASKS = {"logistic-l2": "output", "ridge": "cov"}
 

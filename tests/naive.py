@@ -95,3 +95,16 @@ def clipped_units(sums, limit):
         factor = Fraction(1) if norm <= limit else Fraction(limit) / Fraction(norm)
         total = [t + math.trunc(step * factor) for t, step in zip(total, unit, strict=True)]
     return np.array(total, dtype=object)
+
+
+def ordered_sum(values):
+    """Halves added to each other, then one term after the other, in Python's floats."""
+    values = [float(x) for x in values]
+    while len(values) > 2**12:
+        half = len(values) // 2
+        pairs = zip(values[:half], values[half : 2 * half], strict=True)
+        values = [a + b for a, b in pairs] + values[2 * half :]
+    total = 0.0
+    for x in values:
+        total += x
+    return total

@@ -17,6 +17,7 @@ import math
 from typing import TYPE_CHECKING
 
 from dpcore.accountants.search import smallest_epsilon
+from dpcore.exact.reproducible import array_exp
 
 if TYPE_CHECKING:
     import numpy as np
@@ -48,7 +49,7 @@ def gaussian_deltas_up(mu: np.ndarray, epsilon: float) -> np.ndarray:
     upper = erfcx(inside * root) * (1 + _R_ERROR)
     lower = erfcx((inside + safe) * root) * (1 - _R_ERROR)
     # phi(a) sqrt(pi / 2) is exp(-a^2 / 2) / 2.
-    delta = 0.5 * np.exp(-inside * inside / 2) * (upper - lower) * (1 + MARGIN) + _TINY
+    delta = 0.5 * array_exp(-inside * inside / 2) * (upper - lower) * (1 + MARGIN) + _TINY
     delta = np.where(a > _LARGEST_A, _TINY, np.where(a < _SMALLEST_A, 1.0, delta))
     return np.where(mu > 0, np.minimum(delta, 1.0), 0.0)
 

@@ -7,21 +7,9 @@ is convex in e^x, is 1 at -infinity and falls from at least 1 - e^x is that of s
 the other half of it,  H'(-x) = 1 - e^-x + e^-x H(x). Curves here are their own other half, so that
 they hold for both orders of two neighbours, but for a Poisson sample's, which has one for each.
 
-**Gaussian**, by ``dpcore.accountants.gaussian_curve``. **Pure** e:  (e^e - e^x) / (1 + e^e)  for
-0 <= x <= e, then 0; **(e, d)**:  d + (1 - d) times that (Kairouz, Oh & Viswanath 2015).
-
-**Bounded range** e:  (e^(e/2) - e^(x/2))^2 / (e^e - 1)  for 0 <= x <= e, then 0. The log-ratio of
-two neighbours' laws is in some [s, s + e], -e <= s <= 0: with a = e^s, E = e^e two outcomes of
-ratios a and a E dominate them (``dpcore.accountants.gaussian_mu``), for which, with g = e^x
-between, H = (1 - a) (E - g / a) / (E - 1). It is largest at a^2 = g / E, where it is the figure
-above (Dong, Durfee & Rogers 2020, section 4), convex in g. It is worse than any of them: of many
-selections alone zCDP gives less.
-
-**Laplace** noise that moves by t = 1 / noise_multiplier:  1 - e^((x - t) / 2)  for 0 <= x <= t,
-then 0. Over coordinates that move by t_1 + t_2 = t, t_1 <= t_2, and so on: these are dominated by
-a single one, moving by t. H of the two is the mean of H_2(x - L), L <= t_1 the loss of the first.
-For 0 <= x <= t: x - L >= -t_2, where 1 - H_2(y) = min(1, e^((y - t_2) / 2)), at least
-e^((x - t) / 2) as y >= x - t_1. Above t both are 0; the other halves follow.
+**Gaussian**, by ``dpcore.accountants.gaussian_curve``, of randomised sensitivity the mean of such
+curves (``dpcore.accountants.mixture``). Pure and (epsilon, delta) releases, selections, Laplace
+noise and pairs by ``dpcore.accountants.closed_curves``.
 
 **Samples** that a row is in with probability p, of a release whose curve is H:
 
@@ -44,40 +32,41 @@ e^((x - t) / 2) as y >= x - t_1. Above t both are 0; the other halves follow.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcore.accountants.closed_curves import CLOSED_CURVES, MARGIN, Bounds
 from dpcore.accountants.gaussian_curve import gaussian_bounds
+from dpcore.accountants.mixture import mixture_shifts_up
+from dpcore.exact.reproducible import (
+    FUNCTION_ERROR,
+    array_exp,
+    array_expm1,
+    array_log1p,
+)
 from dpcore.exact.rounding import float_up
 from dpcore.privacy.events import (
     DpEvent,
-    ExponentialMechanismDpEvent,
-    ExPostDpEvent,
     GaussianDpEvent,
-    LaplaceDpEvent,
     PoissonSampledDpEvent,
-    PureDpEvent,
+    RandomizedSensitivityGaussian,
     SampledWithoutReplacementDpEvent,
 )
 from dpcore.privacy.sensitivity import NeighboringRelation
-from dpcore.privacy.stated_events import ApproximateDpEvent, DominatingPairDpEvent
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = ["Bounds", "Curve", "curves_of", "is_covered"]
 
-MARGIN = 2.0**-44
-"""Relative, of the closed forms below: a few operations, each right to 2^-52."""
 _REACH = 37.0
 """In standard deviations: above it no curve is followed."""
 _MOST_LOSS = 600.0
-
-Bounds = tuple[np.ndarray, np.ndarray]
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +93,7 @@ class Curve:
         below = x < 0
         low[~below], high[~below] = self.up(x[~below])
         excess, above = self.down(-x[below])
-        trivial = -np.expm1(x[below])
+        trivial = -array_expm1(x[below])
         low[below] = (trivial + excess) * (1 - MARGIN)
         high[below] = (trivial + above) * (1 + MARGIN)
         # Of what is no number, out of float64's range, the bounds are 0 and 1.
@@ -123,7 +112,9 @@ def curves_of(event: DpEvent) -> tuple[Curve, ...]:
         return _displaced(m, share)
     if isinstance(event, GaussianDpEvent):
         return _sampled(event.noise_multiplier, 1.0, True)
-    up, most = _CLOSED[type(event)](event)
+    if isinstance(event, RandomizedSensitivityGaussian):
+        return (_own_other_half(*_mixture(event)),)
+    up, most = CLOSED_CURVES[type(event)](event)
     return (_own_other_half(up, most, most),)
 
 
@@ -131,7 +122,8 @@ def is_covered(event: DpEvent) -> bool:
     """Return whether a release has a curve here."""
     if isinstance(event, (PoissonSampledDpEvent, SampledWithoutReplacementDpEvent)):
         return type(event.event) is GaussianDpEvent
-    return type(event) is GaussianDpEvent or type(event) in _CLOSED
+    known = GaussianDpEvent, RandomizedSensitivityGaussian, *CLOSED_CURVES
+    return type(event) in known
 
 
 def _noise(event: DpEvent) -> float:
@@ -147,7 +139,7 @@ def _own_other_half(up: Callable[[np.ndarray], Bounds], most: float, spread: flo
 def _other(half: Callable[[np.ndarray], Bounds], sign: float, x: np.ndarray) -> Bounds:
     """Return e^(sign x) times a half's bounds at x."""
     low, high = half(x)
-    factor = np.exp(sign * x)
+    factor = array_exp(sign * x)
     return factor * low * (1 - MARGIN), factor * high * (1 + MARGIN)
 
 
@@ -157,7 +149,7 @@ def _sampled(m: float, p: float, own_other_half: bool) -> tuple[Curve, ...]:
     up, down = partial(_sampled_up, mu, p), partial(_sampled_down, mu, p)
     if own_other_half or p == 1.0:
         return (_own_other_half(up, most, spread),)
-    least = max(-most, float(np.log1p(-p)))
+    least = max(-most, math.log1p(-p))
     return (
         Curve(up, down, least, most, spread),
         Curve(partial(_other, down, 1.0), partial(_other, up, -1.0), -most, -least, spread),
@@ -178,13 +170,13 @@ def _displaced(m: float, share: Fraction) -> tuple[Curve, ...]:
 def _extent(mu: float, p: float) -> tuple[float, float]:
     """Return the largest loss that is followed, and about the standard deviation of a loss."""
     reach = min(mu * _REACH + mu * mu / 2, _MOST_LOSS)
-    most = float(np.log1p(p * np.expm1(reach)))
-    return most, min(mu, p * float(np.sqrt(np.expm1(min(mu * mu, 50.0)))), most)
+    most = math.log1p(p * math.expm1(reach))
+    return most, min(mu, p * math.sqrt(math.expm1(min(mu * mu, 50.0))), most)
 
 
 def _displaced_up(mu: float, p: float, rest: float, x: np.ndarray) -> Bounds:
     """``rest`` : 1 - p, which the difference of floats near 1 would not be."""
-    grown = np.expm1(x)
+    grown = array_expm1(x)
     apart = np.clip(rest * grown / (p + grown), 0.0, 1.0)  # 1 - b
     low, high = _sampled_up(mu, p, x)
     more_low, more_high = _sampled_up(2 * mu, p, x)
@@ -193,93 +185,43 @@ def _displaced_up(mu: float, p: float, rest: float, x: np.ndarray) -> Bounds:
 
 
 def _sampled_up(mu: float, p: float, x: np.ndarray) -> Bounds:
-    z = np.log1p(np.expm1(x) / p) if p < 1 else x
-    low, high = gaussian_bounds(mu, z, 2.0**-50 * z)
+    z = array_log1p(array_expm1(x) / p) if p < 1 else x
+    low, high = gaussian_bounds(mu, z, 4 * FUNCTION_ERROR * z)
     return p * low * (1 - MARGIN), p * high * (1 + MARGIN)
 
 
 def _sampled_down(mu: float, p: float, x: np.ndarray) -> Bounds:
-    """p e^z H(-z) for z = ln(1 + (e^-x - 1) / p) < 0, and 0 where there is none."""
-    rest = np.clip(1 + np.expm1(-x) / p, 0.0, 1.0)  # e^z, right to 2^-51
-    some = np.maximum(rest, 2.0**-40)
-    z = -np.log(some)
-    near = rest > 0.5
-    z[near] = -np.log1p(np.expm1(-x[near]) / p)
-    low, high = gaussian_bounds(mu, z, 2.0**-50 * (z + np.expm1(z)))
-    low = np.where(rest > 2.0**-40, p * np.maximum(rest - 2.0**-50, 0.0) * low, 0.0)
-    high = p * (rest + 2.0**-50) * np.where(rest > 2.0**-40, high, 1.0)
+    """p e^z H(-z), H its own other half, for e^z = 1 + (e^-x - 1) / p, and 0 where that is below 0.
+
+    It grows with e^z, so that its bounds are those at bounds of e^z: (e^-x - 1) / p, and with it
+    what is left of the 1, is right to twice ``FUNCTION_ERROR``, relative, which is doubled. Beyond
+    ln(1 / (1 - p)) there is no loss, so that no probability is granted to one.
+    """
+    taken = array_expm1(-x) / p
+    found = []
+    for side, sign in enumerate((1.0, -1.0)):
+        less = np.maximum(taken * (1 + sign * 4 * FUNCTION_ERROR), -1.0)
+        some = less > -1.0
+        z = -array_log1p(np.where(some, less, 0.0))
+        bound = gaussian_bounds(mu, z, 4 * FUNCTION_ERROR * z)[side]
+        found.append(np.where(some, p * (1 + less) * bound, 0.0))
+    low, high = found
     return low * (1 - MARGIN), high * (1 + MARGIN)
 
 
-def _widened(values: np.ndarray) -> Bounds:
-    return values * (1 - MARGIN), values * (1 + MARGIN)
-
-
-Half = tuple["Callable[[np.ndarray], Bounds]", float]
-
-
-def _pure(event: PureDpEvent | ExPostDpEvent) -> Half:
-    e = event.epsilon
+def _mixture(
+    event: RandomizedSensitivityGaussian,
+) -> tuple[Callable[[np.ndarray], Bounds], float, float]:
+    """Return the mean of the curves of the shifts, the largest loss, and about the standard
+    deviation of a loss."""
+    shifts = mixture_shifts_up(event)
 
     def up(x: np.ndarray) -> Bounds:
-        left = np.clip(e - x, 0.0, None)
-        return _widened(-np.expm1(-left) / (1 + np.exp(-e)))
+        low, high = np.zeros_like(x), np.zeros_like(x)
+        for mu, share in shifts:
+            bounds = gaussian_bounds(mu, x, np.zeros_like(x))
+            low, high = low + share * bounds[0], high + share * bounds[1]
+        return low * (1 - MARGIN), high * (1 + MARGIN)
 
-    return up, e
-
-
-def _approximate(event: ApproximateDpEvent) -> Half:
-    inner, e = _pure(PureDpEvent(event.epsilon))
-    d = event.delta
-
-    def up(x: np.ndarray) -> Bounds:
-        low, high = inner(x)
-        return (d + (1 - d) * low) * (1 - MARGIN), (d + (1 - d) * high) * (1 + MARGIN)
-
-    return up, e
-
-
-def _bounded_range(event: ExponentialMechanismDpEvent) -> Half:
-    e = event.epsilon
-
-    def up(x: np.ndarray) -> Bounds:
-        left = np.clip(e - x, 0.0, None) / 2
-        return _widened(np.expm1(-left) ** 2 / -np.expm1(-e))
-
-    return up, e
-
-
-def _laplace(event: LaplaceDpEvent) -> Half:
-    t = 1 / event.noise_multiplier * (1 + 2.0**-52)
-
-    def up(x: np.ndarray) -> Bounds:
-        return _widened(-np.expm1(-np.clip(t - x, 0.0, None) / 2))
-
-    return up, t
-
-
-def _pair(event: DominatingPairDpEvent) -> Half:
-    """The larger of the two directions: which one a release has may change from one to the next."""
-    p, q = (np.array(law, float) / sum(law) for law in (event.p, event.q))
-    with np.errstate(divide="ignore"):
-        ratios = np.abs(np.log(p) - np.log(q))
-    most = float(ratios[np.isfinite(ratios)].max(initial=2.0**-40)) * (1 + MARGIN)
-
-    def up(x: np.ndarray) -> Bounds:
-        factor = np.exp(x)[:, None]
-        forth = np.clip(p - factor * q, 0.0, None).sum(axis=1)
-        back = np.clip(q - factor * p, 0.0, None).sum(axis=1)
-        found, off = np.maximum(forth, back), MARGIN * (1 + x)
-        return found - off, found + off
-
-    return up, most
-
-
-_CLOSED: dict[type[DpEvent], Callable[[Any], Half]] = {
-    PureDpEvent: _pure,
-    ExPostDpEvent: _pure,
-    ApproximateDpEvent: _approximate,
-    ExponentialMechanismDpEvent: _bounded_range,
-    LaplaceDpEvent: _laplace,
-    DominatingPairDpEvent: _pair,
-}
+    spread = math.sqrt(sum(share * min(mu, _MOST_LOSS) ** 2 for mu, share in shifts))
+    return up, _extent(shifts[0][0], 1.0)[0], spread

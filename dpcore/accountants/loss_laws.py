@@ -35,11 +35,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpcore.accountants.loss_curves import Curve
+from dpcore.exact.reproducible import array_exp, array_expm1
 
 __all__ = ["DENSITY", "LossLaw", "law_of"]
 
 DENSITY = 32
-"""Knots to a factor e of |x|, and steps from 0 to where that begins."""
+"""Knots to a factor e of |x|, and steps from 0 to where that begins, at least."""
 _MARGIN = 1 + 2.0**-48
 
 
@@ -61,15 +62,15 @@ class LossLaw:
     infinite: float
 
 
-def law_of(curve: Curve, step: float, negligible: float) -> LossLaw:
+def law_of(curve: Curve, step: float, negligible: float, density: int = DENSITY) -> LossLaw:
     """Return the law on multiples of ``step``, a power of 2, up to where no more than
-    ``negligible`` is left."""
-    knots = _knots(math.floor(curve.least / step), math.ceil(curve.most / step))
+    ``negligible`` is left beside what no loss is above."""
+    knots = _knots(math.floor(curve.least / step), math.ceil(curve.most / step), density)
     x = knots * step
     low, high = curve.bounds(x)
-    cut = min(int(np.argmax(high <= negligible)) or x.size - 1, x.size - 1)
+    cut = int(np.argmax(high <= high[-1] + negligible))
     knots, x, low, high = knots[: cut + 1], x[: cut + 1], low[: cut + 1], high[: cut + 1]
-    rest = np.clip(high[:-1] - low[1:], 0.0, None) / np.expm1(np.diff(x))
+    rest = np.clip(high[:-1] - low[1:], 0.0, None) / array_expm1(np.diff(x))
     reached = np.append(1.0, np.minimum(1.0, (high[:-1] + rest) * _MARGIN))
     infinite = float(high[-1])
     reached = np.maximum.accumulate(np.append(reached, infinite)[::-1])[::-1]
@@ -78,13 +79,13 @@ def law_of(curve: Curve, step: float, negligible: float) -> LossLaw:
     return LossLaw(knots[some], x[some], probabilities[some], infinite)
 
 
-def _knots(least: int, most: int) -> np.ndarray:
+def _knots(least: int, most: int, density: int) -> np.ndarray:
     """Return whole numbers, the ends and 0 included."""
-    sides = [np.arange(DENSITY + 1, dtype=np.int64)]
+    sides = [np.arange(density + 1, dtype=np.int64)]
     longest = max(-least, most, 1)
-    if longest > DENSITY:
-        count = math.ceil(math.log(longest / DENSITY) * (DENSITY + 1)) + 1
-        grown = DENSITY * np.exp(np.arange(1, count + 1) / DENSITY)
+    if longest > density:
+        count = math.ceil(math.log(longest / density) * (density + 1)) + 1
+        grown = density * array_exp(np.arange(1, count + 1) / density)
         sides.append(np.ceil(np.minimum(grown, longest)).astype(np.int64))
     side = np.concatenate(sides)
     both = np.concatenate((-side[::-1], side, [least, most]))

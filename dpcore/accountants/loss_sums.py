@@ -4,7 +4,8 @@ Releases whose laws are dominated by pairs are together dominated by the product
 where each is asked by earlier outputs, in any order (Zhu, Dong & Wang 2022, Theorem 10; which of
 the pairs that are left comes next is fixed given the history, so that induction holds). With L the
 sum of the losses (``dpcore.accountants.loss_laws``),  delta(epsilon) = E max(0, 1 - e^(epsilon -
-L)),  in which an infinite loss counts 1, so at most the sum of their probabilities.
+L)),  in which an infinite loss counts 1: the probability that there is one, and what finite losses
+come to without.
 
 **Tilted.** Let a be the law of a loss and b(x) = a(x) e^(tx) / M, for one t >= 0 and any number M,
 about the sum of the numerators. With B the convolution of all b, and K the sum of all ln M,
@@ -26,8 +27,10 @@ is one relative to a figure near delta (Chernoff's), however small delta is.
   and by 4 2^-53 for each of at most sum T_i multiplications; the inverse by g. In the 2-norm B is
   right to E = (g + 4 2^-53) sum T_i ||b_i|| + g max ||b_i||, doubled for products of these; by
   Cauchy and Schwarz the sum is right to ||w|| E, which is added;
-* b is right to 2^-50 (2 + |t x| + |ln M|), relative, to the power T_i in B: the figure is
-  multiplied by the exponential of the sum of these, and by 1 + 2^-30 for sums of positive terms.
+* b is right to 2^-50 (2 + |t x| + |ln a| + |ln M|), relative, to the power T_i in B, and K to
+  2^-50 sum T_i |ln M|: the figure is multiplied by the exponential of the sum of both, and by
+  1 + 2^-30 for sums of positive terms, in any order;
+* what is below 2^-1022 somewhere on the way is lost to less than ``_UNDERFLOW`` in all.
 """
 
 from __future__ import annotations
@@ -40,6 +43,14 @@ import numpy as np
 
 from dpcore.accountants.loss_curves import Curve, curves_of
 from dpcore.accountants.loss_laws import DENSITY, LossLaw, law_of
+from dpcore.exact.reproducible import (
+    array_exp,
+    array_expm1,
+    array_log,
+    ordered_dot,
+    ordered_norm,
+    ordered_sum,
+)
 from dpcore.privacy.events import DpEvent
 
 __all__ = ["composed_delta_up"]
@@ -48,6 +59,8 @@ _UNIT = 2.0**-53
 _SIDE = 5.5
 """Half the window, in standard deviations of the tilted sum."""
 _MOST_POINTS = 2**20
+_KNOT_BITS = 52
+"""Of the number of steps up to the largest loss, at most."""
 _LEAST_SPREAD = 2.0**-100
 """Grids for losses of less are no finer."""
 _COARSE = 5e-4
@@ -55,7 +68,13 @@ _COARSE = 5e-4
 _SMALL = 1e-5
 """Relative to the delta that is asked about: what may be cut off."""
 
+_UP = 1 + 2.0**-30
+_UNDERFLOW = 2.0**-900
+"""2^-1074 for each bound, over the finest grid, and over 2^60 releases."""
+
 Counted = Sequence[tuple[LossLaw, int]]
+Parts = tuple[np.ndarray, np.ndarray]
+"""Real and imaginary parts."""
 
 
 @lru_cache(maxsize=4096)
@@ -75,17 +94,24 @@ def composed_delta_up(
 def _one_order(curves: Sequence[tuple[Curve, int]], epsilon: float, about: float) -> float:
     total = sum(count for _, count in curves)
     squares = sum(count * max(curve.spread, _LEAST_SPREAD) ** 2 for curve, count in curves)
-    step = 2.0 ** round(math.log2(math.sqrt(squares / total) / DENSITY))
-    laws = _laws(curves, step, about)
+    density = _density(total, about)
+    longest = max(max(-curve.least, curve.most) for curve, _ in curves)
+    step = max(
+        2.0 ** round(math.log2(math.sqrt(squares / total) / density)),
+        2.0 ** (math.frexp(longest)[1] - _KNOT_BITS),
+    )
+    laws = _laws(curves, step, about, density)
     if any(law.infinite >= 1.0 for law, _ in laws):
         return 1.0
+    if epsilon >= sum(count * float(law.losses[-1]) for law, count in laws):
+        return _infinite(laws)
     tilt = _tilt(laws, epsilon)
     # Splitting an interval adds at most a quarter of its square to a variance, so that epsilon
     # grows by at most an eighth of total * tilt * step^2.
     enough = math.sqrt(_COARSE * epsilon / (total * tilt)) if tilt else step
     while enough > 2 * step or _points(laws, tilt, step) > _MOST_POINTS:
         step *= 2.0 ** max(1, math.floor(math.log2(enough / step)))
-        laws = _laws(curves, step, about)
+        laws = _laws(curves, step, about, density)
         tilt = _tilt(laws, epsilon)
     points = _points(laws, tilt, step)
     first = round(_moments(laws, tilt)[1] / step) - points // 2
@@ -94,14 +120,28 @@ def _one_order(curves: Sequence[tuple[Curve, int]], epsilon: float, about: float
         if missing <= _SMALL * about or points >= _MOST_POINTS:
             break
         points *= 2
-    found = _figure(laws, tilt, step, first, points, epsilon)
-    infinite = sum(count * law.infinite for law, count in laws)
-    return (found + missing + infinite) * (1 + 2.0**-30)
+    return (_figure(laws, tilt, step, first, points, epsilon) + missing) * _UP + _infinite(laws)
 
 
-def _laws(curves: Sequence[tuple[Curve, int]], step: float, about: float) -> Counted:
-    total = sum(count for _, count in curves)
-    return [(law_of(curve, step, _SMALL * about / total), count) for curve, count in curves]
+def _infinite(laws: Counted) -> float:
+    """Return the probability, rounded up, that some loss is infinite."""
+    none = sum(count * math.log1p(-law.infinite) for law, count in laws)
+    return -math.expm1(none) * _UP + _UNDERFLOW
+
+
+def _laws(curves: Sequence[tuple[Curve, int]], step: float, about: float, density: int) -> Counted:
+    negligible = _SMALL * about / sum(count for _, count in curves)
+    return [(law_of(curve, step, negligible, density), count) for curve, count in curves]
+
+
+def _density(total: int, about: float) -> int:
+    """Return a density of knots for so many releases.
+
+    Where each has a loss of about epsilon / total, an interval of a share 1 / density of that adds
+    tilt (epsilon / density)^2 / (8 total) to epsilon, and tilt epsilon is about 2 ln(1 / about): a
+    share of that over 4 total density^2, which is held to a 200th.
+    """
+    return max(DENSITY, math.ceil(math.sqrt(50 * -math.log(about) / total)))
 
 
 def _points(laws: Counted, tilt: float, step: float) -> int:
@@ -115,18 +155,17 @@ def _moments(laws: Counted, tilt: float) -> tuple[float, float, float]:
     log_all = mean = variance = 0.0
     for law, count in laws:
         log_m, tilted = _tilted(law, tilt)
-        here = float(tilted @ law.losses)
+        here = float(ordered_dot(tilted, law.losses))
         log_all, mean = log_all + count * log_m, mean + count * here
-        variance += count * float(tilted @ (law.losses - here) ** 2)
+        variance += count * float(ordered_dot(tilted, (law.losses - here) ** 2))
     return log_all, mean, math.sqrt(variance)
 
 
 def _tilted(law: LossLaw, tilt: float) -> tuple[float, np.ndarray]:
-    exponents = tilt * law.losses + np.log(law.probabilities)
+    exponents = tilt * law.losses + array_log(law.probabilities)
     top = float(exponents.max())
-    grown = np.exp(exponents - top)
-    log_m = top + math.log(float(grown.sum()))
-    return log_m, np.exp(exponents - log_m)
+    log_m = top + math.log(ordered_sum(array_exp(exponents - top)))
+    return log_m, array_exp(exponents - log_m)
 
 
 def _tilt(laws: Counted, epsilon: float) -> float:
@@ -150,40 +189,48 @@ def _figure(
 ) -> float:
     """Return the finite part of delta, from above, but for what belongs above the window of so many
     points from ``first``."""
-    product = np.ones(points // 2 + 1, dtype=np.complex128)
+    product = np.ones(points // 2 + 1), np.zeros(points // 2 + 1)
     log_all = relative = error = longest = 0.0
     transform = 16 * math.log2(points) * _UNIT
     for law, count in laws:
         log_m, tilted = _tilted(law, tilt)
         b = np.bincount(law.steps % points, weights=tilted, minlength=points)
-        product *= _power(np.fft.rfft(b), count)
-        norm = float(np.linalg.norm(b))
+        product = _times(product, _power(np.fft.rfft(b), count))
+        norm = ordered_norm(b)
         log_all, longest = log_all + count * log_m, max(longest, norm)
         error += count * (transform + 4 * _UNIT) * norm
-        extent = tilt * float(np.abs(law.losses).max())
-        relative += count * 2.0**-50 * (2 + extent + abs(log_m))
+        extent = np.max(np.abs(tilt * law.losses) + np.abs(array_log(law.probabilities)))
+        relative += count * 2.0**-49 * (2 + float(extent) + abs(log_m))
     places = np.arange(max(first, math.floor(epsilon / step) + 1), first + points)
-    composed = np.clip(np.fft.irfft(product, points)[places % points], 0.0, None)
+    composed = np.fft.irfft(product[0] + 1j * product[1], points)[places % points]
     beyond = np.clip(places * step - epsilon, 0.0, None)
-    weights = -np.expm1(-beyond) * np.exp(-tilt * beyond)
-    figure = float(weights @ composed)
-    figure += float(np.linalg.norm(weights)) * 2 * (error + transform * longest)
+    weights = -array_expm1(-beyond) * array_exp(-tilt * beyond)
+    figure = float(ordered_dot(weights, np.clip(composed, 0.0, None)))
+    figure += ordered_norm(weights) * 2 * (error + transform * longest)
     scale = log_all - tilt * epsilon
     return _exp(scale + relative + 2.0**-44 * (1 + abs(scale))) * figure
 
 
-def _power(values: np.ndarray, exponent: int) -> np.ndarray:
+def _power(values: np.ndarray, exponent: int) -> Parts:
     """Return values to the power of a whole number > 0, by squares: ``exponent`` multiplications at
     most, as errors add up."""
-    result = None
+    square, result = (values.real, values.imag), None
     while True:
         if exponent & 1:
-            result = values if result is None else result * values
+            result = square if result is None else _times(result, square)
         exponent >>= 1
         if not exponent:
             assert result is not None
             return result
-        values = values * values
+        square = _times(square, square)
+
+
+def _times(left: Parts, right: Parts) -> Parts:
+    """Return a product of complex numbers. NumPy's own is fused on some processors alone."""
+    return (
+        left[0] * right[0] - left[1] * right[1],
+        left[0] * right[1] + left[1] * right[0],
+    )
 
 
 def _beyond(laws: Counted, tilt: float, top: float) -> float:

@@ -22,6 +22,8 @@ __all__ = ["PldAccountant"]
 
 _PRECISION = 1e-7
 _LARGEST = 2.0**100
+_LARGEST_EPSILON = 2.0**64
+"""Far above every sum of losses that is followed."""
 
 Counts = tuple[tuple[DpEvent, int], ...]
 
@@ -50,6 +52,15 @@ class PldAccountant(JointAccountant):
 
     plan: Counts = ()
     charged: float = 0.0
+
+    @classmethod
+    def from_budget(cls, epsilon: float, delta: float, conversion: str | None = None) -> Self:
+        opened = super().from_budget(epsilon, delta, conversion)
+        if opened.epsilon > _LARGEST_EPSILON:
+            raise InvalidInputError(
+                f"Expected epsilon={epsilon!r} <= 2^64: the pld accountant follows no larger loss."
+            )
+        return opened
 
     @classmethod
     def planned(
@@ -113,7 +124,9 @@ class PldAccountant(JointAccountant):
         counts = self._counted(self.rounds)
         if counts is self.plan and delta == self.delta:
             return self.epsilon  # The plan takes all of it.
-        found = smallest_epsilon(lambda e: _delta_up(counts, e, delta) <= delta, self.epsilon, 1e-6)
+        found = smallest_epsilon(
+            lambda e: _delta_up(counts, e, delta) <= delta, self.epsilon, 1e-6, _LARGEST_EPSILON
+        )
         return min(found, self.epsilon) if delta >= self.delta else found
 
     @classmethod

@@ -7,6 +7,16 @@ from functools import lru_cache
 
 import numpy as np
 
+from dpcore.exact.reproducible import (
+    SUM_ERROR,
+    array_exp,
+    array_expm1,
+    array_log,
+    array_log1p,
+    ordered_dot,
+    ordered_sum,
+)
+
 __all__ = ["log_moment_up"]
 
 _LARGEST_CHORD_ORDER = 32.0
@@ -19,6 +29,8 @@ _SERIES_WIDTH = 0.02
 _SERIES_TERMS = 20
 _REACH = 12.0
 _LARGEST_EXPONENT = 600.0
+_LEAST = 2.0**-1000
+"""An upper bound of 2^20 e^-720, and of all that is lost where terms are below 2^-1022."""
 
 
 def log_moment_up(m: float, p: float, t: float) -> float:
@@ -29,6 +41,7 @@ def log_moment_up(m: float, p: float, t: float) -> float:
         return _whole_order(m, p, low + 1)
     below = _whole_order(m, p, low + 1) if low else 0.0
     linear = (below * (1 - part) + _whole_order(m, p, low + 2) * part) * (1 + 2.0**-50)
+    linear = max(linear, math.ulp(0.0))
     if t + 1 > _LARGEST_CHORD_ORDER or m > _MOST_NOISE or _exponent(m, t) > _LARGEST_EXPONENT:
         return linear
     return min(linear, _by_chords(m, p, t))
@@ -44,16 +57,18 @@ def _whole_order(m: float, p: float, order: int) -> float:
     with np.errstate(over="ignore"):
         grown = (k * k - k) / m / m / 2
     choose = gammaln(order + 1) - gammaln(k + 1) - gammaln(order - k + 1)
-    with np.errstate(divide="ignore"):  # a divergence below the smallest float
-        less_one = np.log(-np.expm1(-grown))
+    less_one = array_log(-array_expm1(-grown))  # -inf of a divergence below the smallest float
     logs = choose + (order - k) * math.log1p(-p) + k * math.log(p) + grown + less_one
     top = float(logs.max())
-    if not math.isfinite(top):
-        return math.inf if top > 0 else 5e-324
+    if not top < math.inf:
+        return math.inf
+    if top < -720.0:
+        return _LEAST
     # A logarithm of a factorial is right to 2^-48 of itself; so is every other part of a term.
     sizes = float(gammaln(order + 1)) + float(grown[-1]) - order * (math.log(p) + math.log1p(-p))
-    total = top + math.log(float(np.exp(logs - top).sum())) + 1e-12 + 2.0**-46 * sizes
-    return float(np.logaddexp(0.0, total)) * (1 + 2.0**-40)
+    total = top + math.log(ordered_sum(array_exp(logs - top))) + 2 * SUM_ERROR + 2.0**-46 * sizes
+    log_a = max(total, 0.0) + math.log1p(math.exp(-abs(total)))
+    return max(log_a * (1 + 2.0**-40), _LEAST)
 
 
 def _exponent(m: float, t: float) -> float:
@@ -66,7 +81,7 @@ def _by_chords(m: float, p: float, t: float) -> float:
 
     begin, end = -_REACH * m, 1 + t + _REACH * m
     z = np.linspace(begin, end, _INTERVALS + 1)
-    shift = np.concatenate(([0.0], np.exp((2 * z - 1) / (2 * m * m))))
+    shift = np.concatenate(([0.0], array_exp((2 * z - 1) / (2 * m * m))))
     apart = np.concatenate(([-np.inf], z)) / m
     drawn = apart - 1 / m
     probability, mean = _between(apart), _between(drawn)
@@ -74,11 +89,11 @@ def _by_chords(m: float, p: float, t: float) -> float:
     widths = np.diff(shift)
     right = np.clip((mean - shift[:-1] * probability) / widths, 0.0, None)
     left = np.clip((shift[1:] * probability - mean) / widths, 0.0, None)
-    total = float(left @ heights[:-1] + right @ heights[1:])
+    total = float(ordered_dot(left, heights[:-1]) + ordered_dot(right, heights[1:]))
     # Beyond the last point f <= (p + (1 - p) / shift) exp((2z - 1) / (2 m^2)), and h <= f^alpha.
     log_tail = (1 + t) * (math.log(p + (1 - p) / shift[-1]) + t / (2 * m * m))
     tail = math.exp(log_tail) * float(ndtr((1 + t - end) / m)) * (1 + 1e-9)
-    return math.log1p((total + tail) * (1 + _CHORD_MARGIN))
+    return math.log1p((total + tail) * (1 + _CHORD_MARGIN) + _LEAST)
 
 
 def _between(x: np.ndarray) -> np.ndarray:
@@ -91,7 +106,7 @@ def _between(x: np.ndarray) -> np.ndarray:
 
 def _above_tangent(y: np.ndarray, t: float) -> np.ndarray:
     """Return (1 + y)^(1 + t) - 1 - (1 + t) y for ``y`` > -1, without cancellation."""
-    out: np.ndarray = (1 + y) * np.expm1(t * np.log1p(y)) - t * y
+    out: np.ndarray = (1 + y) * array_expm1(t * array_log1p(y)) - t * y
     close = np.abs(y) < _SERIES_WIDTH
     near = y[close]
     # Terms C(1 + t, k) y^k from k = 2; from one to the next (t + 1 - k) / (k + 1) y.

@@ -47,7 +47,7 @@ def _stated(event: ZcdpDpEvent) -> Fraction:
 
 
 def _pair(event: DominatingPairDpEvent) -> Fraction:
-    """The smaller of that of its log-ratio's range and that of any epsilon-DP release."""
+    """The smaller of its own and that of any epsilon-DP release."""
     return min(pair_rho_up(event), _pure_rho(pair_epsilon_up(event)))
 
 

@@ -16,6 +16,7 @@ import math
 import numpy as np
 
 from dpcore.errors import InvalidInputError
+from dpcore.exact.reproducible import ordered_norm
 
 __all__ = [
     "BLOCK_ROWS",
@@ -157,7 +158,7 @@ def is_exact_line(
 
 def _longest(w: np.ndarray) -> float:
     """Return the l2 norm of a vector, or of the longest row of a matrix."""
-    norms = [math.sqrt(np.square(row).sum()) for row in np.atleast_2d(w)]
+    norms = [ordered_norm(row) for row in np.atleast_2d(w)]
     return max(norms) if all(map(math.isfinite, norms)) else math.inf
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpcore.exact.reproducible import ordered_sum
 from dpcore.fitting.class_weights import BALANCED, with_weights
 from dpcore.fitting.engines import engine_at_hand
 from dpcore.fitting.public_facts import Ready, with_default_l2
@@ -117,5 +118,5 @@ def balanced_weights(counts: np.ndarray, floor: float, largest: float) -> tuple[
     which a count tells nothing.
     """
     held = np.maximum(counts.astype(np.float64), floor)
-    weights: list[float] = np.minimum(held.sum() / (held.size * held), largest).tolist()
+    weights: list[float] = np.minimum(ordered_sum(held) / (held.size * held), largest).tolist()
     return tuple(weights)

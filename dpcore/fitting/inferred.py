@@ -19,6 +19,7 @@ import numpy as np
 
 from dpcore.errors import InvalidInputError
 from dpcore.exact.grid import round_parameters
+from dpcore.exact.reproducible import ordered_dot
 from dpcore.fitting.engines import engine_at_hand
 from dpcore.fitting.shares import deviation_of, mechanism_for, norm_of, rehearse_run, require_share
 from dpcore.inference.centring import centring_of
@@ -221,7 +222,7 @@ class Inference:
         (gradient, of_gradient), (curvature, of_curvature) = self._at_model(session, w)
         of_noise = of_gradient, of_curvature
         v = nearer(self._point(w), gradient, curvature, *of_noise, regulariser)
-        w = back @ v
+        w = ordered_dot(back, v)
         if self._is_too_long(w):
             return {"why_not": TOO_LONG}
         last = self._last(session, w)

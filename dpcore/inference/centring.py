@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcore.data.blocks.standardization import SCALE_BITS, Standardization
+from dpcore.exact.reproducible import ordered_dot, ordered_norm, ordered_sum
 from dpcore.exact.rounding import float_up, sqrt_up
 from dpcore.privacy.sealed import sealed
 
@@ -60,7 +61,7 @@ class Centring:
     def point(self, w: np.ndarray) -> np.ndarray:
         """Return v with x.w = phi.v for every row."""
         v = np.array(w, dtype=np.float64)
-        v[-1] += float(w @ self.standardization.shifts) / _ONE
+        v[-1] += float(ordered_dot(w, self.standardization.shifts)) / _ONE
         return v
 
     def longest_margin(self, w: np.ndarray) -> float:
@@ -68,8 +69,8 @@ class Centring:
         Cauchy and Schwarz of the rest."""
         centred = self.standardization.shifts != 0
         rest = np.where(centred, 0.0, w)[:-1]
-        halves = float(np.abs(w[centred]).sum()) / 2.0
-        return abs(float(self.point(w)[-1])) + halves + self.rest * float(np.linalg.norm(rest))
+        halves = float(ordered_sum(np.abs(w[centred]))) / 2.0
+        return abs(float(self.point(w)[-1])) + halves + self.rest * ordered_norm(rest)
 
 
 def centring_of(schema: Schema, problem: Problem) -> Centring | None:

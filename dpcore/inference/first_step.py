@@ -6,6 +6,8 @@ import math
 
 import numpy as np
 
+from dpcore.exact.reproducible import ordered_dot
+
 __all__ = ["nearer", "noise_norm"]
 
 
@@ -33,9 +35,9 @@ def nearer(
     ``of_gradient``, ``of_curvature`` : deviations of an entry, of the matrix on the diagonal.
     ``regulariser`` : its second derivative, of shape (d, d).
     """
-    slope = gradient + regulariser @ w
-    if float(slope @ slope) < 2.0 * w.size * of_gradient**2:
+    slope = gradient + ordered_dot(regulariser, w)
+    if float(ordered_dot(slope, slope)) < 2.0 * w.size * of_gradient**2:
         return w
     values, vectors = np.linalg.eigh(curvature + regulariser)
-    steps = (vectors.T @ slope) / np.maximum(values, noise_norm(of_curvature, w.size))
-    return np.asarray(w - vectors @ steps)
+    steps = ordered_dot(vectors.T, slope) / np.maximum(values, noise_norm(of_curvature, w.size))
+    return np.asarray(w - ordered_dot(vectors, steps))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcore.exact.reproducible import ordered_norm
 from dpcore.losses.facts import loss_facts
 from dpcore.queries.gradient_sum import bounded_labels
 
@@ -31,7 +32,7 @@ def largest_slope(problem: Problem, w: np.ndarray, centring: Centring | None = N
     facts = loss_facts(problem.loss)
     if math.isfinite(facts.lipschitz) or not facts.quadratic:
         return facts.lipschitz * _UP
-    margin = problem.row_norm * math.sqrt(float(np.square(w).sum()))
+    margin = problem.row_norm * ordered_norm(w)
     if centring is not None:
         margin = min(margin, centring.longest_margin(w))
     return (margin + 1.0) * _UP

@@ -4,7 +4,6 @@ import hashlib
 import os
 import ssl
 import threading
-import weakref
 from typing import Any, NoReturn, Protocol
 
 import numpy as np
@@ -13,7 +12,7 @@ from dpcore.errors import InvalidInputError
 
 __all__ = ["Entropy", "SeededEntropy", "SystemEntropy", "Unshareable"]
 
-_BUFFER_WORDS = 2048
+_LARGEST_PLAIN = 4096
 _PIECE_WORDS = 1 << 20
 _SEED_BYTES = 48
 _SEEDED_BLOCK_BYTES = 8192
@@ -49,52 +48,23 @@ class Unshareable:
 
 
 class SystemEntropy(Unshareable):
-    """Words from ``os.urandom``, through a buffer that is zeroed as it is used.
+    """Words from ``os.urandom``, taken when they are asked for: none are kept for later, which a
+    forked child, whatever forked it, or a copied machine would have too.
 
-    A forked child starts with an empty buffer of its own, so it never draws the parent's words. One
-    thread draws at a time, but a request larger than any buffer does not touch it: OpenSSL
-    stretches fresh words of the system to that (``_stretched``), some fifteen times as fast as the
-    system gives them. (The bytes objects that both return are freed, not zeroed.)
+    A request larger than ``_LARGEST_PLAIN`` words is stretched by OpenSSL from fresh words of the
+    system (``_stretched``), some fifteen times as fast as the system gives them. (The bytes objects
+    that both return are freed, not zeroed.) Taking 1 word costs as much as from a buffer did, and
+    2,000 words as well.
 
     ``words`` raises OSError if there is no entropy: ``ssl.SSLError`` is one.
     """
 
     seeded = False
 
-    def __init__(self) -> None:
-        self._forget()
-        _all_system_entropies.add(self)
-
-    def _forget(self) -> None:
-        self._lock = threading.Lock()
-        self._buffer = np.zeros(0, dtype=np.uint64)
-        self._used = 0
-        self._pid = os.getpid()
-
     def words(self, n: int) -> np.ndarray:
-        if n > 2 * _BUFFER_WORDS:
+        if n > _LARGEST_PLAIN:
             return _stretched(n)
-        if self._pid != os.getpid():
-            self._forget()
-        with self._lock:
-            if n > self._buffer.size - self._used:
-                self._refill(n)
-            # Advance before zeroing: an interrupt in between loses words, never hands out zeros.
-            taken = slice(self._used, self._used + n)
-            self._used += n
-            fresh = self._buffer[taken].copy()
-            self._buffer[taken] = 0
-            return fresh
-
-    def _refill(self, n: int) -> None:
-        """Put new words behind the unused ones, ``n`` in all at least."""
-        rest = self._buffer[self._used :]
-        drawn = os.urandom(8 * max(n - rest.size, _BUFFER_WORDS))
-        refilled = np.concatenate((rest, np.frombuffer(drawn, dtype=np.uint64)))
-        # The new buffer is in place before its place is reset, and before the old one is zeroed.
-        old, self._buffer = self._buffer, refilled
-        self._used = 0
-        old[:] = 0
+        return np.frombuffer(os.urandom(8 * n), dtype=np.uint64).copy()
 
 
 def _stretched(n: int) -> np.ndarray:
@@ -110,18 +80,6 @@ def _stretched(n: int) -> np.ndarray:
         ssl.RAND_add(os.urandom(_SEED_BYTES), _SEED_BYTES)
         piece[:] = np.frombuffer(ssl.RAND_bytes(piece.nbytes), dtype=np.uint64)
     return words
-
-
-_all_system_entropies: "weakref.WeakSet[SystemEntropy]" = weakref.WeakSet()
-
-
-def _forget_in_child() -> None:
-    for entropy in tuple(_all_system_entropies):
-        entropy._forget()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_in_child)
 
 
 class SeededEntropy(Unshareable):

@@ -12,6 +12,15 @@ from dpcore.errors import (
 )
 from dpcore.exact.compiled import njit
 from dpcore.exact.grid import DIRECTION_BITS, STEP_BITS, round_parameters, round_to
+from dpcore.exact.reproducible import (
+    array_exp,
+    array_expm1,
+    array_log,
+    geometric_progression,
+    ordered_dot,
+    ordered_norm,
+    ordered_sum,
+)
 from dpcore.fitting.settings import Settings
 from dpcore.fitting.slots import mechanism_in
 from dpcore.mechanisms.exponential import Exponential
@@ -80,12 +89,19 @@ __all__ = [
     "UnsupportedEventError",
     "User",
     "UserPool",
+    "array_exp",
+    "array_expm1",
+    "array_log",
     "check_ranges",
+    "geometric_progression",
     "hookimpl",
     "mechanism_in",
     "njit",
     "noise_multiplier",
     "option",
+    "ordered_dot",
+    "ordered_norm",
+    "ordered_sum",
     "round_parameters",
     "round_to",
     "schedule_noise_multiplier",

@@ -6,6 +6,7 @@ an ``epsilon`` and a ``sampling_probability`` up.
 """
 
 import math
+import sys
 from dataclasses import dataclass
 
 from dpcore.errors import InvalidInputError
@@ -228,7 +229,8 @@ class PoissonSampledDpEvent(DpEvent):
 
     Parameters
     ----------
-    sampling_probability : of each row, in (0, 1], rounded up.
+    sampling_probability : of each row, from 2^-1022, below which a float has fewer bits, to 1;
+        rounded up.
     event : what the release costs a row that is in the sample: its noise multiplier is relative to
         the sensitivity under ``relation``. Under replace-one that covers a row's removal too: the
         sample holds the row's place on both tables or on neither.
@@ -241,9 +243,9 @@ class PoissonSampledDpEvent(DpEvent):
 
     def __post_init__(self) -> None:
         require_positive("sampling_probability", self.sampling_probability)
-        if self.sampling_probability > 1:
+        if not sys.float_info.min <= self.sampling_probability <= 1:
             raise InvalidInputError(
-                f"Expected sampling_probability={self.sampling_probability!r} <= 1."
+                f"Expected 2^-1022 <= sampling_probability={self.sampling_probability!r} <= 1."
             )
         _require_one_release(self.event)
         if not isinstance(self.relation, NeighboringRelation):

@@ -13,6 +13,8 @@ from dpcore.privacy.events import DpEvent, require_positive
 
 __all__ = ["ApproximateDpEvent", "DominatingPairDpEvent", "RenyiDpEvent", "ZcdpDpEvent"]
 
+_LARGEST_TOTAL = 2**1000
+
 
 @dataclass(frozen=True, slots=True)
 class ZcdpDpEvent(DpEvent):
@@ -105,7 +107,8 @@ class DominatingPairDpEvent(DpEvent):
     Parameters
     ----------
     p, q : whole numbers >= 0, one of each for every outcome, not both 0. An outcome's shares are
-        ``p[i] / sum(p)`` and ``q[i] / sum(q)``, exactly.
+        ``p[i] / sum(p)`` and ``q[i] / sum(q)``, exactly; the sums are below 2^1000, so that every
+        share is a float64 with all of its bits.
     """
 
     p: tuple[int, ...]
@@ -121,6 +124,10 @@ class DominatingPairDpEvent(DpEvent):
         total_p, total_q = sum(self.p), sum(self.q)
         if not total_p or not total_q:
             raise InvalidInputError("Expected p and q to have weights > 0.")
+        if max(total_p, total_q) >= _LARGEST_TOTAL:
+            raise InvalidInputError(
+                "Expected the weights of p and of q to sum to less than 2^1000."
+            )
         if all(a * total_q == b * total_p for a, b in zip(self.p, self.q, strict=True)):
             raise InvalidInputError("Expected p and q to be two laws: a release has a cost.")
 

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcore.exact.reproducible import ordered_dot, ordered_norm
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -50,12 +52,12 @@ def minimize(
     best, best_g = w, g
     memory: deque[tuple[np.ndarray, np.ndarray]] = deque(maxlen=_MEMORY)
     left = _FAST_STEPS
-    while left > 0 and np.linalg.norm(best_g) > tolerance:
+    while left > 0 and ordered_norm(best_g) > tolerance:
         step = _two_loops(g, memory, curvature)
-        downhill = float(step @ g)
+        downhill = float(ordered_dot(step, g))
         if downhill <= 0:
             memory.clear()
-            step, downhill = g / curvature, float(g @ g) / curvature
+            step, downhill = g / curvature, float(ordered_dot(g, g)) / curvature
         step = _within(step, w, radius)
         length = 1.0
         for _ in range(_TRIALS):
@@ -63,17 +65,17 @@ def minimize(
             ahead_g = gradient(ahead)
             left -= 1
             # Along the step the slope grows from -downhill: back to about where it is 0.
-            uphill = -float(step @ ahead_g)
+            uphill = -float(ordered_dot(step, ahead_g))
             if uphill <= _TOO_FAR * downhill or left <= 0:
                 break
             length *= max(0.1, downhill / (downhill + uphill))
         moved, turned = ahead - w, ahead_g - g
-        if moved @ turned > 0:
+        if ordered_dot(moved, turned) > 0:
             memory.append((moved, turned))
         else:
             memory.clear()
         w, g = ahead, ahead_g
-        if np.linalg.norm(g) < np.linalg.norm(best_g):
+        if ordered_norm(g) < ordered_norm(best_g):
             best, best_g = w, g
     return _steepest(gradient, rounded, best, best_g, curvature, mu, radius, tolerance)
 
@@ -97,7 +99,7 @@ def _steepest(
     tolerance: float,
 ) -> np.ndarray:
     for _ in range(steps_that_suffice(curvature, mu, radius, tolerance)):
-        if np.linalg.norm(g) <= tolerance:
+        if ordered_norm(g) <= tolerance:
             break
         w = rounded(w - g / curvature)
         g = gradient(w)
@@ -110,21 +112,21 @@ def _two_loops(
     """Return the step of limited-memory BFGS: an inverse curvature times the gradient."""
     q, weights = g.copy(), []
     for moved, turned in reversed(memory):
-        weights.append((moved @ q) / (moved @ turned))
+        weights.append(ordered_dot(moved, q) / ordered_dot(moved, turned))
         q -= weights[-1] * turned
     if memory:
         moved, turned = memory[-1]
-        q *= (moved @ turned) / (turned @ turned)
+        q *= ordered_dot(moved, turned) / ordered_dot(turned, turned)
     else:
         q /= curvature
     for (moved, turned), weight in zip(memory, reversed(weights), strict=True):
-        q += (weight - (turned @ q) / (moved @ turned)) * moved
+        q += (weight - ordered_dot(turned, q) / ordered_dot(moved, turned)) * moved
     return q
 
 
 def _within(step: np.ndarray, w: np.ndarray, radius: float) -> np.ndarray:
     """Return the step, shortened so that the point stays within twice the radius."""
-    norm = float(np.linalg.norm(w - step))
+    norm = ordered_norm(w - step)
     if norm <= 2 * radius:
         return step
     shortened: np.ndarray = w - (w - step) * (2 * radius / norm)

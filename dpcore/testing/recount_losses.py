@@ -17,6 +17,7 @@ from dpcore.privacy.events import (
     LaplaceDpEvent,
     PoissonSampledDpEvent,
     PureDpEvent,
+    RandomizedSensitivityGaussian,
     SampledWithoutReplacementDpEvent,
 )
 from dpcore.privacy.sensitivity import NeighboringRelation
@@ -133,6 +134,9 @@ def _tails(event: Any) -> tuple[Tails, Tails]:
     match event:
         case GaussianDpEvent(noise_multiplier=m):
             return _sampled(m, 1.0)
+        case RandomizedSensitivityGaussian(deltas=deltas, weights=weights, sigma=s):
+            total = sum(weights)
+            return _mixture([(s / d, q / total) for d, q in zip(deltas, weights, strict=True)])
         case PoissonSampledDpEvent(sampling_probability=p, event=GaussianDpEvent() as inner):
             both = _sampled(inner.noise_multiplier, p)
             swapped = event.relation is NeighboringRelation.REPLACE_ONE
@@ -173,6 +177,17 @@ def _sampled(m: float, p: float) -> tuple[Tails, Tails]:
         return ndtr(y / m), (1 - p) * ndtr(y / m) + p * ndtr((y - 1) / m)
 
     return forth, back
+
+
+def _mixture(parts: Sequence[tuple[float, float]]) -> tuple[Tails, Tails]:
+    """Return the tails of a release of which one of several noises is drawn and shown."""
+    each = [(_sampled(m, 1.0)[0], share) for m, share in parts]
+
+    def tails(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        p, q = (sum(share * law(x)[k] for law, share in each) for k in (0, 1))
+        return np.asarray(p), np.asarray(q)
+
+    return tails, tails
 
 
 def _displaced(m: float, p: float) -> tuple[Tails, Tails]:

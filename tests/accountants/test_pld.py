@@ -146,9 +146,9 @@ def test_releases_of_a_few_outcomes_are_above_the_exact_sum(kind):
     assert exact * (1 - mp.mpf("1e-12")) <= found <= float(exact) * 1.1
 
 
-def optimistic(curve, step, negligible):
+def optimistic(*asked):
     """Broken on purpose: every loss is the lower end of its interval."""
-    law = HONEST(curve, step, negligible)
+    law = HONEST(*asked)
     moved = np.append(law.probabilities[1:], 0.0)
     return loss_laws.LossLaw(law.steps, law.losses, np.maximum(moved, 1e-300), law.infinite)
 
@@ -279,5 +279,5 @@ def test_what_has_no_theorem_is_refused():
 
 @pytest.mark.parametrize("m", [2.0**-20, 2.0**-5, 2.0**30, 2.0**300])
 def test_extreme_noise_has_a_figure(m):
-    found = composed_delta_up(((sampled(m, 0.01), 1000),), 1.0, 1e-6)
-    assert found == 1.0 if m < 1 else found <= 1e-12
+    found, once = composed_delta_up(((sampled(m, 0.01), 1000),), 1.0, 1e-6), 1 - 0.99**1000
+    assert once <= found <= once * (1 + 1e-6) if m < 1 else found <= 1e-11

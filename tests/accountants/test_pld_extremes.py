@@ -1,5 +1,6 @@
 """Privacy losses out of the range of ordinary runs: a figure from above, whatever the event."""
 
+import itertools
 import math
 
 import numpy as np
@@ -8,14 +9,17 @@ import pytest
 from dpcore.accountants import loss_curves, loss_sums
 from dpcore.accountants.loss_sums import composed_delta_up
 from dpcore.accountants.pld import PldAccountant
+from dpcore.accountants.rdp import RdpAccountant
+from dpcore.accountants.registered import registered_accountants
 from dpcore.accountants.schedule import planned_accountant, schedule_noise_multiplier
-from dpcore.errors import BudgetExceededError
+from dpcore.errors import BudgetExceededError, DpcoreError, InvalidInputError
 from dpcore.privacy.events import (
     ExponentialMechanismDpEvent,
     GaussianDpEvent,
     LaplaceDpEvent,
     PoissonSampledDpEvent,
     PureDpEvent,
+    RandomizedSensitivityGaussian,
 )
 from dpcore.privacy.sensitivity import NeighboringRelation
 from dpcore.privacy.stated_events import DominatingPairDpEvent
@@ -58,6 +62,46 @@ def test_at_an_epsilon_of_zero_it_is_the_distance_in_variation(p):
     exact = p * math.erf(math.sqrt(0.125))
     found = composed_delta_up(((PoissonSampledDpEvent(p, GaussianDpEvent(1.0), ADD), 1),), 0.0, p)
     assert exact * (1 - 1e-12) <= found <= exact * 1.1
+
+
+def test_what_no_float_holds_is_refused():
+    """They raised OverflowError and ValueError, and leaked NumPy's warnings."""
+    with pytest.raises(InvalidInputError, match="less than 2\\^1000"):
+        DominatingPairDpEvent((10**309, 1), (1, 10**309))
+    with pytest.raises(InvalidInputError, match="2\\^-1022 <= sampling_probability=5e-324"):
+        PoissonSampledDpEvent(5e-324, GaussianDpEvent(1.0), ADD)
+    with pytest.raises(InvalidInputError, match="epsilon=1e\\+300 <= 2\\^64"):
+        PldAccountant.from_budget(1e300, 0.5).compose(GaussianDpEvent(1.0))
+
+
+EDGES = (5e-324, 1e-300, 1e-100, 1.0, 1e100, 1.7e308)
+KINDS = [
+    GaussianDpEvent,
+    LaplaceDpEvent,
+    PureDpEvent,
+    ExponentialMechanismDpEvent,
+    lambda x: PoissonSampledDpEvent(1e-100, GaussianDpEvent(x), ADD),
+    lambda x: PoissonSampledDpEvent(1 - 2.0**-53, GaussianDpEvent(x), ADD),
+    lambda x: RandomizedSensitivityGaussian((x, 1.0), (1, 10**400), 1.0),
+]
+
+
+@pytest.mark.parametrize("edge", EDGES)
+def test_figures_at_the_edges_of_floats_have_a_bound_or_a_refusal(edge):
+    for accountant in registered_accountants():
+        for kind, budget in itertools.product(KINDS, [(1.0, 1e-9), (1e6, 1e-300), (1e19, 0.5)]):
+            try:
+                after = accountant.from_budget(*budget).compose(kind(edge))
+            except DpcoreError:
+                continue
+            assert 0 <= after.spent <= after.budget
+
+
+def test_a_figure_is_never_rounded_to_nothing():
+    """Of a sample of next to nobody a divergence is below the smallest float: 0 was charged."""
+    event = PoissonSampledDpEvent(2.3e-308, GaussianDpEvent(1.0), ADD)
+    assert RdpAccountant.from_budget(1e300, 0.5).cost(event) > 0
+    assert composed_delta_up(((event, 1),), 1.0, 1e-9) > 0
 
 
 def no_number(x):

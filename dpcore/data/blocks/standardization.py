@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcore.errors import InvalidInputError
+from dpcore.exact.reproducible import ordered_dot
 from dpcore.privacy.sealed import constant, sealed
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ class Standardization:
         of ``v``, (..., n_features)."""
         w: np.ndarray = np.ldexp(self.scales * v, -SCALE_BITS)
         if self.constant is not None:
-            w[..., self.constant] -= np.ldexp(v @ self.shifts, -SCALE_BITS)
+            w[..., self.constant] -= np.ldexp(ordered_dot(v, self.shifts), -SCALE_BITS)
         return w
 
     @property
@@ -141,7 +142,7 @@ class Standardization:
             unit = np.zeros(a.size)
             unit[self.constant] = 1.0
             x = product(unit)
-            rest = x * x * float(r @ r)
+            rest = x * x * float(ordered_dot(r, r))
             square = size - 2 * x * product(a * r) + rest + _SLACK * (size + rest)
         norms: np.ndarray = np.sqrt(np.maximum(square, 0.0)) * (1 + _SLACK)
         return norms

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcore.plugin import ordered_dot, ordered_sum
 from dpcore.plugin.parts import MARGIN, gaussian_deltas_up
 
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ _FINENESS = 64
 one."""
 _MOST_POINTS = 2**15
 _NEGLIGIBLE = 1e-60
+_UNDERFLOW = 2.0**-1000
+"""Above what terms below the smallest float come to."""
 _LARGEST_STEP = 2.0**960
 """Beyond it the square of a distance, or of several, may leave float64."""
 
@@ -65,8 +68,8 @@ class DrawLaw:
         """Return an upper bound, at most 1, of the mean of a function that grows and is at most 1,
         given upper bounds of its values at points."""
         points = (self.first + np.arange(self.mass.size)) * self.unit
-        total = float(self.mass @ function(points)) * (1 + self.slack + MARGIN)
-        return min(1.0, total + self.lost * (1 + self.slack + MARGIN))
+        total = float(ordered_dot(self.mass, function(points))) + _UNDERFLOW + self.lost
+        return min(1.0, total * (1 + self.slack + MARGIN))
 
     def delta_up(self, epsilon: float) -> float:
         """Return an upper bound of the mean delta of Gaussian noise at these distances."""
@@ -100,8 +103,8 @@ class DrawLaw:
             above = np.cumsum(law.mass[::-1])
             high = law.mass.size - int(np.searchsorted(above, _NEGLIGIBLE))
             mass = law.mass[low:high].copy()
-            mass[0] += law.mass[:low].sum()
-            lost = law.lost + float(law.mass[high:].sum())
+            mass[0] += ordered_sum(law.mass[:low])
+            lost = law.lost + float(ordered_sum(law.mass[high:]))
             law = replace(law, first=law.first + low, mass=mass, lost=lost)
         while law.mass.size > _MOST_POINTS and law.unit > 0:
             law = law._coarser()
@@ -118,9 +121,10 @@ class DrawLaw:
 
 def _summed(mass: np.ndarray, hits: np.ndarray, stride: int) -> np.ndarray:
     """Return the law of a sum whose second part has mass on every ``stride``-th point only.
-    Directly: with a Fourier transform small terms would not be right to a ratio."""
-    if stride == 1:
-        return np.convolve(mass, hits)
+    Directly: with a Fourier transform small terms would not be right to a ratio; and in a fixed
+    order, which NumPy's own convolution leaves to BLAS."""
+    if stride == 1 and hits.size > mass.size:
+        mass, hits = hits, mass
     total = np.zeros(mass.size + (hits.size - 1) * stride)
     for k, weight in enumerate(hits):
         total[k * stride : k * stride + mass.size] += weight * mass
@@ -156,6 +160,6 @@ def hits_of(rounds: int, p: float) -> tuple[int, np.ndarray, float, float]:
     if low > 0:
         ratio = low / (rounds - low + 1) / odds
         below = mass[0] * ratio / (1 - ratio)
-    total = mass.sum()
+    total = ordered_sum(mass)
     mass[0] += below
     return low, mass / total, float(above / total), (8 * mass.size + 16) * 2.0**-52

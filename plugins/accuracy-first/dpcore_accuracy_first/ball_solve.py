@@ -6,6 +6,8 @@ import importlib
 
 import numpy as np
 
+from dpcore.plugin import ordered_dot, ordered_norm
+
 __all__ = ["BallSolver"]
 
 _STEPS = 12
@@ -44,13 +46,13 @@ class BallSolver:
                 continue
             high = shift
             w = cho_solve(factor, vector, check_finite=False)
-            norm = float(np.linalg.norm(w))
+            norm = ordered_norm(w)
             if _NEAR[0] <= norm / self._radius <= _NEAR[1] or (shift == 0 and norm <= self._radius):
                 break
             if norm == 0.0:
                 break
             half = solve_triangular(factor[0], w, lower=True, check_finite=False)
-            step = (norm / self._radius - 1) * norm**2 / float(half @ half)
+            step = (norm / self._radius - 1) * norm**2 / float(ordered_dot(half, half))
             # Towards the edge; never back to where the matrix was not positive definite.
             shift = max(shift + step, (low + shift) / 2 if low else 0.0)
         self._shift = shift

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from dpcore.plugin import GramMatrix, InvalidInputError
-from dpcore.plugin.parts import FINE_BITS, loss_facts, unpack
+from dpcore.plugin import GramMatrix, InvalidInputError, round_to
+from dpcore.plugin.parts import FINE_BITS, PARAMETER_BITS, loss_facts, unpack
 from dpcore_accuracy_first.ball_solve import BallSolver
 from dpcore_accuracy_first.excess import Excess
 from dpcore_accuracy_first.minimizer import Minimizer
@@ -143,9 +143,11 @@ class CovBase:
         return self.bound * 2 * math.sqrt(self.variance * self.problem.n_features) / largest
 
     def hypothesis(self, value: np.ndarray, epsilon: float) -> np.ndarray:
-        """Return the minimiser over the ball; ``epsilon`` says how much noise is in the value."""
+        """Return the minimiser over the ball; ``epsilon`` says how much noise is in the value. It
+        is rounded, so that what LAPACK's order of adding changes is not seen."""
         noisy = unpack(value, self.problem.n_features)
-        return self._inside.project(self._solver.solve(*noisy, self._ridge / epsilon))
+        found = self._solver.solve(*noisy, self._ridge / epsilon)
+        return self._inside.project(round_to(found, PARAMETER_BITS))
 
     def excess(self, question: Any, reference: Any) -> Excess:
         """Return the excess over the reference as a query of its own."""

@@ -39,25 +39,23 @@ class Brownian:
     levels' sums are floored to the answer's grid together (``dpcore.noise.path``). So levels 1..t
     are a function of the continuous answer at level t and of noise that no row has a part in. Which
     level is the last may be chosen from what was seen: the outcome costs the loss of the last level
-    that was looked at, by the boundary that is stated (``dpcore_accuracy_first.boundary``), and the
-    whole (loss of the last level, ``delta``), under the relation of the base's sensitivity. The
-    loss at an earlier, noisier one would be too small.
+    that was looked at (``dpcore_accuracy_first.boundary``), and the whole (loss of the last level,
+    ``delta``), under the relation of the base's sensitivity. The loss at an earlier, noisier one
+    would be too small.
 
     Parameters
     ----------
     base : the query whose noisy answers are released; its sensitivity in l2. Asked for again by
         every question, which is the next level.
     losses : epsilon of each level, increasing: the noise of each follows.
-    delta : of the boundary, in (0, 1).
+    delta : of all levels together, in (0, 1).
     question : the sensitivity of ``base``.
-    boundary : "levels", "linear" or "mixture".
     """
 
     base: Query | DerivedQuery
     losses: tuple[float, ...]
     delta: float
     question: Sensitivity
-    boundary: str = "levels"
 
     kind: ClassVar[str] = "brownian"
     reference: ClassVar[None] = None
@@ -70,7 +68,7 @@ class Brownian:
         return len(self.losses) - 1
 
     def event(self, sensitivity: Sensitivity, reference: Sensitivity | None) -> ApproximateDpEvent:
-        increments(self.losses, self.delta, self.boundary, sensitivity)
+        increments(self.losses, self.delta, sensitivity)
         return ApproximateDpEvent(self.losses[-1], self.delta)
 
     def begin(
@@ -80,7 +78,7 @@ class Brownian:
         reference: tuple[np.ndarray, Sensitivity] | None,
         noise: NoiseSource,
     ) -> _Descent:
-        scales = increments(self.losses, self.delta, self.boundary, sensitivity)
+        scales = increments(self.losses, self.delta, sensitivity)
         return _Descent(BrownianPath(exact, scales, sensitivity.grid_bits, noise), self.losses)
 
 
@@ -144,7 +142,7 @@ def require_losses(losses: tuple[float, ...], delta: float) -> None:
 
 @lru_cache(maxsize=8)
 def increments(
-    losses: tuple[float, ...], delta: float, boundary: str, sensitivity: Sensitivity
+    losses: tuple[float, ...], delta: float, sensitivity: Sensitivity
 ) -> tuple[GridScale, ...]:
     """Return the scale of each level's own deviates, the noisiest level's first, rounded up: the
     variance of a level is the sum of the squares from its own on, at least Delta^2 / mu^2.
@@ -155,7 +153,7 @@ def increments(
         raise InvalidInputError(
             f"Brownian noise needs an l2 sensitivity, and this one is in {sensitivity.norm}."
         )
-    clocks = least_clocks(losses, delta, boundary)
+    clocks = least_clocks(losses, delta)
     if not clocks[0]:
         raise InvalidInputError(f"No noise makes a first loss of {losses[0]:.3g} hold.")
     steps = Fraction(sensitivity.bound) * Fraction(2) ** sensitivity.grid_bits

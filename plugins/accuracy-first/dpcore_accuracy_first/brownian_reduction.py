@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpcore.plugin import InvalidInputError, Solution, option
 from dpcore.plugin.parts import ApproximateDpEvent, float_up
@@ -50,11 +50,6 @@ class _BrownianOptions(TargetOptions):
         "the first test's epsilon; it rises to that of the last over half of the levels",
         "the last test's epsilon",
     )
-    boundary: Literal["levels", "linear", "mixture"] = option(
-        "levels",
-        "bound of the privacy loss along the path: a part of delta for each level, or the linear "
-        "or the mixture boundary, which hold at every moment",
-    )
     delta: float = option(1e-8, "delta of the run, --delta on the command line", "1")
 
     targets: ClassVar[tuple[str, ...]] = (*TargetOptions.targets, "delta")
@@ -65,8 +60,8 @@ class _BrownianOptions(TargetOptions):
         "in step"
     )
     departures: ClassVar[tuple[str, ...]] = (
-        "each level has a part of delta and the exact normal curve (--set boundary=linear or "
-        "mixture: the paper's kind of bound)",
+        "each level has a part of delta and the exact normal curve, where the paper bounds the "
+        "whole path at once",
         "the noise of tests is exponential, one-sided, where the paper's is Laplace",
         "the tests' epsilon solves exact integrals of what is promised",
         "where no level passes there is no model, and the whole worst case is charged",
@@ -98,7 +93,7 @@ class _BrownianOptions(TargetOptions):
         base = self._base(problem)
         target = base.target(self, kind)
         losses, plan = self._levels(base, target, pure_cap(session.accountant))
-        clocks = least_clocks(losses, self.delta, self.boundary)
+        clocks = least_clocks(losses, self.delta)
         if not clocks[0]:
             raise InvalidInputError("No noise makes the first level's epsilon hold at this delta.")
         mus = tuple(float(clock) ** 0.5 for clock in clocks)
@@ -115,17 +110,17 @@ class _BrownianOptions(TargetOptions):
         target = base.target(self, kind)
         losses, plan = self._levels(base, target, pure_cap(accountant))
         costs = [test + loss for test, loss in zip(_tests(plan, target), losses, strict=True)]
-        mus = [float(clock) ** 0.5 for clock in least_clocks(losses, self.delta, self.boundary)]
+        mus = [float(clock) ** 0.5 for clock in least_clocks(losses, self.delta)]
         return forecast(costs, mus, base, self._excess_of_minimiser)
 
     def _require_usual_path(self) -> None:
         """Raise InvalidInputError for options that a walk of single releases does not have."""
         usual = {each.name: each.default for each in fields(_BrownianOptions)}
-        names = ("first_level", "first_test", "boundary")
+        names = ("first_level", "first_test")
         if any(getattr(self, name) != usual[name] for name in names):
             raise InvalidInputError(
-                "first-level, first-test and boundary are of the walk under --accountant pure: "
-                "leave them out, or take that."
+                "first-level and first-test are of the walk under --accountant pure: leave them "
+                "out, or take that."
             )
 
     def _levels(
@@ -174,7 +169,6 @@ class _BrownianOptions(TargetOptions):
             thresholds=tuple(-share * target.alpha - target.goal for share in plan.passes),
             question=target.asked,
             reference=target.reference,
-            boundary=self.boundary,
         )
         exchange = session.start(mechanism)
         value, level = exchange.value, 0

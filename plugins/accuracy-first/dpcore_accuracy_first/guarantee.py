@@ -22,7 +22,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from dpcore.plugin import InvalidInputError
+from dpcore.plugin import InvalidInputError, array_exp, array_log, ordered_dot
 from dpcore_accuracy_first.bisection import least
 
 __all__ = ["TestPlan", "exact_test", "failure_rates", "paper_test", "success_of_last"]
@@ -121,13 +121,13 @@ def _bounds(k: float, threshold: float, tests: int, beta: float, cells: int) -> 
     below = _cdf((threshold + 1 + ends[:-1]) * (k / 4))
     above = 1 - _cdf((threshold + beta + ends[1:]) * (k / 4))
     powers = below ** (tests - 1)
-    first, second = float((powers * below).mean()), float((powers * above).mean())
+    first, second = (float(ordered_dot(powers, each)) / cells for each in (below, above))
     return first - _SLACK, second - _SLACK
 
 
 def _cdf(x: np.ndarray) -> np.ndarray:
     """Return the distribution function of the Laplace law of scale 1."""
-    tail = 0.5 * np.exp(-np.abs(x))
+    tail = 0.5 * array_exp(-np.abs(x))
     below: np.ndarray = np.where(x < 0, tail, 1 - tail)
     return below
 
@@ -136,5 +136,4 @@ def _cdf(x: np.ndarray) -> np.ndarray:
 def _quantiles(cells: int) -> np.ndarray:
     """Return the ends of ``cells`` cells of equal probability under the Laplace law of scale 1."""
     share = np.arange(cells + 1) / cells
-    with np.errstate(divide="ignore"):
-        return np.where(share < 0.5, np.log(2 * share), -np.log(2 * (1 - share)))
+    return np.where(share < 0.5, array_log(2 * share), -array_log(2 * (1 - share)))

@@ -5,9 +5,7 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
-from dpcore.plugin import InvalidInputError
+from dpcore.plugin import InvalidInputError, geometric_progression
 
 __all__ = ["geometric_levels", "near_and_far_levels"]
 
@@ -31,9 +29,7 @@ def geometric_levels(
         )
     if count == 1:
         return (last,)
-    levels = np.geomspace(first, last, count)
-    levels[-1] = last
-    return tuple(float(level) for level in levels)
+    return tuple(geometric_progression(first, last, count).tolist())
 
 
 def near_and_far_levels(

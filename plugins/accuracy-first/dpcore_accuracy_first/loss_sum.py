@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from dpcore.plugin import InvalidInputError, round_parameters
+from dpcore.plugin import InvalidInputError, ordered_norm, round_parameters
 from dpcore.plugin.parts import Sensitivity, bounded_labels, clipped_total, constant, sealed
 from dpcore_accuracy_first.public_ball import wall_of
 from dpcore_accuracy_first.wall import public_rows, rows_at_most
@@ -59,7 +59,7 @@ class ObjectiveSum:
         problem = self.problem
         w = round_parameters(self.w, problem.raw_norm_bound)
         n = public_rows(problem)
-        public = 0.5 * n * problem.l2 * float(w.reshape(-1) @ w.reshape(-1))
+        public = 0.5 * n * problem.l2 * ordered_norm(w) ** 2
         if problem.n is None:
             public += wall_of(problem).value(w)
         else:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from dpcore.plugin import InvalidInputError, RowCount, round_parameters, round_to
+from dpcore.plugin import InvalidInputError, RowCount, ordered_norm, round_parameters, round_to
 from dpcore.plugin.parts import (
     FINE_BITS,
     PARAMETER_BITS,
@@ -149,7 +149,7 @@ class Minimizer:
             whole = np.ldexp(total.astype(np.float64), -bits) + known.mu * w
             if wall.force:
                 whole += wall.slope(w)
-            far = bool(np.linalg.norm(whole) > known.coarse)
+            far = ordered_norm(whole) > known.coarse
             return whole
 
         def rounded(w: np.ndarray) -> np.ndarray:

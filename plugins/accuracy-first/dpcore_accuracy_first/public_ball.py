@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.plugin import InvalidInputError
+from dpcore.plugin import InvalidInputError, ordered_norm
 from dpcore.plugin.parts import MARGIN_BITS, loss_facts, sealed
 from dpcore_accuracy_first.wall import OUTSIDE, Wall
 
@@ -81,7 +81,7 @@ class PublicBall:
 
     def project(self, w: np.ndarray) -> np.ndarray:
         """Return the point of the ball nearest to ``w``, a released value."""
-        norm = float(np.linalg.norm(w))
+        norm = ordered_norm(w)
         return w if norm <= self.radius else w * (self.radius / norm)
 
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from dpcore.plugin import GramMatrix, InvalidInputError
+from dpcore.plugin import GramMatrix, InvalidInputError, ordered_dot
 from dpcore.plugin.parts import Sensitivity, loss_facts, sealed, unpack
 from dpcore_accuracy_first.bases import CovBase, OutputBase
 from dpcore_accuracy_first.excess import Excess
@@ -113,8 +113,9 @@ class _Quarters:
     bits: int
 
     def at(self, w: np.ndarray, matrix: np.ndarray, vector: np.ndarray, rows: int) -> np.ndarray:
-        value = 0.5 * w @ (0.5 * (matrix @ w) - vector) + 0.5 * self.mu * (w @ w)
-        return np.array([round(math.ldexp(float(value), self.bits))], dtype=np.int64)
+        value = 0.5 * float(ordered_dot(w, 0.5 * ordered_dot(matrix, w) - vector))
+        value += 0.5 * self.mu * float(ordered_dot(w, w))
+        return np.array([round(math.ldexp(value, self.bits))], dtype=np.int64)
 
 
 @sealed

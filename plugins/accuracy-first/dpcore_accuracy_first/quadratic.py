@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from dpcore.plugin import InvalidInputError, RowCount
+from dpcore.plugin import InvalidInputError, RowCount, ordered_dot
 from dpcore.plugin.parts import Sensitivity, constant, minimize, sealed, unpack
 from dpcore_accuracy_first.public_ball import PublicBall, wall_of
 from dpcore_accuracy_first.wall import public_rows, require_relation, rows_at_most
@@ -102,11 +102,12 @@ class _Quadratic:
         return rows + self.mu * self.ball.radius**2
 
     def at(self, w: np.ndarray, matrix: np.ndarray, vector: np.ndarray, rows: int) -> np.ndarray:
-        value = w @ (0.5 * (matrix @ w) - vector) + 0.5 * self.mu * (w @ w)
+        value = float(ordered_dot(w, 0.5 * ordered_dot(matrix, w) - vector))
+        value += 0.5 * self.mu * float(ordered_dot(w, w))
         if self.problem.n is None:
             value += wall_of(self.problem).value(w) - rows * self.less
         # Nothing is clipped for up to ``most_rows``; beyond, an answer is a number all the same.
-        steps = min(max(round(math.ldexp(float(value), self.bits)), -(2**62)), 2**62)
+        steps = min(max(round(math.ldexp(value, self.bits)), -(2**62)), 2**62)
         return np.array([steps], dtype=np.int64)
 
     def sums(self, ask: Callable[[Any], np.ndarray]) -> tuple[np.ndarray, np.ndarray, int]:
@@ -216,7 +217,7 @@ class MinimumQuadratic(_Quadratic):
         wall = wall_of(self.problem)
 
         def gradient(w: np.ndarray) -> np.ndarray:
-            return np.asarray(matrix @ w - vector + self.mu * w + wall.slope(w))
+            return ordered_dot(matrix, w) - vector + self.mu * w + wall.slope(w)
 
         # All points that it may come to have a value of at most that at 0, or at a point of a
         # smaller gradient; up to rows / 2 above what a row's part is at least.

@@ -20,7 +20,15 @@ from functools import lru_cache
 
 import numpy as np
 
-from dpcore.plugin import InvalidInputError
+from dpcore.plugin import (
+    InvalidInputError,
+    array_exp,
+    array_expm1,
+    array_log,
+    geometric_progression,
+    ordered_dot,
+    ordered_sum,
+)
 from dpcore_accuracy_first.bisection import least
 
 __all__ = ["ReducedPlan", "reduced_failure_rates", "reduced_test"]
@@ -62,7 +70,7 @@ def reduced_test(
     _check(tests, failure, beta, first)
     rates = np.ones(tests)
     if tests > rising > 1:
-        rates[:rising] = np.geomspace(first, 1.0, rising)
+        rates[:rising] = geometric_progression(first, 1.0, rising)
     low, high = 1.0, 2.0
     while _best(high, rates, beta, _COARSE)[0] < 1 - failure:
         low, high = high, 2 * high
@@ -139,16 +147,16 @@ def _bounds(
     # Cells of equal probability: F is least at the left end, what the last test takes at the right.
     product = np.ones(cells)
     for rate in rates[:-1]:
-        product *= -np.expm1(-chance - rate * z * ends[:-1])
+        product *= -array_expm1(-chance - rate * z * ends[:-1])
     z *= rates[-1]
-    last = np.exp(-z * np.maximum(0.0, ends[1:] + beta - (1 - chance / z)))
-    first = product * -np.expm1(-chance - z * ends[:-1])
-    return float(first.mean()) - _SLACK, float((product * last).mean()) - _SLACK
+    last = array_exp(-z * np.maximum(0.0, ends[1:] + beta - (1 - chance / z)))
+    first = product * -array_expm1(-chance - z * ends[:-1])
+    means = ordered_sum(first) / cells, ordered_dot(product, last) / cells
+    return float(means[0]) - _SLACK, float(means[1]) - _SLACK
 
 
 @lru_cache(maxsize=4)
 def _quantiles(cells: int) -> np.ndarray:
     """Return the ends of cells of equal probability under the exponential law of scale 1."""
     share = np.arange(cells + 1) / cells
-    with np.errstate(divide="ignore"):
-        return -np.log1p(-share)
+    return -array_log(1 - share)

@@ -67,7 +67,7 @@ class ReducedAboveThreshold:
     ----------
     base : the query whose noisy answers are walked through; its sensitivity in l2.
     losses : of the levels, as ``Brownian`` has them.
-    delta, boundary : likewise.
+    delta : likewise.
     tests : e_1 <= ... <= e_T, one for each level.
     share : of a test's epsilon, for the threshold's noise; in (0, 1).
     thresholds : one for each level, in the questions' unit.
@@ -83,7 +83,6 @@ class ReducedAboveThreshold:
     thresholds: tuple[float, ...]
     question: Sensitivity
     reference: DerivedQuery | None = None
-    boundary: str = "levels"
 
     kind: ClassVar[str] = "reduced-above-threshold"
 
@@ -105,7 +104,7 @@ class ReducedAboveThreshold:
         return len(self.losses)
 
     def event(self, sensitivity: Sensitivity, reference: Sensitivity | None) -> ApproximateDpEvent:
-        increments(self.losses, self.delta, self.boundary, sensitivity)
+        increments(self.losses, self.delta, sensitivity)
         return ApproximateDpEvent(float_up(self._costs(reference)[-1]), self.delta)
 
     def begin(
@@ -116,7 +115,7 @@ class ReducedAboveThreshold:
         noise: NoiseSource,
     ) -> _Walk:
         known = None if reference is None else reference[1]
-        scales = increments(self.losses, self.delta, self.boundary, sensitivity)
+        scales = increments(self.losses, self.delta, sensitivity)
         path = BrownianPath(exact, scales, sensitivity.grid_bits, noise)
         first, second = self._scales(known)
         held = 0 if reference is None else int(reference[0].item())

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.plugin import InvalidInputError
+from dpcore.plugin import InvalidInputError, ordered_norm
 from dpcore.plugin.parts import CAPACITY, sealed
 
 if TYPE_CHECKING:
@@ -100,14 +100,14 @@ class Wall:
 
     def slope(self, w: np.ndarray) -> np.ndarray:
         """Return the gradient of the term."""
-        norm = float(np.linalg.norm(w))
+        norm = ordered_norm(w)
         t = max(0.0, norm - self.start) / self.width
         force = t**_POWER if t <= 1 else 1 + _POWER * (t - 1)
         slope: np.ndarray = (self.force * force / max(norm, self.start)) * w
         return slope
 
     def value(self, w: np.ndarray) -> float:
-        t = max(0.0, float(np.linalg.norm(w)) - self.start) / self.width
+        t = max(0.0, ordered_norm(w) - self.start) / self.width
         beyond = max(0.0, t - 1)
         potential = min(t, 1.0) ** (_POWER + 1) / (_POWER + 1) + beyond + _POWER / 2 * beyond**2
         return self.force * self.width * potential

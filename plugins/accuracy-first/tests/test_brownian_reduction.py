@@ -51,8 +51,8 @@ def test_it_is_admitted(optimizer, check):
 
 STRICT = [
     OutputBnr(target_excess_risk=0.05, levels=8),
-    OutputBnr(target_accuracy=0.85, slack=0.05, levels=8, boundary="mixture"),
-    CovBnr(target_excess_risk=0.1, levels=8, boundary="linear"),
+    OutputBnr(target_accuracy=0.85, slack=0.05, levels=8),
+    CovBnr(target_excess_risk=0.1, levels=8),
 ]
 
 
@@ -203,9 +203,7 @@ def passed(plan, excesses, runs, seed=1):
     base = Sensitivity("l2", 1.0, REPLACE, grid_bits=4)
     losses = tuple(np.linspace(1.0, 2.0, count).tolist())
     thresholds = tuple(-share for share in plan.passes)
-    made = ReducedAboveThreshold(
-        None, losses, 1e-3, plan.costs, plan.share, thresholds, asked, boundary="linear"
-    )
+    made = ReducedAboveThreshold(None, losses, 1e-3, plan.costs, plan.share, thresholds, asked)
     noise, exact = SeededNoise(seed), [np.array([round(e * 2**bits)]) for e in excesses]
     found = np.full(runs, -1)
     for i in range(runs):

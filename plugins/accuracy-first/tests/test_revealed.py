@@ -199,7 +199,7 @@ def test_a_ledger_is_charged_what_was_released(tmp_path):
     ("options", "message"),
     [({"accountant": "rdp"}, "under zcdp and gdp each of its releases is charged"),
      ({"accountant": "gdp", "delta": 0.0}, "delta"),
-     ({"accountant": "gdp", "params": {"boundary": "linear"}}, "boundary are of"),
+     ({"accountant": "gdp", "params": {"first_test": 0.5}}, "first-test are of"),
      ({"accountant": "gdp", "params": {"first_level": 0.1}}, "first-level.* are of"),
      ({"accountant": "gdp", "targets": {"target_accuracy": 0.8, "slack": 1e-4}}, "is realistic")],
 )  # fmt: skip

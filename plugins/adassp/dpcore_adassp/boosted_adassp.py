@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from dpcore.plugin import InvalidInputError, Slot, Solution, check_ranges, option, round_parameters
+from dpcore.plugin import (
+    InvalidInputError,
+    Slot,
+    Solution,
+    check_ranges,
+    option,
+    round_parameters,
+    round_to,
+)
+from dpcore.plugin.parts import PARAMETER_BITS
 from dpcore_adassp.adassp import COUNT_SHARE
 from dpcore_adassp.penalty import Penalised, added_penalty
 from dpcore_adassp.products import LARGEST_COEFFICIENT, Products, unpacked
@@ -125,7 +134,8 @@ class BoostedAdaSsp:
         for step in range(self.rounds):
             asked = replace(residuals, at=w)
             sums, _ = self._released(asked, Fraction(1, self.rounds - step), problem, session)
-            w = w + ridge.solve(self.clip * sums - penalty * w)
+            # Rounded, so that what LAPACK's order of adding changes is not asked at.
+            w = round_to(w + ridge.solve(self.clip * sums - penalty * w), PARAMETER_BITS)
             w = np.clip(w, -LARGEST_COEFFICIENT, LARGEST_COEFFICIENT)
         details: dict[str, Any] = {"penalty": added + penalty}
         return Solution(

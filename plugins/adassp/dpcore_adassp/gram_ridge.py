@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from dpcore.plugin import Slot, Solution, check_ranges, option, round_parameters
+from dpcore.plugin import (
+    Slot,
+    Solution,
+    check_ranges,
+    option,
+    ordered_dot,
+    round_parameters,
+    round_to,
+)
+from dpcore.plugin.parts import PARAMETER_BITS
 from dpcore_adassp.looks import AGAIN_SHARE, Look, look, looks
 from dpcore_adassp.products import LARGEST_COEFFICIENT, Products, unpacked
 from dpcore_adassp.row_map import MOST_COLUMNS
@@ -124,10 +133,13 @@ class GramRidge:
         scales = scales_between(_LOOSEST * seen.least, _WIDEST * seen.most)
         posterior = Posterior(matrix + added, left, scales, seen.start())
         for step in range(self.steps):
-            point = np.clip(posterior.mean(), -LARGEST_COEFFICIENT, LARGEST_COEFFICIENT)
+            # Rounded, so that what LAPACK's order of adding changes is not asked at.
+            mean = round_to(posterior.mean(), PARAMETER_BITS)
+            point = np.clip(mean, -LARGEST_COEFFICIENT, LARGEST_COEFFICIENT)
             asked = replace(query, part="targets", at=point, clip=seen.clip)
             mechanism = noise_of(self, session, Fraction(1, self.steps - step))
-            residuals = seen.clip * session.release(asked, mechanism) - added @ point
+            residuals = seen.clip * session.release(asked, mechanism)
+            residuals = residuals - ordered_dot(added, point)
             deviation = seen.clip * deviation_of(mechanism, asked, problem)
             posterior.see(point, residuals, deviation)
         w = seen.row_map.pull_back(posterior.mean() / seen.unit)

@@ -8,6 +8,8 @@ from typing import Self
 
 import numpy as np
 
+from dpcore.plugin import ordered_dot
+
 __all__ = ["Penalised", "added_penalty"]
 
 
@@ -51,4 +53,4 @@ class Penalised:
 
     def solve(self, vector: np.ndarray) -> np.ndarray:
         """Return the solution w of (matrix + penalty) w = vector, float64."""
-        return np.asarray(self.vectors @ (self.inverse * (self.vectors.T @ vector)))
+        return ordered_dot(self.vectors, self.inverse * ordered_dot(self.vectors.T, vector))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from dpcore.plugin import InvalidInputError
+from dpcore.plugin import InvalidInputError, ordered_dot
 from dpcore.plugin.parts import sealed
 
 if TYPE_CHECKING:
@@ -104,13 +104,16 @@ class RowMap:
             if self.intercept:
                 w[-1] *= self.weight
             return w
-        off = float(2.0 * v[:-1] @ np.array(self.middles))
+        off = float(ordered_dot(2.0 * v[:-1], np.array(self.middles)))
         return np.append(2.0 * v[:-1], self.weight * v[-1] - off)
 
     def squares(self) -> np.ndarray:
         """Return A with ``||pull_back(v)||^2 = v'A v``, float64 of shape (width, width)."""
-        basis = np.array([self.pull_back(unit) for unit in np.eye(self.width)])
-        return np.asarray(basis @ basis.T)
+        if self.middles is None:
+            return np.diag(np.square(self.pull_back(np.ones(self.width))))
+        # The last coordinate of w is this sum of all of v, and each other one is twice that of v.
+        last = np.append(-2.0 * np.array(self.middles), self.weight)
+        return np.outer(last, last) + np.diag(np.append(np.full(self.width - 1, 4.0), 0.0))
 
 
 def lengths_of(rows: np.ndarray) -> np.ndarray:

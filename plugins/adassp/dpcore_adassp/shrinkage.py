@@ -6,6 +6,8 @@ import math
 
 import numpy as np
 
+from dpcore.plugin import array_exp, array_log, ordered_dot, ordered_norm, ordered_sum
+
 __all__ = ["Posterior", "scales_between", "wiener"]
 
 _PER_HALVING = 4
@@ -25,10 +27,10 @@ def wiener(matrix: np.ndarray, sigma: float) -> tuple[np.ndarray, float]:
     taken to be as large in Frobenius' norm as that multiple of the identity.
     """
     width = len(matrix)
-    mean = max(float(np.trace(matrix)) / width, sigma * 2.0**-20)
+    mean = max(float(ordered_sum(np.diag(matrix))) / width, sigma * 2.0**-20)
     apart = matrix - mean * np.eye(width)
     entries = width * (width + 1) / 2
-    seen = float(np.square(apart).sum()) / max(entries - 1, 1) - sigma**2
+    seen = ordered_norm(apart) ** 2 / max(entries - 1, 1) - sigma**2
     variance = max(seen, width * mean**2 / entries)
     factor = variance / (variance + sigma**2)
     left = sigma * math.sqrt(factor + _OF_MEAN / entries)
@@ -38,9 +40,8 @@ def wiener(matrix: np.ndarray, sigma: float) -> tuple[np.ndarray, float]:
 def scales_between(least: float, most: float) -> np.ndarray:
     """Return scales of a prior from ``least`` to ``most`` or just above, evenly in logarithms."""
     halvings = math.log2(most / least)
-    return np.asarray(
-        least * 2.0 ** (np.arange(math.ceil(halvings * _PER_HALVING) + 1) / _PER_HALVING)
-    )
+    count = math.ceil(halvings * _PER_HALVING) + 1
+    return np.array([least * 2.0 ** (k / _PER_HALVING) for k in range(count)])
 
 
 class Posterior:
@@ -69,23 +70,24 @@ class Posterior:
         # Of E (w - a), per coordinate, over the squared distance of w from a.
         self._spread = deviation**2 * (len(values) + 1) / (2 * len(values))
         shape = (len(values), len(scales))
-        self._means = np.broadcast_to((self._basis.T @ start)[:, np.newaxis], shape)
+        self._means = np.broadcast_to(ordered_dot(self._basis.T, start)[:, np.newaxis], shape)
         self._precisions = np.broadcast_to(1 / np.square(scales), shape)
-        self._likely = -_SPIKE * np.log(scales)
+        self._likely = -_SPIKE * array_log(scales)
 
     def mean(self) -> np.ndarray:
         """Return the coefficients' mean over all scales, float64 of shape (d,)."""
-        weights = np.exp(self._likely - self._likely.max())
-        return np.asarray(self._basis @ (self._means @ (weights / weights.sum())))
+        weights = array_exp(self._likely - self._likely.max())
+        return ordered_dot(self._basis, ordered_dot(self._means, weights / ordered_sum(weights)))
 
     def see(self, at: np.ndarray, vector: np.ndarray, deviation: float) -> None:
         """Take account of b = ``vector``, found at a = ``at`` with noise of this deviation."""
-        a = (self._basis.T @ at)[:, np.newaxis]
-        b = (self._basis.T @ vector)[:, np.newaxis]
-        apart = (np.square(self._means - a) + 1 / self._precisions).sum(axis=0)
+        a = ordered_dot(self._basis.T, at)[:, np.newaxis]
+        b = ordered_dot(self._basis.T, vector)[:, np.newaxis]
+        apart = ordered_sum((np.square(self._means - a) + 1 / self._precisions).T)
         noise = deviation**2 + self._spread * apart
         missed = b - self._values * (self._means - a)
         variance = noise + np.square(self._values) / self._precisions
-        self._likely = self._likely - 0.5 * (missed**2 / variance + np.log(variance)).sum(axis=0)
+        misfit = missed**2 / variance + array_log(variance)
+        self._likely = self._likely - 0.5 * ordered_sum(misfit.T)
         self._precisions = self._precisions + np.square(self._values) / noise
         self._means = self._means + self._values * missed / noise / self._precisions

@@ -57,7 +57,7 @@ class RowSizes:
     def edges(self) -> np.ndarray:
         """The upper ends of the classes, falling, float64 of shape (CLASSES,)."""
         longest = self.row_map.longest(self.problem.row_norm)
-        return np.asarray(longest * 2.0 ** (-np.arange(CLASSES) / _PER_HALVING))
+        return np.array([longest * 2.0 ** (-k / _PER_HALVING) for k in range(CLASSES)])
 
     def start(self) -> np.ndarray:
         return np.zeros(CLASSES + 1, dtype=np.int64)

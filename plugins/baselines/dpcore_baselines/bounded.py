@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from dpcore.plugin import InvalidInputError, RowCount, round_to
+from dpcore.plugin import InvalidInputError, RowCount, ordered_norm, round_to
 from dpcore.plugin.parts import (
     CAPACITY,
     FINE_BITS,
@@ -172,10 +172,10 @@ class PenalisedMinimizer:
         def gradient(w: np.ndarray) -> np.ndarray:
             nonlocal far
             total = ask(GradientSum(problem, w, bits, precise=True))
-            beyond = 1 - 2 * radius / max(float(np.linalg.norm(w)), 2 * radius)
+            beyond = 1 - 2 * radius / max(ordered_norm(w), 2 * radius)
             whole: np.ndarray = np.ldexp(total.astype(np.float64), -bits) + linear
             whole += (regularisation + penalty * beyond) * w
-            far = bool(np.linalg.norm(whole) > coarse)
+            far = ordered_norm(whole) > coarse
             return whole
 
         def rounded(w: np.ndarray) -> np.ndarray:

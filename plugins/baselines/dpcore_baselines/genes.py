@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from dpcore.plugin import ordered_dot
+
 __all__ = ["crossed", "mutations"]
 
 
@@ -28,5 +30,5 @@ def mutations(
     moves = rng.normal(size=shape)
     if genes is not None and genes < shape[1]:
         moves[rng.random(shape).argsort(axis=1).argsort(axis=1) >= genes] = 0.0
-    moves *= length / np.linalg.norm(moves, axis=1, keepdims=True)
+    moves *= length / np.sqrt(ordered_dot(moves, moves))[:, np.newaxis]
     return moves

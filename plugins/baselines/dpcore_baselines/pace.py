@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dpcore.plugin import ordered_dot, ordered_norm
+
 __all__ = ["Pace"]
 
 _SURE = 4.0
@@ -73,10 +75,10 @@ class Pace:
         if last is None or math.isinf(self.limit):
             return
         way = (v - last[0]).reshape(-1)
-        length = float(np.linalg.norm(way))
+        length = ordered_norm(way)
         if length == 0:
             return
-        seen = float(way @ (gradient - last[1]).reshape(-1)) / length**2
+        seen = float(ordered_dot(way, (gradient - last[1]).reshape(-1))) / length**2
         curvature = seen - _SURE * math.sqrt(2) * deviation / length
         if curvature > 0:
             self.longest = min(self.longest, _OF_THE_LIMIT * self.limit / curvature)

@@ -48,7 +48,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from dpcore.plugin import InvalidInputError
+from dpcore.plugin import InvalidInputError, ordered_norm
 from dpcore.plugin.parts import GridScale, loss_facts, sealed
 from dpcore_baselines.bounded import PenalisedMinimizer
 from dpcore_baselines.gamma_law import gamma_deviates
@@ -144,10 +144,10 @@ class PerturbedMinimizer(PenalisedMinimizer):
 
     def derive(self, ask: Callable[[Any], np.ndarray], noise: NoiseSource) -> np.ndarray:
         b = self._draw(noise)
-        if float(np.linalg.norm(b)) > self._longest():
+        if ordered_norm(b) > self._longest():
             return np.zeros(self.problem.n_features, dtype=np.int64)
         w = self._solve(ask, b)
-        share = min(1.0, max(0.0, 2 - float(np.linalg.norm(w)) / self.radius))
+        share = min(1.0, max(0.0, 2 - ordered_norm(w) / self.radius))
         return self._in_steps(share * w)
 
     def _draw(self, noise: NoiseSource) -> np.ndarray:

@@ -13,6 +13,7 @@ from dpcore.plugin import (
     Slot,
     Solution,
     check_ranges,
+    geometric_progression,
     mechanism_in,
     noise_multiplier,
     option,
@@ -173,9 +174,8 @@ class PrivGene:
         """Return the length of each generation's mutations."""
         step = 8.0 / problem.row_norm if self.step is None else self.step
         if self.resize is None:
-            lengths: np.ndarray = step * np.geomspace(1.0, _LAST_OVER_FIRST, count)
-            return lengths
-        return step * self.resize ** np.arange(count)
+            return step * geometric_progression(1.0, _LAST_OVER_FIRST, count)
+        return np.array([step * self.resize**k for k in range(count)])
 
     def _generations(self, problem: Problem, accountant: Accountant) -> int:
         if self.generations is not None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from dpcore.plugin import InvalidInputError, round_parameters
+from dpcore.plugin import InvalidInputError, ordered_dot, round_parameters
 from dpcore.plugin.parts import (
     Sensitivity,
     bounded_labels,
@@ -91,7 +91,7 @@ class ClippedLossScores:
         cuts = range(_AT_ONCE, len(points), _AT_ONCE)
         object.__setattr__(self, "_groups", tuple(np.split(points, cuts)))
         weight = 0.5 * problem.l2 * (problem.n_public or 0)
-        steps = np.rint(np.ldexp(weight * (points**2).sum(axis=1), self.bits))
+        steps = np.rint(np.ldexp(weight * ordered_dot(points, points), self.bits))
         if not (steps < 2.0**61).all():
             raise InvalidInputError(
                 "The regulariser of a candidate is too large: lower --l2 (l2=)."
@@ -104,7 +104,7 @@ class ClippedLossScores:
         slope, row_norm = loss_facts(self.loss).lipschitz, self.problem.row_norm
         if math.isinf(slope):
             return self.loss_clip
-        longest = math.sqrt(float((self.candidates**2).sum(axis=1).max()))
+        longest = math.sqrt(ordered_dot(self.candidates, self.candidates).max())
         margins = row_norm * (_diameter_up(self.candidates) + _MARGIN_ERROR * longest)
         rounding = 2.0**-self.bits + 2 * loss_error(self.loss)
         return min(self.loss_clip, (slope * margins + rounding) * _UP)
@@ -140,8 +140,9 @@ class ClippedLossScores:
 def _diameter_up(points: np.ndarray) -> float:
     """Return the largest l2 distance between two of the points, rounded up.
 
-    By plain differences, without BLAS: the noise follows it, and has the same bits everywhere.
+    The noise follows it, and has the same bits everywhere.
     """
-    squares = [((points[k:] - point) ** 2).sum(axis=1).max() for k, point in enumerate(points)]
+    apart = (points[k:] - point for k, point in enumerate(points))
+    squares = [ordered_dot(each, each).max() for each in apart]
     widened = 1.0 + (points.shape[1] + 8) * 2.0**-52
     return math.sqrt(float(max(squares)) * widened) * _UP

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from dpcore.plugin import array_exp, array_log, ordered_dot, ordered_sum
 from dpcore.plugin.parts import Sensitivity, float_up, sealed, sqrt_up
 from dpcore_baselines.kernels import write_digits
 
@@ -111,8 +112,8 @@ def typical_sizes(
     seen = np.where(counts > least, counts, 0.0).reshape(len(_EDGES), -1) / n
     known = seen.any(axis=0)
     seen = seen[:, known]
-    shares = seen.sum(axis=0)
-    sizes = np.exp(np.log(_SIZES) @ seen / shares)
+    shares = ordered_sum(seen.T)
+    sizes = array_exp(ordered_dot(seen.T, array_log(_SIZES)) / shares)
     columns = np.asarray(problem.numbers, dtype=np.int64)[known]
     return TypicalSizes(columns, shares * sizes, shares * np.square(sizes))
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcore.plugin import ordered_sum
 from dpcore.plugin.parts import Standardization
 from dpcore_baselines import descent_defaults as defaults
 
@@ -88,4 +89,4 @@ def typical_length(scales: np.ndarray, variances: np.ndarray, constant: int | No
     parts = np.square(scales) * variances
     if constant is not None:
         parts[constant] = 1.0
-    return max(1.0, math.sqrt(float(parts.sum())))
+    return max(1.0, math.sqrt(ordered_sum(parts)))

@@ -13,6 +13,8 @@ from dpcore.plugin import (
     ClippedGradientSum,
     Solution,
     noise_multiplier,
+    ordered_dot,
+    ordered_norm,
     round_parameters,
     round_to,
 )
@@ -35,7 +37,7 @@ def candidate_steps(largest: float, count: int) -> np.ndarray:
 
 def unit_direction(v: np.ndarray) -> np.ndarray:
     """Return ``v / ||v||`` on the direction grid; zeros for zeros."""
-    norm = float(np.linalg.norm(v))
+    norm = ordered_norm(v)
     return round_to(v / norm, DIRECTION_BITS) if norm > 0 else np.zeros_like(v)
 
 
@@ -167,5 +169,4 @@ class Descent:
         if self._problem.l2 == 0:
             return None
         points = self._w.reshape(-1) - steps[:, None] * direction.reshape(-1)
-        squares: np.ndarray = np.square(points).sum(axis=1)
-        return 0.5 * self._weight_of_l2() * squares
+        return 0.5 * self._weight_of_l2() * ordered_dot(points, points)

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.plugin import InvalidInputError, UnsupportedEventError
+from dpcore.plugin import (
+    InvalidInputError,
+    UnsupportedEventError,
+    array_exp,
+    array_expm1,
+    array_log,
+    ordered_dot,
+    ordered_sum,
+)
 from dpcore.plugin.parts import accountants_for
 
 if TYPE_CHECKING:
@@ -26,20 +34,22 @@ _LARGEST = 2.0**200
 def estimated_sigma(deltas: np.ndarray, weights: np.ndarray, epsilon: float, delta: float) -> float:
     """Return about the standard deviation at which the weighted mean of the normals' curves is
     ``delta``; for choosing a schedule, and as a start. Nothing rests on it."""
-    from scipy.special import log_ndtr, logsumexp
+    from scipy.special import log_ndtr
 
     order = np.argsort(deltas)
-    d, q = deltas[order], weights[order] / weights.sum()
+    d, q = deltas[order], weights[order] / ordered_sum(weights)
     if d.size > _QUANTILES:
         groups = [part for part in np.array_split(np.arange(d.size), _QUANTILES) if part.size]
-        d, q = np.array([d[g].mean() for g in groups]), np.array([q[g].sum() for g in groups])
+        d = np.array([ordered_sum(d[g]) / g.size for g in groups])
+        q = np.array([ordered_sum(q[g]) for g in groups])
 
     def exceeds(log_sigma: float) -> bool:
         mu = d / (d[-1] * math.exp(log_sigma))
         a = epsilon / mu - mu / 2
         log_first, log_second = log_ndtr(-a), epsilon + log_ndtr(-a - mu)
-        gap = np.log(-np.expm1(np.minimum(log_second - log_first, -1e-300)))
-        return float(logsumexp(log_first + gap, b=q)) > math.log(delta)
+        logs = log_first + array_log(-array_expm1(np.minimum(log_second - log_first, -1e-300)))
+        top = float(logs.max())
+        return top + math.log(ordered_dot(q, array_exp(logs - top))) > math.log(delta)
 
     low, high = -20.0, 20.0
     while exceeds(high) and high < 600:

@@ -56,7 +56,7 @@ class OrderedRows:
             rows.weighted_sum(first, last, c[place : place + last - first])
             for rows, first, last, place in self._pieces(start, stop)
         ]
-        return sums[0] if len(sums) == 1 else np.sum(sums, axis=0)
+        return sum(sums[1:], sums[0])
 
     def _pieces(self, start: int, stop: int) -> Iterator[tuple[RawRows, int, int, int]]:
         """Yield rows, the range of them, and where it begins in the range asked for."""

@@ -12,6 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from dpcore.plugin import ordered_norm
 from dpcore.plugin.parts import sealed
 from dpcore_rsgd_ar.sgd_pass import SgdPass
 
@@ -26,5 +27,5 @@ class PublishedPass(SgdPass):
     private: ClassVar[bool] = False
 
     def direction(self, gradient: np.ndarray) -> np.ndarray:
-        norm = float(np.linalg.norm(gradient))
+        norm = ordered_norm(gradient)
         return gradient / norm if norm > 0.0 else gradient

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from dpcore.plugin import InvalidInputError, NeighboringRelation
+from dpcore.plugin import InvalidInputError, NeighboringRelation, ordered_norm
 from dpcore.plugin.parts import RandomizedSensitivity, Sensitivity, clamped_labels, constant, sealed
 from dpcore_rsgd_ar.closed_forms import CLOSED_FORMS
 from dpcore_rsgd_ar.kernels import bound_coefficients
@@ -151,7 +151,7 @@ def run_pass(rows: OrderedRows, query: SgdPass) -> np.ndarray:
             bound_coefficients(c, factor, facts.lipschitz)
             gradient = query.direction(rows.weighted_sum(start, stop, c) / (stop - start))
             w = w - steps[epoch, j] * (gradient + facts.mu * w)
-            norm = float(np.linalg.norm(w)) if math.isfinite(schedule.radius) else 0.0
+            norm = ordered_norm(w) if math.isfinite(schedule.radius) else 0.0
             if norm > schedule.radius:
                 w *= schedule.radius / norm
             total += w

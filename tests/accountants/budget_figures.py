@@ -1,0 +1,79 @@
+"""Figures of budgets, by name, of every accountant that computes in floats: printed as JSON.
+
+Beside them is what a library adds in an order of its own choice: a control, which other processors
+are to see as another number.
+"""
+
+import itertools
+import json
+
+import numpy as np
+
+from dpcore.accountants.pld import PldAccountant
+from dpcore.accountants.rdp import RdpAccountant
+from dpcore.accountants.schedule import planned_accountant, schedule_noise_multiplier
+from dpcore.plugin import NeighboringRelation
+from dpcore.plugin.parts import (
+    DominatingPairDpEvent,
+    GaussianDpEvent,
+    LaplaceDpEvent,
+    PoissonSampledDpEvent,
+    PureDpEvent,
+    SampledWithoutReplacementDpEvent,
+    SkellamDpEvent,
+    registered_accountants,
+)
+
+ADD = NeighboringRelation.ADD_OR_REMOVE_ONE
+SPECIAL = NeighboringRelation.REPLACE_SPECIAL
+EVENTS = {
+    "pair": DominatingPairDpEvent((20, 30, 50), (40, 35, 25)),
+    "laplace": LaplaceDpEvent(5.0),
+    "pure": PureDpEvent(0.1),
+    "fixed size": SampledWithoutReplacementDpEvent(1000, 10, GaussianDpEvent(1.0), SPECIAL),
+    "skellam": PoissonSampledDpEvent(0.02, SkellamDpEvent(400.0, 20.0, 8.0), ADD),
+} | {
+    f"m={m} p={p} {relation.value}": PoissonSampledDpEvent(p, GaussianDpEvent(m), relation)
+    for m, p, relation in itertools.product((0.6, 2.0), (1e-3, 0.2), (ADD, SPECIAL))
+}
+
+
+def figure(accountant, event, count):
+    """Return what so many of an event come to, exactly."""
+    filter_ = accountant.from_budget(50.0, 1e-6)
+    if accountant is RdpAccountant:
+        filter_ = accountant.for_schedule(50.0, 1e-6, {event: count})
+    if accountant is PldAccountant:
+        return filter_._figure(((event, count),))
+    if hasattr(filter_, "rounds"):
+        return filter_._figure(filter_._added(event, count))
+    return filter_.cost(event)
+
+
+def planned(accountant):
+    """Return the noise of a schedule, what its first release is charged, and its epsilon."""
+
+    def schedule(m):
+        return {PoissonSampledDpEvent(0.02, GaussianDpEvent(m), ADD): 300}
+
+    filter_ = planned_accountant(accountant, 2.0, 1e-6, None, schedule)
+    multiplier = schedule_noise_multiplier(filter_, schedule)
+    after = filter_.compose(next(iter(schedule(multiplier))))
+    return multiplier, after.spent, after.get_epsilon(1e-6)
+
+
+def figures():
+    found = {}
+    for accountant in registered_accountants():
+        for (name, event), count in itertools.product(EVENTS.items(), (1, 700)):
+            if accountant.supports(event):
+                found[f"{accountant.name} {count} {name}"] = figure(accountant, event, count)
+        if accountant.supports(PoissonSampledDpEvent(0.02, GaussianDpEvent(1.0), ADD)):
+            found[f"{accountant.name} planned"] = planned(accountant)
+    return {name: repr(each) for name, each in found.items()}
+
+
+if __name__ == "__main__":
+    x, y = np.random.default_rng(0).random((2, 10_001))
+    control = repr((float(x @ y), float(np.exp(x).sum())))
+    print(json.dumps({"figures": figures(), "control": control}))

@@ -1,0 +1,191 @@
+"""Sums and functions whose bits are the same on every processor, and who has to use them."""
+
+import ast
+import importlib
+import math
+import sys
+from pathlib import Path
+
+import mpmath as mp
+import naive
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpcore.exact import reproducible
+from dpcore.exact.reproducible import (
+    FUNCTION_ERROR,
+    SUM_ERROR,
+    array_exp,
+    array_expm1,
+    array_log,
+    array_log1p,
+    geometric_progression,
+    ordered_dot,
+    ordered_norm,
+    ordered_sum,
+)
+
+ROOT = Path(__file__).parents[2]
+SIZES = [0, 1, 7, 4096, 4097, 8195, 2**16 + 3, 10**6 + 1]
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_a_sum_has_one_order_and_the_error_that_is_stated(size):
+    x = np.random.default_rng(size).normal(size=size) * 10.0 ** (np.arange(size) % 9)
+    found = float(ordered_sum(x))
+    assert found == naive.ordered_sum(x)
+    assert abs(found - math.fsum(x)) <= SUM_ERROR * math.fsum(abs(x))
+
+
+@pytest.mark.parametrize("layout", ["rows", "columns", "reversed"])
+def test_sums_do_not_follow_the_layout(layout):
+    x = np.random.default_rng(3).normal(size=(5, 9001))
+    same = {"rows": x, "columns": np.asfortranarray(x), "reversed": x[:, ::-1][:, ::-1]}[layout]
+    w = np.random.default_rng(4).normal(size=9001)
+    assert ordered_dot(same, w).tolist() == [naive.ordered_sum(row * w) for row in x]
+    assert ordered_norm(same) == math.sqrt(naive.ordered_sum(np.square(x).ravel()))
+
+
+def test_the_error_is_that_of_the_longest_way_of_a_term():
+    """Each term is rounded away from 0 on its way: a sum of 2^20 terms one after the other, as the
+    broken twin adds them, is off by 2^8 times more."""
+    x = np.full(2**20, 1 + 2.0**-30)
+    exact = 2**20 * (1 + 2.0**-30)
+    assert abs(float(ordered_sum(x)) - exact) <= SUM_ERROR * exact
+    assert (2**12 + 64) * 2.0**-53 < SUM_ERROR
+
+
+FUNCTIONS = {
+    array_exp: (mp.exp, -700.0, 700.0),
+    array_expm1: (mp.expm1, -50.0, 700.0),
+    array_log: (mp.log, 0.0, 1e300),
+    array_log1p: (mp.log1p, -1.0, 1e300),
+}
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
+def test_a_function_is_right_to_the_error_that_is_stated(function):
+    exact, low, high = FUNCTIONS[function]
+    rng = np.random.default_rng(5)
+    near = rng.uniform(-1, 1, 1000) * 10.0 ** -rng.integers(0, 20, 1000)
+    x = np.concatenate((near, rng.uniform(-3, 3, 1000), np.exp(rng.uniform(-50, 6, 1000))))
+    x = x[(x > low) & (x < high) & (x != 0)]
+    with mp.workprec(150):
+        truth = [exact(mp.mpf(each)) for each in x.tolist()]
+        errors = [abs(f / t - 1) for f, t in zip(function(x).tolist(), truth, strict=True) if t]
+    assert max(errors) <= FUNCTION_ERROR / 2  # with as much to spare
+
+
+@pytest.mark.parametrize("loop", ["Python's", "SciPy's"])
+def test_functions_are_those_of_the_c_library_and_end_without_a_warning(loop, monkeypatch):
+    importlib.import_module("scipy.special")
+    monkeypatch.setattr(reproducible, "_are_for_python", lambda x: loop == "Python's")
+    x = np.random.default_rng(6).uniform(-700, 700, 2000)
+    assert array_exp(x).tolist() == [math.exp(each) for each in x.tolist()]
+    assert array_log(abs(x)).tolist() == [math.log(abs(each)) for each in x.tolist()]
+    ends = np.array([-np.inf, -1e300, 1e300, np.inf])
+    assert array_exp(ends).tolist() == [0.0, 0.0, np.inf, np.inf]
+    edge = math.log(sys.float_info.max)
+    beyond = np.array([[edge], [np.nextafter(edge, 1e3)]])
+    assert array_exp(beyond).tolist() == [[math.exp(edge)], [np.inf]]
+    assert np.isnan(array_exp(np.array([np.nan])))
+    assert array_expm1(ends).tolist() == [-1.0, -1.0, np.inf, np.inf]
+    assert array_log(np.array([0.0, np.inf])).tolist() == [-np.inf, np.inf]
+    assert array_log1p(np.array([-1.0, np.inf])).tolist() == [-np.inf, np.inf]
+
+
+@given(st.floats(1e-6, 1e6), st.floats(1e-6, 1e6), st.integers(1, 40))
+def test_a_progression_has_even_ratios(first, last, count):
+    found = geometric_progression(first, last, count)
+    assert found[0] == first and found.size == count
+    assert count == 1 or found[-1] == last
+    assert found == pytest.approx(np.geomspace(first, last, count), rel=1e-12)
+
+
+# A library adds these in the order that it likes.
+PRODUCTS = {"convolve", "correlate", "dot", "einsum", "inner", "matmul", "multi_dot", "norm"}
+PRODUCTS |= {"tensordot", "vdot", "vecdot"}
+SUMS = {"average", "cov", "mean", "nansum", "prod", "std", "sum", "trace", "var"}
+# NumPy has code of its own for some processors.
+ELEMENTARY = {"cos", "cosh", "exp", "exp2", "expm1", "float_power", "geomspace", "log", "log10"}
+ELEMENTARY |= {"log1p", "log2", "logaddexp", "logspace", "power", "sin", "sinh", "tan", "tanh"}
+
+
+def left_to_a_library(tree, names):
+    """Yield each place where a library decides the order of a sum, or which code a function has."""
+    called = {node.func for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.BinOp, ast.AugAssign)) and isinstance(node.op, ast.MatMult):
+            yield f"{node.lineno}: @"
+        elif isinstance(node, ast.Attribute) and node.attr in names:
+            owner = ast.unparse(node.value)
+            of_numpy = owner.split(".")[0] in ("np", "numpy")
+            if of_numpy or (node in called and owner != "math"):
+                yield f"{node.lineno}: {ast.unparse(node)}"
+
+
+def places(files, names):
+    found = {}
+    for path in files:
+        lines = list(left_to_a_library(ast.parse(path.read_text()), names))
+        if lines:
+            found[str(path.relative_to(ROOT))] = lines
+    return found
+
+
+COMPOSITIONS = ("draw_law.py", "sampling_composition.py", "skellam_composition.py")
+ACCOUNTANTS = sorted(
+    [*ROOT.glob("dpcore/accountants/*.py"), *ROOT.glob("dpcore/tuning/*.py")]
+    + [ROOT / "plugins/a-ddp/dpcore_a_ddp" / name for name in COMPOSITIONS]
+)
+
+
+def test_no_accountant_leaves_the_order_of_a_sum_to_a_library():
+    assert places(ACCOUNTANTS, PRODUCTS | SUMS | ELEMENTARY) == {}
+
+
+# Rooms in which something follows from released values that is asked for next, or is released.
+ROOMS = ["accountants", "bounds", "data", "exact", "inference", "mechanisms", "noise", "queries"]
+ROOMS += ["session", "statistics", "tuning"]
+WHOLE_NUMBERS = "products of whole numbers whose sums are below 2^53: exact in any order"
+ALLOWED = {
+    "dpcore/inference/one_step.py": "LAPACK has a part in the intervals of a report",
+    "dpcore/inference/row_products.py": WHOLE_NUMBERS,
+    "dpcore/queries/numeric_sums.py": WHOLE_NUMBERS,
+    "dpcore/statistics/asking.py": "LAPACK has a part in a covariance, which nothing follows from",
+    "plugins/a-ddp/dpcore_a_ddp/recount.py": "a check of a figure, by another formula",
+    "plugins/adassp/dpcore_adassp/products.py": WHOLE_NUMBERS,
+}
+
+
+def test_no_optimizer_leaves_the_order_of_a_product_to_a_library():
+    files = [path for room in ROOMS for path in sorted(ROOT.glob(f"dpcore/{room}/**/*.py"))]
+    files += sorted(ROOT.glob("plugins/*/dpcore_*/**/*.py"))
+    assert set(places(files, PRODUCTS)) == set(ALLOWED)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "total = float(left @ heights[:-1] + right @ heights[1:])",  # as the Renyi bound had it
+        "x @= y",
+        "np.dot(a, b)",
+        "np.linalg.norm(b)",
+        "np.convolve(mass, hits)",
+        "np.einsum('i,i', a, b)",
+        "grown.sum()",
+        "np.sum(grown)",
+        "p.mean()",
+        "np.exp(x)",
+        "reduce(np.logaddexp, x)",
+    ],
+)
+def test_it_would_be_found(line):
+    assert list(left_to_a_library(ast.parse(line), PRODUCTS | SUMS | ELEMENTARY))
+
+
+def test_what_has_one_order_is_not_found():
+    allowed = "sum(x)\nmath.exp(x)\nmath.fsum(x)\nordered_dot(a, b)\nnp.cumsum(x)\nnp.sqrt(x)"
+    assert not list(left_to_a_library(ast.parse(allowed), PRODUCTS | SUMS | ELEMENTARY))
