@@ -95,7 +95,6 @@ KEPT = {
     "dpcore/privacy/sealed.py": "classes as they were defined",
     "dpcore/fitting/fits.py": "the sums of the budgets of the process's fits",
     "dpcore/exact/compiled.py": "whether it was said that no kernel can be kept on disk",
-    "dpcore/noise/entropy.py": "sources of noise, weakly, to be dropped in a forked child",
     "dpcore/session/one_process.py": "sessions, weakly, which a forked child may not use",
     "dpcore/data/blocks/frozen.py": "arrays that cannot change, weakly: they go with their rows",
     "dpcore/compare/workers.py": "the rows of a comparison, in a process of its own or a worker's",

@@ -17,7 +17,6 @@ import math
 from typing import TYPE_CHECKING
 
 from dpcore.accountants.search import smallest_epsilon
-from dpcore.exact.reproducible import array_exp
 
 if TYPE_CHECKING:
     import numpy as np
@@ -38,6 +37,8 @@ def gaussian_deltas_up(mu: np.ndarray, epsilon: float) -> np.ndarray:
     (the distance over the standard deviation): float64 of its shape, at most 1."""
     import numpy as np
     from scipy.special import erfcx
+
+    from dpcore.exact.reproducible import array_exp
 
     safe = np.where(mu > 0, mu, 1.0)
     with np.errstate(over="ignore"):  # to inf, which is cut off

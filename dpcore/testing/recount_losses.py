@@ -180,7 +180,7 @@ def _sampled(m: float, p: float) -> tuple[Tails, Tails]:
 
 
 def _mixture(parts: Sequence[tuple[float, float]]) -> tuple[Tails, Tails]:
-    """Return the tails of a release of which one of several noises is drawn and shown."""
+    """Return the tails of a release that draws one of several noises and shows which."""
     each = [(_sampled(m, 1.0)[0], share) for m, share in parts]
 
     def tails(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

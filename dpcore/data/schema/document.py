@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from dpcore.data.schema.values import PLACEHOLDER
-from dpcore.errors import InvalidInputError
+from dpcore.errors import InvalidInputError, replacing
 
 if TYPE_CHECKING:
     from dpcore.data.schema.schema import Schema
 
-__all__ = ["column_entries", "document_of", "typed_value"]
+__all__ = ["column_entries", "document_of", "parsed_toml", "typed_value"]
+
+
+def parsed_toml(text: str, source: str) -> dict[str, Any]:
+    """Return the keys of TOML text; InvalidInputError names ``source`` if it is none."""
+
+    def no_toml(error: Exception) -> InvalidInputError:
+        return InvalidInputError(f"{source} is not TOML: {error}")
+
+    with replacing(ValueError, RecursionError, by=no_toml):
+        return tomllib.loads(text)
 
 
 def column_entries(columns: Any) -> Iterable[tuple[str, Any]]:

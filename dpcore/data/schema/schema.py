@@ -31,7 +31,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -49,7 +48,7 @@ from dpcore.data.schema.columns import (
 )
 from dpcore.data.schema.consistency import INTERCEPT, check_consistency
 from dpcore.data.schema.crosses import Cross, Crossed, crosses_of
-from dpcore.data.schema.document import column_entries, document_of, typed_value
+from dpcore.data.schema.document import column_entries, document_of, parsed_toml, typed_value
 from dpcore.data.schema.encoded import EncodedColumns, encoded_columns
 from dpcore.data.schema.keys import TOP_KEYS
 from dpcore.data.schema.ledger_path import ledger_beside
@@ -277,16 +276,8 @@ class Schema:
         cls, text: str, source: str = "the schema", private_bounds: bool = False
     ) -> Schema:
         """Return the schema of TOML text. InvalidInputError names ``source`` if it is none."""
-
-        def no_toml(error: Exception) -> InvalidInputError:
-            return InvalidInputError(f"{source} is not TOML: {error}")
-
-        def no_schema(error: Exception) -> InvalidInputError:
-            return InvalidInputError(f"{source}: {error}")
-
-        with replacing(ValueError, RecursionError, by=no_toml):
-            data = tomllib.loads(text)
-        with replacing(InvalidInputError, by=no_schema):
+        data = parsed_toml(text, source)
+        with replacing(InvalidInputError, by=lambda e: InvalidInputError(f"{source}: {e}")):
             return cls.from_dict(data, private_bounds)
 
     @classmethod
