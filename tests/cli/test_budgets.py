@@ -94,7 +94,7 @@ def test_a_schedule_out_of_range_is_refused(rounds, probability):
 @pytest.mark.parametrize(
     ("epsilon", "delta", "noise", "without"),
     [
-        (0.05, 1e-300, 735.4, {"sampling-composition", "advanced-composition"}),
+        (0.05, 1e-300, 735.4, {"sampling-composition", "advanced-composition", "pld"}),
     ],
 )
 def test_one_accountant_that_finds_no_noise_leaves_the_others_their_rows(
