@@ -1,4 +1,4 @@
-"""Every released bit of small seeded fits is what it was, and model files stay readable.
+"""Every released bit of small seeded fits is what it was.
 
 Digests are of fits that no solver of SciPy or LAPACK has a part in. Where a change alters them on
 purpose, its message names them, and ``python tests/bits/test_bits.py`` writes them anew.
@@ -7,10 +7,7 @@ purpose, its message names them, and ``python tests/bits/test_bits.py`` writes t
 import json
 from pathlib import Path
 
-import numpy as np
 import pytest
-
-from dpcore import load_model
 
 if __name__ != "__main__":
     from bits.cases import digests
@@ -26,15 +23,6 @@ def test_every_released_bit_is_what_it_was():
     known, found = json.loads(DIGESTS.read_text()), digests(solved=False)
     changed = {name for name in known | found if known.get(name) != found.get(name)}
     assert not changed, f"{len(changed)} of {len(known)} cases"
-
-
-def test_a_model_file_of_the_first_format_is_readable_for_ever():
-    model = load_model(HERE / "model-1.json")
-    assert model.feature_names == ("x1", "x2", "x3", "x4", "x5", "x6")
-    scores = model.decision_function(np.eye(6))
-    want = model.coef + model.intercept
-    np.testing.assert_allclose(scores, want, rtol=0, atol=1e-3)
-    assert model.privacy["sentence"].startswith("NOT PRIVATE: ")
 
 
 if __name__ == "__main__":

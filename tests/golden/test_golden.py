@@ -1,0 +1,82 @@
+"""What users and their files see is as it was when it was last looked at (``record.py``)."""
+
+import copy
+
+import pytest
+from golden import record, store
+from golden.comparing import differences
+from golden.models import said
+
+KINDS = [*record.FAST, *(pytest.param(kind, marks=pytest.mark.slow) for kind in record.SLOW)]
+
+
+def known(kind):
+    return store.read(record.file_of(kind))
+
+
+def show(lines):
+    if lines:
+        told = "If that is meant: python tests/golden/record.py --write, and look at what differs."
+        pytest.fail("\n".join([*lines, told]), pytrace=False)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_seen_is_as_it_was(kind):
+    if not record.is_stated_here(kind):
+        pytest.skip("these figures are stated for x86-64")
+    show(differences(kind, known(kind), record.found(kind)))
+
+
+def altered(value):
+    """Return a record that differs in its first figure or text."""
+    if isinstance(value, dict):
+        first = next(iter(value), "new")
+        return {**value, first: altered(value.get(first))}
+    if isinstance(value, list):
+        return [altered(value[0]), *value[1:]] if value else ["new"]
+    return f"{value}." if isinstance(value, str) else not value if value in (True, False) else -1
+
+
+@pytest.mark.parametrize("kind", [*record.FAST, *record.SLOW])
+def test_a_record_that_is_altered_is_seen(kind):
+    records = known(kind)
+    for name in [*records][:: max(1, len(records) // 5)]:
+        other = {**records, name: altered(records[name])}
+        head, of_it, *lines = differences(kind, records, other)
+        assert head == f"{kind}: 1 changed, of {len(records)} records"
+        assert of_it == f"  changed: {name}"
+        assert any(line.startswith("    -") for line in lines)
+        assert any(line.startswith("    +") for line in lines)
+    assert differences(kind, records, copy.deepcopy(records)) == []
+
+
+def test_records_that_are_gone_or_new_are_seen_and_those_that_differ_alike_are_told_once():
+    before = {"a": "one\ntwo", "b": ["one", "two"], "c": {"x": 1}, "d": "gone"}
+    after = {"a": "one\n2", "b": ["one", "2"], "c": {"x": 1}, "e": "new"}
+    assert differences("kind", before, after) == [
+        "kind: 2 changed, 1 new, 1 gone, of 4 records",
+        "  changed: a",
+        "  changed: b",
+        *("    @@ -1,2 +1,2 @@", "     one", "    -two", "    +2"),
+        "  gone: d",
+        *("    @@ -1 +0,0 @@", "    -gone"),
+        "  new: e",
+        *("    @@ -0,0 +1 @@", "    +new"),
+    ]
+
+
+def test_every_kind_has_records_and_every_file_of_records_its_kind():
+    files = {record.file_of(kind) for kind in (*record.FAST, *record.SLOW)}
+    found = {*record.HERE.glob("*/*.json")}
+    assert files == found
+    assert sum(path.stat().st_size for path in found) < 420_000
+    assert sum(path.stat().st_size for path in said.FILES) < 120_000
+
+
+def test_records_are_read_as_they_were_written(tmp_path):
+    long = "a text that is longer than what a line of its own is worth, by some words"
+    records = {"a": [long, {"b": long}], "c": {"b": long}, "d": [1, 2.5, None, True, "ü"]}
+    store.write(tmp_path / "r.json", records)
+    text = (tmp_path / "r.json").read_text("utf-8")
+    assert store.read(tmp_path / "r.json") == records
+    assert text.count(long) == 1 and '"d": [1, 2.5, null, true, "ü"]' in text
