@@ -23,10 +23,10 @@ from golden.command import empty_folder
 from golden.comparing import differences
 
 HERE = Path(__file__).parent
-FAST = ("models/said",)
-SLOW = ()
+FAST = ("models/said", "bits/sources")
+SLOW = ("bits/steps", "bits/tuned", "bits/fits")
 """Kinds that the fast tests leave out."""
-OF_X86 = ()
+OF_X86 = ("bits/sources", "bits/steps", "bits/tuned", "bits/fits")
 """Kinds with released bits, or figures of them, stated for x86-64: no other was looked at."""
 
 
