@@ -1,9 +1,12 @@
 """What users and their files see is as it was when it was last looked at (``record.py``)."""
 
 import copy
+import json
+import re
 
 import pytest
 from golden import record, store
+from golden.commands import refusals
 from golden.comparing import differences
 from golden.models import said
 
@@ -80,3 +83,26 @@ def test_records_are_read_as_they_were_written(tmp_path):
     text = (tmp_path / "r.json").read_text("utf-8")
     assert store.read(tmp_path / "r.json") == records
     assert text.count(long) == 1 and '"d": [1, 2.5, null, true, "ü"]' in text
+
+
+def test_every_format_of_a_model_file_that_is_read_has_a_file():
+    (refused,) = known("commands/refusals")["dpcore predict newer.json --data rows.csv"][1:]
+    read = {int(version) for version in re.findall(r"reads (.*)\.$", refused)[0].split(" and ")}
+    assert read == {json.loads(path.read_text())["format_version"] for path in said.FILES}
+    assert len(read) == 2
+
+
+def test_files_that_are_refused_are_all_named():
+    lines = f"{refusals.COMMANDS} {refusals.EXPRESSIONS}"
+    assert [name for name in refusals.BROKEN if name not in lines] == []
+
+
+def test_the_records_do_not_depend_on_the_environment(monkeypatch):
+    for name in ("COLUMNS", "HOME", "DPCORE_LEDGER", "DPCORE_ENGINE"):
+        monkeypatch.setenv(name, "200")
+    kind = "commands/help"
+    before, now = known(kind), record.found(kind)
+    show(differences(kind, before, now))
+    name = "dpcore list --help"
+    other = {**before, name: before[name][:-1]}
+    assert differences(kind, other, now)[1] == f"  changed: {name}"
