@@ -23,7 +23,7 @@ from golden.command import empty_folder
 from golden.comparing import differences
 
 HERE = Path(__file__).parent
-FAST = ("commands/help", "commands/refusals", "models/said", "bits/sources")
+FAST = ("commands/help", "commands/refusals", "pages/imports", "models/said", "bits/sources")
 SLOW = ("bits/steps", "bits/tuned", "bits/fits")
 """Kinds that the fast tests leave out."""
 OF_X86 = ("bits/sources", "bits/steps", "bits/tuned", "bits/fits")

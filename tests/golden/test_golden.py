@@ -1,6 +1,7 @@
 """What users and their files see is as it was when it was last looked at (``record.py``)."""
 
 import copy
+import itertools
 import json
 import re
 
@@ -68,6 +69,19 @@ def test_records_that_are_gone_or_new_are_seen_and_those_that_differ_alike_are_t
     ]
 
 
+def test_the_script_tells_writes_and_knows_its_kinds(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(record, "HERE", tmp_path)
+    (tmp_path / "pages").mkdir()
+    assert record.main(["pages"])
+    assert "new: README.md" in capsys.readouterr().out
+    assert not record.main(["pages/imports", "--write"])
+    assert not record.main(["pages"])
+    assert capsys.readouterr().out.endswith("records, as they were\n")
+    with pytest.raises(SystemExit):
+        record.main(["page"])
+    assert "there are no records 'page'" in capsys.readouterr().err
+
+
 def test_every_kind_has_records_and_every_file_of_records_its_kind():
     files = {record.file_of(kind) for kind in (*record.FAST, *record.SLOW)}
     found = {*record.HERE.glob("*/*.json")}
@@ -83,6 +97,11 @@ def test_records_are_read_as_they_were_written(tmp_path):
     text = (tmp_path / "r.json").read_text("utf-8")
     assert store.read(tmp_path / "r.json") == records
     assert text.count(long) == 1 and '"d": [1, 2.5, null, true, "ü"]' in text
+
+
+def test_every_import_of_a_page_works():
+    shown = list(itertools.chain(*known("pages/imports").values()))
+    assert len(shown) > 90 and [told for told in shown if ": " in told] == []
 
 
 def test_every_format_of_a_model_file_that_is_read_has_a_file():
