@@ -24,7 +24,7 @@ from golden.comparing import differences
 
 HERE = Path(__file__).parent
 FAST = ("commands/help", "commands/refusals", "pages/imports", "models/said", "bits/sources")
-SLOW = ("bits/steps", "bits/tuned", "bits/fits")
+SLOW = ("bits/steps", "bits/tuned", "bits/fits", "training/reports")
 """Kinds that the fast tests leave out."""
 OF_X86 = ("bits/sources", "bits/steps", "bits/tuned", "bits/fits")
 """Kinds with released bits, or figures of them, stated for x86-64: no other was looked at."""
@@ -54,6 +54,9 @@ def found(kind):
 def main(words=None):
     """Print what differs; return whether anything does, and is not written."""
     asked = _parser().parse_args(words)
+    if asked.find_combinations:
+        with empty_folder():
+            module_of("training/reports").find_combinations()
     differ = [_differs(kind, asked.write) for kind in _kinds_of(asked.kinds)]
     return any(differ) and not asked.write
 
@@ -81,6 +84,8 @@ def _parser():
     told = "kinds of records, such as bits/steps, or a folder of some; all by default"
     parser.add_argument("kinds", nargs="*", help=told)
     parser.add_argument("--write", action="store_true", help="write the records anew")
+    told = "look for the combinations of training/reports anew, which takes minutes"
+    parser.add_argument("--find-combinations", action="store_true", help=told)
     return parser
 
 

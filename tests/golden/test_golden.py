@@ -10,6 +10,8 @@ from golden import record, store
 from golden.commands import refusals
 from golden.comparing import differences
 from golden.models import said
+from golden.training import reports
+from golden.training.pairs import covering, pairs_of
 
 KINDS = [*record.FAST, *(pytest.param(kind, marks=pytest.mark.slow) for kind in record.SLOW)]
 
@@ -84,7 +86,7 @@ def test_the_script_tells_writes_and_knows_its_kinds(monkeypatch, tmp_path, caps
 
 def test_every_kind_has_records_and_every_file_of_records_its_kind():
     files = {record.file_of(kind) for kind in (*record.FAST, *record.SLOW)}
-    found = {*record.HERE.glob("*/*.json")}
+    found = {*record.HERE.glob("*/*.json")} - {reports.COMBINATIONS}
     assert files == found
     assert sum(path.stat().st_size for path in found) < 420_000
     assert sum(path.stat().st_size for path in said.FILES) < 120_000
@@ -114,6 +116,30 @@ def test_every_format_of_a_model_file_that_is_read_has_a_file():
 def test_files_that_are_refused_are_all_named():
     lines = f"{refusals.COMMANDS} {refusals.EXPRESSIONS}"
     assert [name for name in refusals.BROKEN if name not in lines] == []
+
+
+def test_every_pair_is_in_a_report_or_there_is_a_refusal_of_it():
+    fitted, never = reports.combinations()
+    records = known("training/reports")
+    for row in fitted:
+        assert isinstance(records[", ".join(row)], dict), row
+    for pair, row in never:
+        assert pair in pairs_of(row) and isinstance(records[", ".join(row)], list), row
+    shown = frozenset().union(*map(pairs_of, fitted))
+    of_all = frozenset().union(*map(pairs_of, itertools.product(*reports.FACTORS)))
+    assert len(fitted) >= 40
+    assert shown | {pair for pair, _ in never} == of_all
+    assert not shown & {pair for pair, _ in never}
+
+
+def test_pairs_that_go_together_are_covered_and_others_shown():
+    factors = [["a", "b", "c"], [1, 2], ["x", "y"], [7, 8]]
+    rows, never = covering(factors, lambda row: row[:2] != ("a", 2) and row[2:] != ("y", 8))
+    assert len(rows) < 3 * 2 * 2
+    assert never == {((0, "a"), (1, 2)): ("a", 2, "x", 7), ((2, "y"), (3, 8)): ("a", 1, "y", 8)}
+    covered = frozenset().union(*map(pairs_of, rows))
+    of_all = frozenset().union(*map(pairs_of, itertools.product(*factors)))
+    assert covered == of_all - never.keys()
 
 
 def test_the_records_do_not_depend_on_the_environment(monkeypatch):
