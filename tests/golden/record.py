@@ -23,7 +23,14 @@ from golden.command import empty_folder
 from golden.comparing import differences
 
 HERE = Path(__file__).parent
-FAST = ("commands/help", "commands/refusals", "pages/imports", "models/said", "bits/sources")
+FAST = (
+    "commands/help",
+    "commands/refusals",
+    "pages/imports",
+    "models/said",
+    "ledgers/entries",
+    "bits/sources",
+)
 SLOW = ("bits/steps", "bits/tuned", "bits/fits", "training/reports")
 """Kinds that the fast tests leave out."""
 OF_X86 = ("bits/sources", "bits/steps", "bits/tuned", "bits/fits")

@@ -7,8 +7,10 @@ import re
 
 import pytest
 from golden import record, store
+from golden.command import empty_folder
 from golden.commands import refusals
 from golden.comparing import differences
+from golden.ledgers import entries, stored
 from golden.models import said
 from golden.training import reports
 from golden.training.pairs import covering, pairs_of
@@ -31,6 +33,14 @@ def test_what_is_seen_is_as_it_was(kind):
     if not record.is_stated_here(kind):
         pytest.skip("these figures are stated for x86-64")
     show(differences(kind, known(kind), record.found(kind)))
+
+
+@pytest.mark.slow
+def test_a_ledger_in_a_database_has_the_same_entries(server):
+    of_file = known("ledgers/entries")
+    with empty_folder():
+        found = entries.of_database(server.address())
+    show(differences("ledgers/entries", {name: of_file[name] for name in found}, found))
 
 
 def altered(value):
@@ -140,6 +150,16 @@ def test_pairs_that_go_together_are_covered_and_others_shown():
     covered = frozenset().union(*map(pairs_of, rows))
     of_all = frozenset().union(*map(pairs_of, itertools.product(*factors)))
     assert covered == of_all - never.keys()
+
+
+def test_entries_of_a_ledger_are_held_against_their_digests():
+    rows = entries.rows_of(known("ledgers/entries"))
+    models = [json.loads(text)["digest"] for _, kind, _, text, _ in rows.entry if kind == "model"]
+    assert stored.steadied(rows, models) == rows
+    number, kind, at, text, digest = rows.entry[1]
+    wrong = rows._replace(entry=[rows.entry[0], (number, kind, at, f"{text} ", digest)])
+    with pytest.raises(AssertionError):
+        stored.steadied(wrong, models)
 
 
 def test_the_records_do_not_depend_on_the_environment(monkeypatch):
