@@ -31,9 +31,9 @@ FAST = (
     "ledgers/entries",
     "bits/sources",
 )
-SLOW = ("bits/steps", "bits/tuned", "bits/fits", "training/reports")
+SLOW = ("bits/steps", "bits/tuned", "bits/fits", "training/reports", "comparisons/kept")
 """Kinds that the fast tests leave out."""
-OF_X86 = ("bits/sources", "bits/steps", "bits/tuned", "bits/fits")
+OF_X86 = ("bits/sources", "bits/steps", "bits/tuned", "bits/fits", "comparisons/kept")
 """Kinds with released bits, or figures of them, stated for x86-64: no other was looked at."""
 
 
