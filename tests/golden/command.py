@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import NamedTuple
 from unittest import mock
 
+from golden.normal_form import normal
+
 _WIDTH = "80"
 _SAME_EVERYWHERE = {"COLUMNS": _WIDTH, "TERMINAL_WIDTH": _WIDTH, "LINES": "24", "NO_COLOR": "1"}
 
@@ -71,6 +73,15 @@ def _as_after_its_process():
         gc.unfreeze()
         logger.setLevel(level)
         logger.handlers[:] = handlers
+
+
+def outcome(make):
+    """Return what a function returns, or the error that it ends with, as text: a record too."""
+    try:
+        return make()
+    except Exception as error:
+        notes = " ".join(getattr(error, "__notes__", ()))
+        return normal(f"{type(error).__name__}: {error} {notes}".rstrip())
 
 
 def _status_of(main):

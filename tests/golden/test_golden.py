@@ -123,6 +123,14 @@ def test_every_format_of_a_model_file_that_is_read_has_a_file():
     assert len(read) == 2
 
 
+def test_refusals_are_refusals_and_leave_all_files_as_they_are():
+    records = known("commands/refusals")
+    assert records.pop("files that were changed") == []
+    accepted = refusals.ACCEPTED, [refusals.ACCEPTED]
+    assert [name for name, told in records.items() if told in accepted] == []
+    assert len(records) > 240
+
+
 def test_files_that_are_refused_are_all_named():
     lines = f"{refusals.COMMANDS} {refusals.EXPRESSIONS}"
     assert [name for name in refusals.BROKEN if name not in lines] == []

@@ -1,10 +1,12 @@
 """Released bits of every step of a seeded run, each alone and beside others. Of x86-64."""
 
 import tomllib
+from functools import partial
 
 import pandas as pd
 from golden import tables
 from golden.bits.released import released
+from golden.command import outcome
 
 from dpcore import fit
 from dpcore.plugin import User
@@ -75,7 +77,7 @@ STEPS = {
 
 def records():
     """Return what is released, by step, or with which error it ends."""
-    return {name: _released(**words) for name, words in STEPS.items()}
+    return {name: outcome(partial(_released, **words)) for name, words in STEPS.items()}
 
 
 def _released(label="hired", unit=False, private_bounds=False, times=1, **words):

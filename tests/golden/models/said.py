@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from golden.command import dpcore
+from golden.command import dpcore, outcome
 from golden.normal_form import normal
 
 from dpcore import load_model
@@ -60,12 +60,12 @@ def _said(content, rows):
 
     return {
         "info": lines("dpcore info model.json"),
-        "info --json": _facts(content),
+        "info --json": outcome(lambda: _facts(content)),
         "summary": lines("dpcore summary model.json"),
-        "report --format json": _report(content),
+        "report --format json": outcome(lambda: _report(content)),
         "predict": lines(f"dpcore predict model.json --data {rows}"),
-        "load_model": (loaded := _loaded(rows)),
-        "export": _graph(loaded),
+        "load_model": (loaded := outcome(lambda: _loaded(rows))),
+        "export": outcome(lambda: _graph(loaded)),
     }
 
 
@@ -75,10 +75,9 @@ def _without_sentence(content, text):
 
 def _lines(command):
     """Return what a command says, line by line, or with which error it ends."""
-    try:
-        said = dpcore(command)
-    except Exception as error:
-        return [f"{type(error).__name__}: {error}"]
+    said = outcome(lambda: dpcore(command))
+    if isinstance(said, str):
+        return [said]
     lines = [line.rstrip() for line in normal(said.out).splitlines() if line.strip(" ─")]
     return [*lines, *said.err.splitlines(), *([f"exit {said.status}"] if said.status else [])]
 

@@ -139,7 +139,7 @@ def _without_the_common(found):
     common = {}
     for part in ("types", "states"):
         first, *others = (report[part] for report in reports)
-        alike = [key for key in first if all(first[key] == o.get(key, o) for o in others)]
+        alike = [k for k in first if all(k in other and other[k] == first[k] for other in others)]
         common[part] = {key: first[key] for key in alike}
         for report in reports:
             report[part] = {k: v for k, v in report[part].items() if k not in alike}
