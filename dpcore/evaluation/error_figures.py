@@ -58,7 +58,7 @@ def _told(of: Estimate, half: float = 1.0, middle: float = 0.0) -> dict[str, flo
 
 
 def _verdict(r2: Estimate) -> str:
-    if r2.value is None:
+    if isinf(r2.low):
         return (
             "Whether the model is better than always predicting the mean is unknown: there are too "
             "few rows for the noise."

@@ -130,8 +130,8 @@ def variance_of_targets(of: Moments) -> Estimate:
 
 
 def r2_of(of: Moments) -> Estimate:
-    """Return R2, 1 less the squared error of the model over that of always the mean: no value and
-    no bounds where noise leaves every ratio of the two."""
+    """Return R2, 1 less the squared error of the model over that of always the mean: no value where
+    the former has none, and no bounds where noise leaves every ratio of the two."""
     variance = variance_of_targets(of)
     if variance.value is None:
         return _NOTHING
@@ -143,6 +143,8 @@ def r2_of(of: Moments) -> Estimate:
     low, high = kept(b, gaps**2, of.deviation**2 * of_sums + sampling)
     if high == b[-1]:
         return _NOTHING
+    if squared_error(of).value is None:
+        return Estimate(None, 1 - high, 1 - low)
     ratio = min(max(of.of_model / of.of_mean, low), high)
     return Estimate(1 - ratio, 1 - high, 1 - low)
 

@@ -74,7 +74,8 @@ def _of_clipped_errors(figures: Mapping[str, Any], private: bool) -> list[str]:
 def _number(figure: Mapping[str, Any]) -> str:
     value, low, high = (figure[key] for key in ("value", "low", "high"))
     if value is None:
-        return _UNKNOWN if high is None else f"{_UNKNOWN[:-1]}; at most {high:.4g})"
+        known = "" if high is None else f"; {low:.4g} to {high:.4g}"
+        return f"{_UNKNOWN[:-1]}{known})"
     return f"{value:.4g} [{low:.4g}, {high:.4g}]"
 
 

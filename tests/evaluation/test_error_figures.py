@@ -169,11 +169,24 @@ def test_what_noise_swallows_is_unknown():
     swallowed = figures_of_errors(sums_of(y, y), BOUNDS, 40.0)
     said = evaluation_in_words(swallowed, private=True)
     unknown = "unknown (too few such rows for the noise"
-    assert said[1].startswith(f"  RMSE {unknown}; at most 7.15); of always the mean, 0.5 [")
-    assert said[1].endswith(f"]: {unknown}; at most 5.695)")
+    assert said[1].startswith(f"  RMSE {unknown}; 0 to 7.15); of always the mean, 0.5 [")
+    assert said[1].endswith(f"]: {unknown}; 0 to 5.695)")
     assert said[2].startswith(f"  R2 {unknown}); targets")
     assert said[3].startswith("Whether the model is better than always predicting the mean is unk")
     assert swallowed["r2"] == {"value": None, "low": None, "high": None}
+
+
+def test_r2_is_unknown_where_the_error_of_the_model_is():
+    # "R2 1 [-1.9, 1]" was told beside an RMSE that is unknown.
+    y = np.tile([-0.9, 0.8], 200)
+    swallowed = figures_of_errors(sums_of(y, y), BOUNDS, 10.0)
+    assert swallowed["rmse"]["value"] is None and swallowed["mean_rmse"]["value"] is not None
+    assert swallowed["r2"]["value"] is None and swallowed["r2"]["high"] == 1.0
+    assert -5 < swallowed["r2"]["low"] < 1
+    said = evaluation_in_words(swallowed, private=True)
+    assert said[2].startswith(
+        f"  R2 unknown (too few such rows for the noise; {swallowed['r2']['low']:.4g} to 1)"
+    )
 
 
 @pytest.mark.parametrize("count", [-20.0, 0.0, 0.5, 30.0])

@@ -1,6 +1,5 @@
 """Ledgers in both stores: a file, and a database of a server that the tests start."""
 
-import os
 import sqlite3
 import sys
 from pathlib import Path
@@ -10,19 +9,6 @@ import pytest
 from dpcore.ledger import TableLedger, Terms
 
 sys.path.insert(0, str(Path(__file__).parent))
-
-
-@pytest.fixture(scope="session")
-def server():
-    """A PostgreSQL server; skipped where there cannot be one."""
-    if os.name != "posix":
-        pytest.skip("the test's server needs a Unix socket")
-    pytest.importorskip("psycopg", reason="psycopg is not installed: dpcore[postgresql]")
-    from server import Server
-
-    it = Server()
-    yield it
-    it.stop()
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

@@ -1,25 +1,21 @@
-"""Small seeded fits over optimizers, losses, relations, layouts and accountants, by name.
+"""Released bits of small seeded fits over optimizers, losses, relations, layouts, accountants.
 
-``python tests/bits/cases.py FILE`` writes the digest of every one of them, those of SciPy's solvers
-included: before and after a change that is to alter no released bit; with ``few`` behind it, of a
-few that have every algorithm.
+None of SciPy's solvers has a part in them, and they are of x86-64. A combination that is refused
+has no record.
 """
 
-import hashlib
 import itertools
-import json
-import sys
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from golden.bits.released import digest
 from scipy.sparse import csr_matrix
 
 from dpcore import fit
-from dpcore.errors import DpcoreError
-from dpcore.privacy.first_party import DISTRIBUTIONS
-from dpcore.registry.catalogue import load_registry
+from dpcore.plugin import DpcoreError
+from dpcore.plugin.engines import DISTRIBUTIONS
+from dpcore.plugin.parts import load_registry
 
 N_ROWS = 300
 SCHEMA = {
@@ -67,13 +63,6 @@ def fit_case(layout, loss, words):
     return fit(X, y, loss=loss, seed=7, **public, **words)
 
 
-def digest(model):
-    """Return what was released and what it cost, as one word."""
-    told = [model.w.tobytes().hex(), model.ledger, model.privacy["spent"], model.status]
-    text = json.dumps(told, sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
 def cases():
     """Yield the name and the words of every case, whether or not it fits."""
     for entry in load_registry().entries("optimizer"):
@@ -111,7 +100,7 @@ def is_of_few(name):
     return not any(word in name for word in ("hinge-svm", "huber-svm", "csr", "replace-special"))
 
 
-def digests(solved, chosen=lambda name: True):
+def records(solved=False, chosen=lambda name: True):
     """Return the digest of every chosen case that fits; ``solved`` : those of SciPy's solvers
     too."""
     found = {}
@@ -124,8 +113,3 @@ def digests(solved, chosen=lambda name: True):
         except DpcoreError:
             continue
     return found
-
-
-if __name__ == "__main__":
-    found = digests(solved=True, chosen=is_of_few if sys.argv[2:] == ["few"] else bool)
-    Path(sys.argv[1]).write_text(json.dumps(found, indent=0) + "\n")

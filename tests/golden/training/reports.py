@@ -1,0 +1,146 @@
+"""What ``dpcore train --json`` prints: its keys with their types, and what it states of privacy."""
+
+import json
+import re
+from functools import cache
+from pathlib import Path
+
+import pyarrow.csv
+import pyarrow.parquet as pq
+from golden import store, tables
+from golden.command import dpcore
+from golden.normal_form import normal
+from golden.training.pairs import covering
+
+COMBINATIONS = Path(__file__).with_name("combinations.json")
+ALGORITHMS = {
+    "dp-gd": "--epsilon 8",
+    "dp-agd": "--epsilon 8",
+    "sgd-ma": "--epsilon 8",
+    "objpert": "--epsilon 8 --l2 .1",
+    "output-nr": "--l2 .1 --target-excess-risk .3 --epsilon-max 40",
+    "a-ddp": "--epsilon 8 --set most_rounds=5 --set rows_per_user=60",
+}
+LOSSES = {
+    "logistic": "hired",
+    "hinge-svm": "hired",
+    "huber-svm": "hired",
+    "softmax": "ward",
+    "ridge": "income",
+    "quantile": "income",
+}
+RELATIONS = ("add-or-remove-one", "replace-one", "replace-special")
+STEPS = {
+    "none": "",
+    "private bounds": "--private-bounds",
+    "balanced": "--class-weight balanced",
+    "evaluation": "--test-fraction .3 --evaluate-share .2",
+    "intervals": "--intervals-share .4",
+    "units": "",
+    "part": "--part city=Bern",
+    "one-vs-rest": "--multiclass ovr",
+}
+SOURCES = ("CSV", "Parquet", "folder", "store", "standard input")
+FACTORS = [[*ALGORITHMS], [*LOSSES], [*RELATIONS], [*STEPS], [*SOURCES]]
+
+
+def combinations():
+    """Return the combinations whose reports are kept, and those that show which pairs never go
+    together, as they were found once."""
+    found = json.loads(COMBINATIONS.read_text())
+    never = [(tuple(map(tuple, pair)), tuple(row)) for pair, row in found["never"]]
+    return [*map(tuple, found["fitted"])], never
+
+
+def find_combinations():
+    """Find them anew, which takes a minute, and keep them."""
+    _write()
+    rows, never = covering(FACTORS, cache(lambda row: _run(row).status == 0))
+    COMBINATIONS.write_text(store.as_text({"fitted": rows, "never": [*never.items()]}) + "\n")
+
+
+def records():
+    """Return the shape and the statement of every report, or the words of a refusal."""
+    fitted, never = combinations()
+    _write()
+    rows = dict.fromkeys([*fitted, *(row for _, row in never)])
+    return _without_the_common({", ".join(row): _told(_run(row)) for row in rows})
+
+
+def _write():
+    """Write the table for each label and schema, in every form."""
+    for label in tables.LABELS:
+        for kind, text in _schemas(label).items():
+            Path(f"{label}-{kind}.toml").write_text(text)
+    Path("rows.csv").write_text(tables.csv())
+    table = pyarrow.csv.read_csv("rows.csv")
+    pq.write_table(table, "rows.parquet")
+    Path("folder").mkdir()
+    pq.write_table(table[:100], "folder/a.parquet")
+    pq.write_table(table[100:], "folder/b.parquet")
+    for label in tables.LABELS:
+        line = f"dpcore convert rows.csv {label}.dpcore --schema {label}-public.toml --quiet"
+        assert dpcore(line).status == 0
+
+
+def _schemas(label):
+    return {
+        "public": tables.schema(label),
+        "private": tables.schema(label, bounds=False),
+        "units": tables.schema(label, unit=True),
+    }
+
+
+def _run(row):
+    algo, loss, relation, step, source = row
+    label = "ward" if step == "one-vs-rest" else LOSSES[loss]
+    kind = {"private bounds": "private", "units": "units"}.get(step, "public")
+    data = {"CSV": "rows.csv", "Parquet": "rows.parquet", "folder": "folder"}
+    data |= {"store": f"{label}.dpcore", "standard input": "-"}
+    line = f"dpcore train --algo {algo} --loss {loss} --relation {relation} {ALGORITHMS[algo]} "
+    line += f"{STEPS[step]} --data {data[source]} --json --quiet"
+    if source != "store" or kind != "public":
+        line += f" --schema {label}-{kind}.toml"
+    return dpcore(line, tables.csv().encode() if source == "standard input" else b"")
+
+
+_STATED = ("private", "why_not_private", "sentence", "epsilon", "delta", "rho", "mu",
+           "neighboring_relation", "accountant", "conversion", "budget", "unit", "units", "users",
+           "private_bounds", "balanced", "evaluation", "intervals", "part", "fits", "most_rows",
+           "n0", "capacity", "typed_by", "unit_of_protection", "parts_not_from_dpcore")  # fmt: skip
+_PERHAPS = ("verdict", "warning")
+_LOSS_OF_OUTCOME = re.compile(r"(?<=a privacy loss of at most )[\d.]+")
+
+
+def _told(said):
+    if said.status:
+        return normal(f"exit {said.status}\n{said.err.strip()}").splitlines()
+    report = json.loads(normal(said.out))
+    report["sentence"] = _LOSS_OF_OUTCOME.sub("FIGURE", report["sentence"])
+    stated = {key: report[key] for key in _STATED if key in report}
+    return {"types": _shape(report), "states": stated}
+
+
+def _shape(value):
+    """Return a value with the names of types in the place of figures and texts. By chance a figure
+    may not be known, and a word of warning not be there."""
+    if isinstance(value, dict) and value.keys() == {"value", "low", "high"}:
+        return "a figure between two others"
+    if isinstance(value, dict):
+        return {key: _shape(item) for key, item in value.items() if key not in _PERHAPS}
+    if isinstance(value, list):
+        return [_shape(item) for item in value[:1]]
+    return "nothing" if value is None else type(value).__name__
+
+
+def _without_the_common(found):
+    """Return the records with what all reports have alike told once."""
+    reports = [told for told in found.values() if isinstance(told, dict)]
+    common = {}
+    for part in ("types", "states"):
+        first, *others = (report[part] for report in reports)
+        alike = [k for k in first if all(k in other and other[k] == first[k] for other in others)]
+        common[part] = {key: first[key] for key in alike}
+        for report in reports:
+            report[part] = {k: v for k, v in report[part].items() if k not in alike}
+    return {"every report": common, **found}
