@@ -65,6 +65,9 @@ FORK = """
 import os
 from dpcore.noise.entropy import SystemEntropy
 
+if {alike}:
+    os.getpid = lambda: 1
+
 class Inheriting(SystemEntropy):
     def _forget(self):
         if not hasattr(self, "_buffer"):
@@ -88,9 +91,11 @@ print(os.read(read, 32).hex(), entropy.words({n}).tobytes()[:32].hex())
     "kind, n, same",
     [("SystemEntropy", 4, False), ("SystemEntropy", 5000, False), ("Inheriting", 4, True)],
 )
-def test_a_forked_child_draws_other_words(kind, n, same):
-    # The broken twin keeps the parent's buffer, so both processes draw the same noise.
-    script = FORK.format(kind=kind, n=n)
+@pytest.mark.parametrize("alike", [False, True])
+def test_a_forked_child_draws_other_words(kind, n, same, alike):
+    # The broken twin keeps the parent's buffer, so both processes draw the same noise. A child may
+    # have its parent's number: each is number 1 of a namespace.
+    script = FORK.format(kind=kind, n=n, alike=alike)
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     child, parent = run.stdout.split()
     assert len(child) == len(parent) == 64
@@ -143,6 +148,8 @@ def test_large_requests_are_seeded_by_the_system_piece_by_piece(monkeypatch):
     words = SystemEntropy().words(5000)
     assert pieces == [16000, 16000, 8000] and np.unique(words).size == 5000
     assert len(set(seeds)) == 3 and {len(seed) for seed in seeds} == {48}
+    pieces.clear()
+    assert SystemEntropy().words(6001).size == 6001 == sum(pieces) // 8
 
 
 def test_the_process_is_checked_at_each_draw(monkeypatch):
